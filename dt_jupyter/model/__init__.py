@@ -1,0 +1,36 @@
+"""Values that every layer speaks: names, timestamps, lags, frontiers, states, records, errors.
+
+Nothing here touches Spark, a file or a clock that was not passed in.
+"""
+
+from dt_jupyter.model.definition import (
+    Definition,
+    DynamicTable,
+    Source,
+    SourceKind,
+    ViewSource,
+    Warehouse,
+)
+from dt_jupyter.model.errors import CATALOGUE, DTError, Span, did_you_mean, error
+from dt_jupyter.model.frontier import Frontier
+from dt_jupyter.model.lag import TargetLag
+from dt_jupyter.model.names import HIDDEN, Name, plain, quote
+from dt_jupyter.model.records import RefreshRecord, RefreshStatistics
+from dt_jupyter.model.states import (
+    Initialize,
+    Reason,
+    RefreshAction,
+    RefreshMode,
+    RefreshState,
+    RefreshTrigger,
+    SchedulingState,
+)
+from dt_jupyter.model.time import Clock, Timestamp
+
+__all__ = [
+    "CATALOGUE", "HIDDEN", "Clock", "DTError", "Definition", "DynamicTable", "Frontier",
+    "Initialize", "Name", "Reason", "RefreshAction", "RefreshMode", "RefreshRecord",
+    "RefreshState", "RefreshStatistics", "RefreshTrigger", "SchedulingState", "Source",
+    "SourceKind", "Span", "TargetLag", "Timestamp", "ViewSource", "Warehouse", "did_you_mean",
+    "error", "plain", "quote",
+]  # fmt: skip

@@ -1,0 +1,122 @@
+"""Definitions of dynamic tables and warehouses, as the catalog keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from dt_jupyter.model.errors import error
+from dt_jupyter.model.frontier import Frontier
+from dt_jupyter.model.lag import TargetLag
+from dt_jupyter.model.names import Name
+from dt_jupyter.model.states import Initialize, Reason, RefreshMode, SchedulingState
+from dt_jupyter.model.time import Timestamp
+
+
+class SourceKind(StrEnum):
+    DELTA = "DELTA"  # an ordinary Delta table
+    DYNAMIC_TABLE = "DYNAMIC_TABLE"
+    FOREIGN = "FOREIGN"  # not Delta: no versions, so FULL
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table that a definition reads. `table_id` is Delta's metaData.id (a dynamic table's own
+    id; a foreign source's name), `path` the table's folder, `columns` the names it uses."""
+
+    name: Name
+    kind: SourceKind
+    table_id: str
+    path: str | None
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSource:
+    """A view that the definition was expanded through, with its text then."""
+
+    name: Name
+    text: str
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a dynamic table computes: its query, and the settings that give it its meaning.
+
+    `query` is the user's text; `settings` the session confs (ANSI mode, time zone, case
+    sensitivity) it is run under for ever; `columns` the public columns (name, Spark type DDL,
+    comment); `args` the values bound to `:parameters`, as SQL literals.
+    """
+
+    query: str
+    settings: Mapping[str, str]
+    columns: tuple[tuple[str, str, str | None], ...]
+    sources: tuple[Source, ...]
+    views: tuple[ViewSource, ...] = ()
+    current_schema: str = "default"
+
+
+@dataclass(frozen=True)
+class DynamicTable:
+    """A row of the catalog: one dynamic table and where it stands.
+
+    `id` never changes; `name` may. `mode` is what was asked for, `effective_mode` what it came to
+    and `mode_reason` why. `sequence` counts its lake commits; `version` is the Delta version of
+    the last one. `frontier` is None before it is initialised.
+    """
+
+    id: str
+    name: Name
+    definition: Definition
+    target_lag: TargetLag
+    warehouse: str
+    mode: RefreshMode
+    effective_mode: RefreshMode
+    mode_reason: Reason
+    initialize: Initialize
+    created: Timestamp
+    scheduling: SchedulingState = SchedulingState.ACTIVE
+    scheduling_reason: Reason | None = None
+    scheduler_enabled: bool = True
+    sequence: int = 0
+    version: int | None = None
+    frontier: Frontier | None = None
+    error_count: int = 0
+    cluster_by: tuple[str, ...] = ()
+    retention_days: int | None = None
+    alter_sources: bool = True
+    comment: str | None = None
+    dropped: Timestamp | None = None
+    state_format: int = 1
+    needs_reinit: Reason | None = None
+
+    @property
+    def data_timestamp(self) -> Timestamp | None:
+        return self.frontier.data_timestamp if self.frontier else None
+
+    @property
+    def upstream(self) -> tuple[Name, ...]:
+        """The dynamic tables among its sources."""
+        kind = SourceKind.DYNAMIC_TABLE
+        return tuple(s.name for s in self.definition.sources if s.kind is kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Warehouse:
+    """A FAIR pool of the session with a limit of refreshes at once."""
+
+    name: str
+    max_concurrency: int = 2
+    weight: int = 1
+    suspended: bool = False
+    created: Timestamp = field(default=Timestamp(0))
+
+    def __post_init__(self) -> None:
+        for option, value in (
+            ("MAX_CONCURRENCY_LEVEL", self.max_concurrency),
+            ("WEIGHT", self.weight),
+        ):
+            if not 1 <= value <= 1000:
+                problem, hint = "it is a number from 1 to 1000", "Leave it out for the default."
+                raise error("DT-1003", option=option, value=value, problem=problem, hint=hint)

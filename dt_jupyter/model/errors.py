@@ -1,0 +1,170 @@
+"""The error catalogue: one entry per code, worded once; an error carries its facts as fields."""
+
+from __future__ import annotations
+
+import difflib
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the catalogue says of one code; `message` and `hint` are `str.format` templates."""
+
+    code: str
+    sqlstate: str
+    message: str
+    hint: str
+
+    @property
+    def fields(self) -> frozenset[str]:
+        texts = (self.message, self.hint)
+        return frozenset(f for t in texts for _, f, _, _ in string.Formatter().parse(t) if f)
+
+
+@dataclass(frozen=True)
+class Span:
+    """A place in a query text: offsets in characters, `start` inclusive, `end` exclusive."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            raise ValueError(f"not a span: {self.start}..{self.end}")
+
+
+def _entries(*rows: tuple[str, str, str, str]) -> dict[str, Entry]:
+    return {code: Entry(code, state, message, hint) for code, state, message, hint in rows}
+
+
+CATALOGUE: Mapping[str, Entry] = _entries(
+    # 1xxx statements
+    ("DT-1001", "42601", "Syntax error: {problem}.", "{hint}"),
+    ("DT-1002", "42601", "Unknown option {option} of {statement}.", "Known options: {known}."),
+    ("DT-1003", "42601", "{option} = {value} is not valid: {problem}.", "{hint}"),
+    ("DT-1004", "42601", "The query is too {what} ({size}; the limit is {limit}).",
+     "Split it into views or several dynamic tables."),
+    ("DT-1005", "0A000", "{statement} is not supported by this version.", "{hint}"),
+    ("DT-1101", "42P01", "Table, view or dynamic table {name} does not exist.", "{hint}"),
+    ("DT-1102", "42703", "Column {name} does not exist.", "{hint}"),
+    ("DT-1103", "42704", "Column {name} is ambiguous.", "Qualify it: {candidates}."),
+    ("DT-1104", "42711", "The query has two columns named {name}.", "Give one of them an alias."),
+    ("DT-1105", "42P07", "{kind} {name} exists already.",
+     "Use CREATE OR REPLACE, IF NOT EXISTS, or another name."),
+    ("DT-1106", "42P19", "Dynamic table {name} would read itself: {path}.",
+     "A graph of dynamic tables has no cycles."),
+    ("DT-1107", "0A000", "{name} cannot be refreshed incrementally: [{reason}] {sentence}",
+     "{hint}"),
+    ("DT-1108", "42704", "Warehouse {name} does not exist.", "{hint}"),
+    ("DT-1109", "42809", "{name} is a {kind}, not a {expected}.", "{hint}"),
+    ("DT-1110", "42P01", "Dynamic table {name} reads the temporary view {view}.",
+     "Make it a view (CREATE VIEW) or a table: a refresh runs in a session of its own."),
+    ("DT-1111", "42611", "The column list has {given} names, the query has {actual} columns.",
+     "Name every column once, or leave the list out."),
+    ("DT-1112", "42601", "Spark cannot analyse the query: {problem}", "{hint}"),
+    ("DT-1113", "42883", "Parameter :{name} has no value.",
+     "Set the variable {name} in the notebook, or pass it to dt.sql(..., args={{...}})."),
+    ("DT-1114", "42939", "The name {name} is reserved: it starts with __dt_.",
+     "Give the column another name."),
+    ("DT-1115", "2BP01", "{kind} {name} is still used by {users}.", "{hint}"),
+    ("DT-1116", "0A000", "The query of {name} has no columns that a table can hold: {problem}.",
+     "Cast the column to a type that Delta stores."),
+    ("DT-1117", "42704", "The function {name} is not known in a refresh.",
+     "Register it with dt.register_udf(...), so that it is there in every session."),
+    ("DT-1118", "42704", "Dynamic table {name} cannot be restored: {problem}.", "{hint}"),
+    # 2xxx refresh
+    ("DT-2101", "55000", "Dynamic table {name} is not initialised yet.",
+     "Run ALTER DYNAMIC TABLE {name} REFRESH, or wait for its first scheduled refresh."),
+    ("DT-2102", "55000", "Source {source} of {name} is gone.",
+     "Create it again or UNDROP it: refreshes then go on by themselves."),
+    ("DT-2103", "55000", "{name} has no version for the data timestamp {timestamp}.",
+     "Refresh it to that data timestamp first."),
+    ("DT-2104", "55P03", "A refresh of {name} is running already ({owner}).",
+     "Wait for it, or look at %dt history {name}."),
+    ("DT-2105", "22000", "The refresh of {name} failed: {problem}", "{hint}"),
+    ("DT-2106", "57014", "The refresh of {name} was cancelled.", "The table is as it was."),
+    ("DT-2107", "XX001", "Validation {check} failed in the refresh of {name}: {facts}.",
+     "Nothing was committed. Run %dt verify {name}; a REINITIALIZE repairs it."),
+    ("DT-2108", "40001", "The refresh of {name} lost against another one (sequence {sequence}).",
+     "The other refresh stands; nothing of this one is visible."),
+    ("DT-2109", "22023", "The data timestamp {timestamp} is not in ({low}, {high}].",
+     "A refresh goes forward in time, and not past now."),
+    ("DT-2110", "55000", "Upstream {upstream} of {name} failed at {timestamp}.",
+     "Look at %dt history {upstream}."),
+    ("DT-2111", "55000", "Dynamic table {name} is suspended.",
+     "Run ALTER DYNAMIC TABLE {name} RESUME."),
+    ("DT-2112", "55000", "Warehouse {name} is suspended.", "Run ALTER WAREHOUSE {name} RESUME."),
+    ("DT-2113", "XX001", "{name} was written by something other than a refresh: {facts}.",
+     "Its next refresh reinitialises it."),
+    # 4xxx time travel and retention
+    ("DT-4101", "22023", "{name} at {point} is out of reach: the oldest is {oldest}.",
+     "Choose a later time or version."),
+    ("DT-4102", "22023", "{point} lies in the future of {name}.", "Choose a time up to now."),
+    # 5xxx catalog, leases, set-up
+    ("DT-5101", "58030", "The catalog {path} has schema version {found}, not {known}.",
+     "Open the lake with the release that wrote it, or a newer one."),
+    ("DT-5102", "58030", "The catalog {path} cannot be opened: {problem}.", "{hint}"),
+    ("DT-5103", "58030", "The lake {path} cannot be used: {problem}.", "{hint}"),
+    ("DT-5104", "58000", "No Java 17 or newer was found.",
+     "Install one (for example: pip install 'dt-jupyter[java]'), or set JAVA_HOME."),
+    ("DT-5105", "58000", "Spark did not start: {problem}", "{hint}"),
+    ("DT-5106", "58000", "This Spark session does not know Delta Lake: {problem}.", "{hint}"),
+    ("DT-5107", "55P03", "{name} is locked by {owner}.", "Wait for it, or end that process."),
+    ("DT-5108", "08003", "The engine on {path} is closed.", "Connect again: %dt connect {path}."),
+)  # fmt: skip
+
+
+@dataclass(eq=False)
+class DTError(Exception):
+    """An error of the catalogue.
+
+    `facts` fill the templates; `query` and `span` say where; `details` holds what is one click
+    away (a JVM trace), and is never part of the message.
+    """
+
+    code: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    query: str | None = None
+    span: Span | None = None
+    details: str | None = None
+
+    def __post_init__(self) -> None:
+        entry = CATALOGUE[self.code]
+        missing = entry.fields - self.facts.keys()
+        if missing:
+            raise ValueError(f"{self.code} lacks {sorted(missing)}")
+        Exception.__init__(self, str(self))
+
+    @property
+    def sqlstate(self) -> str:
+        return CATALOGUE[self.code].sqlstate
+
+    @property
+    def sentence(self) -> str:
+        return CATALOGUE[self.code].message.format(**self.facts)
+
+    @property
+    def hint(self) -> str:
+        return CATALOGUE[self.code].hint.format(**self.facts)
+
+    def __str__(self) -> str:
+        hint = self.hint
+        return f"[{self.code}] {self.sentence}" + (f" {hint}" if hint else "")
+
+    def at(self, query: str, span: Span | None) -> DTError:
+        """The same error, placed in `query`."""
+        return DTError(self.code, self.facts, query, span, self.details)
+
+
+def error(code: str, /, **facts: Any) -> DTError:
+    """The catalogue's error `code` with its facts; raise the result."""
+    return DTError(code, facts)
+
+
+def did_you_mean(name: str, known: list[str], otherwise: str = "") -> str:
+    """A hint that names the closest of `known`, else `otherwise`."""
+    close = difflib.get_close_matches(name, known, n=2)
+    return f"Did you mean {' or '.join(close)}?" if close else otherwise

@@ -1,0 +1,101 @@
+"""What a refresh was, did and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from dt_jupyter.model.frontier import Frontier
+from dt_jupyter.model.names import Name
+from dt_jupyter.model.states import Reason, RefreshAction, RefreshState, RefreshTrigger
+from dt_jupyter.model.time import Timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshStatistics:
+    """Counts of rows, files, bytes and Spark jobs; milliseconds; the writer: spark or delta-rs."""
+
+    compilation_ms: int = 0
+    execution_ms: int = 0
+    queued_ms: int = 0
+    inserted_rows: int = 0
+    deleted_rows: int = 0
+    copied_rows: int = 0
+    added_files: int = 0
+    removed_files: int = 0
+    rows_read: int = 0
+    bytes_written: int = 0
+    spark_jobs: int = 0
+    writer: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """With the names of DYNAMIC_TABLE_REFRESH_HISTORY's STATISTICS, and ours after them."""
+        return {
+            "compilationTimeMs": self.compilation_ms,
+            "executionTimeMs": self.execution_ms,
+            "queuedTimeMs": self.queued_ms,
+            "numInsertedRows": self.inserted_rows,
+            "numDeletedRows": self.deleted_rows,
+            "numCopiedRows": self.copied_rows,
+            "numAddedPartitions": self.added_files,
+            "numRemovedPartitions": self.removed_files,
+            "numRowsRead": self.rows_read,
+            "numBytesWritten": self.bytes_written,
+            "numSparkJobs": self.spark_jobs,
+            "writer": self.writer,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RefreshStatistics:
+        names = dict(zip(cls().to_json(), asdict(cls()), strict=True))
+        return cls(**{names[k]: v for k, v in value.items() if k in names})
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshRecord:
+    """One refresh of one dynamic table, as the history keeps it.
+
+    `query_id` is the attempt's id; `error` the catalogue's text of a failure; `upstream` the
+    records of the upstream refreshes that this one asked for.
+    """
+
+    name: Name
+    query_id: str
+    state: RefreshState
+    trigger: RefreshTrigger
+    data_timestamp: Timestamp
+    action: RefreshAction | None = None
+    reason: Reason | None = None
+    frontier: Frontier | None = None
+    version: int | None = None
+    statistics: RefreshStatistics = RefreshStatistics()
+    start: Timestamp | None = None
+    end: Timestamp | None = None
+    completion_target: Timestamp | None = None
+    target_lag_seconds: float | None = None
+    warehouse: str | None = None
+    changed_inputs: tuple[str, ...] = ()
+    reinit_reason: str | None = None
+    error_code: str | None = None
+    error: str | None = None
+    last_completed_dependency: str | None = None
+    graph_valid_from: Timestamp | None = None
+    upstream: tuple[RefreshRecord, ...] = field(default=())
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from start to end."""
+        return self.end.since(self.start) if self.start and self.end else None
+
+    def __str__(self) -> str:
+        action = f" {self.action}" if self.action else ""
+        s = self.statistics
+        rows = (
+            f" +{s.inserted_rows} −{s.deleted_rows} rows"
+            if s.inserted_rows or s.deleted_rows
+            else ""
+        )
+        took = f" in {self.duration:.2f} s" if self.duration is not None else ""
+        why = f" ({self.error or self.reason})" if self.error or self.reason else ""
+        return f"{self.name}: {self.state}{action} at {self.data_timestamp}{rows}{took}{why}"

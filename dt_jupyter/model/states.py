@@ -1,0 +1,73 @@
+"""States and their legal moves, modes, actions and reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class RefreshMode(StrEnum):
+    AUTO = "AUTO"
+    FULL = "FULL"
+    INCREMENTAL = "INCREMENTAL"
+
+
+class Initialize(StrEnum):
+    ON_CREATE = "ON_CREATE"
+    ON_SCHEDULE = "ON_SCHEDULE"
+
+
+class RefreshAction(StrEnum):
+    NO_DATA = "NO_DATA"
+    INCREMENTAL = "INCREMENTAL"
+    FULL = "FULL"
+    REINITIALIZE = "REINITIALIZE"
+
+
+class RefreshTrigger(StrEnum):
+    SCHEDULED = "SCHEDULED"
+    MANUAL = "MANUAL"
+    CREATION = "CREATION"
+
+
+class RefreshState(StrEnum):
+    """Of one refresh, as the history shows it."""
+
+    SCHEDULED = "SCHEDULED"
+    EXECUTING = "EXECUTING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+    UPSTREAM_FAILED = "UPSTREAM_FAILED"
+    SKIPPED = "SKIPPED"
+
+    @property
+    def final(self) -> bool:
+        return self not in (RefreshState.SCHEDULED, RefreshState.EXECUTING)
+
+    def may_become(self, later: RefreshState) -> bool:
+        return later in _MOVES[self]
+
+
+_ENDS = frozenset(s for s in RefreshState if s.final)
+_MOVES = {
+    RefreshState.SCHEDULED: _ENDS | {RefreshState.EXECUTING},
+    RefreshState.EXECUTING: _ENDS - {RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED},
+    **{end: frozenset[RefreshState]() for end in _ENDS},
+}
+
+
+class SchedulingState(StrEnum):
+    ACTIVE = "ACTIVE"
+    SUSPENDED = "SUSPENDED"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something was chosen: a code in upper snake case and a sentence for people."""
+
+    code: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.sentence}"
