@@ -1,0 +1,48 @@
+"""The relation algebra: operators, derivatives, stages and refusals. Knows no engine.
+
+A definition becomes a `Rel`; `compile_stages` cuts it into stages; `differentiate` gives the
+change of a stage's input; aggregates are then kept by the rules of `aggregates`.
+"""
+
+from dt_jupyter.ivm.aggregates import (
+    RECOMPUTED,
+    SUPPORTED,
+    Kept,
+    Kind,
+    StateColumn,
+    initial,
+    is_floating,
+    removed,
+    weighted,
+)
+from dt_jupyter.ivm.derive import DERIVATIVES, differentiate, restrict
+from dt_jupyter.ivm.expr import Col, Expr, col, expr
+from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
+from dt_jupyter.ivm.rel import (
+    OPERATORS,
+    WEIGHT,
+    Aggregate,
+    Call,
+    End,
+    Filter,
+    Join,
+    Project,
+    Rel,
+    Restrict,
+    Scan,
+    Union,
+    at,
+    rewrite,
+    scans,
+    walk,
+)
+from dt_jupyter.ivm.simplify import simplify
+from dt_jupyter.ivm.stages import Bag, Column, Group, Stage, compile_stages, stage_source
+
+__all__ = [
+    "DERIVATIVES", "OPERATORS", "RECOMPUTED", "SUPPORTED", "WEIGHT", "Aggregate", "Bag", "Call",
+    "Col", "Column", "End", "Expr", "Filter", "Group", "Join", "Kept", "Kind", "Project",
+    "Refusal", "Refused", "Rel", "Restrict", "Scan", "Stage", "StateColumn", "Union", "at",
+    "col", "compile_stages", "differentiate", "expr", "initial", "is_floating", "refuse",
+    "removed", "restrict", "rewrite", "scans", "simplify", "stage_source", "walk", "weighted",
+]  # fmt: skip

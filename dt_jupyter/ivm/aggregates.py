@@ -1,0 +1,223 @@
+"""How each aggregate is kept: from state, by its extremes, or by recomputing touched groups.
+
+State columns are summed over old state and change, in a type wider than the result; decimals are
+negated by CASE and cast after every addition, since `×` and `+` change their precision.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dt_jupyter.ivm.expr import Expr, col, conjunction, expr
+from dt_jupyter.ivm.rel import WEIGHT, Call
+
+_INTEGRAL = frozenset({"tinyint", "smallint", "int", "bigint"})
+_FLOATING = frozenset({"float", "double"})
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)\Z")
+
+# Deterministic whatever the order of the rows, so that a group may be computed again at any time.
+RECOMPUTED = frozenset({
+    "sum", "avg", "mean", "try_sum", "try_avg", "min", "max", "count", "bool_or", "bool_and",
+    "variance", "var_samp", "var_pop", "stddev", "std", "stddev_samp", "stddev_pop", "median",
+    "skewness", "kurtosis", "corr", "covar_pop", "covar_samp", "percentile", "bit_and", "bit_or",
+    "bit_xor", "approx_count_distinct", "regr_count", "regr_slope", "regr_intercept", "regr_r2",
+    "regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy",
+})  # fmt: skip
+_ORDERED = frozenset({
+    "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp",
+    "timestamp_ntz", "string", "boolean",
+})  # fmt: skip
+
+
+class Kind(StrEnum):
+    SUM = "sum"
+    MIN = "min"
+    MAX = "max"
+
+
+@dataclass(frozen=True, slots=True)
+class StateColumn:
+    """A stored partial result: `value` is summed (or its extreme taken) over a group's rows.
+
+    `tight`: the type is one digit narrower than the query's own sum, so that a sum which leaves
+    it has to fail the refresh; it must not become NULL.
+    """
+
+    id: str
+    type: str
+    kind: Kind
+    value: Expr
+    tight: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An aggregate kept from state: its state columns, and its value from them (and `__dt_n`)."""
+
+    state: tuple[StateColumn, ...]
+    result: Expr
+
+
+def is_floating(type_: str) -> bool:
+    return type_ in _FLOATING
+
+
+def keep(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
+    """How `call` is kept from state; None where touched groups are recomputed.
+
+    `result` is the id of its column, `type_` the result's Spark type, `types` its arguments'.
+    """
+    if call.distinct and call.function not in ("min", "max"):
+        return None
+    rule = _RULES.get(call.function)
+    return rule(call, result, type_, types) if rule else None
+
+
+def _counter(name: str, condition: Expr) -> StateColumn:
+    value = expr("CASE WHEN {c} THEN 1 ELSE 0 END", c=condition)
+    return StateColumn(name, "bigint", Kind.SUM, value)
+
+
+def _present(args: tuple[Expr, ...]) -> Expr:
+    """Whether no argument is NULL."""
+    present = conjunction(tuple(expr("({x}) IS NOT NULL", x=a) for a in args))
+    assert present is not None
+    return present
+
+
+def _count(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:
+    if not call.args:
+        return Kept((), col("__dt_n"))
+    counter = _counter(f"__dt_{result}_n", _present(call.args))
+    return Kept((counter,), col(counter.id))
+
+
+def _count_if(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:
+    counter = _counter(f"__dt_{result}_n", call.args[0])
+    return Kept((counter,), col(counter.id))
+
+
+def wide(type_: str) -> str | None:
+    """The type that sums of `type_` are kept in: it cannot overflow before the result does."""
+    if type_ in ("tinyint", "smallint", "int"):
+        return "bigint"
+    if type_ == "bigint":
+        return "decimal(37,0)"
+    match = _DECIMAL.match(type_)
+    if match and int(match[1]) <= 37:
+        return f"decimal(37,{match[2]})"
+    return None
+
+
+def _is_tight(type_: str) -> bool:
+    """Spark sums decimal(p,s) as decimal(p+10,s), 38 digits at most; 37 are kept."""
+    match = _DECIMAL.match(type_)
+    return match is not None and int(match[1]) > 27
+
+
+def _sum_state(
+    call: Call, result: str, kept_in: str, type_: str
+) -> tuple[StateColumn, StateColumn]:
+    (arg,) = call.args
+    value = expr("CAST({x} AS " + kept_in.upper() + ")", x=arg)
+    total = StateColumn(f"__dt_{result}_s", kept_in, Kind.SUM, value, _is_tight(type_))
+    return total, _counter(f"__dt_{result}_n", _present(call.args))
+
+
+def _sum(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
+    kept_in = wide(types[0])
+    if kept_in is None:
+        return None
+    total, counter = _sum_state(call, result, kept_in, types[0])
+    value = expr(
+        "CASE WHEN {n} > 0 THEN CAST({s} AS " + type_.upper() + ") END",
+        n=col(counter.id), s=col(total.id),
+    )  # fmt: skip
+    return Kept((total, counter), value)
+
+
+def _avg(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
+    """Integers as Spark does, a double quotient; decimals exactly, by quotient and remainder.
+
+    A decimal quotient of Spark's keeps too few digits to be rounded a second time, so the
+    remainder is divided by itself: exact for fewer than 10¹² rows in a group.
+    """
+    kept_in = wide(types[0])
+    if kept_in is None:
+        return None
+    total, counter = _sum_state(call, result, kept_in, types[0])
+    s, n = col(total.id), col(counter.id)
+    if types[0] in _INTEGRAL:
+        value = expr("CASE WHEN {n} > 0 THEN CAST({s} AS DOUBLE) / {n} END", s=s, n=n)
+        return Kept((total, counter), value)
+    match = _DECIMAL.match(types[0])
+    assert match, types
+    precision, scale = int(match[1]), int(match[2])
+    if precision - scale > 18 or scale > 9:
+        return None
+    remainder = (
+        f"CAST({{s}} - CAST(({{s}} DIV {{n}}) * {{n}} AS DECIMAL(37,0))"
+        f" AS DECIMAL({16 + scale},{scale + 4}))"
+    )
+    value = expr(
+        "CASE WHEN {n} > 0 THEN CAST(CAST({s} DIV {n} AS DECIMAL(18,0)) + "
+        + remainder + " / CAST({n} AS DECIMAL(12,0)) AS " + type_.upper() + ") END",
+        s=s, n=n,
+    )  # fmt: skip
+    return Kept((total, counter), value)
+
+
+def _bool(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:
+    either = call.function == "bool_or"
+    (arg,) = call.args
+    hits = _counter(f"__dt_{result}_t", expr("({x})" if either else "NOT ({x})", x=arg))
+    counter = _counter(f"__dt_{result}_n", _present(call.args))
+    value = expr(
+        "CASE WHEN {n} > 0 THEN {t} " + ("> 0" if either else "= 0") + " END",
+        n=col(counter.id), t=col(hits.id),
+    )  # fmt: skip
+    return Kept((hits, counter), value)
+
+
+def _extreme(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
+    if types[0] not in _ORDERED and not _DECIMAL.match(types[0]):
+        return None
+    state = StateColumn(f"__dt_{result}_x", types[0], Kind(call.function), call.args[0])
+    return Kept((state,), col(state.id))
+
+
+_RULES = {
+    "count": _count,
+    "count_if": _count_if,
+    "sum": _sum,
+    "avg": _avg,
+    "mean": _avg,
+    "bool_or": _bool,
+    "bool_and": _bool,
+    "min": _extreme,
+    "max": _extreme,
+}
+SUPPORTED = RECOMPUTED | frozenset(_RULES)
+WEIGHTED = {
+    Kind.SUM: "SUM(CASE WHEN {w} > 0 THEN {x} ELSE -({x}) END)",
+    Kind.MIN: "MIN(CASE WHEN {w} > 0 THEN {x} END)",
+    Kind.MAX: "MAX(CASE WHEN {w} > 0 THEN {x} END)",
+}
+
+
+def weighted(state: StateColumn) -> Expr:
+    """The state's change over weighted rows."""
+    return expr(WEIGHTED[state.kind], w=col(WEIGHT), x=state.value)
+
+
+def removed(state: StateColumn) -> Expr:
+    """The extreme among the deleted rows, which tells whether the group is computed again."""
+    return expr(state.kind.value.upper() + "(CASE WHEN {w} < 0 THEN {x} END)",
+                w=col(WEIGHT), x=state.value)  # fmt: skip
+
+
+def initial(state: StateColumn) -> Expr:
+    """The state of a whole group."""
+    return expr(state.kind.value.upper() + "({x})", x=state.value)

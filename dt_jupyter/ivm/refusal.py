@@ -1,0 +1,77 @@
+"""Why a query is not incremental: a code, a sentence, and the smallest rewrite that would help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from dt_jupyter.model import Reason
+
+
+class Refusal(Enum):
+    """code = (sentence, hint); fields in braces are filled where the fact is known."""
+
+    OUTER_JOIN = ("it has a {kind} join", "Use an inner join where every row has a partner.")
+    SEMI_JOIN = ("it has a {kind} join", "Write it as an inner join with a DISTINCT subquery.")
+    LATERAL = ("it has {what}", "Explode in an upstream table.")
+    SUBQUERY = ("it has {what} in an expression", "Join with the subquery in FROM.")
+    SET_OPERATION = ("it has {what}", "UNION ALL and UNION are incremental.")
+    WINDOW = ("it has the window function {what}", "Aggregate with GROUP BY where that will do.")
+    GROUPING_SETS = ("it has {what}", "Write one dynamic table for each grouping.")
+    SCALAR_AGGREGATE = ("it aggregates without GROUP BY", "Group by a constant column.")
+    LIMIT = ("it has {what}", "Keep all rows, and limit in the query that reads the table.")
+    SAMPLE = ("it samples", "Filter by a hash of a column.")
+    TIME_TRAVEL = ("it reads a source as of a fixed time", "Read the source as it is.")
+    PIVOT = ("it has {what}", "Write the pivot as aggregates over CASE.")
+    VALUES = ("it has literal rows (VALUES)", "Put the rows into a table.")
+    TABLE_FUNCTION = ("it calls the table function {what}", "Put its rows into a table.")
+    CONTEXT_FUNCTION = ("{what} changes by itself", "Compare with the time in the reading query.")
+    NON_DETERMINISTIC = ("{what} is not deterministic", "Compute it before the rows land.")
+    UNKNOWN_FUNCTION = ("{what} is not a built-in function", "Use built-in functions.")
+    AGGREGATE = ("the aggregate {what} has no incremental rule", "Use {known}.")
+    FLOATING_AGGREGATE_DECIDES = (
+        "a floating-point aggregate is exact only within a tolerance, and {what} depends on it",
+        "Cast the argument to DECIMAL before it is aggregated.",
+    )
+    RECURSIVE = ("it is recursive", "Unroll the recursion.")
+    FOREIGN_SOURCE = ("{what} is not a Delta table, so it has no versions", "Convert it to Delta.")
+    NO_CHANGE_FEED = (
+        "{what} has no change feed, and its sources are not to be altered",
+        "Set delta.enableChangeDataFeed, or leave out ALTER_SOURCES = FALSE.",
+    )
+    TYPE = ("column {what} has type {type}, which has no exact hash", "Cast it to STRING.")
+    EXPRESSION = ("{what}", "Simplify the expression, or put it into an upstream table.")
+    GUARD_MISMATCH = (
+        "the check at creation found a difference ({what})",
+        "Please report the query; FULL gives right results.",
+    )
+    REQUESTED = ("REFRESH_MODE = FULL was asked for", "")
+
+    @property
+    def sentence(self) -> str:
+        return str(self.value[0])
+
+    @property
+    def hint(self) -> str:
+        return str(self.value[1])
+
+
+@dataclass(eq=False)
+class Refused(Exception):  # not frozen: a context manager sets the traceback of what passes it
+    """Raised where a rule finds that a query cannot be kept incrementally."""
+
+    refusal: Refusal
+    facts: tuple[tuple[str, str], ...]
+
+    @property
+    def reason(self) -> Reason:
+        return Reason(self.refusal.name, self.refusal.sentence.format(**dict(self.facts)))
+
+    @property
+    def hint(self) -> str:
+        return self.refusal.hint.format(**dict(self.facts))
+
+
+def refuse(refusal: Refusal, **facts: str) -> Refused:
+    """The exception for a refusal with its facts; raise the result."""
+    return Refused(refusal, tuple(facts.items()))

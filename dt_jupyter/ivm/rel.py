@@ -1,0 +1,203 @@
+"""The relation algebra: a closed set of operators over bags of rows (`OPERATORS` lists them)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from dt_jupyter.ivm.expr import Expr
+
+WEIGHT = "__dt_w"
+
+
+class End(StrEnum):
+    """The ends of a change interval, and the interval between them."""
+
+    OLD = "old"
+    NEW = "new"
+    DELTA = "delta"
+
+
+@dataclass(frozen=True)
+class Rel:
+    """A bag of rows; `columns` are the ids of its columns, in order."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        raise TypeError(type(self).__name__)
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return ()
+
+    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
+        return self
+
+
+@dataclass(frozen=True)
+class Scan(Rel):
+    """A source at one end of the interval. `reads` pairs the id of each column with its name in
+    the source. At `End.DELTA` the rows are the changes, and `__dt_w` is their weight (+1, −1)."""
+
+    source: str
+    reads: tuple[tuple[str, str], ...]
+    end: End = End.NEW
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        ids = tuple(i for i, _ in self.reads)
+        return (*ids, WEIGHT) if self.end is End.DELTA else ids
+
+
+@dataclass(frozen=True)
+class Project(Rel):
+    """π: one column for each item (id, expression)."""
+
+    input: Rel
+    items: tuple[tuple[str, Expr], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(i for i, _ in self.items)
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class Filter(Rel):
+    """σ: the rows for which every conjunct is true."""
+
+    input: Rel
+    on: tuple[Expr, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class Join(Rel):
+    """⋈: the inner join of all `members` on the conjuncts `on`; none makes it a cross product."""
+
+    members: tuple[Rel, ...]
+    on: tuple[Expr, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(c for m in self.members for c in m.columns)
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return self.members
+
+    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
+        return replace(self, members=inputs)
+
+
+@dataclass(frozen=True)
+class Union(Rel):
+    """Union all, by position; `ids` name the result's columns."""
+
+    members: tuple[Rel, ...]
+    ids: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.ids
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return self.members
+
+    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
+        return replace(self, members=inputs)
+
+
+@dataclass(frozen=True)
+class Call:
+    """An aggregate call: `function` in lower case with its arguments, and the text of the whole."""
+
+    function: str
+    args: tuple[Expr, ...]
+    text: Expr
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Aggregate(Rel):
+    """γ: one row for each group of equal `keys` (columns of the input); distinct has no calls."""
+
+    input: Rel
+    keys: tuple[str, ...]
+    calls: tuple[tuple[str, Call], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.keys, *(i for i, _ in self.calls))
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class Restrict(Rel):
+    """⋉: the rows whose columns match a row of the materialised relation `keys`, NULL-safe.
+
+    `on` pairs columns of the input with columns of `keys`. Made by rules, never by the binder.
+    """
+
+    input: Rel
+    keys: str
+    on: tuple[tuple[str, str], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
+        return replace(self, input=inputs[0])
+
+
+OPERATORS: tuple[type[Rel], ...] = (Scan, Project, Filter, Join, Union, Aggregate, Restrict)
+
+
+def walk(rel: Rel) -> Iterator[Rel]:
+    """The node and all below it, parents first."""
+    yield rel
+    for child in rel.inputs:
+        yield from walk(child)
+
+
+def scans(rel: Rel) -> tuple[Scan, ...]:
+    return tuple(n for n in walk(rel) if isinstance(n, Scan))
+
+
+def rewrite(rel: Rel, rule: Callable[[Rel], Rel]) -> Rel:
+    """The rule applied to every node, leaves first."""
+    return rule(rel.with_inputs(tuple(rewrite(i, rule) for i in rel.inputs)))
+
+
+def at(rel: Rel, end: End) -> Rel:
+    """The relation with its sources read at that end."""
+    return rewrite(rel, lambda n: replace(n, end=end) if isinstance(n, Scan) else n)

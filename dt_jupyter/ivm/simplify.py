@@ -1,0 +1,126 @@
+"""Rewrites that keep the meaning and make derivatives cheap; `PASSES` in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from dt_jupyter.ivm.expr import Expr, col
+from dt_jupyter.ivm.rel import Filter, Join, Project, Rel, Scan, Union, rewrite
+
+
+def merge_filters(rel: Rel) -> Rel:
+    """σp(σq(R)) = σ(q ∧ p)(R)"""
+    if isinstance(rel, Filter) and isinstance(rel.input, Filter):
+        return Filter(rel.input.input, rel.input.on + rel.on)
+    return rel
+
+
+def filter_into_join(rel: Rel) -> Rel:
+    """σp(A ⋈ B) = A ⋈p B"""
+    if isinstance(rel, Filter) and isinstance(rel.input, Join):
+        return replace(rel.input, on=rel.input.on + rel.on)
+    return rel
+
+
+def filter_below_projection(rel: Rel) -> Rel:
+    """σp(π(R)) = π(σp(R)), where p reads columns that the projection only passes on."""
+    if not (isinstance(rel, Filter) and isinstance(rel.input, Project)):
+        return rel
+    passed = {i: c for i, e in rel.input.items if (c := e.column) is not None}
+    if not all(p.columns <= passed.keys() for p in rel.on):
+        return rel
+    below = Filter(rel.input.input, tuple(p.renamed(passed) for p in rel.on))
+    return replace(rel.input, input=merge_filters(filter_into_join(below)))
+
+
+def flatten_joins(rel: Rel) -> Rel:
+    """(A ⋈ B) ⋈ C = ⋈(A, B, C); a projection that only renames is pulled above."""
+    if not isinstance(rel, Join):
+        return rel
+    members: list[Rel] = []
+    on: list[Expr] = []
+    names: dict[str, str] = {}
+    for member in rel.members:
+        inner = member
+        if isinstance(inner, Project) and isinstance(inner.input, Join):
+            columns = {i: e.column for i, e in inner.items}
+            if all(columns.values()):
+                names.update({i: c for i, c in columns.items() if c is not None})
+                inner = inner.input
+        if isinstance(inner, Join):
+            members.extend(inner.members)
+            on.extend(inner.on)
+        else:
+            members.append(inner)
+    flat = Join(tuple(members), (*on, *(p.renamed(names) for p in rel.on)))
+    if not names and flat.columns == rel.columns:
+        return flat
+    return Project(flat, tuple((c, col(names.get(c, c))) for c in rel.columns))
+
+
+def flatten_unions(rel: Rel) -> Rel:
+    """(A ∪ B) ∪ C = ∪(A, B, C)"""
+    if not isinstance(rel, Union):
+        return rel
+    members = [m.members if isinstance(m, Union) else (m,) for m in rel.members]
+    return replace(rel, members=tuple(m for ms in members for m in ms))
+
+
+def sink_filters(rel: Rel) -> Rel:
+    """σp(A) ⋈ B for a conjunct p of the join that reads A alone: the change meets it first."""
+    if not isinstance(rel, Join):
+        return rel
+    members = list(rel.members)
+    kept = []
+    for predicate in rel.on:
+        homes = [i for i, m in enumerate(members) if predicate.columns <= set(m.columns)]
+        if predicate.columns and homes:
+            members[homes[0]] = merge_filters(Filter(members[homes[0]], (predicate,)))
+        else:
+            kept.append(predicate)
+    return Join(tuple(members), tuple(kept))
+
+
+PASSES: tuple[Callable[[Rel], Rel], ...] = (
+    merge_filters,
+    filter_below_projection,
+    filter_into_join,
+    flatten_joins,
+    flatten_unions,
+    sink_filters,
+)
+
+
+def simplify(rel: Rel) -> Rel:
+    for rule in PASSES:
+        rel = rewrite(rel, rule)
+    return prune(rel, frozenset(rel.columns))
+
+
+def prune(rel: Rel, used: frozenset[str]) -> Rel:
+    """The relation reads no column that nothing above uses (the root's columns stay)."""
+    if isinstance(rel, Scan):
+        reads = tuple(r for r in rel.reads if r[0] in used)
+        return replace(rel, reads=reads or rel.reads[:1])
+    if isinstance(rel, Project):
+        items = tuple(i for i in rel.items if i[0] in used) or rel.items[:1]
+        below = frozenset(c for _, e in items for c in e.columns)
+        return Project(prune(rel.input, below or frozenset(rel.input.columns[:1])), items)
+    if isinstance(rel, Union):
+        return replace(rel, members=tuple(prune(m, frozenset(m.columns)) for m in rel.members))
+    return _prune_others(rel, used)
+
+
+def _prune_others(rel: Rel, used: frozenset[str]) -> Rel:
+    from dt_jupyter.ivm.rel import Aggregate, Restrict
+
+    if isinstance(rel, Filter | Join):
+        below = used | frozenset(c for p in rel.on for c in p.columns)
+        return rel.with_inputs(tuple(prune(i, below) for i in rel.inputs))
+    if isinstance(rel, Restrict):
+        return replace(rel, input=prune(rel.input, used | {a for a, _ in rel.on}))
+    assert isinstance(rel, Aggregate), rel
+    calls = tuple(c for c in rel.calls if c[0] in used)
+    below = frozenset(rel.keys) | frozenset(c for _, k in calls for c in k.text.columns)
+    return Aggregate(prune(rel.input, below), rel.keys, calls)
