@@ -1,0 +1,1 @@
+"""The dialect: Spark SQL and the statements about dynamic tables."""

@@ -1,0 +1,128 @@
+"""The options of dynamic tables and warehouses: one table, for SQL, magics, help, completion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from dt_jupyter.model import (
+    HIDDEN,
+    DTError,
+    Initialize,
+    RefreshMode,
+    TargetLag,
+    did_you_mean,
+    error,
+)
+
+_RETENTION_LIMIT = 36_500  # days: a hundred years, as for lags
+_WAREHOUSE_LIMIT = 1_000
+_DIGITS = 9  # more is no number that an option takes
+_INTEGER = re.compile(r"-?\d+\Z")
+
+
+@dataclass(frozen=True)
+class Option:
+    """`parse` makes the value of field `field` from its text, or raises DT-1003.
+
+    `values` are all that there are, for an option that has a few; `text` is true when only a
+    string will do; `fixed` when the option cannot be altered later.
+    """
+
+    name: str
+    field: str
+    parse: Callable[[str], Any]
+    help: str
+    example: str
+    values: tuple[str, ...] = ()
+    text: bool = False
+    fixed: bool = False
+
+
+def unknown_option(option: str, statement: str, known: Iterable[str]) -> DTError:
+    """DT-1002, with the option that was meant first."""
+    names = sorted(known)
+    close = did_you_mean(option if option.startswith("-") else option.upper(), names)
+    nearest = [n for n in names if re.search(rf"(?<![\w-]){re.escape(n)}(?![\w-])", close)]
+    shown = [f"{n} (did you mean this?)" for n in nearest[:1]]
+    shown += [n for n in names if n not in nearest[:1]]
+    return error("DT-1002", option=option, statement=statement, known=", ".join(shown))
+
+
+def _bad(option: str, value: str, problem: str, hint: str) -> DTError:
+    return error("DT-1003", option=option, value=value, problem=problem, hint=hint)
+
+
+def _one_of(option: str, values: tuple[str, ...], text: str) -> str:
+    if text.upper() in values:
+        return text.upper()
+    hint = did_you_mean(text.upper(), list(values), "Leave it out for the default.")
+    raise _bad(option, text, f"it is one of {', '.join(values)}", hint)
+
+
+def _choice(name: str, field: str, kind: type[StrEnum], help: str, fixed: bool = False) -> Option:
+    values = tuple(member.value for member in kind)
+    return Option(name, field, lambda text: kind(_one_of(name, values, text)), help,
+                  f"{name} = {values[-1]}", values, fixed=fixed)  # fmt: skip
+
+
+def _switch(name: str, field: str, on: str, off: str, help: str) -> Option:
+    values = (on, off)
+    return Option(name, field, lambda text: _one_of(name, values, text) == on, help,
+                  f"{name} = {off}", values)  # fmt: skip
+
+
+def _integer(name: str, low: int, high: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        number = int(text) if _INTEGER.match(text) and len(text) <= _DIGITS else None
+        if number is None or not low <= number <= high:
+            raise _bad(name, text, f"it is a whole number from {low} to {high:,}",
+                       "Leave it out for the default.")  # fmt: skip
+        return number
+
+    return parse
+
+
+def warehouse_name(text: str) -> str:
+    """A warehouse's name, in lower case; DT-1003, DT-1114."""
+    if not text or "\0" in text:
+        raise _bad("WAREHOUSE", repr(text), "it is empty or holds a NUL character",
+                   "Leave it out for the warehouse default.")  # fmt: skip
+    if text.lower().startswith(HIDDEN):
+        raise error("DT-1114", name=text)
+    return text.lower()
+
+
+def _table(*options: Option) -> Mapping[str, Option]:
+    return {option.name: option for option in options}
+
+
+TABLE_OPTIONS = _table(
+    Option("TARGET_LAG", "target_lag", TargetLag.parse,
+           "how old the rows may be, or DOWNSTREAM: as fresh as its readers need",
+           "TARGET_LAG = '5 minutes'"),
+    Option("WAREHOUSE", "warehouse", warehouse_name, "which warehouse runs its refreshes",
+           "WAREHOUSE = default"),
+    _choice("REFRESH_MODE", "refresh_mode", RefreshMode,
+            "whether refreshes are incremental; AUTO chooses and says why", fixed=True),
+    _choice("INITIALIZE", "initialize", Initialize,
+            "fill it now, or by its first scheduled refresh", fixed=True),
+    _switch("SCHEDULER", "scheduler", "ENABLE", "DISABLE", "whether the scheduler refreshes it"),
+    Option("DATA_RETENTION_TIME_IN_DAYS", "retention_days",
+           _integer("DATA_RETENTION_TIME_IN_DAYS", 0, _RETENTION_LIMIT),
+           "how long old versions can be read", "DATA_RETENTION_TIME_IN_DAYS = 7"),
+    _switch("ALTER_SOURCES", "alter_sources", "TRUE", "FALSE",
+            "whether change feeds may be switched on for the tables that it reads"),
+    Option("COMMENT", "comment", str, "a remark", "COMMENT = 'sales per day'", text=True),
+)  # fmt: skip
+
+WAREHOUSE_OPTIONS = _table(
+    Option("MAX_CONCURRENCY_LEVEL", "max_concurrency",
+           _integer("MAX_CONCURRENCY_LEVEL", 1, _WAREHOUSE_LIMIT),
+           "how many refreshes run at once", "MAX_CONCURRENCY_LEVEL = 2"),
+    Option("WEIGHT", "weight", _integer("WEIGHT", 1, _WAREHOUSE_LIMIT),
+           "its share of the machine against other warehouses", "WEIGHT = 1"),
+)  # fmt: skip

@@ -1,0 +1,311 @@
+"""The statements about dynamic tables and warehouses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dt_jupyter.model import Span
+from dt_jupyter.sql.clauses import (
+    CLUSTER_BY,
+    column_list,
+    create_action,
+    if_exists,
+    like,
+    options,
+    time_point,
+)
+from dt_jupyter.sql.cursor import Cursor
+from dt_jupyter.sql.functions import calls_in
+from dt_jupyter.sql.guard import DEFINITION, guard_length, guard_tokens
+from dt_jupyter.sql.lex import Kind
+from dt_jupyter.sql.options import (
+    TABLE_OPTIONS,
+    WAREHOUSE_OPTIONS,
+    unknown_option,
+    warehouse_name,
+)
+from dt_jupyter.sql.spark_kind import kind_of
+from dt_jupyter.sql.statements import (
+    AlterDynamicTable,
+    AlterWarehouse,
+    Change,
+    CloneDynamicTable,
+    CreateAction,
+    CreateDynamicTable,
+    CreateWarehouse,
+    DescribeDynamicTable,
+    DropDynamicTable,
+    DropWarehouse,
+    ExplainDynamicTable,
+    Refresh,
+    RenameTo,
+    Resume,
+    SetOptions,
+    SetWarehouse,
+    ShowDynamicTables,
+    ShowWarehouses,
+    SparkKind,
+    Statement,
+    Suspend,
+    SwapWith,
+    UndropDynamicTable,
+    UndropTable,
+    UnsetOptions,
+    Unsupported,
+)
+from dt_jupyter.sql.unsupported import unsupported_in
+
+TABLE = "the name of the dynamic table"
+_WAREHOUSE = "the name of the warehouse"
+_ALTER = "SET …, UNSET …, SUSPEND, RESUME, REFRESH, RENAME TO … or SWAP WITH …"
+_QUERY = "A dynamic table is defined by one query: SELECT …, WITH …, VALUES … or FROM …"
+_FIXED = frozenset(name for name, option in TABLE_OPTIONS.items() if option.fixed)
+_ALTERABLE = {name: option for name, option in TABLE_OPTIONS.items() if not option.fixed}
+_UNSETTABLE = (*_ALTERABLE, CLUSTER_BY)
+
+
+def ours(cursor: Cursor) -> Statement | None:
+    """The statement, if its first words make it one of ours; None if it is Spark's.
+
+    DT-1001 to DT-1004 and DT-1114 when it is ours and wrong.
+    """
+    start = cursor.index
+    for keywords, parse in _PARSERS:
+        if cursor.accept(*keywords):
+            cursor.statement = " ".join(keywords)
+            return parse(cursor)
+    if cursor.accept("EXPLAIN"):
+        subject = _created(cursor)
+        if isinstance(subject, CreateDynamicTable):
+            return ExplainDynamicTable(subject)
+        if isinstance(subject, Unsupported):
+            return subject
+        cursor.index = start
+        return None
+    return _created(cursor)
+
+
+def defining(cursor: Cursor, fields: Mapping[str, Any], given: Iterable[str]) -> Statement:
+    """The dynamic table whose query is all that is left of the text.
+
+    DT-1001 when it is no query, DT-1004; `Unsupported` for one that a later release will take.
+    """
+    words = cursor.words[cursor.index :]
+    if not words:
+        raise cursor.fail("the query is missing", f"{_QUERY}.")
+    if kind_of(words).kind is not SparkKind.QUERY:
+        raise cursor.fail(f"{cursor.shown()} begins no query", f"{_QUERY}.")
+    place = Span(words[0].start, words[-1].end)
+    query = cursor.script[place.start : place.end]
+    cursor.placed(words[0].span, lambda: guard_length(query, DEFINITION))
+    guard_tokens(cursor.script, words, DEFINITION)
+    later = unsupported_in(words)
+    if later:
+        return later
+    for call in calls_in(cursor.script, words):
+        hint = "It changes without a commit: query it directly."
+        return Unsupported(f"{call.name}() in the query of a dynamic table", hint, call.span)
+    cursor.places["query"] = place
+    return CreateDynamicTable(
+        query=query, query_offset=place.start, given=frozenset(given), **fields
+    )
+
+
+def _created(cursor: Cursor) -> Statement | None:
+    """CREATE [OR REPLACE|OR ALTER] DYNAMIC TABLE|WAREHOUSE …"""
+    start = cursor.index
+    if not cursor.accept("CREATE"):
+        return None
+    action = CreateAction.CREATE
+    if cursor.accept("OR", "REPLACE"):
+        action = CreateAction.REPLACE
+    elif cursor.accept("OR", "ALTER"):
+        action = CreateAction.ALTER
+    if cursor.accept("DYNAMIC", "TABLE"):
+        cursor.statement = "CREATE DYNAMIC TABLE"
+        return _create_table(cursor, action)
+    if cursor.accept("WAREHOUSE"):
+        cursor.statement = "CREATE WAREHOUSE"
+        return _create_warehouse(cursor, action)
+    cursor.index = start
+    return None
+
+
+def _create_table(cursor: Cursor, action: CreateAction) -> Statement:
+    action = create_action(cursor, action)
+    name = cursor.name(TABLE)
+    if cursor.accept("CLONE"):
+        source = cursor.name("the name of the dynamic table to clone", "source")
+        point = time_point(cursor)
+        cursor.finish("Write CREATE DYNAMIC TABLE n CLONE m [AT (…)].")
+        return CloneDynamicTable(name, source, point, action)
+    columns = column_list(cursor)
+    before = frozenset(cursor.places)
+    given = options(cursor, TABLE_OPTIONS, until="AS", cluster=True)
+    if not cursor.accept("AS"):
+        raise cursor.fail("the query is missing", "End with AS SELECT ….")
+    fields = {"name": name, "columns": columns, "action": action, **given}
+    return defining(cursor, fields, frozenset(cursor.places) - before)
+
+
+def _alter_table(cursor: Cursor) -> Statement:
+    exists = if_exists(cursor)
+    name = cursor.name(TABLE)
+    change = _table_change(cursor)
+    cursor.finish("One ALTER makes one change.")
+    return AlterDynamicTable(name, change, exists)
+
+
+def _table_change(cursor: Cursor) -> Change:
+    if cursor.accept("SET"):
+        return SetOptions(**_set_options(cursor))
+    if cursor.accept("UNSET"):
+        return UnsetOptions(_unset_options(cursor))
+    if cursor.accept("RENAME", "TO"):
+        return RenameTo(cursor.name("the new name", "new_name"))
+    if cursor.accept("SWAP", "WITH"):
+        return SwapWith(cursor.name("the name of the other dynamic table", "new_name"))
+    if cursor.accept("REFRESH"):
+        return Refresh()
+    change = _suspension(cursor)
+    if change is None:
+        raise cursor.expected("a change", f"Write {_ALTER}.")
+    return change
+
+
+def _suspension(cursor: Cursor) -> Suspend | Resume | None:
+    if cursor.accept("SUSPEND"):
+        return Suspend()
+    return Resume() if cursor.accept("RESUME") else None
+
+
+def _set_options(cursor: Cursor) -> dict[str, Any]:
+    statement = cursor.statement
+    cursor.statement = f"{statement} … SET"
+    if cursor.done:
+        raise cursor.expected("an option", f"Options are {', '.join(_UNSETTABLE)}.")
+    token = next((t for t in cursor.words[cursor.index :] if t.upper in _FIXED), None)
+    if token:
+        raise cursor.fail(f"{token.upper} is settled when the table is created",
+                          "Use CREATE OR ALTER DYNAMIC TABLE.", token.span)  # fmt: skip
+    return options(cursor, _ALTERABLE, until=None, cluster=True)
+
+
+def _unset_options(cursor: Cursor) -> frozenset[str]:
+    names: set[str] = set()
+    while not names or cursor.accept_sign(",") or not cursor.done:
+        token = cursor.peek()
+        if token.kind is not Kind.WORD:
+            raise cursor.expected("an option", f"Options are {', '.join(_UNSETTABLE)}.")
+        name = CLUSTER_BY if cursor.at_words("CLUSTER", "BY") else token.upper
+        if name not in _UNSETTABLE:
+            raise unknown_option(token.text, f"{cursor.statement} … UNSET", _UNSETTABLE).at(
+                cursor.script, token.span
+            )
+        cursor.index += len(name.split())
+        names.add(name)
+    return frozenset(names)
+
+
+def _drop_table(cursor: Cursor) -> Statement:
+    exists = if_exists(cursor)
+    name = cursor.name(TABLE)
+    cursor.finish(f"Write {cursor.statement} [IF EXISTS] n.")
+    return DropDynamicTable(name, exists)
+
+
+def _undrop_dynamic_table(cursor: Cursor) -> Statement:
+    exists = if_exists(cursor)
+    name = cursor.name(TABLE)
+    cursor.finish(f"Write {cursor.statement} [IF EXISTS] n.")
+    return UndropDynamicTable(name, exists)
+
+
+def _undrop_table(cursor: Cursor) -> Statement:
+    name = cursor.name("the name of the table")
+    cursor.finish("Write UNDROP TABLE n.")
+    return UndropTable(name)
+
+
+def _undrop_other(cursor: Cursor) -> Statement:
+    raise cursor.expected("TABLE or DYNAMIC TABLE", "Write UNDROP [DYNAMIC] TABLE n.")
+
+
+def _refresh_other(cursor: Cursor) -> Statement:
+    hint = "Write ALTER DYNAMIC TABLE n REFRESH."
+    raise cursor.fail("REFRESH is a change of a dynamic table", hint, cursor.words[0].span)
+
+
+def _describe(cursor: Cursor) -> Statement:
+    name = cursor.name(TABLE)
+    cursor.finish("Write DESCRIBE DYNAMIC TABLE n.")
+    return DescribeDynamicTable(name)
+
+
+def _explain(cursor: Cursor) -> Statement:
+    name = cursor.name(TABLE)
+    cursor.finish("Write EXPLAIN DYNAMIC TABLE n, or EXPLAIN CREATE DYNAMIC TABLE … AS ….")
+    return ExplainDynamicTable(name)
+
+
+def _show_tables(cursor: Cursor) -> Statement:
+    return ShowDynamicTables(like(cursor, "SHOW DYNAMIC TABLES [LIKE 'pattern']"))
+
+
+def _show_warehouses(cursor: Cursor) -> Statement:
+    return ShowWarehouses(like(cursor, "SHOW WAREHOUSES [LIKE 'pattern']"))
+
+
+def _warehouse(cursor: Cursor) -> str:
+    name, span = cursor.identifier(_WAREHOUSE)
+    cursor.places["name"] = span
+    return cursor.placed(span, lambda: warehouse_name(name))
+
+
+def _create_warehouse(cursor: Cursor, action: CreateAction) -> Statement:
+    if action is CreateAction.ALTER:
+        raise cursor.fail("there is no CREATE OR ALTER WAREHOUSE", "Use ALTER WAREHOUSE w SET ….",
+                          cursor.words[0].span)  # fmt: skip
+    action = create_action(cursor, action)
+    name = _warehouse(cursor)
+    cursor.accept("WITH")
+    return CreateWarehouse(name, **options(cursor, WAREHOUSE_OPTIONS, until=None), action=action)
+
+
+def _alter_warehouse(cursor: Cursor) -> Statement:
+    exists = if_exists(cursor)
+    name = _warehouse(cursor)
+    change: Suspend | Resume | SetWarehouse | None = _suspension(cursor)
+    if change is None and cursor.accept("SET"):
+        if cursor.done:
+            raise cursor.expected("an option", f"Options are {', '.join(WAREHOUSE_OPTIONS)}.")
+        change = SetWarehouse(**options(cursor, WAREHOUSE_OPTIONS, until=None))
+    if change is None:
+        raise cursor.expected("a change", "Write SUSPEND, RESUME or SET ….")
+    cursor.finish("One ALTER makes one change.")
+    return AlterWarehouse(name, change, exists)
+
+
+def _drop_warehouse(cursor: Cursor) -> Statement:
+    exists = if_exists(cursor)
+    name = _warehouse(cursor)
+    cursor.finish("Write DROP WAREHOUSE [IF EXISTS] w.")
+    return DropWarehouse(name, exists)
+
+
+_PARSERS = (
+    (("ALTER", "DYNAMIC", "TABLE"), _alter_table),
+    (("DROP", "DYNAMIC", "TABLE"), _drop_table),
+    (("UNDROP", "DYNAMIC", "TABLE"), _undrop_dynamic_table),
+    (("UNDROP", "TABLE"), _undrop_table),
+    (("UNDROP",), _undrop_other),
+    (("DESCRIBE", "DYNAMIC", "TABLE"), _describe),
+    (("DESC", "DYNAMIC", "TABLE"), _describe),
+    (("SHOW", "DYNAMIC", "TABLES"), _show_tables),
+    (("EXPLAIN", "DYNAMIC", "TABLE"), _explain),
+    (("REFRESH", "DYNAMIC", "TABLE"), _refresh_other),
+    (("ALTER", "WAREHOUSE"), _alter_warehouse),
+    (("DROP", "WAREHOUSE"), _drop_warehouse),
+    (("SHOW", "WAREHOUSES"), _show_warehouses),
+)

@@ -1,0 +1,131 @@
+"""A relation as one Spark SQL text, laid out to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dt_jupyter.ivm import (
+    WEIGHT,
+    Aggregate,
+    Filter,
+    Join,
+    Project,
+    Rel,
+    Restrict,
+    Scan,
+    Union,
+)
+from dt_jupyter.model import quote
+
+Place = Callable[[Scan], str]
+"""The relation text for a scan; it has the source's own column names (and `__dt_w` of changes)."""
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """`place` gives each scan's relation; `keys` the text of each materialised key relation;
+    `broadcast` the sources whose changes are small enough to be sent to every task."""
+
+    place: Place
+    keys: Callable[[str], str] = quote
+    quote: Callable[[str], str] = quote
+    broadcast: frozenset[str] = frozenset()
+
+    def __call__(self, rel: Rel) -> str:
+        return self._text(rel, 0)
+
+    def _text(self, rel: Rel, depth: int) -> str:
+        return _RENDER[type(rel)](self, rel, depth)
+
+    def nested(self, rel: Rel, depth: int) -> str:
+        """The relation in brackets, two spaces further in."""
+        pad = "  " * (depth + 1)
+        return f"(\n{pad}{self._text(rel, depth + 1)}\n{'  ' * depth})"
+
+    def item(self, rendered: str, column: str) -> str:
+        name = self.quote(column)
+        return rendered if rendered == name else f"{rendered} AS {name}"
+
+
+def _scan(r: Renderer, rel: Rel, depth: int) -> str:
+    assert isinstance(rel, Scan)
+    items = [r.item(r.quote(name), i) for i, name in rel.reads]
+    if rel.columns[-1:] == (WEIGHT,):
+        items.append(r.quote(WEIGHT))
+    return f"SELECT {', '.join(items)} FROM {r.place(rel)}"
+
+
+def _project(r: Renderer, rel: Rel, depth: int) -> str:
+    assert isinstance(rel, Project)
+    items = ", ".join(r.item(e.sql(r.quote), i) for i, e in rel.items)
+    return f"SELECT {items} FROM {r.nested(rel.input, depth)}"
+
+
+def _filter(r: Renderer, rel: Rel, depth: int) -> str:
+    """With an alias: without one Spark reads `(…) WHERE (a)` as the alias WHERE with column a."""
+    assert isinstance(rel, Filter)
+    predicates = " AND ".join(f"({p.sql(r.quote)})" for p in rel.on)
+    return f"SELECT * FROM {r.nested(rel.input, depth)} f WHERE {predicates}"
+
+
+def _join(r: Renderer, rel: Rel, depth: int) -> str:
+    """Comma joins with every condition in WHERE: Spark starts at the first member, the change,
+    and goes on by the conditions."""
+    assert isinstance(rel, Join)
+    pad = "  " * depth
+    members = [f"{r.nested(m, depth)} j{i}" for i, m in enumerate(rel.members)]
+    small = [f"j{i}" for i, m in enumerate(rel.members) if _small(m, r.broadcast)]
+    hint = f"/*+ BROADCAST({', '.join(small)}) */ " if small else ""
+    where = " AND ".join(f"({p.sql(r.quote)})" for p in rel.on)
+    columns = ", ".join(r.quote(c) for c in rel.columns)
+    return f"SELECT {hint}{columns} FROM {', '.join(members)}" + (
+        f"\n{pad}WHERE {where}" if where else ""
+    )
+
+
+def _small(rel: Rel, broadcast: frozenset[str]) -> bool:
+    if isinstance(rel, Scan):
+        return rel.columns[-1:] == (WEIGHT,) and rel.source in broadcast
+    return isinstance(rel, Project | Filter | Restrict) and _small(rel.inputs[0], broadcast)
+
+
+def _union(r: Renderer, rel: Rel, depth: int) -> str:
+    assert isinstance(rel, Union)
+    pad = "  " * depth
+    members = []
+    for member in rel.members:
+        items = ", ".join(
+            r.item(r.quote(c), i) for i, c in zip(rel.ids, member.columns, strict=True)
+        )
+        members.append(f"SELECT {items} FROM {r.nested(member, depth)}")
+    return f"\n{pad}UNION ALL\n{pad}".join(members)
+
+
+def _aggregate(r: Renderer, rel: Rel, depth: int) -> str:
+    assert isinstance(rel, Aggregate)
+    items = [r.quote(k) for k in rel.keys]
+    items += [r.item(c.text.sql(r.quote), i) for i, c in rel.calls]
+    keys = ", ".join(r.quote(k) for k in rel.keys)
+    return f"SELECT {', '.join(items)} FROM {r.nested(rel.input, depth)} GROUP BY {keys}"
+
+
+def _restrict(r: Renderer, rel: Rel, depth: int) -> str:
+    assert isinstance(rel, Restrict)
+    on = " AND ".join(f"r.{r.quote(a)} <=> k.{r.quote(b)}" for a, b in rel.on)
+    return (
+        f"SELECT /*+ BROADCAST(k) */ r.* FROM {r.nested(rel.input, depth)} r"
+        f" LEFT SEMI JOIN {r.keys(rel.keys)} k ON {on}"
+    )
+
+
+_RENDER: dict[type[Rel], Callable[[Renderer, Rel, int], str]] = {
+    Scan: _scan,
+    Project: _project,
+    Filter: _filter,
+    Join: _join,
+    Union: _union,
+    Aggregate: _aggregate,
+    Restrict: _restrict,
+}
+RENDERED = frozenset(_RENDER)

@@ -1,0 +1,365 @@
+"""Query texts bound to the algebra: shapes, names, scopes, and each refusal by its code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import dt_jupyter.sql as sql_package
+from dt_jupyter.ivm import (
+    SUPPORTED,
+    Aggregate,
+    Filter,
+    Refused,
+    Rel,
+    Scan,
+    compile_stages,
+    scans,
+    walk,
+)
+from dt_jupyter.model import DTError
+from dt_jupyter.sql.bind import Table, View, bind, table_places
+from dt_jupyter.sql.render import Renderer
+
+TABLES = {
+    "t": ("id", "k", "v", "f"),
+    "u": ("id", "k", "name"),
+    "dt": ("k", "n", "__dt_visible"),
+    "odd t": ("a b", "c`d", "e.f", "select", "ünï", 'q"t'),
+}
+VIEWS = {
+    "vw": "SELECT k, sum(v) AS s FROM t GROUP BY k",
+    "vv": "SELECT * FROM vw WHERE s > 1",
+}
+BUILTINS = SUPPORTED | {"upper", "xxhash64", "rand"}
+
+
+def resolve(parts: tuple[str, ...]) -> Table | View:
+    name = parts[-1].lower()
+    if name in VIEWS:
+        return View(VIEWS[name])
+    columns = TABLES[name]
+    visible = "__dt_visible" if "__dt_visible" in columns else None
+    return Table(f"id:{name}", tuple(c for c in columns if c != visible), visible)
+
+
+def bound(query: str) -> Rel:
+    return bind(query, resolve, BUILTINS)
+
+
+def shape(query: str) -> str:
+    """The operators, parents first: π σ ⋈ ∪ γ, and the sources by name."""
+    marks = {"Project": "π", "Filter": "σ", "Join": "⋈", "Union": "∪", "Aggregate": "γ"}
+    return " ".join(
+        n.source.removeprefix("id:") if isinstance(n, Scan) else marks[type(n).__name__]
+        for n in walk(bound(query))
+    )
+
+
+def text(query: str) -> str:
+    """The bound query in one line, sources as they are named."""
+    return re.sub(r"\s+", " ", Renderer(lambda s: s.source.removeprefix("id:"))(bound(query)))
+
+
+# -- shapes ---------------------------------------------------------------------------------------
+
+SHAPES = [
+    ("SELECT id, v + 1 AS w FROM t", "π t"),
+    ("SELECT * FROM t WHERE v > 1 AND k = 'a'", "π σ t"),
+    ("FROM t SELECT id", "π t"),
+    ("SELECT t.id FROM t JOIN u ON t.k = u.k", "π ⋈ t u"),
+    ("SELECT a.id, b.id FROM t a, t b WHERE a.k = b.k", "π σ ⋈ t t"),
+    ("SELECT a.id FROM t a CROSS JOIN u", "π ⋈ t u"),
+    ("SELECT k, name FROM t JOIN u USING (k)", "π ⋈ t u"),
+    ("SELECT * FROM t NATURAL JOIN u", "π ⋈ t u"),
+    ("SELECT k FROM t UNION ALL SELECT k FROM u", "∪ π t π u"),
+    ("(SELECT k FROM t) UNION ALL (SELECT k FROM u)", "∪ π t π u"),
+    ("SELECT k FROM t UNION SELECT k FROM u", "γ ∪ π t π u"),
+    ("SELECT DISTINCT k FROM t", "γ π t"),
+    ("SELECT k, count(*) FROM t GROUP BY k", "π γ π t"),
+    ("SELECT k FROM t GROUP BY k HAVING count(*) > 1", "π σ γ π t"),
+    ("SELECT DISTINCT k, count(*) FROM t GROUP BY k", "γ π γ π t"),
+    ("SELECT k, sum(s) FROM (SELECT k, id, sum(v) s FROM t GROUP BY k, id) GROUP BY k",
+     "π γ π π γ π t"),
+    ("SELECT * FROM vw", "π π γ π t"),
+    ("SELECT * FROM vv", "π π σ π γ π t"),
+    ("SELECT * FROM t ORDER BY id", "π t"),
+    ("SELECT /*+ BROADCAST(u) */ t.id FROM t JOIN u ON t.k = u.k", "π ⋈ t u"),
+    ("SELECT id FROM spark_catalog.default.t", "π t"),
+    ("SELECT n FROM dt", "π π σ dt"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "expected"), SHAPES)
+def test_a_query_has_its_shape(query: str, expected: str) -> None:
+    assert shape(query) == expected
+
+
+GROUPED = [
+    "SELECT k, count(*) AS n FROM t GROUP BY k",
+    "SELECT k, count(*) AS n FROM t GROUP BY t.k",
+    "SELECT t.k, count(*) AS n FROM t GROUP BY k",
+    "SELECT T.K, count(*) AS n FROM T GROUP BY k",
+    "SELECT x.k, count(*) AS n FROM t x GROUP BY k",
+    "SELECT k, count(*) AS n FROM t GROUP BY (k)",
+    "SELECT k, count(*) AS n FROM t GROUP BY 1",
+    "SELECT k, count(*) AS n FROM t GROUP BY ALL",
+    "SELECT k AS kk, count(*) AS n FROM t GROUP BY kk",
+]
+
+
+@pytest.mark.parametrize("query", GROUPED)
+def test_every_way_to_name_a_key_groups_by_it(query: str) -> None:
+    (group,) = [n for n in walk(bound(query)) if isinstance(n, Aggregate)]
+    assert isinstance(group.input.inputs[0], Scan)
+    (item,) = [e for i, e in group.input.items if i in group.keys]  # type: ignore[attr-defined]
+    assert item.column == "k"
+
+
+def test_a_column_wins_over_an_alias_in_group_by() -> None:
+    assert "UPPER(`k_2`) AS" in text("SELECT upper(k) AS k, count(*) AS n FROM t GROUP BY k")
+
+
+def test_a_column_wins_over_an_alias_in_where() -> None:
+    assert "WHERE (`v` > 1)" in text("SELECT v + 1 AS v FROM t WHERE v > 1")
+
+
+def test_an_alias_may_be_used_in_having_and_in_later_items() -> None:
+    assert shape("SELECT k, sum(v) s FROM t GROUP BY k HAVING s > 1") == "π σ γ π t"
+    assert "`v` + 1 + 1" in text("SELECT v + 1 AS w, w + 1 AS x FROM t").replace("(", "").replace(
+        ")", ""
+    )
+
+
+def test_filter_becomes_a_case_in_the_arguments() -> None:
+    query = "SELECT k, sum(v) FILTER (WHERE v > 1), count(*) FILTER (WHERE v > 2) FROM t GROUP BY k"
+    (group,) = [n for n in walk(bound(query)) if isinstance(n, Aggregate)]
+    calls = [c for _, c in group.calls]
+    assert [c.function for c in calls] == ["sum", "count_if"]
+    assert calls[0].args[0].sql(lambda c: c) == "CASE WHEN v > 1 THEN v END"
+    assert calls[1].args[0].sql(lambda c: c) == "v > 2"
+
+
+def test_equal_calls_are_kept_once() -> None:
+    (group,) = [n for n in walk(bound("SELECT k, sum(v), sum(v) + 1, SUM(t.v) FROM t GROUP BY k "
+                                       "HAVING sum(v) > 1"))
+                if isinstance(n, Aggregate)]  # fmt: skip
+    assert len(group.calls) == 1
+
+
+@pytest.mark.parametrize("function", sorted(SUPPORTED))
+def test_every_supported_aggregate_is_bound_as_one(function: str) -> None:
+    args = "v, f" if function.startswith(("regr", "cov", "corr")) else "v > 1" \
+        if function in ("bool_or", "bool_and", "count_if") else "v"  # fmt: skip
+    args += ", 0.5" if function == "percentile" else ""
+    (group,) = [n for n in walk(bound(f"SELECT k, {function}({args}) FROM t GROUP BY k"))
+                if isinstance(n, Aggregate)]  # fmt: skip
+    assert len(group.calls) == 1
+
+
+# -- names and scopes -----------------------------------------------------------------------------
+
+
+def test_names_with_odd_characters_come_through() -> None:
+    rel = bound('SELECT `a b`, `c``d`, `e.f`, `select`, `ünï` AS `x y`, `q"t` FROM `odd t`')
+    (source,) = scans(rel)
+    assert tuple(n for _, n in source.reads) == TABLES["odd t"]
+    rendered = Renderer(lambda s: "x")(rel)
+    assert "`c``d`" in rendered
+    assert "`x y`" in rendered
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("WITH c AS (SELECT k FROM t) SELECT c.k, d.k AS x FROM c JOIN c d ON c.k = d.k", "t t"),
+        ("WITH c AS (SELECT k FROM t), d AS (SELECT * FROM c) SELECT * FROM d", "t"),
+        ("WITH c(x) AS (SELECT k FROM t) SELECT x FROM c", "t"),
+        ("WITH t AS (SELECT k FROM u) SELECT * FROM t", "u"),
+        ("WITH t AS (SELECT k FROM t) SELECT * FROM t", "t"),
+        ("WITH c AS (SELECT k FROM t) "
+         "SELECT * FROM (WITH c AS (SELECT k FROM u) SELECT * FROM c)", "u"),
+        ("WITH c AS (SELECT k FROM t) "
+         "SELECT * FROM (SELECT * FROM c) x JOIN u ON x.k = u.k", "t u"),
+        ("SELECT x.q FROM t AS x(q, r, s, w)", "t"),
+        ("SELECT x.a FROM (SELECT k FROM t) AS x(a)", "t"),
+    ],
+)  # fmt: skip
+def test_common_tables_are_seen_where_they_are(query: str, columns: str) -> None:
+    assert " ".join(s.source.removeprefix("id:") for s in scans(bound(query))) == columns
+
+
+def test_the_columns_of_a_definition_are_all_different() -> None:
+    rel = bound("SELECT a.k, b.k AS k2, c.n FROM t a JOIN t b ON a.k = b.k JOIN "
+                "(SELECT k, count(*) n FROM t GROUP BY k) c ON c.k = a.k")  # fmt: skip
+    ids = [c for n in walk(rel) if isinstance(n, Scan) for c in n.columns]
+    assert len(ids) == len(set(ids))
+
+
+def test_hidden_rows_of_a_dynamic_table_are_filtered() -> None:
+    rel = bound("SELECT k FROM dt")
+    (hidden,) = [n for n in walk(rel) if isinstance(n, Filter)]
+    (source,) = scans(rel)
+    assert dict(source.reads)[next(iter(hidden.on[0].columns))] == "__dt_visible"
+
+
+def test_places_of_tables_leave_common_tables_out() -> None:
+    query = "WITH c AS (SELECT * FROM t) SELECT * FROM c JOIN `odd t` o ON true"
+    found = [(parts, query[a:b], aliased) for parts, a, b, aliased in table_places(query)]
+    assert sorted(found) == [(("odd t",), "`odd t`", True), (("t",), "t", False)]
+
+
+def test_a_deep_query_is_bound_and_a_bomb_is_named() -> None:
+    deep = "v" + " + 1" * 400
+    assert shape(f"SELECT {deep} AS x FROM t") == "π t"
+    nested = "SELECT * FROM t"
+    for i in range(30):
+        nested = f"SELECT * FROM ({nested}) x{i}"
+    assert shape(nested).split()[-1] == "t"
+    with pytest.raises(DTError) as e:
+        bound("SELECT " + "(" * 5000 + "1" + ")" * 5000 + " FROM t")
+    assert e.value.code == "DT-1004"
+
+
+# -- nested aggregates become stages --------------------------------------------------------------
+
+
+def types(rel: Rel) -> dict[str, str]:
+    return dict.fromkeys(rel.columns, "int")
+
+
+@pytest.mark.parametrize(
+    ("query", "stages"),
+    [
+        ("SELECT id FROM t", 1),
+        ("SELECT k, count(*) n FROM t GROUP BY k", 1),
+        ("SELECT k, count(*) + 1 n FROM t GROUP BY k HAVING sum(v) > 1", 1),
+        ("SELECT DISTINCT k FROM t", 1),
+        ("SELECT DISTINCT k, count(*) n FROM t GROUP BY k", 2),
+        ("SELECT n, count(*) c FROM (SELECT k, count(*) n FROM t GROUP BY k) GROUP BY n", 2),
+        ("SELECT t.id, g.n FROM t JOIN (SELECT k, count(*) n FROM t GROUP BY k) g ON t.k = g.k", 2),
+        ("SELECT k, n FROM (SELECT k, count(*) n FROM t GROUP BY k) "
+         "UNION ALL SELECT k, s FROM vw", 3),
+        ("SELECT c, count(*) d FROM (SELECT n, count(*) c FROM (SELECT k, count(*) n FROM t "
+         "GROUP BY k) GROUP BY n) GROUP BY c", 3),
+    ],
+)  # fmt: skip
+def test_each_aggregate_below_another_operator_is_a_stage(query: str, stages: int) -> None:
+    rel = bound(query)
+    made = compile_stages(rel, tuple(f"o{i}" for i in range(len(rel.columns))), types)
+    assert len(made) == stages
+    for number, stage in enumerate(made):
+        assert stage.id == f"stage:{number}"
+        assert not any(isinstance(n, Aggregate) for n in walk(stage.input))
+        assert all(
+            int(s.partition(":")[2]) < number for s in stage.sources if s.startswith("stage")
+        )
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+REFUSALS = [
+    ("SELECT t.id FROM t LEFT JOIN u ON t.k = u.k", "OUTER_JOIN"),
+    ("SELECT t.id FROM t RIGHT OUTER JOIN u ON t.k = u.k", "OUTER_JOIN"),
+    ("SELECT t.id FROM t FULL OUTER JOIN u ON t.k = u.k", "OUTER_JOIN"),
+    ("SELECT t.id FROM t LEFT SEMI JOIN u ON t.k = u.k", "SEMI_JOIN"),
+    ("SELECT t.id FROM t LEFT ANTI JOIN u ON t.k = u.k", "SEMI_JOIN"),
+    ("SELECT t.id FROM t ANTI JOIN u ON t.k = u.k", "SEMI_JOIN"),
+    ("SELECT id, explode(array(1, 2)) FROM t", "LATERAL"),
+    ("SELECT id, posexplode(array(1, 2)) FROM t", "LATERAL"),
+    ("SELECT inline(array(struct(1))) FROM t", "LATERAL"),
+    ("SELECT id, x FROM t LATERAL VIEW explode(array(1, 2)) AS x", "LATERAL"),
+    ("SELECT id FROM t, LATERAL (SELECT 1 AS one)", "LATERAL"),
+    ("SELECT id FROM t WHERE k IN (SELECT k FROM u)", "SUBQUERY"),
+    ("SELECT id FROM t WHERE k NOT IN (SELECT k FROM u)", "SUBQUERY"),
+    ("SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k)", "SUBQUERY"),
+    ("SELECT id, (SELECT max(v) FROM t) AS m FROM t", "SUBQUERY"),
+    ("SELECT k, sum(v) FROM t GROUP BY k HAVING (SELECT count(*) FROM u) > 1", "SUBQUERY"),
+    ("SELECT k FROM t EXCEPT SELECT k FROM u", "SET_OPERATION"),
+    ("SELECT k FROM t MINUS SELECT k FROM u", "SET_OPERATION"),
+    ("SELECT k FROM t INTERSECT ALL SELECT k FROM u", "SET_OPERATION"),
+    ("SELECT * FROM t UNION BY NAME SELECT * FROM t", "SET_OPERATION"),
+    ("SELECT id, row_number() OVER (ORDER BY id) FROM t", "WINDOW"),
+    ("SELECT id, sum(v) OVER (PARTITION BY k) FROM t", "WINDOW"),
+    ("SELECT k, max(sum(v)) OVER () FROM t GROUP BY k", "WINDOW"),
+    ("SELECT id FROM t QUALIFY row_number() OVER (ORDER BY id) = 1", "WINDOW"),
+    ("SELECT k, count(*) FROM t GROUP BY ROLLUP(k)", "GROUPING_SETS"),
+    ("SELECT k, count(*) FROM t GROUP BY k WITH CUBE", "GROUPING_SETS"),
+    ("SELECT k, count(*) FROM t GROUP BY GROUPING SETS ((k), ())", "GROUPING_SETS"),
+    ("SELECT count(*) FROM t", "SCALAR_AGGREGATE"),
+    ("SELECT sum(v) FROM t HAVING sum(v) > 1", "SCALAR_AGGREGATE"),
+    ("SELECT count(*) FROM t GROUP BY ()", "SCALAR_AGGREGATE"),
+    ("SELECT count(*) FROM t GROUP BY ALL", "SCALAR_AGGREGATE"),
+    ("SELECT id FROM t LIMIT 3", "LIMIT"),
+    ("SELECT id FROM t ORDER BY id LIMIT 3", "LIMIT"),
+    ("SELECT id FROM t ORDER BY id OFFSET 3", "LIMIT"),
+    ("SELECT * FROM (SELECT id FROM t LIMIT 3)", "LIMIT"),
+    ("(SELECT id FROM t LIMIT 1) UNION ALL (SELECT id FROM u)", "LIMIT"),
+    ("SELECT * FROM t TABLESAMPLE (10 PERCENT)", "SAMPLE"),
+    ("SELECT * FROM t VERSION AS OF 1", "TIME_TRAVEL"),
+    ("SELECT * FROM t TIMESTAMP AS OF '2020-01-01'", "TIME_TRAVEL"),
+    ("SELECT * FROM t PIVOT (sum(v) FOR k IN ('a', 'b'))", "PIVOT"),
+    ("SELECT * FROM t UNPIVOT (x FOR n IN (id, v))", "PIVOT"),
+    ("SELECT * FROM VALUES (1), (2) AS x(a)", "VALUES"),
+    ("VALUES (1), (2)", "VALUES"),
+    ("SELECT 1 AS x", "VALUES"),
+    ("SELECT * FROM range(10)", "TABLE_FUNCTION"),
+    ("SELECT current_timestamp() FROM t", "CONTEXT_FUNCTION"),
+    ("SELECT id FROM t WHERE v > current_date", "CONTEXT_FUNCTION"),
+    ("SELECT now() FROM t", "CONTEXT_FUNCTION"),
+    ("SELECT unix_timestamp() FROM t", "CONTEXT_FUNCTION"),
+    ("SELECT current_user() FROM t", "CONTEXT_FUNCTION"),
+    ("SELECT CAST('now' AS TIMESTAMP) FROM t", "CONTEXT_FUNCTION"),
+    ("SELECT DATE'today' FROM t", "CONTEXT_FUNCTION"),
+    ("SELECT k, count(*) FROM t GROUP BY k HAVING max(v) > unix_timestamp()", "CONTEXT_FUNCTION"),
+    ("SELECT rand() FROM t", "NON_DETERMINISTIC"),
+    ("SELECT uuid() FROM t", "NON_DETERMINISTIC"),
+    ("SELECT k, sum(rand()) FROM t GROUP BY k", "NON_DETERMINISTIC"),
+    ("SELECT k, count(*) FROM t GROUP BY k HAVING rand() > 0.5", "NON_DETERMINISTIC"),
+    ("SELECT reflect('java.lang.System', 'nanoTime') FROM t", "NON_DETERMINISTIC"),
+    ("SELECT my_udf(v) FROM t", "UNKNOWN_FUNCTION"),
+    ("SELECT k, my_agg(v) FROM t GROUP BY k", "UNKNOWN_FUNCTION"),
+    ("SELECT k, first(v) FROM t GROUP BY k", "AGGREGATE"),
+    ("SELECT k, collect_list(v) FROM t GROUP BY k", "AGGREGATE"),
+    ("SELECT k, max_by(v, id) FROM t GROUP BY k", "AGGREGATE"),
+    ("SELECT k, percentile_approx(v, 0.5) FROM t GROUP BY k", "AGGREGATE"),
+    ("SELECT k, grouping(k) FROM t GROUP BY k", "AGGREGATE"),
+    ("WITH RECURSIVE r AS (SELECT 1 a UNION ALL SELECT a + 1 FROM r) SELECT * FROM r", "RECURSIVE"),
+    ("SELECT TRANSFORM(k) USING 'cat' AS (x) FROM t", "EXPRESSION"),
+    ("SELECT xxhash64(*) FROM t", "EXPRESSION"),
+    ("SELECT struct(t.*) FROM t", "EXPRESSION"),
+    ("SELECT k, count(DISTINCT *) FROM t GROUP BY k", "EXPRESSION"),
+    ("SELECT k, count(t.*) FROM t GROUP BY k", "EXPRESSION"),
+    ("SELECT k, max(struct(*)) FROM t GROUP BY k", "EXPRESSION"),
+    ("SELECT DISTINCT ON (k) k FROM t", "EXPRESSION"),
+    ("SELECT nope FROM t", "EXPRESSION"),
+    ("SELECT sum(v) OVER w FROM t WINDOW w AS (PARTITION BY k)", "EXPRESSION"),
+    ("SELECT id FROM t WHERE v > :p", "EXPRESSION"),
+    ("SELECT k, v FROM t GROUP BY k", "EXPRESSION"),
+    ("SELECT FROM WHERE", "EXPRESSION"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "code"), REFUSALS)
+def test_a_query_without_an_incremental_form_is_refused_by_code(query: str, code: str) -> None:
+    with pytest.raises(Refused) as e:
+        bound(query)
+    assert e.value.reason.code == code
+    assert "{" not in e.value.reason.sentence + e.value.hint
+
+
+def test_every_refusal_of_the_binder_has_a_case() -> None:
+    folder = Path(str(sql_package.__file__)).parent
+    named = {
+        name for file in ("bind.py", "scalars.py", "aggregation.py")
+        for name in re.findall(r"Refusal\.([A-Z_]+)", (folder / file).read_text())
+    }  # fmt: skip
+    assert named == {code for _, code in REFUSALS}
+
+
+def test_a_lambda_and_a_higher_order_exists_are_scalars() -> None:
+    assert shape("SELECT transform(array(v), x -> x + 1) AS y FROM t") == "π t"
+    assert shape("SELECT exists(array(v), x -> x > 1) AS y FROM t") == "π t"
+    assert shape("SELECT unix_timestamp(k) AS y FROM t") == "π t"

@@ -1,0 +1,187 @@
+"""Magic lines: another spelling of the same statements, and help from the same table."""
+
+from __future__ import annotations
+
+import pytest
+
+from dt_jupyter.model import DTError, Name
+from dt_jupyter.sql.magic_options import DtMagic, parse_dt, parse_dynamic_table
+from dt_jupyter.sql.magic_specs import DT, DYNAMIC_TABLE, SQL, usage
+from dt_jupyter.sql.parse import parse_statement
+from dt_jupyter.sql.statements import CreateDynamicTable, Unsupported
+
+QUERY = "SELECT day, sum(price) AS total\nFROM orders GROUP BY day"
+
+
+@pytest.mark.parametrize(
+    ("line", "sql"),
+    [
+        ("daily", "CREATE DYNAMIC TABLE daily AS"),
+        ("db.`a b`", "CREATE DYNAMIC TABLE db.`a b` AS"),
+        ("t --target-lag '5 minutes'", "CREATE DYNAMIC TABLE t TARGET_LAG = '5 minutes' AS"),
+        ('--target-lag "5 minutes" t', "CREATE DYNAMIC TABLE t TARGET_LAG = '5 minutes' AS"),
+        ("t --target-lag 5 minutes", "CREATE DYNAMIC TABLE t TARGET_LAG = '5 minutes' AS"),
+        ("t --target-lag='5 minutes'", "CREATE DYNAMIC TABLE t TARGET_LAG = '5 minutes' AS"),
+        ("t --target-lag downstream", "CREATE DYNAMIC TABLE t TARGET_LAG = DOWNSTREAM AS"),
+        (
+            "t --warehouse W --refresh-mode incremental --initialize on_schedule",
+            "CREATE DYNAMIC TABLE t WAREHOUSE = W REFRESH_MODE = INCREMENTAL "
+            "INITIALIZE = ON_SCHEDULE AS",
+        ),
+        ("t --replace", "CREATE OR REPLACE DYNAMIC TABLE t AS"),
+        ("t --if-not-exists", "CREATE DYNAMIC TABLE IF NOT EXISTS t AS"),
+        ("t --no-alter-sources", "CREATE DYNAMIC TABLE t ALTER_SOURCES = FALSE AS"),
+    ],
+)
+@pytest.mark.parametrize("end", ["", ";", " -- done\n", ";\n\n"])
+def test_one_door(line: str, sql: str, end: str) -> None:
+    magic = parse_dynamic_table(line, QUERY + end)
+    statement = parse_statement(f"{sql} {QUERY}")
+    assert magic.statement == statement
+    assert isinstance(magic.statement, CreateDynamicTable)
+    assert isinstance(statement, CreateDynamicTable)
+    assert magic.statement.given == statement.given
+    assert not magic.dry_run
+    assert magic.out is None
+
+
+def test_the_rest_of_the_line() -> None:
+    magic = parse_dynamic_table("--dry-run -o df t", "\n -- why\n SELECT 1", "sales")
+    assert magic.dry_run
+    assert magic.out == "df"
+    assert isinstance(magic.statement, CreateDynamicTable)
+    assert magic.statement.name == Name("sales", "t")
+    assert magic.statement.query_offset == len("\n -- why\n ")
+    helped = parse_dynamic_table("-h", "")
+    assert helped.help
+    assert helped.statement is None
+    assert isinstance(
+        parse_dynamic_table("t", "SELECT * FROM u AT (VERSION => 1)").statement, Unsupported
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "cell", "code", "place"),
+    [
+        ("", QUERY, "DT-1001", ""),
+        ("t u", QUERY, "DT-1001", "u"),
+        ("a-b", QUERY, "DT-1001", "a-b"),
+        ("t --warehouse", QUERY, "DT-1001", "--warehouse"),
+        ("t --warehouse --replace", QUERY, "DT-1001", "--warehouse"),
+        ("t --replace --if-not-exists", QUERY, "DT-1001", "--if-not-exists"),
+        ("t --replace --replace", QUERY, "DT-1001", "--replace"),
+        ("t --wharehouse w", QUERY, "DT-1002", "--wharehouse"),
+        ("t --target-lag '5 eons'", QUERY, "DT-1003", "'5 eons'"),
+        ("t --refresh-mode=ful", QUERY, "DT-1003", "ful"),
+        ("t -o 1x", QUERY, "DT-1003", "1x"),
+        ("__dt_t", QUERY, "DT-1114", "__dt_t"),
+        ("t", "", "DT-1001", ""),
+        ("t", "SELECT 1; SELECT 2", "DT-1001", "SELECT"),
+        ("t", "DELETE FROM u", "DT-1001", "DELETE"),
+        ("t", "SELECT 'a", "DT-1001", "'a"),
+        ("t", "SELECT " + "(" * 300, "DT-1004", "("),
+    ],
+)
+def test_bad_lines_and_cells(line: str, cell: str, code: str, place: str) -> None:
+    with pytest.raises(DTError) as caught:
+        parse_dynamic_table(line, cell)
+    found = caught.value
+    assert found.code == code
+    assert found.query in (line, cell)
+    assert found.span is not None
+    assert found.query[found.span.start : found.span.end] == place
+
+
+def test_the_option_that_was_meant() -> None:
+    with pytest.raises(DTError, match=r"Known options: --warehouse \(did you mean this\?\)"):
+        parse_dynamic_table("t --wharehouse w", QUERY)
+
+
+@pytest.mark.parametrize(
+    ("line", "magic"),
+    [
+        ("connect", DtMagic("connect")),
+        ("connect lake", DtMagic("connect", {"lake": "lake"})),
+        (
+            "connect 'my lake' --remote sc://x",
+            DtMagic("connect", {"lake": "my lake", "remote": "sc://x"}),
+        ),
+        ("graph", DtMagic("graph")),
+        ("GRAPH -o g", DtMagic("graph", out="g")),
+        ("-o g graph", DtMagic("graph", out="g")),
+        ("lag daily", DtMagic("lag", {"name": "daily"})),
+        ("lag -h", DtMagic("lag", help=True)),
+        ("frontiers", DtMagic("frontiers")),
+        ("history", DtMagic("history")),
+        ("history db.`a b`", DtMagic("history", {"name": "db.`a b`"})),
+        ("explain daily -o df", DtMagic("explain", {"name": "daily"}, out="df")),
+        ("verify daily", DtMagic("verify", {"name": "daily"})),
+        ("status", DtMagic("status")),
+        ("refresh daily", DtMagic("refresh", {"name": "daily"})),
+        ("explain -h", DtMagic("explain", help=True)),
+        ("EXPLAIN SELECT 1", DtMagic("sql", sql="EXPLAIN SELECT 1")),
+        ("EXPLAIN DYNAMIC TABLE t", DtMagic("sql", sql="EXPLAIN DYNAMIC TABLE t")),
+        ("refresh TABLE t", DtMagic("sql", sql="refresh TABLE t")),
+        ("SHOW DYNAMIC TABLES", DtMagic("sql", sql="SHOW DYNAMIC TABLES")),
+        ("-o df SELECT '-h'  AS a", DtMagic("sql", sql="SELECT '-h'  AS a", out="df")),
+        ("COMMIT", DtMagic("sql", sql="COMMIT")),
+        ("", DtMagic("sql", sql="", help=True)),
+        ("-h", DtMagic("sql", sql="", help=True)),
+    ],
+)
+def test_dt(line: str, magic: DtMagic) -> None:
+    assert parse_dt(line) == magic
+
+
+def test_dt_of_a_cell() -> None:
+    assert parse_dt("-o df", "SELECT 1;\n") == DtMagic("sql", sql="SELECT 1;\n", out="df")
+    assert parse_dt("", "x") == DtMagic("sql", sql="x")
+    with pytest.raises(DTError, match="one word too many"):
+        parse_dt("graph", "SELECT 1")
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("grpah", "DT-1001"),
+        ("histroy daily", "DT-1001"),
+        ("lag", "DT-1001"),
+        ("lag a b", "DT-1001"),
+        ("graph x", "DT-1001"),
+        ("graph --deep", "DT-1002"),
+        ("connect --remote", "DT-1001"),
+        ("-o", "DT-1001"),
+    ],
+)
+def test_bad_dt_lines(line: str, code: str) -> None:
+    with pytest.raises(DTError) as caught:
+        parse_dt(line)
+    assert caught.value.code == code
+    assert caught.value.query == line
+
+
+@pytest.mark.parametrize("spec", [DYNAMIC_TABLE, SQL, *DT])
+def test_help_names_every_option_and_shows_an_example(spec: object) -> None:
+    assert isinstance(spec, type(SQL))
+    text = usage(spec)
+    assert spec.synopsis in text
+    for option in spec.options:
+        assert ", ".join(option.flags) in text
+        assert option.help in text
+        assert all(value in text for value in option.values)
+    for example in spec.examples:
+        assert example.splitlines()[0] in text
+
+
+def test_the_examples_are_understood() -> None:
+    for spec in DT:
+        for example in spec.examples:
+            assert parse_dt(example.removeprefix("%dt ")).command == spec.name
+    for example in SQL.examples:
+        assert parse_dt(example.removeprefix("%dt ")).command == "sql"
+    for example in DYNAMIC_TABLE.examples:
+        line, _, cell = example.removeprefix("%%dynamic_table ").partition("\n")
+        assert parse_dynamic_table(line, cell).statement
+    for option in DYNAMIC_TABLE.options:
+        if option.example:
+            parse_dynamic_table(f"t {option.example}", QUERY)

@@ -1,0 +1,124 @@
+"""Whatever is typed becomes statements, or an error with a place in the text: nothing else."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dt_jupyter.model import DTError
+from dt_jupyter.sql.lex import tokens
+from dt_jupyter.sql.magic_options import parse_dt, parse_dynamic_table
+from dt_jupyter.sql.parse import parse_script
+from dt_jupyter.sql.places import underline
+from dt_jupyter.sql.statements import CreateDynamicTable
+
+VALID = (
+    "CREATE OR REPLACE DYNAMIC TABLE db.`a b` (x, y COMMENT 'it''s') TARGET_LAG = '5 minutes' "
+    "WAREHOUSE = w REFRESH_MODE = FULL INITIALIZE = ON_CREATE SCHEDULER = ENABLE CLUSTER BY (x, y) "
+    "DATA_RETENTION_TIME_IN_DAYS = 7 ALTER_SOURCES = TRUE COMMENT = 'c' AS SELECT 1 AS x, 2 AS y",
+    "CREATE DYNAMIC TABLE t CLONE m AT (TIMESTAMP => current_timestamp() - INTERVAL 1 DAY)",
+    "ALTER DYNAMIC TABLE IF EXISTS t SET TARGET_LAG = DOWNSTREAM, WAREHOUSE = w",
+    "ALTER DYNAMIC TABLE t UNSET COMMENT; ALTER DYNAMIC TABLE t SWAP WITH u",
+    "DROP DYNAMIC TABLE IF EXISTS t; UNDROP DYNAMIC TABLE t; SHOW DYNAMIC TABLES LIKE 'a%'",
+    "EXPLAIN CREATE DYNAMIC TABLE t AS WITH a AS (SELECT 1) SELECT * FROM a -- end",
+    "CREATE WAREHOUSE IF NOT EXISTS w MAX_CONCURRENCY_LEVEL = 2 WEIGHT = 3; SHOW WAREHOUSES",
+    "SELECT * FROM TABLE(INFORMATION_SCHEMA.DYNAMIC_TABLE_REFRESH_HISTORY(NAME => 'a'))",
+    "BEGIN; FROM a INSERT INTO b SELECT 1 INSERT INTO c SELECT 2; COMMIT",
+    "SELECT * FROM t CHANGES (INFORMATION => DEFAULT) AT (VERSION => 1) END (VERSION => 2)",
+    "BEGIN IF a THEN SELECT CASE WHEN 1 THEN 2 END; END IF; END; USE SCHEMA s",
+    "MERGE INTO delta.`/x` USING s ON a = b WHEN MATCHED THEN DELETE; ALTER TABLE a RENAME TO b",
+)
+NOISE = ("'", '"', "`", "(", ")", ";", ",", ".", "=", "=>", "-", "--", "/*", "*/", "\\", "\0", "\n",
+         "AS", "AT", "BEGIN", "END", "CASE", "__dt_x", "``", "''", "$$", "$", "é",
+         "\ud800", "9" * 5000, "r'", ":", "[", "TABLE", "WITH", "FROM", "INSERT", "İ")  # fmt: skip
+
+
+def mutated(text: str, rng: random.Random) -> str:
+    """The text with up to four words taken out, doubled, swapped, cut or put in."""
+    for _ in range(rng.randint(1, 4)):
+        try:
+            words = tokens(text)
+        except DTError:
+            words = []
+        if not words:
+            at = rng.randint(0, len(text))
+            text = text[:at] + rng.choice(NOISE) + text[at + rng.randint(0, 2) :]
+            continue
+        one, two = rng.choice(words), rng.choice(words)
+        new = rng.choice(["", one.text * 2, two.text, one.text[1:], rng.choice(NOISE) + one.text])
+        text = text[: one.start] + new + text[one.end :]
+    return text
+
+
+def check(error: DTError, *texts: str) -> None:
+    assert error.code in {"DT-1001", "DT-1002", "DT-1003", "DT-1004", "DT-1114"}
+    assert error.query in texts
+    assert error.span is not None
+    assert error.span.end <= len(error.query)
+    assert "\n" in underline(error.query, error.span)
+    assert str(error)
+
+
+@given(st.sampled_from(VALID), st.randoms(use_true_random=False))
+@settings(max_examples=1500, deadline=None)
+def test_mutations_of_valid_scripts(valid: str, rng: random.Random) -> None:
+    script = mutated(valid, rng)
+    try:
+        statements = parse_script(script)
+    except DTError as error:
+        check(error, script)
+        return
+    for statement in statements:
+        end = statement.offset + len(statement.text)
+        assert script[statement.offset : end] == statement.text
+        for span in statement.places.values():
+            assert statement.offset <= span.start <= span.end <= end
+        if isinstance(statement, CreateDynamicTable):
+            assert script[statement.query_offset :].startswith(statement.query)
+
+
+def test_the_scripts_that_are_mutated_are_valid() -> None:
+    assert all(parse_script(valid) for valid in VALID)
+
+
+@given(st.text(), st.text())
+@settings(deadline=None)
+def test_any_text(text: str, other: str) -> None:
+    for prefix in ("", "CREATE DYNAMIC TABLE ", "ALTER DYNAMIC TABLE t ", "SELECT "):
+        try:
+            parse_script(prefix + text)
+        except DTError as error:
+            check(error, prefix + text)
+    try:
+        parse_dynamic_table(text, other)
+    except DTError as error:
+        check(error, text, other)
+    try:
+        parse_dt(text)
+    except DTError as error:
+        check(error, text)
+
+
+LINES = ("daily --target-lag '5 minutes' --warehouse W --refresh-mode auto --initialize on_create",
+         "`a b`.c --replace --no-alter-sources --dry-run -o df --target-lag=downstream",
+         "t --if-not-exists -h", "-o df history daily", "connect lake --remote sc://x", "verify t",
+         "explain t -o df", "refresh TABLE t", "-o df SELECT 1")  # fmt: skip
+
+
+@given(st.sampled_from(LINES), st.randoms(use_true_random=False))
+@settings(max_examples=500, deadline=None)
+def test_mutations_of_magic_lines(line: str, rng: random.Random) -> None:
+    words = line.split(" ")
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(len(words))
+        words[at] = rng.choice(
+            ["", words[at] * 2, rng.choice(words), rng.choice(NOISE), "-o", "=="]
+        )
+    text = " ".join(words)
+    for parse in (lambda: parse_dynamic_table(text, "SELECT 1"), lambda: parse_dt(text)):
+        try:
+            parse()
+        except DTError as error:
+            check(error, text, "SELECT 1")
