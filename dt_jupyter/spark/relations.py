@@ -1,0 +1,88 @@
+"""What a name means in the session's catalog: a table with its folder, a view with its text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+
+from dt_jupyter.model import Name
+from dt_jupyter.spark.modes import is_connect
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class RelationKind(StrEnum):
+    TABLE = "table"
+    VIEW = "view"
+    TEMPORARY_VIEW = "temporary view"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogRelation:
+    """A relation of the session's catalog. `provider` (delta, parquet, …) and `location` (a local
+    path, or a URI of another store) of a table; `text` of a view."""
+
+    kind: RelationKind
+    provider: str | None = None
+    location: str | None = None
+    text: str | None = None
+
+
+def lookup(spark: SparkSession, name: Name) -> CatalogRelation | None:
+    """What `name` is to this session; None: nothing. Starts no Spark job."""
+    if is_connect(spark):
+        return _described(spark, name)
+    session: Any = spark
+    catalog = session._jsparkSession.sessionState().catalog()
+    jvm = session._jvm
+    identifiers = jvm.org.apache.spark.sql.catalyst
+    if name.schema == session.catalog.currentDatabase().lower():
+        temporary = identifiers.TableIdentifier(name.table, jvm.scala.Option.empty())
+        if catalog.isTempView(temporary):
+            return CatalogRelation(RelationKind.TEMPORARY_VIEW)
+    full = identifiers.TableIdentifier(name.table, jvm.scala.Option.apply(name.schema))
+    if not catalog.databaseExists(name.schema) or not catalog.tableExists(full):
+        return None
+    metadata = catalog.getTableMetadata(full)
+    if metadata.tableType().name() == "VIEW":
+        return CatalogRelation(RelationKind.VIEW, text=metadata.viewText().get())
+    provider = metadata.provider()
+    location = metadata.storage().locationUri()
+    return CatalogRelation(
+        RelationKind.TABLE,
+        provider.get().lower() if provider.isDefined() else None,
+        local_path(location.get().toString()) if location.isDefined() else None,
+    )
+
+
+def _described(spark: SparkSession, name: Name) -> CatalogRelation | None:
+    if not spark.catalog.tableExists(f"{name.schema}.{name.table}"):
+        for table in spark.catalog.listTables():
+            if table.isTemporary and table.name.lower() == name.table:
+                return CatalogRelation(RelationKind.TEMPORARY_VIEW)
+        return None
+    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect()
+    facts = {r["col_name"]: r["data_type"] for r in rows}
+    if facts.get("Type") == "VIEW":
+        return CatalogRelation(RelationKind.VIEW, text=facts["View Text"])
+    location = facts.get("Location")
+    provider = facts.get("Provider")
+    return CatalogRelation(
+        RelationKind.TABLE,
+        provider.lower() if provider else None,
+        local_path(location) if location else None,
+    )
+
+
+def local_path(uri: str) -> str:
+    """A `file:` URI as a path; any other as it is."""
+    parsed = urlparse(uri)
+    return unquote(parsed.path) if parsed.scheme == "file" else uri
+
+
+def builtin_functions(spark: SparkSession) -> frozenset[str]:
+    """The names of Spark's own functions, in lower case."""
+    return frozenset(r[0].lower() for r in spark.sql("SHOW SYSTEM FUNCTIONS").collect())

@@ -1,0 +1,168 @@
+"""Private sessions for refreshes: what one refresh sets, no other refresh and no user sees."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.model import error
+from dt_jupyter.spark.modes import is_connect
+from dt_jupyter.spark.pools import in_pool
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MEANING: tuple[str, ...] = (
+    "spark.sql.ansi.enabled",
+    "spark.sql.ansi.doubleQuotedIdentifiers",
+    "spark.sql.ansi.enforceReservedKeywords",
+    "spark.sql.caseSensitive",
+    "spark.sql.crossJoin.enabled",
+    "spark.sql.decimalOperations.allowPrecisionLoss",
+    "spark.sql.groupByAliases",
+    "spark.sql.groupByOrdinal",
+    "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.orderByOrdinal",
+    "spark.sql.parser.quotedRegexColumnNames",
+    "spark.sql.session.timeZone",
+    "spark.sql.storeAssignmentPolicy",
+    "spark.sql.timestampType",
+)
+"""Session confs that change what a query means: stored with a definition, set for its refreshes."""
+
+REFRESH_CONFS: Mapping[str, str] = {
+    # Re-planning between stages costs more than a small refresh does.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+
+
+def meaning(spark: SparkSession) -> dict[str, str]:
+    """The confs `MEANING` of `spark` as they are now, those at their default included."""
+    return {key: str(spark.conf.get(key)) for key in MEANING}
+
+
+class RefreshSessions:
+    """A bounded number of sessions for each warehouse, lent one refresh at a time.
+
+    A lent session has the confs of the cluster, then `REFRESH_CONFS`, then the lease's settings:
+    whatever an earlier lease set, and its temporary views, are gone. Views and tables of the
+    catalog are shared; temporary views and Python UDFs of the user's session are not.
+    """
+
+    def __init__(
+        self, spark: SparkSession, *, slots: int = 2, confs: Mapping[str, str] = REFRESH_CONFS
+    ) -> None:
+        """`slots` sessions for each warehouse at most; `confs` are set for every lease."""
+        if slots < 1:
+            raise ValueError(f"not a number of slots: {slots}")
+        self._spark = spark
+        self._slots = slots
+        self._confs = dict(confs)
+        self._idle: dict[str, list[SparkSession]] = defaultdict(list)
+        self._made: dict[str, int] = defaultdict(int)
+        self._limits: dict[str, int] = {}
+        self._changed = threading.Condition()
+        self._closed = False
+
+    def limit(self, warehouse: str, slots: int) -> None:
+        """At most `slots` sessions for this warehouse from now on; none that is lent is taken."""
+        if slots < 1:
+            raise ValueError(f"not a number of slots: {slots}")
+        with self._changed:
+            self._limits[warehouse] = slots
+            self._changed.notify_all()
+
+    def warm(self, warehouse: str) -> None:
+        """Have a session ready whose planner and Delta classes are loaded; starts no Spark job."""
+        with self.lease(warehouse) as spark:
+            spark.sql("SELECT 1 AS one").schema  # noqa: B018  (analysis is the point)
+            spark.sql("SHOW NAMESPACES")
+
+    @contextmanager
+    def lease(
+        self, warehouse: str, settings: Mapping[str, str] | None = None
+    ) -> Iterator[SparkSession]:
+        """A session of `warehouse`, alone in it, with `settings` (full conf names) on top.
+
+        Waits while all sessions of the warehouse are lent. The jobs of this thread run in the
+        FAIR pool of the warehouse until the end. After `close`: DT-5108.
+        """
+        session = self._take(warehouse)
+        try:
+            _set_anew(session, {**self._confs, **(settings or {})})
+            with in_pool(session, warehouse):
+                yield session
+        finally:
+            self._give_back(warehouse, session)
+
+    def close(self) -> None:
+        """Lend no more; sessions that are lent end with their lease."""
+        with self._changed:
+            self._closed = True
+            self._idle.clear()
+            self._changed.notify_all()
+
+    @property
+    def made(self) -> int:
+        """How many sessions there are, lent and idle."""
+        with self._changed:
+            return sum(self._made.values())
+
+    def _take(self, warehouse: str) -> SparkSession:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._available(warehouse))
+            if self._closed:
+                raise error("DT-5108", path=warehouse)
+            if idle := self._idle[warehouse]:
+                return idle.pop()
+            self._made[warehouse] += 1
+        try:
+            return _private(self._spark)
+        except BaseException:
+            self._drop(warehouse)
+            raise
+
+    def _available(self, warehouse: str) -> bool:
+        limit = self._limits.get(warehouse, self._slots)
+        return bool(self._idle[warehouse]) or self._made[warehouse] < limit
+
+    def _give_back(self, warehouse: str, session: SparkSession) -> None:
+        with self._changed:
+            surplus = self._made[warehouse] > self._limits.get(warehouse, self._slots)
+            if not (self._closed or surplus):
+                self._idle[warehouse].append(session)
+                self._changed.notify_all()
+                return
+        self._drop(warehouse)
+
+    def _drop(self, warehouse: str) -> None:
+        with self._changed:
+            self._made[warehouse] -= 1
+            self._changed.notify_all()
+
+
+def _private(spark: Any) -> SparkSession:
+    """A session beside `spark`: same catalog, own confs and temporary views."""
+    session: SparkSession = spark.cloneSession() if is_connect(spark) else spark.newSession()
+    return session
+
+
+def _set_anew(session: Any, confs: Mapping[str, str]) -> None:
+    """Back to the cluster's confs and no temporary views, then `confs`."""
+    session.sql("RESET")
+    if is_connect(session):
+        for table in session.catalog.listTables():
+            if table.isTemporary:
+                session.catalog.dropTempView(table.name)
+    else:
+        session._jsparkSession.sessionState().catalog().clearTempTables()
+    for key, value in confs.items():
+        session.conf.set(key, value)

@@ -1,0 +1,53 @@
+"""One real Spark with Delta for the whole run, and a fresh folder for every test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dt_jupyter.spark import Pool, local_session
+from tests.spark.engine_lab import Lab
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FAST = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    # Tests are short: one collector thread and the quick compiler leave the cores to the work.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The session of this process: local[2], 2 GB, Delta-enabled."""
+    session = local_session(
+        tmp_path_factory.mktemp("warehouse"),
+        app_name="tests",
+        cores=2,
+        memory="2g",
+        confs=FAST,
+        pools=[Pool("heavy", weight=3)],
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def lake_dir(tmp_path: Path) -> Path:
+    """An empty folder for the tables of one test."""
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def lab(spark: SparkSession, lake_dir: Path) -> Iterator[Lab]:
+    """An engine on an empty lake, without a scheduler."""
+    made = Lab.open(spark, lake_dir)
+    yield made
+    made.close()

@@ -1,0 +1,97 @@
+"""The package on Spark Connect, where there is no SparkContext and no JVM to call.
+
+In a process of its own: a process is either classic or Connect.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+PROGRAM = """
+import json, os, signal, sys, threading
+from pathlib import Path
+from pyspark.sql import SparkSession
+from dt_jupyter.spark import (
+    Cancelled, Pool, RefreshSessions, active_session, cancel, count_jobs, declare_pool,
+    find_java, is_connect, local_session, meaning, run_cancellable,
+)
+from dt_jupyter.spark.java import launch_environment
+from dt_jupyter.spark.session import DELTA_CONFS
+
+warehouse, package, answer = sys.argv[1:]
+folder = Path(warehouse)
+os.environ.update(launch_environment(find_java(os.environ), os.environ, folder))
+builder = SparkSession.builder.remote("local[2]").config("spark.jars.packages", package)
+for key, value in {**DELTA_CONFS, "spark.ui.enabled": "false"}.items():
+    builder = builder.config(key, value)
+spark = builder.getOrCreate()
+facts = {"connect": is_connect(spark), "active": active_session() is not None}
+facts["adopted"] = local_session(folder, cores=1, memory="1g") is spark
+facts["meaning"] = len(meaning(spark))
+sessions = RefreshSessions(spark)
+sessions.warm("w")
+spark.range(1).createOrReplaceTempView("mine")
+with sessions.lease("w", {"spark.sql.ansi.enabled": "false"}) as lent:
+    facts["lenient"] = lent.sql("SELECT 1 / 0 AS x").collect()[0].x
+    facts["sees mine"] = lent.catalog.tableExists("mine")
+    lent.range(1).createOrReplaceTempView("left")
+with sessions.lease("w") as lent:
+    facts["ansi again"] = lent.conf.get("spark.sql.ansi.enabled")
+    facts["sees left"] = lent.catalog.tableExists("left")
+facts["value"] = run_cancellable(spark, "a", "counts", lambda: spark.range(5).count())
+facts["jobs"] = count_jobs(spark, "a")
+facts["pool"] = declare_pool(spark, Pool("p"))
+
+def forever(name):
+    try:
+        query = lambda: spark.range(10**14).selectExpr("sum(id % 7)").collect()
+        run_cancellable(spark, name, "for days", query)
+    except KeyboardInterrupt as pressed:
+        return type(pressed.__cause__).__name__
+    except Exception as failure:
+        return "OPERATION_CANCELED" in str(failure)
+
+def soon(act):
+    threading.Timer(3, act).start()
+
+soon(lambda: signal.raise_signal(signal.SIGINT))
+facts["interrupt"] = forever("b")
+soon(lambda: cancel(spark, "c"))
+facts["cancel"] = forever("c")
+Path(answer).write_text(json.dumps(facts))
+"""
+
+
+@pytest.mark.slow
+def test_everything_but_job_counts_and_weights_works(tmp_path: Any) -> None:
+    pytest.importorskip("grpc")
+    answer = tmp_path / "facts.json"
+    package = "io.delta:delta-spark_4.2_2.13:4.4.0"
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path), package, str(answer)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert answer.is_file(), run.stderr[-3000:]
+    assert json.loads(answer.read_text()) == {
+        "connect": True,
+        "active": True,
+        "adopted": True,
+        "meaning": 15,
+        "lenient": None,
+        "sees mine": False,
+        "ansi again": "true",
+        "sees left": False,
+        "value": 5,
+        "jobs": None,
+        "pool": False,
+        "interrupt": "Cancelled",
+        "cancel": True,
+    }

