@@ -1,0 +1,62 @@
+"""Delta tables: what changed and when (no Spark job), snapshots, change relations, commits.
+
+Reads go through the log first; a commit happens exactly once, and says which writer did it and
+why. Errors are `LakeError`s with a code; the refresh engine words them.
+"""
+
+from dt_jupyter.lake.actions import CommitFacts
+from dt_jupyter.lake.changes import (
+    Added,
+    ChangePlan,
+    Feed,
+    FileDiff,
+    Unchanged,
+    Unreadable,
+    plan_changes,
+)
+from dt_jupyter.lake.commit import Recovered, commit, recover
+from dt_jupyter.lake.errors import (
+    LakeError,
+    LogBroken,
+    NotSupported,
+    TableGone,
+    TableLocked,
+    VersionGone,
+)
+from dt_jupyter.lake.log import FileChanges, TableLog, TableSize, is_delta
+from dt_jupyter.lake.metadata import Metadata, Protocol, SchemaChange
+from dt_jupyter.lake.paths import TablePath
+from dt_jupyter.lake.relation import WEIGHT, Relation, Small, relation
+from dt_jupyter.lake.requests import (
+    OP,
+    Append,
+    Change,
+    CommitRequest,
+    CommitStatistics,
+    Committed,
+    Lost,
+    Merge,
+    Overwrite,
+)
+from dt_jupyter.lake.small import SmallTables, local_view
+from dt_jupyter.lake.snapshot import snapshot_sql
+from dt_jupyter.lake.tables import (
+    backing_properties,
+    create,
+    drop_folder,
+    enable_feed,
+    register,
+    restore_folder,
+)
+from dt_jupyter.lake.writer_rs import FastLane
+
+__all__ = [
+    "OP", "WEIGHT", "Added", "Append", "Change", "ChangePlan", "CommitFacts", "CommitRequest",
+    "CommitStatistics", "Committed", "FastLane", "Feed", "FileChanges", "FileDiff", "LakeError",
+    "LogBroken", "Lost", "Merge", "Metadata", "NotSupported", "Overwrite", "Protocol",
+    "Recovered", "Relation", "SchemaChange", "Small", "SmallTables", "TableGone", "TableLocked",
+    "TableLog", "TablePath", "TableSize", "Unchanged", "Unreadable", "VersionGone",
+    "backing_properties", "commit", "create", "drop_folder", "enable_feed", "is_delta",
+    "local_view", "plan_changes", "recover", "register", "relation", "restore_folder",
+    "snapshot_sql",
+]  # fmt: skip

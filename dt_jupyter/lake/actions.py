@@ -1,0 +1,203 @@
+"""One commit file of a Delta log, read without Spark: its actions, and the facts they add up to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from dt_jupyter.lake.errors import LogBroken
+from dt_jupyter.lake.metadata import Metadata, SchemaChange
+from dt_jupyter.model import Timestamp
+
+_STATE = frozenset(("metaData", "protocol", "txn"))
+
+
+@dataclass(frozen=True, slots=True)
+class CommitFacts:
+    """One commit. Counts are of files, bytes and rows whose data changed; rows None: unknown.
+
+    `metadata` (and `feed`, whether the change data feed is on) are those in force after the
+    commit; `loose_vectors`: a file with a deletion vector came or went as a whole, rather than
+    getting another vector; `table_id` and `schema` are set only by one that wrote the metadata.
+    `transactions`: application id → sequence.
+    """
+
+    version: int
+    time: Timestamp
+    operation: str
+    metadata: Metadata
+    data_change: bool = False
+    added_files: int = 0
+    added_bytes: int = 0
+    added_rows: int | None = 0
+    removed_files: int = 0
+    removed_bytes: int = 0
+    removed_rows: int | None = 0
+    cdc_files: int = 0
+    cdc_bytes: int = 0
+    deletion_vectors: bool = False
+    loose_vectors: bool = False
+    schema: SchemaChange | None = None
+    table_id: str | None = None
+    is_replace: bool = False
+    transactions: Mapping[str, int] = field(default_factory=dict)
+    user_metadata: str | None = None
+    metrics: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def feed(self) -> bool:
+        return self.metadata.feed
+
+    @property
+    def only_adds(self) -> bool:
+        return self.data_change and not (self.removed_files or self.cdc_files)
+
+
+def commit_name(version: int) -> str:
+    return f"{version:020d}.json"
+
+
+def read_actions(file: Path, wanted: frozenset[str] | None = None) -> Iterator[tuple[str, Any]]:
+    """(kind, action) of each line; only `wanted` kinds are parsed. Raises FileNotFoundError and
+    LogBroken (empty, truncated, not JSON)."""
+    empty = True
+    with file.open("rb") as lines:
+        for line in lines:
+            if not line.strip():
+                continue
+            empty = False
+            kind = _kind(line)
+            if wanted is None or kind is None or kind in wanted:
+                yield from _parse(file, line, wanted)
+    if empty:
+        raise _broken(file, "is empty")
+
+
+def _kind(line: bytes) -> str | None:
+    """The name of a line's action without parsing it; None if it is written unusually."""
+    if not line.startswith(b'{"'):
+        return None
+    end = line.find(b'"', 2)
+    return line[2:end].decode("ascii", "replace")
+
+
+def _parse(file: Path, line: bytes, wanted: frozenset[str] | None) -> Iterator[tuple[str, Any]]:
+    try:
+        action = json.loads(line)
+    except ValueError as e:
+        raise _broken(file, f"is not JSON: {e}") from e
+    for kind, body in action.items():
+        if body is not None and (wanted is None or kind in wanted):
+            yield kind, body
+
+
+def _broken(file: Path, problem: str) -> LogBroken:
+    table = str(file.parent.parent)
+    return LogBroken(f"the commit {file.name} {problem}", path=table, file=file.name)
+
+
+def state_actions(file: Path) -> Iterator[tuple[str, Any]]:
+    """The actions that make up a table's state besides its files."""
+    return read_actions(file, _STATE)
+
+
+def rows_of(action: Mapping[str, Any]) -> int | None:
+    """The live rows of an add or remove: its records less its deletion vector's."""
+    stats = action.get("stats")
+    if not stats:
+        return None
+    records = json.loads(stats).get("numRecords")
+    if records is None:
+        return None
+    return int(records) - int((action.get("deletionVector") or {}).get("cardinality", 0))
+
+
+def same_file(action: Mapping[str, Any]) -> tuple[str, str, int]:
+    """What identifies a logical file: its path and its deletion vector."""
+    vector = action.get("deletionVector") or {}
+    return action["path"], vector.get("pathOrInlineDv", ""), vector.get("offset", 0)
+
+
+class FactsBuilder:
+    """Adds up the actions of one commit."""
+
+    def __init__(self) -> None:
+        self.info: Mapping[str, Any] = {}
+        self.metadata: Metadata | None = None
+        self.transactions: dict[str, int] = {}
+        self.counts = {"add": [0, 0], "remove": [0, 0], "cdc": [0, 0]}
+        self.rows: dict[str, int | None] = {"add": 0, "remove": 0}
+        self.vectors = False
+        self.moves: dict[str, set[str]] = {}
+        self.with_vector: set[str] = set()
+        self.data_change = False
+
+    def take(self, kind: str, body: Mapping[str, Any]) -> None:
+        if kind in ("add", "remove", "cdc"):
+            self._file(kind, body)
+        elif kind == "commitInfo":
+            self.info = body
+        elif kind == "metaData":
+            self.metadata = Metadata.of(body)
+        elif kind == "txn":
+            self.transactions[body["appId"]] = int(body["version"])
+
+    def _file(self, kind: str, body: Mapping[str, Any]) -> None:
+        if body.get("deletionVector"):
+            self.vectors = True
+            self.with_vector.add(body["path"])
+        if kind != "cdc":
+            self.moves.setdefault(body["path"], set()).add(kind)
+            if not body.get("dataChange", True):
+                return
+            rows, known = rows_of(body), self.rows[kind]
+            self.rows[kind] = None if rows is None or known is None else known + rows
+        self.data_change = True
+        self.counts[kind][0] += 1
+        self.counts[kind][1] += int(body.get("size") or 0)
+
+    def facts(
+        self, version: int, time: Timestamp, metadata: Metadata, schema: SchemaChange | None
+    ) -> CommitFacts:
+        operation = str(self.info.get("operation", "UNKNOWN"))
+        (added, added_bytes), (removed, removed_bytes), (cdc, cdc_bytes) = self.counts.values()
+        metrics = self.info.get("operationMetrics") or {}
+        return CommitFacts(
+            version=version,
+            time=time,
+            operation=operation,
+            metadata=metadata,
+            data_change=self.data_change,
+            added_files=added,
+            added_bytes=added_bytes,
+            added_rows=self.rows["add"],
+            removed_files=removed,
+            removed_bytes=removed_bytes,
+            removed_rows=self.rows["remove"],
+            cdc_files=cdc,
+            cdc_bytes=cdc_bytes,
+            deletion_vectors=self.vectors,
+            loose_vectors=any(len(self.moves[p]) == 1 for p in self.with_vector),
+            schema=schema,
+            table_id=self.metadata.id if self.metadata else None,
+            is_replace=_replaces(operation, self.metadata is not None),
+            transactions=MappingProxyType(dict(self.transactions)),
+            user_metadata=_user_metadata(self.info),
+            metrics=MappingProxyType({k: str(v) for k, v in metrics.items()}),
+        )
+
+
+def _replaces(operation: str, wrote_metadata: bool) -> bool:
+    """`CREATE OR REPLACE`, `REPLACE TABLE`, and a clone over what was there."""
+    name = operation.upper()
+    return "REPLACE TABLE" in name or (name == "CLONE" and wrote_metadata)
+
+
+def _user_metadata(info: Mapping[str, Any]) -> str | None:
+    """Spark writes a string; delta-rs a custom field of the same name, as text or as JSON."""
+    value = info.get("userMetadata")
+    return value if value is None or isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,93 @@
+"""Checkpoints of a Delta log: classic, multi-part and V2."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dt_jupyter.lake.actions import read_actions
+from dt_jupyter.lake.errors import LogBroken
+from dt_jupyter.lake.metadata import Metadata, Protocol
+
+_NAME = re.compile(
+    r"(?P<version>\d{20})\.checkpoint\."
+    r"(?:(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet|parquet|[0-9a-f-]{36}\.(?:parquet|json))\Z"
+)
+_KINDS = ("metaData", "protocol", "txn")
+
+
+@dataclass(frozen=True)
+class LogState:
+    """A table's state at a version besides its files; version −1 is before the first commit.
+
+    The metadata is known to be the same from version `since` on.
+    """
+
+    version: int
+    found: Metadata | None = None
+    protocol: Protocol = field(default_factory=Protocol)
+    transactions: Mapping[str, int] = field(default_factory=dict)
+    since: int = -1
+
+    @property
+    def metadata(self) -> Metadata:
+        if self.found is None:
+            raise LogBroken(f"no metadata up to version {self.version}", version=self.version)
+        return self.found
+
+    def after(self, version: int, actions: Iterable[tuple[str, Any]]) -> LogState:
+        """The state once the actions of commit `version` are applied."""
+        found, protocol, transactions = self.found, self.protocol, dict(self.transactions)
+        since = self.since
+        for kind, body in actions:
+            if kind == "metaData":
+                found, since = Metadata.of(body), version
+            elif kind == "protocol":
+                protocol = Protocol.of(body)
+            else:
+                transactions[body["appId"]] = int(body["version"])
+        return LogState(version, found, protocol, transactions, since)
+
+
+def checkpoints(names: Iterable[str]) -> dict[int, tuple[str, ...]]:
+    """Complete checkpoints in a listing: version → its files."""
+    groups: dict[tuple[int, int], list[str]] = {}
+    for name in names:
+        if m := _NAME.match(name):
+            key = int(m["version"]), int(m["parts"] or 1)
+            groups.setdefault(key, []).append(name)
+    whole: dict[int, tuple[str, ...]] = {}
+    for (version, parts), files in sorted(groups.items()):
+        if parts == 1:
+            whole[version] = (min(files),)
+        elif len(files) == parts:
+            whole.setdefault(version, tuple(sorted(files)))
+    return whole
+
+
+def checkpoint_state(folder: Path, version: int, names: tuple[str, ...]) -> LogState:
+    """The state that a checkpoint holds; raises LogBroken where it cannot be read."""
+    actions: list[tuple[str, Any]] = []
+    for name in names:
+        if name.endswith(".json"):
+            actions += read_actions(folder / name, frozenset(_KINDS))
+        else:
+            actions += _from_parquet(folder / name)
+    return LogState(-1).after(version, actions)
+
+
+def _from_parquet(file: Path) -> list[tuple[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        present = set(pq.read_schema(file).names)
+        table = pq.read_table(file, columns=[k for k in _KINDS if k in present])
+    except (pa.ArrowException, OSError) as e:
+        raise LogBroken(
+            f"the checkpoint {file.name} cannot be read: {e}", path=str(file), file=file.name
+        ) from e
+    return [(k, a) for k in table.column_names for a in table[k].drop_null().to_pylist()]

@@ -1,0 +1,50 @@
+"""What a commit put on disk: made durable, or removed again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from dt_jupyter.lake.actions import commit_name
+
+_CHANGES = "_change_data"
+_DATA = (".parquet", ".bin")
+
+
+def data_files(table: Path) -> frozenset[str]:
+    """Data, change and deletion-vector files of a table, relative to it; with column mapping they
+    are in folders of random names."""
+    found: list[str] = []
+    for folder, folders, names in os.walk(table):
+        folders[:] = [f for f in folders if f == _CHANGES or not f.startswith(("_", "."))]
+        inside = os.path.relpath(folder, table)
+        prefix = "" if inside == "." else f"{inside}/"
+        found += [prefix + n for n in names if n[0] not in "._" and n.endswith(_DATA)]
+    return frozenset(found)
+
+
+def make_durable(table: Path, files: Iterable[str], version: int) -> None:
+    """fsync the files, the commit `version` and the folders; Delta's own writers do not."""
+    log = table / "_delta_log"
+    paths = [table / f for f in files]
+    folders = dict.fromkeys([*(p.parent for p in paths), table, log])
+    for path in (*paths, log / commit_name(version), *folders):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def remove_orphans(table: Path, files: Iterable[str]) -> tuple[str, ...]:
+    """Remove what a failed attempt left behind (with Hadoop's checksums); what was removed."""
+    removed = []
+    for name in files:
+        file = table / name
+        with suppress(FileNotFoundError):
+            file.unlink()
+            removed.append(name)
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    return tuple(removed)

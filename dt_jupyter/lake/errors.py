@@ -1,0 +1,49 @@
+"""What can be wrong with a Delta table, as typed exceptions; the refresh engine words them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class LakeError(Exception):
+    """A fact about a table: `code` in upper snake case, a sentence, and `facts` to word it with."""
+
+    code: ClassVar[str] = "LAKE_ERROR"
+
+    def __init__(self, sentence: str, **facts: Any) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.facts = facts
+
+    def __str__(self) -> str:
+        return f"[{self.code}] {self.sentence}"
+
+
+class TableGone(LakeError):
+    """There is no Delta table at the path (any more). Facts: path."""
+
+    code = "TABLE_GONE"
+
+
+class VersionGone(LakeError):
+    """The log does not reach the version. Facts: path, version, oldest, newest."""
+
+    code = "VERSION_GONE"
+
+
+class LogBroken(LakeError):
+    """The log cannot be read: a hole, an empty or a truncated commit. Facts: path, file."""
+
+    code = "LOG_BROKEN"
+
+
+class TableLocked(LakeError):
+    """Another writer held the table's lock for longer than was waited. Facts: path, seconds."""
+
+    code = "TABLE_LOCKED"
+
+
+class NotSupported(LakeError):
+    """The table or the path is of a kind that this package does not handle. Facts: path."""
+
+    code = "NOT_SUPPORTED"

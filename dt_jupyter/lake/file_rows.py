@@ -1,0 +1,69 @@
+"""The rows of chosen files of a Delta table, as classic Spark reads them.
+
+Delta's own reader does the work (deletion vectors, partition values, column mapping); it is
+reached through py4j, so this is not for Spark Connect.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.lake.errors import NotSupported
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_KEPT = ("path", "partitionValues", "size", "deletionVector", "baseRowId",
+         "defaultRowCommitVersion")  # fmt: skip
+
+
+def files_view(
+    spark: SparkSession, path: Path, version: int, actions: Sequence[Mapping[str, Any]]
+) -> DataFrame:
+    """The live rows of the files that `actions` (adds or removes of the log) name, with the
+    schema of `version`. Raises NotSupported where the log does not say enough, or on Connect."""
+    jvm: Any = getattr(spark, "_jvm", None)
+    if jvm is None:
+        raise NotSupported("chosen files are read on classic Spark only", path=str(path))
+    delta = jvm.org.apache.spark.sql.delta
+    log = delta.DeltaLog.forTable(spark._jsparkSession, str(path))
+    none = jvm.scala.Option.empty()
+    snapshot = log.getSnapshotAt(version, none, none, False)
+    files = jvm.java.util.ArrayList()
+    for action in actions:
+        files.add(delta.actions.Action.fromJson(json.dumps({"add": _as_add(action)})))
+    chosen = jvm.scala.jdk.javaapi.CollectionConverters.asScala(files).toSeq()
+    rows = _in_session(jvm, spark, lambda: log.createDataFrame(snapshot, chosen, False, none))
+    return _wrap(rows, spark)
+
+
+def _in_session(jvm: Any, spark: SparkSession, make: Callable[[], Any]) -> Any:
+    """Delta makes its rows in the thread's active session, whichever that is: views of them
+    would be unknown to `spark`."""
+    sessions = jvm.org.apache.spark.sql.classic.SparkSession
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(spark._jsparkSession)
+    try:
+        return make()
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
+
+
+def _wrap(rows: Any, spark: SparkSession) -> DataFrame:
+    from pyspark.sql.classic.dataframe import DataFrame as Classic
+
+    return Classic(rows, spark)
+
+
+def _as_add(action: Mapping[str, Any]) -> dict[str, Any]:
+    """An add for Delta's reader; a remove without its partition values cannot be read."""
+    if action.get("partitionValues") is None or action.get("size") is None:
+        raise NotSupported(f"the log does not describe {action['path']}", file=action["path"])
+    add = {k: action[k] for k in _KEPT if action.get(k) is not None}
+    return {**add, "modificationTime": action.get("modificationTime", 0), "dataChange": True}

@@ -1,0 +1,380 @@
+"""A table's Delta log, read without Spark and in milliseconds."""
+
+from __future__ import annotations
+
+import os
+import threading
+from array import array
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from dt_jupyter.lake.actions import (
+    CommitFacts,
+    FactsBuilder,
+    commit_name,
+    read_actions,
+    same_file,
+    state_actions,
+)
+from dt_jupyter.lake.checkpoints import LogState, checkpoint_state, checkpoints
+from dt_jupyter.lake.errors import LogBroken, TableGone, VersionGone
+from dt_jupyter.lake.files import LiveFile, Snapshot
+from dt_jupyter.lake.metadata import Metadata, Protocol, schema_change
+from dt_jupyter.lake.paths import TablePath, local
+from dt_jupyter.model import Timestamp
+
+_REMEMBERED = 256
+_ICT = "delta.enableInCommitTimestamps"
+_ICT_SINCE = "delta.inCommitTimestampEnablementVersion"
+
+
+@dataclass(frozen=True, slots=True)
+class TableSize:
+    """Files and bytes of a snapshot, and its rows where every file tells (else None)."""
+
+    files: int
+    bytes: int
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """Files whose data came and went over a range of commits, as the log's own actions."""
+
+    added: tuple[Mapping[str, Any], ...]
+    removed: tuple[Mapping[str, Any], ...]
+
+
+def is_delta(path: TablePath) -> bool:
+    """Whether a Delta log with at least one commit or checkpoint is at `path`."""
+    try:
+        names = os.listdir(local(path) / "_delta_log")
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return any(_version_of(n) is not None or ".checkpoint" in n for n in names)
+
+
+def _version_of(name: str) -> int | None:
+    """The version of a commit file's name."""
+    number, dot, rest = name.partition(".")
+    named = dot + rest == ".json" and len(number) == 20 and number.isdigit()
+    return int(number) if named else None
+
+
+class TableLog:
+    """The log at `path`. Keeps what it has read between calls; safe to share among threads.
+
+    Every method raises TableGone where there is no table, VersionGone for a version that the log
+    does not reach, LogBroken for a log that cannot be right.
+    """
+
+    def __init__(self, path: TablePath) -> None:
+        self.path: Path = local(path)
+        self._dir = self.path / "_delta_log"
+        self._lock = threading.RLock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._oldest = self._newest = -1
+        self._seal: tuple[int, int, int] | None = None
+        self._times: array[int] = array("q")
+        self._times_from = 0
+        self._state: LogState | None = None
+        self._facts: OrderedDict[int, CommitFacts] = OrderedDict()
+
+    # -- versions -------------------------------------------------------------------------------
+
+    def version(self) -> int:
+        """The newest version. Two `stat` calls when nothing happened; a log that was replaced by
+        another one is noticed."""
+        with self._lock:
+            if self._seal is None or self._stat(self._newest) != self._seal:
+                self._list()
+            while (seal := self._stat(self._newest + 1)) is not None:
+                self._newest, self._seal = self._newest + 1, seal
+            return self._newest
+
+    def oldest(self) -> int:
+        """The oldest version whose commit can still be read."""
+        with self._lock:
+            self.version()
+            while self._stat(self._oldest) is None:
+                self._list()
+            return self._oldest
+
+    def _stat(self, version: int) -> tuple[int, int, int] | None:
+        try:
+            s = os.stat(self._dir / commit_name(version))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if s.st_size == 0:
+            raise self._broken(f"the commit {version} is empty", version)
+        return s.st_ino, s.st_mtime_ns, s.st_size
+
+    def _list(self) -> None:
+        """Start over from the folder's listing."""
+        self._forget()
+        try:
+            names = os.listdir(self._dir)
+        except (FileNotFoundError, NotADirectoryError) as e:
+            raise TableGone(f"there is no Delta table at {self.path}", path=str(self.path)) from e
+        versions = {v for n in names if (v := _version_of(n)) is not None}
+        if not versions:
+            raise TableGone(f"there is no Delta table at {self.path}", path=str(self.path))
+        self._newest = self._oldest = max(versions)
+        while self._oldest - 1 in versions:
+            self._oldest -= 1
+        known = checkpoints(names)
+        if self._oldest > 0 and not any(c >= self._oldest - 1 for c in known):
+            raise self._broken(f"the commit {self._oldest - 1} is missing", self._oldest - 1)
+        self._seal = self._stat(self._newest)
+
+    def _broken(self, sentence: str, version: int) -> LogBroken:
+        return LogBroken(sentence, path=str(self.path), file=commit_name(version))
+
+    def _gone(self, version: int) -> VersionGone:
+        oldest, newest = self._oldest, self._newest
+        return VersionGone(
+            f"version {version} of {self.path} is not in the log ({oldest} to {newest})",
+            path=str(self.path), version=version, oldest=oldest, newest=newest,
+        )  # fmt: skip
+
+    # -- state ----------------------------------------------------------------------------------
+
+    def metadata(self, version: int | None = None) -> Metadata:
+        with self._lock:
+            known = self._state
+            if version is not None and known and known.since <= version <= known.version:
+                self.version()
+                return known.metadata if self._state is known else self._state_at(version).metadata
+            return self._state_at(version).metadata
+
+    def protocol(self, version: int | None = None) -> Protocol:
+        return self._state_at(version).protocol
+
+    def table_id(self, version: int | None = None) -> str:
+        """`metaData.id`: another one is another table."""
+        return self.metadata(version).id
+
+    def properties(self) -> Mapping[str, str]:
+        return self.metadata().configuration
+
+    def schema_json(self) -> str:
+        return self.metadata().schema_string
+
+    def last_transaction(self, app_id: str, version: int | None = None) -> int | None:
+        """The last sequence that the application committed up to the version; None: none."""
+        return self._state_at(version).transactions.get(app_id)
+
+    def _state_at(self, version: int | None) -> LogState:
+        with self._lock:
+            newest = self.version()
+            if version is None or version == newest:
+                known = self._state
+                self._state = self._advance(known or self._restart(newest), newest)
+                return self._state
+            if not 0 <= version <= newest:
+                raise self._gone(version)
+            known = self._state
+            near = known is not None and 0 <= version - known.version <= _REMEMBERED
+            return self._advance(known if near and known else self._restart(version), version)
+
+    def _restart(self, version: int) -> LogState:
+        """The state at the last checkpoint up to `version`, or before the first commit."""
+        found = {c: f for c, f in checkpoints(os.listdir(self._dir)).items() if c <= version}
+        if found:
+            return checkpoint_state(self._dir, max(found), found[max(found)])
+        if self.oldest() > 0:
+            raise self._gone(version)
+        return LogState(-1)
+
+    def _advance(self, state: LogState, version: int) -> LogState:
+        for v in range(state.version + 1, version + 1):
+            state = state.after(v, self._read_state(v))
+        return state
+
+    def _read_state(self, version: int) -> list[tuple[str, Any]]:
+        try:
+            return list(state_actions(self._dir / commit_name(version)))
+        except FileNotFoundError as e:
+            raise self._gone(version) from e
+
+    # -- times ----------------------------------------------------------------------------------
+
+    def commit_time(self, version: int) -> Timestamp:
+        """When Delta says that the version was committed (milliseconds): the in-commit timestamp
+        where the table has them, else the file's modification time, made to rise."""
+        with self._lock:
+            since = self._in_commit_since()
+            if since is not None and version >= since:
+                return self._in_commit_time(version)
+            times = self._file_times()
+            index = version - self._times_from
+            if not 0 <= index < len(times):
+                raise self._gone(version)
+            return Timestamp(times[index] * 1000)
+
+    def version_at(self, t: Timestamp) -> int | None:
+        """The newest version committed at or before `t`; None if the table is younger.
+
+        Raises VersionGone where the table may have had one, but the log does not reach back.
+        """
+        with self._lock:
+            newest, oldest = self.version(), self.oldest()
+            since = self._in_commit_since()
+            if since is not None and since <= newest:
+                first = max(since, oldest)
+                if self._in_commit_time(first) <= t:
+                    return self._search(t, first, newest)
+                newest = first - 1
+            times = self._file_times()[: newest - self._times_from + 1]
+            found = bisect_right(times, t.micros // 1000)
+            if found:
+                return self._times_from + found - 1
+            if oldest > 0:
+                raise self._gone(oldest - 1)
+            return None
+
+    def _search(self, t: Timestamp, low: int, high: int) -> int:
+        """The last of [low, high] with in-commit time ≤ t, given that low has."""
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._in_commit_time(middle) <= t:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def _in_commit_since(self) -> int | None:
+        properties = self.properties()
+        if properties.get(_ICT, "").lower() != "true":
+            return None
+        return int(properties.get(_ICT_SINCE, 0))
+
+    def _in_commit_time(self, version: int) -> Timestamp:
+        file, wanted = self._dir / commit_name(version), frozenset(["commitInfo"])
+        try:
+            for _, info in read_actions(file, wanted):
+                return Timestamp(int(info["inCommitTimestamp"]) * 1000)
+        except FileNotFoundError as e:
+            raise self._gone(version) from e
+        raise self._broken(f"the commit {version} has no in-commit timestamp", version)
+
+    def _file_times(self) -> array[int]:
+        """Modification times in ms of the commits from `_times_from` on, each later than the one
+        before, as Delta's history manager has it."""
+        newest = self.version()
+        if not self._times:
+            self._times_from = self._oldest
+        for v in range(self._times_from + len(self._times), newest + 1):
+            seal = self._stat(v)
+            if seal is None:
+                raise self._gone(v)
+            millis = seal[1] // 1_000_000
+            self._times.append(max(millis, self._times[-1] + 1) if self._times else millis)
+        return self._times
+
+    # -- commits --------------------------------------------------------------------------------
+
+    def commits(self, after: int, upto: int) -> tuple[CommitFacts, ...]:
+        """The commits of (after, upto], oldest first."""
+        with self._lock:
+            if upto > self.version() or after < -1:
+                raise self._gone(upto)
+            return tuple(self._commit(v) for v in range(after + 1, upto + 1))
+
+    def _commit(self, version: int) -> CommitFacts:
+        known = self._facts.get(version)
+        if known is not None:
+            return known
+        builder = FactsBuilder()
+        try:
+            for kind, body in read_actions(self._dir / commit_name(version)):
+                builder.take(kind, body)
+        except FileNotFoundError as e:
+            raise self._gone(version) from e
+        before = self._metadata_before(version, builder.metadata)
+        metadata = builder.metadata or before
+        schema = schema_change(before, metadata)
+        facts = builder.facts(version, self.commit_time(version), metadata, schema)
+        self._facts[version] = facts
+        if len(self._facts) > _REMEMBERED:
+            self._facts.popitem(last=False)
+        return facts
+
+    def _metadata_before(self, version: int, own: Metadata | None) -> Metadata:
+        """The metadata that the commit found; the first commit finds its own."""
+        previous = self._facts.get(version - 1)
+        if previous is not None:
+            return previous.metadata
+        if version > 0:
+            return self.metadata(version - 1)
+        if own is None:
+            raise self._broken("the first commit has no metadata", 0)
+        return own
+
+    def file_changes(self, first: int, last: int) -> FileChanges:
+        """The files whose data the commits first … last added and removed. What came and went
+        again within the range is left out; OPTIMIZE (dataChange = false) counts for nothing."""
+        came: dict[Any, Mapping[str, Any]] = {}
+        went: dict[Any, Mapping[str, Any]] = {}
+        for v in range(first, last + 1):
+            for kind, body in self._files_of(v):
+                mine, other = (came, went) if kind == "add" else (went, came)
+                key = same_file(body)
+                if other.pop(key, None) is None:
+                    mine[key] = body
+        return FileChanges(tuple(came.values()), tuple(went.values()))
+
+    def _files_of(self, version: int) -> list[tuple[str, Mapping[str, Any]]]:
+        wanted = frozenset(("add", "remove"))
+        try:
+            found = read_actions(self._dir / commit_name(version), wanted)
+            return [(k, b) for k, b in found if b.get("dataChange", True)]
+        except FileNotFoundError as e:
+            raise self._gone(version) from e
+
+    def transactions_of(self, version: int) -> dict[str, int]:
+        """The sequences that the commit itself carries, by application."""
+        found = self._read_state(version)
+        return {b["appId"]: int(b["version"]) for k, b in found if k == "txn"}
+
+    def changes_data(self, version: int) -> bool:
+        """Whether the commit adds or removes rows."""
+        return bool(self._files_of(version))
+
+    def files_written(self, version: int) -> tuple[str, ...]:
+        """Paths, relative to the table, of the Parquet files that the commit brought."""
+        return self._paths(version, frozenset(("add", "cdc")))
+
+    def files_touched(self, version: int) -> tuple[str, ...]:
+        """Paths of the Parquet files that the commit brought or took."""
+        return self._paths(version, frozenset(("add", "cdc", "remove")))
+
+    def _paths(self, version: int, wanted: frozenset[str]) -> tuple[str, ...]:
+        try:
+            found = read_actions(self._dir / commit_name(version), wanted)
+            return tuple(dict.fromkeys(unquote(b["path"]) for _, b in found))
+        except FileNotFoundError as e:
+            raise self._gone(version) from e
+
+    # -- size -----------------------------------------------------------------------------------
+
+    def size(self) -> TableSize:
+        """Of the newest snapshot; reads its list of files (delta-rs)."""
+        return size_of(Snapshot(self.path, self.version()).files())
+
+
+def size_of(files: list[LiveFile]) -> TableSize:
+    """What the files add up to."""
+    return TableSize(len(files), sum(f.bytes for f in files), _sum([f.rows for f in files]))
+
+
+def _sum(rows: list[int | None]) -> int | None:
+    known = [r for r in rows if r is not None]
+    return sum(known) if len(known) == len(rows) else None

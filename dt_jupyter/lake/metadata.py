@@ -1,0 +1,125 @@
+"""The metadata of a table at a version, and what changed between two of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+_ID = "delta.columnMapping.id"
+_COLLATIONS = "__COLLATIONS"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Reader and writer versions and the table features that they list."""
+
+    min_reader: int = 1
+    min_writer: int = 2
+    features: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, action: Mapping[str, Any]) -> Protocol:
+        features = (action.get("readerFeatures") or []) + (action.get("writerFeatures") or [])
+        return cls(action["minReaderVersion"], action["minWriterVersion"], frozenset(features))
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """A `metaData` action: id, schema, partition columns and properties of the table."""
+
+    id: str
+    schema_string: str
+    partition_columns: tuple[str, ...] = ()
+    configuration: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, action: Mapping[str, Any]) -> Metadata:
+        return cls(
+            action["id"],
+            action["schemaString"],
+            tuple(action.get("partitionColumns") or ()),
+            MappingProxyType(dict(action.get("configuration") or {})),
+        )
+
+    @cached_property
+    def fields(self) -> tuple[Mapping[str, Any], ...]:
+        """The columns as the schema's JSON has them: name, type, nullable, metadata."""
+        return tuple(json.loads(self.schema_string)["fields"])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(f["name"] for f in self.fields)
+
+    @property
+    def feed(self) -> bool:
+        """Whether the change data feed is on."""
+        return self.configuration.get("delta.enableChangeDataFeed", "").lower() == "true"
+
+    @property
+    def mapping(self) -> str:
+        """The column mapping mode: none, name or id."""
+        return self.configuration.get("delta.columnMapping.mode", "none").lower()
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.schema_string))
+
+
+@dataclass(frozen=True)
+class SchemaChange:
+    """What one commit did to the columns, by their names before it (`added`: after it)."""
+
+    new_id: bool = False
+    added: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    retyped: tuple[str, ...] = ()
+    partitioning: bool = False
+    mapping: bool = False
+
+    @property
+    def touched(self) -> frozenset[str]:
+        """Columns that are not what they were, in lower case."""
+        names = (*self.dropped, *self.retyped, *(a for a, _ in self.renamed))
+        return frozenset(n.lower() for n in names)
+
+
+def schema_change(old: Metadata, new: Metadata) -> SchemaChange | None:
+    """The difference of two metadata actions; None if id, columns and layout are the same."""
+    by_id = all(_ID in f["metadata"] for f in (*old.fields, *new.fields))
+    before = {_key(f, by_id): f for f in old.fields}
+    after = {_key(f, by_id): f for f in new.fields}
+    kept = [(before[k], after[k]) for k in before if k in after]
+    change = SchemaChange(
+        new_id=old.id != new.id,
+        added=tuple(f["name"] for k, f in after.items() if k not in before),
+        dropped=tuple(f["name"] for k, f in before.items() if k not in after),
+        renamed=tuple((a["name"], b["name"]) for a, b in kept if a["name"] != b["name"]),
+        retyped=tuple(a["name"] for a, b in kept if _kind(a, by_id) != _kind(b, by_id)),
+        partitioning=old.partition_columns != new.partition_columns,
+        mapping=old.mapping != new.mapping,
+    )
+    return None if change == SchemaChange() else change
+
+
+def _key(column: Mapping[str, Any], by_id: bool) -> Any:
+    return column["metadata"][_ID] if by_id else column["name"].lower()
+
+
+def _kind(column: Mapping[str, Any], by_id: bool) -> Any:
+    """A column's type without what does not change its values: comments, nullability."""
+    return _type(column["type"], by_id), column["metadata"].get(_COLLATIONS)
+
+
+def _type(type_: Any, by_id: bool) -> Any:
+    if not isinstance(type_, dict):
+        return type_
+    if type_["type"] == "struct":
+        fields = type_["fields"]
+        ids = [f["metadata"].get(_ID) if by_id else None for f in fields]
+        return [(f["name"], *_kind(f, by_id), i) for f, i in zip(fields, ids, strict=True)]
+    parts = ("elementType", "keyType", "valueType")
+    return type_["type"], [_type(type_[p], by_id) for p in parts if p in type_]

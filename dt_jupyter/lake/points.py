@@ -1,0 +1,44 @@
+"""Named points of a commit, for tests that stop, race or kill it there.
+
+In production nothing is hooked and `reach` returns at once. DT_JUPYTER_FAILPOINT=name:n makes
+the process kill itself (SIGKILL) when it reaches the point for the n-th time.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+POINTS = (
+    "lock_taken", "before_write", "after_write", "after_readback", "before_fsync", "after_fsync",
+)  # fmt: skip
+FAILPOINT = "DT_JUPYTER_FAILPOINT"
+
+_hooks: dict[str, Callable[[], None]] = {}
+_passed: dict[str, int] = {}
+
+
+def reach(name: str) -> None:
+    """Say that the point was reached: runs its hook, or dies there if the environment says so."""
+    hook = _hooks.get(name)
+    if hook is not None:
+        hook()
+    wanted = os.environ.get(FAILPOINT)
+    if wanted:
+        _passed[name] = _passed.get(name, 0) + 1
+        if wanted == f"{name}:{_passed[name]}":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@contextmanager
+def hooked(name: str, hook: Callable[[], None]) -> Iterator[None]:
+    """Run `hook` whenever the point is reached inside the block."""
+    if name not in POINTS:
+        raise ValueError(f"no such point: {name}")
+    _hooks[name] = hook
+    try:
+        yield
+    finally:
+        del _hooks[name]

@@ -1,0 +1,211 @@
+"""A change as a relation of Spark SQL: the table's columns and a weight, +1 or −1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dt_jupyter.lake.changes import Added, ChangePlan, Feed, FileDiff, Unchanged, Unreadable
+from dt_jupyter.lake.errors import LakeError, NotSupported
+from dt_jupyter.lake.file_rows import files_view
+from dt_jupyter.lake.log import TableLog
+from dt_jupyter.lake.paths import data_file, sql_string, sql_table
+from dt_jupyter.lake.types import arrow_schema, contains, fields_named, int96, spark_schema
+from dt_jupyter.model import quote
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+WEIGHT = "__dt_w"
+_MODE = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
+_NEW = "('insert', 'update_postimage')"
+
+
+@dataclass(frozen=True, slots=True)
+class Small:
+    """What travels as Arrow: at most so many records (where known) and bytes of files."""
+
+    rows: int = 20_000
+    bytes: int = 16 << 20
+
+
+@dataclass(frozen=True)
+class Relation:
+    """`sql` is a relation's text with the asked columns and `__dt_w`, not consolidated.
+
+    `way`: local (delta-rs, Arrow), feed (Spark), files (Spark over chosen files) or empty, with
+    the `reason` where a faster one was passed over; `arrow` holds the rows of a local one.
+    """
+
+    sql: str
+    way: str
+    reason: str
+    rows: int | None
+    views: tuple[str, ...] = ()
+    arrow: pa.Table | None = None
+
+    def __str__(self) -> str:
+        return self.sql
+
+    def drop(self, spark: SparkSession) -> None:
+        """Drop the temporary views that it stands on."""
+        for view in self.views:
+            spark.catalog.dropTempView(view)
+
+
+def relation(
+    spark: SparkSession,
+    log: TableLog,
+    plan: ChangePlan,
+    columns: Sequence[str],
+    *,
+    view_prefix: str,
+    small: Small | None = None,
+) -> Relation:
+    """The rows of a planned change, in the session `spark`; views are named after `view_prefix`.
+
+    Raises LakeError for an Unreadable plan. `small` bounds what is read by delta-rs.
+    """
+    match plan:
+        case Unreadable(code, sentence):
+            raise LakeError(f"{code}: {sentence}", plan=plan)
+        case Unchanged():
+            return _empty(log, columns)
+        case FileDiff() | Added(feed=False):
+            return _files(spark, log, plan, columns, view_prefix)
+    reason = why_not_local(log, plan, columns, small or Small())
+    if reason is None:
+        try:
+            rows = feed_table(log, plan, columns)
+        except Exception as e:  # delta-rs raises this very class, among others; Spark reads it
+            reason = f"delta-rs cannot read it: {e}"
+        else:
+            return _local(spark, log, plan, rows, columns, view_prefix)
+    return _feed(spark, log, plan, columns, view_prefix, reason)
+
+
+def _empty(log: TableLog, columns: Sequence[str]) -> Relation:
+    names = ", ".join(map(quote, columns))
+    sql = f"(SELECT {names}, 1L AS {WEIGHT} FROM {sql_table(log.path)} WHERE false)"
+    return Relation(sql, "empty", "nothing changed", 0)
+
+
+# -- delta-rs ------------------------------------------------------------------------------------
+
+
+def why_not_local(
+    log: TableLog, plan: Added | Feed, columns: Sequence[str], small: Small
+) -> str | None:
+    """Why the change is not read by delta-rs; None: it is."""
+    if plan.rows is not None and plan.rows > small.rows:
+        return f"{plan.rows} records are more than {small.rows}"
+    if plan.bytes > small.bytes:
+        return f"{plan.bytes} bytes are more than {small.bytes}"
+    data = [f for f in log.commits(plan.first - 1, plan.last) if f.data_change]
+    if any(f.loose_vectors and not f.cdc_files for f in data):
+        # load_cdf would also give the rows that the vector of a removed file had deleted.
+        return "a file with a deletion vector came or went whole"
+    metadata = log.metadata(plan.last)
+    if metadata.mapping != "none":
+        return "delta-rs reads no feed of a table with column mapping"
+    try:
+        arrow_schema(fields_named(metadata, columns))
+    except NotSupported as e:
+        return e.sentence
+    if contains(metadata, frozenset(["timestamp"]), columns):
+        return int96(data_file(log.path, p) for f in data for p in log.files_touched(f.version))
+    return None
+
+
+def feed_table(log: TableLog, plan: Added | Feed, columns: Sequence[str]) -> pa.Table:
+    """The change as Arrow, read by delta-rs: `columns` in Delta's own types, and `__dt_w`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from deltalake import DeltaTable
+
+    metadata = log.metadata(plan.last)
+    fields = fields_named(metadata, columns)
+    stored = {f["name"].lower(): f["name"] for f in metadata.fields}
+    names = [stored[c.lower()] for c in columns]
+    quoted = ['"' + n.replace('"', '""') + '"' for n in (*names, "_change_type")]
+    table_at = DeltaTable(log.path, version=plan.last)
+    raw = pa.table(table_at.load_cdf(plan.first, plan.last, columns=quoted).read_all())
+    table = raw.select(names).rename_columns(list(columns))
+    new = pc.is_in(raw["_change_type"].cast(pa.string()), pa.array(["insert", "update_postimage"]))
+    weight = pc.if_else(new, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64()))
+    return table.cast(arrow_schema(fields)).append_column(WEIGHT, weight)
+
+
+def _local(
+    spark: SparkSession,
+    log: TableLog,
+    plan: Added | Feed,
+    rows: pa.Table,
+    columns: Sequence[str],
+    prefix: str,
+) -> Relation:
+    view = f"{prefix}_local"
+    weight = {"name": WEIGHT, "type": "long", "nullable": False, "metadata": {}}
+    schema = spark_schema([*fields_named(log.metadata(plan.last), columns), weight])
+    spark.createDataFrame(rows, schema).createOrReplaceTempView(quote(view))
+    sql = f"(SELECT {_names(columns)}, {WEIGHT} FROM {quote(view)})"
+    return Relation(sql, "local", "small", rows.num_rows, (view,), rows)
+
+
+# -- Spark ---------------------------------------------------------------------------------------
+
+
+def _feed(
+    spark: SparkSession,
+    log: TableLog,
+    plan: Added | Feed,
+    columns: Sequence[str],
+    prefix: str,
+    reason: str,
+) -> Relation:
+    args = f"{sql_string(str(log.path))}, {plan.first}, {plan.last}"
+    source, views = f"table_changes_by_path({args})", tuple[str, ...]()
+    then, now = log.metadata(plan.last), log.metadata()
+    if then.mapping != "none" and then.schema_string != now.schema_string:
+        view = f"{prefix}_feed"
+        _at_its_end(spark, f"SELECT * FROM {source}").createOrReplaceTempView(quote(view))
+        source, views = quote(view), (view,)
+    weight = f"CASE WHEN _change_type IN {_NEW} THEN 1L ELSE -1L END AS {WEIGHT}"
+    sql = f"(SELECT {_names(columns)}, {weight} FROM {source})"
+    return Relation(sql, "feed", reason, plan.rows, views)
+
+
+def _at_its_end(spark: SparkSession, sql: str) -> DataFrame:
+    """The feed with the columns of its last version, not of now: they may have been renamed."""
+    before = spark.conf.get(_MODE, None)
+    spark.conf.set(_MODE, "endVersion")
+    try:
+        return spark.sql(sql)
+    finally:
+        if before is None:
+            spark.conf.unset(_MODE)
+        else:
+            spark.conf.set(_MODE, before)
+
+
+def _files(
+    spark: SparkSession, log: TableLog, plan: Added | FileDiff, columns: Sequence[str], prefix: str
+) -> Relation:
+    changes = log.file_changes(plan.first, plan.last)
+    parts, views = [], []
+    for sign, actions, name in ((1, changes.added, "added"), (-1, changes.removed, "removed")):
+        if actions:
+            view = f"{prefix}_{name}"
+            files_view(spark, log.path, plan.last, actions).createOrReplaceTempView(quote(view))
+            views.append(view)
+            parts.append(f"SELECT {_names(columns)}, {sign}L AS {WEIGHT} FROM {quote(view)}")
+    if not parts:
+        return _empty(log, columns)
+    sql = f"({' UNION ALL '.join(parts)})"
+    return Relation(sql, "files", "the change data feed is off", plan.rows, tuple(views))
+
+
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(map(quote, columns))

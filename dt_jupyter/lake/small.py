@@ -1,0 +1,127 @@
+"""Small tables read by delta-rs: milliseconds, where Spark first computes a snapshot of the log."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from dt_jupyter.lake.errors import LakeError, NotSupported
+from dt_jupyter.lake.files import Snapshot
+from dt_jupyter.lake.log import TableLog
+from dt_jupyter.lake.paths import data_file
+from dt_jupyter.lake.types import arrow_schema, contains, fields_named, int96, spark_schema
+from dt_jupyter.model import quote
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+_Key = tuple[str, str, int, tuple[str, ...]]
+
+
+@dataclass
+class SmallTables:
+    """Snapshots as Arrow: tables of at most `table_bytes` of files, and `kept_bytes` of rows kept
+    for the next who asks; at most `looked_up` keys are looked up in a larger one. Threads may
+    share it."""
+
+    table_bytes: int = 4 << 20
+    kept_bytes: int = 64 << 20
+    looked_up: int = 5_000
+    _kept: OrderedDict[_Key, pa.Table] = field(default_factory=OrderedDict)
+    _sizes: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def rows(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
+        """The columns of a snapshot in Delta's own types; None where Spark has to read it: too
+        large, a type that does not travel, timestamps as INT96, a file that is gone."""
+        key = (str(log.path), log.table_id(version), version, tuple(columns))
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        try:
+            found = self._read(log, version, columns)
+        except (LakeError, NotSupported):
+            return None
+        if found is not None:
+            self._keep(key, found)
+        return found
+
+    def _read(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
+        import pyarrow as pa
+        from deltalake import QueryBuilder
+        from deltalake.exceptions import DeltaError
+
+        metadata = log.metadata(version)
+        if metadata.mapping != "none":
+            return None
+        fields = fields_named(metadata, columns)
+        schema = arrow_schema(fields)
+        try:
+            snapshot = Snapshot(log.path, version)
+            if self._bytes(log, version, snapshot) > self.table_bytes:
+                return None
+            if contains(metadata, frozenset(["timestamp"]), columns):
+                files = snapshot.files(live_rows=False)
+                paths = [data_file(log.path, unquote(f.path)) for f in files]
+                if int96(paths) is not None:
+                    return None
+            stored = {f["name"].lower(): f["name"] for f in metadata.fields}
+            items = ", ".join('"' + stored[c.lower()].replace('"', '""') + '"' for c in columns)
+            query = QueryBuilder().register("t", snapshot.table)
+            read = pa.table(query.execute(f"SELECT {items} FROM t").read_all())
+            return read.rename_columns(list(columns)).cast(schema)
+        except (DeltaError, pa.ArrowException, OSError):
+            return None
+
+    def matching(
+        self, log: TableLog, version: int, columns: Sequence[str], key: str, values: Sequence[int]
+    ) -> pa.Table | None:
+        """The rows of a snapshot, whatever its size, whose integer column `key` is one of the
+        `values`; None where there are too many of those, or delta-rs cannot read the table."""
+        import pyarrow as pa
+        from deltalake import QueryBuilder
+        from deltalake.exceptions import DeltaError
+
+        metadata = log.metadata(version)
+        if len(values) > self.looked_up or metadata.mapping != "none":
+            return None
+        items = ", ".join(f'"{c}"' for c in columns)
+        wanted = ", ".join(str(int(v)) for v in values)
+        query = f'SELECT {items} FROM t WHERE "{key}" IN ({wanted})'
+        try:
+            table = Snapshot(log.path, version).table
+            return pa.table(QueryBuilder().register("t", table).execute(query).read_all())
+        except (DeltaError, pa.ArrowException, OSError):
+            return None
+
+    def _bytes(self, log: TableLog, version: int, snapshot: Snapshot) -> int:
+        key = (str(log.path), log.table_id(version), version)
+        with self._lock:
+            known = self._sizes.get(key)
+        if known is None:
+            known = sum(f.bytes for f in snapshot.files(live_rows=False))
+            with self._lock:
+                if len(self._sizes) > 10_000:
+                    self._sizes.clear()
+                self._sizes[key] = known
+        return known
+
+    def _keep(self, key: _Key, rows: pa.Table) -> None:
+        with self._lock:
+            self._kept[key] = rows
+            total = sum(t.nbytes for t in self._kept.values())
+            while len(self._kept) > 1 and total > self.kept_bytes:
+                total -= self._kept.popitem(last=False)[1].nbytes
+
+
+def local_view(spark: SparkSession, log: TableLog, version: int, rows: pa.Table, view: str) -> str:
+    """The rows as a temporary view with the table's own types; the relation's text."""
+    schema = spark_schema(fields_named(log.metadata(version), rows.column_names))
+    spark.createDataFrame(rows, schema).createOrReplaceTempView(quote(view))
+    return quote(view)

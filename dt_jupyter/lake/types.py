@@ -1,0 +1,145 @@
+"""Delta's types as Arrow's, and which of them may travel outside Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.lake.errors import NotSupported
+from dt_jupyter.lake.metadata import Metadata
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+_PHYSICAL = "delta.columnMapping.physicalName"
+_DOUBLE_DIGITS = 15
+FLOATS = frozenset(("float", "double"))
+_SPECIAL = ("__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING", "delta.generationExpression",
+            "delta.identity.start")  # fmt: skip
+
+
+def arrow_schema(fields: Iterable[Mapping[str, Any]]) -> pa.Schema:
+    """The Arrow schema of columns given as in a Delta schema's JSON.
+
+    Raises NotSupported for types whose way through Arrow and delta-rs is not proved: variant,
+    intervals, collated or length-bound strings, and anything new.
+    """
+    import pyarrow as pa
+
+    return pa.schema([pa.field(f["name"], _arrow(f)) for f in fields])
+
+
+def spark_schema(fields: Iterable[Mapping[str, Any]]) -> StructType:
+    """The same columns as Spark's schema, every one of them nullable."""
+    from pyspark.sql.types import StructField, StructType
+
+    typed = StructType.fromJson({"fields": [_bare(f) for f in fields]})
+    return StructType([StructField(f.name, f.dataType) for f in typed.fields])
+
+
+def _bare(node: Any) -> Any:
+    """A field of the schema's JSON without what the log keeps in its metadata."""
+    if isinstance(node, Mapping):
+        return {k: {} if k == "metadata" else _bare(v) for k, v in node.items()}
+    return [_bare(n) for n in node] if isinstance(node, list | tuple) else node
+
+
+def fields_named(metadata: Metadata, columns: Iterable[str]) -> list[Mapping[str, Any]]:
+    """The columns' fields, named as asked for; names match without regard to case."""
+    known = {f["name"].lower(): f for f in metadata.fields}
+    return [{**known[c.lower()], "name": c} for c in columns]
+
+
+def _arrow(field: Mapping[str, Any]) -> pa.DataType:
+    special = [m for m in _SPECIAL if m in field.get("metadata", {})]
+    if special:
+        raise NotSupported(f"column {field['name']} carries {special[0]}", column=field["name"])
+    return _arrow_type(field["type"])
+
+
+def _arrow_type(type_: Any) -> pa.DataType:
+    import pyarrow as pa
+
+    if isinstance(type_, dict):
+        return _nested(type_)
+    if type_.startswith("decimal("):
+        precision, _, scale = type_[8:-1].partition(",")
+        return pa.decimal128(int(precision), int(scale))
+    make = _plain().get(type_)
+    if make is None:
+        raise NotSupported(f"type {type_} does not travel outside Spark", type=type_)
+    return make()
+
+
+def _nested(type_: Mapping[str, Any]) -> pa.DataType:
+    import pyarrow as pa
+
+    if type_["type"] == "struct":
+        return pa.struct([pa.field(f["name"], _arrow(f)) for f in type_["fields"]])
+    if type_["type"] == "array":
+        return pa.list_(_arrow_type(type_["elementType"]))
+    if type_["type"] == "map":
+        return pa.map_(_arrow_type(type_["keyType"]), _arrow_type(type_["valueType"]))
+    raise NotSupported(f"type {type_['type']} does not travel outside Spark", type=type_["type"])
+
+
+def _plain() -> dict[str, Callable[[], pa.DataType]]:
+    import pyarrow as pa
+
+    return {
+        "boolean": pa.bool_, "byte": pa.int8, "short": pa.int16, "integer": pa.int32,
+        "long": pa.int64, "float": pa.float32, "double": pa.float64, "string": pa.string,
+        "binary": pa.binary, "date": pa.date32, "timestamp": partial(pa.timestamp, "us", "UTC"),
+        "timestamp_ntz": partial(pa.timestamp, "us"),
+    }  # fmt: skip
+
+
+def leaves(type_: Any, path: str) -> Iterable[tuple[str, str]]:
+    """(path, type) of the leaves of a type; the path is dotted as Parquet has it."""
+    if not isinstance(type_, dict):
+        yield path, type_
+    elif type_["type"] == "struct":
+        for f in type_["fields"]:
+            yield from leaves(f["type"], f"{path}.{f['name']}")
+    elif type_["type"] == "array":
+        yield from leaves(type_["elementType"], f"{path}.list.element")
+    elif type_["type"] == "map":
+        yield from leaves(type_["keyType"], f"{path}.key_value.key")
+        yield from leaves(type_["valueType"], f"{path}.key_value.value")
+
+
+def stored_name(field: Mapping[str, Any]) -> str:
+    """A column's name in its files: with column mapping that is not the table's."""
+    return str(field["metadata"].get(_PHYSICAL, field["name"]))
+
+
+def is_inexact(kind: str) -> bool:
+    """A plain type whose values delta-rs cannot bound in a commit's statistics, which it takes
+    through a double: floats (NaN is left out), decimals of more than 15 digits."""
+    long = kind.startswith("decimal(") and int(kind[8:].split(",", maxsplit=1)[0]) > _DOUBLE_DIGITS
+    return long or kind in FLOATS
+
+
+def contains(
+    metadata: Metadata, wanted: frozenset[str], columns: Iterable[str] | None = None
+) -> bool:
+    """Whether any of the columns has a leaf of the wanted types."""
+    fields = metadata.fields if columns is None else fields_named(metadata, columns)
+    return any(kind in wanted for f in fields for _, kind in leaves(f["type"], f["name"]))
+
+
+def int96(files: Iterable[Any]) -> str | None:
+    """Why the Parquet files (paths) must be left to Spark: one stores a timestamp as INT96, or
+    is gone; None: none is."""
+    import pyarrow.parquet as pq
+
+    for file in files:
+        try:
+            schema = pq.read_metadata(file).schema
+        except FileNotFoundError:
+            return f"the file {file} is gone"
+        if any(schema.column(i).physical_type == "INT96" for i in range(len(schema))):
+            return "a timestamp is stored as INT96"
+    return None

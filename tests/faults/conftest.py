@@ -1,0 +1,5 @@
+"""The session and the lake that the tests on Spark use; it is other processes that are killed."""
+
+from tests.spark.conftest import lab, lake_dir, spark
+
+__all__ = ["lab", "lake_dir", "spark"]

@@ -1,0 +1,181 @@
+"""Every way to read a change gives the difference of the two snapshots, and only its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dt_jupyter.lake import (
+    Added,
+    Feed,
+    FileDiff,
+    LakeError,
+    Unchanged,
+    Unreadable,
+    enable_feed,
+    plan_changes,
+    relation,
+)
+from dt_jupyter.lake.paths import sql_table
+from tests.spark.lake_tables import (
+    LOCAL,
+    NOT_LOCAL,
+    change,
+    contents,
+    difference,
+    make,
+    weighted,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOOSE = "a file with a deletion vector came or went whole"
+COLUMNS = ["id", "name", "price"]
+DDL = "id BIGINT, name STRING, price DOUBLE"
+CHANGES = {
+    "insert": "INSERT INTO {t} VALUES (1, 'a', 0.5), (90, NULL, double('NaN')), (91, '🚂', -0.0)",
+    "update": "UPDATE {t} SET price = price + 1 WHERE id IN (3, 4)",
+    "to minus zero": "UPDATE {t} SET price = -0.0 WHERE id = 7",
+    "delete": "DELETE FROM {t} WHERE id = 5",
+    "delete a duplicate's both": "DELETE FROM {t} WHERE id = 1",
+    "delete null": "DELETE FROM {t} WHERE id IS NULL",
+    "merge": "MERGE INTO {t} t USING (SELECT * FROM VALUES (2, 'x'), (3, 'gone'), (99, 'new') "
+    "AS s(id, name)) s ON t.id = s.id WHEN MATCHED AND s.name = 'gone' THEN DELETE "
+    "WHEN MATCHED THEN UPDATE SET name = s.name WHEN NOT MATCHED THEN INSERT (id, name) "
+    "VALUES (s.id, s.name)",
+    "overwrite": "INSERT OVERWRITE {t} VALUES (1, 'a', 0.5), (2, 'b', 1.5), (2, 'b', 1.5)",
+    "replace where": "INSERT INTO {t} REPLACE WHERE id < 3 VALUES (2, 'bb', 2.0), (1, 'a', 0.5)",
+    "optimize": "OPTIMIZE {t}",
+    "restore": "RESTORE TABLE {t} TO VERSION AS OF 1",
+}
+ROWS = (
+    "INSERT INTO {t} VALUES (0, 'z', 0.0), (1, 'a', 0.5), (1, 'a', 0.5), (2, 'b', 1.5), "
+    "(3, 'c', double('NaN')), (4, NULL, NULL), (5, 'it''s', 2.5), (NULL, 'n', 3.5), (7, '', 0.0)"
+)
+
+
+def run(spark: SparkSession, path: Path, *names: str) -> None:
+    for name in names:
+        spark.sql(CHANGES[name].format(t=sql_table(path)))
+
+
+HISTORY = ("insert", "update", "optimize", "delete", "to minus zero", "merge",
+           "delete a duplicate's both", "replace where", "delete null", "overwrite", "insert",
+           "restore")  # fmt: skip
+INTERVALS = [*((v, v + 1) for v in range(len(HISTORY) + 1)), (1, len(HISTORY) + 1), (3, 7), (1, 8)]
+
+
+@pytest.mark.parametrize("vectors", [True, False], ids=["vectors", "copies"])
+@pytest.mark.parametrize("feed", [True, False], ids=["feed", "no feed"])
+def test_a_history_read_over_every_interval(spark, lake_dir, feed, vectors) -> None:
+    log = make(spark, lake_dir / "t", DDL, feed=feed, vectors=vectors)
+    spark.sql(ROWS.format(t=sql_table(log.path)))
+    run(spark, log.path, *HISTORY)
+    snapshots = [contents(spark, log, v, COLUMNS) for v in range(log.version() + 1)]
+    ways = set()
+    for after, upto in INTERVALS:
+        expected = difference(snapshots[after], snapshots[upto])
+        for small in (LOCAL, NOT_LOCAL) if feed else (LOCAL,):
+            plan, found, rows = change(spark, log, after, upto, COLUMNS, small)
+            assert weighted(rows) == expected, (after, upto, plan, found.way)
+            found.drop(spark)
+            if small is LOCAL and found.way == "feed":
+                assert (vectors, found.reason) == (True, LOOSE)
+            ways.add(found.way)
+    assert ways == {"empty"} | ({"local", "feed"} if feed else {"files"})
+
+
+def test_rows_read_are_the_rows_of_the_change(spark, lake_dir) -> None:
+    log = make(spark, lake_dir / "t", DDL, feed=True)
+    spark.sql(f"INSERT INTO {sql_table(log.path)} SELECT id, 'n', 0.0 FROM range(1000)")
+    run(spark, log.path, "insert", "update", "delete", "merge")
+    expected = {2: (Added, 3), 3: (Feed, 4), 4: (Feed, 1), 5: (Feed, 5)}
+    for version, (kind, records) in expected.items():
+        for small in (LOCAL, NOT_LOCAL):
+            plan, _, rows = change(spark, log, version - 1, version, COLUMNS, small)
+            assert (type(plan), plan.rows, len(rows)) == (kind, records, records), version
+
+
+def test_added_files_alone_are_read_without_a_feed(spark, lake_dir) -> None:
+    log = make(spark, lake_dir / "t", DDL, feed=False)
+    spark.sql(f"INSERT INTO {sql_table(log.path)} SELECT id, 'n', 0.0 FROM range(1000)")
+    run(spark, log.path, "insert", "optimize", "insert")
+    plan, found, rows = change(spark, log, 1, 4, COLUMNS, LOCAL)
+    assert isinstance(plan, Added)
+    assert (plan.rows, found.way, len(rows)) == (6, "files", 6)
+
+
+@pytest.mark.parametrize("feed", [True, False], ids=["feed", "no feed"])
+def test_partitions(spark, lake_dir, feed) -> None:
+    log = make(spark, lake_dir / "a 'b'", "id INT, day DATE, name STRING", feed=feed,
+               more="PARTITIONED BY (day)")  # fmt: skip
+    t = sql_table(log.path)
+    day = "date_add(DATE'2024-01-01', CAST(id % 3 AS INT))"
+    spark.sql(f"INSERT INTO {t} SELECT id, {day}, 'x' FROM range(9)")
+    spark.sql(f"INSERT INTO {t} VALUES (100, NULL, 'null day')")
+    spark.sql(f"INSERT INTO {t} REPLACE WHERE day = '2024-01-02' VALUES (7, '2024-01-02', 'y')")
+    spark.sql(f"UPDATE {t} SET day = '2024-02-01' WHERE id = 0")
+    spark.sql(f"DELETE FROM {t} WHERE day = '2024-01-03'")
+    check(spark, log, ["day", "id"], [(1, 2), (2, 3), (3, 4), (4, 5), (1, 5)])
+
+
+def check(spark, log, columns, intervals) -> None:
+    """Every way gives the difference of the snapshots, over each interval."""
+    for after, upto in intervals:
+        ends = (contents(spark, log, v, columns) for v in (after, upto))
+        expected = difference(*ends)
+        for small in (LOCAL, NOT_LOCAL):
+            plan, found, rows = change(spark, log, after, upto, columns, small)
+            assert weighted(rows) == expected, (after, upto, plan, found)
+            found.drop(spark)
+
+
+@pytest.mark.parametrize("feed", [True, False], ids=["feed", "no feed"])
+def test_column_mapping_and_renames_around_the_range(spark, lake_dir, feed) -> None:
+    log = make(
+        spark, lake_dir / "t", "id INT, `odd name` STRING, extra INT", feed=feed, mapped=True
+    )
+    t = sql_table(log.path)
+    spark.sql(f"INSERT INTO {t} SELECT id, 'x' || id, 0 FROM range(9)")
+    spark.sql(f"ALTER TABLE {t} RENAME COLUMN extra TO other")
+    start = log.version()
+    spark.sql(f"UPDATE {t} SET `odd name` = 'y' WHERE id = 3")
+    spark.sql(f"INSERT INTO {t} VALUES (50, 'new', 1)")
+    spark.sql(f"DELETE FROM {t} WHERE id = 4")
+    end = log.version()
+    columns = ["odd name", "id"]
+    check(spark, log, columns, [(start, end), (end - 1, end)])
+    spark.sql(f"ALTER TABLE {t} RENAME COLUMN `odd name` TO name")
+    spark.sql(f"ALTER TABLE {t} DROP COLUMN other")
+    check(spark, log, columns, [(start, end), (end - 2, end - 1)])
+    spark.sql(f"UPDATE {t} SET name = 'z' WHERE id = 5")
+    used = plan_changes(log, start, log.version(), columns)
+    assert isinstance(used, Unreadable)
+    assert used.code == "COLUMN_CHANGED"
+    # A column that is not used came between; Delta's feed cannot be read across it, files can.
+    assert isinstance(plan_changes(log, start, log.version(), ["id"]), FileDiff)
+    check(spark, log, ["id"], [(start, log.version())])
+
+
+def test_an_unreadable_plan_has_no_relation(spark, lake_dir) -> None:
+    log = make(spark, lake_dir / "t", DDL, feed=True)
+    spark.sql(f"CREATE OR REPLACE TABLE {sql_table(log.path)} USING delta AS SELECT 1L AS id")
+    plan = plan_changes(log, 0, 1)
+    assert isinstance(plan, Unreadable)
+    assert plan.code == "SOURCE_REPLACED"
+    with pytest.raises(LakeError, match="SOURCE_REPLACED"):
+        relation(spark, log, plan, ["id"], view_prefix="x")
+
+
+def test_turning_the_feed_on_is_no_change(spark, lake_dir) -> None:
+    log = make(spark, lake_dir / "t", DDL, feed=False)
+    assert enable_feed(spark, log.path)
+    assert not enable_feed(spark, log.path)
+    assert log.version() == 1
+    assert plan_changes(log, 0, 1) == Unchanged()
+    run(spark, log.path, "insert")
+    _, found, rows = change(spark, log, 0, 2, COLUMNS, NOT_LOCAL)
+    assert (found.way, len(rows)) == ("feed", 3)

@@ -1,0 +1,349 @@
+"""One conformance suite over both writers: every type and odd value, the touched rows and the
+untouched ones, filtered reads, the change feed, deletion vectors, checkpoints, caches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from dt_jupyter.lake import (
+    Append,
+    Change,
+    CommitRequest,
+    Committed,
+    Lost,
+    Merge,
+    Overwrite,
+    TableLog,
+    backing_properties,
+    commit,
+    create,
+    plan_changes,
+    recover,
+    relation,
+)
+from dt_jupyter.lake.paths import sql_table
+from dt_jupyter.lake.requests import OP
+from dt_jupyter.model import quote
+from tests.spark.lake_tables import LOCAL, NOT_LOCAL, make, weighted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+WRITERS = ["spark", "delta-rs"]
+FORMATS = (
+    "map('timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\", 'timestampNTZFormat', "
+    "\"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\", 'ignoreNullFields', 'false')"
+)
+TYPES = {
+    "id": "BIGINT",
+    "t": "STRING",
+    "yes": "BOOLEAN",
+    "b1": "TINYINT",
+    "b2": "SMALLINT",
+    "b4": "INT",
+    "f4": "FLOAT",
+    "f8": "DOUBLE",
+    "dec": "DECIMAL(38,18)",
+    "day": "DATE",
+    "ts": "TIMESTAMP",
+    "ntz": "TIMESTAMP_NTZ",
+    "bin": "BINARY",
+    "arr": "ARRAY<DOUBLE>",
+    "m": "MAP<STRING, STRUCT<x: DECIMAL(10,2), f: FLOAT>>",
+    "s": "STRUCT<f: DOUBLE, t: STRING, n: STRUCT<ts: TIMESTAMP>>",
+    "odd name, 'quoted'": "STRING",
+}
+FIRST = (
+    "true, -128, -32768, -2147483648, float('NaN'), -0.0D, "
+    "-99999999999999999999.999999999999999999, "
+    "DATE'0001-01-01', TIMESTAMP'0001-01-01 00:00:00Z', TIMESTAMP_NTZ'0001-01-01 00:00:00', "
+    "X'00FF27', array(double('NaN'), -0.0D, NULL), map('k', struct(1.25, float('NaN'))), "
+    "struct(double('NaN'), 'in', struct(TIMESTAMP'0001-01-01 00:00:00Z'))"
+)
+LAST = (
+    "false, 127, 32767, 2147483647, float('-Infinity'), double('NaN'), 0.000000000000000001, "
+    "DATE'9999-12-31', TIMESTAMP'9999-12-31 23:59:59.999999Z', "
+    "TIMESTAMP_NTZ'9999-12-31 23:59:59.999999', X'', array(), map(), "
+    "struct(-0.0D, '', struct(TIMESTAMP'9999-12-31 23:59:59.999999Z'))"
+)
+PLAIN = (
+    "true, 1, 2, 3, float('0.5'), 0.25D, 1.5, DATE'2024-02-29', "
+    "TIMESTAMP'2024-02-29 01:02:03.456789Z', "
+    "TIMESTAMP_NTZ'1969-12-31 23:59:59.000001', X'61', array(1.0D, 2.0D), "
+    "map('a', struct(1.00, float('1')), 'b', NULL), "
+    "struct(1.5D, 'x', struct(TIMESTAMP'1899-12-31 00:00:00.000001Z'))"
+)
+NULLS = ", ".join(["NULL"] * 14)
+TEXTS = {
+    1: "'it''s \"quoted\", 100 % 🚂'",
+    2: "'\\t tab \\n line \\u0001 control \\\\'",
+    3: "''",
+}
+FILTERS = [
+    "f8 > 100", "f8 <= 0", "f4 > 100", "s.f > 100", "id IS NULL", "id >= 12", "t = ''",
+    "ts > TIMESTAMP'9999-12-31 23:59:59.999998Z'", "ts < TIMESTAMP'0001-01-02 00:00:00Z'",
+    "ts = TIMESTAMP'2024-02-29 01:02:03.456789Z'", "day = DATE'9999-12-31'", "dec < 0",
+    "ntz < TIMESTAMP_NTZ'1970-01-01 00:00:00'",
+]  # fmt: skip
+
+
+def row(id_: int | None, values: str, text: str | None = None) -> str:
+    shown = text or TEXTS.get(id_ or 0, "NULL")
+    return f"SELECT {'NULL' if id_ is None else id_}, {shown}, {values}, {shown}"
+
+
+def literal(spark: SparkSession, *rows: str) -> DataFrame:
+    """Rows that Spark itself makes of literals, in the table's types."""
+    names = ", ".join(quote(n) for n in TYPES)
+    casts = ", ".join(f"CAST({quote(n)} AS {t}) AS {quote(n)}" for n, t in TYPES.items())
+    return spark.sql(f"SELECT {casts} FROM ({' UNION ALL '.join(rows)}) AS v({names})")
+
+
+BASE = {
+    1: row(1, FIRST), 2: row(2, LAST), 3: row(3, PLAIN), None: row(None, NULLS),
+    10: row(10, PLAIN), 11: row(11, LAST), 12: row(12, FIRST), 13: row(13, NULLS),
+}  # fmt: skip
+
+
+class Table:
+    """A table under test, one writer, and the model: the literal of each row by its id."""
+
+    def __init__(self, spark: SparkSession, path: Path, writer: str, **extra: str) -> None:
+        self.spark, self.writer = spark, writer
+        schema = literal(spark, row(1, NULLS)).schema
+        more = {f"delta.{k}": v for k, v in extra.items()}
+        create(spark, path, schema, backing_properties(schema, extra=more))
+        self.log = TableLog(path)
+        self.model: dict[int | None, str] = {}
+        self.sequence = 0
+        self.held: set[int] = set()
+
+    def arrow(self, *rows: str, op: str | None = None) -> pa.Table:
+        table = literal(self.spark, *rows).toArrow()
+        return table if op is None else table.append_column(OP, pa.array(list(op), pa.string()))
+
+    def commit(self, change: Change, writer: str | None = None) -> Committed:
+        self.sequence += 1
+        request = CommitRequest(self.log.path, "dt:x", self.sequence, f"a-{self.sequence}")
+        chosen: Any = writer or self.writer
+        done = commit(request, change, spark=self.spark.newSession(), writer=chosen)
+        assert isinstance(done, Committed), done
+        assert writer == "auto" or done.writer == chosen
+        return done
+
+    def merge(self, ops: dict[int | None, tuple[str, str]], writer: str | None = None) -> Committed:
+        """`ops`: id → (operation, literal)."""
+        rows = self.arrow(*(r for _, r in ops.values()), op="".join(o for o, _ in ops.values()))
+        done = self.commit(Merge(["id"], rows), writer)
+        for id_, (operation, text) in ops.items():
+            self.model[id_] = text
+            if operation == "D":
+                del self.model[id_]
+        return done
+
+    def check(self) -> None:
+        """Contents, filtered reads and the last commit's feed are what the model says."""
+        self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+        literal(self.spark, *self.model.values()).createOrReplaceTempView("model")
+        stored = sql_table(self.log.path)
+        shown = f"to_json(struct(*), {FORMATS})"
+        for name, source in (("found", stored), ("wanted", "model")):
+            self.spark.sql(
+                " UNION ALL ".join(
+                    f"(SELECT {n} AS n, {shown} AS row FROM {source} WHERE {filter_})"
+                    for n, filter_ in enumerate(["true", *FILTERS])
+                )
+            ).createOrReplaceTempView(name)
+        found, wanted = (
+            Counter(tuple(r) for r in self.spark.table(v).collect()) for v in ("found", "wanted")
+        )
+        assert found == wanted
+        self.held = {n for n, _ in wanted}
+
+    def check_feed(self, before: Counter[str], after: Counter[str]) -> None:
+        """Both ways to read the newest commit's change give the difference."""
+        version = self.log.version()
+        plan = plan_changes(self.log, version - 1, version)
+        for small in (LOCAL, NOT_LOCAL):
+            found = relation(
+                self.spark, self.log, plan, list(TYPES), view_prefix="probe", small=small
+            )
+            shown = f"to_json(struct(* EXCEPT (__dt_w)), {FORMATS})"
+            rows = self.spark.sql(f"SELECT {shown}, __dt_w FROM {found}").collect()
+            changed = {repr((k,)): after[k] - before[k] for k in before | after}
+            assert weighted(rows) == {k: n for k, n in changed.items() if n}, found.way
+            found.drop(self.spark)
+
+    def bag(self) -> Counter[str]:
+        rows = literal(self.spark, *self.model.values())
+        rows.createOrReplaceTempView("model")
+        shown = self.spark.sql(f"SELECT to_json(struct(*), {FORMATS}) FROM model")
+        return Counter(r[0] for r in shown.collect())
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_life_of_commits(spark: SparkSession, lake_dir: Path, writer: str) -> None:
+    t = Table(spark, lake_dir / "it's a 't'", writer, checkpointInterval="3")
+    done = t.commit(Append(t.arrow(*BASE.values())))
+    t.model = dict(BASE)
+    assert done.statistics.inserted == len(BASE)
+    t.check()
+    assert t.held == set(range(len(FILTERS) + 1))  # a filter that never holds proves nothing
+
+    before = t.bag()
+    done = t.merge(
+        {
+            1: ("U", row(1, LAST, "'changed'")),
+            None: ("U", row(None, FIRST, "'null key'")),
+            10: ("D", row(10, NULLS)),
+            20: ("I", row(20, FIRST)),
+            21: ("U", row(21, LAST, "'was not there'")),
+        }
+    )
+    s = done.statistics
+    assert (s.inserted, s.updated, s.deleted) == (2, 2, 1)
+    t.check()
+    t.check_feed(before, t.bag())
+
+    spark.sql(f"DELETE FROM {sql_table(t.log.path)} WHERE id = 11")  # makes a deletion vector
+    del t.model[11]
+    before = t.bag()
+    t.merge({12: ("U", row(12, LAST, "'beside a vector'")), 2: ("D", row(2, NULLS))})
+    t.check()
+    t.check_feed(before, t.bag())
+
+    spark.sql(f"DELETE FROM {sql_table(t.log.path)} WHERE id = 13")
+    del t.model[13]
+    before = t.bag()
+    t.model = {7: row(7, FIRST), None: row(None, LAST)}
+    t.commit(Overwrite(t.arrow(*t.model.values())))
+    t.check()
+    t.check_feed(before, t.bag())
+    recovered = recover(t.log, "dt:x")
+    assert recovered is not None
+    assert (recovered.sequence, recovered.foreign) == (4, ())
+
+
+def test_writers_take_turns(spark: SparkSession, lake_dir: Path) -> None:
+    t = Table(spark, lake_dir / "t", "auto")
+    t.commit(Append(t.arrow(*BASE.values())), "spark")
+    t.model = dict(BASE)
+    t.merge({2: ("U", row(2, FIRST)), None: ("D", row(None, NULLS))}, "delta-rs")
+    t.merge({2: ("U", row(2, LAST)), 30: ("I", row(30, PLAIN))}, "spark")
+    t.merge({2: ("D", row(2, LAST)), 30: ("U", row(30, FIRST))}, "delta-rs")
+    t.check()
+
+
+def test_int96_is_left_to_spark(spark: SparkSession, lake_dir: Path) -> None:
+    t = Table(spark, lake_dir / "t", "auto")
+    foreign = spark.newSession()
+    foreign.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
+    rows = literal(foreign, *BASE.values())
+    rows.coalesce(1).write.format("delta").mode("append").save(str(t.log.path))
+    t.model = dict(BASE)
+    done = t.merge({3: ("U", row(3, PLAIN, "'x'"))}, "auto")
+    assert (done.writer, done.reason) == ("spark", "a timestamp is stored as INT96")
+    t.check()
+
+
+def test_a_change_with_int96_is_read_by_spark(spark: SparkSession, lake_dir: Path) -> None:
+    log = make(spark, lake_dir / "t", "id BIGINT, ts TIMESTAMP, t STRING", feed=True)
+    foreign = spark.newSession()
+    foreign.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
+    foreign.sql(f"INSERT INTO {sql_table(log.path)} VALUES (1, '9999-12-31 00:00:00', 'x')")
+    plan = plan_changes(log, 0, 1)
+    with_time = relation(spark, log, plan, ["id", "ts"], view_prefix="a")
+    assert (with_time.way, with_time.reason) == ("feed", "a timestamp is stored as INT96")
+    assert spark.sql(f"SELECT year(ts) FROM {with_time}").collect()[0][0] == 9999
+    without = relation(spark, log, plan, ["id", "t"], view_prefix="b")
+    assert without.way == "local"
+    assert spark.sql(f"SELECT * FROM {without}").collect() == [(1, "x", 1)]
+
+
+KEYS = {
+    "STRING": ["'" + "p" * 40 + x + "'" for x in "abc"],
+    "TIMESTAMP": [f"TIMESTAMP'2024-01-01 00:00:00.00000{x}Z'" for x in "123"],
+    "TIMESTAMP_NTZ": [f"TIMESTAMP_NTZ'2024-01-01 00:00:00.00000{x}'" for x in "123"],
+    "DATE": [f"DATE'2024-01-0{x}'" for x in "123"],
+    "DECIMAL(38,18)": ["1.000000000000000001", "1.000000000000000002", "1.000000000000000003"],
+    "BINARY": ["X'00'", "X'0001'", "X'FF'"],
+    "SMALLINT": ["-1", "0", "1"],
+}
+
+
+def test_keys_of_every_type(spark: SparkSession, lake_dir: Path) -> None:
+    """Spark writes three files, one row each, and a NULL; delta-rs finds them by their key."""
+    columns = ", ".join(f"k{n} {t}" for n, t in enumerate(KEYS))
+    create(spark, lake_dir / "t", f"{columns}, v STRING")
+    log = TableLog(lake_dir / "t")
+    values = [*zip(*KEYS.values(), strict=True), ["NULL"] * len(KEYS)]
+    for n, literals in enumerate(values):
+        spark.sql(f"INSERT INTO {sql_table(log.path)} VALUES ({', '.join(literals)}, 'old{n}')")
+    alias = ", ".join([*(f"k{n}" for n in range(len(KEYS))), "v"])
+    typed = ", ".join([*(f"CAST(k{n} AS {t}) AS k{n}" for n, t in enumerate(KEYS)), "v"])
+    wanted = [f"({', '.join(values[n])}, 'new{n}')" for n in (1, 3)]
+    source = spark.sql(f"SELECT {typed} FROM VALUES {', '.join(wanted)} AS s({alias})").toArrow()
+    for n in range(len(KEYS)):
+        change = Merge([f"k{n}"], source.append_column(OP, pa.array(["U", "U"])))
+        request = CommitRequest(log.path, "dt:x", n + 1, f"a-{n}")
+        done = commit(request, change, writer="delta-rs")
+        assert isinstance(done, Committed)
+        counts = (done.statistics.updated, done.statistics.inserted, done.statistics.files_removed)
+        assert counts == (2, 0, 2 if n == 0 else 1), list(KEYS)[n]
+    found = spark.sql(f"SELECT v FROM {sql_table(log.path)}").collect()
+    assert sorted(r[0] for r in found) == ["new1", "new3", "old0", "old2"]
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_cached_relation_sees_the_commit(spark, lake_dir, writer) -> None:
+    create(spark, lake_dir / "t", "id BIGINT")
+    rows = pa.table({"id": pa.array([1, 2], pa.int64())})
+    cached = spark.read.format("delta").load(str(lake_dir / "t")).cache()
+    assert cached.count() == 0
+    request = CommitRequest(lake_dir / "t", "dt:x", 1, "a")
+    commit(request, Append(rows), spark=spark.newSession(), writer=writer)
+    assert spark.read.format("delta").load(str(lake_dir / "t")).count() == 2
+    assert spark.table(sql_table(lake_dir / "t")).count() == 2
+
+
+def test_a_stale_sequence_that_spark_skips_is_lost(spark, lake_dir) -> None:
+    """Delta skips it without a word: a zombie took sequence 1 between our check and our write."""
+    from dt_jupyter.lake.points import hooked
+
+    create(spark, lake_dir / "t", "id BIGINT, v STRING")
+    rows = pa.table({"id": pa.array([1], pa.int64()), "v": ["x"]})
+    path = lake_dir / "t"
+
+    def zombie() -> None:
+        options = {"txnAppId": "dt:x", "txnVersion": "1", "userMetadata": '{"attempt": "zombie"}'}
+        spark.createDataFrame(rows).write.format("delta").mode("append").options(**options).save(
+            str(path)
+        )
+
+    pending = [zombie]
+    with hooked("before_write", lambda: pending.pop()() if pending else None):
+        result = commit(CommitRequest(path, "dt:x", 1, "mine"), Append(rows),
+                        spark=spark.newSession(), writer="spark")  # fmt: skip
+    assert isinstance(result, Lost)
+    assert (result.code, result.version) == ("FENCED", 1)
+    assert spark.read.format("delta").load(str(path)).count() == 1
+
+
+def test_spark_merge_leaves_the_session_as_it_was(spark, lake_dir) -> None:
+    create(spark, lake_dir / "t", "id BIGINT, v STRING")
+    session = spark.newSession()
+    rows = pa.table({"id": pa.array([1], pa.int64()), "v": ["x"], OP: ["D"]})
+    request = CommitRequest(lake_dir / "t", "dt:x", 1, "a", {"k": "v"})
+    done = commit(request, Merge(["id"], session.createDataFrame(rows)), spark=session)
+    assert isinstance(done, Committed)
+    assert (done.writer, done.reason) == ("spark", "the rows are a Spark DataFrame")
+    for conf in ("spark.databricks.delta.write.txnAppId",
+                 "spark.databricks.delta.write.txnVersion",
+                 "spark.databricks.delta.commitInfo.userMetadata"):  # fmt: skip
+        assert session.conf.get(conf, None) is None
+    assert session.sql("SHOW VIEWS").collect() == []
