@@ -1,0 +1,47 @@
+"""The durable registry: definitions, warehouses, versions, leases, pins and refresh history.
+
+One SQLite file in the lake, used by several threads and processes at once. Every method of
+`Catalog` is one transaction: on the disk when it returns, or without any trace. What stands here
+about a dynamic table's data is a copy; the truth is in that table's own log.
+"""
+
+from dt_jupyter.catalog.attempts import Attempts
+from dt_jupyter.catalog.history import History
+from dt_jupyter.catalog.owner import Owner, running
+from dt_jupyter.catalog.registry import DEFAULT_WAREHOUSE, Sources, Warehouses
+from dt_jupyter.catalog.tables import DynamicTables
+from dt_jupyter.catalog.values import (
+    FAILURES_ALLOWED,
+    Attempt,
+    BaseTable,
+    GraphRow,
+    Lease,
+    Pin,
+    StageRow,
+)
+from dt_jupyter.catalog.versions import Versions
+
+
+class Catalog(DynamicTables, Warehouses, Sources, Versions, Attempts, History):
+    """The catalog of a lake; a context manager that closes itself."""
+
+    def __enter__(self) -> "Catalog":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+__all__ = [
+    "DEFAULT_WAREHOUSE",
+    "FAILURES_ALLOWED",
+    "Attempt",
+    "BaseTable",
+    "Catalog",
+    "GraphRow",
+    "Lease",
+    "Owner",
+    "Pin",
+    "StageRow",
+    "running",
+]

@@ -1,0 +1,490 @@
+"""The refresh protocol's rows: an attempt begins under a lease, beats, and finishes or fails.
+
+Steps 1 and 6 of the protocol, and what recovery and the watchdog do. Every method is one
+transaction, so a crash between any two statements leaves what was before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, bindparam, func, select
+
+from dt_jupyter.catalog import leases, schema, tables
+from dt_jupyter.catalog.codec import from_frontier, from_reason, from_record, to_frontier
+from dt_jupyter.catalog.store import Store
+from dt_jupyter.catalog.values import (
+    FAILURES_ALLOWED,
+    Attempt,
+    Lease,
+    Pin,
+    StageRow,
+    suspended_by_failures,
+)
+from dt_jupyter.model import (
+    Definition,
+    DynamicTable,
+    Frontier,
+    Name,
+    Reason,
+    RefreshAction,
+    RefreshRecord,
+    RefreshState,
+    RefreshTrigger,
+    SchedulingState,
+    Timestamp,
+    error,
+)
+
+_table, _history, _version = schema.dynamic_table, schema.history, schema.dt_version
+_stage, _pin, _lease = schema.stage, schema.pin, schema.lease
+_STANDING = (
+    _table.c.schema_name,
+    _table.c.table_name,
+    _table.c.target_lag_seconds,
+    _table.c.warehouse,
+    _table.c.sequence,
+    _table.c.version,
+    _table.c.data_timestamp,
+    _table.c.frontier,
+    _table.c.error_count,
+    _table.c.needs_reinit,
+    _table.c.dropped,
+    _table.c.generation,
+    _table.c.graph_valid_from,
+    _table.c.last_tick,
+)
+_NEXT = select(func.coalesce(func.max(_history.c.ordinal), 0) + 1).scalar_subquery()
+# Built once, parameters apart: building a statement costs more than running it.
+_ONE = _table.c.id == bindparam("of_dt")
+_READ_STANDING = select(*_STANDING).where(_ONE)
+_UPDATE = _table.update().where(_ONE)
+_INSERT = _history.insert().values(ordinal=_NEXT)
+_RUNNING = select(_lease, _history.c.start_time).join(
+    _history, _history.c.query_id == _lease.c.attempt
+)
+_UNMAP = _version.delete().where(
+    _version.c.dt_id == bindparam("of_dt"), _version.c.data_timestamp == bindparam("of_time")
+)
+_REWRITE = _history.update().where(_history.c.query_id == bindparam("of_query"))
+_CHANGED = Reason("DEFINITION_CHANGED", "The definition was changed while a refresh ran.")
+
+
+class Attempts(Store):
+    """At most one live attempt for each dynamic table; a dead one is fenced by the next."""
+
+    def begin(
+        self,
+        dt_id: str,
+        trigger: RefreshTrigger,
+        data_timestamp: Timestamp,
+        attempt_id: str,
+        ttl: float,
+        pins: Iterable[tuple[str, int]] = (),
+    ) -> Attempt:
+        """Take the lease for `ttl` seconds and write an EXECUTING row.
+
+        Raises DT-2104 while another attempt lives, DT-2109 for a data timestamp that is not
+        after the present one (or a tick that the scheduler is done with), DT-1101 when the
+        dynamic table is gone.
+        """
+        with self._write() as connection:
+            attempt, row = self._open(connection, dt_id, trigger, data_timestamp, attempt_id, ttl)
+            record = RefreshRecord(
+                attempt.name,
+                attempt_id,
+                RefreshState.EXECUTING,
+                trigger,
+                data_timestamp,
+                start=attempt.started,
+            )
+            _insert(connection, dt_id, _completed(record, row, attempt.started))
+            _add_pins(connection, attempt_id, pins)
+        return attempt
+
+    def pin(self, attempt: Attempt, pins: Iterable[tuple[str, int]]) -> None:
+        """Keep these versions (table id, version) until the attempt ends; DT-2108 if fenced."""
+        with self._write() as connection:
+            self._held(connection, attempt, attempt.sequence)
+            _add_pins(connection, attempt.id, pins)
+
+    def pins(self) -> tuple[Pin, ...]:
+        """Those of all attempts."""
+        with self._read() as connection:
+            return tuple(Pin(*row) for row in connection.execute(select(_pin)))
+
+    def heartbeat(self, attempt: Attempt) -> bool:
+        """Renew the lease; False: it was taken, so nothing that this attempt does will count."""
+        mine = (
+            _lease.c.dt_id == attempt.dt_id,
+            _lease.c.attempt == attempt.id,
+            _lease.c.epoch == attempt.epoch,
+        )
+        with self._write() as connection:
+            until = self.clock.now().plus(attempt.ttl)
+            return (
+                connection.execute(_lease.update().where(*mine).values(expires=until)).rowcount == 1
+            )
+
+    def finish(
+        self,
+        attempt: Attempt,
+        record: RefreshRecord,
+        *,
+        frontier: Frontier,
+        sequence: int,
+        version: int | None,
+        stages: Sequence[StageRow] = (),
+        definition: Definition | None = None,
+    ) -> RefreshRecord:
+        """Record a success: the new standing, the version for its data timestamp, the history
+        row; release the lease and the pins. The failure counter goes to zero.
+
+        `sequence` and `version` are the attempt's if the lake was written, the present ones if
+        not (NO_DATA, or a delta that came out empty). `needs_reinit` is cleared, unless the
+        definition was changed since `begin`. Raises DT-2108 when the attempt was fenced or the
+        sequence is not the next. Returns the record as stored.
+        """
+        with self._write() as connection:
+            now = self.clock.now()
+            row = self._held(connection, attempt, sequence)
+            written = sequence != row["sequence"]
+            expected = sequence == attempt.sequence if written else version == row["version"]
+            if not expected:
+                raise error("DT-2108", name=attempt.name, sequence=sequence)
+            stored = _completed(record, row, now, attempt.started)
+            changed = row["generation"] != attempt.generation
+            after = _standing_after(stored, row, frontier, sequence, version)
+            if stored.action is not RefreshAction.NO_DATA:
+                waiting = row["needs_reinit"] or from_reason(_CHANGED)
+                after["needs_reinit"] = waiting if changed else None
+            _advance(connection, attempt.dt_id, after)
+            _replace_stages(connection, attempt.dt_id, stages)
+            if definition is not None and not changed:
+                tables.apply(connection, attempt.dt_id, {"definition": definition}, "EVOLVE", now)
+            _rewrite(connection, stored)
+            leases.release(connection, attempt.dt_id, attempt.id)
+        return stored
+
+    def no_data(
+        self, dt_id: str, trigger: RefreshTrigger, data_timestamp: Timestamp, record: RefreshRecord
+    ) -> RefreshRecord:
+        """A whole NO_DATA refresh in one transaction: the data timestamp moves, and maps to the
+        present version. The frontier is `record.frontier`, else the present versions at the new
+        time. Raises as `begin` does, and DT-2101 before the first data."""
+        with self._write() as connection:
+            now = self.clock.now()
+            row, held = self._free(connection, dt_id, trigger, data_timestamp, now)
+            before = to_frontier(row["frontier"])
+            if before is None:
+                raise error("DT-2101", name=_name(row))
+            if held is not None and held["attempt"] is not None:
+                leases.abandon(connection, held, leases.GONE, now)
+            frontier = record.frontier or replace(before, data_timestamp=data_timestamp)
+            known = replace(record, frontier=frontier, version=row["version"])
+            stored = _completed(known, row, now)
+            after = _standing_after(stored, row, frontier, row["sequence"], row["version"])
+            _advance(connection, dt_id, after)
+            _insert(connection, dt_id, stored)
+        return stored
+
+    def fail(
+        self, attempt: Attempt, record: RefreshRecord, counts: bool | None = None
+    ) -> DynamicTable | None:
+        """Record a FAILED or CANCELLED attempt, whose dynamic table stays as it was.
+
+        It counts (by default: a scheduled one that FAILED) towards the limit of failures in a
+        row, at which the dynamic table is suspended. Returns the dynamic table as it is then; None,
+        with nothing changed, if the attempt was fenced.
+        """
+        if counts is None:
+            scheduled = attempt.trigger is RefreshTrigger.SCHEDULED
+            counts = scheduled and record.state is RefreshState.FAILED
+        with self._write() as connection:
+            if not leases.holds(leases.read(connection, attempt.dt_id), attempt):
+                return None
+            now = self.clock.now()
+            row = _standing(connection, attempt.dt_id)
+            stored = _completed(record, row, now, attempt.started)
+            done = {} if record.state is RefreshState.CANCELLED else _tick(stored, row)
+            _set(connection, attempt.dt_id, last_query_id=stored.query_id, **done)
+            _rewrite(connection, stored)
+            leases.release(connection, attempt.dt_id, attempt.id)
+            changes: dict[str, Any] = {}
+            if counts:
+                count = row["error_count"] + 1
+                changes["error_count"] = count
+                if count >= FAILURES_ALLOWED:
+                    changes["scheduling"] = SchedulingState.SUSPENDED
+                    changes["scheduling_reason"] = suspended_by_failures(count)
+            return tables.apply(connection, attempt.dt_id, changes, "SUSPEND", now)
+
+    def record_skip(
+        self,
+        dt_id: str,
+        data_timestamp: Timestamp,
+        state: RefreshState,
+        reason: Reason,
+        trigger: RefreshTrigger = RefreshTrigger.SCHEDULED,
+    ) -> bool:
+        """A tick without a refresh: SKIPPED or UPSTREAM_FAILED; neither counts as a failure.
+        False, with nothing written, if the tick has a row already (another kernel was first)."""
+        if state not in (RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED):
+            raise ValueError(f"{state} is not a skip")
+        known = select(_history.c.query_id).where(
+            _history.c.dt_id == dt_id, _history.c.data_timestamp == data_timestamp
+        )
+        with self._write() as connection:
+            if connection.execute(known.limit(1)).first() is not None:
+                return False
+            now = self.clock.now()
+            row = _standing(connection, dt_id)
+            record = RefreshRecord(
+                _name(row),
+                self._new_id(),
+                state,
+                trigger,
+                data_timestamp,
+                reason=reason,
+                start=now,
+                end=now,
+            )
+            stored = _completed(record, row, now)
+            _insert(connection, dt_id, stored)
+            last = {} if state is RefreshState.SKIPPED else {"last_query_id": stored.query_id}
+            _set(connection, dt_id, **_tick(stored, row), **last)
+        return True
+
+    def roll_forward(
+        self,
+        dt_id: str,
+        record: RefreshRecord,
+        *,
+        frontier: Frontier,
+        sequence: int,
+        version: int,
+        stages: Sequence[StageRow] = (),
+    ) -> bool:
+        """Recovery: record a commit that the lake has and the catalog has not.
+
+        False, with nothing changed, if the catalog has that sequence already, or if the attempt
+        that made the commit still lives and will finish by itself.
+        """
+        with self._write() as connection:
+            row = _standing(connection, dt_id)
+            held = leases.read(connection, dt_id)
+            mine = held is not None and held["attempt"] == record.query_id
+            now = self.clock.now()
+            alive = held is not None and leases.in_force(held, self.owner, self._alive, now)
+            if row["sequence"] >= sequence or (mine and alive):
+                return False
+            stored = _completed(record, row, now)
+            after = _standing_after(stored, row, frontier, sequence, version)
+            _advance(connection, dt_id, after | {"needs_reinit": None})
+            _replace_stages(connection, dt_id, stages)
+            if not _rewrite(connection, stored):
+                _insert(connection, dt_id, stored)
+            if mine:
+                leases.release(connection, dt_id, record.query_id)
+        return True
+
+    def stages(self, dt_id: str) -> tuple[StageRow, ...]:
+        """From the bottom up."""
+        query = select(_stage).where(_stage.c.dt_id == dt_id).order_by(_stage.c.ordinal)
+        with self._read() as connection:
+            rows = connection.execute(query).all()
+        return tuple(
+            StageRow(
+                r.dt_id, r.ordinal, r.id, r.sequence, r.version, to_frontier(r.frontier), r.path
+            )
+            for r in rows
+        )
+
+    def running(self) -> tuple[Lease, ...]:
+        """The attempts whose leases are in force."""
+        with self._read() as connection:
+            rows = connection.execute(_RUNNING)
+            now = self.clock.now()
+            return tuple(
+                leases.value_of(row)
+                for row in rows.mappings()
+                if leases.in_force(row, self.owner, self._alive, now)
+            )
+
+    def reap(self) -> tuple[str, ...]:
+        """The watchdog: attempts without a heartbeat, or whose process is gone, are CANCELLED.
+        Returns their ids."""
+        return self._abandon_where(
+            lambda row, now: not leases.in_force(row, self.owner, self._alive, now), leases.GONE
+        )
+
+    def close(self) -> None:
+        """Cancel this engine's own attempts, free their leases and pins, and let the file go."""
+        self._abandon_where(lambda row, _: row["uid"] == self.owner.uid, leases.CLOSED)
+        self._dispose()
+
+    def _abandon_where(self, test: leases.Test, why: Reason) -> tuple[str, ...]:
+        with self._write() as connection:
+            rows = connection.execute(select(_lease).where(_lease.c.attempt.is_not(None)))
+            now = self.clock.now()
+            chosen = [row for row in rows.mappings().all() if test(row, now)]
+            return tuple(leases.abandon(connection, row, why, now) for row in chosen)
+
+    def _open(
+        self,
+        connection: Connection,
+        dt_id: str,
+        trigger: RefreshTrigger,
+        t: Timestamp,
+        attempt_id: str,
+        ttl: float,
+    ) -> tuple[Attempt, RowMapping]:
+        now = self.clock.now()
+        row, held = self._free(connection, dt_id, trigger, t, now)
+        dead = held is not None and held["attempt"] is not None
+        attempt = Attempt(
+            id=attempt_id,
+            dt_id=dt_id,
+            name=_name(row),
+            trigger=trigger,
+            data_timestamp=t,
+            epoch=held["epoch"] + 1 if held is not None else 1,
+            sequence=row["sequence"] + 1,
+            started=now,
+            ttl=ttl,
+            generation=row["generation"],
+            abandoned=leases.abandon(connection, held, leases.GONE, now) if held and dead else None,
+        )
+        leases.take(connection, attempt, self.owner, new=held is None)
+        return attempt, row
+
+    def _free(
+        self,
+        connection: Connection,
+        dt_id: str,
+        trigger: RefreshTrigger,
+        t: Timestamp,
+        now: Timestamp,
+    ) -> tuple[RowMapping, RowMapping | None]:
+        """The standing, and the lease row if there is one, after checking that `t` may begin."""
+        row = _standing(connection, dt_id)
+        held = leases.read(connection, dt_id)
+        if held is not None and leases.in_force(held, self.owner, self._alive, now):
+            raise error("DT-2104", name=_name(row), owner=leases.owner_of(held))
+        floors = [row["data_timestamp"]]
+        if trigger is RefreshTrigger.SCHEDULED:
+            floors.append(row["last_tick"])
+        low = max((floor for floor in floors if floor is not None), default=None)
+        if low is not None and t <= low:
+            raise error("DT-2109", timestamp=t, low=low, high=now)
+        return row, held
+
+    def _held(self, connection: Connection, attempt: Attempt, sequence: int) -> RowMapping:
+        if not leases.holds(leases.read(connection, attempt.dt_id), attempt):
+            raise error("DT-2108", name=attempt.name, sequence=sequence)
+        return _standing(connection, attempt.dt_id)
+
+
+def _standing_after(
+    record: RefreshRecord, row: RowMapping, frontier: Frontier, sequence: int, version: int | None
+) -> dict[str, Any]:
+    """What a success sets of the dynamic table's row."""
+    return {
+        "sequence": sequence,
+        "version": version,
+        "data_timestamp": frontier.data_timestamp,
+        "frontier": from_frontier(frontier),
+        "error_count": 0,
+        "last_query_id": record.query_id,
+        **_tick(record, row),
+    }
+
+
+def _advance(connection: Connection, dt_id: str, after: dict[str, Any]) -> None:
+    """Set the standing; from now on there is a version for exactly its data timestamp."""
+    _set(connection, dt_id, **after)
+    if after["version"] is not None:
+        at = {"of_dt": dt_id, "of_time": after["data_timestamp"]}
+        connection.execute(_UNMAP, at)  # one is there already only if the standing was set back
+        values = {key: after[key] for key in ("data_timestamp", "version")}
+        connection.execute(_version.insert(), {"dt_id": dt_id, **values})
+
+
+def _standing(connection: Connection, dt_id: str) -> RowMapping:
+    row = connection.execute(_READ_STANDING, {"of_dt": dt_id}).mappings().one_or_none()
+    if row is None or row["dropped"] is not None:
+        raise error("DT-1101", name=dt_id if row is None else _name(row), hint="It was dropped.")
+    return row
+
+
+def _name(row: RowMapping) -> Name:
+    return Name(row["schema_name"], row["table_name"])
+
+
+def _set(connection: Connection, dt_id: str, **values: Any) -> None:
+    connection.execute(_UPDATE, {"of_dt": dt_id, **values})
+
+
+def _tick(record: RefreshRecord, row: RowMapping) -> dict[str, Timestamp]:
+    """What a scheduled record says of the newest tick that is done with."""
+    if record.trigger is not RefreshTrigger.SCHEDULED:
+        return {}
+    before = row["last_tick"]
+    tick = record.data_timestamp
+    return {"last_tick": tick if before is None else max(before, tick)}
+
+
+def _completed(
+    record: RefreshRecord, row: RowMapping, now: Timestamp, started: Timestamp | None = None
+) -> RefreshRecord:
+    """The record with what the catalog knows and the caller left out."""
+    lag = row["target_lag_seconds"]
+    return replace(
+        record,
+        start=record.start or started or now,
+        end=record.end or (now if record.state.final else None),
+        target_lag_seconds=record.target_lag_seconds if record.target_lag_seconds else lag,
+        warehouse=record.warehouse or row["warehouse"],
+        graph_valid_from=record.graph_valid_from or row["graph_valid_from"],
+    )
+
+
+def _insert(connection: Connection, dt_id: str, record: RefreshRecord) -> None:
+    connection.execute(_INSERT, from_record(record) | {"dt_id": dt_id})
+
+
+def _rewrite(connection: Connection, record: RefreshRecord) -> bool:
+    """The row of an attempt as it ended; False if there is none."""
+    values = from_record(record) | {"of_query": record.query_id}
+    return connection.execute(_REWRITE, values).rowcount == 1
+
+
+def _replace_stages(connection: Connection, dt_id: str, stages: Sequence[StageRow]) -> None:
+    for stage in stages:
+        key = (_stage.c.dt_id == dt_id, _stage.c.ordinal == stage.ordinal)
+        connection.execute(_stage.delete().where(*key))
+        connection.execute(
+            _stage.insert().values(
+                dt_id=dt_id,
+                ordinal=stage.ordinal,
+                id=stage.id,
+                sequence=stage.sequence,
+                version=stage.version,
+                frontier=from_frontier(stage.frontier),
+                path=stage.path,
+            )
+        )
+
+
+def _add_pins(connection: Connection, attempt_id: str, pins: Iterable[tuple[str, int]]) -> None:
+    known = select(_pin.c.table_id, _pin.c.version).where(_pin.c.attempt == attempt_id)
+    wanted = set(pins)
+    if not wanted:
+        return
+    new = wanted - {(table, version) for table, version in connection.execute(known)}
+    for table, version in sorted(new):
+        connection.execute(
+            _pin.insert().values(attempt=attempt_id, table_id=table, version=version)
+        )

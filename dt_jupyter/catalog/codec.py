@@ -1,0 +1,217 @@
+"""Model values to rows and back, field by field: JSON in text columns, never pickle."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import RowMapping
+
+from dt_jupyter.model import (
+    Definition,
+    DynamicTable,
+    Frontier,
+    Initialize,
+    Name,
+    Reason,
+    RefreshAction,
+    RefreshMode,
+    RefreshRecord,
+    RefreshState,
+    RefreshStatistics,
+    RefreshTrigger,
+    SchedulingState,
+    Source,
+    SourceKind,
+    TargetLag,
+    ViewSource,
+)
+
+
+def dump(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))  # ASCII: half a surrogate pair is kept too
+
+
+def storable(text: str | None) -> str | None:
+    """Free text for a text column: a lone surrogate, which UTF-8 lacks, becomes its escape."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def from_name(name: Name) -> list[str]:
+    return [name.schema, name.table]
+
+
+def to_name(value: Any) -> Name:
+    return Name(value[0], value[1])
+
+
+def from_reason(reason: Reason | None) -> str | None:
+    return None if reason is None else dump([reason.code, reason.sentence])
+
+
+def to_reason(text: str | None) -> Reason | None:
+    return None if text is None else Reason(*json.loads(text))
+
+
+def from_frontier(frontier: Frontier | None) -> str | None:
+    return None if frontier is None else dump(frontier.to_json())
+
+
+def to_frontier(text: str | None) -> Frontier | None:
+    return None if text is None else Frontier.from_json(json.loads(text))
+
+
+def from_definition(definition: Definition) -> str:
+    return dump(
+        {
+            "query": definition.query,
+            "settings": dict(definition.settings),
+            "columns": [list(column) for column in definition.columns],
+            "sources": [
+                [from_name(s.name), s.kind, s.table_id, s.path, list(s.columns)]
+                for s in definition.sources
+            ],
+            "views": [[from_name(view.name), view.text] for view in definition.views],
+            "current_schema": definition.current_schema,
+        }
+    )
+
+
+@lru_cache(maxsize=2048)  # a scheduler reads all definitions again and again
+def to_definition(text: str) -> Definition:
+    value = json.loads(text)
+    return Definition(
+        query=value["query"],
+        settings=value["settings"],
+        columns=tuple((name, kind, comment) for name, kind, comment in value["columns"]),
+        sources=tuple(
+            Source(to_name(name), SourceKind(kind), table_id, path, tuple(columns))
+            for name, kind, table_id, path, columns in value["sources"]
+        ),
+        views=tuple(ViewSource(to_name(name), view) for name, view in value["views"]),
+        current_schema=value["current_schema"],
+    )
+
+
+def from_table(dt: DynamicTable) -> dict[str, Any]:
+    """A row of `dynamic_table`, without the catalog's own columns."""
+    return {
+        "id": dt.id,
+        "schema_name": dt.name.schema,
+        "table_name": dt.name.table,
+        "definition": from_definition(dt.definition),
+        "target_lag_seconds": dt.target_lag.seconds,
+        "warehouse": dt.warehouse,
+        "mode": dt.mode,
+        "effective_mode": dt.effective_mode,
+        "mode_reason": from_reason(dt.mode_reason),
+        "initialize": dt.initialize,
+        "created": dt.created,
+        "scheduling": dt.scheduling,
+        "scheduling_reason": from_reason(dt.scheduling_reason),
+        "scheduler_enabled": dt.scheduler_enabled,
+        "sequence": dt.sequence,
+        "version": dt.version,
+        "data_timestamp": dt.data_timestamp,
+        "frontier": from_frontier(dt.frontier),
+        "error_count": dt.error_count,
+        "cluster_by": dump(list(dt.cluster_by)),
+        "retention_days": dt.retention_days,
+        "alter_sources": dt.alter_sources,
+        "comment": storable(dt.comment),
+        "dropped": dt.dropped,
+        "state_format": dt.state_format,
+        "needs_reinit": from_reason(dt.needs_reinit),
+    }
+
+
+def to_table(row: RowMapping) -> DynamicTable:
+    reason = to_reason(row["mode_reason"])
+    assert reason is not None  # the column is NOT NULL
+    return DynamicTable(
+        id=row["id"],
+        name=Name(row["schema_name"], row["table_name"]),
+        definition=to_definition(row["definition"]),
+        target_lag=TargetLag(row["target_lag_seconds"]),
+        warehouse=row["warehouse"],
+        mode=RefreshMode(row["mode"]),
+        effective_mode=RefreshMode(row["effective_mode"]),
+        mode_reason=reason,
+        initialize=Initialize(row["initialize"]),
+        created=row["created"],
+        scheduling=SchedulingState(row["scheduling"]),
+        scheduling_reason=to_reason(row["scheduling_reason"]),
+        scheduler_enabled=row["scheduler_enabled"],
+        sequence=row["sequence"],
+        version=row["version"],
+        frontier=to_frontier(row["frontier"]),
+        error_count=row["error_count"],
+        cluster_by=tuple(json.loads(row["cluster_by"])),
+        retention_days=row["retention_days"],
+        alter_sources=row["alter_sources"],
+        comment=row["comment"],
+        dropped=row["dropped"],
+        state_format=row["state_format"],
+        needs_reinit=to_reason(row["needs_reinit"]),
+    )
+
+
+TABLE_FIELDS = frozenset(field.name for field in fields(DynamicTable))
+
+
+def from_record(record: RefreshRecord) -> dict[str, Any]:
+    """A row of `history`, without its place and its dynamic table's id."""
+    return {
+        "query_id": record.query_id,
+        "schema_name": record.name.schema,
+        "table_name": record.name.table,
+        "state": record.state,
+        "trigger_kind": record.trigger,
+        "data_timestamp": record.data_timestamp,
+        "action": record.action,
+        "reason": from_reason(record.reason),
+        "frontier": from_frontier(record.frontier),
+        "version": record.version,
+        "statistics": dump({k: v for k, v in record.statistics.to_json().items() if v}),
+        "start_time": record.start,
+        "end_time": record.end,
+        "completion_target": record.completion_target,
+        "target_lag_seconds": record.target_lag_seconds,
+        "warehouse": record.warehouse,
+        "changed_inputs": dump(list(record.changed_inputs)),
+        "reinit_reason": record.reinit_reason,
+        "error_code": record.error_code,
+        "error": storable(record.error),
+        "last_completed_dependency": record.last_completed_dependency,
+        "graph_valid_from": record.graph_valid_from,
+        "upstream": dump([earlier.query_id for earlier in record.upstream]),
+    }
+
+
+def to_record(row: RowMapping, upstream: tuple[RefreshRecord, ...] = ()) -> RefreshRecord:
+    return RefreshRecord(
+        name=Name(row["schema_name"], row["table_name"]),
+        query_id=row["query_id"],
+        state=RefreshState(row["state"]),
+        trigger=RefreshTrigger(row["trigger_kind"]),
+        data_timestamp=row["data_timestamp"],
+        action=RefreshAction(row["action"]) if row["action"] else None,
+        reason=to_reason(row["reason"]),
+        frontier=to_frontier(row["frontier"]),
+        version=row["version"],
+        statistics=RefreshStatistics.from_json(json.loads(row["statistics"])),
+        start=row["start_time"],
+        end=row["end_time"],
+        completion_target=row["completion_target"],
+        target_lag_seconds=row["target_lag_seconds"],
+        warehouse=row["warehouse"],
+        changed_inputs=tuple(json.loads(row["changed_inputs"])),
+        reinit_reason=row["reinit_reason"],
+        error_code=row["error_code"],
+        error=row["error"],
+        last_completed_dependency=row["last_completed_dependency"],
+        graph_valid_from=row["graph_valid_from"],
+        upstream=upstream,
+    )

@@ -1,0 +1,103 @@
+"""Refresh history: what every refresh was, newest first, however many there are."""
+
+from __future__ import annotations
+
+import heapq
+import json
+
+from sqlalchemy import Connection, RowMapping, func, select
+
+from dt_jupyter.catalog import schema
+from dt_jupyter.catalog.codec import to_record
+from dt_jupyter.catalog.store import Store
+from dt_jupyter.model import Name, RefreshRecord, RefreshState, Timestamp
+
+_history, _table = schema.history, schema.dynamic_table
+
+
+def _newest(connection: Connection, dt_id: str | None, limit: int | None) -> list[RowMapping]:
+    query = select(_history).order_by(_history.c.ordinal.desc()).limit(limit)
+    if dt_id is not None:
+        query = query.where(_history.c.dt_id == dt_id)
+    return list(connection.execute(query).mappings())
+
+
+class History(Store):
+    """Reading and pruning; `Attempts` writes."""
+
+    def history(self, name: Name | None = None, limit: int | None = None) -> list[RefreshRecord]:
+        """Newest first: of all, or of the dynamic tables that have or, dropped, had the name.
+        `upstream` is left empty; `record` fills it."""
+        with self._read() as connection:
+            if name is None:
+                return [to_record(row) for row in _newest(connection, None, limit)]
+            ids = connection.execute(
+                select(_table.c.id).where(
+                    _table.c.schema_name == name.schema, _table.c.table_name == name.table
+                )
+            ).scalars()
+            runs = [_newest(connection, dt_id, limit) for dt_id in ids.all()]
+        merged = heapq.merge(*runs, key=lambda row: -int(row["ordinal"]))
+        return [to_record(row) for row, _ in zip(merged, range(limit or 1 << 62), strict=False)]
+
+    def record(self, query_id: str) -> RefreshRecord | None:
+        """One refresh, with those upstream that it asked for."""
+        with self._read() as connection:
+            return self._record(connection, query_id)
+
+    def recent(self, dt_id: str, limit: int = 32) -> list[RefreshRecord]:
+        """Newest first, of one dynamic table."""
+        with self._read() as connection:
+            return [to_record(row) for row in _newest(connection, dt_id, limit)]
+
+    def last(self) -> dict[str, RefreshRecord]:
+        """By id: the last completed refresh of each live dynamic table that has one."""
+        query = (
+            select(_history)
+            .join(_table, _table.c.last_query_id == _history.c.query_id)
+            .where(_table.c.dropped.is_(None))
+        )
+        with self._read() as connection:
+            rows = connection.execute(query).mappings().all()
+        return {row["dt_id"]: to_record(row) for row in rows}
+
+    def last_ticks(self) -> dict[str, Timestamp]:
+        """By id: the newest tick of each that the scheduler is done with, whatever came of it."""
+        query = select(_table.c.id, _table.c.last_tick).where(_table.c.last_tick.is_not(None))
+        with self._read() as connection:
+            return {row.id: row.last_tick for row in connection.execute(query)}
+
+    def prune(self, before: Timestamp) -> int:
+        """Delete what is older: history that ended, versions but the newest of each dynamic
+        table, graph rows no longer in force, resolutions. Returns how many rows."""
+        version, graph, resolved = schema.dt_version, schema.graph_history, schema.resolved
+        newest = (
+            select(version.c.dt_id, func.max(version.c.data_timestamp).label("kept"))
+            .group_by(version.c.dt_id)
+            .subquery()
+        )
+        is_newest = select(newest.c.dt_id).where(
+            newest.c.dt_id == version.c.dt_id, newest.c.kept == version.c.data_timestamp
+        )
+        last = select(_table.c.last_query_id).where(_table.c.last_query_id.is_not(None))
+        running = (RefreshState.EXECUTING, RefreshState.SCHEDULED)
+        statements = (
+            _history.delete().where(
+                _history.c.data_timestamp < before,
+                _history.c.state.not_in(running),
+                _history.c.query_id.not_in(last),
+            ),
+            version.delete().where(version.c.data_timestamp < before, ~is_newest.exists()),
+            graph.delete().where(graph.c.valid_to < before),
+            resolved.delete().where(resolved.c.data_timestamp < before),
+        )
+        with self._write() as connection:
+            return sum(connection.execute(statement).rowcount for statement in statements)
+
+    def _record(self, connection: Connection, query_id: str) -> RefreshRecord | None:
+        query = select(_history).where(_history.c.query_id == query_id)
+        row = connection.execute(query).mappings().one_or_none()
+        if row is None:
+            return None
+        found = (self._record(connection, earlier) for earlier in json.loads(row["upstream"]))
+        return to_record(row, tuple(record for record in found if record is not None))

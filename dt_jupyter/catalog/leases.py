@@ -1,0 +1,110 @@
+"""Leases: one refresh of a dynamic table at a time, among threads, kernels and hosts.
+
+A lease is for efficiency; what makes a lost one harmless is the dense sequence in the lake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import Connection, RowMapping, bindparam, select
+
+from dt_jupyter.catalog import schema
+from dt_jupyter.catalog.codec import from_reason
+from dt_jupyter.catalog.owner import Owner
+from dt_jupyter.catalog.values import Attempt, Lease
+from dt_jupyter.model import Reason, RefreshState, RefreshTrigger, Timestamp
+
+Liveness = Callable[[Owner], bool]
+Test = Callable[[RowMapping, Timestamp], bool]
+_lease, _pin, _history = schema.lease, schema.pin, schema.history
+_OF = _lease.c.dt_id == bindparam("of_dt")
+_READ, _UPDATE = select(_lease).where(_OF), _lease.update().where(_OF)
+_UNPIN = _pin.delete().where(_pin.c.attempt == bindparam("of_attempt"))
+
+GONE = Reason("OWNER_GONE", "The process that ran this refresh ended, or stopped answering.")
+DROPPED = Reason("DROPPED", "The dynamic table was dropped while this refresh ran.")
+CLOSED = Reason("ENGINE_CLOSED", "The engine was closed while this refresh ran.")
+
+
+def read(connection: Connection, dt_id: str) -> RowMapping | None:
+    return connection.execute(_READ, {"of_dt": dt_id}).mappings().one_or_none()
+
+
+def owner_of(row: RowMapping) -> Owner:
+    return Owner(row["host"], row["pid"], row["uid"], row["started"])
+
+
+def value_of(row: RowMapping) -> Lease:
+    return Lease(
+        row["dt_id"],
+        owner_of(row),
+        row["epoch"],
+        row["attempt"],
+        row["expires"],
+        RefreshTrigger(row["trigger_kind"]),
+        row["data_timestamp"],
+        row["start_time"],
+    )
+
+
+def in_force(row: RowMapping, here: Owner, alive: Liveness, now: Timestamp) -> bool:
+    """Whether the lease still keeps others out: not free, not run out, its process not gone."""
+    if row["attempt"] is None or row["expires"] <= now:
+        return False
+    owner = owner_of(row)
+    return owner.uid == here.uid or owner.host != here.host or alive(owner)
+
+
+def take(connection: Connection, attempt: Attempt, owner: Owner, *, new: bool) -> None:
+    """Write the lease of `attempt`: a first row, or over a free or dead one."""
+    values = {
+        "epoch": attempt.epoch,
+        "attempt": attempt.id,
+        "host": owner.host,
+        "pid": owner.pid,
+        "uid": owner.uid,
+        "started": owner.started,
+        "expires": attempt.started.plus(attempt.ttl),
+        "trigger_kind": attempt.trigger,
+        "data_timestamp": attempt.data_timestamp,
+    }
+    if new:
+        connection.execute(_lease.insert(), {"dt_id": attempt.dt_id, **values})
+    else:
+        connection.execute(_UPDATE, {"of_dt": attempt.dt_id, **values})
+
+
+def holds(row: RowMapping | None, attempt: Attempt) -> bool:
+    """Whether the attempt has not been fenced."""
+    return row is not None and (row["attempt"], row["epoch"]) == (attempt.id, attempt.epoch)
+
+
+def release(connection: Connection, dt_id: str, attempt_id: str) -> None:
+    """Free the lease and the pins of an attempt; the epoch stays, for the next one to exceed."""
+    connection.execute(_UPDATE, {"of_dt": dt_id, "attempt": None})
+    connection.execute(_UNPIN, {"of_attempt": attempt_id})
+
+
+def abandon(connection: Connection, row: RowMapping, why: Reason, now: Timestamp) -> str:
+    """Fence the attempt that holds this lease: it is CANCELLED, and can finish nothing."""
+    attempt: str = row["attempt"]
+    executing = (_history.c.query_id == attempt, _history.c.state == RefreshState.EXECUTING)
+    connection.execute(
+        _history.update()
+        .where(*executing)
+        .values(state=RefreshState.CANCELLED, end_time=now, reason=from_reason(why))
+    )
+    table = schema.dynamic_table
+    connection.execute(
+        table.update().where(table.c.id == row["dt_id"]).values(last_query_id=attempt)
+    )
+    release(connection, row["dt_id"], attempt)
+    return attempt
+
+
+def abandon_of(connection: Connection, dt_id: str, why: Reason, now: Timestamp) -> None:
+    """Fence whatever refreshes this dynamic table."""
+    row = read(connection, dt_id)
+    if row is not None and row["attempt"] is not None:
+        abandon(connection, row, why, now)

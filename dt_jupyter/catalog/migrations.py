@@ -1,0 +1,70 @@
+"""How a catalog comes to the schema of this release: an ordered tuple, never edited, only extended.
+
+Each migration is portable SQL text, frozen: `schema` may move on, what a release once ran may
+not. All that an opened catalog lacks run in one transaction.
+"""
+
+from __future__ import annotations
+
+Migration = tuple[str, ...]
+
+_FIRST: Migration = (
+    """CREATE TABLE dynamic_table (
+        id TEXT PRIMARY KEY, schema_name TEXT NOT NULL, table_name TEXT NOT NULL,
+        definition TEXT NOT NULL, target_lag_seconds DOUBLE PRECISION, warehouse TEXT NOT NULL,
+        mode TEXT NOT NULL, effective_mode TEXT NOT NULL, mode_reason TEXT NOT NULL,
+        initialize TEXT NOT NULL, created TEXT NOT NULL, scheduling TEXT NOT NULL,
+        scheduling_reason TEXT, scheduler_enabled BOOLEAN NOT NULL, sequence BIGINT NOT NULL,
+        version BIGINT, data_timestamp TEXT, frontier TEXT, error_count INTEGER NOT NULL,
+        cluster_by TEXT NOT NULL, retention_days INTEGER, alter_sources BOOLEAN NOT NULL,
+        comment TEXT, dropped TEXT, state_format INTEGER NOT NULL, needs_reinit TEXT,
+        generation BIGINT NOT NULL, graph_valid_from TEXT NOT NULL, last_query_id TEXT,
+        last_tick TEXT)""",
+    """CREATE UNIQUE INDEX dynamic_table_live ON dynamic_table (schema_name, table_name)
+        WHERE dropped IS NULL""",
+    "CREATE INDEX dynamic_table_name ON dynamic_table (schema_name, table_name)",
+    """CREATE TABLE stage (
+        dt_id TEXT NOT NULL, ordinal INTEGER NOT NULL, id TEXT NOT NULL, sequence BIGINT NOT NULL,
+        version BIGINT, frontier TEXT, path TEXT NOT NULL, PRIMARY KEY (dt_id, ordinal))""",
+    """CREATE TABLE warehouse (
+        name TEXT PRIMARY KEY, max_concurrency INTEGER NOT NULL, weight INTEGER NOT NULL,
+        suspended BOOLEAN NOT NULL, created TEXT NOT NULL)""",
+    """INSERT INTO warehouse (name, max_concurrency, weight, suspended, created)
+        VALUES ('default', 2, 1, FALSE, '1970-01-01T00:00:00.000000Z#000000000')""",
+    """CREATE TABLE base_table (
+        schema_name TEXT NOT NULL, table_name TEXT NOT NULL, table_id TEXT NOT NULL,
+        path TEXT NOT NULL, PRIMARY KEY (schema_name, table_name))""",
+    """CREATE TABLE base_view (
+        schema_name TEXT NOT NULL, table_name TEXT NOT NULL, ordinal BIGINT NOT NULL,
+        text TEXT NOT NULL, PRIMARY KEY (schema_name, table_name))""",
+    """CREATE TABLE resolved (
+        data_timestamp TEXT NOT NULL, table_id TEXT NOT NULL, version BIGINT NOT NULL,
+        PRIMARY KEY (data_timestamp, table_id))""",
+    """CREATE TABLE dt_version (
+        dt_id TEXT NOT NULL, data_timestamp TEXT NOT NULL, version BIGINT NOT NULL,
+        PRIMARY KEY (dt_id, data_timestamp))""",
+    """CREATE TABLE lease (
+        dt_id TEXT PRIMARY KEY, epoch BIGINT NOT NULL, attempt TEXT, host TEXT, pid INTEGER,
+        uid TEXT, started TEXT, expires TEXT, trigger_kind TEXT, data_timestamp TEXT)""",
+    """CREATE TABLE pin (
+        attempt TEXT NOT NULL, table_id TEXT NOT NULL, version BIGINT NOT NULL,
+        PRIMARY KEY (attempt, table_id, version))""",
+    """CREATE TABLE history (
+        query_id TEXT PRIMARY KEY, ordinal BIGINT NOT NULL, dt_id TEXT NOT NULL,
+        schema_name TEXT NOT NULL, table_name TEXT NOT NULL, state TEXT NOT NULL,
+        trigger_kind TEXT NOT NULL, data_timestamp TEXT NOT NULL, action TEXT, reason TEXT,
+        frontier TEXT, version BIGINT, statistics TEXT, start_time TEXT, end_time TEXT,
+        completion_target TEXT, target_lag_seconds DOUBLE PRECISION, warehouse TEXT,
+        changed_inputs TEXT, reinit_reason TEXT, error_code TEXT, error TEXT,
+        last_completed_dependency TEXT, graph_valid_from TEXT, upstream TEXT)""",
+    "CREATE UNIQUE INDEX history_ordinal ON history (ordinal)",
+    "CREATE INDEX history_of ON history (dt_id, ordinal)",
+    "CREATE INDEX history_at ON history (dt_id, data_timestamp)",
+    """CREATE TABLE graph_history (
+        dt_id TEXT NOT NULL, valid_from TEXT NOT NULL, valid_to TEXT, schema_name TEXT NOT NULL,
+        table_name TEXT NOT NULL, query TEXT NOT NULL, inputs TEXT NOT NULL,
+        target_lag_seconds DOUBLE PRECISION, warehouse TEXT NOT NULL, scheduling TEXT NOT NULL,
+        trigger_kind TEXT NOT NULL, PRIMARY KEY (dt_id, valid_from))""",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST,)

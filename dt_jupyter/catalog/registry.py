@@ -1,0 +1,167 @@
+"""Warehouses, and the base tables and views that a new session registers again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, func, select
+
+from dt_jupyter.catalog import schema
+from dt_jupyter.catalog.store import Store
+from dt_jupyter.catalog.values import BaseTable
+from dt_jupyter.model import DTError, Name, Timestamp, ViewSource, Warehouse, did_you_mean, error
+
+DEFAULT_WAREHOUSE = "default"
+_warehouse, _base, _view = schema.warehouse, schema.base_table, schema.base_view
+
+
+def _to_warehouse(row: RowMapping) -> Warehouse:
+    return Warehouse(
+        row["name"], row["max_concurrency"], row["weight"], row["suspended"], row["created"]
+    )
+
+
+class Warehouses(Store):
+    """Names are compared without regard to case; `default` always exists."""
+
+    def create_warehouse(self, warehouse: Warehouse, if_not_exists: bool = False) -> Warehouse:
+        """DT-1105 if it exists; with `if_not_exists` the existing one is returned as it is."""
+        name = warehouse.name.lower()
+        with self._write() as connection:
+            existing = self._find_warehouse(connection, name)
+            if existing and if_not_exists:
+                return existing
+            if existing:
+                raise error("DT-1105", kind="Warehouse", name=name)
+            created = warehouse.created if warehouse.created > Timestamp(0) else self.clock.now()
+            made = replace(warehouse, name=name, created=created)
+            connection.execute(
+                _warehouse.insert().values(
+                    name=name,
+                    max_concurrency=made.max_concurrency,
+                    weight=made.weight,
+                    suspended=made.suspended,
+                    created=made.created,
+                )
+            )
+        return made
+
+    def alter_warehouse(
+        self,
+        name: str,
+        *,
+        suspended: bool | None = None,
+        max_concurrency: int | None = None,
+        weight: int | None = None,
+    ) -> Warehouse:
+        """Change what is given; DT-1108, DT-1003."""
+        given = {"suspended": suspended, "max_concurrency": max_concurrency, "weight": weight}
+        changes: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
+        with self._write() as connection:
+            after = replace(self._require_warehouse(connection, name), **changes)
+            if changes:
+                row = _warehouse.c.name == after.name
+                connection.execute(_warehouse.update().where(row).values(**changes))
+        return after
+
+    def warehouse(self, name: str) -> Warehouse:
+        """DT-1108, with the nearest names, if there is none."""
+        with self._read() as connection:
+            return self._require_warehouse(connection, name)
+
+    def warehouses(self) -> tuple[Warehouse, ...]:
+        """By name."""
+        query = select(_warehouse).order_by(_warehouse.c.name)
+        with self._read() as connection:
+            return tuple(_to_warehouse(row) for row in connection.execute(query).mappings())
+
+    def drop_warehouse(self, name: str) -> None:
+        """DT-1115 while a dynamic table names it, and always for `default`; DT-1108."""
+        table = schema.dynamic_table
+        with self._write() as connection:
+            found = self._require_warehouse(connection, name).name
+            if found == DEFAULT_WAREHOUSE:
+                raise _used(
+                    found,
+                    "every dynamic table that names no warehouse",
+                    "The warehouse default always exists; it can be suspended.",
+                )
+            users = select(table.c.schema_name, table.c.table_name).where(
+                func.lower(table.c.warehouse) == found, table.c.dropped.is_(None)
+            )
+            names = sorted(str(Name(*pair)) for pair in connection.execute(users))
+            if names:
+                raise _used(
+                    found,
+                    ", ".join(names),
+                    "Give them another one: ALTER DYNAMIC TABLE … SET WAREHOUSE = …",
+                )
+            connection.execute(_warehouse.delete().where(_warehouse.c.name == found))
+
+    def _find_warehouse(self, connection: Connection, name: str) -> Warehouse | None:
+        query = select(_warehouse).where(_warehouse.c.name == name.lower())
+        row = connection.execute(query).mappings().one_or_none()
+        return _to_warehouse(row) if row is not None else None
+
+    def _require_warehouse(self, connection: Connection, name: str) -> Warehouse:
+        found = self._find_warehouse(connection, name)
+        if found is None:
+            known = connection.execute(select(_warehouse.c.name)).scalars().all()
+            hint = did_you_mean(name.lower(), list(known), f"Run CREATE WAREHOUSE {name}.")
+            raise error("DT-1108", name=name, hint=hint)
+        return found
+
+
+def _used(name: str, users: str, hint: str) -> DTError:
+    return error("DT-1115", kind="Warehouse", name=name, users=users, hint=hint)
+
+
+class Sources(Store):
+    """What the engine made in the session catalog, and a restarted session has lost."""
+
+    def record_table(self, name: Name, table_id: str, path: str) -> None:
+        """Remember a table, in place of whatever had the name."""
+        values = {"table_id": table_id, "path": path}
+        with self._write() as connection:
+            self._forget(connection, name)
+            connection.execute(
+                _base.insert().values(schema_name=name.schema, table_name=name.table, **values)
+            )
+
+    def record_view(self, name: Name, text: str) -> None:
+        """Remember a view, in place of whatever had the name; views come back in this order."""
+        with self._write() as connection:
+            self._forget(connection, name)
+            last = connection.scalar(select(func.max(_view.c.ordinal))) or 0
+            connection.execute(
+                _view.insert().values(
+                    schema_name=name.schema, table_name=name.table, ordinal=last + 1, text=text
+                )
+            )
+
+    def forget(self, name: Name) -> None:
+        """Of a table or a view; no matter if it is unknown."""
+        with self._write() as connection:
+            self._forget(connection, name)
+
+    def tables(self) -> tuple[BaseTable, ...]:
+        """By name."""
+        query = select(_base).order_by(_base.c.schema_name, _base.c.table_name)
+        with self._read() as connection:
+            rows = connection.execute(query).all()
+        return tuple(BaseTable(Name(r.schema_name, r.table_name), r.table_id, r.path) for r in rows)
+
+    def views(self) -> tuple[ViewSource, ...]:
+        """In the order in which they were recorded: a view comes after those that it reads."""
+        with self._read() as connection:
+            rows = connection.execute(select(_view).order_by(_view.c.ordinal)).all()
+        return tuple(ViewSource(Name(r.schema_name, r.table_name), r.text) for r in rows)
+
+    def _forget(self, connection: Connection, name: Name) -> None:
+        for table in (_base, _view):
+            connection.execute(
+                table.delete().where(
+                    table.c.schema_name == name.schema, table.c.table_name == name.table
+                )
+            )

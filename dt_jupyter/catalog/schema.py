@@ -1,0 +1,184 @@
+"""The catalog's tables as SQLAlchemy Core sees them; `migrations` makes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Boolean, Column, Dialect, Float, Integer, MetaData, Table, Text
+from sqlalchemy.types import TypeDecorator
+
+from dt_jupyter.model import Timestamp
+
+_MOST = 999_999_999
+
+
+class Moment(TypeDecorator[Timestamp]):
+    """A `Timestamp` as text that sorts as time does: `2026-01-31T09:00:00.000000Z#000000000`."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Timestamp | None, dialect: Dialect) -> str | None:
+        return None if value is None else moment(value)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> Timestamp | None:
+        return None if value is None else Timestamp.parse(value)
+
+
+def moment(value: Timestamp) -> str:
+    """The stored form; a counter of more than nine digits would not sort, and cannot happen
+    unless the wall clock stood still for a thousand million readings."""
+    if value.logical > _MOST:
+        raise ValueError(f"the logical counter {value.logical} is out of range")
+    iso = value.datetime.replace(tzinfo=None).isoformat(timespec="microseconds")
+    return f"{iso}Z#{value.logical:09d}"
+
+
+METADATA = MetaData()
+
+
+def _table(name: str, *columns: Column[Any]) -> Table:
+    return Table(name, METADATA, *columns)
+
+
+meta = _table("dt_meta", Column("key", Text, primary_key=True), Column("value", Text))
+
+dynamic_table = _table(
+    "dynamic_table",
+    Column("id", Text, primary_key=True),
+    Column("schema_name", Text),
+    Column("table_name", Text),
+    Column("definition", Text),
+    Column("target_lag_seconds", Float),
+    Column("warehouse", Text),
+    Column("mode", Text),
+    Column("effective_mode", Text),
+    Column("mode_reason", Text),
+    Column("initialize", Text),
+    Column("created", Moment),
+    Column("scheduling", Text),
+    Column("scheduling_reason", Text),
+    Column("scheduler_enabled", Boolean),
+    Column("sequence", BigInteger),
+    Column("version", BigInteger),
+    Column("data_timestamp", Moment),
+    Column("frontier", Text),
+    Column("error_count", Integer),
+    Column("cluster_by", Text),
+    Column("retention_days", Integer),
+    Column("alter_sources", Boolean),
+    Column("comment", Text),
+    Column("dropped", Moment),
+    Column("state_format", Integer),
+    Column("needs_reinit", Text),
+    # what the catalog keeps beside the model's fields
+    Column("generation", BigInteger),  # rises when the definition or needs_reinit is set anew
+    Column("graph_valid_from", Moment),  # since when the row of graph_history in force is
+    Column("last_query_id", Text),  # the newest refresh in a final state
+    Column("last_tick", Moment),  # the newest tick that the scheduler is done with
+)
+stage = _table(
+    "stage",
+    Column("dt_id", Text, primary_key=True),
+    Column("ordinal", Integer, primary_key=True),
+    Column("id", Text),
+    Column("sequence", BigInteger),
+    Column("version", BigInteger),
+    Column("frontier", Text),
+    Column("path", Text),
+)
+warehouse = _table(
+    "warehouse",
+    Column("name", Text, primary_key=True),
+    Column("max_concurrency", Integer),
+    Column("weight", Integer),
+    Column("suspended", Boolean),
+    Column("created", Moment),
+)
+base_table = _table(
+    "base_table",
+    Column("schema_name", Text, primary_key=True),
+    Column("table_name", Text, primary_key=True),
+    Column("table_id", Text),
+    Column("path", Text),
+)
+base_view = _table(
+    "base_view",
+    Column("schema_name", Text, primary_key=True),
+    Column("table_name", Text, primary_key=True),
+    Column("ordinal", BigInteger),
+    Column("text", Text),
+)
+resolved = _table(
+    "resolved",
+    Column("data_timestamp", Moment, primary_key=True),
+    Column("table_id", Text, primary_key=True),
+    Column("version", BigInteger),
+)
+dt_version = _table(
+    "dt_version",
+    Column("dt_id", Text, primary_key=True),
+    Column("data_timestamp", Moment, primary_key=True),
+    Column("version", BigInteger),
+)
+lease = _table(
+    "lease",
+    Column("dt_id", Text, primary_key=True),
+    Column("epoch", BigInteger),
+    Column("attempt", Text),  # null: free
+    Column("host", Text),
+    Column("pid", Integer),
+    Column("uid", Text),
+    Column("started", Text),
+    Column("expires", Moment),
+    Column("trigger_kind", Text),
+    Column("data_timestamp", Moment),
+)
+pin = _table(
+    "pin",
+    Column("attempt", Text, primary_key=True),
+    Column("table_id", Text, primary_key=True),
+    Column("version", BigInteger, primary_key=True),
+)
+history = _table(
+    "history",
+    Column("query_id", Text, primary_key=True),
+    Column("ordinal", BigInteger),
+    Column("dt_id", Text),
+    Column("schema_name", Text),
+    Column("table_name", Text),
+    Column("state", Text),
+    Column("trigger_kind", Text),
+    Column("data_timestamp", Moment),
+    Column("action", Text),
+    Column("reason", Text),
+    Column("frontier", Text),
+    Column("version", BigInteger),
+    Column("statistics", Text),
+    Column("start_time", Moment),
+    Column("end_time", Moment),
+    Column("completion_target", Moment),
+    Column("target_lag_seconds", Float),
+    Column("warehouse", Text),
+    Column("changed_inputs", Text),
+    Column("reinit_reason", Text),
+    Column("error_code", Text),
+    Column("error", Text),
+    Column("last_completed_dependency", Text),
+    Column("graph_valid_from", Moment),
+    Column("upstream", Text),
+)
+graph_history = _table(
+    "graph_history",
+    Column("dt_id", Text, primary_key=True),
+    Column("valid_from", Moment, primary_key=True),
+    Column("valid_to", Moment),
+    Column("schema_name", Text),
+    Column("table_name", Text),
+    Column("query", Text),
+    Column("inputs", Text),
+    Column("target_lag_seconds", Float),
+    Column("warehouse", Text),
+    Column("scheduling", Text),
+    Column("trigger_kind", Text),
+)

@@ -1,0 +1,221 @@
+"""The registry of dynamic tables: made, changed, renamed, dropped and brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, select
+
+from dt_jupyter.catalog import graph, leases, schema
+from dt_jupyter.catalog.codec import TABLE_FIELDS, from_table, to_table
+from dt_jupyter.model import DTError, DynamicTable, Name, Timestamp, did_you_mean, error
+
+_table = schema.dynamic_table
+_IN_GRAPH = frozenset(("name", "definition", "target_lag", "warehouse", "scheduling"))
+
+
+def live_row(connection: Connection, name: Name) -> RowMapping | None:
+    query = select(_table).where(
+        _table.c.schema_name == name.schema,
+        _table.c.table_name == name.table,
+        _table.c.dropped.is_(None),
+    )
+    return connection.execute(query).mappings().one_or_none()
+
+
+def row_of(connection: Connection, dt_id: str) -> RowMapping:
+    """The row of a dynamic table that is not dropped; DT-1101 when it is gone."""
+    query = select(_table).where(_table.c.id == dt_id)
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None or row["dropped"] is not None:
+        name = dt_id if row is None else Name(row["schema_name"], row["table_name"])
+        raise error("DT-1101", name=name, hint="It was dropped.")
+    return row
+
+
+def apply(
+    connection: Connection, dt_id: str, changes: Mapping[str, Any], trigger: str, now: Timestamp
+) -> DynamicTable:
+    """`dataclasses.replace` on a stored dynamic table; its graph row and generation follow."""
+    unknown = changes.keys() - TABLE_FIELDS
+    if unknown or "id" in changes:
+        raise TypeError(f"not fields that may change: {sorted(unknown) or ['id']}")
+    row = row_of(connection, dt_id)
+    before = to_table(row)
+    after = replace(before, **changes)
+    if after.name != before.name and live_row(connection, after.name):
+        raise _exists(after.name)
+    old, new = from_table(before), from_table(after)
+    values = {column: value for column, value in new.items() if value != old[column]}
+    if values.keys() & {"definition", "needs_reinit"}:
+        values["generation"] = row["generation"] + 1
+    if values:
+        connection.execute(_table.update().where(_table.c.id == dt_id).values(**values))
+    if any(getattr(after, field) != getattr(before, field) for field in _IN_GRAPH):
+        graph.open_row(connection, after, trigger, now)
+    return after
+
+
+def _exists(name: Name) -> DTError:
+    return error("DT-1105", kind="Dynamic table", name=name)
+
+
+def _insert(connection: Connection, dt: DynamicTable, trigger: str, now: Timestamp) -> None:
+    values = from_table(dt) | {"generation": 0, "graph_valid_from": now}
+    connection.execute(_table.insert().values(**values))
+    graph.open_row(connection, dt, trigger, now)
+
+
+def _set_dropped(connection: Connection, dt_id: str, now: Timestamp) -> None:
+    connection.execute(_table.update().where(_table.c.id == dt_id).values(dropped=now))
+    leases.abandon_of(connection, dt_id, leases.DROPPED, now)
+    graph.close_row(connection, dt_id, now)
+
+
+class DynamicTables(graph.GraphHistory):
+    """Each method is one transaction: done wholly, or not at all."""
+
+    def create(self, dt: DynamicTable) -> DynamicTable:
+        """Register it; DT-1105 if a live dynamic table has the name."""
+        with self._write() as connection:
+            if live_row(connection, dt.name):
+                raise _exists(dt.name)
+            _insert(connection, dt, "CREATE", self.clock.now())
+        return dt
+
+    def replace(self, dt: DynamicTable) -> DynamicTable | None:
+        """Register `dt`, and drop the live one of its name, which is returned."""
+        with self._write() as connection:
+            now = self.clock.now()
+            row = live_row(connection, dt.name)
+            if row is not None:
+                _set_dropped(connection, row["id"], now)
+            _insert(connection, dt, "REPLACE", now)
+        return replace(to_table(row), dropped=now) if row is not None else None
+
+    def get(self, name: Name) -> DynamicTable | None:
+        """The live one of that name."""
+        with self._read() as connection:
+            row = live_row(connection, name)
+        return to_table(row) if row is not None else None
+
+    def require(self, name: Name) -> DynamicTable:
+        """The live one of that name; DT-1101 with the nearest names if there is none."""
+        with self._read() as connection:
+            return self._required(connection, name)
+
+    def by_id(self, dt_id: str) -> DynamicTable | None:
+        """Live or dropped."""
+        with self._read() as connection:
+            query = select(_table).where(_table.c.id == dt_id)
+            row = connection.execute(query).mappings().one_or_none()
+        return to_table(row) if row is not None else None
+
+    def list(
+        self, like: str | None = None, include_dropped: bool = False
+    ) -> tuple[DynamicTable, ...]:
+        """By name, oldest first within one. `like`: % and _ stand for any text and any character,
+        a backslash before them for themselves, case does not count."""
+        query = select(_table).order_by(_table.c.schema_name, _table.c.table_name, _table.c.created)
+        if like is not None:
+            query = query.where(_table.c.table_name.like(like.lower(), escape="\\"))
+        if not include_dropped:
+            query = query.where(_table.c.dropped.is_(None))
+        with self._read() as connection:
+            return tuple(to_table(row) for row in connection.execute(query).mappings())
+
+    def update(self, dt_id: str, **changes: Any) -> DynamicTable:
+        """`dataclasses.replace` on it, in one transaction. DT-1101 if it is gone, DT-1105 if its
+        new name is taken, TypeError for a field that there is not."""
+        with self._write() as connection:
+            return apply(connection, dt_id, changes, "ALTER", self.clock.now())
+
+    def rename(self, old: Name, new: Name) -> DynamicTable:
+        """DT-1101, DT-1105."""
+        with self._write() as connection:
+            dt_id = self._required(connection, old).id
+            return apply(connection, dt_id, {"name": new}, "RENAME", self.clock.now())
+
+    def swap(self, one: Name, other: Name) -> None:
+        """Each takes the other's name; DT-1101."""
+        with self._write() as connection:
+            first, second = self._required(connection, one), self._required(connection, other)
+            if first.id == second.id:
+                return
+            now = self.clock.now()
+            aside = Name(one.schema, f"{one.table} {first.id}")  # the index allows no name twice
+            for dt, name in ((first, aside), (second, one)):
+                connection.execute(
+                    _table.update()
+                    .where(_table.c.id == dt.id)
+                    .values(schema_name=name.schema, table_name=name.table)
+                )
+                if name is one:
+                    graph.open_row(connection, replace(dt, name=one), "SWAP", now)
+            apply(connection, first.id, {"name": other}, "SWAP", now)
+
+    def drop(self, name: Name) -> DynamicTable:
+        """Mark it dropped, for UNDROP; a refresh that runs is fenced. DT-1101."""
+        with self._write() as connection:
+            dt = self._required(connection, name)
+            now = self.clock.now()
+            _set_dropped(connection, dt.id, now)
+        return replace(dt, dropped=now)
+
+    def undrop(self, name: Name) -> DynamicTable:
+        """Bring back the one dropped last; DT-1118 if there is none, or the name is taken."""
+        dropped = (
+            select(_table)
+            .where(
+                _table.c.schema_name == name.schema,
+                _table.c.table_name == name.table,
+                _table.c.dropped.is_not(None),
+            )
+            .order_by(_table.c.dropped.desc())
+            .limit(1)
+        )
+        with self._write() as connection:
+            if live_row(connection, name):
+                raise error(
+                    "DT-1118",
+                    name=name,
+                    problem="another one has its name now",
+                    hint="Rename or drop that one first.",
+                )
+            row = connection.execute(dropped).mappings().one_or_none()
+            if row is None:
+                raise error("DT-1118", name=name, problem="no dropped one has that name", hint="")
+            connection.execute(_table.update().where(_table.c.id == row["id"]).values(dropped=None))
+            dt = replace(to_table(row), dropped=None)
+            graph.open_row(connection, dt, "UNDROP", self.clock.now())
+        return dt
+
+    def purge(self, dt_id: str) -> None:
+        """Forget a dynamic table wholly, its history with it; it cannot be undropped."""
+        with self._write() as connection:
+            leases.abandon_of(connection, dt_id, leases.DROPPED, self.clock.now())
+            for table in (
+                schema.stage,
+                schema.dt_version,
+                schema.lease,
+                schema.history,
+                schema.graph_history,
+            ):
+                connection.execute(table.delete().where(table.c.dt_id == dt_id))
+            connection.execute(_table.delete().where(_table.c.id == dt_id))
+
+    def _required(self, connection: Connection, name: Name) -> DynamicTable:
+        row = live_row(connection, name)
+        if row is None:
+            names = select(_table.c.schema_name, _table.c.table_name).where(
+                _table.c.dropped.is_(None)
+            )
+            known = [str(Name(*pair)) for pair in connection.execute(names)]
+            raise error(
+                "DT-1101",
+                name=name,
+                hint=did_you_mean(str(name), known, "See SHOW DYNAMIC TABLES."),
+            )
+        return to_table(row)

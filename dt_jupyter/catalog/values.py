@@ -1,0 +1,107 @@
+"""Values that the catalog gives out and the model does not have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dt_jupyter.catalog.owner import Owner
+from dt_jupyter.model import (
+    Frontier,
+    Name,
+    Reason,
+    RefreshTrigger,
+    SchedulingState,
+    TargetLag,
+    Timestamp,
+)
+
+FAILURES_ALLOWED = 5
+"""So many failed scheduled refreshes in a row suspend a dynamic table (DT paper, 3.3.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A refresh under a lease. `sequence` is what its lake commit must carry, `epoch` the fence,
+    `abandoned` the dead attempt that it took the lease from, `ttl` the lease's length in seconds
+    between heartbeats, `generation` the state of the definition it began with."""
+
+    id: str
+    dt_id: str
+    name: Name
+    trigger: RefreshTrigger
+    data_timestamp: Timestamp
+    epoch: int
+    sequence: int
+    started: Timestamp
+    ttl: float
+    generation: int
+    abandoned: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A lease: who refreshes which dynamic table to which data timestamp, and since when."""
+
+    dt_id: str
+    owner: Owner
+    epoch: int
+    attempt: str
+    expires: Timestamp
+    trigger: RefreshTrigger
+    data_timestamp: Timestamp
+    started: Timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class StageRow:
+    """Where a hidden stage of a dynamic table stands; `ordinal` counts from the bottom."""
+
+    dt_id: str
+    ordinal: int
+    id: str
+    sequence: int
+    version: int | None
+    frontier: Frontier | None
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class BaseTable:
+    """A table to register again when a session starts."""
+
+    name: Name
+    table_id: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A version of a table that a running attempt reads: no vacuum may take its files."""
+
+    attempt: str
+    table_id: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRow:
+    """What a dynamic table was from `valid_from` until `valid_to` (None: still is): a row of
+    DYNAMIC_TABLE_GRAPH_HISTORY. `inputs` are (kind, name); `trigger` is what made the row."""
+
+    dt_id: str
+    name: Name
+    valid_from: Timestamp
+    valid_to: Timestamp | None
+    query: str
+    inputs: tuple[tuple[str, Name], ...]
+    target_lag: TargetLag
+    warehouse: str
+    scheduling: SchedulingState
+    trigger: str
+
+
+def suspended_by_failures(count: int) -> Reason:
+    return Reason(
+        "TOO_MANY_FAILURES",
+        f"{count} scheduled refreshes in a row failed. Repair the cause, then RESUME.",
+    )

@@ -1,0 +1,98 @@
+"""Which version belongs to which data timestamp: of base tables as resolved, of dynamic tables
+as committed (DT paper, 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import bindparam, select
+
+from dt_jupyter.catalog import schema
+from dt_jupyter.catalog.store import Store
+from dt_jupyter.model import RefreshState, Timestamp
+
+RESOLUTIONS_KEPT = 7 * 86400.0
+"""Seconds after which nobody refreshes to a data timestamp any more that others have used."""
+
+_resolved, _version, _history = schema.resolved, schema.dt_version, schema.history
+
+_HAS_VERSION = select(_version.c.version).where(
+    _version.c.dt_id == bindparam("of_dt"), _version.c.data_timestamp == bindparam("of_time")
+)
+_NEWEST_STATE = (
+    select(_history.c.state)
+    .where(_history.c.dt_id == bindparam("of_dt"))
+    .where(_history.c.data_timestamp == bindparam("of_time"))
+    .order_by(_history.c.ordinal.desc())
+    .limit(1)
+)
+
+
+class Versions(Store):
+    """Reading and resolving; `Attempts.finish` writes the versions of dynamic tables."""
+
+    def resolve(self, data_timestamp: Timestamp, table_id: str, compute: Callable[[], int]) -> int:
+        """The version of a base table at a data timestamp: computed by whoever asks first, and
+        then the same for everybody, in every process. `compute` runs outside the transaction."""
+        key = (_resolved.c.data_timestamp == data_timestamp, _resolved.c.table_id == table_id)
+        found = select(_resolved.c.version).where(*key)
+        with self._read() as connection:
+            known = connection.scalar(found)
+        if known is not None:
+            return int(known)
+        version = compute()
+        with self._write() as connection:
+            known = connection.scalar(found)
+            if known is not None:
+                return int(known)
+            connection.execute(
+                _resolved.insert().values(
+                    data_timestamp=data_timestamp, table_id=table_id, version=version
+                )
+            )
+            old = self.clock.now().plus(-RESOLUTIONS_KEPT)
+            connection.execute(
+                _resolved.delete().where(_resolved.c.data_timestamp < min(old, data_timestamp))
+            )
+        return version
+
+    def version_of(self, dt_id: str, data_timestamp: Timestamp) -> int | None:
+        """The version committed for exactly that data timestamp."""
+        query = select(_version.c.version).where(
+            _version.c.dt_id == dt_id, _version.c.data_timestamp == data_timestamp
+        )
+        with self._read() as connection:
+            return connection.scalar(query)
+
+    def newest_at(self, dt_id: str, data_timestamp: Timestamp) -> tuple[Timestamp, int] | None:
+        """Its newest data timestamp that is not after the given one, with the version."""
+        query = (
+            select(_version.c.data_timestamp, _version.c.version)
+            .where(_version.c.dt_id == dt_id, _version.c.data_timestamp <= data_timestamp)
+            .order_by(_version.c.data_timestamp.desc())
+            .limit(1)
+        )
+        with self._read() as connection:
+            row = connection.execute(query).one_or_none()
+        return (row[0], row[1]) if row is not None else None
+
+    def timestamps(self, dt_id: str, limit: int = 100) -> tuple[Timestamp, ...]:
+        """Its data timestamps, newest first."""
+        query = (
+            select(_version.c.data_timestamp)
+            .where(_version.c.dt_id == dt_id)
+            .order_by(_version.c.data_timestamp.desc())
+            .limit(limit)
+        )
+        with self._read() as connection:
+            return tuple(connection.execute(query).scalars())
+
+    def outcome_of(self, dt_id: str, data_timestamp: Timestamp) -> RefreshState | None:
+        """SUCCEEDED if it has a version for exactly that data timestamp, else the state of its
+        newest attempt at it; None if there was no attempt."""
+        at = {"of_dt": dt_id, "of_time": data_timestamp}
+        with self._read() as connection:
+            if connection.scalar(_HAS_VERSION, at) is not None:
+                return RefreshState.SUCCEEDED
+            state = connection.scalar(_NEWEST_STATE, at)
+        return RefreshState(state) if state is not None else None

@@ -1,0 +1,390 @@
+"""The refresh protocol: leases, fences, standing, failures, skips, recovery."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dt_jupyter.catalog import FAILURES_ALLOWED, Owner, Pin, StageRow
+from dt_jupyter.model import (
+    Frontier,
+    Reason,
+    RefreshAction,
+    RefreshRecord,
+    RefreshState,
+    SchedulingState,
+)
+from tests.unit.catalog_lab import (
+    HERE,
+    MANUAL,
+    SCHEDULED,
+    Lab,
+    at,
+    definition,
+    failure,
+    name,
+    refused,
+    success,
+)
+
+THERE = Owner("host-a", 200, "uid-there", "2")
+FAR = Owner("host-b", 100, "uid-far")
+WHY = Reason("UPSTREAM_REPLACED", "t is another table.")
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    lab = Lab(tmp_path)
+    lab.make("a")
+    return lab
+
+
+def states(lab: Lab, dt: str = "a") -> list[str]:
+    return [str(record.state) for record in lab.catalog.history(name(dt))]
+
+
+def no_data(t: float, query: str = "nd") -> RefreshRecord:
+    return RefreshRecord(
+        name("a"), query, RefreshState.SUCCEEDED, SCHEDULED, at(t), action=RefreshAction.NO_DATA
+    )
+
+
+def test_a_refresh_moves_the_standing_and_maps_its_time_to_its_version(lab: Lab) -> None:
+    attempt = lab.begin(10)
+    assert (attempt.sequence, attempt.epoch, attempt.abandoned) == (1, 1, None)
+    assert states(lab) == ["EXECUTING"]
+    lab.wall.forward(3)
+    stored = lab.finish(attempt)
+    assert (stored.duration, stored.warehouse, stored.target_lag_seconds) == (3.0, "default", 60.0)
+    assert stored.graph_valid_from == lab.catalog.graph_history()[0].valid_from
+    dt = lab.dt()
+    assert (dt.sequence, dt.version, dt.data_timestamp) == (1, 11, at(10))
+    assert dt.frontier == Frontier(at(10), {"table-t": 1})
+    assert lab.catalog.version_of("id-a", at(10)) == 11
+    assert lab.catalog.running() == ()
+    assert lab.catalog.history() == [stored]
+
+
+def test_only_one_attempt_lives_at_a_time(lab: Lab) -> None:
+    lab.begin(10)
+    with refused("DT-2104") as mine:
+        lab.begin(20)
+    assert mine[0].facts["owner"] == HERE
+    assert "process 100 on host-a" in mine[0].sentence
+    with refused("DT-2104"):
+        lab.open(THERE).begin("id-a", MANUAL, at(20), "other", 30)
+    with refused("DT-2104"):
+        lab.catalog.no_data("id-a", SCHEDULED, at(20), no_data(20))
+    assert states(lab) == ["EXECUTING"]
+
+
+def test_an_expired_lease_is_taken_over_and_its_holder_fenced(lab: Lab) -> None:
+    zombie = lab.begin(10)
+    lab.catalog.pin(zombie, [("table-t", 5)])
+    lab.wall.forward(31)
+    taker = lab.open(FAR).begin("id-a", MANUAL, at(20), "taker", 30)
+    assert (taker.epoch, taker.sequence, taker.abandoned) == (2, 1, zombie.id)
+    assert states(lab) == ["EXECUTING", "CANCELLED"]
+    assert lab.catalog.pins() == ()
+    assert not lab.catalog.heartbeat(zombie)
+    with refused("DT-2108"):
+        lab.finish(zombie)
+    with refused("DT-2108"):
+        lab.catalog.pin(zombie, [("table-t", 6)])
+    assert lab.catalog.fail(zombie, failure(zombie)) is None
+    assert lab.dt().sequence == 0
+    assert states(lab) == ["EXECUTING", "CANCELLED"]
+
+
+def test_a_heartbeat_keeps_the_lease(lab: Lab) -> None:
+    attempt = lab.begin(10)
+    lab.wall.forward(25)
+    assert lab.catalog.heartbeat(attempt)
+    lab.wall.forward(25)
+    with refused("DT-2104"):
+        lab.open(FAR).begin("id-a", MANUAL, at(20), "taker", 30)
+    assert lab.finish(attempt).state is RefreshState.SUCCEEDED
+
+
+def test_a_lease_of_a_dead_process_on_this_host_is_free_at_once(lab: Lab) -> None:
+    lab.open(THERE).begin("id-a", MANUAL, at(10), "theirs", 1000)
+    with refused("DT-2104"):
+        lab.begin(20)
+    lab.dead.add(THERE.uid)
+    assert lab.begin(20).abandoned == "theirs"
+
+
+def test_a_lease_of_another_host_is_held_until_it_runs_out(lab: Lab) -> None:
+    lab.open(FAR).begin("id-a", MANUAL, at(10), "theirs", 1000)
+    lab.dead.add(FAR.uid)  # whatever runs under that pid here says nothing of that host
+    with refused("DT-2104"):
+        lab.begin(20)
+
+
+def test_time_goes_forward(lab: Lab) -> None:
+    lab.refresh(10)
+    for t in (5, 10):
+        with refused("DT-2109") as problem:
+            lab.begin(t)
+        assert problem[0].facts["low"] == at(10)
+        with refused("DT-2109"):
+            lab.catalog.no_data("id-a", MANUAL, at(t), no_data(t))
+    assert lab.refresh(11).state is RefreshState.SUCCEEDED
+
+
+def test_a_tick_that_failed_is_not_tried_again_but_a_manual_refresh_may(lab: Lab) -> None:
+    lab.fail(10)
+    with refused("DT-2109"):
+        lab.begin(10, SCHEDULED)
+    lab.refresh(10, MANUAL)
+    assert states(lab) == ["SUCCEEDED", "FAILED"]
+
+
+def test_a_tick_whose_process_died_is_tried_again(lab: Lab) -> None:
+    lab.open(THERE).begin("id-a", SCHEDULED, at(10), "theirs", 1000)
+    lab.dead.add(THERE.uid)
+    assert lab.refresh(10, SCHEDULED).state is RefreshState.SUCCEEDED
+    assert lab.catalog.last_ticks() == {"id-a": at(10)}
+
+
+def test_nothing_begins_on_a_dropped_table_and_dropping_fences(lab: Lab) -> None:
+    attempt = lab.begin(10)
+    lab.catalog.drop(name("a"))
+    assert not lab.catalog.heartbeat(attempt)
+    assert states(lab) == ["CANCELLED"]
+    with refused("DT-1101"):
+        lab.begin(20)
+    with refused("DT-1101"):
+        lab.catalog.begin("nobody", MANUAL, at(20), "q", 30)
+
+
+def test_no_data_moves_the_time_and_nothing_else(lab: Lab) -> None:
+    lab.refresh(10)
+    before = lab.dt()
+    stored = lab.catalog.no_data("id-a", SCHEDULED, at(20), no_data(20))
+    after = lab.dt()
+    assert after == replace(before, frontier=Frontier(at(20), {"table-t": 1}))
+    assert (stored.version, stored.frontier, stored.end) == (11, after.frontier, stored.start)
+    assert lab.catalog.version_of("id-a", at(20)) == 11
+    assert lab.catalog.history(name("a"))[0] == stored
+    assert lab.catalog.last_ticks() == {"id-a": at(20)}
+
+
+def test_no_data_takes_the_frontier_that_it_is_given(lab: Lab) -> None:
+    lab.refresh(10)
+    optimised = Frontier(at(20), {"table-t": 2})
+    lab.catalog.no_data("id-a", MANUAL, at(20), replace(no_data(20), frontier=optimised))
+    assert lab.dt().frontier == optimised
+
+
+def test_no_data_needs_data_before(lab: Lab) -> None:
+    with refused("DT-2101"):
+        lab.catalog.no_data("id-a", MANUAL, at(20), no_data(20))
+    assert lab.catalog.history() == []
+
+
+def test_no_data_cancels_a_dead_attempt(lab: Lab) -> None:
+    lab.refresh(10)
+    zombie = lab.begin(15)
+    lab.wall.forward(31)
+    lab.catalog.no_data("id-a", MANUAL, at(20), no_data(20))
+    assert states(lab) == ["SUCCEEDED", "CANCELLED", "SUCCEEDED"]
+    with refused("DT-2108"):
+        lab.finish(zombie)
+
+
+def test_no_data_under_a_lease_takes_no_sequence(lab: Lab) -> None:
+    lab.refresh(10)
+    attempt = lab.begin(20)
+    lab.catalog.finish(
+        attempt,
+        success(attempt, RefreshAction.NO_DATA),
+        frontier=Frontier(at(20), {"table-t": 1}),
+        sequence=1,
+        version=11,
+    )
+    assert (lab.dt().sequence, lab.dt().data_timestamp) == (1, at(20))
+    assert lab.begin(30).sequence == 2
+
+
+@pytest.mark.parametrize(("sequence", "version"), [(3, 12), (0, 12), (1, 99)])
+def test_a_sequence_with_a_gap_is_refused(lab: Lab, sequence: int, version: int) -> None:
+    lab.refresh(10)
+    attempt = lab.begin(20)
+    with refused("DT-2108"):
+        lab.finish(attempt, sequence=sequence, version=version)
+    assert lab.dt().sequence == 1
+
+
+def test_five_scheduled_failures_in_a_row_suspend(lab: Lab) -> None:
+    for n in range(FAILURES_ALLOWED):
+        assert lab.dt().scheduling is SchedulingState.ACTIVE
+        lab.fail(n + 1)
+        assert lab.dt().error_count == n + 1
+    dt = lab.dt()
+    assert dt.scheduling is SchedulingState.SUSPENDED
+    assert dt.scheduling_reason is not None
+    assert dt.scheduling_reason.code == "TOO_MANY_FAILURES"
+    assert lab.catalog.graph_history()[0].scheduling is SchedulingState.SUSPENDED
+
+
+def test_a_success_clears_the_counter(lab: Lab) -> None:
+    for n in range(FAILURES_ALLOWED - 1):
+        lab.fail(n + 1)
+    lab.catalog.record_skip("id-a", at(50), RefreshState.SKIPPED, WHY)
+    assert lab.dt().error_count == FAILURES_ALLOWED - 1
+    lab.refresh(60)
+    assert lab.dt().error_count == 0
+    lab.fail(70)
+    assert lab.dt().scheduling is SchedulingState.ACTIVE
+
+
+def test_manual_failures_and_cancellations_do_not_count(lab: Lab) -> None:
+    lab.fail(10, MANUAL)
+    attempt = lab.begin(20, SCHEDULED)
+    lab.catalog.fail(attempt, failure(attempt, RefreshState.CANCELLED))
+    assert lab.dt().error_count == 0
+    assert (
+        lab.refresh(20, SCHEDULED).state is RefreshState.SUCCEEDED
+    )  # a cancelled tick may be redone
+    attempt = lab.begin(30)
+    after = lab.catalog.fail(attempt, failure(attempt), counts=True)
+    assert after is not None
+    assert after.error_count == 1
+
+
+def test_a_failure_leaves_the_table_as_it_was(lab: Lab) -> None:
+    lab.refresh(10)
+    before = lab.dt()
+    lab.fail(20)
+    assert lab.dt() == replace(before, error_count=1)
+    assert lab.catalog.version_of("id-a", at(20)) is None
+    record = lab.catalog.history(name("a"))[0]
+    assert (record.error_code, record.error) == ("DT-2105", "division by zero")
+    assert record.end is not None
+
+
+def test_a_skip_is_recorded_once(lab: Lab) -> None:
+    assert lab.catalog.record_skip("id-a", at(10), RefreshState.SKIPPED, WHY)
+    assert not lab.open(THERE).record_skip("id-a", at(10), RefreshState.UPSTREAM_FAILED, WHY)
+    assert states(lab) == ["SKIPPED"]
+    assert lab.catalog.history()[0].reason == WHY
+    with refused("DT-2109"):
+        lab.begin(10, SCHEDULED)
+    with pytest.raises(ValueError, match="FAILED"):
+        lab.catalog.record_skip("id-a", at(20), RefreshState.FAILED, WHY)
+
+
+def test_reinitialising_clears_the_need_for_it(lab: Lab) -> None:
+    lab.catalog.update("id-a", needs_reinit=WHY)
+    lab.fail(5)
+    assert lab.dt().needs_reinit == WHY
+    lab.refresh(10)
+    assert lab.dt().needs_reinit is None
+
+
+def test_a_definition_changed_during_a_refresh_is_not_forgotten(lab: Lab) -> None:
+    attempt = lab.begin(10)
+    lab.catalog.update("id-a", definition=definition("SELECT b AS a FROM t"))
+    lab.finish(attempt, definition=definition("what the refresh ran"))
+    dt = lab.dt()
+    assert dt.definition.query == "SELECT b AS a FROM t"
+    assert dt.needs_reinit is not None
+    assert dt.needs_reinit.code == "DEFINITION_CHANGED"
+    attempt = lab.begin(20)
+    lab.catalog.update("id-a", needs_reinit=WHY)
+    lab.finish(attempt)
+    assert lab.dt().needs_reinit == WHY
+
+
+def test_an_evolved_definition_is_stored_with_the_success(lab: Lab) -> None:
+    lab.finish(lab.begin(10), definition=definition("SELECT a, b FROM t"))
+    assert lab.dt().definition.query == "SELECT a, b FROM t"
+    assert lab.catalog.graph_history()[0].trigger == "EVOLVE"
+
+
+def test_stages_are_stored_with_the_success(lab: Lab) -> None:
+    assert lab.catalog.stages("id-a") == ()
+    bottom = StageRow("id-a", 0, "s0", 1, 4, Frontier(at(10), {"table-t": 1}), "/lake/_dt/s0")
+    top = StageRow("id-a", 1, "s1", 1, None, None, "/lake/_dt/s1")
+    lab.finish(lab.begin(10), stages=[top, bottom])
+    assert lab.catalog.stages("id-a") == (bottom, top)
+    moved = replace(bottom, sequence=2, version=5)
+    lab.finish(lab.begin(20), stages=[moved])
+    assert lab.catalog.stages("id-a") == (moved, top)
+
+
+def test_pins_live_as_long_as_their_attempt(lab: Lab) -> None:
+    lab.make("b")
+    one = lab.catalog.begin("id-a", MANUAL, at(1), "one", 30, pins=[("t", 1), ("t", 1), ("u", 2)])
+    two = lab.begin(1, dt="b")
+    lab.catalog.pin(two, [("t", 1)])
+    lab.catalog.pin(two, [("t", 1), ("t", 2)])
+    assert set(lab.open(THERE).pins()) == {
+        Pin("one", "t", 1), Pin("one", "u", 2), Pin(two.id, "t", 1), Pin(two.id, "t", 2),
+    }  # fmt: skip
+    lab.finish(one)
+    assert {pin.attempt for pin in lab.catalog.pins()} == {two.id}
+    lab.catalog.fail(two, failure(two))
+    assert lab.catalog.pins() == ()
+
+
+def test_running_and_reap(lab: Lab) -> None:
+    lab.make("b")
+    first = lab.begin(10)
+    lab.open(THERE).begin("id-b", SCHEDULED, at(20), "theirs", 1000)
+    leases = {lease.dt_id: lease for lease in lab.catalog.running()}
+    assert (leases["id-a"].owner, leases["id-b"].owner) == (HERE, THERE)
+    assert (leases["id-b"].trigger, leases["id-b"].data_timestamp) == (SCHEDULED, at(20))
+    assert lab.catalog.reap() == ()
+    lab.dead.add(THERE.uid)
+    assert lab.catalog.reap() == ("theirs",)
+    assert [lease.attempt for lease in lab.catalog.running()] == [first.id]
+    lab.wall.forward(31)
+    assert lab.catalog.reap() == (first.id,)
+    assert states(lab) == ["CANCELLED"]
+    record = lab.catalog.last()["id-a"]
+    assert record.reason is not None
+    assert record.reason.code == "OWNER_GONE"
+
+
+def test_close_frees_only_what_is_its_own(lab: Lab) -> None:
+    lab.make("b")
+    lab.begin(10)
+    theirs = lab.open(THERE)
+    kept = theirs.begin("id-b", MANUAL, at(10), "theirs", 30)
+    lab.catalog.close()
+    assert [lease.attempt for lease in theirs.running()] == ["theirs"]
+    assert theirs.heartbeat(kept)
+    assert theirs.begin("id-a", MANUAL, at(20), "next", 30).epoch == 2
+
+
+def forward(lab: Lab, sequence: int, query: str) -> bool:
+    record = RefreshRecord(
+        name("a"), query, RefreshState.SUCCEEDED, MANUAL, at(10), action=RefreshAction.INCREMENTAL
+    )
+    frontier = Frontier(at(10), {"table-t": 9})
+    return lab.catalog.roll_forward(
+        "id-a", record, frontier=frontier, sequence=sequence, version=50
+    )
+
+
+def test_recovery_rolls_a_lost_commit_forward_once(lab: Lab) -> None:
+    dead = lab.open(THERE).begin("id-a", MANUAL, at(10), "dead", 1000)
+    lab.catalog.update("id-a", needs_reinit=WHY)
+    assert not forward(lab, 1, dead.id)  # it lives, and will finish by itself
+    lab.dead.add(THERE.uid)
+    assert forward(lab, 1, dead.id)
+    assert not forward(lab, 1, dead.id)
+    dt = lab.dt()
+    assert (dt.sequence, dt.version, dt.frontier) == (1, 50, Frontier(at(10), {"table-t": 9}))
+    assert dt.needs_reinit is None
+    assert lab.catalog.version_of("id-a", at(10)) == 50
+    assert states(lab) == ["SUCCEEDED"]
+    assert lab.begin(20).sequence == 2
+
+
+def test_recovery_of_a_commit_that_the_catalog_never_saw_begin(lab: Lab) -> None:
+    assert forward(lab, 7, "from-the-log")
+    assert lab.dt().sequence == 7
+    assert [record.query_id for record in lab.catalog.history()] == ["from-the-log"]
