@@ -1,0 +1,188 @@
+"""What the scheduler decides on: frozen values, and how they follow from the catalog."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.model import (
+    DynamicTable,
+    Name,
+    RefreshState,
+    SchedulingState,
+    SourceKind,
+    Timestamp,
+)
+from dt_jupyter.schedule.lag import estimate
+from dt_jupyter.schedule.periods import Period
+
+Outcome = Callable[[str, Timestamp], RefreshState | None]
+"""What came of a dynamic table (by id) at a data timestamp; None: nothing yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A dynamic table as the scheduler sees it; lags, waits and durations in seconds.
+
+    `attempted` is the newest tick that the scheduler is done with, whatever came of it; `running`
+    the data timestamp of the refresh that runs, whoever asked for it, and `since` its start;
+    `wait` and `duration` are estimates from its history, None before there is one; `probed` is the
+    tick at which its sources were found changed while its warehouse was suspended. `period` is
+    filled by `planned`.
+    """
+
+    id: str
+    name: str
+    upstream: tuple[str, ...]
+    target_lag: float | None
+    warehouse: str
+    created: Timestamp
+    data_timestamp: Timestamp | None = None
+    attempted: Timestamp | None = None
+    running: Timestamp | None = None
+    since: Timestamp | None = None
+    suspended: bool = False
+    scheduler_enabled: bool = True
+    error_count: int = 0
+    wait: float | None = None
+    duration: float | None = None
+    probed: Timestamp | None = None
+    period: Period | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether the scheduler refreshes it at all."""
+        return self.scheduler_enabled and not self.suspended
+
+    @property
+    def done(self) -> Timestamp:
+        """Ticks up to here are no longer to be refreshed."""
+        newest = self.created
+        for timestamp in (self.data_timestamp, self.attempted, self.running):
+            if timestamp is not None and timestamp > newest:
+                newest = timestamp
+        return newest
+
+    @property
+    def settled(self) -> Timestamp | None:
+        """The newest data timestamp of which it is known what came; None before the first."""
+        if self.data_timestamp is None or self.attempted is None:
+            return self.data_timestamp or self.attempted
+        return max(self.data_timestamp, self.attempted)
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """A warehouse as the scheduler sees it: so many refreshes at once."""
+
+    name: str
+    limit: int
+    suspended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All that a decision depends on, but for the time."""
+
+    nodes: tuple[Node, ...]
+    warehouses: tuple[Slots, ...]
+    outcome: Outcome
+
+    def busy(self) -> Counter[str]:
+        """How many refreshes run in each warehouse."""
+        return Counter(node.warehouse for node in self.nodes if node.running is not None)
+
+
+def _in_order(nodes: tuple[Node, ...]) -> bool:
+    later = {node.id for node in nodes}
+    for node in nodes:
+        if any(upstream in later for upstream in node.upstream):
+            return False
+        later.discard(node.id)
+    return True
+
+
+def upstream_first(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    """The nodes such that each comes after those that it reads; a cycle's come last."""
+    nodes = tuple(nodes)
+    if _in_order(nodes):
+        return nodes
+    left = {node.id: node for node in nodes}
+    waiting = {node.id: sum(u in left for u in set(node.upstream)) for node in nodes}
+    readers: dict[str, list[str]] = {node.id: [] for node in nodes}
+    for node in nodes:
+        for upstream in set(node.upstream) & left.keys():
+            readers[upstream].append(node.id)
+    ready = [node.id for node in nodes if not waiting[node.id]]
+    ordered = []
+    for node_id in ready:  # grows as it is read
+        ordered.append(left.pop(node_id))
+        for reader in readers[node_id]:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                ready.append(reader)
+    return (*ordered, *left.values())
+
+
+class StateReader:
+    """The scheduler's state from the catalog, with estimates read anew only where they changed."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._estimates: dict[str, tuple[Timestamp | None, float | None, float | None]] = {}
+
+    def read(self) -> State:
+        tables = self._catalog.list()
+        ticks = self._catalog.last_ticks()
+        running = {lease.dt_id: lease for lease in self._catalog.running()}
+        by_name = {dt.name: dt.id for dt in tables}
+        nodes = []
+        for dt in tables:
+            lease = running.get(dt.id)
+            wait, duration = self._estimate(dt)
+            nodes.append(
+                replace(
+                    node_of(dt, by_name),
+                    attempted=ticks.get(dt.id),
+                    running=lease.data_timestamp if lease else None,
+                    since=lease.started if lease else None,
+                    wait=wait,
+                    duration=duration,
+                )
+            )
+        return State(
+            nodes=tuple(nodes),
+            warehouses=tuple(
+                Slots(w.name, w.max_concurrency, w.suspended) for w in self._catalog.warehouses()
+            ),
+            outcome=self._catalog.outcome_of,
+        )
+
+    def _estimate(self, dt: DynamicTable) -> tuple[float | None, float | None]:
+        known = self._estimates.get(dt.id)
+        if known is None or known[0] != dt.data_timestamp:
+            records = self._catalog.recent(dt.id) if dt.data_timestamp is not None else []
+            known = (dt.data_timestamp, *estimate(records))
+            self._estimates[dt.id] = known
+        return known[1], known[2]
+
+
+def node_of(dt: DynamicTable, by_name: Mapping[Name, str]) -> Node:
+    """The node of a dynamic table. `by_name` has the ids of all live ones: an upstream is who
+    bears its name now, so one that was dropped and made anew is followed."""
+    kind = SourceKind.DYNAMIC_TABLE
+    sources = [source for source in dt.definition.sources if source.kind is kind]
+    return Node(
+        id=dt.id,
+        name=str(dt.name),
+        upstream=tuple(dict.fromkeys(by_name.get(s.name, s.table_id) for s in sources)),
+        target_lag=dt.target_lag.seconds,
+        warehouse=dt.warehouse.lower(),
+        created=dt.created,
+        data_timestamp=dt.data_timestamp,
+        suspended=dt.scheduling is SchedulingState.SUSPENDED,
+        scheduler_enabled=dt.scheduler_enabled,
+        error_count=dt.error_count,
+    )

@@ -1,0 +1,229 @@
+"""One thread that asks for the state, decides, and hands refreshes to workers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from dt_jupyter.model import Clock, Timestamp
+from dt_jupyter.schedule.decide import Skip, Start, Wait, decide, next_wake
+from dt_jupyter.schedule.periods import Period
+from dt_jupyter.schedule.plan import planned
+from dt_jupyter.schedule.state import Node, State
+
+LONGEST_BACK_OFF = 60.0
+
+
+class SchedulerPort(Protocol):
+    """What the scheduler needs of the engine. Each method may raise; it is then reported."""
+
+    def state(self) -> State:
+        """The present state, periods aside."""
+
+    def run(self, start: Start) -> None:
+        """Do the refresh and record its outcome, failures too; called in a worker. A refresh that
+        another process began first is no error; a `metadata_only` one may do nothing."""
+
+    def skip(self, skip: Skip) -> None:
+        """Record the skip."""
+
+    def report(self, problem: Exception) -> None:
+        """Something other than a refresh went wrong; the scheduler goes on."""
+
+    def cancel(self) -> None:
+        """Make the scheduled refreshes that run end soon; called by `stop`."""
+
+
+class Worker(Protocol):
+    """What `spawn` gives back: a started thread."""
+
+    def join(self, timeout: float | None = None) -> None: ...
+
+    def is_alive(self) -> bool: ...
+
+
+Spawn = Callable[[Callable[[], None], str], Worker]
+
+
+def spawn_thread(work: Callable[[], None], name: str) -> Worker:
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    thread.start()
+    return thread
+
+
+class Scheduler:
+    """Starts what `decide` says. It wakes at the next tick, when nudged, when a refresh ends, and
+    every `poll` seconds, to see what other processes did to the catalog.
+
+    `spawn` makes worker threads (Spark wants its own kind of them). One process may have several
+    schedulers on a catalog, and several processes one each: leases keep them apart.
+    """
+
+    def __init__(
+        self,
+        port: SchedulerPort,
+        clock: Clock,
+        *,
+        spawn: Spawn = spawn_thread,
+        poll: float = 5.0,
+    ) -> None:
+        self._port, self._clock, self._spawn, self._poll = port, clock, spawn, poll
+        self._changed = threading.Condition()
+        self._nudged = self._stopping = False
+        self._thread: threading.Thread | None = None
+        self._workers: dict[str, Worker] = {}
+        self._running: dict[str, Timestamp] = {}
+        self._attempted: dict[str, Timestamp] = {}
+        self._probed: dict[str, Timestamp] = {}
+        self._periods: dict[str, Period] = {}
+        self._waits: tuple[Wait, ...] = ()
+
+    @property
+    def alive(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Begin; nothing if it runs already."""
+        with self._changed:
+            if self.alive:
+                return
+            self._stopping = False
+            self._thread = threading.Thread(target=self._loop, name="dt-scheduler", daemon=True)
+            self._thread.start()
+
+    def stop(self, timeout: float = 30.0) -> bool:
+        """Start nothing more, cancel what runs, and wait for it; whether all ended in time."""
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+            threads = [self._thread, *self._workers.values()]
+        try:
+            self._port.cancel()
+        except Exception as problem:
+            self._report(problem)
+        ended = True
+        for thread in threads:
+            if thread is None or thread is threading.current_thread():
+                continue
+            thread.join(max(deadline - time.monotonic(), 0.0))
+            ended = ended and not thread.is_alive()
+        return ended
+
+    def nudge(self) -> None:
+        """Something changed: look again now."""
+        with self._changed:
+            self._nudged = True
+            self._changed.notify_all()
+
+    def waits(self) -> tuple[Wait, ...]:
+        """What the last round found waiting, and for what."""
+        return self._waits
+
+    def periods(self) -> dict[str, Period]:
+        """By id: the periods in force, with their reasons."""
+        with self._changed:
+            return dict(self._periods)
+
+    def _loop(self) -> None:
+        failures = 0
+        while True:
+            with self._changed:
+                if self._stopping:
+                    return
+                self._nudged = False
+            try:
+                pause = self._round()
+                failures = 0
+            except Exception as problem:
+                failures += 1
+                pause = min(2.0 ** (failures - 1), LONGEST_BACK_OFF)
+                self._report(problem)
+            with self._changed:
+                self._changed.wait_for(lambda: self._nudged or self._stopping, pause)
+
+    def _round(self) -> float:
+        """Decide once and act on it; the seconds until the next round."""
+        now = self._clock.now()  # before the state: what runs in it then ran at `now` or later
+        seen = self._port.state()
+        with self._changed:
+            state = planned(self._remembered(seen, now), self._periods)
+            self._periods = {n.id: n.period for n in state.nodes if n.period is not None}
+        decisions = decide(state, now)
+        self._waits = tuple(d for d in decisions if isinstance(d, Wait))
+        names = {node.id: node.name for node in state.nodes}
+        for decision in decisions:
+            if isinstance(decision, Start):
+                self._launch(decision, names[decision.dt])
+            elif isinstance(decision, Skip):
+                self._skip(decision)
+        if any(isinstance(decision, Skip) for decision in decisions):
+            return 0.0  # who reads them may be skipped too
+        wake = next_wake(state, now)
+        return self._poll if wake is None else min(max(wake.since(now), 0.0), self._poll)
+
+    def _remembered(self, state: State, now: Timestamp) -> State:
+        """The state with what the catalog cannot tell: refreshes handed out a moment ago, ticks
+        tried by this scheduler whatever came of them, probes of suspended warehouses."""
+        suspended = {slots.name for slots in state.warehouses if slots.suspended}
+        known = {node.id: node for node in state.nodes}
+        for memory in (self._attempted, self._probed):
+            for gone in memory.keys() - known.keys():
+                del memory[gone]
+        for probed in tuple(self._probed):
+            if known[probed].warehouse not in suspended:
+                del self._probed[probed]
+        return replace(state, nodes=tuple(self._with_memory(node, now) for node in state.nodes))
+
+    def _with_memory(self, node: Node, now: Timestamp) -> Node:
+        tried = self._attempted.get(node.id)
+        attempted = max((t for t in (node.attempted, tried) if t is not None), default=None)
+        node = replace(node, attempted=attempted, probed=self._probed.get(node.id))
+        if node.running is not None or node.id not in self._running:
+            return node
+        # No lease yet, or no longer: another process may be doing it, so no tick is skipped for it.
+        return replace(node, running=self._running[node.id], since=now)
+
+    def _launch(self, start: Start, name: str) -> None:
+        with self._changed:
+            if self._stopping:
+                return
+            self._running[start.dt] = start.data_timestamp
+            self._workers[start.dt] = self._spawn(lambda: self._work(start), f"dt-refresh-{name}")
+
+    def _work(self, start: Start) -> None:
+        try:
+            self._port.run(start)
+        except Exception as problem:
+            self._report(problem)
+        finally:
+            with self._changed:
+                self._remember(self._probed if start.metadata_only else self._attempted, start)
+                del self._running[start.dt]
+                self._workers.pop(start.dt, None)
+            self.nudge()
+
+    def _skip(self, skip: Skip) -> None:
+        with self._changed:
+            self._remember(self._attempted, skip)
+        try:
+            self._port.skip(skip)
+        except Exception as problem:
+            self._report(problem)
+
+    @staticmethod
+    def _remember(memory: dict[str, Timestamp], done: Start | Skip) -> None:
+        """Its tick is done with; a later one may be already, skipped while this one ran."""
+        before = memory.get(done.dt)
+        t = done.data_timestamp
+        memory[done.dt] = t if before is None else max(before, t)
+
+    def _report(self, problem: Exception) -> None:
+        try:
+            self._port.report(problem)
+        except Exception as second:  # what reports is broken too, and still somebody must see it
+            seen = (type(second), second, second.__traceback__, threading.current_thread())
+            threading.excepthook(threading.ExceptHookArgs(seen))
