@@ -1,0 +1,1 @@
+"""One refresh: resolve versions, choose an action, run, apply, commit, record; and its checks."""

@@ -1,0 +1,394 @@
+"""One stage moved to a new frontier: its change computed, looked at, and made one commit's change.
+
+A change that fits the driver travels as Arrow and everything after it is decided by looking at
+it; a large one is put into files and stays in Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.ivm import End, Rel, Scan, differentiate
+from dt_jupyter.lake import (
+    OP,
+    WEIGHT,
+    Added,
+    Append,
+    Change,
+    ChangePlan,
+    Merge,
+    Overwrite,
+    Relation,
+    Small,
+    SmallTables,
+    TableLog,
+    Unchanged,
+    local_view,
+    relation,
+    snapshot_sql,
+)
+from dt_jupyter.model import Frontier, Name, error, quote
+from dt_jupyter.refresh.compiled import CompiledStage
+from dt_jupyter.refresh.settled import settled
+from dt_jupyter.sql.hashing import HASH
+from dt_jupyter.sql.maintain import EXISTED, POSITION, RESCAN, ROW_ID, SEQUENCE, BagSql, GroupSql
+from dt_jupyter.sql.render import Renderer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+DRIVER_ROWS = 100_000
+"""A change of more rows than this does not come to the driver."""
+
+BROADCAST_ROWS = 300_000
+_HEAVY_BYTES = 64 << 20
+
+
+@dataclass
+class StageRun:
+    """What one stage's move needs to know. `paths` and `logs` are by source id; `sequence` is the
+    number of the commit to come; `plans` say how each source changed between the frontiers."""
+
+    spark: SparkSession
+    name: Name
+    compiled: CompiledStage
+    target: Path
+    target_log: TableLog
+    target_version: int | None
+    old: Frontier | None
+    new: Frontier
+    logs: Mapping[str, TableLog]
+    plans: Mapping[str, ChangePlan]
+    sequence: int
+    staging: Path
+    small: Small | None = None
+    tables: SmallTables | None = None
+    relations: dict[str, Relation] = field(default_factory=dict)
+    snapshots: dict[tuple[str, int, tuple[str, ...]], str] = field(default_factory=dict)
+    views: int = 0
+    local_rows: int = 0
+    all_local: bool = True
+
+    # -- the statements ---------------------------------------------------------------------------
+
+    def renderer(self) -> Renderer:
+        small = {s for s, p in self.plans.items() if _rows(p) is not None and _few(p)}
+        return Renderer(self._place, broadcast=frozenset(small))
+
+    def _place(self, scan: Scan) -> str:
+        if scan.end is End.DELTA:
+            return self._change_of(scan.source).sql
+        frontier = self.old if scan.end is End.OLD else self.new
+        assert frontier is not None
+        version = frontier.versions[scan.source]
+        columns = tuple(sorted(self.compiled.reads[scan.source]))
+        return self.snapshot(self.logs[scan.source], version, columns)
+
+    def snapshot(self, log: TableLog, version: int, columns: tuple[str, ...]) -> str:
+        """A relation of a snapshot: local rows where the table is small, else Spark's read."""
+        rows = self.tables.rows(log, version, columns) if self.tables is not None else None
+        if rows is None:
+            self.all_local = False
+            return snapshot_sql(log.path, version)
+        key = (str(log.path), version, columns)
+        if key not in self.snapshots:
+            self.local_rows += rows.num_rows
+            view = f"__dt_small_{len(self.snapshots)}"
+            self.snapshots[key] = local_view(self.spark, log, version, rows, view)
+        return self.snapshots[key]
+
+    def _change_of(self, source: str) -> Relation:
+        if source not in self.relations:
+            columns = sorted(self.compiled.reads[source])
+            prefix = f"__dt_delta_{len(self.relations)}"
+            log, plan = self.logs[source], self.plans[source]
+            change = relation(self.spark, log, plan, columns, view_prefix=prefix, small=self.small)
+            self.relations[source] = settled(change, log, plan, columns)
+            arrow = self.relations[source].arrow
+            self.all_local = self.all_local and arrow is not None
+            self.local_rows += arrow.num_rows if arrow is not None else 0
+        return self.relations[source]
+
+    @property
+    def changed(self) -> frozenset[str]:
+        return frozenset(s for s, p in self.plans.items() if not isinstance(p, Unchanged))
+
+    @property
+    def insert_only(self) -> bool:
+        """Nothing can cancel and nothing is deleted: rows are appended as they come."""
+        return all(
+            isinstance(p, Added) for p in self.plans.values() if not isinstance(p, Unchanged)
+        )
+
+    def state(self) -> str:
+        """What a change needs of the stage's own table, as it is."""
+        assert self.target_version is not None
+        sql = self.compiled.sql
+        columns = sql.state_columns if isinstance(sql, GroupSql) else (*ROW_ID, *HASH)
+        return self.snapshot(self.target_log, self.target_version, columns)
+
+    def change_text(self, delta: Rel) -> str:
+        """ΔQ: the statement whose rows decide everything else."""
+        render, sql = self.renderer(), self.compiled.sql
+        if isinstance(sql, GroupSql):
+            return sql.merged(sql.touched(render, delta), self.state(), small=self._is_small())
+        return sql.change(render, delta, consolidate=not self.insert_only)
+
+    def delta(self) -> Rel | None:
+        return differentiate(self.compiled.stage.input, self.changed)
+
+    def initial_text(self) -> str:
+        sql = self.compiled.sql
+        text = sql.initial(self.renderer())
+        return sql.numbered(text, self.sequence) if isinstance(sql, BagSql) else text
+
+    # -- running them -----------------------------------------------------------------------------
+
+    def initialise(self, new_schema: bool) -> Overwrite:
+        text = self.initial_text()
+        plan_for(self.spark, heavy=not self.all_local, local=self.all_local)
+        frame = self.spark.sql(text)
+        return Overwrite(frame.toArrow() if self.all_local else frame, new_schema)
+
+    def advance(self) -> Change | None:
+        """The change to commit; None: the stage's rows are the same."""
+        delta = self.delta()
+        if delta is None:
+            return None
+        text = self.change_text(delta)
+        heavy = not self.all_local and (not self._is_small() or self._scanned() > _HEAVY_BYTES)
+        plan_for(self.spark, heavy=heavy, local=self.all_local)
+        frame = self.spark.sql(text)
+        if isinstance(self.compiled.sql, BagSql) and self.insert_only and not self._fits_driver():
+            return Append(self._numbered(frame))
+        arrow = frame.limit(DRIVER_ROWS + 1).toArrow() if self._fits_driver() else None
+        if arrow is None or arrow.num_rows > DRIVER_ROWS:
+            return self._large(frame)
+        if isinstance(self.compiled.sql, GroupSql):
+            return self._group(arrow, self.compiled.sql)
+        return self._bag(arrow, self.compiled.sql)
+
+    def _is_small(self) -> bool:
+        """Small enough to be sent to every task; what fits the driver is smaller still."""
+        return all(_few(p) for p in self.plans.values())
+
+    def _fits_driver(self) -> bool:
+        return self._is_small() and sum(_rows(p) or 0 for p in self.plans.values()) <= DRIVER_ROWS
+
+    def _scanned(self) -> int:
+        """Bytes of the snapshots that the terms of a join may read."""
+        sizes = [log.size().bytes for s, log in self.logs.items() if s in self.compiled.reads]
+        return sum(sizes) if len(self.compiled.reads) > 1 else 0
+
+    # -- small: Arrow -----------------------------------------------------------------------------
+
+    def _group(self, rows: pa.Table, sql: GroupSql) -> Change | None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self._refuse_negative(pc.sum(pc.equal(rows[OP], "X")).as_py() or 0)
+        again = rows.filter(pc.fill_null(rows[RESCAN], False))
+        done = rows.filter(
+            pc.and_(pc.is_valid(rows[OP]), pc.invert(pc.fill_null(rows[RESCAN], False)))
+        )
+        columns = [*sql.columns, OP]
+        parts = [done.select(columns)]
+        if again.num_rows:
+            view = self.view(again.select([*sql.keys, EXISTED]))
+            fresh = self._rescan(sql, view).toArrow()
+            fresh = fresh.filter(pc.is_valid(fresh[OP])).select(columns)
+            parts.append(fresh.cast(parts[0].schema))
+        changes = pa.concat_tables(parts)
+        self._refuse_repeated(changes.select(list(sql.keys)))
+        return Merge(sql.keys, changes) if changes.num_rows else None
+
+    def _rescan(self, sql: GroupSql, view: str) -> DataFrame:
+        render = Renderer(self._place, keys=lambda _: quote(view))
+        return self.spark.sql(sql.rescan(render, "keys"))
+
+    def _bag(self, rows: pa.Table, sql: BagSql) -> Change | None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not rows.num_rows:
+            return None
+        weights = rows[WEIGHT]
+        inserted = rows.filter(pc.greater(weights, 0))
+        copies = inserted[WEIGHT].to_pylist()
+        if any(c != 1 for c in copies):
+            inserted = inserted.take([i for i, c in enumerate(copies) for _ in range(c)])
+        added = self._as_rows(inserted, sql)
+        gone = rows.filter(pc.less(weights, 0))
+        if not gone.num_rows:
+            return Append(added)
+        victims = self._victims(gone, sql)
+        self._refuse_missing(-pc.sum(gone[WEIGHT]).as_py() - victims.num_rows)
+        deletes = {c: victims[c] for c in ROW_ID}
+        empty = {
+            f.name: pa.nulls(victims.num_rows, f.type)
+            for f in added.schema
+            if f.name not in deletes
+        }
+        deleted = pa.table(
+            {f.name: {**empty, **deletes}[f.name] for f in added.schema}, added.schema
+        )
+        marked = [t.append_column(OP, pa.array([op] * t.num_rows, pa.string()))
+                  for t, op in ((deleted, "D"), (added, "I"))]  # fmt: skip
+        return Merge(ROW_ID, pa.concat_tables(marked))
+
+    def _victims(self, gone: pa.Table, sql: BagSql) -> pa.Table:
+        """The ids of the rows that a change deletes, the newest copies of each content."""
+        found = None
+        if self.tables is not None and self.target_version is not None:
+            found = self.tables.matching(
+                self.target_log, self.target_version, (*ROW_ID, *HASH), HASH[0],
+                gone[HASH[0]].to_pylist(),
+            )  # fmt: skip
+        if found is None:
+            view = self.view(gone.select([*HASH, WEIGHT]))
+            return self.spark.sql(sql.victims(quote(view), self.state(), small=True)).toArrow()
+        self.local_rows += found.num_rows
+        return newest_copies(found, gone)
+
+    def _as_rows(self, rows: pa.Table, sql: BagSql) -> pa.Table:
+        """Rows of the backing table: this refresh's sequence and the position in it."""
+        import pyarrow as pa
+
+        numbered = rows.select([*HASH, *sql.names])
+        positions = pa.array(range(rows.num_rows), pa.int64())
+        sequence = pa.array([self.sequence] * rows.num_rows, pa.int64())
+        table = numbered.append_column(SEQUENCE, sequence).append_column(POSITION, positions)
+        return table.select(list(sql.columns))
+
+    # -- large: files -----------------------------------------------------------------------------
+
+    def _large(self, frame: DataFrame) -> Change | None:
+        change = self.staged(frame, "change")
+        sql = self.compiled.sql
+        if isinstance(sql, GroupSql):
+            return self._large_group(change, sql)
+        return self._large_bag(change, sql)
+
+    def _large_group(self, change: str, sql: GroupSql) -> Change | None:
+        (bad,) = self.spark.sql(f"SELECT COUNT(*) FROM {change} WHERE {OP} = 'X'").collect()[0]
+        self._refuse_negative(bad)
+        columns = ", ".join(quote(c) for c in (*sql.columns, OP))
+        done = f"SELECT {columns} FROM {change} WHERE {OP} IS NOT NULL AND NOT {RESCAN}"
+        again = self.spark.sql(
+            f"SELECT {', '.join((*sql.keys, EXISTED))} FROM {change} WHERE {RESCAN}"
+        )
+        keys = "__dt_again"
+        again.createOrReplaceTempView(keys)
+        if not again.take(1):
+            return Merge(sql.keys, self.spark.sql(done))
+        fresh = self.staged(self._rescan(sql, keys), "fresh")
+        both = f"{done} UNION ALL SELECT {columns} FROM {fresh} WHERE {OP} IS NOT NULL"
+        return Merge(sql.keys, self.spark.sql(both))
+
+    def _large_bag(self, change: str, sql: BagSql) -> Change | None:
+        wanted = f"SELECT COALESCE(SUM(CASE WHEN {WEIGHT} < 0 THEN -{WEIGHT} END), 0) FROM {change}"
+        (gone,) = self.spark.sql(wanted).collect()[0]
+        added = sql.numbered(sql.copies(change), self.sequence)
+        if not gone:
+            return Append(self.spark.sql(added))
+        victims = self.staged(
+            self.spark.sql(sql.victims(change, self.state(), small=False)), "gone"
+        )
+        (found,) = self.spark.sql(f"SELECT COUNT(*) FROM {victims}").collect()[0]
+        self._refuse_missing(gone - found)
+        others = [f"CAST(NULL AS {f.dataType.simpleString()}) AS {quote(f.name)}"
+                  for f in self.compiled.schema if f.name not in ROW_ID]  # fmt: skip
+        deletes = f"SELECT {', '.join([*ROW_ID, *others])}, 'D' AS {OP} FROM {victims}"
+        columns = ", ".join(quote(c) for c in sql.columns)
+        rows = f"{deletes} UNION ALL SELECT {columns}, 'I' AS {OP} FROM ({added})"
+        return Merge(ROW_ID, self.spark.sql(rows))
+
+    def _numbered(self, frame: DataFrame) -> DataFrame:
+        """An insert-only change as rows of the table, without a detour."""
+        sql = self.compiled.sql
+        assert isinstance(sql, BagSql)
+        frame.createOrReplaceTempView("__dt_inserted")
+        return self.spark.sql(sql.numbered("SELECT * FROM __dt_inserted", self.sequence))
+
+    def staged(self, frame: DataFrame, label: str) -> str:
+        """The rows written to files of this attempt, as a relation."""
+        folder = self.staging / f"{self.target.name}_{label}"
+        frame.write.mode("overwrite").parquet(str(folder))
+        return f"parquet.{quote(str(folder))}"
+
+    def view(self, rows: pa.Table) -> str:
+        """Arrow rows as a temporary view of the private session."""
+        self.views += 1
+        name = f"__dt_rows_{self.views}"
+        self.spark.createDataFrame(rows).createOrReplaceTempView(name)
+        return name
+
+    # -- validations (DT paper 6.1) ---------------------------------------------------------------
+
+    def _refuse_negative(self, groups: int) -> None:
+        if groups:
+            self._invalid("NO_DELETE_OF_MISSING_ROW", f"{groups} groups have fewer than no rows")
+
+    def _refuse_missing(self, rows: int) -> None:
+        if rows:
+            self._invalid("NO_DELETE_OF_MISSING_ROW", f"{rows} rows to be deleted are not there")
+
+    def _refuse_repeated(self, keys: pa.Table) -> None:
+        distinct = _distinct(keys)
+        if distinct != keys.num_rows:
+            again = keys.num_rows - distinct
+            self._invalid("ONE_CHANGE_PER_KEY", f"{again} keys have more than one change")
+
+    def _invalid(self, check: str, facts: str) -> None:
+        raise error("DT-2107", check=check, name=self.name, facts=facts)
+
+
+def _distinct(keys: pa.Table) -> int:
+    """How many different rows there are; Arrow itself does not group by lists and structs."""
+    import pyarrow as pa
+
+    if any(pa.types.is_nested(f.type) for f in keys.schema):
+        return len({repr(row) for row in keys.to_pylist()})
+    return int(keys.group_by(keys.column_names).aggregate([]).num_rows)
+
+
+def newest_copies(found: pa.Table, gone: pa.Table) -> pa.Table:
+    """Of the rows with a deleted content, as many of the newest as its weight says.
+
+    `found` has row ids and hashes, `gone` hashes and negative weights.
+    """
+    left = {(r[HASH[0]], r[HASH[1]]): -r[WEIGHT] for r in gone.select([*HASH, WEIGHT]).to_pylist()}
+    order = [(c, "descending") for c in ROW_ID]
+    chosen = []
+    for i, row in enumerate((ordered := found.sort_by(order)).to_pylist()):
+        content = (row[HASH[0]], row[HASH[1]])
+        if left.get(content, 0) > 0:
+            left[content] -= 1
+            chosen.append(i)
+    return ordered.take(chosen)
+
+
+def _rows(plan: ChangePlan) -> int | None:
+    return getattr(plan, "rows", None)
+
+
+def _few(plan: ChangePlan) -> bool:
+    rows = _rows(plan)
+    return rows is not None and rows <= BROADCAST_ROWS
+
+
+def plan_for(spark: SparkSession, *, heavy: bool, local: bool = False) -> None:
+    """Re-planning between stages pays for large work only, and a second task for none of local
+    rows alone."""
+    spark.conf.set("spark.sql.adaptive.enabled", "true" if heavy else "false")
+    spark.conf.set("spark.sql.leafNodeDefaultParallelism", "1" if not heavy else "8")
+    if local:
+        spark.conf.set("spark.sql.shuffle.partitions", "1")
+    if heavy:
+        context: Any = getattr(spark, "sparkContext", None)
+        cores = context.defaultParallelism if context is not None else 8
+        spark.conf.set("spark.sql.shuffle.partitions", str(max(8, 4 * cores)))

@@ -1,0 +1,108 @@
+"""A definition compiled: its stages with their statements, and the schemas of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dt_jupyter.ivm import Rel, Scan, Stage, compile_stages, scans
+from dt_jupyter.model import Name, Source, quote
+from dt_jupyter.refresh.sources import name_of
+from dt_jupyter.sql.bind import Table, View, bind
+from dt_jupyter.sql.maintain import VISIBLE, BagSql, GroupSql, stage_sql
+from dt_jupyter.sql.render import Renderer
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+
+@dataclass(frozen=True)
+class CompiledStage:
+    """A stage, its statements, and the schema of its backing table."""
+
+    stage: Stage
+    sql: GroupSql | BagSql
+    schema: StructType
+
+    @property
+    def reads(self) -> Mapping[str, frozenset[str]]:
+        """For each source by id, the columns that the stage reads of it."""
+        found: dict[str, set[str]] = {}
+        for scan in scans(self.stage.input):
+            found.setdefault(scan.source, set()).update(name for _, name in scan.reads)
+        return {s: frozenset(c) for s, c in found.items()}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The stages of a definition, bottom-up; the last one is the dynamic table itself."""
+
+    stages: tuple[CompiledStage, ...]
+    relation: Rel
+
+    @property
+    def public(self) -> CompiledStage:
+        return self.stages[-1]
+
+
+def source_schema(spark: SparkSession, source: Source) -> StructType:
+    """The schema of a source as it is now; a dynamic table's with its hidden columns."""
+    if source.path is not None and source.kind != "FOREIGN":
+        return spark.read.format("delta").load(source.path).schema
+    return spark.table(source.name.sql).schema
+
+
+def compile_query(
+    spark: SparkSession,
+    query: str,
+    schema: str,
+    names: tuple[str, ...],
+    types: tuple[str, ...],
+    sources: Mapping[Name, Source],
+    views: Mapping[Name, str],
+    builtins: frozenset[str],
+    schemas: Mapping[str, StructType],
+) -> Compiled:
+    """The stages that keep `query` up to date; Refused where there are none.
+
+    `names` and `types` are the public columns as Spark analysed the text; `schemas` those of the
+    sources by id. Types inside come from Spark's analyser, over empty relations.
+    """
+
+    def resolve(parts: tuple[str, ...]) -> Table | View:
+        name = name_of(parts, schema)
+        if name in views:
+            return View(views[name])
+        source = sources[name]
+        columns = tuple(schemas[source.table_id].names)
+        public = tuple(c for c in columns if not c.startswith("__dt_"))
+        return Table(source.table_id, public, VISIBLE if VISIBLE in columns else None)
+
+    relation = bind(query, resolve, builtins)
+    known: dict[str, StructType] = dict(schemas)
+
+    def place(scan: Scan) -> str:
+        return empty_relation(known[scan.source])
+
+    def analysed(rel: Rel) -> dict[str, str]:
+        fields = spark.sql(Renderer(place)(rel)).schema
+        return {f.name: f.dataType.simpleString() for f in fields}
+
+    stages: list[CompiledStage] = []
+    for stage in compile_stages(relation, names, analysed):
+        sql = stage_sql(stage, types)
+        text = sql.initial(Renderer(place))
+        table = spark.sql(sql.numbered(text, 1) if isinstance(sql, BagSql) else text).schema
+        known[stage.id] = table
+        stages.append(CompiledStage(stage, sql, table))
+    return Compiled(tuple(stages), relation)
+
+
+def empty_relation(schema: StructType) -> str:
+    """A relation without rows, for the analyser alone."""
+    items = ", ".join(
+        f"CAST(NULL AS {f.dataType.simpleString()}) AS {quote(f.name)}" for f in schema.fields
+    )
+    return f"(SELECT {items} WHERE FALSE)"

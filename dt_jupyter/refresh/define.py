@@ -1,0 +1,268 @@
+"""From a query text to a definition: names, columns, mode and why; nothing is created here."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import AnalysisException, ParseException
+
+from dt_jupyter.ivm import Refusal, Refused, refuse
+from dt_jupyter.model import (
+    HIDDEN,
+    Definition,
+    DTError,
+    Name,
+    Reason,
+    RefreshMode,
+    Source,
+    SourceKind,
+    Span,
+    did_you_mean,
+    error,
+)
+from dt_jupyter.refresh.compiled import Compiled, compile_query, source_schema
+from dt_jupyter.refresh.guard import ROWS, as_rows, check
+from dt_jupyter.refresh.original import pinned
+from dt_jupyter.refresh.sources import Found, Sources, name_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+_UNSTORABLE = re.compile(r"(void|interval\b.*|.*\bvoid\b.*|time\(\d\))\Z")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for: the query and how it is to be kept."""
+
+    name: Name
+    query: str
+    mode: RefreshMode = RefreshMode.AUTO
+    columns: tuple[tuple[str, str | None], ...] = ()
+    schema: str = "default"
+
+
+@dataclass(frozen=True)
+class Defined:
+    """A definition, its stages (None in FULL mode), and the mode that it came to, with why.
+
+    `hint` is the smallest rewrite that would make it incremental, `checked` what the check at
+    creation compared.
+    """
+
+    definition: Definition
+    compiled: Compiled | None
+    mode: RefreshMode
+    reason: Reason
+    hint: str = ""
+    checked: str = ""
+
+
+@dataclass(frozen=True)
+class Definer:
+    """Analyses queries; `sources` finds names, `builtins` are Spark's functions."""
+
+    sources: Sources
+    builtins: frozenset[str]
+
+    def define(
+        self, spark: SparkSession, request: Request, settings: Mapping[str, str],
+        *, verify: bool = True,
+    ) -> Defined:  # fmt: skip
+        """The definition of a request, analysed in the private session `spark`.
+
+        `verify` runs the check at creation. Raises the catalogue's errors for bad input, and
+        DT-1107 where INCREMENTAL was demanded and cannot be.
+        """
+        refused: Refused | None = None
+        try:
+            found = self.sources.of_query(request.query, request.schema, request.name)
+        except Refused as e:
+            found, refused = self._without_parser(spark, request), e
+        if path := self.sources.cycle(request.name, found):
+            raise error("DT-1106", name=request.name, path=path)
+        fields = self._analyse(spark, request, found)
+        names = self._names(request, fields)
+        comments = [c for _, c in request.columns] or [None] * len(names)
+        columns = tuple(
+            (n, f.dataType.simpleString(), c)
+            for n, f, c in zip(names, fields, comments, strict=True)
+        )
+        definition = Definition(
+            request.query, dict(settings), columns, tuple(found.sources.values()),
+            tuple(found.views.values()), request.schema,
+        )  # fmt: skip
+        if request.mode is RefreshMode.FULL:
+            return _full(definition, refuse(Refusal.REQUESTED))
+        try:
+            if refused is not None:
+                raise refused
+            compiled, checked = self._compile(spark, request, definition, found, verify)
+        except Refused as e:
+            if request.mode is RefreshMode.INCREMENTAL:
+                reason = e.reason
+                raise error("DT-1107", name=request.name, reason=reason.code,
+                            sentence=reason.sentence + ".", hint=e.hint) from None  # fmt: skip
+            return _full(definition, e)
+        used = tuple(_with_columns(s, compiled) for s in definition.sources)
+        definition = Definition(
+            definition.query, definition.settings, columns, used, definition.views, request.schema
+        )
+        reason = Reason("INCREMENTAL", "every operator has an incremental rule")
+        return Defined(definition, compiled, RefreshMode.INCREMENTAL, reason, "", checked)
+
+    def compile(self, spark: SparkSession, definition: Definition) -> Compiled:
+        """The stages of a definition that was found incremental before; Refused if it is not."""
+        found = Found(
+            {s.name: s for s in definition.sources}, {v.name: v for v in definition.views}
+        )
+        return self._stages(spark, definition, found, self._schemas(spark, found))
+
+    def _compile(
+        self, spark: SparkSession, request: Request, definition: Definition, found: Found,
+        verify: bool,
+    ) -> tuple[Compiled, str]:  # fmt: skip
+        if definition.settings.get("spark.sql.caseSensitive", "false").lower() == "true":
+            raise refuse(Refusal.EXPRESSION, what="the session is case sensitive")
+        for source in found.sources.values():
+            if source.kind is SourceKind.FOREIGN:
+                raise refuse(Refusal.FOREIGN_SOURCE, what=str(source.name))
+        schemas = self._schemas(spark, found)
+        compiled = self._stages(spark, definition, found, schemas)
+        if not verify:
+            return compiled, "nothing (the check was left out)"
+        real = {i: self._sample(spark, s) for s in found.sources.values() if (i := s.table_id)}
+        verdict = check(
+            spark, tuple((s.stage, s.sql) for s in compiled.stages), schemas, real,
+            request.query, lambda relations: self._original(definition, found, relations),
+            random.Random(request.query),
+        )  # fmt: skip
+        if verdict.mismatch:
+            raise refuse(Refusal.GUARD_MISMATCH, what=verdict.mismatch)
+        return compiled, verdict.checked
+
+    def _stages(
+        self, spark: SparkSession, definition: Definition, found: Found,
+        schemas: Mapping[str, StructType],
+    ) -> Compiled:  # fmt: skip
+        names = tuple(n for n, _, _ in definition.columns)
+        types = tuple(t for _, t, _ in definition.columns)
+        views = {n: v.text for n, v in found.views.items()}
+        try:
+            return compile_query(
+                spark, definition.query, definition.current_schema, names, types,
+                found.sources, views, self.builtins, schemas,
+            )  # fmt: skip
+        except AnalysisException as e:
+            what = f"Spark does not accept what was bound ({_first_line(e)})"
+            raise refuse(Refusal.EXPRESSION, what=what) from e
+
+    def _schemas(self, spark: SparkSession, found: Found) -> dict[str, StructType]:
+        return {s.table_id: source_schema(spark, s) for s in found.sources.values()}
+
+    def _sample(self, spark: SparkSession, source: Source) -> list[dict[str, Any]]:
+        """A few real rows; a dynamic table that has no contents yet has none."""
+        if source.path is None or not self.sources.logs[source.path].size().files:
+            return []
+        return as_rows(spark.read.format("delta").load(source.path).limit(ROWS))
+
+    def _original(self, definition: Definition, found: Found, relations: Mapping[str, str]) -> str:
+        def relation(parts: tuple[str, ...]) -> str:
+            return relations[found.sources[name_of(parts, definition.current_schema)].table_id]
+
+        return pinned(definition.query, relation, self.view_text(found, definition))
+
+    @staticmethod
+    def view_text(found: Found, definition: Definition) -> Any:
+        def text(parts: tuple[str, ...]) -> str | None:
+            view = found.views.get(name_of(parts, definition.current_schema))
+            return view.text if view else None
+
+        return text
+
+    def _without_parser(self, spark: SparkSession, request: Request) -> Found:
+        """The sources of a text that only Spark can parse: unknown, so it is always FULL, and
+        its tables are read as they are at the time."""
+        self._analyse(spark, request, Found())
+        unknown = Name("unknown", "sources")
+        return Found({unknown: Source(unknown, SourceKind.FOREIGN, str(unknown), None)})
+
+    def _analyse(self, spark: SparkSession, request: Request, found: Found) -> list[Any]:
+        try:
+            return list(spark.sql(request.query).schema.fields)
+        except ParseException as e:
+            raise placed(e, request.query, "DT-1001", problem=_first_line(e),
+                         hint="The query of a dynamic table is one SELECT.") from e  # fmt: skip
+        except AnalysisException as e:
+            raise self._named(e, request, found) from e
+
+    def _named(self, e: AnalysisException, request: Request, found: Found) -> DTError:
+        """Spark's analysis errors as the catalogue's."""
+        condition, facts = e.getCondition() or "", e.getMessageParameters() or {}
+        if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
+            name = facts.get("relationName", "?").replace("`", "")
+            hint = did_you_mean(name, self.sources.known())
+            return placed(e, request.query, "DT-1101", name=name, hint=hint)
+        if condition.startswith("UNRESOLVED_COLUMN"):
+            name = facts.get("objectName", "?").replace("`", "")
+            near = facts.get("proposal", "").replace("`", "")
+            hint = f"Did you mean {near.split(', ')[0]}?" if near else ""
+            return placed(e, request.query, "DT-1102", name=name, hint=hint)
+        if condition.startswith("AMBIGUOUS_REFERENCE"):
+            name = facts.get("name", "?").replace("`", "")
+            candidates = facts.get("referenceNames", "").strip("[]").replace("`", "")
+            return placed(e, request.query, "DT-1103", name=name, candidates=candidates)
+        if condition.startswith("UNRESOLVED_ROUTINE"):
+            name = facts.get("routineName", "?").replace("`", "")
+            return placed(e, request.query, "DT-1117", name=name)
+        return placed(e, request.query, "DT-1112", problem=_first_line(e), hint="")
+
+    def _names(self, request: Request, fields: list[Any]) -> tuple[str, ...]:
+        names = tuple(n for n, _ in request.columns) or tuple(f.name for f in fields)
+        if len(names) != len(fields):
+            raise error("DT-1111", given=len(names), actual=len(fields))
+        repeated = [n for n, k in Counter(n.lower() for n in names).items() if k > 1]
+        if repeated:
+            raise error("DT-1104", name=repeated[0])
+        for name in names:
+            if name.lower().startswith(HIDDEN):
+                raise error("DT-1114", name=name)
+        for field in fields:
+            kind = field.dataType.simpleString()
+            if _UNSTORABLE.match(kind):
+                problem = f"{field.name} has type {kind}"
+                raise error("DT-1116", name=request.name, problem=problem)
+        return names
+
+
+def _full(definition: Definition, refused: Refused) -> Defined:
+    return Defined(definition, None, RefreshMode.FULL, refused.reason, refused.hint)
+
+
+def _with_columns(source: Source, compiled: Compiled) -> Source:
+    used = frozenset[str]().union(
+        *(s.reads.get(source.table_id, frozenset()) for s in compiled.stages)
+    )
+    return Source(source.name, source.kind, source.table_id, source.path, tuple(sorted(used)))
+
+
+def _first_line(e: Exception) -> str:
+    text = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
+    return re.sub(r"\s*SQLSTATE: \w+.*$", "", re.sub(r"^\[[\w.]+\]\s*", "", text))
+
+
+def placed(e: Any, query: str, code: str, **facts: str) -> DTError:
+    """The catalogue's error with the place that Spark names, and its trace one click away."""
+    made = error(code, **facts)
+    contexts = e.getQueryContext() or []
+    span = None
+    if contexts and contexts[0].startIndex() >= 0:
+        start, stop = contexts[0].startIndex(), contexts[0].stopIndex() + 1
+        span = Span(start, stop) if 0 <= start <= stop <= len(query) else None
+    return DTError(code, made.facts, query, span, str(e))

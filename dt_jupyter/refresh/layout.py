@@ -1,0 +1,44 @@
+"""Where things lie in a lake's folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """`<lake>/tables` holds tables made in the session, `<lake>/_dt` what the engine owns."""
+
+    lake: Path
+
+    @property
+    def tables(self) -> Path:
+        return self.lake / "tables"
+
+    @property
+    def own(self) -> Path:
+        return self.lake / "_dt"
+
+    @property
+    def catalog(self) -> Path:
+        return self.own / "catalog.sqlite"
+
+    @property
+    def trash(self) -> Path:
+        return self.own / "dropped"
+
+    def folder(self, dt_id: str) -> Path:
+        return self.own / "dynamic" / dt_id
+
+    def public(self, dt_id: str) -> Path:
+        """The backing table of a dynamic table."""
+        return self.folder(dt_id) / "public"
+
+    def stage(self, dt_id: str, ordinal: int) -> Path:
+        """The backing table of a hidden stage."""
+        return self.folder(dt_id) / f"stage_{ordinal}"
+
+    def staging(self, attempt: str) -> Path:
+        """Where a refresh puts a change that is too large for the driver; gone with the attempt."""
+        return self.own / "staging" / attempt

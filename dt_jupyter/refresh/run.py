@@ -1,0 +1,432 @@
+"""One refresh of one dynamic table, by the protocol of lease, commit, read-back and record."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+
+from dt_jupyter.catalog import Attempt
+from dt_jupyter.ivm import Refused
+from dt_jupyter.lake import (
+    Change,
+    CommitRequest,
+    Committed,
+    LakeError,
+    Lost,
+    Overwrite,
+    SmallTables,
+    commit,
+    is_delta,
+    snapshot_sql,
+)
+from dt_jupyter.model import (
+    Clock,
+    Definition,
+    DTError,
+    DynamicTable,
+    Frontier,
+    Reason,
+    RefreshAction,
+    RefreshMode,
+    RefreshRecord,
+    RefreshState,
+    RefreshStatistics,
+    RefreshTrigger,
+    SourceKind,
+    Timestamp,
+    error,
+)
+from dt_jupyter.refresh.apply import plan_for
+from dt_jupyter.refresh.attempt import TTL_SECONDS, Stopwatch, blank, heartbeats
+from dt_jupyter.refresh.choose import Choice, choose
+from dt_jupyter.refresh.compiled import Compiled
+from dt_jupyter.refresh.define import Definer, Request
+from dt_jupyter.refresh.failures import as_error
+from dt_jupyter.refresh.look import Look, look
+from dt_jupyter.refresh.original import at_time, pinned
+from dt_jupyter.refresh.recovery import recover_table
+from dt_jupyter.refresh.sources import Sources, name_of
+from dt_jupyter.refresh.stages import Outcome, Stages, prepare
+from dt_jupyter.spark import (
+    CancelFlag,
+    Cancelled,
+    RefreshSessions,
+    cancel,
+    is_connect,
+    run_cancellable,
+)
+from dt_jupyter.spark.metrics import job_metrics
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass
+class Refresher:
+    """Runs refreshes; several threads may, of different tables at once."""
+
+    spark: SparkSession
+    sources: Sources
+    definer: Definer
+    sessions: RefreshSessions
+    clock: Clock
+    small: SmallTables = field(default_factory=SmallTables)
+    _compiled: dict[str, tuple[Any, Compiled]] = field(default_factory=dict)
+    _flags: dict[str, CancelFlag] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def refresh(
+        self, dt_id: str, t: Timestamp, trigger: RefreshTrigger, *, metadata_only: bool = False
+    ) -> RefreshRecord | None:
+        """Moves the table to data timestamp `t`; everything upstream must be there already.
+
+        The record says what was done, a failure included: only an interrupt and what concerns no
+        attempt (DT-2104, DT-2109) are raised. With `metadata_only`, None if data would be needed.
+        """
+        table = self._standing(dt_id)
+        watch = Stopwatch(self.clock)
+        attempt_id = uuid.uuid4().hex
+        try:
+            seen = look(self.sources, table, t, classic=not is_connect(self.spark))
+            choice = self._choose(table, seen)
+        except DTError as e:
+            return self._refused(table, t, trigger, attempt_id, e)
+        if choice.action is RefreshAction.NO_DATA:
+            return self._no_data(table, t, trigger, attempt_id, seen, choice, watch)
+        if metadata_only:
+            return None
+        pins = [(s, v) for f in (table.frontier, seen.frontier) if f for s, v in f.versions.items()]
+        attempt = self.sources.catalog.begin(dt_id, trigger, t, attempt_id, TTL_SECONDS, pins)
+        return self._attempt(table, attempt, seen, choice, watch)
+
+    def cancel(self, dt_id: str) -> None:
+        """Cancels the running refresh of a table, if one runs here."""
+        with self._lock:
+            running = [(g, f) for g, f in self._flags.items() if g.startswith(f"{dt_id}:")]
+        for group, flag in running:
+            flag.set()
+            cancel(self.spark, group)
+
+    def cancel_all(self) -> None:
+        with self._lock:
+            ids = {g.partition(":")[0] for g in self._flags}
+        for dt_id in ids:
+            self.cancel(dt_id)
+
+    def explain_choice(self, table: DynamicTable, t: Timestamp) -> tuple[Look, Choice]:
+        """What a refresh to `t` would find and do, upstream as it stands; nothing is recorded."""
+        seen = look(self.sources, table, t, classic=not is_connect(self.spark), forecast=True)
+        return seen, self._choose(table, seen)
+
+    # -- looking ----------------------------------------------------------------------------------
+
+    def _standing(self, dt_id: str) -> DynamicTable:
+        catalog = self.sources.catalog
+        table = catalog.by_id(dt_id)
+        if table is None:
+            raise error("DT-1101", name=dt_id, hint="It was dropped.")
+        path = self.sources.layout.public(dt_id)
+        if table.sequence == 0 and not is_delta(path):
+            return table
+        return recover_table(catalog, self.sources.logs[str(path)], table)
+
+    def _choose(self, table: DynamicTable, seen: Look) -> Choice:
+        invalid = seen.invalid
+        if invalid is None and seen.evolved and self._redefined(table, seen):
+            invalid = Reason("SCHEMA_EVOLVED", "the query's columns are others than before")
+        return choose(table, seen.plans, seen.names, invalid)
+
+    def _redefined(self, table: DynamicTable, seen: Look) -> bool:
+        """Whether the text means other columns now (a SELECT * over a source that evolved)."""
+        with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
+            try:
+                fields = spark.sql(table.definition.query).schema.fields
+            except PySparkException as e:
+                raise as_error(e, table.name) from e
+        before = [t for _, t, _ in table.definition.columns]
+        star = [f.dataType.simpleString() for f in fields]
+        names = [f.name.lower() for f in fields]
+        known = [n.lower() for n, _, _ in table.definition.columns]
+        return star != before or (names != known and len(names) != len(known))
+
+    # -- recording --------------------------------------------------------------------------------
+
+    def _record(
+        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, query_id: str,
+        state: RefreshState,
+    ) -> RefreshRecord:  # fmt: skip
+        return RefreshRecord(
+            table.name, query_id, state, trigger, t, warehouse=table.warehouse,
+            target_lag_seconds=table.target_lag.seconds,
+        )  # fmt: skip
+
+    def _no_data(
+        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, query_id: str,
+        seen: Look, choice: Choice, watch: Stopwatch,
+    ) -> RefreshRecord:  # fmt: skip
+        record = replace(
+            self._record(table, t, trigger, query_id, RefreshState.SUCCEEDED),
+            action=choice.action, reason=choice.reason,
+            frontier=_keeping_stages(seen.frontier, table.frontier),
+            version=table.version, statistics=RefreshStatistics(compilation_ms=watch.lap()),
+        )  # fmt: skip
+        return self.sources.catalog.no_data(table.id, trigger, t, record)
+
+    def _refused(
+        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, query_id: str, e: DTError
+    ) -> RefreshRecord:
+        """A refresh that failed before it began: it has a row of its own all the same."""
+        attempt = self.sources.catalog.begin(table.id, trigger, t, query_id, TTL_SECONDS)
+        return self._failed(table, attempt, e, RefreshState.FAILED)
+
+    def _failed(
+        self, table: DynamicTable, attempt: Attempt, e: DTError, state: RefreshState,
+        record: RefreshRecord | None = None,
+    ) -> RefreshRecord:  # fmt: skip
+        made = replace(
+            record or blank(attempt, table.name),
+            state=state, error_code=e.code, error=str(e), end=self.clock.now(),
+            start=attempt.started, warehouse=table.warehouse,
+        )  # fmt: skip
+        self.sources.catalog.fail(attempt, made)
+        return made
+
+    # -- the attempt ------------------------------------------------------------------------------
+
+    def _attempt(
+        self, table: DynamicTable, attempt: Attempt, seen: Look, choice: Choice, watch: Stopwatch
+    ) -> RefreshRecord:
+        group, flag = f"{table.id}:{attempt.id}", CancelFlag()
+        record = replace(
+            blank(attempt, table.name), action=choice.action, reason=choice.reason,
+            changed_inputs=tuple(sorted(seen.names[s] for s in choice.changed)),
+            reinit_reason=_reinit(choice),
+        )  # fmt: skip
+        with self._lock:
+            self._flags[group] = flag
+        compiling = watch.lap()
+        try:
+            with ExitStack() as stack:
+                stack.enter_context(heartbeats(self.sources.catalog, attempt))
+                settings = table.definition.settings
+                spark = stack.enter_context(self.sessions.lease(table.warehouse, settings))
+                queued = watch.lap()
+                table, definition = self._definition(spark, table, seen, choice)
+                compiling += watch.lap()
+                outcome = run_cancellable(
+                    spark, group, f"refresh {table.name} ({choice.action})",
+                    lambda: self._run(spark, table, definition, attempt, seen, choice, group, flag),
+                    flag,
+                )  # fmt: skip
+                statistics = replace(
+                    outcome.statistics, compilation_ms=compiling, queued_ms=queued,
+                    execution_ms=watch.lap(),
+                )  # fmt: skip
+                done = replace(
+                    record, state=RefreshState.SUCCEEDED, frontier=outcome.frontier,
+                    version=outcome.version, statistics=statistics,
+                )  # fmt: skip
+                return self.sources.catalog.finish(
+                    attempt, done, frontier=outcome.frontier, sequence=outcome.sequence,
+                    version=outcome.version, stages=outcome.stages,
+                    definition=definition if definition != table.definition else None,
+                )  # fmt: skip
+        except (Cancelled, KeyboardInterrupt) as e:
+            self._failed(
+                table, attempt, error("DT-2106", name=table.name), RefreshState.CANCELLED, record
+            )
+            if isinstance(e, KeyboardInterrupt):
+                raise
+            return replace(record, state=RefreshState.CANCELLED, error_code="DT-2106",
+                           error=str(error("DT-2106", name=table.name)))  # fmt: skip
+        except (DTError, LakeError, PySparkException) as e:
+            return self._failed(
+                table, attempt, as_error(e, table.name), RefreshState.FAILED, record
+            )
+        except BaseException as e:
+            self._failed(table, attempt, as_error(e, table.name), RefreshState.FAILED, record)
+            raise
+        finally:
+            with self._lock:
+                self._flags.pop(group, None)
+
+    def _definition(
+        self, spark: SparkSession, table: DynamicTable, seen: Look, choice: Choice
+    ) -> tuple[DynamicTable, Definition]:
+        """The definition with its sources as they are; analysed anew where they are others.
+
+        An AUTO table whose sources or views now have no incremental form is FULL from here on.
+        """
+        old = table.definition
+        moved = replace(old, sources=seen.sources, views=seen.views)
+        if (
+            choice.action is not RefreshAction.REINITIALIZE
+            and choice.action is not RefreshAction.FULL
+        ):
+            return table, moved if moved != old else old
+        if table.frontier is None and moved == old:
+            return table, old
+        if moved == old and choice.reason.code not in ("SCHEMA_EVOLVED", "COLUMN_CHANGED"):
+            return table, old
+        columns = tuple((n, c) for n, _, c in old.columns)
+        if choice.reason.code == "SCHEMA_EVOLVED":
+            columns = ()
+        full = table.effective_mode is RefreshMode.FULL
+        mode = RefreshMode.FULL if full else table.mode
+        request = Request(table.name, old.query, mode, columns, old.current_schema)
+        defined = self.definer.define(spark, request, old.settings, verify=False)
+        if defined.mode is not table.effective_mode:
+            table = self.sources.catalog.update(
+                table.id, effective_mode=defined.mode, mode_reason=defined.reason
+            )
+        return table, defined.definition
+
+    def _run(
+        self, spark: SparkSession, table: DynamicTable, definition: Definition, attempt: Attempt,
+        seen: Look, choice: Choice, group: str, flag: CancelFlag,
+    ) -> Outcome:  # fmt: skip
+        if table.effective_mode is RefreshMode.FULL:
+            return self._full(spark, table, definition, attempt, seen, choice, group, flag)
+        compiled = self.compiled(spark, table.id, definition)
+        return Stages(
+            self, spark, table, definition, compiled, attempt, seen, choice, group, flag
+        ).run()
+
+    def compiled(self, spark: SparkSession, dt_id: str, definition: Definition) -> Compiled:
+        """The stages of a definition, kept until it or a source's schema changes."""
+        logs = self.sources.logs
+        signature = (
+            definition,
+            tuple(logs[s.path].schema_json() for s in definition.sources if s.path),
+        )
+        known = self._compiled.get(dt_id)
+        if known is not None and known[0] == signature:
+            return known[1]
+        try:
+            compiled = self.definer.compile(spark, definition)
+        except Refused as e:
+            reason = e.reason
+            raise error("DT-1107", name="the definition", reason=reason.code,
+                        sentence=reason.sentence + ".", hint=e.hint) from e  # fmt: skip
+        self._compiled[dt_id] = (signature, compiled)
+        return compiled
+
+    def full_text(self, definition: Definition, frontier: Frontier) -> str:
+        """The user's text at a frontier, and its context functions at the data timestamp."""
+        by_name = {s.name: s for s in definition.sources}
+        views = {v.name: v.text for v in definition.views}
+        schema = definition.current_schema
+
+        def relation(parts: tuple[str, ...]) -> str | None:
+            source = by_name.get(name_of(parts, schema))
+            if source is None or source.kind is SourceKind.FOREIGN:
+                return None
+            assert source.path is not None
+            return self.read_text(source.path, frontier.versions[source.table_id])
+
+        zone = definition.settings.get("spark.sql.session.timeZone", "UTC")
+        try:
+            text = pinned(definition.query, relation, lambda p: views.get(name_of(p, schema)))
+        except Refused:
+            text = definition.query
+        return at_time(text, frontier.data_timestamp, zone)
+
+    def read_text(self, path: str, version: int) -> str:
+        """A snapshot's public rows."""
+        columns = self.sources.logs[path].metadata(version).columns
+        visible = " WHERE __dt_visible" if "__dt_visible" in columns else ""
+        public = ", ".join(
+            f"`{c.replace('`', '``')}`" for c in columns if not c.startswith("__dt_")
+        )
+        return f"(SELECT {public} FROM {snapshot_sql(path, version)}{visible})"
+
+    def _full(
+        self, spark: SparkSession, table: DynamicTable, definition: Definition, attempt: Attempt,
+        seen: Look, choice: Choice, group: str, flag: CancelFlag,
+    ) -> Outcome:  # fmt: skip
+        plan_for(spark, heavy=True)
+        list_anew(spark, definition)
+        frame = spark.sql(self.full_text(definition, seen.frontier))
+        frame = frame.toDF(*(n for n, _, _ in definition.columns))
+        path = self.sources.layout.public(table.id)
+        new_schema = prepare(spark, path, frame.schema, table)
+        flag.check(group)
+        done = self.commit(spark, path, f"dt:{table.id}", attempt.sequence, attempt, seen.frontier,
+                           Overwrite(frame, new_schema), choice, table.version, {})  # fmt: skip
+        statistics = self.statistics(spark, group, [done], table)
+        return Outcome(seen.frontier, attempt.sequence, done.version, (), statistics)
+
+    def commit(
+        self, spark: SparkSession, path: Any, app_id: str, sequence: int, attempt: Attempt,
+        frontier: Frontier, change: Change, choice: Choice, expected: int | None,
+        stages: Mapping[str, Any],
+    ) -> Committed:  # fmt: skip
+        """One commit with its frontier; DT-2108 or DT-2113 where it lost.
+
+        A change stands on the rows of version `expected`; an overwrite on none, so it is also
+        what repairs a table that something else wrote to.
+        """
+        if isinstance(change, Overwrite):
+            expected = None
+        metadata = {
+            "epoch": attempt.epoch,
+            "data_ts": str(frontier.data_timestamp),
+            "frontier": frontier.to_json(),
+            "action": choice.action.value,
+            "reason": [choice.reason.code, choice.reason.sentence],
+            "trigger": attempt.trigger.value,
+            "stages": dict(stages),
+        }
+        request = CommitRequest(path, app_id, sequence, attempt.id, metadata, expected)
+        done = commit(request, change, spark=spark, log=self.sources.logs[str(path)])
+        if isinstance(done, Lost):
+            if done.code == "FOREIGN_WRITE":
+                raise error("DT-2113", name=attempt.name, facts=done.sentence)
+            raise error("DT-2108", name=attempt.name, sequence=sequence)
+        return done
+
+    def statistics(
+        self, spark: SparkSession, group: str, commits: list[Committed], table: DynamicTable,
+        local_rows: int = 0, before_commit: int | None = None,
+    ) -> RefreshStatistics:  # fmt: skip
+        metrics = job_metrics(spark, group)
+        last = commits[-1].statistics if commits else None
+        if last is None:
+            return RefreshStatistics(
+                spark_jobs=metrics.jobs, rows_read=metrics.rows_read + local_rows
+            )
+        updated = last.updated or 0
+        return RefreshStatistics(
+            inserted_rows=(last.inserted or 0) + updated,
+            deleted_rows=(last.deleted or 0) + updated,
+            copied_rows=last.copied or 0,
+            added_files=last.files_added,
+            removed_files=last.files_removed,
+            rows_read=(metrics.rows_read if before_commit is None else before_commit) + local_rows,
+            bytes_written=sum(c.statistics.bytes_added for c in commits),
+            spark_jobs=metrics.jobs,
+            writer=commits[-1].writer,
+        )
+
+
+def _reinit(choice: Choice) -> str | None:
+    return str(choice.reason) if choice.action is RefreshAction.REINITIALIZE else None
+
+
+def _keeping_stages(frontier: Frontier, before: Frontier | None) -> Frontier:
+    """Nothing changed, so the hidden stages stand where they stood."""
+    kept = {s: v for s, v in before.versions.items() if s.startswith("stage:")} if before else {}
+    return Frontier(frontier.data_timestamp, {**frontier.versions, **kept})
+
+
+def list_anew(spark: SparkSession, definition: Definition) -> None:
+    """Sources that are not Delta are read as they are now: a session keeps their list of files."""
+    for source in definition.sources:
+        if source.kind is SourceKind.FOREIGN and spark.catalog.tableExists(source.name.sql):
+            spark.catalog.refreshTable(source.name.sql)

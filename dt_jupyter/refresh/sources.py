@@ -1,0 +1,144 @@
+"""The names in a query and what stands behind them: Delta tables, dynamic tables, views."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.lake import TableLog, is_delta
+from dt_jupyter.model import (
+    Definition,
+    DynamicTable,
+    Name,
+    Source,
+    SourceKind,
+    ViewSource,
+    did_you_mean,
+    error,
+)
+from dt_jupyter.refresh.layout import Layout
+from dt_jupyter.spark.relations import RelationKind, lookup
+from dt_jupyter.sql.bind import table_places
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_DEPTH = 50
+
+
+class Logs:
+    """One log reader for each table folder, kept for the life of the engine."""
+
+    def __init__(self) -> None:
+        self._logs: dict[str, TableLog] = {}
+        self._lock = threading.Lock()
+
+    def __getitem__(self, path: str) -> TableLog:
+        with self._lock:
+            return self._logs.setdefault(path, TableLog(path))
+
+
+def name_of(parts: tuple[str, ...], schema: str) -> Name:
+    """A table's name from its parts as written; the catalog's part is dropped."""
+    return Name(parts[-2] if len(parts) > 1 else schema, parts[-1])
+
+
+@dataclass
+class Found:
+    """What the names of one query came to, each once."""
+
+    sources: dict[Name, Source] = field(default_factory=dict)
+    views: dict[Name, ViewSource] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Finds what a name means, in the catalog of dynamic tables first, then in Spark's."""
+
+    spark: SparkSession
+    catalog: Catalog
+    layout: Layout
+    logs: Logs
+
+    def of_query(self, query: str, schema: str, of: Name) -> Found:
+        """All sources and views of a query, views looked through.
+
+        Raises DT-1101 for an unknown name, DT-1106 for `of` itself, DT-1110 for a temporary view,
+        Refused where the text cannot be parsed.
+        """
+        found = Found()
+        self._collect(query, schema, of, found, 0)
+        return found
+
+    def _collect(self, query: str, schema: str, of: Name, found: Found, depth: int) -> None:
+        for parts, _, _, _ in table_places(query):
+            name = name_of(parts, schema)
+            if name in found.sources or name in found.views:
+                continue
+            if name == of:
+                raise error("DT-1106", name=of, path=f"{of} → {of}")
+            source = self.source(name, of, parts[-1])
+            if isinstance(source, Source):
+                found.sources[name] = source
+                continue
+            if depth > _DEPTH:
+                raise error("DT-1004", what="deeply nested", size="more", limit=f"{_DEPTH} views")
+            found.views[name] = source
+            self._collect(source.text, schema, of, found, depth + 1)
+
+    def source(self, name: Name, of: Name, written: str | None = None) -> Source | ViewSource:
+        """What `name` is; DT-1101 if it is nothing."""
+        if name.schema == "delta":
+            return self._delta(name, written or name.table)
+        table = self.catalog.get(name)
+        if table is not None:
+            return Source(
+                name, SourceKind.DYNAMIC_TABLE, table.id, str(self.layout.public(table.id))
+            )
+        relation = lookup(self.spark, name)
+        if relation is None:
+            raise error("DT-1101", name=name, hint=did_you_mean(str(name), self.known()))
+        if relation.kind is RelationKind.TEMPORARY_VIEW:
+            raise error("DT-1110", name=of, view=name)
+        if relation.kind is RelationKind.VIEW:
+            return ViewSource(name, relation.text or "")
+        if relation.provider == "delta" and relation.location:
+            return self._delta(name, relation.location)
+        return Source(name, SourceKind.FOREIGN, str(name), relation.location)
+
+    def _delta(self, name: Name, path: str) -> Source:
+        if not is_delta(path):
+            raise error("DT-1101", name=name, hint=f"There is no Delta table at {path}.")
+        log = self.logs[path]
+        return Source(name, SourceKind.DELTA, log.table_id(), path, log.metadata().columns)
+
+    def known(self) -> list[str]:
+        """The names that a user may have meant."""
+        tables = [t.name for t in self.spark.catalog.listTables() if not t.isTemporary]
+        return [str(d.name) for d in self.catalog.list()] + tables
+
+    def cycle(self, of: Name, found: Found) -> str | None:
+        """The path by which a definition would read itself through other dynamic tables."""
+        stack = [(s.name, f"{of} → {s.name}") for s in found.sources.values()]
+        seen: set[Name] = set()
+        while stack:
+            name, path = stack.pop()
+            if name == of:
+                return path
+            table = self.catalog.get(name) if name not in seen else None
+            seen.add(name)
+            stack += [(u, f"{path} → {u}") for u in table.upstream] if table else []
+        return None
+
+    def upstream(self, definition: Definition) -> tuple[DynamicTable, ...]:
+        """The dynamic tables that a definition reads, those that took another's name included.
+
+        One that is gone is left out: the refresh that reads it says so, and is recorded.
+        """
+        found = (
+            self.catalog.get(s.name)
+            for s in definition.sources if s.kind is SourceKind.DYNAMIC_TABLE
+        )  # fmt: skip
+        return tuple(t for t in found if t is not None)

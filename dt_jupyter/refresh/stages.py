@@ -1,0 +1,203 @@
+"""The stages of one refresh moved bottom-up; the public one last is the commit point."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.catalog import Attempt, StageRow
+from dt_jupyter.lake import (
+    Change,
+    ChangePlan,
+    Committed,
+    Unchanged,
+    backing_properties,
+    create,
+    is_delta,
+)
+from dt_jupyter.lake.paths import sql_string, sql_table
+from dt_jupyter.model import (
+    Definition,
+    DynamicTable,
+    Frontier,
+    RefreshAction,
+    RefreshStatistics,
+    Source,
+    SourceKind,
+)
+from dt_jupyter.refresh.apply import StageRun
+from dt_jupyter.refresh.choose import Choice
+from dt_jupyter.refresh.compiled import Compiled
+from dt_jupyter.refresh.look import Look, plan
+from dt_jupyter.refresh.recovery import stage_standing
+from dt_jupyter.spark import CancelFlag, is_connect
+from dt_jupyter.spark.metrics import job_metrics
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from dt_jupyter.refresh.run import Refresher
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the commits of one refresh came to."""
+
+    frontier: Frontier
+    sequence: int
+    version: int
+    stages: tuple[StageRow, ...]
+    statistics: RefreshStatistics
+
+
+def prepare(spark: SparkSession, path: Any, schema: Any, table: DynamicTable) -> bool:
+    """Makes the backing table if it is not there; whether its schema is to be replaced."""
+    if not is_delta(path):
+        properties = backing_properties(schema, retention_days=table.retention_days or 7)
+        create(spark, path, schema, properties, table.cluster_by)
+        return False
+    stored = spark.read.format("delta").load(str(path)).schema
+    if [(f.name, f.dataType) for f in stored] == [(f.name, f.dataType) for f in schema]:
+        return False
+    _keep_statistics_of_what_stays(spark, path, stored, schema)
+    return True
+
+
+def _keep_statistics_of_what_stays(spark: SparkSession, path: Any, stored: Any, new: Any) -> None:
+    """Delta refuses a schema without a column that statistics are asked of, and no overwrite
+    changes that property. The change of a property is no change of rows to anyone."""
+    kept = {(f.name, f.dataType) for f in stored}
+    both = type(new)([f for f in new.fields if (f.name, f.dataType) in kept])
+    name = "delta.dataSkippingStatsColumns"
+    listed = sql_string(backing_properties(both)[name])
+    spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ('{name}' = {listed})")
+
+
+@dataclass
+class Stages:
+    """The stages of one refresh, bottom-up; the public one last is the commit point."""
+
+    refresher: Refresher
+    spark: SparkSession
+    table: DynamicTable
+    definition: Definition
+    compiled: Compiled
+    attempt: Attempt
+    seen: Look
+    choice: Choice
+    group: str
+    flag: CancelFlag
+    commits: list[Committed] = field(default_factory=list)
+    rows: list[StageRow] = field(default_factory=list)
+    local_rows: int = 0
+
+    def run(self) -> Outcome:
+        sources = self.refresher.sources
+        versions = dict(self.seen.frontier.versions)
+        staging = sources.layout.staging(self.attempt.id)
+        try:
+            for ordinal, _ in enumerate(self.compiled.stages[:-1]):
+                row = self._hidden(ordinal, versions)
+                versions[self.compiled.stages[ordinal].stage.id] = row.version or 0
+                self.rows.append(row)
+            frontier = Frontier(self.seen.frontier.data_timestamp, versions)
+            return self._public(frontier)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+    def _public(self, frontier: Frontier) -> Outcome:
+        path = self.refresher.sources.layout.public(self.table.id)
+        names = {r.id: r.version for r in self.rows}
+        last = len(self.compiled.stages) - 1
+        change, read = self._change(
+            last, path, self.table.version, self.table.frontier, frontier, self.attempt.sequence
+        )
+        if change is None:
+            statistics = self.refresher.statistics(
+                self.spark, self.group, [], self.table, self.local_rows
+            )
+            return Outcome(frontier, self.table.sequence, self.table.version or 0,
+                            tuple(self.rows), statistics)  # fmt: skip
+        self.flag.check(self.group)
+        done = self.refresher.commit(
+            self.spark, path, f"dt:{self.table.id}", self.attempt.sequence, self.attempt, frontier,
+            change, self.choice, self.table.version, names,
+        )  # fmt: skip
+        self.commits.append(done)
+        statistics = self.refresher.statistics(
+            self.spark, self.group, self.commits, self.table, self.local_rows, read
+        )
+        return Outcome(frontier, self.attempt.sequence, done.version, tuple(self.rows), statistics)
+
+    def _hidden(self, ordinal: int, versions: Mapping[str, int]) -> StageRow:
+        """A hidden stage moved; it may be ahead of the public table after a crash, and goes on
+        from where its own log says it is."""
+        sources = self.refresher.sources
+        compiled = self.compiled.stages[ordinal]
+        path = sources.layout.stage(self.table.id, ordinal)
+        app_id = f"dt:{self.table.id}:{ordinal}"
+        row = stage_standing(sources.catalog, sources.logs, self.table.id, ordinal, path, app_id)
+        frontier = Frontier(self.seen.frontier.data_timestamp, versions)
+        fresh = self.choice.action is RefreshAction.REINITIALIZE or row is None
+        change, _ = self._change(ordinal, path, row.version if row else None,
+                                 None if fresh or row is None else row.frontier,
+                                 frontier, (row.sequence if row else 0) + 1)  # fmt: skip
+        if change is None and row is not None:
+            return replace(row, frontier=frontier)
+        assert change is not None
+        self.flag.check(self.group)
+        sequence = (row.sequence if row else 0) + 1
+        done = self.refresher.commit(
+            self.spark, path, app_id, sequence, self.attempt, frontier, change, self.choice,
+            row.version if row else None, {},
+        )  # fmt: skip
+        self.commits.append(done)
+        return StageRow(
+            self.table.id, ordinal, compiled.stage.id, sequence, done.version, frontier, str(path)
+        )
+
+    def _change(
+        self, ordinal: int, path: Any, version: int | None, old: Frontier | None,
+        new: Frontier, sequence: int,
+    ) -> tuple[Change | None, int]:  # fmt: skip
+        """The change to commit for a stage, and the rows that were read for it."""
+        compiled = self.compiled.stages[ordinal]
+        sources = self.refresher.sources
+        logs = {s.table_id: sources.logs[s.path] for s in self.definition.sources if s.path}
+        for i, earlier in enumerate(self.compiled.stages[:ordinal]):
+            logs[earlier.stage.id] = sources.logs[str(sources.layout.stage(self.table.id, i))]
+        again = self.choice.action is RefreshAction.REINITIALIZE or old is None
+        plans: dict[str, ChangePlan] = {}
+        if not again and old is not None:
+            plans = self._plans(compiled.reads, logs, old, new)
+        run = StageRun(
+            self.spark, self.table.name, compiled, path, sources.logs[str(path)], version, old, new,
+            logs, plans, sequence, sources.layout.staging(self.attempt.id),
+            tables=self.refresher.small,
+        )  # fmt: skip
+        if again:
+            new_schema = prepare(self.spark, path, compiled.schema, self.table)
+            return run.initialise(new_schema), 0
+        change = run.advance()
+        self.local_rows += run.local_rows
+        return change, job_metrics(self.spark, self.group).rows_read
+
+    def _plans(
+        self, reads: Mapping[str, frozenset[str]], logs: Mapping[str, Any], old: Frontier,
+        new: Frontier,
+    ) -> dict[str, ChangePlan]:  # fmt: skip
+        plans: dict[str, ChangePlan] = {}
+        for source, columns in reads.items():
+            before, after = old.versions[source], new.versions[source]
+            if before == after:
+                plans[source] = Unchanged()
+                continue
+            known = next((s for s in self.definition.sources if s.table_id == source), None)
+            looked = known or Source(self.table.name, SourceKind.DELTA, source, None)
+            plans[source] = plan(
+                logs[source], before, after, replace(looked, columns=tuple(sorted(columns))),
+                classic=not is_connect(self.spark),
+            )  # fmt: skip
+        return plans
