@@ -1,0 +1,347 @@
+"""The engine: a lake, a session and a scheduler, and one method for each thing to ask."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from dt_jupyter.catalog import Catalog, Owner
+from dt_jupyter.engine.create import Created, Creator
+from dt_jupyter.engine.explain import explain_defined, explain_table
+from dt_jupyter.engine.graph import Graph
+from dt_jupyter.engine.interrupts import StatementFlag
+from dt_jupyter.engine.publish import Publisher
+from dt_jupyter.engine.reports import (
+    FrontierReport,
+    GraphReport,
+    LagReport,
+    frontier_report,
+    graph_report,
+    lag_report,
+)
+from dt_jupyter.engine.scheduling import EnginePort, spawner
+from dt_jupyter.engine.statements import Executor, bind_parameters
+from dt_jupyter.engine.tables import CatalogTables
+from dt_jupyter.engine.verify import verify
+from dt_jupyter.engine.views import Explanation, Verification
+from dt_jupyter.model import (
+    Clock,
+    DynamicTable,
+    Name,
+    RefreshRecord,
+    RefreshTrigger,
+    Timestamp,
+    Warehouse,
+    error,
+)
+from dt_jupyter.refresh.define import Definer
+from dt_jupyter.refresh.layout import Layout
+from dt_jupyter.refresh.recovery import recover_table
+from dt_jupyter.refresh.run import Refresher
+from dt_jupyter.refresh.sources import Logs, Sources
+from dt_jupyter.schedule import Scheduler
+from dt_jupyter.spark import Pool, RefreshSessions, declare_pool, local_session, run_cancellable
+from dt_jupyter.spark.relations import builtin_functions
+from dt_jupyter.sql.functions import qualified_name
+from dt_jupyter.sql.parse import parse_piece, parse_script
+from dt_jupyter.sql.split import split
+from dt_jupyter.sql.statements import CreateDynamicTable, Unsupported
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SESSION_CONFS: Mapping[str, str] = {
+    # In a session of ours a plain CREATE TABLE, and saveAsTable, make Delta tables.
+    "spark.sql.sources.default": "delta",
+    # One dynamic table has a handful of generated classes: none is compiled twice.
+    "spark.sql.codegen.cache.maxEntries": "2000",
+}
+_HISTORY = 500
+
+
+class Engine:
+    """Dynamic tables over one lake folder, on one Spark session. A context manager.
+
+    Make one with `connect`. Threads may share it; several processes may open one lake.
+    """
+
+    def __init__(self, spark: SparkSession, layout: Layout, clock: Clock, *, owns: bool) -> None:
+        self.spark = spark
+        self.layout = layout
+        self.clock = clock
+        self._owns_session = owns
+        self._closed = False
+        self._scheduler: Scheduler | None = None
+        owner = Owner.here(uuid.uuid4().hex)
+        self.catalog = Catalog(layout.catalog, clock, owner)
+        self.sources = Sources(spark, self.catalog, layout, Logs())
+        self.sessions = RefreshSessions(spark)
+        definer = Definer(self.sources, builtin_functions(spark))
+        self.refresher = Refresher(spark, self.sources, definer, self.sessions, clock)
+        self.publisher = Publisher(spark, self.sources)
+        self.graph_of = Graph(self.refresher, clock, self.publisher.publish, self.nudge)
+        creator = Creator(
+            spark, self.sources, definer, self.sessions, self.graph_of, self.publisher, clock
+        )
+        self.tables = CatalogTables(spark, self.catalog, clock)
+        self._executor = Executor(self, creator, self.publisher, self.tables)
+        self._creator = creator
+        self._port = EnginePort(self.graph_of)
+
+    @classmethod
+    def connect(
+        cls, lake: str | os.PathLike[str] = "lake", spark: SparkSession | None = None, *,
+        scheduler: bool | None = None, clock: Clock | None = None, memory: str = "2g",
+    ) -> Engine:  # fmt: skip
+        """Opens the engine on a lake folder, made where it is missing; all tables, views and
+        dynamic tables of the lake are known by name again.
+
+        `spark`: the session to use; None adopts the active one, else starts a local Delta-enabled
+        one with `memory` of heap. `scheduler`: whether scheduled refreshes start now; None: in a
+        notebook. Errors: DT-5103 (folder), DT-51xx (catalog, Java, Spark).
+        """
+        layout = Layout(Path(lake).expanduser().resolve())
+        try:
+            layout.tables.mkdir(parents=True, exist_ok=True)
+            layout.own.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise error("DT-5103", path=lake, problem=str(e), hint="Choose another folder.") from e
+        owns = spark is None
+        session = spark or local_session(
+            layout.tables, cores=os.cpu_count() or 2, memory=memory, confs=SESSION_CONFS
+        )
+        engine = cls(session, layout, clock or Clock(), owns=owns)
+        engine._open()
+        if scheduler or (scheduler is None and in_notebook()):
+            engine.start_scheduler()
+        return engine
+
+    def _open(self) -> None:
+        for warehouse in self.catalog.warehouses():
+            self.declare(warehouse)
+        self.catalog.reap()
+        for table in self.catalog.list():
+            path = self.layout.public(table.id)
+            if table.sequence or path.exists():
+                recover_table(self.catalog, self.sources.logs[str(path)], table)
+        self.publisher.restore()
+        self.sessions.warm("default")
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def sql(self, script: str, args: Mapping[str, Any] | None = None) -> DataFrame:
+        """Runs a script of our statements and Spark's, mixed freely; the last one's result.
+
+        `args` are the values of `:parameters`, bound by Spark. Errors are the catalogue's, placed
+        in the script; the statements before the failing one have been run.
+        """
+        results = self.run(script, args)
+        last = results[-1] if results else None
+        if last is None:
+            return self.tables.status("Nothing to do.")
+        return self.tables.status(last.status) if isinstance(last, Created) else last
+
+    def run(self, script: str, args: Mapping[str, Any] | None = None) -> list[DataFrame | Created]:
+        """As `sql`, with each statement's result; of a created table, what was decided."""
+        self._require_open()
+        for parsed in parse_script(script, self._schema()):
+            if isinstance(parsed, Unsupported):
+                raise parsed.error(script)
+        values = dict(args or {})
+        group = f"statement:{uuid.uuid4().hex}"
+        results: list[DataFrame | Created] = []
+        for piece in split(script):
+            # One at a time: a USE before it decides what a bare name means.
+            statement = parse_piece(script, piece, self._schema())
+            if statement is None:
+                continue
+            results.append(
+                run_cancellable(
+                    self.spark, f"{group}:{len(results)}", statement.text[:80],
+                    lambda s=statement: self._executor.run(s, script, values),  # type: ignore[misc]
+                    StatementFlag(self.refresher, getattr(statement, "name", None)),
+                )
+            )  # fmt: skip
+        return results
+
+    def create(
+        self, statement: CreateDynamicTable, args: Mapping[str, Any] | None = None
+    ) -> Created:
+        """Creates what a statement value describes; magics and SQL come through the same door."""
+        self._require_open()
+        result = run_cancellable(
+            self.spark, f"statement:{uuid.uuid4().hex}", f"create {statement.name}",
+            lambda: self._executor.run(statement, statement.query, dict(args or {})),
+            StatementFlag(self.refresher, statement.name),
+        )  # fmt: skip
+        assert isinstance(result, Created)
+        return result
+
+    def explain(
+        self, subject: str | Name | CreateDynamicTable, args: Mapping[str, Any] | None = None
+    ) -> Explanation:
+        """How a dynamic table is kept and the statements of its next refresh; of a CREATE
+        statement, all that it would decide, with nothing created."""
+        self._require_open()
+        if isinstance(subject, CreateDynamicTable):
+            bound = replace(subject, query=bind_parameters(subject.query, args or {}))
+            return explain_defined(subject.name, self._creator.define(bound))
+        table = self._executor.require(self.name(subject))
+        with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
+            return explain_table(spark, self.refresher, table, self.clock.now())
+
+    # -- refreshing -------------------------------------------------------------------------------
+
+    def refresh(
+        self, name: str | Name, at: datetime | str | Timestamp | None = None
+    ) -> RefreshRecord:
+        """Refreshes a dynamic table and everything upstream to now (or to `at`, a past time).
+
+        The record says what was done and why, a failure included. Errors: DT-1101, DT-1109,
+        DT-2104 (it runs already), DT-2109 (`at` out of range).
+        """
+        self._require_open()
+        table = self._executor.require(self.name(name))
+        t = self.timestamp(at) if at is not None else None
+        return self.graph_of.refresh(table.id, RefreshTrigger.MANUAL, t)
+
+    def verify(self, name: str | Name) -> Verification:
+        """Compares a dynamic table with its query at its data timestamp, all rows."""
+        self._require_open()
+        table = self._executor.require(self.name(name))
+        group = f"verify:{uuid.uuid4().hex}"
+        with self.sessions.lease("__verify", table.definition.settings) as spark:
+            return run_cancellable(
+                spark, group, f"verify {table.name}", lambda: verify(spark, self.refresher, table)
+            )
+
+    # -- reports ----------------------------------------------------------------------------------
+
+    def table(self, name: str | Name) -> DynamicTable:
+        """The catalog's row of a dynamic table; DT-1101."""
+        return self._executor.require(self.name(name))
+
+    def history(self, name: str | Name | None = None, limit: int | None = None) -> DataFrame:
+        """DYNAMIC_TABLE_REFRESH_HISTORY as a DataFrame, newest first."""
+        return self.tables.history(self.name(name) if name is not None else None, limit)
+
+    def records(
+        self, name: str | Name | None = None, limit: int | None = None
+    ) -> list[RefreshRecord]:
+        """The history as values, newest first."""
+        return self.catalog.history(self.name(name) if name is not None else None, limit)
+
+    def graph(self) -> GraphReport:
+        """All dynamic tables and what they read, as they stand now."""
+        public = {t.id: str(self.layout.public(t.id)) for t in self.catalog.list()}
+        return graph_report(self.catalog, self.sources.logs, public, self.clock.now())
+
+    def lag(self, name: str | Name) -> LagReport:
+        """The lag of a dynamic table over its newest refreshes."""
+        return lag_report(self.catalog, self.table(name), self.clock.now(), _HISTORY)
+
+    def frontier(self, name: str | Name) -> FrontierReport:
+        """The version of each source that a dynamic table stands on."""
+        return frontier_report(self.table(name))
+
+    def status(self) -> dict[str, Any]:
+        """The engine at a glance: lake, Spark, scheduler, warehouses, what runs."""
+        scheduler = self._scheduler
+        return {
+            "lake": str(self.layout.lake),
+            "spark": self.spark.version,
+            "scheduler": "running" if scheduler is not None and scheduler.alive else "stopped",
+            "dynamic_tables": len(self.catalog.list()),
+            "warehouses": [w.name for w in self.catalog.warehouses()],
+            "running": [lease.dt_id for lease in self.catalog.running()],
+            "waiting": [str(w.reason) for w in scheduler.waits()] if scheduler else [],
+            "problems": list(self._port.problems),
+        }
+
+    # -- scheduler, closing -----------------------------------------------------------------------
+
+    def start_scheduler(self) -> None:
+        """Scheduled refreshes from now on, in background threads; once is enough."""
+        self._require_open()
+        if self._scheduler is None:
+            self._scheduler = Scheduler(self._port, self.clock, spawn=spawner(self.spark))
+            self._scheduler.start()
+
+    def stop_scheduler(self, timeout: float = 30.0) -> None:
+        """No scheduled refreshes any more; those that run are cancelled and waited for."""
+        scheduler, self._scheduler = self._scheduler, None
+        if scheduler is not None:
+            scheduler.stop(timeout)
+
+    def nudge(self) -> None:
+        """Something changed that the scheduler may act on."""
+        if self._scheduler is not None:
+            self._scheduler.nudge()
+
+    def close(self) -> None:
+        """Stops the scheduler, ends running refreshes, frees leases and pins; the session stays."""
+        if self._closed:
+            return
+        self._closed = True
+        self.stop_scheduler()
+        self.refresher.cancel_all()
+        self.sessions.close()
+        self.catalog.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"{len(self.catalog.list())} dynamic tables"
+        return f"<dt_jupyter engine on {self.layout.lake}: {state}>"
+
+    # -- small things -----------------------------------------------------------------------------
+
+    def name(self, name: str | Name) -> Name:
+        """A name as typed, in the current schema where it has none."""
+        if isinstance(name, Name):
+            return name
+        return qualified_name(name, self._schema())
+
+    def _schema(self) -> str:
+        return self.spark.catalog.currentDatabase().lower()
+
+    def timestamp(self, value: datetime | str | Timestamp) -> Timestamp:
+        """A time as given; a naive one is in the session's zone."""
+        if isinstance(value, Timestamp):
+            return value
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if moment.tzinfo is None:
+            zone = str(self.spark.conf.get("spark.sql.session.timeZone"))
+            moment = moment.replace(tzinfo=ZoneInfo(zone))
+        return Timestamp.of(moment)
+
+    def declare(self, warehouse: Warehouse) -> None:
+        """The warehouse's pool and its number of sessions."""
+        declare_pool(self.spark, Pool(warehouse.name, warehouse.weight))
+        self.sessions.limit(warehouse.name, warehouse.max_concurrency)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise error("DT-5108", path=self.layout.lake)
+
+
+def in_notebook() -> bool:
+    """Whether an IPython kernel runs this process."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")

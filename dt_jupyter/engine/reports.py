@@ -1,0 +1,134 @@
+"""Reports about the graph of dynamic tables: values that any view can draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.lake import LakeError
+from dt_jupyter.model import (
+    DynamicTable,
+    Name,
+    RefreshRecord,
+    SourceKind,
+    TargetLag,
+    Timestamp,
+)
+from dt_jupyter.refresh.sources import Logs
+from dt_jupyter.schedule import LagStatistics, StateReader, effective_lags, lag_statistics
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """A table, view or dynamic table; of the last, its standing, its last refresh, its lag in
+    seconds now and the lag it is held to (DOWNSTREAM resolved)."""
+
+    name: Name
+    kind: str
+    table: DynamicTable | None = None
+    last: RefreshRecord | None = None
+    lag: float | None = None
+    effective_lag: float | None = None
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class GraphReport:
+    """All dynamic tables with what they read; `edges` go from upstream to downstream."""
+
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[tuple[Name, Name], ...]
+    as_of: Timestamp
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.nodes)} nodes at {self.as_of}"]
+        for node in self.nodes:
+            reads = ", ".join(str(a) for a, b in self.edges if b == node.name)
+            lag = f", lag {node.lag:.1f} s" if node.lag is not None else ""
+            lines.append(f"  {node.name} ({node.kind}{lag})" + (f" ← {reads}" if reads else ""))
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class LagReport:
+    """The refreshes of one dynamic table, oldest first, and its lag's statistics."""
+
+    name: Name
+    target: TargetLag
+    records: tuple[RefreshRecord, ...]
+    statistics: LagStatistics | None
+    as_of: Timestamp
+
+    def __str__(self) -> str:
+        if self.statistics is None:
+            return f"{self.name}: not refreshed yet"
+        s = self.statistics
+        ratio = s.time_within_target_lag_ratio
+        within = f", within target {ratio:.1%} of the time" if ratio is not None else ""
+        return (
+            f"{self.name}: target {self.target}; lag mean {s.mean:.2f} s, "
+            f"p95 {s.p95:.2f} s, max {s.maximum:.2f} s{within}"
+        )
+
+
+@dataclass(frozen=True)
+class FrontierReport:
+    """On which version of which source a dynamic table stands."""
+
+    name: Name
+    data_timestamp: Timestamp | None
+    version: int | None
+    sources: tuple[tuple[Name, str, int | None], ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name} at {self.data_timestamp} (version {self.version})"]
+        lines += [f"  {name} ({kind}): version {version}" for name, kind, version in self.sources]
+        return "\n".join(lines)
+
+
+def graph_report(
+    catalog: Catalog, logs: Logs, public: dict[str, str], now: Timestamp
+) -> GraphReport:
+    """Of all dynamic tables; `public` gives the backing table's folder by id."""
+    tables = catalog.list()
+    last = catalog.last()
+    lags = effective_lags(StateReader(catalog).read().nodes)
+    nodes: dict[Name, GraphNode] = {}
+    edges: list[tuple[Name, Name]] = []
+    for table in tables:
+        for source in table.definition.sources:
+            kind = "dynamic_table" if source.kind is SourceKind.DYNAMIC_TABLE else "table"
+            rows = _rows(logs, source.path) if kind == "table" else None
+            nodes.setdefault(source.name, GraphNode(source.name, kind, rows=rows))
+            edges.append((source.name, table.name))
+        t = table.data_timestamp
+        nodes[table.name] = GraphNode(
+            table.name, "dynamic_table", table, last.get(table.id),
+            now.since(t) if t else None, lags.get(table.id), _rows(logs, public[table.id]),
+        )  # fmt: skip
+    return GraphReport(tuple(nodes.values()), tuple(dict.fromkeys(edges)), now)
+
+
+def _rows(logs: Logs, path: str | None) -> int | None:
+    if path is None:
+        return None
+    try:
+        return logs[path].size().rows
+    except LakeError:
+        return None
+
+
+def lag_report(catalog: Catalog, table: DynamicTable, now: Timestamp, limit: int) -> LagReport:
+    records = tuple(reversed(catalog.history(table.name, limit)))
+    target = table.target_lag.seconds
+    return LagReport(
+        table.name, table.target_lag, records, lag_statistics(records, now, target), now
+    )
+
+
+def frontier_report(table: DynamicTable) -> FrontierReport:
+    versions = table.frontier.versions if table.frontier else {}
+    sources = tuple(
+        (s.name, s.kind.value, versions.get(s.table_id)) for s in table.definition.sources
+    )
+    return FrontierReport(table.name, table.data_timestamp, table.version, sources)

@@ -1,0 +1,435 @@
+"""One statement after the other: ours by the engine, everything else by Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+
+from dt_jupyter.engine.create import Created, Creator
+from dt_jupyter.engine.publish import Publisher
+from dt_jupyter.engine.tables import CatalogTables
+from dt_jupyter.lake import drop_folder, is_delta, register, restore_folder
+from dt_jupyter.model import (
+    DTError,
+    DynamicTable,
+    Name,
+    RefreshTrigger,
+    SchedulingState,
+    Span,
+    TargetLag,
+    Warehouse,
+    did_you_mean,
+    error,
+)
+from dt_jupyter.refresh.define import placed
+from dt_jupyter.refresh.failures import first_line
+from dt_jupyter.spark.relations import RelationKind, lookup
+from dt_jupyter.sql import statements as S
+from dt_jupyter.sql.functions import find_parameters, replace_spans
+from dt_jupyter.sql.literals import literal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dt_jupyter.engine.core import Engine
+
+_BIND_LATER = "spark.sql.legacy.parameterSubstitution.constantsOnly"
+_FEED_DEFAULT = "spark.databricks.delta.properties.defaults.enableChangeDataFeed"
+Args = Mapping[str, Any]
+_WRITES = frozenset({
+    S.SparkKind.INSERT, S.SparkKind.UPDATE, S.SparkKind.DELETE, S.SparkKind.MERGE,
+    S.SparkKind.TRUNCATE, S.SparkKind.RESTORE, S.SparkKind.ALTER_TABLE, S.SparkKind.ALTER_VIEW,
+    S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW, S.SparkKind.CREATE_TABLE,
+    S.SparkKind.CREATE_VIEW,
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Executor:
+    """Runs statements. `last_created` of `run` is what a magic shows a card of."""
+
+    engine: Engine
+    creator: Creator
+    publisher: Publisher
+    tables: CatalogTables
+
+    def run(self, statement: S.Statement, script: str, args: Args) -> DataFrame | Created:
+        """The statement's result: rows, or what was created."""
+        match statement:
+            case S.Unsupported():
+                raise statement.error(script)
+            case S.CreateDynamicTable():
+                return self._placed(statement, script, args)
+            case S.CloneDynamicTable():
+                if statement.at is not None:
+                    raise error("DT-1005", statement="CLONE … AT", hint="Clone the table as it is.")
+                return self.creator.clone(statement.name, statement.source)
+            case S.AlterDynamicTable():
+                return self._alter(statement)
+            case S.DropDynamicTable() | S.UndropDynamicTable() | S.UndropTable():
+                return self._drop(statement)
+            case S.DescribeDynamicTable():
+                return self.tables.describe(statement.name)
+            case S.ShowDynamicTables():
+                return self.tables.dynamic_tables(statement.like)
+            case S.ExplainDynamicTable():
+                text = str(self.engine.explain(statement.subject))
+                return self.tables.frame([(line,) for line in text.splitlines()], "plan string")
+            case S.CreateWarehouse() | S.AlterWarehouse() | S.DropWarehouse() | S.ShowWarehouses():
+                return self._warehouse(statement)
+            case S.SparkStatement():
+                return self._spark(statement, script, args)
+        raise error("DT-1005", statement=type(statement).__name__, hint="")
+
+    def _placed(self, statement: S.CreateDynamicTable, script: str, args: Args) -> Created:
+        """Errors of the query are placed in the script."""
+        from dataclasses import replace
+
+        bound = replace(statement, query=bind_parameters(statement.query, args))
+        try:
+            return self.creator.create(bound)
+        except DTError as e:
+            if e.query is not None and e.span is not None and bound.query == statement.query:
+                start = statement.query_offset
+                raise e.at(script, Span(start + e.span.start, start + e.span.end)) from e
+            raise
+
+    # -- dynamic tables ---------------------------------------------------------------------------
+
+    def _alter(self, statement: S.AlterDynamicTable) -> DataFrame:
+        catalog = self.engine.catalog
+        if statement.if_exists and catalog.get(statement.name) is None:
+            return self.tables.status(f"{statement.name} does not exist, nothing done.")
+        table = self.require(statement.name)
+        match statement.change:
+            case S.Suspend():
+                catalog.update(
+                    table.id, scheduling=SchedulingState.SUSPENDED, scheduling_reason=None
+                )
+                done = "suspended"
+            case S.Resume():
+                catalog.update(
+                    table.id,
+                    scheduling=SchedulingState.ACTIVE,
+                    scheduling_reason=None,
+                    error_count=0,
+                )
+                done = "resumed"
+            case S.Refresh():
+                return self._refresh(table)
+            case S.RenameTo(new_name):
+                if lookup(self.engine.spark, new_name) is not None:
+                    raise error("DT-1105", kind="Relation", name=new_name)
+                catalog.rename(table.name, new_name)
+                self.publisher.unpublish(table.name)
+                self.publisher.publish(catalog.require(new_name))
+                done = f"renamed to {new_name}"
+            case S.SwapWith(other):
+                self.require(other)
+                catalog.swap(table.name, other)
+                for name in (table.name, other):
+                    self.publisher.publish(catalog.require(name))
+                done = f"swapped with {other}"
+            case S.SetOptions() as options:
+                catalog.update(table.id, **self._set(options))
+                done = "altered"
+            case S.UnsetOptions(names):
+                catalog.update(table.id, **_defaults(names))
+                done = "altered"
+        self.engine.nudge()
+        return self.tables.status(f"Dynamic table {statement.name} {done}.")
+
+    def require(self, name: Name) -> DynamicTable:
+        """The dynamic table of that name; DT-1109 where it is something else, DT-1101 nothing."""
+        catalog = self.engine.catalog
+        if catalog.get(name) is None:
+            relation = lookup(self.engine.spark, name)
+            if relation is not None:
+                hint = "Use the statement for that kind."
+                raise error("DT-1109", name=name, kind=relation.kind.value,
+                            expected="dynamic table", hint=hint)  # fmt: skip
+        return catalog.require(name)
+
+    def _refresh(self, table: DynamicTable) -> DataFrame:
+        record = self.engine.graph_of.refresh(table.id, RefreshTrigger.MANUAL)
+        if record.error_code is not None:
+            raise DTError("DT-2105", {"name": table.name, "hint": "",
+                                      "problem": record.error or record.error_code})  # fmt: skip
+        s = record.statistics
+        row = (str(record.name), str(record.action), str(record.reason),
+               record.data_timestamp.datetime, s.inserted_rows, s.deleted_rows)  # fmt: skip
+        schema = (
+            "name string, action string, reason string, data_timestamp timestamp, "
+            "inserted_rows bigint, deleted_rows bigint"
+        )
+        return self.tables.frame([row], schema)
+
+    def _set(self, options: S.SetOptions) -> dict[str, Any]:
+        if options.warehouse is not None:
+            self.engine.catalog.warehouse(options.warehouse)
+        names = {
+            "target_lag": options.target_lag, "warehouse": options.warehouse,
+            "scheduler_enabled": options.scheduler, "cluster_by": options.cluster_by,
+            "retention_days": options.retention_days, "alter_sources": options.alter_sources,
+            "comment": options.comment,
+        }  # fmt: skip
+        return {k: v for k, v in names.items() if v is not None}
+
+    def _drop(
+        self, statement: S.DropDynamicTable | S.UndropDynamicTable | S.UndropTable
+    ) -> DataFrame:
+        catalog = self.engine.catalog
+        name = statement.name
+        if isinstance(statement, S.UndropTable):
+            return self._undrop_table(name)
+        if isinstance(statement, S.UndropDynamicTable):
+            if lookup(self.engine.spark, name) is not None:
+                raise error(
+                    "DT-1118", name=name, problem="the name is taken", hint="Rename the other."
+                )
+            self.publisher.publish(catalog.undrop(name))
+            return self.tables.status(f"Dynamic table {name} restored.")
+        if statement.if_exists and catalog.get(name) is None:
+            return self.tables.status(f"{name} does not exist, nothing done.")
+        table = self.require(name)
+        self.engine.refresher.cancel(table.id)
+        catalog.drop(name)
+        self.publisher.unpublish(name)
+        return self.tables.status(f"Dynamic table {name} dropped; UNDROP brings it back.")
+
+    # -- warehouses -------------------------------------------------------------------------------
+
+    def _warehouse(self, statement: S.Statement) -> DataFrame:
+        catalog = self.engine.catalog
+        match statement:
+            case S.ShowWarehouses(like=like):
+                return self.tables.warehouses(like)
+            case S.DropWarehouse(name=name, if_exists=if_exists):
+                if if_exists and name not in {w.name for w in catalog.warehouses()}:
+                    return self.tables.status(f"{name} does not exist, nothing done.")
+                catalog.drop_warehouse(name)
+                return self.tables.status(f"Warehouse {name} dropped.")
+            case S.CreateWarehouse(name=name):
+                return self._create_warehouse(statement)
+            case S.AlterWarehouse(name=name, change=change):
+                catalog.warehouse(name)
+                if isinstance(change, S.SetWarehouse):
+                    w = catalog.alter_warehouse(
+                        name, max_concurrency=change.max_concurrency, weight=change.weight
+                    )
+                    self.engine.declare(w)
+                else:
+                    catalog.alter_warehouse(name, suspended=isinstance(change, S.Suspend))
+                self.engine.nudge()
+                return self.tables.status(f"Warehouse {name} altered.")
+        raise error("DT-1005", statement=type(statement).__name__, hint="")
+
+    def _create_warehouse(self, statement: S.CreateWarehouse) -> DataFrame:
+        catalog = self.engine.catalog
+        made = Warehouse(statement.name, statement.max_concurrency, statement.weight)
+        exists = statement.name in {w.name for w in catalog.warehouses()}
+        if exists and statement.action is S.CreateAction.REPLACE:
+            made = catalog.alter_warehouse(
+                made.name, max_concurrency=made.max_concurrency, weight=made.weight, suspended=False
+            )
+        else:
+            quiet = statement.action is S.CreateAction.IF_NOT_EXISTS
+            made = catalog.create_warehouse(made, if_not_exists=quiet)
+        self.engine.declare(made)
+        return self.tables.status(f"Warehouse {statement.name} ready.")
+
+    # -- Spark's own ------------------------------------------------------------------------------
+
+    def _spark(self, statement: S.SparkStatement, script: str, args: Args) -> DataFrame:
+        for target in statement.targets:
+            if statement.kind in _WRITES and self.engine.catalog.get(target) is not None:
+                hint = "It is read-only: change its sources, or its definition."
+                raise error(
+                    "DT-1109", name=target, kind="dynamic table", expected="table", hint=hint
+                )
+        if statement.kind is S.SparkKind.DROP_TABLE and statement.target is not None:
+            dropped = self._drop_table(statement, statement.target)
+            if dropped is not None:
+                return dropped
+        text = self._with_functions(statement)
+        self.engine.spark.conf.set(_FEED_DEFAULT, "true")
+        try:
+            frame = self.run_spark(text, args)
+        except PySparkException as e:
+            raise self._spark_error(e, statement, script) from e
+        finally:
+            self.engine.spark.conf.unset(_FEED_DEFAULT)
+        self._remember(statement)
+        if statement.kind is not S.SparkKind.QUERY:
+            self.engine.nudge()
+        return frame
+
+    def run_spark(self, text: str, args: Args) -> DataFrame:
+        wanted = {p.name for p in find_parameters(text)}
+        missing = sorted(wanted - args.keys())
+        if missing:
+            raise error("DT-1113", name=missing[0])
+        bound = {k: v for k, v in args.items() if k in wanted}
+        with _binding(self.engine.spark, bound):
+            return self.engine.spark.sql(text, args=bound or None)
+
+    def _with_functions(self, statement: S.SparkStatement) -> str:
+        """Our table functions become temporary views of what they give."""
+        replaced = []
+        for i, call in enumerate(statement.functions):
+            frame = self._function(call.name, dict(call.args))
+            view = f"__dt_function_{i}"
+            frame.createOrReplaceTempView(view)
+            at = Span(call.span.start - statement.offset, call.span.end - statement.offset)
+            replaced.append((at, view))
+        return replace_spans(statement.text, tuple(replaced)) if replaced else statement.text
+
+    def _function(self, name: str, args: Mapping[str, str]) -> DataFrame:
+        if name == "DYNAMIC_TABLES":
+            return self.tables.dynamic_tables()
+        if name == "DYNAMIC_TABLE_GRAPH_HISTORY":
+            return self.tables.graph_history()
+        chosen = {k.upper(): v for k, v in args.items()}.get("NAME")
+        return self.tables.history(self.engine.name(chosen.strip("'\"")) if chosen else None)
+
+    def _spark_error(
+        self, e: PySparkException, statement: S.SparkStatement, script: str
+    ) -> DTError:
+        """What Spark says, in a line, at its place in the script."""
+        condition = e.getCondition() or ""
+        if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
+            known = self.engine.sources.known()
+            name = (e.getMessageParameters() or {}).get("relationName", "?").replace("`", "")
+            made = placed(e, statement.text, "DT-1101", name=name, hint=did_you_mean(name, known))
+        elif condition == "PARSE_SYNTAX_ERROR":
+            made = placed(e, statement.text, "DT-1001", problem=first_line(e), hint="")
+        else:
+            made = placed(e, statement.text, "DT-1112", problem=first_line(e), hint="")
+        span = made.span
+        if span is None:
+            return made.at(script, Span(statement.offset, statement.offset + len(statement.text)))
+        return made.at(script, Span(statement.offset + span.start, statement.offset + span.end))
+
+    def _remember(self, statement: S.SparkStatement) -> None:
+        """Tables and views that a later session must find again."""
+        catalog, spark = self.engine.catalog, self.engine.spark
+        name = statement.target
+        if name is None or statement.temporary:
+            return
+        if statement.kind in (S.SparkKind.CREATE_TABLE, S.SparkKind.CREATE_VIEW):
+            relation = lookup(spark, name)
+            if relation is None:
+                return
+            if relation.kind is RelationKind.VIEW and relation.text is not None:
+                catalog.record_view(name, relation.text)
+            elif relation.provider == "delta" and relation.location and is_delta(relation.location):
+                log = self.engine.sources.logs[relation.location]
+                catalog.record_table(name, log.table_id(), relation.location)
+        elif statement.kind in (S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW):
+            catalog.forget(name)
+
+    def _drop_table(self, statement: S.SparkStatement, name: Name) -> DataFrame | None:
+        """A table in the lake's folder is put aside, so that UNDROP can bring it back."""
+        relation = lookup(self.engine.spark, name)
+        root = self.engine.layout.tables.resolve()
+        if relation is None or relation.provider != "delta" or not relation.location:
+            return None
+        path = Path(relation.location)
+        if root not in path.resolve().parents or not is_delta(path):
+            return None
+        drop_folder(path, self.engine.layout.trash, f"{name.schema}.{name.table}")
+        self.run_spark(f"DROP TABLE IF EXISTS {name.sql}", {})
+        self.engine.catalog.forget(name)
+        return self.tables.status(f"Table {name} dropped; UNDROP TABLE brings it back.")
+
+    def _undrop_table(self, name: Name) -> DataFrame:
+        trash = self.engine.layout.trash
+        label = f"{name.schema}.{name.table}"
+        found = (
+            sorted(trash.glob(f"{label}*"), key=lambda p: p.stat().st_mtime)
+            if trash.is_dir()
+            else []
+        )
+        found = [p for p in found if p.name == label or p.name.removeprefix(f"{label}.").isdigit()]
+        if not found:
+            raise error("DT-1118", name=name, problem="nothing of that name was dropped", hint="")
+        if lookup(self.engine.spark, name) is not None:
+            raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
+        root = self.engine.layout.tables
+        folder = (
+            root / name.table
+            if name.schema == "default"
+            else root / f"{name.schema}.db" / name.table
+        )
+        restore_folder(found[-1], folder)
+        register(self.engine.spark, name, folder)
+        self.engine.catalog.record_table(
+            name, self.engine.sources.logs[str(folder)].table_id(), str(folder)
+        )
+        self.engine.nudge()
+        return self.tables.status(f"Table {name} restored.")
+
+
+def _defaults(names: frozenset[str]) -> dict[str, Any]:
+    known: dict[str, tuple[str, Any]] = {
+        "COMMENT": ("comment", None), "CLUSTER BY": ("cluster_by", ()),
+        "DATA_RETENTION_TIME_IN_DAYS": ("retention_days", None),
+        "TARGET_LAG": ("target_lag", TargetLag(None)), "WAREHOUSE": ("warehouse", "default"),
+        "SCHEDULER": ("scheduler_enabled", True), "ALTER_SOURCES": ("alter_sources", True),
+    }  # fmt: skip
+    return dict(known[n] for n in names)
+
+
+@contextmanager
+def _binding(spark: SparkSession, values: Args) -> Iterator[None]:
+    """Spark 4.1 binds parameters in its parser, and Delta's in front of it drops them
+    (delta-io/delta#7640); with this conf they are bound in the analysed plan, as in Spark 4.0."""
+    before = spark.conf.get(_BIND_LATER, None) if values else None
+    if values:
+        spark.conf.set(_BIND_LATER, "true")
+    try:
+        yield
+    finally:
+        if before is not None:
+            spark.conf.set(_BIND_LATER, before)
+        elif values:
+            spark.conf.unset(_BIND_LATER)
+
+
+def bind_parameters(query: str, args: Args) -> str:
+    """A definition's `:parameters` become literals: their values then are its values for ever."""
+    found = []
+    for parameter in find_parameters(query):
+        if parameter.name not in args:
+            raise error("DT-1113", name=parameter.name).at(query, parameter.span)
+        found.append((parameter.span, _literal(args[parameter.name])))
+    return replace_spans(query, tuple(found))
+
+
+def _literal(value: Any) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int():
+            return f"{value}L" if abs(value) >= 2**31 else str(value)
+        case float():
+            return f"CAST({literal(repr(value))} AS DOUBLE)"
+        case Decimal():
+            return f"{value:f}BD"
+        case datetime():
+            return f"TIMESTAMP{literal(value.isoformat(sep=' '))}"
+        case date():
+            return f"DATE{literal(value.isoformat())}"
+        case str():
+            return literal(value)
+    problem, hint = f"a {type(value).__name__} has no literal", "Pass a plain value."
+    raise error("DT-1003", option="a parameter", value=repr(value), problem=problem, hint=hint)

@@ -1,0 +1,101 @@
+"""Processes killed in the middle of a refresh, and two that refresh one table.
+
+After every kill: DVS (the contents are the query at the recorded data timestamp), AGREE (catalog
+and log say the same), and the next refresh goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dt_jupyter.lake import TableLog
+from dt_jupyter.lake.points import FAILPOINT, POINTS
+from tests.faults.engine_worker import rounds
+from tests.spark.engine_lab import Lab, without_check
+
+pytestmark = [pytest.mark.faults, pytest.mark.slow]
+ROOT = Path(__file__).resolve().parents[2]
+QUERY = (
+    "SELECT n, count(*) AS c, sum(s) AS t FROM "
+    "(SELECT k, count(*) AS n, sum(id) AS s FROM item GROUP BY k) GROUP BY n"
+)
+
+
+@pytest.fixture
+def shop(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """A table, a dynamic table of two stages over it, and rows that are not in it yet."""
+    without_check(monkeypatch)
+    lab.table("item", "id INT, k STRING", "1, 'a'", "2, 'a'", "3, 'b'")
+    lab.dynamic_table("d", QUERY)
+    lab.insert("item", "4, 'b'", "5, 'c'")
+    return lab
+
+
+def worker(lab: Lab, *args: str, failpoint: str | None = None) -> subprocess.Popen[str]:
+    env = {**os.environ, **({FAILPOINT: failpoint} if failpoint else {})}
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.engine_worker", str(lab.folder), *args],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=ROOT, env=env,
+    )  # fmt: skip
+
+
+def commits(lab: Lab) -> list[int]:
+    """The sequence number of each refresh in the public table's log, in order."""
+    table = lab.engine.table("d")
+    log = TableLog(lab.engine.layout.public(table.id))
+    found = [c.transactions.get(f"dt:{table.id}") for c in log.commits(0, log.version())]
+    return [n for n in found if n is not None]
+
+
+# The hidden stage commits first, the public table second.
+KILLS = [*(f"{p}:2" for p in POINTS), "before_write:1", "after_write:1", "after_fsync:1"]
+
+
+@pytest.mark.parametrize("failpoint", KILLS)
+def test_a_refresh_that_is_killed_loses_and_doubles_nothing(shop: Lab, failpoint: str) -> None:
+    shop.engine.close()
+    process = worker(shop, "d", "1", failpoint=failpoint)
+    _, errors = process.communicate("\n", timeout=300)
+    assert process.returncode == -signal.SIGKILL, errors[-2000:]
+    shop.reopen()
+    table = shop.engine.table("d")
+    assert table.version == shop.version("d")
+    assert commits(shop) == list(range(1, table.sequence + 1))
+    shop.verified("d")
+    record = shop.record("d")
+    assert record.error is None, record.error
+    assert record.action in ("INCREMENTAL", "NO_DATA")
+    shop.verified("d")
+    assert shop.rows("d") == [(1, 1, 5), (2, 2, 10)]
+    shop.insert("item", "6, 'c'")
+    assert shop.refresh("d") == "INCREMENTAL"
+    shop.verified("d")
+    assert shop.rows("d") == [(2, 3, 21)]
+
+
+def test_two_processes_that_refresh_one_table_have_one_winner_for_each_sequence(shop: Lab) -> None:
+    process = worker(shop, "d", "4", "item")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stdout.readline().strip() == "ready"
+    process.stdin.write("\n")
+    process.stdin.flush()
+    mine = rounds(shop.engine, "d", 4, "item", 2000)
+    out, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors[-2000:]
+    theirs = out.split()
+    assert len(theirs) == len(mine) == 4
+    assert "INCREMENTAL" in {*theirs, *mine}
+    record = shop.record("d")
+    assert record.error is None, record.error
+    table = shop.engine.table("d")
+    assert commits(shop) == list(range(1, table.sequence + 1))
+    assert table.version == shop.version("d")
+    shop.verified("d")

@@ -1,0 +1,133 @@
+"""An engine on a lake of its own, with the few words that tests of refreshes are written in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dt_jupyter.refresh.define as define
+from dt_jupyter.engine import Engine
+from dt_jupyter.lake import TableLog
+from dt_jupyter.model import DTError, DynamicTable, RefreshRecord
+from dt_jupyter.refresh.guard import Verdict
+
+if TYPE_CHECKING:
+    import pytest
+    from pyspark.sql import SparkSession
+
+_DEFAULT = "spark.sql.sources.default"
+
+
+@dataclass
+class Lab:
+    """`engine` on the lake `folder`; `sql` runs scripts, `refresh` gives the action taken."""
+
+    spark: SparkSession
+    folder: Path
+    engine: Engine
+
+    @classmethod
+    def open(cls, spark: SparkSession, folder: Path) -> Lab:
+        spark.conf.set(_DEFAULT, "delta")
+        return cls(spark, folder, Engine.connect(folder, spark=spark, scheduler=False))
+
+    def reopen(self) -> None:
+        """The engine closed, every name forgotten, and the same lake opened again."""
+        self.engine.close()
+        self.forget()
+        self.engine = Engine.connect(self.folder, spark=self.spark, scheduler=False)
+
+    def close(self) -> None:
+        self.engine.close()
+        self.forget()
+
+    def forget(self) -> None:
+        """No table or view of the default schema is known to the session any more."""
+        for table in self.spark.catalog.listTables():
+            kind = "VIEW" if table.tableType in ("VIEW", "TEMPORARY") else "TABLE"
+            self.spark.sql(f"DROP {kind} IF EXISTS `{table.name.replace('`', '``')}`")
+
+    # -- words ------------------------------------------------------------------------------------
+
+    def sql(self, script: str) -> list[tuple[Any, ...]]:
+        return [tuple(r) for r in self.engine.sql(script).collect()]
+
+    def table(self, name: str, columns: str, *rows: str) -> None:
+        """A Delta table: `lab.table("item", "id INT, name STRING", "1, 'rug'", "2, 'car'")`.
+
+        It lies in the lake's folder, where a session of the engine's own puts tables.
+        """
+        folder = self.engine.layout.tables / name
+        self.sql(f"CREATE TABLE {name} ({columns}) USING delta LOCATION '{folder}'")
+        self.insert(name, *rows)
+
+    def insert(self, name: str, *rows: str) -> None:
+        if rows:
+            self.sql(f"INSERT INTO {name} VALUES {', '.join(f'({r})' for r in rows)}")
+
+    def dynamic_table(self, name: str, query: str, options: str = "") -> DynamicTable:
+        self.sql(f"CREATE DYNAMIC TABLE {name} TARGET_LAG = '1 hour' {options} AS {query}")
+        return self.engine.table(name)
+
+    def refresh(self, name: str) -> str:
+        """The action of a refresh that succeeded."""
+        record = self.record(name)
+        assert record.error is None, record.error
+        assert record.action is not None
+        return record.action.value
+
+    def record(self, name: str) -> RefreshRecord:
+        return self.engine.refresh(name)
+
+    def rows(self, name: str) -> list[tuple[Any, ...]]:
+        """The rows by which any Spark code sees a table, sorted."""
+        return sorted((tuple(r) for r in self.spark.table(name).collect()), key=repr)
+
+    def verified(self, *names: str) -> None:
+        for name in names:
+            verdict = self.engine.verify(name)
+            assert verdict.equal, str(verdict)
+
+    def mode(self, name: str) -> str:
+        return self.engine.table(name).effective_mode.value
+
+    def why(self, name: str) -> str:
+        return self.engine.table(name).mode_reason.code
+
+    def version(self, name: str) -> int:
+        """The newest Delta version of a dynamic table's backing table, as its log says."""
+        return TableLog(self.engine.layout.public(self.engine.table(name).id)).version()
+
+    def names(self) -> tuple[set[str], set[str], set[str]]:
+        """What the catalog knows, what Spark's knows, and the folders of dynamic tables."""
+        own = self.engine.layout.own / "dynamic"
+        folders = {p.name for p in own.iterdir()} if own.is_dir() else set()
+        known = {t.name for t in self.spark.catalog.listTables()}
+        return {str(t.name) for t in self.engine.catalog.list()}, known, folders
+
+    def files(self) -> dict[str, int]:
+        """Every file of the lake but the catalog's, with its size."""
+        root = self.engine.layout.own / "dynamic"
+        return {str(p): p.stat().st_size for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+@contextmanager
+def refused(code: str) -> Iterator[list[DTError]]:
+    """The block ends in the catalogue's error `code`; the list then holds it."""
+    found: list[DTError] = []
+    try:
+        yield found
+    except DTError as e:
+        if e.code != code:
+            raise
+        found.append(e)
+        return
+    raise AssertionError(f"no error; {code} was expected")
+
+
+def without_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Creation without its check, which costs more than all else that a small test does."""
+    monkeypatch.setattr(define, "check", lambda *args, **kw: Verdict(None, "nothing"))
