@@ -1,0 +1,71 @@
+"""The card of a dynamic table that was created or described."""
+
+from __future__ import annotations
+
+from dt_jupyter.model import RefreshMode, SchedulingState
+from dt_jupyter.widgets.markup import Markup, element, joined, one_line
+from dt_jupyter.widgets.messages import CardMessage
+from dt_jupyter.widgets.shell import shell
+from dt_jupyter.widgets.tables import result_footer, result_table, result_text
+from dt_jupyter.widgets.units import instant
+
+
+def card_html(message: CardMessage) -> str:
+    """Name, mode and why, lag, upstream, schema, first rows, and what the guards looked at."""
+    token = "full" if message.refresh_mode is RefreshMode.FULL else "incremental"
+    pills = [_pill(_mode(message), token)]
+    if message.scheduling_state is SchedulingState.SUSPENDED:
+        pills.append(_pill("SUSPENDED", "warn"))
+    head = element("div", element("span", one_line(message.name), class_="dtj-name"), *pills,
+                   class_="dtj-head")  # fmt: skip
+    rows = [(name, element("dd", text)) for name, text in _facts(message)]
+    rows.append(("columns", element("dd", *(_column(c.name, c.type) for c in message.schema))))
+    facts = element(
+        "dl", *(joined(element("dt", name), value) for name, value in rows), class_="dtj-facts"
+    )
+    notes = element("ul", *(element("li", note) for note in message.notes), class_="dtj-notes")
+    return shell(element("div", head, facts, _sample(message), notes if message.notes else "",
+                         class_="dtj-card"))  # fmt: skip
+
+
+def card_text(message: CardMessage) -> str:
+    suspended = " SUSPENDED" if message.scheduling_state is SchedulingState.SUSPENDED else ""
+    facts = [*_facts(message), ("columns", ", ".join(f"{c.name} {c.type}" for c in message.schema))]
+    lines = [f"Dynamic table {one_line(message.name)} [{_mode(message)}]{suspended}"]
+    lines += [f"  {name + ':':<16}{one_line(text)}" for name, text in facts]
+    if message.sample:
+        lines += ["", result_text(message.sample)]
+    return "\n".join([*lines, *(f"  · {one_line(note)}" for note in message.notes)])
+
+
+def _mode(message: CardMessage) -> str:
+    automatic = message.declared_mode is RefreshMode.AUTO is not message.refresh_mode
+    return f"AUTO → {message.refresh_mode}" if automatic else str(message.refresh_mode)
+
+
+def _facts(message: CardMessage) -> list[tuple[str, str]]:
+    at = instant(message.data_timestamp) if message.data_timestamp else "not initialised yet"
+    return [("why", message.mode_reason), ("target lag", str(message.target_lag)),
+            ("warehouse", message.warehouse), ("upstream", ", ".join(message.upstream) or "none"),
+            ("data timestamp", at)]  # fmt: skip
+
+
+def _sample(message: CardMessage) -> Markup:
+    if message.sample is None:
+        return Markup("")
+    footer = element(
+        "div",
+        result_footer(message.sample),
+        class_="dtj-soft",
+        style="font-size:12px;margin-top:4px",
+    )
+    return joined(result_table(message.sample), footer)
+
+
+def _column(name: str, type_: str) -> Markup:
+    kind = element("span", f" {one_line(type_)}", class_="dtj-soft")
+    return element("span", one_line(name), kind, class_="dtj-col")
+
+
+def _pill(text: str, token: str) -> Markup:
+    return element("span", text, class_=f"dtj-pill dtj-c-{token}")

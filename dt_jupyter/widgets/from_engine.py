@@ -1,0 +1,219 @@
+"""What the engine answers, as wire messages: every view of a value begins here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.engine.create import Created
+from dt_jupyter.engine.reports import FrontierReport, GraphReport, LagReport
+from dt_jupyter.engine.reports import GraphNode as ReportNode
+from dt_jupyter.engine.views import Explanation, Verification
+from dt_jupyter.model import DynamicTable, RefreshRecord, RefreshState, Timestamp
+from dt_jupyter.widgets.explanation import ExplanationMessage
+from dt_jupyter.widgets.messages import (
+    CardMessage,
+    Column,
+    GraphEdge,
+    GraphMessage,
+    GraphNode,
+    HistoryMessage,
+    HistoryRow,
+    LagMessage,
+    Message,
+    NodeKind,
+    RefreshPoint,
+    ResultMessage,
+)
+from dt_jupyter.widgets.picture import Panel, Picture, show
+from dt_jupyter.widgets.units import instant
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ROWS = 50
+"""Rows of a result that are shown."""
+_NOT_RUN = (RefreshState.SCHEDULED, RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED)
+
+
+def message_of(value: Any) -> Message | ExplanationMessage:
+    """The message of a value that the engine returned; TypeError for one it never returns."""
+    match value:
+        case GraphReport():
+            return graph_message(value)
+        case LagReport():
+            return lag_message(value)
+        case FrontierReport():
+            return frontiers_message([value])
+        case RefreshRecord():
+            return history_message([*value.upstream, value], f"Refresh of {value.name}")
+        case Created():
+            return created_message(value)
+        case Verification():
+            return verification_message(value)
+        case Explanation():
+            return explanation_message(value)
+    raise TypeError(f"a {type(value).__name__} has no picture")
+
+
+def picture_of(value: Any) -> Picture | Panel | ExplanationMessage:
+    """Of a value that the engine returned, or of a message: what a notebook or a terminal shows."""
+    if isinstance(value, ExplanationMessage):
+        return value
+    if isinstance(value, Message):
+        return show(value)
+    message = message_of(value)
+    return message if isinstance(message, ExplanationMessage) else show(message)
+
+
+def graph_message(report: GraphReport) -> GraphMessage:
+    nodes = tuple(_node(node) for node in report.nodes)
+    edges = tuple(GraphEdge(str(a), str(b)) for a, b in report.edges)
+    return GraphMessage(nodes, edges, _instant(report.as_of))
+
+
+def lag_message(report: LagReport) -> LagMessage:
+    points = tuple(_point(record) for record in report.records)
+    return LagMessage(str(report.name), report.target.seconds, points, _instant(report.as_of))
+
+
+def history_message(
+    records: Iterable[RefreshRecord], title: str = "Refresh history"
+) -> HistoryMessage:
+    return HistoryMessage(tuple(_history_row(record) for record in records), title)
+
+
+def frontiers_message(reports: Sequence[FrontierReport]) -> ResultMessage:
+    """A row for each source of each dynamic table."""
+    names = ("dynamic_table", "data_timestamp", "version", "source", "kind", "source_version")
+    types = ("string", "timestamp", "bigint", "string", "string", "bigint")
+    rows = [
+        (str(r.name), _time(r.data_timestamp), _text(r.version), str(source), kind, _text(version))
+        for r in reports
+        for source, kind, version in r.sources
+    ]
+    columns = tuple(Column(n, t) for n, t in zip(names, types, strict=True))
+    return ResultMessage(columns, tuple(rows), title="Frontiers")
+
+
+def verification_message(found: Verification) -> ResultMessage:
+    columns = (
+        Column("data_timestamp", "timestamp"), Column("rows_compared", "bigint"),
+        Column("difference", "string"),
+    )  # fmt: skip
+    row = (_time(found.data_timestamp), f"{found.rows:,}", found.difference)
+    verdict = "✓ {} equals its query" if found.equal else "✗ {} differs from its query"
+    shown = 2 if found.equal else 3
+    return ResultMessage(columns[:shown], (row[:shown],), title=verdict.format(found.name))
+
+
+def explanation_message(found: Explanation, note: str = "") -> ExplanationMessage:
+    action = f"{found.action}: {found.action_reason}" if found.action else None
+    return ExplanationMessage(
+        str(found.name), found.mode, str(found.reason),
+        tuple(Column(n, t) for n, t, _ in found.columns),
+        tuple(f"{n} ({kind.lower().replace('_', ' ')})" for n, kind in found.sources),
+        tuple((step.title, step.text) for step in found.steps),
+        action, found.hint, found.checked, note,
+    )  # fmt: skip
+
+
+def created_message(created: Created, sample: ResultMessage | None = None) -> CardMessage:
+    """The card of what CREATE did: mode and why, and what was checked and altered for it."""
+    defined, notes = created.defined, [created.status, *created.notes]
+    if defined is not None and defined.checked:
+        notes.append(f"Checked at creation on {defined.checked}.")
+    if defined is not None and defined.hint:
+        notes.append(f"For incremental refreshes: {defined.hint}")
+    return card_message(created.table, sample, tuple(notes))
+
+
+def card_message(
+    table: DynamicTable, sample: ResultMessage | None = None, notes: tuple[str, ...] = ()
+) -> CardMessage:
+    t = table.data_timestamp
+    return CardMessage(
+        str(table.name), table.mode, table.effective_mode, str(table.mode_reason),
+        tuple(Column(n, kind) for n, kind, _ in table.definition.columns),
+        table.target_lag, table.warehouse, tuple(str(s.name) for s in table.definition.sources),
+        table.scheduling, _instant(t) if t else None, sample, notes,
+    )  # fmt: skip
+
+
+def status_message(status: Mapping[str, Any]) -> ResultMessage:
+    """`Engine.status()`: a row for each fact."""
+    columns = (Column("what", "string"), Column("value", "string"))
+    rows = [(key.replace("_", " "), _words(value)) for key, value in status.items()]
+    return ResultMessage(columns, tuple(rows), title="Engine")
+
+
+def result_message(frame: DataFrame, limit: int = ROWS, title: str | None = None) -> ResultMessage:
+    """The first rows of a DataFrame, as Spark writes each value; runs its jobs here."""
+    from pyspark.sql import functions as f
+
+    fields = frame.schema.fields
+    columns = tuple(Column(field.name, field.dataType.simpleString()) for field in fields)
+    places = [f"c{i}" for i in range(len(fields))]
+    texts = [
+        f.hex(f.col(p)) if c.type == "binary" else f.col(p).cast("string")
+        for p, c in zip(places, columns, strict=True)
+    ]
+    found = frame.limit(limit + 1).toDF(*places).select(*texts).collect()
+    rows = tuple(tuple(row) for row in found[:limit])
+    return ResultMessage(columns, rows, truncated=len(found) > limit, title=title)
+
+
+def _node(node: ReportNode) -> GraphNode:
+    table, last = node.table, node.last
+    kind = NodeKind(node.kind)
+    if table is None:
+        return GraphNode(str(node.name), kind, rows=node.rows)
+    t = table.data_timestamp
+    return GraphNode(
+        str(node.name), kind, table.scheduling, table.mode, table.effective_mode,
+        str(table.mode_reason), last.action if last else None, last.state if last else None,
+        table.target_lag, node.lag, _instant(t) if t else None, node.rows,
+        last.error if last else None,
+    )  # fmt: skip
+
+
+def _point(record: RefreshRecord) -> RefreshPoint:
+    start, end = record.start, record.end
+    if record.state in _NOT_RUN:
+        start = end = None
+    return RefreshPoint(
+        record.data_timestamp.datetime, record.state,
+        _instant(start) if start else None, _instant(end) if end else None, record.action,
+        record.error or (str(record.reason) if record.reason else None),
+    )  # fmt: skip
+
+
+def _history_row(record: RefreshRecord) -> HistoryRow:
+    s, run = record.statistics, record.state not in _NOT_RUN
+    inserted, deleted, read = (
+        (s.inserted_rows, s.deleted_rows, s.rows_read) if run else (None, None, None)
+    )
+    return HistoryRow(
+        str(record.name), record.state, record.data_timestamp.datetime, record.action,
+        record.trigger, record.duration if run else None, inserted, deleted, read,
+        record.error or (str(record.reason) if record.reason else None),
+    )  # fmt: skip
+
+
+def _instant(t: Timestamp) -> datetime:
+    return t.datetime
+
+
+def _time(t: Timestamp | None) -> str | None:
+    return instant(t.datetime) if t else None
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _words(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value) or "none"
+    return str(value)

@@ -1,0 +1,69 @@
+"""The graph as text for a terminal, and as DOT for Graphviz."""
+
+from __future__ import annotations
+
+from dt_jupyter.model import RefreshState
+from dt_jupyter.widgets.graph import facts, mode_text, summary, target_text
+from dt_jupyter.widgets.layout import assign_layers
+from dt_jupyter.widgets.markup import clean, one_line
+from dt_jupyter.widgets.messages import GraphMessage, GraphNode, NodeKind
+from dt_jupyter.widgets.theme import TOKENS
+from dt_jupyter.widgets.typeset import aligned
+from dt_jupyter.widgets.units import duration, instant
+
+_HEADER = ("NAME", "KIND", "STATE", "MODE", "ACTION", "LAG", "TARGET", "ROWS", "READS")
+_BORDERS = {RefreshState.FAILED: "bad", RefreshState.UPSTREAM_FAILED: "bad",
+            RefreshState.EXECUTING: "run"}  # fmt: skip
+
+
+def graph_text(message: GraphMessage) -> str:
+    """A line per node, upstream first; errors and reasons below."""
+    edges = [(e.source, e.target) for e in message.edges]
+    layer = assign_layers([n.name for n in message.nodes], edges)
+    nodes = sorted(message.nodes, key=lambda n: (layer[n.name], n.name))
+    as_of = f" as of {instant(message.as_of)}" if message.as_of else ""
+    lines = [f"Dynamic tables{as_of}: {summary(message)}"]
+    if nodes:
+        lines += aligned(_HEADER, [_line(n, message) for n in nodes], right=frozenset({5, 7}))
+    lines += [f"{one_line(n.name)}: {one_line(text)}"
+              for n in nodes if (text := n.error or n.mode_reason)]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _line(node: GraphNode, message: GraphMessage) -> tuple[str, ...]:
+    state = " ".join(filter(None, (node.state, "SUSPENDED" if node.suspended else "")))
+    reads = dict.fromkeys(e.source for e in message.edges if e.target == node.name)
+    lag = "" if node.lag_seconds is None else duration(node.lag_seconds)
+    return (
+        one_line(node.name), node.kind.replace("_", " "), state, mode_text(node),
+        node.action or "", lag, target_text(node),
+        "" if node.rows is None else f"{node.rows:,}", one_line(", ".join(reads)),
+    )  # fmt: skip
+
+
+def graph_dot(message: GraphMessage) -> str:
+    """Graphviz's DOT text. Node ids are numbers, so that a name is never more than a label."""
+    import graphviz  # not needed unless somebody asks for DOT
+
+    dot = graphviz.Digraph("dynamic_tables")
+    dot.attr(rankdir="LR")
+    dot.attr("node", shape="box", style="rounded", fontname="sans-serif", fontsize="11")
+    ids = {node.name: f"n{i}" for i, node in enumerate(message.nodes)}
+    for node in message.nodes:
+        border = TOKENS[_BORDERS.get(node.state, "line") if node.state else "line"].light
+        style = "dashed" if node.suspended or node.kind is NodeKind.VIEW else "solid"
+        style = f"rounded,{style}" if node.kind is NodeKind.DYNAMIC_TABLE else style
+        label = "\\n".join(graphviz.escape(line) for line in _dot_lines(node))
+        tooltip = graphviz.escape(clean(facts(node)).replace("\n", " | "))
+        dot.node(ids[node.name], graphviz.nohtml(label), color=border, style=style, tooltip=tooltip)
+    for source, target in dict.fromkeys((e.source, e.target) for e in message.edges):
+        dot.edge(ids[source], ids[target])
+    return str(dot.source)
+
+
+def _dot_lines(node: GraphNode) -> list[str]:
+    outcome = " ".join(
+        filter(None, (node.state, node.action, "SUSPENDED" if node.suspended else ""))
+    )
+    lines = (one_line(node.name), mode_text(node) or node.kind.replace("_", " "), outcome)
+    return list(filter(None, lines))

@@ -1,0 +1,307 @@
+"""Wire messages: what the engine says of its tables, and all that a picture is drawn from.
+
+Every message is a frozen value. Instants are aware datetimes, durations are seconds, sizes are
+rows. `to_json()` gives plain JSON values: instants as ISO 8601 in UTC, enums as their words, a
+target lag as seconds or "DOWNSTREAM". Texts of errors and reasons lose passwords in URLs here, so
+that neither a picture nor a browser can show one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import UTC, datetime
+from enum import Enum, StrEnum
+from typing import Any
+
+from dt_jupyter.model import (
+    RefreshAction,
+    RefreshMode,
+    RefreshState,
+    RefreshTrigger,
+    SchedulingState,
+    TargetLag,
+)
+
+WIRE_VERSION = 1
+_PASSWORD = re.compile(r"(\w://[^\s:/@]*):[^\s/]*@")
+_SECRET_OPTION = re.compile(r"(?i)\b(password|passwd|pwd|secret|token)(\s*[=:]\s*)[^\s,;&'\"]+")
+
+
+def redact(text: str) -> str:
+    """Without the passwords of `scheme://user:password@host` and `password=…`."""
+    return _SECRET_OPTION.sub(r"\1\2***", _PASSWORD.sub(r"\1:***@", text))
+
+
+class NodeKind(StrEnum):
+    TABLE = "table"
+    VIEW = "view"
+    DYNAMIC_TABLE = "dynamic_table"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """A table, view or dynamic table. `declared_mode` is what was asked for (AUTO), `refresh_mode`
+    what it came to; `rows` is the size of the table, where it is known."""
+
+    name: str
+    kind: NodeKind
+    scheduling_state: SchedulingState | None = None
+    declared_mode: RefreshMode | None = None
+    refresh_mode: RefreshMode | None = None
+    mode_reason: str | None = None
+    action: RefreshAction | None = None
+    state: RefreshState | None = None
+    target_lag: TargetLag | None = None
+    lag_seconds: float | None = None
+    data_timestamp: datetime | None = None
+    rows: int | None = None
+    error: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_instants(self)
+        _redact(self, "mode_reason", "error")
+
+    @property
+    def suspended(self) -> bool:
+        return self.scheduling_state is SchedulingState.SUSPENDED
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
+    """`target` reads `source`; both are names of nodes."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphMessage:
+    """The graph at `as_of`. A name twice, an edge from or to nowhere, or a cycle: ValueError."""
+
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
+    as_of: datetime | None = None
+
+    def __post_init__(self) -> None:
+        _check_instants(self)
+        names = [node.name for node in self.nodes]
+        if len(set(names)) < len(names):
+            raise ValueError("two nodes have the same name")
+        unknown = {end for e in self.edges for end in (e.source, e.target)} - set(names)
+        if unknown:
+            raise ValueError(f"edges name no node: {sorted(unknown)}")
+        _check_acyclic(names, self.edges)
+
+    def to_json(self) -> dict[str, Any]:
+        return _message("graph", self)
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshPoint:
+    """One refresh. A skip has neither start nor end; a success has an end and an action."""
+
+    data_timestamp: datetime
+    state: RefreshState
+    start: datetime | None = None
+    end: datetime | None = None
+    action: RefreshAction | None = None
+    detail: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_instants(self)
+        _redact(self, "detail")
+        if self.succeeded and (self.end is None or self.action is None):
+            raise ValueError("a refresh that succeeded has an end and an action")
+        if self.start and self.end and self.end < self.start:
+            raise ValueError("a refresh does not end before it starts")
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state is RefreshState.SUCCEEDED
+
+    @property
+    def skipped(self) -> bool:
+        return self.state is RefreshState.SKIPPED
+
+
+@dataclass(frozen=True, slots=True)
+class LagMessage:
+    """The refreshes of one dynamic table. `target_lag` in seconds, None for DOWNSTREAM; the lag is
+    drawn up to `as_of`, else up to the last refresh's end."""
+
+    name: str
+    target_lag: float | None
+    points: tuple[RefreshPoint, ...]
+    as_of: datetime | None = None
+
+    def __post_init__(self) -> None:
+        _check_instants(self)
+        if self.target_lag is not None and not self.target_lag > 0:
+            raise ValueError("a target lag is more than zero seconds")
+
+    def to_json(self) -> dict[str, Any]:
+        return _message("lag", self)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """One refresh, as DYNAMIC_TABLE_REFRESH_HISTORY has it; `duration` in seconds."""
+
+    name: str
+    state: RefreshState
+    data_timestamp: datetime
+    action: RefreshAction | None = None
+    trigger: RefreshTrigger | None = None
+    duration: float | None = None
+    rows_inserted: int | None = None
+    rows_deleted: int | None = None
+    rows_read: int | None = None
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_instants(self)
+        _redact(self, "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMessage:
+    """Refreshes in the order in which they are shown; `title` stands above them."""
+
+    rows: tuple[HistoryRow, ...]
+    title: str = "Refresh history"
+
+    def to_json(self) -> dict[str, Any]:
+        return _message("history", self)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResultMessage:
+    """Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says
+    what was read (its snapshot or skew)."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    truncated: bool = False
+    title: str | None = None
+    note: str | None = None
+
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError("a row has a cell for each column")
+
+    def to_json(self) -> dict[str, Any]:
+        return _message("result", self)
+
+
+@dataclass(frozen=True, slots=True)
+class CardMessage:
+    """A dynamic table as created or described; `sample` holds its first rows, `notes` what the
+    guards of the creation looked at and what was altered on the sources."""
+
+    name: str
+    declared_mode: RefreshMode
+    refresh_mode: RefreshMode
+    mode_reason: str
+    schema: tuple[Column, ...]
+    target_lag: TargetLag
+    warehouse: str
+    upstream: tuple[str, ...]
+    scheduling_state: SchedulingState = SchedulingState.ACTIVE
+    data_timestamp: datetime | None = None
+    sample: ResultMessage | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_instants(self)
+        _redact(self, "mode_reason")
+
+    def to_json(self) -> dict[str, Any]:
+        return _message("card", self)
+
+
+@dataclass(frozen=True, slots=True)
+class Underline:
+    """A place in a query: line and column count from 1, in characters; never past the text."""
+
+    line: int
+    column: int
+    length: int
+
+    @classmethod
+    def of(cls, query: str, start: int, end: int) -> Underline:
+        """From offsets in the query, `start` inclusive, `end` exclusive; clamped to the text."""
+        start = min(max(start, 0), len(query))
+        before = query[:start]
+        column = start - (before.rfind("\n") + 1) + 1
+        return cls(before.count("\n") + 1, column, max(1, min(end, len(query)) - start))
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMessage:
+    """An error of the catalogue: `code`, one `sentence`, a `hint`; the `query` with the place;
+    `details` (a JVM's stack trace) are one click away."""
+
+    code: str
+    sentence: str
+    hint: str | None = None
+    query: str | None = None
+    underline: Underline | None = None
+    details: str | None = None
+
+    def __post_init__(self) -> None:
+        _redact(self, "sentence", "hint", "details")
+
+    def to_json(self) -> dict[str, Any]:
+        return _message("error", self)
+
+
+Message = GraphMessage | LagMessage | HistoryMessage | ResultMessage | CardMessage | ErrorMessage
+
+
+def _message(kind: str, message: Message) -> dict[str, Any]:
+    return {"type": kind, "version": WIRE_VERSION, **_json(message)}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, TargetLag):
+        return "DOWNSTREAM" if value.seconds is None else value.seconds
+    if is_dataclass(value):
+        return {f.name: _json(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple):
+        return [_json(item) for item in value]
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return value.value if isinstance(value, Enum) else value
+
+
+def _check_instants(message: Any) -> None:
+    for field in fields(message):
+        value = getattr(message, field.name)
+        if isinstance(value, datetime) and value.tzinfo is None:
+            raise ValueError(f"{field.name} needs a time zone")
+
+
+def _redact(message: Any, *names: str) -> None:
+    for name in names:
+        text = getattr(message, name)
+        if text is not None:
+            object.__setattr__(message, name, redact(text))
+
+
+def _check_acyclic(names: Sequence[str], edges: Sequence[GraphEdge]) -> None:
+    waits = {name: {e.source for e in edges if e.target == name} for name in names}
+    while ready := [name for name, sources in waits.items() if not sources]:
+        for name in ready:
+            del waits[name]
+        for sources in waits.values():
+            sources.difference_update(ready)
+    if waits:
+        raise ValueError(f"a cycle: {sorted(waits)}")

@@ -1,0 +1,148 @@
+"""What a notebook cell shows: a picture, or a panel of HTML, each with its text form."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+from dt_jupyter.widgets.card import card_html, card_text
+from dt_jupyter.widgets.errors import error_html, error_text
+from dt_jupyter.widgets.graph import graph_svg
+from dt_jupyter.widgets.graph_words import graph_dot, graph_text
+from dt_jupyter.widgets.lag import lag_svg, lag_text
+from dt_jupyter.widgets.markup import Markup
+from dt_jupyter.widgets.messages import (
+    CardMessage,
+    ErrorMessage,
+    GraphMessage,
+    HistoryMessage,
+    LagMessage,
+    ResultMessage,
+)
+from dt_jupyter.widgets.shell import drawing, page
+from dt_jupyter.widgets.tables import history_html, history_text, result_html, result_text
+
+PanelMessage = HistoryMessage | CardMessage | ResultMessage | ErrorMessage
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A graph or a lag sawtooth: `svg`, `text`, `html`, and for a graph `dot`."""
+
+    message: GraphMessage | LagMessage
+
+    @cached_property
+    def svg(self) -> str:
+        return (
+            graph_svg(self.message)
+            if isinstance(self.message, GraphMessage)
+            else lag_svg(self.message)
+        )
+
+    @cached_property
+    def text(self) -> str:
+        return (
+            graph_text(self.message)
+            if isinstance(self.message, GraphMessage)
+            else lag_text(self.message)
+        )
+
+    @property
+    def dot(self) -> str | None:
+        """Graphviz's DOT text of a graph; None of a sawtooth, which is no graph."""
+        return graph_dot(self.message) if isinstance(self.message, GraphMessage) else None
+
+    @property
+    def html(self) -> str:
+        return drawing(Markup(self.svg), self.text)
+
+    def save(self, path: str | Path) -> Path:
+        """Write `.svg`, `.html`, `.txt` or `.dot`, by the path's suffix; ValueError for another."""
+        kinds = {".svg": self.svg, ".html": page(Markup(self.html), "Dynamic tables"),
+                 ".txt": self.text + "\n"}  # fmt: skip
+        dot = self.dot if Path(path).suffix.lower() == ".dot" else None
+        return _write(path, kinds | ({".dot": dot} if dot is not None else {}))
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        return _bundle(self.text, self.html, include, exclude)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A history, card, result or error: `html` and `text`."""
+
+    message: PanelMessage
+
+    @cached_property
+    def html(self) -> str:
+        match self.message:
+            case HistoryMessage():
+                return history_html(self.message)
+            case CardMessage():
+                return card_html(self.message)
+            case ResultMessage():
+                return result_html(self.message)
+            case ErrorMessage():
+                return error_html(self.message)
+
+    @cached_property
+    def text(self) -> str:
+        match self.message:
+            case HistoryMessage():
+                return history_text(self.message)
+            case CardMessage():
+                return card_text(self.message)
+            case ResultMessage():
+                return result_text(self.message)
+            case ErrorMessage():
+                return error_text(self.message)
+
+    def save(self, path: str | Path) -> Path:
+        """Write `.html` or `.txt`, by the path's suffix; ValueError for another."""
+        return _write(path, {".html": page(Markup(self.html), "Dynamic tables"),
+                             ".txt": self.text + "\n"})  # fmt: skip
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        return _bundle(self.text, self.html, include, exclude)
+
+
+@overload
+def show(message: GraphMessage | LagMessage) -> Picture: ...
+@overload
+def show(message: PanelMessage) -> Panel: ...
+def show(message: GraphMessage | LagMessage | PanelMessage) -> Picture | Panel:
+    """The message as something that a notebook, a terminal and a file can show."""
+    if isinstance(message, GraphMessage | LagMessage):
+        return Picture(message)
+    return Panel(message)
+
+
+def _bundle(
+    text: str, html: str, include: Collection[str] | None, exclude: Collection[str] | None
+) -> dict[str, Any]:
+    # plain str, so that nothing of ours needs pickling or a JSON encoder of its own
+    whole = {"text/plain": str(text), "text/html": str(html)}
+    return {kind: data for kind, data in whole.items()
+            if (include is None or kind in include) and kind not in (exclude or ())}  # fmt: skip
+
+
+def _write(path: str | Path, kinds: Mapping[str, str]) -> Path:
+    target = Path(path)
+    text = kinds.get(target.suffix.lower())
+    if text is None:
+        raise ValueError(f"{target.suffix or 'no suffix'}: give one of {', '.join(kinds)}")
+    target.write_text(text, encoding="utf-8")
+    return target

@@ -1,0 +1,279 @@
+"""History, results, cards and errors, as HTML and as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from dt_jupyter.model import (
+    RefreshAction,
+    RefreshMode,
+    RefreshState,
+    RefreshTrigger,
+    SchedulingState,
+    TargetLag,
+)
+from dt_jupyter.widgets import (
+    CardMessage,
+    Column,
+    ErrorMessage,
+    HistoryMessage,
+    HistoryRow,
+    ResultMessage,
+    Underline,
+    card_html,
+    card_text,
+    error_html,
+    error_text,
+    history_html,
+    history_text,
+    result_html,
+    result_text,
+)
+from tests.unit.widgets_lab import NOON, Reader, later
+
+HISTORY = HistoryMessage(
+    (
+        HistoryRow(
+            "delays",
+            RefreshState.SUCCEEDED,
+            NOON,
+            RefreshAction.INCREMENTAL,
+            RefreshTrigger.SCHEDULED,
+            1.5,
+            1200,
+            3,
+            1203,
+            "CHANGED_INPUTS: flights",
+        ),
+        HistoryRow(
+            "delays",
+            RefreshState.SUCCEEDED,
+            later(48),
+            RefreshAction.NO_DATA,
+            RefreshTrigger.SCHEDULED,
+            0.004,
+            0,
+            0,
+            0,
+            "SOURCES_UNCHANGED",
+        ),
+        HistoryRow("delays", RefreshState.SKIPPED, later(96.5), reason="busy"),
+    )
+)
+RESULT = ResultMessage(
+    (Column("id", "bigint"), Column("name", "string")),
+    (("1", "rug"), ("23", None), ("4", "NULL")),
+    truncated=True,
+    title="First rows",
+    note="Snapshot (data time T)",
+)
+CARD = CardMessage(
+    "delays",
+    RefreshMode.AUTO,
+    RefreshMode.FULL,
+    "TOP_K: needs FULL",
+    RESULT.columns,
+    TargetLag(300.0),
+    "default",
+    ("flights", "weather"),
+    data_timestamp=NOON,
+    sample=RESULT,
+    notes=("guard: all 3 rows compared",),
+)
+QUERY = "SELECT carrier,\n       avg(dep_dely) AS mean\nFROM flights"
+ERROR = ErrorMessage(
+    "DT-1102",
+    "Column dep_dely does not exist.",
+    "Did you mean dep_delay?",
+    QUERY,
+    Underline.of(QUERY, QUERY.index("dep_dely"), QUERY.index("dep_dely") + 8),
+    "org.apache.spark.sql.AnalysisException\n\tat org.apache…",
+)
+
+
+def test_history_text_is_aligned() -> None:
+    assert history_text(HISTORY).splitlines() == [
+        "Refresh history",
+        "NAME    ACTION       STATE      TRIGGER    DATA_TIMESTAMP            DURATION  INSERTED  DELETED   READ  REASON",  # noqa: E501
+        "──────  ───────────  ─────────  ─────────  ────────────────────────  ────────  ────────  ───────  ─────  ───────────────────────",  # noqa: E501
+        "delays  INCREMENTAL  SUCCEEDED  SCHEDULED  2013-01-04 12:00:00Z         1.5 s     1,200        3  1,203  CHANGED_INPUTS: flights",  # noqa: E501
+        "delays  NO_DATA      SUCCEEDED  SCHEDULED  2013-01-04 12:00:48Z          4 ms         0        0      0  SOURCES_UNCHANGED",  # noqa: E501
+        "delays               SKIPPED               2013-01-04 12:01:36.500Z                                      busy",  # noqa: E501
+        "durations █▁ up to 1.5 s",
+    ]
+
+
+def test_history_html_has_a_row_per_refresh_and_its_reason_below() -> None:
+    read = Reader(history_html(HISTORY))
+    assert read.tags.count("tr") == 1 + 3 + 3
+    assert {"1,200", "1,203", "SOURCES_UNCHANGED", "SKIPPED", "busy"} <= set(read.texts)
+    widths = [value for name, value in read.attributes if name == "style" and "width" in value]
+    assert widths == ["width:48.0px;margin-right:0.0px", "width:1.0px;margin-right:47.0px"]
+
+
+def test_an_empty_history_says_so() -> None:
+    assert "no refresh yet" in history_text(HistoryMessage(()))
+    assert "no refresh yet" in Reader(history_html(HistoryMessage(()))).texts
+
+
+def test_result_text() -> None:
+    assert result_text(RESULT).splitlines() == [
+        "First rows",
+        "id  name",
+        "──  ────",
+        " 1  rug",
+        "23  NULL",
+        " 4  NULL",
+        "the first 3 rows · Snapshot (data time T)",
+    ]
+
+
+def test_null_is_told_from_the_text() -> None:
+    html = result_html(RESULT)
+    assert html.count('<span class="dtj-null">NULL</span>') == 1
+    assert html.count("<td>NULL</td>") == 1
+
+
+def test_changes_are_marked() -> None:
+    columns = (Column("id", "int"), Column("$ACTION", "string"))
+    html = result_html(ResultMessage(columns, (("1", "INSERT"), ("2", "DELETE"), ("3", None))))
+    assert html.count('class="dtj-insert"') == 1
+    assert html.count('class="dtj-even dtj-delete"') == 1
+
+
+@pytest.mark.parametrize(
+    ("type_", "right"),
+    [("bigint", True), ("decimal(10,2)", True), ("string", False), ("interval day", False)],
+)
+def test_numbers_are_flush_right(type_: str, right: bool) -> None:
+    html = result_html(ResultMessage((Column("a", type_),), (("1",),)))
+    assert ('<td class="dtj-num">1</td>' in html) is right
+
+
+def test_a_result_without_columns_or_rows() -> None:
+    assert result_text(ResultMessage((), ())) == "0 rows"
+    assert "0 rows" in Reader(result_html(ResultMessage((), ()))).texts
+    assert result_text(ResultMessage((Column("a", "int"),), (("1",),))).endswith("1 row")
+
+
+def test_a_row_has_a_cell_for_each_column() -> None:
+    with pytest.raises(ValueError, match="for each column"):
+        ResultMessage((Column("a", "int"),), (("1", "2"),))
+
+
+def test_wide_characters_are_aligned() -> None:
+    rows = ResultMessage(
+        (Column("a", "string"), Column("b", "string")), (("日本", "x"), ("abcd", "y"))
+    )
+    assert result_text(rows).splitlines()[2:4] == ["日本  x", "abcd  y"]
+
+
+def test_card_text() -> None:
+    lines = card_text(CARD).splitlines()
+    assert lines[0] == "Dynamic table delays [AUTO → FULL]"
+    assert "  why:            TOP_K: needs FULL" in lines
+    assert "  target lag:     5 minutes" in lines
+    assert "  upstream:       flights, weather" in lines
+    assert "  columns:        id bigint, name string" in lines
+    assert "23  NULL" in lines
+    assert "  · guard: all 3 rows compared" in lines
+
+
+def test_card_html_tells_the_same() -> None:
+    read = Reader(card_html(CARD))
+    assert {
+        "delays",
+        "AUTO → FULL",
+        "TOP_K: needs FULL",
+        "5 minutes",
+        "default",
+        "flights, weather",
+        "2013-01-04 12:00:00 UTC",
+        "rug",
+        "guard: all 3 rows compared",
+    } <= set(read.texts)
+
+
+def test_a_card_that_is_not_initialised_and_suspended() -> None:
+    card = CardMessage(
+        "d",
+        RefreshMode.FULL,
+        RefreshMode.FULL,
+        "DEMANDED: FULL",
+        (),
+        TargetLag(None),
+        "default",
+        (),
+        SchedulingState.SUSPENDED,
+    )
+    text = card_text(card)
+    assert text.startswith("Dynamic table d [FULL] SUSPENDED")
+    assert "not initialised yet" in text
+    assert "DOWNSTREAM" in text
+    assert "none" in text
+    assert "SUSPENDED" in Reader(card_html(card)).texts
+
+
+def test_error_text_points_at_the_place() -> None:
+    assert error_text(ERROR).splitlines() == [
+        "DT-1102: Column dep_dely does not exist.",
+        "  1 | SELECT carrier,",
+        "  2 |        avg(dep_dely) AS mean",
+        "    |            ^^^^^^^^",
+        "  3 | FROM flights",
+        "Hint: Did you mean dep_delay?",
+    ]
+
+
+def test_error_html_underlines_the_place_and_folds_the_trace() -> None:
+    html = error_html(ERROR)
+    assert "<u>dep_dely</u>" in html
+    details = html[html.index("<details") : html.index("</details>")]
+    assert "org.apache.spark" in details
+    assert "<details>" in html
+    assert "org.apache" not in error_text(ERROR)
+
+
+def test_an_error_of_no_query_is_two_lines() -> None:
+    assert error_text(
+        ErrorMessage("DT-5105", "Spark did not start.", "Install Java.")
+    ).splitlines() == [
+        "DT-5105: Spark did not start.",
+        "Hint: Install Java.",
+    ]
+    assert "<pre" not in error_html(ErrorMessage("DT-1", "x"))
+
+
+@pytest.mark.parametrize(
+    ("query", "place", "expected"),
+    [
+        ("SELECT 日本 FROM x", (7, 9), "  1 | SELECT 日本 FROM x\n    |        ^^^^"),
+        ("\tSELECT a", (8, 9), "  1 |  SELECT a\n    |         ^"),
+        ("a\nbb\nccc", (2, 6), "  1 | a\n  2 | bb\n    | ^^\n  3 | ccc"),
+        ("abc", (3, 3), "  1 | abc\n    |    ^"),  # the end of the text
+        ("abc", (99, 120), "  1 | abc\n    |    ^"),
+        ("a\r\nb", (3, 4), "  1 | a\n  2 | b\n    | ^"),
+    ],
+)
+def test_places(query: str, place: tuple[int, int], expected: str) -> None:
+    text = error_text(ErrorMessage("DT-1", "x", None, query, Underline.of(query, *place)))
+    shown = "\n".join(line.rstrip() for line in text.splitlines()[1:])
+    assert shown == expected
+
+
+@pytest.mark.parametrize("place", [Underline(0, 0, 0), Underline(9, 9, 9), Underline(-1, -5, -2)])
+def test_a_place_outside_of_the_query_is_clamped(place: Underline) -> None:
+    assert "^" in error_text(ErrorMessage("DT-1", "x", None, "ab", place))
+    assert "<u>" in error_html(ErrorMessage("DT-1", "x", None, "ab", place))
+
+
+def test_a_very_long_line_is_cut_around_the_place() -> None:
+    query = "SELECT " + "a, " * 5000 + "wrong, " + "b, " * 5000
+    at = query.index("wrong")
+    lines = error_text(
+        ErrorMessage("DT-1", "x", None, query, Underline.of(query, at, at + 5))
+    ).splitlines()
+    assert max(map(len, lines)) < 250
+    start = lines[2].index("^")
+    assert lines[1][start : start + 5] == "wrong"
+    assert lines[2].count("^") == 5

@@ -1,0 +1,139 @@
+"""Messages to draw, and a reader of what was drawn."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from itertools import pairwise
+
+from dt_jupyter.model import (
+    RefreshAction,
+    RefreshMode,
+    RefreshState,
+    SchedulingState,
+    TargetLag,
+)
+from dt_jupyter.widgets import (
+    GraphEdge,
+    GraphMessage,
+    GraphNode,
+    LagMessage,
+    NodeKind,
+    RefreshPoint,
+)
+
+NOON = datetime(2013, 1, 4, 12, 0, 0, tzinfo=UTC)
+
+
+def later(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+def source(name: str, kind: NodeKind = NodeKind.TABLE) -> GraphNode:
+    return GraphNode(name, kind, rows=336_776)
+
+
+def table(
+    name: str,
+    state: RefreshState | None = RefreshState.SUCCEEDED,
+    *,
+    action: RefreshAction | None = RefreshAction.INCREMENTAL,
+    mode: RefreshMode = RefreshMode.INCREMENTAL,
+    why: str | None = None,
+    lag: float | None = 42.0,
+    target: float | None = 300.0,
+    suspended: bool = False,
+    error: str | None = None,
+) -> GraphNode:
+    scheduling = SchedulingState.SUSPENDED if suspended else SchedulingState.ACTIVE
+    return GraphNode(
+        name, NodeKind.DYNAMIC_TABLE, scheduling, RefreshMode.AUTO, mode, why, action, state,
+        TargetLag(target), lag, NOON, 1200, error,
+    )  # fmt: skip
+
+
+def graph(nodes: list[GraphNode], *edges: str) -> GraphMessage:
+    """Edges are written `a > b > c`."""
+    pairs = [pair for edge in edges for pair in pairwise(edge.split(" > "))]
+    return GraphMessage(tuple(nodes), tuple(GraphEdge(a, b) for a, b in pairs), NOON)
+
+
+def flights() -> GraphMessage:
+    """A diamond with a failure below it, a view, a suspended table and one on its own."""
+    nodes = [
+        source("flights"), source("weather"), source("recent", NodeKind.VIEW),
+        table("by_hour"), table("with_weather", action=RefreshAction.NO_DATA),
+        table("ranking", action=RefreshAction.FULL, mode=RefreshMode.FULL,
+              why="WINDOW_UNPARTITIONED: rank() has no PARTITION BY"),
+        table("worst", RefreshState.FAILED, lag=3721.0, error="DT-2105: Division by zero"),
+        table("alerts", RefreshState.UPSTREAM_FAILED, action=None),
+        table("monthly", suspended=True), table("board", RefreshState.EXECUTING, target=None),
+        table("fresh", None, action=None, lag=None), source("alone"),
+    ]  # fmt: skip
+    return graph(
+        nodes, "flights > by_hour > with_weather > worst > alerts", "weather > with_weather",
+        "by_hour > ranking > worst", "flights > recent > board", "with_weather > monthly",
+        "flights > alerts", "flights > fresh",
+    )  # fmt: skip
+
+
+def random_graph(size: int, seed: int) -> GraphMessage:
+    """Each table reads one to three earlier nodes; a fourth of the nodes are sources."""
+    chance = random.Random(seed)
+    nodes = [source(f"n{i}") if i < size // 4 else table(f"n{i}") for i in range(size)]
+    edges = [
+        f"n{chance.randrange(max(0, i - 25), i)} > n{i}"
+        for i in range(max(1, size // 4), size)
+        for _ in range(chance.randint(1, 3))
+    ]
+    return graph(nodes, *edges)
+
+
+def done(
+    t: float, start: float, end: float, action: RefreshAction = RefreshAction.INCREMENTAL
+) -> RefreshPoint:
+    return RefreshPoint(later(t), RefreshState.SUCCEEDED, later(start), later(end), action)
+
+
+def failed(t: float, start: float, end: float) -> RefreshPoint:
+    return RefreshPoint(later(t), RefreshState.FAILED, later(start), later(end), detail="DT-2105")
+
+
+def skipped(t: float) -> RefreshPoint:
+    return RefreshPoint(later(t), RefreshState.SKIPPED, detail="busy")
+
+
+def lag(
+    *points: RefreshPoint, target: float | None = 60.0, until: float | None = None
+) -> LagMessage:
+    return LagMessage("delays", target, points, None if until is None else later(until))
+
+
+class Reader(HTMLParser):
+    """Elements, attributes and texts of markup, as a browser would find them."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.texts: list[str] = []
+        self.styles: list[str] = []
+        self._inside: list[str] = []
+        self.feed(markup)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._inside.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._inside.pop() == tag, f"</{tag}> does not match"
+
+    def handle_data(self, data: str) -> None:
+        (self.styles if "style" in self._inside[-1:] else self.texts).append(data)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
