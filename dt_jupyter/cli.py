@@ -1,0 +1,186 @@
+"""A lake from a terminal: one-shot commands, and a scheduler that outlives the browser tab.
+
+Exit codes: 0 done, 1 an error (a few lines on stderr) or a table that differs from its query, 2 a
+command line that makes no sense.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from dt_jupyter.model import DTError, RefreshAction, RefreshRecord, RefreshState
+
+if TYPE_CHECKING:
+    from dt_jupyter.engine import Engine
+
+_HISTORY = 50
+_LOOK_SECONDS = 1.0
+_EPILOG = """examples:
+  python -m dt_jupyter lake run
+  python -m dt_jupyter lake sql "SHOW DYNAMIC TABLES"
+  python -m dt_jupyter lake refresh daily"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; the exit code."""
+    asked = _parser().parse_args(arguments)
+    try:
+        return _run(asked)
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 1
+    except Exception as failure:
+        if not _expected(failure):
+            raise
+        from dt_jupyter.widgets import error_text
+        from dt_jupyter.widgets.spark_errors import error_message
+
+        print(error_text(error_message(failure)), file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dt_jupyter", description="Dynamic tables of a lake folder.", epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("lake", metavar="LAKE", help="the lake's folder")
+    parser.add_argument("--memory", default="2g", help="heap of the local Spark (default: 2g)")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands.add_parser("run", help="run the scheduler until SIGINT or SIGTERM")
+    commands.add_parser("sql", help="run a script").add_argument("script", metavar="SQL")
+    commands.add_parser("status", help="the engine and its graph at a glance")
+    commands.add_parser("history", help="refreshes, newest first").add_argument(
+        "name", metavar="NAME", nargs="?"
+    )
+    for command, about in (
+        ("refresh", "refresh a dynamic table and what is upstream of it now"),
+        ("verify", "compare a dynamic table with its query"),
+        ("explain", "how a dynamic table is refreshed, and why so"),
+    ):
+        commands.add_parser(command, help=about).add_argument("name", metavar="NAME")
+    return parser
+
+
+def _run(asked: argparse.Namespace) -> int:
+    from dt_jupyter.engine import Engine
+
+    with Engine.connect(asked.lake, scheduler=False, memory=asked.memory) as engine:
+        code: int = _COMMANDS[asked.command](engine, asked)
+        return code
+
+
+def _expected(failure: Exception) -> bool:
+    """Whether a user can act on the words alone; anything else keeps its trace."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    from dt_jupyter.lake import LakeError
+    from dt_jupyter.widgets.spark_errors import StatementFailed
+
+    kinds = (DTError, LakeError, PySparkException, Py4JError, StatementFailed)
+    return isinstance(failure, kinds)
+
+
+def _sql(engine: Engine, asked: argparse.Namespace) -> int:
+    from dt_jupyter.widgets.script import run_script
+
+    for done in run_script(engine, asked.script):
+        _say(done.shown)
+    return 0
+
+
+def _status(engine: Engine, _: argparse.Namespace) -> int:
+    from dt_jupyter.widgets.from_engine import status_message
+
+    _say(status_message(engine.status()))
+    _say(engine.graph())
+    return 0
+
+
+def _history(engine: Engine, asked: argparse.Namespace) -> int:
+    from dt_jupyter.widgets.from_engine import history_message
+
+    if asked.name is not None:
+        engine.table(asked.name)
+    _say(history_message(engine.records(asked.name, _HISTORY)))
+    return 0
+
+
+def _refresh(engine: Engine, asked: argparse.Namespace) -> int:
+    record = engine.refresh(asked.name)
+    for done in (*record.upstream, record):
+        print(done, file=sys.stdout if done.state is RefreshState.SUCCEEDED else sys.stderr)
+    return 0 if record.state is RefreshState.SUCCEEDED else 1
+
+
+def _verify(engine: Engine, asked: argparse.Namespace) -> int:
+    found = engine.verify(asked.name)
+    print(found)
+    return 0 if found.equal else 1
+
+
+def _explain(engine: Engine, asked: argparse.Namespace) -> int:
+    _say(engine.explain(asked.name))
+    return 0
+
+
+def _scheduler(engine: Engine, _: argparse.Namespace) -> int:
+    """Refreshes on schedule until a signal, and tells what it did, from this thread alone."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    told = _Told(engine)
+    engine.start_scheduler()
+    count = len(engine.catalog.list())
+    print(f"The scheduler runs on {engine.layout.lake}, {count} dynamic tables; Ctrl-C stops it.",
+          flush=True)  # fmt: skip
+    while not stop.wait(_LOOK_SECONDS):
+        told.tell(sys.stdout)
+    print("Stopping …", flush=True)
+    engine.stop_scheduler()
+    told.tell(sys.stdout)
+    return 0
+
+
+class _Told:
+    """Which refreshes have been told of already; NO_DATA and skips are not worth a line."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._known = {self._key(r) for r in engine.records(limit=_HISTORY)}
+
+    def tell(self, to: TextIO) -> None:
+        records = [r for r in reversed(self._engine.records(limit=_HISTORY)) if r.state.final]
+        for record in records:
+            if self._key(record) not in self._known and _worth_telling(record):
+                print(record, file=to, flush=True)
+        self._known = {self._key(r) for r in records}
+
+    @staticmethod
+    def _key(record: RefreshRecord) -> tuple[Any, ...]:
+        return (record.query_id, record.name, record.data_timestamp, record.state)
+
+
+def _worth_telling(record: RefreshRecord) -> bool:
+    return record.action is not RefreshAction.NO_DATA and record.state is not RefreshState.SKIPPED
+
+
+def _say(value: Any) -> None:
+    if isinstance(value, str):
+        print(value)
+        return
+    from dt_jupyter.widgets.from_engine import picture_of
+
+    print(picture_of(value).text)
+
+
+_COMMANDS: dict[str, Callable[[Any, argparse.Namespace], int]] = {
+    "run": _scheduler, "sql": _sql, "status": _status, "history": _history,
+    "refresh": _refresh, "verify": _verify, "explain": _explain,
+}  # fmt: skip

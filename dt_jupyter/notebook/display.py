@@ -1,0 +1,54 @@
+"""The engine's values in a notebook: the last line of a cell is a picture, not a repr."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SHOWN = (
+    ("dt_jupyter.engine.reports", "GraphReport"),
+    ("dt_jupyter.engine.reports", "LagReport"),
+    ("dt_jupyter.engine.reports", "FrontierReport"),
+    ("dt_jupyter.engine.views", "Explanation"),
+    ("dt_jupyter.engine.views", "Verification"),
+    ("dt_jupyter.engine.create", "Created"),
+    ("dt_jupyter.model.records", "RefreshRecord"),
+)
+"""Module and name of the types that have a picture; named, so that none is imported here."""
+
+
+def register(shell: Any) -> None:
+    """HTML for a notebook; in a terminal too the text is the picture's."""
+    formatters = shell.display_formatter.formatters
+    for module, name in SHOWN:
+        formatters["text/html"].for_type_by_name(module, name, _html)
+        formatters["text/plain"].for_type_by_name(module, name, _text)
+
+
+def unregister(shell: Any) -> None:
+    formatters = shell.display_formatter.formatters
+    for module, name in SHOWN:
+        for kind in ("text/html", "text/plain"):
+            formatters[kind].pop(f"{module}.{name}", None)
+
+
+def picture_of(value: Any) -> Any:
+    """What is shown of a value of the engine, or of a message: it has `text` and `html`."""
+    from dt_jupyter.widgets.from_engine import picture_of
+
+    return picture_of(value)
+
+
+def _html(value: Any) -> str:
+    return str(picture_of(value).html)
+
+
+def _text(value: Any, printer: Any, cycle: bool) -> None:
+    printer.text("…" if cycle else str(picture_of(value).text))
+
+
+def show(value: Any) -> None:
+    """Below the cell: a message, a value of the engine, or anything with a picture of its own."""
+    from IPython.display import display
+
+    own = hasattr(value, "_repr_mimebundle_")
+    display(value if own else picture_of(value))  # type: ignore[no-untyped-call]

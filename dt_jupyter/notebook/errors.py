@@ -1,0 +1,136 @@
+"""Errors in a cell: a few lines in place of a trace, the JVM's own a click away.
+
+It works for errors of the catalogue, of Spark and of the lake, whether a magic or a plain cell
+raised them; any other is shown as ever.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+from dt_jupyter.model import DTError
+from dt_jupyter.notebook.display import show
+from dt_jupyter.widgets import ErrorMessage, error_text
+from dt_jupyter.widgets.folded import Folded
+from dt_jupyter.widgets.spark_errors import StatementFailed, error_message
+
+_BOLD, _SOFT, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_LATE = (
+    ("pyspark.errors", "PySparkException"),
+    ("py4j.protocol", "Py4JError"),
+    ("dt_jupyter.lake.errors", "LakeError"),
+)
+_OURS = ("run_line_magic", "run_cell_magic")
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in one of our cells, and what became of it."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{_BOLD}Interrupted{_OFF}: {self}"]
+
+
+def show_errors(shell: Any, cancel: Callable[[], None] = lambda: None) -> None:
+    """From now on; called again after Spark was imported, since its errors are known only then.
+
+    `cancel` ends the Spark jobs of a cell that was interrupted. A handler that somebody else has
+    set for errors of theirs is left alone.
+    """
+    if shell.custom_exceptions and DTError not in shell.custom_exceptions:
+        return
+    late = (getattr(sys.modules.get(module), name, None) for module, name in _LATE)
+    kinds = (DTError, StatementFailed, KeyboardInterrupt, *filter(None, late))
+    shell.set_custom_exc(kinds, partial(_show, cancel))
+
+
+def stop_showing_errors(shell: Any) -> None:
+    if DTError in shell.custom_exceptions:
+        shell.set_custom_exc((), None)
+
+
+def _show(
+    cancel: Callable[[], None], shell: Any, kind: type[BaseException], failure: BaseException,
+    trace: TracebackType | None, tb_offset: int | None = None,
+) -> list[str]:  # fmt: skip
+    """IPython's handler: shows the error, as the other errors of a cell are shown."""
+    shell._get_exc_info((kind, failure, trace))  # for %debug and sys.last_value
+    if isinstance(failure, Interrupted):
+        lines = failure._render_traceback_()
+    elif _was_interrupt(failure):
+        cancel()
+        lines = _interrupt(shell, kind, failure, trace, tb_offset)
+    else:
+        message = error_message(failure)
+        if message.details and hasattr(shell, "kernel"):
+            show(Folded("Details", message.details))
+        lines = render(message, where(shell, trace))
+    failure._render_traceback_ = _Once(failure, lines)  # type: ignore[attr-defined]
+    shell._showtraceback(kind, failure, lines)
+    return lines
+
+
+class _Once:
+    """IPython formats each error again for its history, which takes seconds for a long trace: it
+    gets the short form, and `%tb` afterwards the whole."""
+
+    def __init__(self, failure: BaseException, lines: list[str]) -> None:
+        self._failure, self._lines = failure, lines
+
+    def __call__(self) -> list[str]:
+        vars(self._failure).pop("_render_traceback_", None)
+        return self._lines
+
+
+def _was_interrupt(failure: BaseException | None) -> bool:
+    """Also where py4j has made a network error of the interrupt."""
+    seen: set[int] = set()
+    while failure is not None and id(failure) not in seen:
+        if isinstance(failure, KeyboardInterrupt):
+            return True
+        seen.add(id(failure))
+        context = None if failure.__suppress_context__ else failure.__context__
+        failure = failure.__cause__ or context
+    return False
+
+
+def _interrupt(
+    shell: Any, kind: type[BaseException], failure: BaseException, trace: TracebackType | None,
+    tb_offset: int | None,
+) -> list[str]:  # fmt: skip
+    modules = (f.f_globals.get("__name__", "") for f, _ in traceback.walk_tb(trace))
+    if any(module.startswith(("dt_jupyter.", "py4j.")) for module in modules):
+        return Interrupted("the Spark jobs of this cell were cancelled.")._render_traceback_()
+    whole: list[str] = shell.InteractiveTB.structured_traceback(
+        kind, failure, trace, tb_offset=tb_offset
+    )
+    return whole
+
+
+def render(message: ErrorMessage, place: str | None = None) -> list[str]:
+    """The lines of an error for a notebook or a terminal: its text, with code and
+    carets bold (JupyterLab's ground is red already, and dark in the dark theme)."""
+    lines = error_text(message).splitlines()
+    code, sign, rest = lines[0].partition(": ")
+    shown = [f"{_BOLD}{code}{_OFF}{sign}{rest}"]
+    for line in lines[1:]:
+        bare = line.replace(" ", "").replace("|", "")
+        carets = bool(bare) and set(bare) == {"^"}
+        shown.append(f"{_BOLD}{line}{_OFF}" if carets else line)
+    return [*shown, f"{_SOFT}{place}{_OFF}"] if place else shown
+
+
+def where(shell: Any, trace: TracebackType | None) -> str | None:
+    """The line of the cell that raised, where it is Python and not one of our magics."""
+    cells = getattr(shell.compile, "_filename_map", {})
+    found = None
+    for frame in traceback.extract_tb(trace):
+        if frame.filename in cells or frame.filename.startswith("<ipython-input"):
+            found = frame
+    if found is None or not found.line or any(name in found.line for name in _OURS):
+        return None
+    return f"In line {found.lineno} of the cell: {found.line.strip()[:120]}"

@@ -1,0 +1,57 @@
+"""What `%load_ext dt_jupyter` puts into a shell, and how it comes out again."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from dt_jupyter.notebook.completion import Completer
+from dt_jupyter.notebook.display import register, unregister
+from dt_jupyter.notebook.errors import show_errors, stop_showing_errors
+from dt_jupyter.notebook.magics import DynamicTableMagics
+from dt_jupyter.notebook.session import Notebook
+
+_notebooks: WeakKeyDictionary[Any, Notebook] = WeakKeyDictionary()
+_completers: WeakKeyDictionary[Any, Completer] = WeakKeyDictionary()
+_MAGICS = {"line": ("dt", "dynamic_table"), "cell": ("dt", "dynamic_table")}
+
+
+def notebook_of(shell: Any) -> Notebook:
+    """The one of this shell, with our values and errors shown in it from now on."""
+    found = _notebooks.get(shell)
+    if found is None:
+        found = _notebooks[shell] = Notebook(shell)
+        register(shell)
+        show_errors(shell)
+    return found
+
+
+def load(shell: Any) -> None:
+    """Registers magics, completion, formatters and the short form of errors; starts nothing."""
+    notebook = notebook_of(shell)
+    shell.register_magics(DynamicTableMagics(shell, notebook))
+    if shell not in _completers:
+        completer = Completer(notebook)
+        _completers[shell] = completer
+        shell.Completer.custom_matchers.append(completer.matcher)
+
+
+def unload(shell: Any) -> None:
+    """Closes the engine that the magics opened, and takes away what `load` put there."""
+    notebook = _notebooks.pop(shell, None)
+    if notebook is None:
+        return
+    notebook.close()
+    completer = _completers.pop(shell, None)
+    if completer is not None:
+        shell.Completer.custom_matchers.remove(completer.matcher)
+    for kind, names in _MAGICS.items():
+        for name in names:
+            shell.magics_manager.magics[kind].pop(name, None)
+    unregister(shell)
+    stop_showing_errors(shell)
+
+
+def adopt(shell: Any, engine: Any) -> None:
+    """The magics use `engine`, which a cell has opened, and leave its closing to that cell."""
+    notebook_of(shell).adopt(engine)

@@ -1,0 +1,240 @@
+"""`%dt`, `%%dt` and `%%dynamic_table`: thin ways to send statements and to show what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+
+from dt_jupyter.model import DTError, RefreshState, Span, error
+from dt_jupyter.notebook.display import show
+from dt_jupyter.notebook.errors import Interrupted
+from dt_jupyter.notebook.session import Notebook
+from dt_jupyter.notebook.variables import parameters
+from dt_jupyter.sql.magic_options import DtMagic, parse_dt, parse_dynamic_table
+from dt_jupyter.sql.magic_specs import DT, DYNAMIC_TABLE, SQL, usage
+from dt_jupyter.sql.statements import CreateDynamicTable, Unsupported
+
+if TYPE_CHECKING:
+    from dt_jupyter.engine import Engine
+
+_HISTORY = 50
+_SPECS = {spec.name: spec for spec in (*DT, SQL)}
+_ABOUT = "%dt COMMAND, or %dt SQL, or %%dt with a script in the cell; -h after a command says more."
+
+
+@magics_class
+class DynamicTableMagics(Magics):
+    """The magics of one shell; they share its `Notebook`."""
+
+    def __init__(self, shell: Any, notebook: Notebook) -> None:
+        super().__init__(shell)
+        self.notebook = notebook
+
+    @no_var_expand
+    @line_cell_magic
+    def dt(self, line: str, cell: str | None = None) -> None:
+        """A command or SQL; `%dt -h` shows them all."""
+        asked = parse_dt(line, cell)
+        if asked.help:
+            print(_help(asked, cell))
+            return
+        if asked.command == "connect":
+            with _interrupted("not connected."):
+                self.notebook.connect(asked.args.get("lake"), asked.args.get("remote"))
+            return
+        if asked.command == "sql":
+            self._script(asked)
+            return
+        with _interrupted("nothing was changed."):
+            engine = self.notebook.require()
+            value = _COMMANDS[asked.command](engine, asked.args.get("name"))
+        self._keep(asked.out, value)
+
+    @no_var_expand
+    @line_cell_magic
+    def dynamic_table(self, line: str, cell: str | None = None) -> None:
+        """Creates a dynamic table from the cell's query; `%%dynamic_table -h` shows the options."""
+        schema = "default"
+        engine = self.notebook.engine
+        if engine is not None:
+            schema = engine.spark.catalog.currentDatabase().lower()
+        asked = parse_dynamic_table(line, cell or "", schema)
+        if asked.help:
+            print(usage(DYNAMIC_TABLE))
+            return
+        statement = asked.statement
+        if isinstance(statement, Unsupported):
+            raise statement.error(cell or "")
+        assert statement is not None
+        values = parameters(cell or "", self.notebook.shell.user_ns)
+        if asked.dry_run:
+            with _placed(statement, cell or "", statement.query_offset):
+                self._keep(asked.out, self._explain(statement, values))
+        else:
+            with _placed(statement, cell or "", 0):  # the engine counts from the cell's start
+                self._keep(asked.out, self._create(statement, values))
+
+    def _create(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
+        with _interrupted(f"{statement.name} was not created, nothing was changed."):
+            engine = self.notebook.require()
+            created = engine.create(statement, values)
+        from dt_jupyter.widgets.from_engine import created_message
+        from dt_jupyter.widgets.script import sample
+
+        with _interrupted(f"{statement.name} was created; its first rows are not shown."):
+            rows = sample(engine, created)
+        show(created_message(created, rows))
+        return engine.spark.table(created.table.name.sql)
+
+    def _explain(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
+        from dt_jupyter.widgets.from_engine import explanation_message
+        from dt_jupyter.widgets.script import interruptible
+
+        with _interrupted("nothing was changed."):
+            engine = self.notebook.require()
+            found = interruptible(engine, "explain", lambda: engine.explain(statement, values))
+        show(explanation_message(found, "A dry run: nothing was created."))
+        return found
+
+    def _script(self, asked: DtMagic) -> None:
+        """Each statement's result is shown as soon as it is there."""
+        script = asked.sql or ""
+        values = parameters(script, self.notebook.shell.user_ns)
+        count = 0
+        try:
+            engine = self.notebook.require()
+            from dt_jupyter.widgets.script import run_script
+
+            for done in run_script(engine, script, values):
+                count += 1
+                if isinstance(done.shown, str):
+                    print(done.shown)
+                else:
+                    show(done.shown)
+                if asked.out:
+                    self.notebook.shell.user_ns[asked.out] = done.frame
+        except KeyboardInterrupt:
+            raise Interrupted(_progress(count)) from None
+        if not count:
+            print("Nothing to do.")
+
+    def _keep(self, out: str | None, value: Any) -> None:
+        if out is not None:
+            self.notebook.shell.user_ns[out] = value
+
+
+def _graph(engine: Engine, _: str | None) -> Any:
+    return _shown(engine.graph())
+
+
+def _lag(engine: Engine, name: str | None) -> Any:
+    return _shown(engine.lag(name or ""))
+
+
+def _frontiers(engine: Engine, _: str | None) -> Any:
+    from dt_jupyter.widgets.from_engine import frontiers_message
+
+    reports = [engine.frontier(table.name) for table in engine.catalog.list()]
+    show(frontiers_message(reports))
+    return reports
+
+
+def _history(engine: Engine, name: str | None) -> Any:
+    from dt_jupyter.widgets.from_engine import history_message
+
+    if name is not None:
+        engine.table(name)
+    records = engine.records(name, _HISTORY)
+    title = f"Refresh history of {name}" if name else "Refresh history"
+    more = f", the newest {_HISTORY}" if len(records) == _HISTORY else ""
+    show(history_message(records, title + more))
+    return engine.history(name)
+
+
+def _explain(engine: Engine, name: str | None) -> Any:
+    from dt_jupyter.widgets.script import interruptible
+
+    return _shown(interruptible(engine, "explain", lambda: engine.explain(name or "")))
+
+
+def _verify(engine: Engine, name: str | None) -> Any:
+    return _shown(engine.verify(name or ""))
+
+
+def _status(engine: Engine, _: str | None) -> Any:
+    from dt_jupyter.widgets.from_engine import status_message
+
+    status = engine.status()
+    show(status_message(status))
+    return status
+
+
+def _refresh(engine: Engine, name: str | None) -> Any:
+    with _interrupted_refresh(name or ""):
+        record = engine.refresh(name or "")
+    if record.state in (RefreshState.SUCCEEDED, RefreshState.SCHEDULED):
+        return _shown(record)
+    if record.state is RefreshState.CANCELLED:
+        raise error("DT-2106", name=record.name)
+    problem = (record.error or str(record.state)).removeprefix(f"[{record.error_code}] ")
+    problem = problem.removeprefix(f"The refresh of {record.name} failed: ")
+    raise error("DT-2105", name=record.name, problem=problem, hint="")
+
+
+_COMMANDS: dict[str, Callable[[Any, str | None], Any]] = {
+    "graph": _graph, "lag": _lag, "frontiers": _frontiers, "history": _history,
+    "explain": _explain, "verify": _verify, "status": _status, "refresh": _refresh,
+}  # fmt: skip
+
+
+def _shown(value: Any) -> Any:
+    show(value)
+    return value
+
+
+def _help(asked: DtMagic, cell: str | None) -> str:
+    text = usage(_SPECS[asked.command])
+    if asked.command != "sql" or cell is not None:
+        return text
+    width = max(len(spec.synopsis) for spec in DT)
+    commands = [f"  {spec.synopsis:<{width}}  {spec.help}" for spec in DT]
+    return "\n".join([_ABOUT, "", "Commands:", *commands, "", text])
+
+
+def _progress(count: int) -> str:
+    if not count:
+        return "nothing was changed."
+    done = f"the first {count} statements are" if count > 1 else "the first statement is"
+    return f"{done} done, the one after that changed nothing."
+
+
+@contextmanager
+def _interrupted(what: str) -> Iterator[None]:
+    try:
+        yield
+    except Interrupted:
+        raise
+    except KeyboardInterrupt:
+        raise Interrupted(what) from None
+
+
+@contextmanager
+def _interrupted_refresh(name: str) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise error("DT-2106", name=name) from None
+
+
+@contextmanager
+def _placed(statement: CreateDynamicTable, cell: str, offset: int) -> Iterator[None]:
+    """An error in the query is placed in the cell; its span begins at `offset` of the cell."""
+    try:
+        yield
+    except DTError as e:
+        if e.query != statement.query or e.span is None:
+            raise
+        raise e.at(cell, Span(e.span.start + offset, e.span.end + offset)) from e

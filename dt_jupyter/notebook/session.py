@@ -1,0 +1,131 @@
+"""The engine of a notebook: opened by the first magic that needs it, on the notebook's Spark."""
+
+from __future__ import annotations
+
+import atexit
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.notebook.errors import show_errors
+from dt_jupyter.notebook.interrupts import CellJobs
+
+if TYPE_CHECKING:
+    from dt_jupyter.engine import Engine
+
+LAKE = "lake"
+
+
+class Notebook:
+    """What the magics of one shell share. `engine` is None until something needs it."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self._engine: Engine | None = None
+        self._opened_here = False
+        self._bound: dict[str, Any] = {}
+        self.jobs = CellJobs(shell)
+
+    @property
+    def engine(self) -> Engine | None:
+        """The open engine, if there is one; starts nothing."""
+        engine = self._engine
+        return None if engine is None or engine._closed else engine
+
+    def require(self) -> Engine:
+        """The engine; connects with defaults where there is none, and says so in a line."""
+        return self.engine or self.connect()
+
+    def connect(self, lake: str | None = None, remote: str | None = None) -> Engine:
+        """Opens the engine on `lake` (None: the one used last, else `lake`), binds `dt` and
+        `spark` where these names are free, and says so. The engine of another lake that was
+        opened here before is closed; the same one is kept."""
+        before = self.engine
+        wanted = lake or (str(self._engine.layout.lake) if self._engine else LAKE)
+        folder = Path(wanted).expanduser().resolve()
+        if before is not None and remote is None and before.layout.lake == folder:
+            print(f"Connected already: {_about(before)}")
+            return before
+        from dt_jupyter.engine import Engine
+
+        with _own_interrupt_handler():
+            spark = _remote(remote) if remote else self._spark()
+            engine = Engine.connect(wanted, spark=spark)
+        if before is not None and self._opened_here:
+            before.close()
+        self._take(engine, opened_here=True)
+        taken = self._bind(engine)
+        print(f"Connected: {_about(engine)}")
+        if taken:
+            print(f"The name {' and '.join(taken)} is yours and stays as it is.")
+        return engine
+
+    def adopt(self, engine: Engine) -> None:
+        """An engine that the user opened in a cell, and closes."""
+        before = self.engine
+        if before is not None and before is not engine and self._opened_here:
+            before.close()
+        self._take(engine, opened_here=False)
+
+    def close(self) -> None:
+        """Closes the engine if a magic opened it."""
+        engine, self._engine = self.engine, None
+        self.jobs.stop()
+        atexit.unregister(self.close)
+        if engine is not None and self._opened_here:
+            engine.close()
+
+    def _take(self, engine: Engine, *, opened_here: bool) -> None:
+        self._engine, self._opened_here = engine, opened_here
+        show_errors(self.shell, self.jobs.cancel)  # Spark's errors have classes to catch now
+        self.jobs.watch(engine.spark)
+        atexit.unregister(self.close)
+        if opened_here:
+            atexit.register(self.close)
+
+    def _spark(self) -> Any:
+        """The notebook's variable `spark`, if it holds a session."""
+        found = self.shell.user_ns.get("spark")
+        return found if type(found).__name__ == "SparkSession" else None
+
+    def _bind(self, engine: Engine) -> list[str]:
+        """Which of the names `dt` and `spark` hold something else already."""
+        names = self.shell.user_ns
+        taken = []
+        for name, value in (("dt", engine), ("spark", engine.spark)):
+            free = name not in names or names[name] is self._bound.get(name)
+            if free:
+                names[name] = self._bound[name] = value
+            elif names[name] is not value:
+                taken.append(name)
+        return taken
+
+
+def _about(engine: Engine) -> str:
+    status = engine.status()
+    count = status["dynamic_tables"]
+    tables = f"{count} dynamic table{'' if count == 1 else 's'}"
+    return f"{status['lake']}, {tables}, Spark {status['spark']}, scheduler {status['scheduler']}."
+
+
+def _remote(url: str) -> Any:
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.remote(url).getOrCreate()
+
+
+@contextmanager
+def _own_interrupt_handler() -> Iterator[None]:
+    """PySpark's handler cancels the jobs of all threads, scheduled refreshes too: ours stays."""
+    if threading.current_thread() is not threading.main_thread() or sys.platform == "win32":
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

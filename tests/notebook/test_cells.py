@@ -1,0 +1,150 @@
+"""Cells as a user types them, in order: each test goes on where the one before it stopped."""
+
+from __future__ import annotations
+
+from tests.notebook.conftest import Kernel
+
+
+def test_help_and_loading_start_nothing(kernel: Kernel) -> None:
+    assert "%dt refresh NAME" in kernel.run("%dt -h").ok.text
+    assert kernel.value("'pyspark' in __import__('sys').modules") == "False"
+    assert not kernel.lake.exists()
+
+
+def test_the_first_magic_connects_and_binds_names(kernel: Kernel) -> None:
+    script = """%%dt
+        CREATE TABLE orders (id INT, day DATE, price DOUBLE);
+        INSERT INTO orders VALUES (1, DATE'2024-01-01', 10), (2, DATE'2024-01-01', 5),
+          (3, DATE'2024-01-02', NULL);
+        SELECT id, price FROM orders ORDER BY id;
+        UPDATE orders SET price = 6 WHERE id = 2"""
+    reply = kernel.run(script).ok
+    assert reply.text.startswith(f"Connected: {kernel.lake.resolve()}")
+    assert "scheduler running" in reply.text
+    assert "CREATE TABLE orders: done" in reply.text
+    assert "3   NULL" in reply.text
+    assert "UPDATE orders: 1 row affected" in reply.text
+    assert kernel.value("type(dt).__name__, spark is dt.spark") == "('Engine', True)"
+
+
+def test_a_card_says_mode_and_why_and_shows_rows(kernel: Kernel) -> None:
+    reply = kernel.run(
+        "%%dynamic_table daily --target-lag '1 hour' -o made\n"
+        "SELECT day, count(*) AS n, sum(price) AS total FROM orders GROUP BY day"
+    ).ok
+    assert "Dynamic table daily [AUTO → INCREMENTAL]" in reply.text
+    assert "1 hour" in reply.text
+    assert "upstream:       orders" in reply.text
+    assert "2024-01-01  2   16.0" in reply.text
+    assert "Checked at creation on" in reply.text
+    assert "dtj-card" in reply.html
+    assert kernel.value("made.count()") == "2"
+
+
+def test_a_dry_run_creates_nothing(kernel: Kernel) -> None:
+    reply = kernel.run("%%dynamic_table dry --dry-run\nSELECT id FROM orders").ok
+    assert "A dry run: nothing was created." in reply.text
+    assert kernel.value("[str(t.name) for t in dt.catalog.list()]") == "['daily']"
+
+
+def test_variables_are_bound_and_not_spliced(kernel: Kernel) -> None:
+    kernel.run('low, text = 3.0, "it\'s; DROP TABLE orders"').ok  # noqa: B018
+    reply = kernel.run(
+        "%dt -o kept SELECT :text AS t, count(*) AS n FROM orders WHERE price > :low"
+    )
+    assert "it's; DROP TABLE orders  2" in reply.ok.text
+    assert kernel.value("kept.columns") == "['t', 'n']"
+    reply = kernel.run("%%dynamic_table big\nSELECT day, total FROM daily WHERE total > :low")
+    assert "Dynamic table big" in reply.ok.text
+
+
+def test_refresh_shows_upstream_and_the_actions(kernel: Kernel) -> None:
+    kernel.run("%dt INSERT INTO orders VALUES (4, DATE'2024-01-02', 7.5)").ok  # noqa: B018
+    reply = kernel.run("%dt -o record refresh big").ok
+    lines = [line.split() for line in reply.text.splitlines()]
+    assert [line[:3] for line in lines if line[:1] in (["daily"], ["big"])] == [
+        ["daily", "INCREMENTAL", "SUCCEEDED"],
+        ["big", "INCREMENTAL", "SUCCEEDED"],
+    ]
+    assert kernel.value("record.statistics.inserted_rows, len(record.upstream)") == "(1, 1)"
+
+
+def test_reports_are_pictures_with_text(kernel: Kernel) -> None:
+    assert "<svg" in kernel.run("%dt graph").ok.html
+    assert "<svg" in kernel.run("%dt lag daily").ok.html
+    assert "FIRST_REFRESH" in kernel.run("%dt history daily").ok.text
+    assert "orders" in kernel.run("%dt frontiers").ok.text
+    assert "NO_DATA" in kernel.run("%dt explain big").ok.text
+    assert "scheduler" in kernel.run("%dt status").ok.text
+    assert "✓ daily equals its query" in kernel.run("%dt verify daily").ok.text
+
+
+def test_values_of_the_engine_show_as_pictures_in_plain_cells(kernel: Kernel) -> None:
+    for source in ("dt.graph()", "dt.lag('daily')"):
+        assert "<svg" in kernel.run(source).ok.html
+    for source in ("dt.refresh('big')", "dt.verify('big')", "dt.frontier('big')"):
+        assert "dtj-t" in kernel.run(source).ok.html
+    assert "dtj-card" in kernel.run("dt.explain('big')").ok.html
+
+
+def test_errors_are_a_few_lines_with_the_place(kernel: Kernel) -> None:
+    cases = {
+        "%dt SELECT * FROM odrers": ("DT-1101", "  1 | SELECT * FROM odrers", "Hint: Did you mean"),
+        "%%dt\nSELECT 1;\n\nSELECT 1 / (id - 2) FROM orders": (
+            "DIVIDE_BY_ZERO", "  3 | SELECT 1 / (id - 2) FROM orders", "    |        ^^^^^^^^^^^^"),
+        "%%dynamic_table bad\n-- why\n\nSELECT nope FROM orders": (
+            "DT-1102", "  3 | SELECT nope FROM orders", "    |        ^^^^"),
+        "%%dynamic_table bad --dry-run\n-- why\n\nSELECT nope FROM orders": (
+            "DT-1102", "  3 | SELECT nope FROM orders", "    |        ^^^^"),
+        "%%dynamic_table bad --warehouse nope\nSELECT id FROM orders": ("DT-1108",),
+        "%%dynamic_table daily\nSELECT id FROM orders": ("DT-1105",),
+        "x = 1\ndt.sql('SELECT * FROM nowhere')": ("DT-1101", "In line 2 of the cell: dt.sql("),
+        "spark.sql('SELECT 1 / 0').collect()": ("DIVIDE_BY_ZERO", "In line 1 of the cell"),
+        "%dt history nowhere": ("DT-1101",),
+    }  # fmt: skip
+    for source, expected in cases.items():
+        reply = kernel.run(source)
+        assert reply.error is not None, source
+        assert len(reply.told.splitlines()) <= 9, reply.told
+        for part in expected:
+            assert part in reply.told, source
+    assert kernel.value("[str(t.name) for t in dt.catalog.list()]") == "['big', 'daily']"
+
+
+def test_the_jvms_trace_is_folded(kernel: Kernel) -> None:
+    reply = kernel.run("spark.sql('SELECT 1 / 0').collect()")
+    assert "<details" in reply.html
+    assert "org.apache.spark" in reply.html
+    assert "org.apache.spark" not in reply.told
+
+
+def test_completion_knows_the_lake(kernel: Kernel) -> None:
+    assert kernel.complete("%dt refresh d") == ["daily"]
+    assert kernel.complete("%%dt\nSELECT * FROM ord") == ["orders"]
+    assert kernel.complete("%%dt\nSELECT d.t") == []
+    assert kernel.complete("%%dynamic_table x --warehouse ") == ["default"]
+    assert kernel.complete("%%dt\nSELECT o.pr")[:1] != ["price"]
+    assert kernel.complete("%%dt\nSELECT orders.pr") == ["price"]
+
+
+def test_connecting_again_keeps_the_engine_and_another_lake_replaces_it(kernel: Kernel) -> None:
+    kernel.run("before = dt").ok  # noqa: B018
+    assert "Connected already" in kernel.run("%dt connect lake").ok.text
+    assert kernel.value("dt is before") == "True"
+    assert "0 dynamic tables" in kernel.run("%dt connect other").ok.text
+    assert kernel.value("dt is before") == "False"
+    assert "[DT-5108]" in kernel.value(
+        "try: before.sql('SELECT 1')\nexcept Exception as e: print(e)"
+    )
+    assert "2 dynamic tables" in kernel.run("%dt connect lake").ok.text
+    assert kernel.value("spark.table('daily').count()") == "2"
+
+
+def test_names_of_the_user_stay(kernel: Kernel) -> None:
+    kernel.run("dt.close()\ndt = 'mine'").ok  # noqa: B018
+    reply = kernel.run("%dt connect lake").ok
+    assert "The name dt is yours and stays as it is." in reply.text
+    assert kernel.value("dt") == "'mine'"
+    kernel.run("del dt").ok  # noqa: B018
+    kernel.run("import dt_jupyter\ndt = dt_jupyter.connect('lake')").ok  # noqa: B018
+    assert "2 dynamic tables" in kernel.value("dt")

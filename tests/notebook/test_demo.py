@@ -1,0 +1,133 @@
+"""The demo notebook, run as `dev.py demo` runs it, in an empty folder; what every cell shows.
+
+The claims are `assert`s in the notebook itself: a claim that does not hold fails the run here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "notebooks" / "demo.ipynb"
+CELL_SECONDS = 1200
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1700)]
+
+CARD = r"AUTO → INCREMENTAL(.|\n)*target lag:"
+SHOWS: Mapping[str, tuple[str, ...]] = {
+    "connect": (r"Connected: .*flights-lake, 0 dynamic tables.*scheduler running",),
+    "data": ("flight_id", "2013-01-01"),
+    "base": (),
+    "tables": (r"CREATE TABLE airlines", r"CREATE TABLE flight_events", "5 rows"),
+    "arrivals": (CARD, "DOWNSTREAM", "upstream: .*flight_events, airlines, airports"),
+    "delays-by-hour": (CARD, "DOWNSTREAM", "mean_delay double"),
+    "delays-in-weather": (CARD, "DOWNSTREAM", r"upstream: .*delays_by_hour, weather"),
+    "ranking": ("AUTO → FULL", "WINDOW: it has the window function rank"),
+    "modes": ("arrivals: INCREMENTAL", "airline_ranking: FULL .WINDOW: "),
+    "pick": (r"Flight \d+ was \d+ minutes late; flight \d+ never arrived",),
+    "correct": (r"UPDATE flight_events.*1 row", r"DELETE flight_events.*1 row"),
+    "explain": (r"next refresh: INCREMENTAL", r"SELECT"),
+    "refresh": (r"delays_in_weather +INCREMENTAL +SUCCEEDED +MANUAL",),
+    "cost": (r"arrivals of 32\d,\d{3} rows: INCREMENTAL, 1 rows in, 2 out",),
+    "no-data": (r"delays_in_weather +NO_DATA +SUCCEEDED +MANUAL",),
+    "by-maker": (CARD, "1 minute", "BOEING"),
+    "by-sky": (CARD, "24 seconds", "fair"),
+    "room": (r"a lag of (24|48) seconds it is",),
+    "graph": ("6 dynamic tables, 5 tables", r"delays_by_sky .*INCREMENTAL"),
+    "land": (r"25 December: \w+ in", r"31 December: \w+ in", r"01 January: \w+ in"),
+    "lag": (r"Lag of delays_by_sky: target", r"INCREMENTAL", r"NO_DATA"),
+    "lag-claim": (r"\d\d peaks, from .* s; the target is \d\d s",),
+    "history": (r"INCREMENTAL +SUCCEEDED +SCHEDULED", r"NO_DATA +SUCCEEDED +SCHEDULED"),
+    "history-claim": (r"\d × INCREMENTAL, reading [\d,]+ rows", r"\d × NO_DATA, reading and"),
+    "snapshot": (r"have \d+ data timestamps in common",),
+    "frontiers": (r"delays_by_sky .*delays_in_weather +DYNAMIC_TABLE",),
+    "refresh-ranking": (r"airline_ranking +FULL +SUCCEEDED +MANUAL", "WINDOW"),
+    "verify": (
+        r"arrivals equals its query at .* all 327,346 rows compared, no difference",
+        r"delays_by_sky equals its query at .* all 12 rows compared, no difference",
+        r"airline_ranking equals its query at .* all 16 rows compared, no difference",
+    ),
+    "pandas": (r"rows about 327,346 arrivals: the same from both",),
+    "answer": ("percent_late", "12 rows"),
+    "suspend": ("suspended",),
+    "resume": ("resumed",),
+    "close": (),
+    "again": (r"Connected: .*flights-lake, 6 dynamic tables.*scheduler running",),
+    "status": ("scheduler +running", "problems +none"),
+}
+"""By cell: what the text of its outputs matches, in any order; () for a cell that shows nothing."""
+
+DRAWN = ("graph", "lag")
+PANELS = ("arrivals", "ranking", "history", "frontiers", "status")
+
+
+def code_cells(notebook: Any) -> dict[str, Any]:
+    return {cell.id: cell for cell in notebook.cells if cell.cell_type == "code"}
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The code cells by id, after a run from top to bottom; a failing cell ends the run."""
+    notebook = nbformat.read(DEMO, as_version=4)
+    folder = tmp_path_factory.mktemp("demo")
+    client = NotebookClient(
+        notebook, timeout=CELL_SECONDS, resources={"metadata": {"path": str(folder)}}
+    )
+    found = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    client.execute(env={**os.environ, "PYTHONPATH": found})
+    return code_cells(notebook)
+
+
+def text_of(cell: Any) -> str:
+    parts = [out.text if "text" in out else out.data["text/plain"] for out in cell.outputs]
+    return "\n".join(parts)
+
+
+def html_of(cell: Any) -> str:
+    return "\n".join(out.get("data", {}).get("text/html", "") for out in cell.outputs)
+
+
+def test_what_is_committed_is_the_bare_notebook() -> None:
+    notebook = nbformat.read(DEMO, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == "python3"
+    assert {id: (c.outputs, c.execution_count) for id, c in code_cells(notebook).items()} == {
+        id: ([], None) for id in SHOWS
+    }
+
+
+@pytest.mark.parametrize("cell", SHOWS)
+def test_cell(executed: dict[str, Any], cell: str) -> None:
+    kinds = {out.output_type for out in executed[cell].outputs}
+    shown = text_of(executed[cell])
+    assert executed[cell].execution_count == list(SHOWS).index(cell) + 1
+    assert kinds <= {"stream", "display_data", "execute_result"}
+    assert not [out for out in executed[cell].outputs if out.get("name") == "stderr"]
+    assert [wanted for wanted in SHOWS[cell] if not re.search(wanted, shown)] == []
+    assert bool(kinds) == bool(SHOWS[cell])
+
+
+@pytest.mark.parametrize("cell", DRAWN)
+def test_drawn_cell(executed: dict[str, Any], cell: str) -> None:
+    html = html_of(executed[cell])
+    assert html.count("<svg") >= 1
+    assert "delays_by_sky" in html
+
+
+@pytest.mark.parametrize("cell", PANELS)
+def test_panel(executed: dict[str, Any], cell: str) -> None:
+    assert "<table" in html_of(executed[cell])
+
+
+def test_the_explanation_holds_the_statements(executed: dict[str, Any]) -> None:
+    html = html_of(executed["explain"])
+    assert "<details" in html
+    assert "SELECT" in html

@@ -1,0 +1,106 @@
+"""The committed JupyterLab bundle is of the committed sources, and gets into the wheel as it is."""
+
+import json
+import runpy
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+CHECKOUT = Path(__file__).parents[2]
+EXTENSION = CHECKOUT / "labextension"
+INSTALLED = "share/jupyter/labextensions/dt-jupyter/"
+stamp = runpy.run_path(str(EXTENSION / "stamp.py"))
+hatch_build = runpy.run_path(str(CHECKOUT / "hatch_build.py"))
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of what the build hook looks at."""
+    unbuilt = shutil.ignore_patterns("node_modules", "build")
+    shutil.copytree(EXTENSION, tmp_path / "labextension", ignore=unbuilt)
+    return tmp_path
+
+
+def hook(root: Path) -> Any:
+    return hatch_build["LabExtensionHook"](str(root), {}, None, None, str(root), "wheel")
+
+
+def test_the_committed_bundle_is_of_the_committed_sources() -> None:
+    assert stamp["stale"](EXTENSION) == [], "run `npm run build` in labextension/"
+
+
+def test_a_good_bundle_needs_no_node(checkout: Path) -> None:
+    assert hook(checkout).dependencies() == []
+    hook(checkout).initialize("standard", {})
+    assert not (checkout / "labextension" / "node_modules").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "stale"),
+    [
+        ("view/sqlCell.ts", ["sources"]),
+        ("editor/index.ts", ["sources"]),
+        ("package-lock.json", ["sources"]),
+        ("bundle/package.json", ["bundle"]),
+        ("view/sqlCell.test.ts", []),
+        ("install.json", []),
+    ],
+)
+def test_what_makes_the_bundle_stale(checkout: Path, file: str, stale: list[str]) -> None:
+    with (checkout / "labextension" / file).open("a") as changed:
+        changed.write("\n")
+    assert stamp["stale"](checkout / "labextension") == stale
+    assert bool(hook(checkout).dependencies()) == bool(stale)
+
+
+def test_new_removed_and_renamed_sources_make_it_stale(checkout: Path) -> None:
+    root = checkout / "labextension"
+    new = root / "panel" / "index.ts"
+    new.parent.mkdir()
+    new.write_text("")
+    assert stamp["stale"](root) == ["sources"]
+    new.unlink()
+    assert stamp["stale"](root) == []
+    (root / "editor" / "index.ts").rename(root / "editor" / "main.ts")
+    assert stamp["stale"](root) == ["sources"]
+
+
+def test_line_endings_of_a_checkout_do_not_matter(checkout: Path) -> None:
+    for path in (checkout / "labextension").rglob("*.*s*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert stamp["stale"](checkout / "labextension") == []
+
+
+def test_without_a_stamp_everything_is_stale_until_it_is_written(checkout: Path) -> None:
+    root = checkout / "labextension"
+    (root / "bundle.json").unlink()
+    assert stamp["stale"](root) == ["sources", "bundle"]
+    stamp["write"](root)
+    assert stamp["stale"](root) == []
+
+
+def test_the_lock_file_names_no_host() -> None:
+    packages = json.loads((EXTENSION / "package-lock.json").read_text("utf-8"))["packages"]
+    assert [name for name, package in packages.items() if "resolved" in package] == []
+
+
+def test_the_wheel_installs_the_bundle_for_jupyterlab_once(tmp_path: Path) -> None:
+    (wheel,) = WheelBuilder(str(CHECKOUT)).build(directory=str(tmp_path), versions=["standard"])
+    with zipfile.ZipFile(wheel) as archive:
+        shared = {
+            name.partition(".data/data/")[2]: name
+            for name in archive.namelist()
+            if ".data/data/" in name
+        }
+        package = json.loads(archive.read(shared[INSTALLED + "package.json"]))
+        install = json.loads(archive.read(shared[INSTALLED + "install.json"]))
+        names = archive.namelist()
+    entry = package["jupyterlab"]["_build"]["load"]
+    assert INSTALLED + entry in shared
+    assert install["packageName"] == "dt_jupyter"
+    assert len([name for name in names if name.endswith(entry)]) == 1

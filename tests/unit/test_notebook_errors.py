@@ -1,0 +1,74 @@
+"""Errors in words: what is shown of one, and where it is underlined."""
+
+from __future__ import annotations
+
+from dt_jupyter.model import DTError, Span, error
+from dt_jupyter.notebook.errors import Interrupted, _was_interrupt, render
+from dt_jupyter.widgets import ErrorMessage, Underline
+from dt_jupyter.widgets.spark_errors import StatementFailed, error_message
+
+
+def plain(lines: list[str]) -> list[str]:
+    for code in ("\x1b[31m", "\x1b[1m", "\x1b[2m", "\x1b[0m"):
+        lines = [line.replace(code, "") for line in lines]
+    return lines
+
+
+def test_an_error_of_the_catalogue_is_code_sentence_place_and_hint() -> None:
+    problem = error("DT-1101", name="odrers", hint="Did you mean orders?")
+    message = error_message(problem.at("SELECT *\nFROM odrers\n", Span(14, 20)))
+    assert plain(render(message)) == [
+        "DT-1101: Table, view or dynamic table odrers does not exist.",
+        "  1 | SELECT *",
+        "  2 | FROM odrers",
+        "    |      ^^^^^^",
+        "Hint: Did you mean orders?",
+    ]
+
+
+def test_the_trace_is_kept_for_a_click_and_not_in_the_lines() -> None:
+    made = DTError("DT-1001", {"problem": "p", "hint": ""}, details="at org.apache.spark" * 99)
+    message = error_message(made)
+    assert message.details == made.details
+    assert not any("org.apache" in line for line in render(message))
+
+
+def test_a_pipe_that_is_no_caret_is_not_painted() -> None:
+    message = ErrorMessage("X", "s", None, "a || b", Underline(1, 3, 2))
+    assert [line for line in render(message) if "\x1b[1m" in line][1:] == [
+        "\x1b[1m    |   ^^\x1b[0m"
+    ]
+
+
+def test_a_statement_that_failed_keeps_its_message() -> None:
+    message = ErrorMessage("DIVIDE_BY_ZERO", "Division by zero.")
+    assert error_message(StatementFailed(message)) is message
+
+
+def test_any_other_exception_has_its_class_and_its_first_line() -> None:
+    assert error_message(OSError("disk\nmore")) == ErrorMessage("OSError", "disk")
+
+
+def test_an_interrupt_is_one_line_and_an_interrupt_for_python() -> None:
+    failure = Interrupted("nothing was changed.")
+    assert isinstance(failure, KeyboardInterrupt)
+    assert plain(failure._render_traceback_()) == ["Interrupted: nothing was changed."]
+
+
+def test_an_error_that_is_its_own_cause_is_shown() -> None:
+    problem = error("DT-1113", name="x")
+    problem.__cause__ = problem
+    assert error_message(problem).code == "DT-1113"
+    assert not _was_interrupt(problem)
+
+
+def test_a_network_error_that_py4j_made_of_an_interrupt_is_one() -> None:
+    made = OSError("Answer from Java side is empty")
+    made.__context__ = KeyboardInterrupt()
+    assert _was_interrupt(made)
+
+
+def test_an_error_said_in_place_of_an_interrupt_is_itself() -> None:
+    said = error("DT-2106", name="daily")
+    said.__context__, said.__suppress_context__ = KeyboardInterrupt(), True
+    assert not _was_interrupt(said)

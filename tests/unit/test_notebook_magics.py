@@ -1,0 +1,137 @@
+"""The magics in a real IPython shell, as far as they go without Spark."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+from dt_jupyter.notebook import load, unload
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """A fresh shell with the extension loaded; its colours and history are off."""
+    made = InteractiveShell(colors="nocolor")
+    made.history_manager.enabled = False
+    load(made)
+    yield made
+    unload(made)
+
+
+def shown(shell: InteractiveShell, source: str) -> str:
+    """All that a cell prints, errors included."""
+    with capture_output() as captured:
+        shell.run_cell(source)
+    return str(captured.stdout + captured.stderr)
+
+
+def test_load_starts_and_imports_nothing_heavy() -> None:
+    heavy = ("pyspark", "pandas", "pyarrow", "deltalake", "sqlalchemy", "sqlglot")
+    program = (
+        "import sys\n"
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "before = set(sys.modules)\n"
+        "InteractiveShell.instance().run_line_magic('load_ext', 'dt_jupyter')\n"
+        f"print(sorted((set(sys.modules) - before) & set({heavy!r})))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_of_dt_names_every_command(shell: InteractiveShell) -> None:
+    text = shown(shell, "%dt -h")
+    for command in ("connect", "graph", "lag", "frontiers", "history", "explain", "verify"):
+        assert f"%dt {command}" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("%dt history -h", "%dt history [NAME]"),
+        ("%%dt -h\n \n", "script"),
+        ("%dynamic_table -h", "--target-lag"),
+        ("%%dynamic_table --help\nSELECT 1", "--no-alter-sources"),
+    ],
+)
+def test_help_of_each_magic(shell: InteractiveShell, source: str, expected: str) -> None:
+    assert expected in shown(shell, source)
+
+
+def test_help_connects_to_nothing(shell: InteractiveShell) -> None:
+    shown(shell, "%dt status -h")
+    assert not {"dt", "spark"} & shell.user_ns.keys()
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "underlined"),
+    [
+        ("%dt hstory", "DT-1001", "^^^^^^"),
+        ("%dt history a b", "DT-1001", "^"),
+        ("%%dynamic_table a --lag 4\nSELECT 1", "DT-1002", "^^^^^"),
+        ("%%dynamic_table a --refresh-mode fast\nSELECT 1", "DT-1003", "^^^^"),
+        ("%%dynamic_table a --target-lag '0 seconds'\nSELECT 1", "DT-1003", "^^^^^^^^^^^"),
+        ("%%dynamic_table a\nSELECT 1; SELECT 2", "DT-1001", "^^^^^^"),
+        ("%dt -o 4x SELECT 1", "DT-1003", "^^"),
+        ("%%dt\nSELECT :nowhere_set", "DT-1113", "^" * len(":nowhere_set")),
+        ("box = []\n%dt SELECT :box", "DT-1003", "^^^^"),
+    ],
+)
+def test_bad_input_is_a_few_lines(
+    shell: InteractiveShell, source: str, code: str, underlined: str
+) -> None:
+    text = shown(shell, source)
+    assert text.startswith("\x1b[1m" + code)
+    assert f" {underlined}\x1b" in text
+    assert len(text.splitlines()) <= 8
+    assert "Traceback" not in text
+
+
+def test_braces_and_dollars_in_sql_mean_themselves(shell: InteractiveShell) -> None:
+    shell.user_ns["x"] = "spliced"
+    text = shown(shell, "%dt SELECT '{x}', '$x', :nowhere")
+    assert "{x}" in text
+    assert "spliced" not in text
+
+
+def test_other_errors_are_shown_as_ever(shell: InteractiveShell) -> None:
+    text = shown(shell, "1 / 0")
+    assert "Traceback" in text
+    assert "ZeroDivisionError" in text
+
+
+def test_interrupt_of_a_plain_cell_is_shown_as_ever(shell: InteractiveShell) -> None:
+    text = shown(shell, "raise KeyboardInterrupt")
+    assert "KeyboardInterrupt" in text
+    assert "Traceback" in text
+
+
+def test_an_error_raised_in_a_plain_cell_is_short_and_names_its_line(
+    shell: InteractiveShell,
+) -> None:
+    source = "from dt_jupyter.model import TargetLag\nTargetLag.parse('soon')"
+    text = shown(shell, source)
+    assert "DT-1003" in text
+    assert "In line 2 of the cell: TargetLag.parse('soon')" in text
+    assert "Traceback" not in text
+
+
+def test_unload_takes_everything_away(shell: InteractiveShell) -> None:
+    matchers = len(shell.Completer.custom_matchers)
+    unload(shell)
+    assert shell.find_line_magic("dt") is None
+    assert shell.find_cell_magic("dynamic_table") is None
+    assert shell.custom_exceptions == ()
+    assert len(shell.Completer.custom_matchers) == matchers - 1
+
+
+def test_loading_twice_registers_once(shell: InteractiveShell) -> None:
+    matchers = len(shell.Completer.custom_matchers)
+    load(shell)
+    assert len(shell.Completer.custom_matchers) == matchers
