@@ -1,0 +1,72 @@
+"""The stamp of the built bundle: which sources it was built from, and what came out.
+
+`bundle.json` beside this file holds both digests. While they match, installing the Python package
+needs no Node: `hatch_build.py` takes the committed bundle. Standard library only, for it runs
+before anything is installed.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BUNDLE = "bundle"
+STAMP = "bundle.json"
+CONFIGURATION = ("package.json", "package-lock.json", "tsconfig.json")
+BUILT = frozenset({"node_modules", "build", BUNDLE})
+
+
+def sources(root: Path) -> list[Path]:
+    """The files of the extension at `root` that determine its bundle; tests are not among them."""
+    folders = [path for path in root.iterdir() if path.is_dir() and path.name not in BUILT]
+    code = [path for folder in folders for path in folder.rglob("*.ts")]
+    return [
+        *(root / name for name in CONFIGURATION),
+        *(path for path in code if not path.name.endswith(".test.ts")),
+    ]
+
+
+def digest(root: Path, files: Iterable[Path]) -> str:
+    """SHA-256 (hex) of the names and contents of `files`, whatever their order and line endings."""
+    total = hashlib.sha256()
+    for name, path in sorted((path.relative_to(root).as_posix(), path) for path in files):
+        content = path.read_bytes().replace(b"\r\n", b"\n")
+        total.update(f"{name}\0{len(content)}\0".encode() + content)
+    return total.hexdigest()
+
+
+def current(root: Path) -> dict[str, str]:
+    """The digests of the sources and of the bundle as they are on the disk now."""
+    built = (path for path in (root / BUNDLE).rglob("*") if path.is_file())
+    return {"sources": digest(root, sources(root)), "bundle": digest(root, built)}
+
+
+def stale(root: Path) -> list[str]:
+    """Which of `sources` and `bundle` differ from the stamp; empty if the bundle is good."""
+    stamp = root / STAMP
+    recorded = json.loads(stamp.read_text("utf-8")) if stamp.is_file() else {}
+    return [name for name, value in current(root).items() if recorded.get(name) != value]
+
+
+def write(root: Path) -> None:
+    """Record that the bundle now on the disk was built from the sources now on the disk."""
+    (root / STAMP).write_text(json.dumps(current(root), indent=2) + "\n", "utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """`write` the stamp after a build, or `check` it: status 1 if the bundle is stale."""
+    if arguments == ["write"]:
+        write(HERE)
+        return 0
+    if arguments != ["check"]:
+        print("usage: stamp.py write|check", file=sys.stderr)
+        return 2
+    if changed := stale(HERE):
+        print(f"stale: {', '.join(changed)}; run `npm run build`", file=sys.stderr)
+    return int(bool(changed))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
