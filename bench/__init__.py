@@ -1,0 +1,1 @@
+"""Refresh against recompute, side by side in one process: ratios, never limits of time."""
