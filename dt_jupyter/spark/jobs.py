@@ -83,7 +83,8 @@ def run_cancellable(
 def cancel(spark: SparkSession, group: str) -> None:
     """Cancel the jobs of `group` that run, nested groups included, and those that it starts later.
 
-    Returns at once; the thread that runs the work sees its action fail.
+    Returns at once; the thread that runs the work sees its action fail. Spark Connect cancels
+    only what its server already runs: there, call it again until the work has ended.
     """
     if is_connect(spark):
         spark.interruptTag(_tag(group))

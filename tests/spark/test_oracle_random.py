@@ -164,7 +164,7 @@ def query(rng: random.Random) -> str:
         "GROUP BY k) GROUP BY n",
         "WITH g AS (SELECT k, max(v) AS m, count(*) AS n FROM p GROUP BY k), "
         "h AS (SELECT * FROM g WHERE n > 1) "
-        f"SELECT p.id, h.m, h.n FROM p JOIN h ON p.k = h.k WHERE {where}",
+        f"SELECT p.id, h.m, h.n FROM (SELECT * FROM p WHERE {where}) p JOIN h ON p.k = h.k",
         "SELECT DISTINCT n FROM (SELECT k, count(*) AS n FROM p GROUP BY k HAVING count(*) < 9)",
         "SELECT day, n, w FROM vw WHERE n > 0",
         "SELECT v, count(*) AS c, max(n) AS m FROM (SELECT v, k AS s, 1 AS n FROM p "
