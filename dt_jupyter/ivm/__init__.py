@@ -25,24 +25,41 @@ from dt_jupyter.ivm.rel import (
     Call,
     End,
     Filter,
+    Generate,
     Join,
+    Match,
+    MatchKind,
     Project,
     Rel,
     Restrict,
+    Rows,
     Scan,
+    Top,
     Union,
+    Window,
+    WindowCall,
     at,
+    monotone,
     rewrite,
     scans,
     walk,
 )
 from dt_jupyter.ivm.simplify import simplify
-from dt_jupyter.ivm.stages import Bag, Column, Group, Stage, compile_stages, stage_source
+from dt_jupyter.ivm.stages import (
+    Bag,
+    Column,
+    Group,
+    Stage,
+    compile_stages,
+    settled,
+    stage_source,
+)
 
 __all__ = [
     "DERIVATIVES", "OPERATORS", "RECOMPUTED", "SUPPORTED", "WEIGHT", "Aggregate", "Bag", "Call",
-    "Col", "Column", "End", "Expr", "Filter", "Group", "Join", "Kept", "Kind", "Project",
-    "Refusal", "Refused", "Rel", "Restrict", "Scan", "Stage", "StateColumn", "Union", "at",
-    "col", "compile_stages", "differentiate", "expr", "initial", "is_floating", "refuse",
-    "removed", "restrict", "rewrite", "scans", "simplify", "stage_source", "walk", "weighted",
+    "Col", "Column", "End", "Expr", "Filter", "Generate", "Group", "Join", "Kept", "Kind",
+    "Match", "MatchKind", "Project", "Refusal", "Refused", "Rel", "Restrict", "Rows", "Scan",
+    "Stage", "StateColumn", "Top", "Union", "Window", "WindowCall", "at", "col", "compile_stages",
+    "differentiate", "expr", "initial", "is_floating", "monotone", "refuse", "removed",
+    "restrict", "rewrite", "scans", "settled", "simplify", "stage_source", "walk", "weighted",
 ]  # fmt: skip

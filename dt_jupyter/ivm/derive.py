@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dt_jupyter.ivm.expr import col
+from dt_jupyter.ivm.expr import Col, Expr, col, expr
 from dt_jupyter.ivm.rel import (
     WEIGHT,
     Aggregate,
     End,
     Filter,
+    Generate,
     Join,
+    Match,
     Project,
     Rel,
     Restrict,
+    Rows,
     Scan,
+    Top,
     Union,
+    Window,
     at,
     scans,
 )
@@ -113,6 +118,90 @@ def _restrict(rel: Rel, changed: frozenset[str]) -> Rel | None:
     return delta and replace(rel, input=delta)
 
 
+@_rule(Rows)
+def _rows(rel: Rel, changed: frozenset[str]) -> Rel | None:
+    """Δ(VALUES …) = ∅"""
+    return None
+
+
+@_rule(Generate)
+def _generate(rel: Rel, changed: frozenset[str]) -> Rel | None:
+    """Δ(explode(R)) = explode(ΔR)"""
+    assert isinstance(rel, Generate)
+    delta = differentiate(rel.input, changed)
+    if delta is None:
+        return None
+    return _ordered(replace(rel, input=delta), (*rel.columns, WEIGHT))
+
+
+@_rule(Match)
+def _match(rel: Rel, changed: frozenset[str]) -> Rel | None:
+    """Δ(A ⟕ B) = ΔA ⟕ B₁ + (A₀ ⋉ K) ⟕ (B₁ ⋉ K) − (A₀ ⋉ K) ⟕ (B₀ ⋉ K),  K = keys(ΔB)
+
+    The same for ⋉ and ▷: all three are linear in their left side, and a row of it is touched by
+    ΔB only where its key is in K.  Source: CQ 3.2.3; DT 5.5.1.
+    """
+    assert isinstance(rel, Match)
+    columns = (*rel.columns, WEIGHT)
+    left_keys, right_keys = tuple(a for a, _ in rel.pairs), tuple(b for _, b in rel.pairs)
+    terms: list[Rel] = []
+    if (delta := differentiate(rel.left, changed)) is not None:
+        partners = _of_keys(at(rel.right, End.NEW), right_keys, delta, left_keys)
+        terms.append(_ordered(replace(rel, left=delta, right=partners), columns))
+    if (delta := differentiate(rel.right, changed)) is not None:
+        kept = _of_keys(_old(rel.left, changed), left_keys, delta, right_keys)
+        for end, sign in ((End.NEW, "+1"), (End.OLD, "-1")):
+            right = _of_keys(at(rel.right, end), right_keys, delta, right_keys)
+            terms.append(_signed(replace(rel, left=kept, right=right), sign))
+    return _sum(terms, columns)
+
+
+@_rule(Window)
+def _window(rel: Rel, changed: frozenset[str]) -> Rel | None:
+    """Δ(W(R)) = W(R₁ ⋉ K) − W(R₀ ⋉ K),  K = the partitions of ΔR.  Source: DT 5.5.1."""
+    assert isinstance(rel, Window)
+    delta = differentiate(rel.input, changed)
+    if delta is None:
+        return None
+    ends = (
+        _signed(
+            replace(rel, input=_of_keys(at(rel.input, e), rel.partition, delta, rel.partition)), s
+        )
+        for e, s in ((End.NEW, "+1"), (End.OLD, "-1"))
+    )
+    return _sum(list(ends), (*rel.columns, WEIGHT))
+
+
+@_rule(Top)
+def _top(rel: Rel, changed: frozenset[str]) -> Rel | None:
+    """Δ(top(R)) = top(R₁) − top(R₀): R is a stage, so both ends are read, never computed."""
+    assert isinstance(rel, Top)
+    if differentiate(rel.input, changed) is None:
+        return None
+    ends = [
+        _signed(replace(rel, input=at(rel.input, e)), s)
+        for e, s in ((End.NEW, "+1"), (End.OLD, "-1"))
+    ]
+    return _sum(ends, (*rel.columns, WEIGHT))
+
+
+def _of_keys(rel: Rel, columns: tuple[str, ...], delta: Rel, keys: tuple[str, ...]) -> Rel:
+    """R ⋉ K for the K of a change; without columns every row is touched."""
+    if not columns:
+        return rel
+    found = Aggregate(Project(delta, tuple((k, col(k)) for k in dict.fromkeys(keys))),
+                      tuple(dict.fromkeys(keys)), ())  # fmt: skip
+    return restrict(rel, found, tuple(zip(columns, keys, strict=True)))
+
+
+def _signed(rel: Rel, sign: str) -> Rel:
+    return Project(rel, (*((c, col(c)) for c in rel.columns), (WEIGHT, expr(sign))))
+
+
+def _ordered(rel: Rel, columns: tuple[str, ...]) -> Rel:
+    return Project(rel, tuple((c, col(c)) for c in columns))
+
+
 @_rule(Aggregate)
 def _aggregate(rel: Rel, changed: frozenset[str]) -> Rel | None:
     raise TypeError("an aggregate is kept by its own stage; compile the definition first")
@@ -129,37 +218,99 @@ def _sum(terms: list[Rel], columns: tuple[str, ...]) -> Rel | None:
     return Project(only, tuple((c, col(o)) for c, o in zip(columns, only.columns, strict=True)))
 
 
-def restrict(rel: Rel, keys: str, on: tuple[tuple[str, str], ...]) -> Rel:
+def restrict(rel: Rel, keys: str | Rel, on: tuple[tuple[str, str], ...]) -> Rel:
     """R ⋉ K with the restriction as near to the sources as its columns reach.
 
     Sound at every step: what is pushed down only removes rows that the one above removes too,
     and where the columns of K are divided between members, the one above stays.
     """
-    wanted = {a for a, _ in on}
+    pushed = _pushed(rel, keys, on)
+    if pushed is None:
+        return Restrict(rel, keys, on)
+    below, whole = pushed
+    return below if whole else Restrict(below, keys, on)
+
+
+def _pushed(rel: Rel, keys: str | Rel, on: tuple[tuple[str, str], ...]) -> tuple[Rel, bool] | None:
+    """The relation with its inputs restricted, and whether that is all of the restriction."""
+
+    def some(input: Rel, reached: Callable[[str], str | None]) -> tuple[Rel, bool] | None:
+        own = tuple((c, b) for a, b in on if (c := reached(a)) is not None)
+        return (restrict(input, keys, own), len(own) == len(on)) if own else None
+
     if isinstance(rel, Project):
         passed = {i: c for i, e in rel.items if (c := e.column) is not None}
-        if wanted <= passed.keys():
-            below = tuple((passed[a], b) for a, b in on)
-            return replace(rel, input=restrict(rel.input, keys, below))
-    if isinstance(rel, Filter):
-        return replace(rel, input=restrict(rel.input, keys, on))
-    if isinstance(rel, Union):
+        found = some(rel.input, passed.get)
+    elif isinstance(rel, Filter):
+        found = restrict(rel.input, keys, on), True
+    elif isinstance(rel, Window):
+        found = some(rel.input, lambda a: a if a in rel.partition else None)
+    elif isinstance(rel, Generate):
+        found = some(rel.input, lambda a: a if a in rel.input.columns else None)
+    elif isinstance(rel, Match):
+        return _pushed_match(rel, keys, on)
+    elif isinstance(rel, Join):
+        return _pushed_join(rel, keys, on)
+    elif isinstance(rel, Union):
         members = tuple(
             restrict(m, keys, tuple((m.columns[rel.ids.index(a)], b) for a, b in on))
             for m in rel.members
         )
-        return replace(rel, members=members)
-    if isinstance(rel, Join):
-        return _restrict_join(rel, keys, on)
-    return Restrict(rel, keys, on)
+        return replace(rel, members=members), True
+    else:
+        return None
+    return found and (rel.with_inputs((found[0],)), found[1])
 
 
-def _restrict_join(rel: Join, keys: str, on: tuple[tuple[str, str], ...]) -> Rel:
+def _pushed_match(
+    rel: Match, keys: str | Rel, on: tuple[tuple[str, str], ...]
+) -> tuple[Rel, bool] | None:
+    """The left side by its columns, the right one by those that are equal to them."""
+    own = tuple((a, b) for a, b in on if a in rel.left.columns)
+    if not own:
+        return None
+    partner = dict(rel.pairs)
+    theirs = tuple((partner[a], b) for a, b in own if a in partner)
+    right = restrict(rel.right, keys, theirs) if theirs else rel.right
+    left = restrict(rel.left, keys, own)
+    return replace(rel, left=left, right=right), len(own) == len(on)
+
+
+def _pushed_join(
+    rel: Join, keys: str | Rel, on: tuple[tuple[str, str], ...]
+) -> tuple[Rel, bool] | None:
+    """Each member by its columns and by those that the join makes equal to its own."""
+    same = equal_columns(rel)
     members: list[Rel] = []
     whole = False
     for member in rel.members:
-        own = tuple((a, b) for a, b in on if a in member.columns)
+        known = set(member.columns)
+        own = tuple(
+            (c, b)
+            for a, b in on
+            if (c := next((c for c in (a, *same.get(a, ())) if c in known), None)) is not None
+        )
         whole = whole or len(own) == len(on)
         members.append(restrict(member, keys, own) if own else member)
-    joined = Join(tuple(members), rel.on)
-    return joined if whole else Restrict(joined, keys, on)
+    return replace(rel, members=tuple(members)), whole
+
+
+def equal_columns(rel: Join) -> dict[str, tuple[str, ...]]:
+    """For each column, those that the conjuncts `a = b` of the join make equal to it."""
+    groups: dict[str, set[str]] = {}
+    for predicate in rel.on:
+        pair = equated(predicate)
+        if pair is None:
+            continue
+        merged = set().union(*(groups.get(c, {c}) for c in pair))
+        for c in merged:
+            groups[c] = merged
+    return {c: tuple(sorted(g - {c})) for c, g in groups.items()}
+
+
+def equated(predicate: Expr) -> tuple[str, str] | None:
+    """The two columns of a conjunct that is nothing but `a = b`."""
+    match predicate.parts:
+        case (Col(id=a), " = ", Col(id=b)):
+            return a, b
+    return None

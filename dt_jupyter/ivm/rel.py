@@ -138,7 +138,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Aggregate(Rel):
-    """γ: one row for each group of equal `keys` (columns of the input); distinct has no calls."""
+    """γ: one row for each group of equal `keys` (columns of the input); distinct has no calls.
+    Without keys it is one row, also of no rows."""
 
     input: Rel
     keys: tuple[str, ...]
@@ -156,15 +157,149 @@ class Aggregate(Rel):
         return replace(self, input=inputs[0])
 
 
+class MatchKind(StrEnum):
+    """What a row of the left side becomes: rows with its partners, itself, or itself."""
+
+    LEFT = "LEFT"
+    SEMI = "LEFT SEMI"
+    ANTI = "LEFT ANTI"
+
+
+@dataclass(frozen=True)
+class Match(Rel):
+    """⟕ ⋉ ▷: a row of `left` with each of its partners in `right`, or NULLs where it has none
+    (LEFT); the row if it has a partner (SEMI); the row if it has none (ANTI).
+
+    `pairs` are equal columns (left, right), `on` further conjuncts over both sides. The right and
+    the full outer join are made of these.
+    """
+
+    left: Rel
+    right: Rel
+    kind: MatchKind
+    pairs: tuple[tuple[str, str], ...]
+    on: tuple[Expr, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        joined = self.kind is MatchKind.LEFT
+        return (*self.left.columns, *(self.right.columns if joined else ()))
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.left, self.right)
+
+    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
+        return replace(self, left=inputs[0], right=inputs[1])
+
+
+@dataclass(frozen=True)
+class WindowCall:
+    """A window function: its call, the order of its rows and its frame as SQL has them.
+
+    `total`: rows that tie in `order` are put in the order of their contents, so that the call has
+    one value for one bag of rows; `settles`: where the query itself leaves that value open.
+    """
+
+    id: str
+    function: Expr
+    order: tuple[Expr, ...]
+    frame: str
+    total: bool
+    settles: bool
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self.function.columns.union(*(e.columns for e in self.order))
+
+
+@dataclass(frozen=True)
+class Window(Rel):
+    """Every row with `calls` over the partitions of equal columns `partition`; none of them makes
+    one partition of all rows."""
+
+    input: Rel
+    partition: tuple[str, ...]
+    calls: tuple[WindowCall, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.input.columns, *(c.id for c in self.calls))
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class Generate(Rel):
+    """Every row with each row that the generator makes of it (LATERAL VIEW); `outer` keeps a row
+    of which it makes none."""
+
+    input: Rel
+    generator: Expr
+    ids: tuple[str, ...]
+    outer: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.input.columns, *self.ids)
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class Top(Rel):
+    """The first `count` rows by `order` (each an expression with its direction), after `skip`;
+    rows that tie are taken in the order of their contents."""
+
+    input: Rel
+    order: tuple[Expr, ...]
+    count: int | None
+    skip: int = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class Rows(Rel):
+    """Rows that stand in the query; `text` is a relation whose columns are `ids`."""
+
+    text: str
+    ids: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.ids
+
+
 @dataclass(frozen=True)
 class Restrict(Rel):
-    """⋉: the rows whose columns match a row of the materialised relation `keys`, NULL-safe.
+    """⋉: the rows whose columns match a row of the relation `keys`, NULL-safe; `keys` is the name
+    of a materialised relation, or one to be computed.
 
     `on` pairs columns of the input with columns of `keys`. Made by rules, never by the binder.
     """
 
     input: Rel
-    keys: str
+    keys: str | Rel
     on: tuple[tuple[str, str], ...]
 
     @property
@@ -179,7 +314,9 @@ class Restrict(Rel):
         return replace(self, input=inputs[0])
 
 
-OPERATORS: tuple[type[Rel], ...] = (Scan, Project, Filter, Join, Union, Aggregate, Restrict)
+OPERATORS: tuple[type[Rel], ...] = (
+    Scan, Rows, Project, Filter, Join, Match, Union, Generate, Window, Top, Aggregate, Restrict,
+)  # fmt: skip
 
 
 def walk(rel: Rel) -> Iterator[Rel]:
@@ -201,3 +338,8 @@ def rewrite(rel: Rel, rule: Callable[[Rel], Rel]) -> Rel:
 def at(rel: Rel, end: End) -> Rel:
     """The relation with its sources read at that end."""
     return rewrite(rel, lambda n: replace(n, end=end) if isinstance(n, Scan) else n)
+
+
+def monotone(rel: Rel) -> bool:
+    """Whether rows added to the sources only ever add rows."""
+    return not any(isinstance(n, Match | Window | Top | Aggregate) for n in walk(rel))

@@ -6,7 +6,23 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dt_jupyter.ivm.expr import Expr, col
-from dt_jupyter.ivm.rel import Filter, Join, Project, Rel, Scan, Union, rewrite
+from dt_jupyter.ivm.rel import (
+    Aggregate,
+    Filter,
+    Generate,
+    Join,
+    Match,
+    MatchKind,
+    Project,
+    Rel,
+    Restrict,
+    Rows,
+    Scan,
+    Top,
+    Union,
+    Window,
+    rewrite,
+)
 
 
 def merge_filters(rel: Rel) -> Rel:
@@ -32,6 +48,41 @@ def filter_below_projection(rel: Rel) -> Rel:
         return rel
     below = Filter(rel.input.input, tuple(p.renamed(passed) for p in rel.on))
     return replace(rel.input, input=merge_filters(filter_into_join(below)))
+
+
+def filter_below_match(rel: Rel) -> Rel:
+    """σp(A ⟕ B) = σp(A) ⟕ B, where p reads A alone; the same for ⋉ and ▷."""
+    if not (isinstance(rel, Filter) and isinstance(rel.input, Match)):
+        return rel
+    match, left = rel.input, set(rel.input.left.columns)
+    below = tuple(p for p in rel.on if p.columns and p.columns <= left)
+    above = tuple(p for p in rel.on if p not in below)
+    if below:
+        under = rewrite_filter(Filter(match.left, below))
+        match = replace(match, left=under)
+    return Filter(match, above) if above else match
+
+
+def rewrite_filter(rel: Filter) -> Rel:
+    """A filter that has just been made, moved on as far as it goes."""
+    for rule in (merge_filters, filter_below_projection, filter_into_join, filter_below_match):
+        moved = rule(rel)
+        if not isinstance(moved, Filter):
+            return moved
+        rel = moved
+    return rel
+
+
+def condition_below_match(rel: Rel) -> Rel:
+    """A ⟕(p ∧ q) B = A ⟕p σq(B), where q reads B alone; the same for ⋉ and ▷."""
+    if not isinstance(rel, Match):
+        return rel
+    right = set(rel.right.columns)
+    below = tuple(p for p in rel.on if p.columns and p.columns <= right)
+    if not below:
+        return rel
+    kept = tuple(p for p in rel.on if p not in below)
+    return replace(rel, right=rewrite_filter(Filter(rel.right, below)), on=kept)
 
 
 def flatten_joins(rel: Rel) -> Rel:
@@ -86,6 +137,8 @@ PASSES: tuple[Callable[[Rel], Rel], ...] = (
     merge_filters,
     filter_below_projection,
     filter_into_join,
+    filter_below_match,
+    condition_below_match,
     flatten_joins,
     flatten_unions,
     sink_filters,
@@ -113,14 +166,38 @@ def prune(rel: Rel, used: frozenset[str]) -> Rel:
 
 
 def _prune_others(rel: Rel, used: frozenset[str]) -> Rel:
-    from dt_jupyter.ivm.rel import Aggregate, Restrict
-
+    if isinstance(rel, Rows):
+        return rel
     if isinstance(rel, Filter | Join):
         below = used | frozenset(c for p in rel.on for c in p.columns)
         return rel.with_inputs(tuple(prune(i, below) for i in rel.inputs))
+    if isinstance(rel, Match):
+        return _prune_match(rel, used)
+    if isinstance(rel, Window):
+        shown = tuple(c for c in rel.calls if c.id in used)
+        if not shown:
+            return prune(rel.input, used)
+        below = (used | frozenset(rel.partition)).union(*(c.reads for c in shown))
+        return replace(rel, input=prune(rel.input, below), calls=shown)
+    if isinstance(rel, Generate):
+        return replace(rel, input=prune(rel.input, used | rel.generator.columns))
+    if isinstance(rel, Top):
+        ordered = frozenset(c for e in rel.order for c in e.columns)
+        return replace(rel, input=prune(rel.input, used | ordered))
     if isinstance(rel, Restrict):
         return replace(rel, input=prune(rel.input, used | {a for a, _ in rel.on}))
     assert isinstance(rel, Aggregate), rel
     calls = tuple(c for c in rel.calls if c[0] in used)
-    below = frozenset(rel.keys) | frozenset(c for _, k in calls for c in k.text.columns)
-    return Aggregate(prune(rel.input, below), rel.keys, calls)
+    below = frozenset(rel.keys) | frozenset(
+        c for _, k in calls for c in (*k.text.columns, *(c for a in k.args for c in a.columns))
+    )
+    return Aggregate(prune(rel.input, below or used), rel.keys, calls)
+
+
+def _prune_match(rel: Match, used: frozenset[str]) -> Rel:
+    conditions = frozenset(c for p in rel.on for c in p.columns)
+    left = used | conditions | {a for a, _ in rel.pairs}
+    right = conditions | {b for _, b in rel.pairs}
+    if rel.kind is MatchKind.LEFT:
+        right |= used
+    return replace(rel, left=prune(rel.left, left), right=prune(rel.right, right))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dt_jupyter.ivm.aggregates import Kept, is_floating, keep
+from dt_jupyter.ivm.derive import equated
 from dt_jupyter.ivm.expr import Col, Expr, col, conjunction, expr
 from dt_jupyter.ivm.refusal import Refusal, refuse
 from dt_jupyter.ivm.rel import (
@@ -13,16 +14,20 @@ from dt_jupyter.ivm.rel import (
     Call,
     Filter,
     Join,
+    Match,
     Project,
     Rel,
     Scan,
+    Top,
     Union,
+    Window,
     rewrite,
     walk,
 )
 from dt_jupyter.ivm.simplify import simplify
 
 Types = Callable[[Rel], dict[str, str]]
+_STAGE = "stage:"
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,8 @@ class Bag:
 
 @dataclass(frozen=True)
 class Group:
-    """One row for each group of the input, with its partial results.
+    """One row for each group of the input, with its partial results; without keys it is one row
+    that is always there.
 
     `visible` (HAVING and the like) says which groups the public sees.
     """
@@ -58,8 +64,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Stage:
-    """One backing table: `input` is linear in every source (no aggregate below), `top` says how
-    it is kept, `outputs` (name in the table, expression over keys and aggregates, or over the
+    """One backing table: `input` has a derivative (no aggregate below), `top` says how it is kept, `outputs` (name in the table, expression over keys and aggregates, or over the
     input's columns) are its public columns. The last stage is the dynamic table itself."""
 
     id: str
@@ -74,7 +79,7 @@ class Stage:
 
 def stage_source(ordinal: int) -> str:
     """The id by which a later stage reads an earlier one."""
-    return f"stage:{ordinal}"
+    return f"{_STAGE}{ordinal}"
 
 
 def compile_stages(rel: Rel, names: tuple[str, ...], types: Types) -> tuple[Stage, ...]:
@@ -83,7 +88,7 @@ def compile_stages(rel: Rel, names: tuple[str, ...], types: Types) -> tuple[Stag
     `types(rel)` gives the Spark type of each column. Raises Refusal where a rule forbids it.
     """
     stages: list[Stage] = []
-    rel = rewrite(rel, lambda n: aligned(n, types))
+    rel = settled(rel, types)
     unstable(rel, types)
     post, core = _peel(rel)
     if isinstance(core, Aggregate):
@@ -99,11 +104,79 @@ def compile_stages(rel: Rel, names: tuple[str, ...], types: Types) -> tuple[Stag
     return tuple(stages)
 
 
+def settled(rel: Rel, types: Types) -> Rel:
+    """The definition's relation as its stages are cut from it."""
+    return simplify(rewrite(rel, lambda n: aligned(n, types)))
+
+
 def aligned(rel: Rel, types: Types) -> Rel:
-    """A union whose members are cast to its own types: each then means the same without the
-    others, as in a derivative, where those that did not change are left out."""
-    if not isinstance(rel, Union):
+    """The node with what its derivative relies on: a union's members have its own types, so that
+    each means the same where those that did not change are left out; and columns that pass for
+    equal are of one type, so that a key of the one finds the rows of the other."""
+    if isinstance(rel, Match):
+        return _aligned_match(rel, types)
+    if isinstance(rel, Join):
+        return _aligned_join(rel, types)
+    return _aligned_union(rel, types) if isinstance(rel, Union) else rel
+
+
+def _aligned_join(rel: Join, types: Types) -> Rel:
+    if not any(equated(p) for p in rel.on):
         return rel
+    known = types(rel)
+
+    def plain(p: Expr) -> Expr:
+        pair = equated(p)
+        if pair is None or known[pair[0]] == known[pair[1]]:
+            return p
+        return expr("({a}) = ({b})", a=col(pair[0]), b=col(pair[1]))
+
+    return Join(rel.members, tuple(plain(p) for p in rel.on))
+
+
+def _aligned_match(rel: Match, types: Types) -> Rel:
+    left, right = types(rel.left), types(rel.right)
+    other = [(a, b) for a, b in rel.pairs if left[a] != right[b]]
+    if not other:
+        return rel
+    both = Join((rel.left, rel.right), ())
+    items = tuple((a, expr("COALESCE({a}, {b})", a=col(a), b=col(b))) for a, b in other)
+    for a, b in other:
+        if _family(left[a]) != _family(right[b]):
+            what = f"a join compares {left[a]} with {right[b]}"
+            raise refuse(Refusal.EXPRESSION, what=what)
+    wider = types(Project(both, items))
+    casts = {
+        (a, b): (
+            expr(f"CAST({{x}} AS {wider[a]})", x=col(a)),
+            expr(f"CAST({{x}} AS {wider[a]})", x=col(b)),
+        )
+        for a, b in other
+    }
+    pairs = [p for p in rel.pairs if p not in casts]
+    extra_left, extra_right = [], []
+    for i, ((a, b), (x, y)) in enumerate(casts.items()):
+        pairs.append((f"{a}__l{i}", f"{b}__r{i}"))
+        extra_left.append((f"{a}__l{i}", x))
+        extra_right.append((f"{b}__r{i}", y))
+    match = Match(
+        Project(rel.left, (*((c, col(c)) for c in rel.left.columns), *extra_left)),
+        Project(rel.right, (*((c, col(c)) for c in rel.right.columns), *extra_right)),
+        rel.kind, tuple(pairs), rel.on,
+    )  # fmt: skip
+    return Project(match, tuple((c, col(c)) for c in rel.columns))
+
+
+def _family(type_: str) -> str:
+    """Types that compare with each other by their value."""
+    if type_ in ("tinyint", "smallint", "int", "bigint", "float", "double"):
+        return "number"
+    if type_.startswith("decimal"):
+        return "number"
+    return "time" if type_ in ("date", "timestamp", "timestamp_ntz") else type_
+
+
+def _aligned_union(rel: Union, types: Types) -> Rel:
     wanted = [types(rel)[i] for i in rel.ids]
     members = []
     for member in rel.members:
@@ -182,10 +255,7 @@ def unstable(rel: Rel, types: Types) -> frozenset[str]:
     if isinstance(rel, Scan):
         return frozenset()
     below = frozenset[str]().union(*(unstable(i, types) for i in rel.inputs))
-    if isinstance(rel, Filter | Join):
-        what = "a filter" if isinstance(rel, Filter) else "a join"
-        if any(p.columns & below for p in rel.on):
-            raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=what)
+    _refuse_deciding(rel, below)
     if isinstance(rel, Project):
         return frozenset(i for i, e in rel.items if e.columns & below)
     if isinstance(rel, Union):
@@ -193,7 +263,35 @@ def unstable(rel: Rel, types: Types) -> frozenset[str]:
         return frozenset(rel.ids[i] for i in at_place)
     if isinstance(rel, Aggregate):
         return _unstable_aggregates(rel, below, types)
+    if isinstance(rel, Window):
+        _refuse_unordered(rel, types)
     return below
+
+
+def _refuse_unordered(rel: Window, types: Types) -> None:
+    """A floating value over rows that tie has other last bits each time it is computed."""
+    known = types(rel)
+    for call in rel.calls:
+        if not call.total and is_floating(known[call.id]) and call.function.columns:
+            raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="a window over ties")
+
+
+def _refuse_deciding(rel: Rel, below: frozenset[str]) -> None:
+    """Raises where what a node decides by is equal within a tolerance only."""
+    deciding: frozenset[str] = frozenset()
+    what = "a filter" if isinstance(rel, Filter) else "a join"
+    if isinstance(rel, Filter | Join | Match):
+        deciding = frozenset(c for p in rel.on for c in p.columns)
+    if isinstance(rel, Match):
+        deciding |= {c for pair in rel.pairs for c in pair}
+    if isinstance(rel, Window):
+        what = "a window"
+        deciding = frozenset(rel.partition).union(*(c.reads for c in rel.calls))
+    if isinstance(rel, Top):
+        what = "an order with LIMIT"
+        deciding = frozenset(c for e in rel.order for c in e.columns)
+    if deciding & below:
+        raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=what)
 
 
 def _unstable_aggregates(rel: Aggregate, below: frozenset[str], types: Types) -> frozenset[str]:
@@ -211,12 +309,28 @@ def _unstable_aggregates(rel: Aggregate, below: frozenset[str], types: Types) ->
 
 
 def _cut(rel: Rel, stages: list[Stage], types: Types) -> Rel:
-    """The relation with each aggregate replaced by the scan of a stage of its own."""
-    if not isinstance(rel, Aggregate):
-        return rel.with_inputs(tuple(_cut(i, stages, types) for i in rel.inputs))
-    group = _group(rel, None, types)
-    inner = simplify(_cut(rel.input, stages, types))
-    number = len(stages)
-    columns = tuple((c, col(c)) for c in rel.columns)
-    stages.append(Stage(stage_source(number), inner, group, columns))
-    return Scan(stage_source(number), tuple((c, c) for c in rel.columns))
+    """The relation with each aggregate, and what stands under a LIMIT, replaced by the scan of a
+    stage of its own."""
+    if isinstance(rel, Aggregate):
+        group = _group(rel, None, types)
+        inner = simplify(_cut(rel.input, stages, types))
+        return _hidden(rel, inner, group, stages)
+    if isinstance(rel, Top):
+        below = _cut(rel.input, stages, types)
+        if not _is_stage(below):
+            below = _hidden(rel.input, simplify(below), Bag(), stages)
+        return replace(rel, input=below)
+    return rel.with_inputs(tuple(_cut(i, stages, types) for i in rel.inputs))
+
+
+def _is_stage(rel: Rel) -> bool:
+    """Whether the rows are those of one stage, so that reading them again is cheap."""
+    while isinstance(rel, Project | Filter):
+        rel = rel.input
+    return isinstance(rel, Scan) and rel.source.startswith(_STAGE)
+
+
+def _hidden(rel: Rel, inner: Rel, top: Bag | Group, stages: list[Stage]) -> Rel:
+    source = stage_source(len(stages))
+    stages.append(Stage(source, inner, top, tuple((c, col(c)) for c in rel.columns)))
+    return Scan(source, tuple((c, c) for c in rel.columns))

@@ -48,8 +48,20 @@ class GroupSql:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The key columns of the backing table."""
-        return tuple(f"__dt_k{i}" for i in range(len(self.top.keys)))
+        """The key columns of the backing table; one row without a key has a constant."""
+        return tuple(f"__dt_k{i}" for i in range(max(1, len(self.top.keys))))
+
+    @property
+    def scalar(self) -> bool:
+        """Whether there is one row, always."""
+        return not self.top.keys
+
+    @property
+    def _key_texts(self) -> tuple[str, ...]:
+        return tuple(map(quote, self.top.keys)) or ("CAST(0 AS INT)",)
+
+    def _by_keys(self, text: str) -> str:
+        return text if self.scalar else f"{text} GROUP BY {', '.join(map(quote, self.top.keys))}"
 
     @property
     def states(self) -> tuple[StateColumn, ...]:
@@ -78,7 +90,7 @@ class GroupSql:
         items += [f"{a.call.text.sql(quote)} AS {quote(a.id)}"
                   for a in self.top.aggregates if a.kept is None]  # fmt: skip
         rows = render(at(source, End.NEW))
-        return f"SELECT {_list(items)}\nFROM (\n{rows}\n) GROUP BY {', '.join(keys)}"
+        return self._by_keys(f"SELECT {_list(items)}\nFROM (\n{rows}\n)")
 
     def _finished(self, grouped: str, extra: tuple[str, ...], alive: str = "") -> str:
         """From keys, count and state to the columns of the table (and `extra` ones kept).
@@ -94,7 +106,7 @@ class GroupSql:
         values = [f"{a.kept.result.sql(quote)} AS {quote(a.id)}"
                   for a in self.top.aggregates if a.kept]  # fmt: skip
         inner = f"SELECT {_list(['*', *values])}\nFROM (\n{grouped}\n)"
-        items = [f"{quote(k)} AS {c}" for k, c in zip(self.top.keys, self.keys, strict=True)]
+        items = [f"{k} AS {c}" for k, c in zip(self._key_texts, self.keys, strict=True)]
         items += [COUNT, *(quote(s.id) for s in self.states)]
         items += [f"{output(e)} AS {quote(n)}" for n, e in self.stage.outputs]
         if self.top.visible:
@@ -104,11 +116,11 @@ class GroupSql:
     def touched(self, render: Renderer, delta: Rel) -> str:
         """One row for each group that the change touches, with the change of its state."""
         keys = [quote(k) for k in self.top.keys]
-        items = [*keys, f"SUM({WEIGHT}) AS {COUNT}"]
+        items = [*keys, f"COALESCE(SUM({WEIGHT}), 0) AS {COUNT}"]
         items += [f"{_zero(s, weighted(s).sql(quote))} AS {quote(s.id)}" for s in self.states]
         items += [f"{removed(s).sql(quote)} AS {quote(s.id + '_gone')}"
                   for s in self.states if s.kind is not Kind.SUM]  # fmt: skip
-        return f"SELECT {_list(items)}\nFROM (\n{render(delta)}\n) GROUP BY {', '.join(keys)}"
+        return self._by_keys(f"SELECT {_list(items)}\nFROM (\n{render(delta)}\n)")
 
     def merged(self, touched: str, state: str, *, small: bool) -> str:
         """The touched groups' new rows: old state and change in one, with what is to be done.
@@ -127,18 +139,24 @@ class GroupSql:
                 *(f"{_merge(s)} IS NOT DISTINCT FROM o.{quote(s.id)}" for s in self.states),
             ]
         )
-        items += [f"({rescan}) AND COALESCE(o.{COUNT}, 0) + t.{COUNT} > 0 AS {RESCAN}",
+        there = "TRUE" if self.scalar else f"COALESCE(o.{COUNT}, 0) + t.{COUNT} > 0"
+        items += [f"({rescan}) AND {there} AS {RESCAN}",
                   f"NOT ({rescan}) AND {same} AS __dt_same"]  # fmt: skip
         on = " AND ".join(
-            f"t.{quote(k)} <=> o.{c}" for k, c in zip(self.top.keys, self.keys, strict=True)
+            f"t.{quote(k)} <=> o.{c}" for k, c in zip(self.top.keys, self.keys, strict=False)
         )
         hint = "/*+ BROADCAST(t) */ " if small else ""
-        joined = f"SELECT {hint}{_list(items)}\nFROM (\n{touched}\n) t LEFT JOIN {state} o ON {on}"
-        op = (
-            f"CASE WHEN {COUNT} < 0 THEN 'X' WHEN {COUNT} = 0 AND {EXISTED} THEN 'D'"
-            f" WHEN {COUNT} = 0 OR __dt_same THEN NULL WHEN {EXISTED} THEN 'U' ELSE 'I' END AS {OP}"
+        joined = f"SELECT {hint}{_list(items)}\nFROM (\n{touched}\n) t LEFT JOIN {state} o ON {on or 'TRUE'}"
+        alive = f"NOT {RESCAN}" if self.scalar else f"{COUNT} > 0 AND NOT {RESCAN}"
+        gone = (
+            ""
+            if self.scalar
+            else (f"WHEN {COUNT} = 0 AND {EXISTED} THEN 'D' WHEN {COUNT} = 0 THEN NULL")
         )
-        alive = f"{COUNT} > 0 AND NOT {RESCAN}"
+        op = (
+            f"CASE WHEN {COUNT} < 0 THEN 'X' {gone} WHEN __dt_same THEN NULL"
+            f" WHEN {EXISTED} THEN 'U' ELSE 'I' END AS {OP}"
+        )
         return self._finished(self._with_placeholders(joined), (op, RESCAN, EXISTED), alive)
 
     def _with_placeholders(self, joined: str) -> str:
@@ -152,8 +170,8 @@ class GroupSql:
     def rescan(self, render: Renderer, keys: str) -> str:
         """The rows of some groups, computed again from the sources; `keys` is a relation of
         key columns and `__dt_existed`."""
-        pairs = tuple(zip(self.top.keys, self.keys, strict=True))
-        some = restrict(self.stage.input, keys, pairs)
+        pairs = tuple(zip(self.top.keys, self.keys, strict=False))
+        some = restrict(self.stage.input, keys, pairs) if pairs else self.stage.input
         fresh = self._finished(self._whole(render, some), ())
         on = " AND ".join(f"k.{c} <=> f.{c}" for c in self.keys)
         items = [f"k.{c}" for c in self.keys]

@@ -9,12 +9,17 @@ from dt_jupyter.ivm import (
     WEIGHT,
     Aggregate,
     Filter,
+    Generate,
     Join,
+    Match,
     Project,
     Rel,
     Restrict,
+    Rows,
     Scan,
+    Top,
     Union,
+    Window,
 )
 from dt_jupyter.model import quote
 
@@ -107,24 +112,81 @@ def _aggregate(r: Renderer, rel: Rel, depth: int) -> str:
     items = [r.quote(k) for k in rel.keys]
     items += [r.item(c.text.sql(r.quote), i) for i, c in rel.calls]
     keys = ", ".join(r.quote(k) for k in rel.keys)
-    return f"SELECT {', '.join(items)} FROM {r.nested(rel.input, depth)} GROUP BY {keys}"
+    by = f" GROUP BY {keys}" if keys else ""
+    return f"SELECT {', '.join(items)} FROM {r.nested(rel.input, depth)}{by}"
+
+
+def _rows(r: Renderer, rel: Rel, depth: int) -> str:
+    assert isinstance(rel, Rows)
+    return f"SELECT * FROM {rel.text} v({', '.join(r.quote(i) for i in rel.ids)})"
+
+
+def _match(r: Renderer, rel: Rel, depth: int) -> str:
+    assert isinstance(rel, Match)
+    on = [f"l.{r.quote(a)} = m.{r.quote(b)}" for a, b in rel.pairs]
+    on += [f"({p.sql(r.quote)})" for p in rel.on]
+    columns = ", ".join(r.quote(c) for c in rel.columns)
+    return (
+        f"SELECT {columns} FROM {r.nested(rel.left, depth)} l"
+        f" {rel.kind.value} JOIN {r.nested(rel.right, depth)} m ON {' AND '.join(on) or 'TRUE'}"
+    )
+
+
+def _window(r: Renderer, rel: Rel, depth: int) -> str:
+    assert isinstance(rel, Window)
+    rest = [r.quote(c) for c in rel.input.columns if c not in rel.partition]
+    by = ", ".join(r.quote(c) for c in rel.partition)
+    calls = []
+    for call in rel.calls:
+        order = [e.sql(r.quote) for e in call.order] + (rest if call.total else [])
+        over = [f"PARTITION BY {by}"] if by else []
+        over += [f"ORDER BY {', '.join(order)}"] if order else []
+        over += [call.frame] if call.frame else []
+        text = f"{call.function.sql(r.quote)} OVER ({' '.join(over)})"
+        calls.append(r.item(text, call.id))
+    columns = ", ".join([*(r.quote(c) for c in rel.input.columns), *calls])
+    return f"SELECT {columns} FROM {r.nested(rel.input, depth)} w"
+
+
+def _generate(r: Renderer, rel: Rel, depth: int) -> str:
+    assert isinstance(rel, Generate)
+    outer = "OUTER " if rel.outer else ""
+    names = ", ".join(r.quote(i) for i in rel.ids)
+    return (
+        f"SELECT * FROM {r.nested(rel.input, depth)} g"
+        f" LATERAL VIEW {outer}{rel.generator.sql(r.quote)} e AS {names}"
+    )
+
+
+def _top(r: Renderer, rel: Rel, depth: int) -> str:
+    assert isinstance(rel, Top)
+    order = ", ".join([*(e.sql(r.quote) for e in rel.order), *(r.quote(c) for c in rel.columns)])
+    limit = f" LIMIT {rel.count}" if rel.count is not None else ""
+    skip = f" OFFSET {rel.skip}" if rel.skip else ""
+    return f"SELECT * FROM {r.nested(rel.input, depth)} t ORDER BY {order}{limit}{skip}"
 
 
 def _restrict(r: Renderer, rel: Rel, depth: int) -> str:
     assert isinstance(rel, Restrict)
     on = " AND ".join(f"r.{r.quote(a)} <=> k.{r.quote(b)}" for a, b in rel.on)
+    keys = r.keys(rel.keys) if isinstance(rel.keys, str) else r.nested(rel.keys, depth)
     return (
         f"SELECT /*+ BROADCAST(k) */ r.* FROM {r.nested(rel.input, depth)} r"
-        f" LEFT SEMI JOIN {r.keys(rel.keys)} k ON {on}"
+        f" LEFT SEMI JOIN {keys} k ON {on}"
     )
 
 
 _RENDER: dict[type[Rel], Callable[[Renderer, Rel, int], str]] = {
     Scan: _scan,
+    Rows: _rows,
     Project: _project,
     Filter: _filter,
     Join: _join,
+    Match: _match,
     Union: _union,
+    Generate: _generate,
+    Window: _window,
+    Top: _top,
     Aggregate: _aggregate,
     Restrict: _restrict,
 }
