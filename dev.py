@@ -17,11 +17,15 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -36,6 +40,9 @@ HOLDS = {"demo": ("test", "bench")}
 OLDEST_NODE = 20
 TEST_SECONDS = 300
 NOTEBOOK_SECONDS = 1800
+LONGEST = "spark"
+"""The folder of tests that takes as long as all others together: it runs beside them."""
+PRINTING = threading.Lock()
 
 
 Command = Sequence[str | Path]
@@ -194,7 +201,7 @@ def lint_checks() -> list[Check]:
 
 
 def test_checks(folders: Sequence[str]) -> list[Check]:
-    """One pytest process for each folder that exists: at most one JVM at a time."""
+    """One pytest process for each folder that exists."""
     reports = VENV / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
@@ -235,7 +242,9 @@ def test_all(folders: Sequence[str]) -> int:
     extension = [] if folders else extension_checks()
     if extension:
         note(problems, need_node)
-    outcomes = run_all([*checks, *tests, *extension])
+    spark = [check for check in tests if check.name == f"pytest tests/{LONGEST}"]
+    others = [check for check in tests if check not in spark]
+    outcomes = run_lanes([lane for lane in (spark, [*checks, *extension, *others]) if lane])
     status = report(outcomes, problems)
     print(closing_line(outcomes, time.monotonic() - begun), flush=True)
     return status
@@ -253,10 +262,28 @@ def run_all(checks: Sequence[Check]) -> list[Outcome]:
     return [timed(check) for check in checks]
 
 
-def timed(check: Check) -> Outcome:
-    say(check.name)
+def run_lanes(lanes: Sequence[Sequence[Check]]) -> list[Outcome]:
+    """Each lane in turn by itself, all lanes at once; a check is printed when it has ended."""
+    with ThreadPoolExecutor(max(1, len(lanes))) as pool:
+        found = [pool.submit(lambda lane=lane: [timed(c, whole=True) for c in lane])
+                 for lane in lanes]  # fmt: skip
+        return [outcome for lane in found for outcome in lane.result()]
+
+
+def timed(check: Check, *, whole: bool = False) -> Outcome:
+    """Runs a check; `whole` prints what it says in one piece at its end."""
     begun = time.monotonic()
-    status = run(check.command, check.folder)
+    if not whole:
+        say(check.name)
+        status = run(check.command, check.folder)
+    else:
+        with tempfile.TemporaryFile("w+", errors="replace") as said:
+            status = run(check.command, check.folder, sink=said)
+            said.seek(0)
+            text = said.read()
+        with PRINTING:
+            say(check.name)
+            print(text, flush=True)
     return Outcome(check, status, time.monotonic() - begun)
 
 
@@ -348,16 +375,18 @@ def benchmark(arguments: Sequence[str]) -> int:
 # --- processes ------------------------------------------------------------------------------
 
 
-def run(command: Command, folder: Path = ROOT, *, quiet: bool = False) -> int:
+def run(
+    command: Command, folder: Path = ROOT, *, quiet: bool = False, sink: IO[str] | None = None
+) -> int:
     """Run a command with `.venv` first on the PATH; its exit status (127: there is no such)."""
     program = shutil.which(str(command[0]), path=path())
     if program is None:
-        print(f"{command[0]}: not found", file=sys.stderr)
+        print(f"{command[0]}: not found", file=sink or sys.stderr)
         return 127
-    sink = subprocess.DEVNULL if quiet else None
+    target = subprocess.DEVNULL if quiet else sink
     words = [program, *map(str, command[1:])]
     return subprocess.run(
-        words, cwd=folder, env=environment(), stdout=sink, stderr=sink, check=False
+        words, cwd=folder, env=environment(), stdout=target, stderr=target, check=False
     ).returncode
 
 

@@ -86,16 +86,23 @@ class _Forecast:
         versions = dict(frontier.versions)
         steps: list[Step] = []
         for i, stage in enumerate(self.compiled.stages):
-            text = self._statement(i, stage, Frontier(frontier.data_timestamp, versions))
+            keys: list[str] = []
+            text = self._statement(i, stage, Frontier(frontier.data_timestamp, versions), keys)
             if i < len(self.compiled.stages) - 1:
                 version = self._version(i) or 0
                 versions[stage.stage.id] = version + 1 if text else version
+            what = _what(self.compiled, i)
+            for n, key in enumerate(keys, 1):
+                steps.append(Step(f"touched_keys_{n} of {what}", key))
             if text:
                 title = "contents of" if self.again else "change of"
-                steps.append(Step(f"{title} {_what(self.compiled, i)}", text))
+                steps.append(Step(f"{title} {what}", text))
         return tuple(steps)
 
-    def _statement(self, ordinal: int, stage: CompiledStage, new: Frontier) -> str | None:
+    def _statement(
+        self, ordinal: int, stage: CompiledStage, new: Frontier, keys: list[str]
+    ) -> str | None:
+        """The statement of a stage's change; those of its touched keys go into `keys`."""
         layout, logs = self.refresher.sources.layout, self.refresher.sources.logs
         public = stage is self.compiled.public
         own = layout.public(self.table.id) if public else layout.stage(self.table.id, ordinal)
@@ -108,7 +115,7 @@ class _Forecast:
         run = StageRun(
             self.spark, self.table.name, stage, own, logs[str(own)], self._version(ordinal),
             self.table.frontier, new, known, plans, self.table.sequence + 1,
-            layout.staging("explain"), _READ_BY_SPARK,
+            layout.staging("explain"), _READ_BY_SPARK, key_texts=keys,
         )  # fmt: skip
         if self.again:
             return run.initial_text()

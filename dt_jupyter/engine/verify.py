@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.views import Verification
 from dt_jupyter.ivm import Refused
-from dt_jupyter.model import DynamicTable, error, quote
+from dt_jupyter.lake import snapshot_sql
+from dt_jupyter.model import DynamicTable, RefreshMode, error, quote
 from dt_jupyter.refresh.compare import difference
 from dt_jupyter.refresh.run import Refresher, list_anew
 from dt_jupyter.sql.hashing import HASH, content_hash
@@ -26,7 +27,7 @@ def verify(spark: SparkSession, refresher: Refresher, table: DynamicTable) -> Ve
     path = str(refresher.sources.layout.public(table.id))
     list_anew(spark, table.definition)
     left = refresher.read_text(path, table.version)
-    right = refresher.full_text(table.definition, table.frontier)
+    right = _wanted(spark, refresher, table)
     names = [n for n, _, _ in table.definition.columns]
     listed = ", ".join(quote(n) for n in names)
     spark.sql(f"SELECT {listed} FROM {left}").createOrReplaceTempView("__dt_left")
@@ -48,6 +49,19 @@ def verify(spark: SparkSession, refresher: Refresher, table: DynamicTable) -> Ve
     rows = spark.sql("SELECT COUNT(*) FROM __dt_left").collect()[0][0]
     found = _explained(spark, off, hashed, listed) if off else None
     return Verification(table.name, table.frontier.data_timestamp, table.frontier, rows, found)
+
+
+def _wanted(spark: SparkSession, refresher: Refresher, table: DynamicTable) -> str:
+    """The user's text at the frontier; where it leaves an order open, with that order fixed."""
+    definition, frontier = table.definition, table.frontier
+    assert frontier is not None
+    if table.effective_mode is RefreshMode.INCREMENTAL:
+        compiled = refresher.compiled(spark, table.id, definition)
+        if compiled.settles:
+            paths = {s.table_id: str(s.path) for s in definition.sources}
+            versions = frontier.versions
+            return compiled.text(lambda s: snapshot_sql(paths[s.source], versions[s.source]))
+    return refresher.full_text(definition, frontier)
 
 
 def _explained(

@@ -20,6 +20,7 @@ from dt_jupyter.ivm.expr import Col, Expr, col, expr
 from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
 from dt_jupyter.ivm.rel import (
     OPERATORS,
+    SETTLING,
     WEIGHT,
     Aggregate,
     Call,
@@ -39,10 +40,13 @@ from dt_jupyter.ivm.rel import (
     Window,
     WindowCall,
     at,
+    key_relations,
     monotone,
     rewrite,
     scans,
+    settles,
     walk,
+    with_keys,
 )
 from dt_jupyter.ivm.simplify import simplify
 from dt_jupyter.ivm.stages import (
@@ -56,10 +60,11 @@ from dt_jupyter.ivm.stages import (
 )
 
 __all__ = [
-    "DERIVATIVES", "OPERATORS", "RECOMPUTED", "SUPPORTED", "WEIGHT", "Aggregate", "Bag", "Call",
-    "Col", "Column", "End", "Expr", "Filter", "Generate", "Group", "Join", "Kept", "Kind",
+    "DERIVATIVES", "OPERATORS", "RECOMPUTED", "SETTLING", "SUPPORTED", "WEIGHT", "Aggregate", "Bag",
+    "Call", "Col", "Column", "End", "Expr", "Filter", "Generate", "Group", "Join", "Kept", "Kind",
     "Match", "MatchKind", "Project", "Refusal", "Refused", "Rel", "Restrict", "Rows", "Scan",
     "Stage", "StateColumn", "Top", "Union", "Window", "WindowCall", "at", "col", "compile_stages",
-    "differentiate", "expr", "initial", "is_floating", "monotone", "refuse", "removed",
-    "restrict", "rewrite", "scans", "settled", "simplify", "stage_source", "walk", "weighted",
+    "differentiate", "expr", "initial", "is_floating", "key_relations", "monotone", "refuse",
+    "removed", "restrict", "rewrite", "scans", "settled", "settles", "simplify", "stage_source",
+    "walk", "weighted", "with_keys",
 ]  # fmt: skip

@@ -23,7 +23,8 @@ RECOMPUTED = frozenset({
     "variance", "var_samp", "var_pop", "stddev", "std", "stddev_samp", "stddev_pop", "median",
     "skewness", "kurtosis", "corr", "covar_pop", "covar_samp", "percentile", "bit_and", "bit_or",
     "bit_xor", "approx_count_distinct", "regr_count", "regr_slope", "regr_intercept", "regr_r2",
-    "regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy",
+    "regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy", "collect_list", "array_agg",
+    "collect_set", "min_by", "max_by",
 })  # fmt: skip
 _ORDERED = frozenset({
     "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp",

@@ -11,19 +11,19 @@ from dt_jupyter.model import Reason
 class Refusal(Enum):
     """code = (sentence, hint); fields in braces are filled where the fact is known."""
 
-    OUTER_JOIN = ("it has a {kind} join", "Use an inner join where every row has a partner.")
-    SEMI_JOIN = ("it has a {kind} join", "Write it as an inner join with a DISTINCT subquery.")
+    NON_EQUI_JOIN = (
+        "it has a {what} without a pair of equal columns",
+        "Join on equal columns as well.",
+    )
     LATERAL = ("it has {what}", "Explode in an upstream table.")
-    SUBQUERY = ("it has {what} in an expression", "Join with the subquery in FROM.")
-    SET_OPERATION = ("it has {what}", "UNION ALL and UNION are incremental.")
+    SUBQUERY = ("it has {what}", "Join with the subquery in FROM.")
+    SET_OPERATION = ("it has {what}", "Name the columns in the same order on both sides.")
     WINDOW = ("it has the window function {what}", "Aggregate with GROUP BY where that will do.")
     GROUPING_SETS = ("it has {what}", "Write one dynamic table for each grouping.")
-    SCALAR_AGGREGATE = ("it aggregates without GROUP BY", "Group by a constant column.")
-    LIMIT = ("it has {what}", "Keep all rows, and limit in the query that reads the table.")
+    LIMIT = ("it has {what}", "Give it an ORDER BY and a number.")
     SAMPLE = ("it samples", "Filter by a hash of a column.")
     TIME_TRAVEL = ("it reads a source as of a fixed time", "Read the source as it is.")
     PIVOT = ("it has {what}", "Write the pivot as aggregates over CASE.")
-    VALUES = ("it has literal rows (VALUES)", "Put the rows into a table.")
     TABLE_FUNCTION = ("it calls the table function {what}", "Put its rows into a table.")
     CONTEXT_FUNCTION = ("{what} changes by itself", "Compare with the time in the reading query.")
     NON_DETERMINISTIC = ("{what} is not deterministic", "Compute it before the rows land.")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from dt_jupyter.ivm.expr import Expr
 
 WEIGHT = "__dt_w"
+SETTLING = frozenset({"collect_list", "array_agg", "collect_set", "min_by", "max_by"})
+"""Aggregates whose order a query leaves open: the binder gives their text one."""
 
 
 class End(StrEnum):
@@ -343,3 +345,34 @@ def at(rel: Rel, end: End) -> Rel:
 def monotone(rel: Rel) -> bool:
     """Whether rows added to the sources only ever add rows."""
     return not any(isinstance(n, Match | Window | Top | Aggregate) for n in walk(rel))
+
+
+def settles(rel: Rel) -> bool:
+    """Whether the rows depend on an order that the query leaves open, and that is fixed here."""
+    return any(
+        isinstance(n, Top)
+        or (isinstance(n, Window) and any(c.settles for c in n.calls))
+        or (isinstance(n, Aggregate) and any(c.function in SETTLING for _, c in n.calls))
+        for n in walk(rel)
+    )
+
+
+def key_relations(rel: Rel) -> tuple[Rel, ...]:
+    """The relations of keys that restrictions still have to compute, those of keys first."""
+    found: dict[Rel, None] = {}
+    for node in walk(rel):
+        if isinstance(node, Restrict) and isinstance(node.keys, Rel):
+            found.update(dict.fromkeys(key_relations(node.keys)))
+            found[node.keys] = None
+    return tuple(found)
+
+
+def with_keys(rel: Rel, names: Mapping[Rel, str]) -> Rel:
+    """The relation with relations of keys replaced by the names of what was computed."""
+
+    def rule(node: Rel) -> Rel:
+        if isinstance(node, Restrict) and isinstance(node.keys, Rel):
+            return replace(node, keys=names.get(node.keys, node.keys))
+        return node
+
+    return rewrite(rel, rule)

@@ -64,7 +64,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Stage:
-    """One backing table: `input` has a derivative (no aggregate below), `top` says how it is kept, `outputs` (name in the table, expression over keys and aggregates, or over the
+    """One backing table: `input` has a derivative (no aggregate below), `top` says how it is
+    kept, `outputs` (name in the table, expression over keys and aggregates, or over the
     input's columns) are its public columns. The last stage is the dynamic table itself."""
 
     id: str
@@ -146,13 +147,10 @@ def _aligned_match(rel: Match, types: Types) -> Rel:
             what = f"a join compares {left[a]} with {right[b]}"
             raise refuse(Refusal.EXPRESSION, what=what)
     wider = types(Project(both, items))
-    casts = {
-        (a, b): (
-            expr(f"CAST({{x}} AS {wider[a]})", x=col(a)),
-            expr(f"CAST({{x}} AS {wider[a]})", x=col(b)),
-        )
-        for a, b in other
-    }
+    casts = {}
+    for a, b in other:
+        cast = "CAST({x} AS " + wider[a] + ")"
+        casts[(a, b)] = (expr(cast, x=col(a)), expr(cast, x=col(b)))
     pairs = [p for p in rel.pairs if p not in casts]
     extra_left, extra_right = [], []
     for i, ((a, b), (x, y)) in enumerate(casts.items()):
@@ -311,14 +309,18 @@ def _unstable_aggregates(rel: Aggregate, below: frozenset[str], types: Types) ->
 def _cut(rel: Rel, stages: list[Stage], types: Types) -> Rel:
     """The relation with each aggregate, and what stands under a LIMIT, replaced by the scan of a
     stage of its own."""
+    if isinstance(rel, Project):
+        post, core = _peel(rel)
+        if isinstance(core, Aggregate) and all(isinstance(p, Project) for p in post):
+            outputs, _ = _outputs(post, core)
+            return _cut_group(core, outputs, stages, types)
     if isinstance(rel, Aggregate):
-        group = _group(rel, None, types)
-        inner = simplify(_cut(rel.input, stages, types))
-        return _hidden(rel, inner, group, stages)
+        return _cut_group(rel, tuple((c, col(c)) for c in rel.columns), stages, types)
     if isinstance(rel, Top):
         below = _cut(rel.input, stages, types)
         if not _is_stage(below):
-            below = _hidden(rel.input, simplify(below), Bag(), stages)
+            items = tuple((c, col(c)) for c in rel.input.columns)
+            below = _hidden(simplify(below), Bag(), items, stages)
         return replace(rel, input=below)
     return rel.with_inputs(tuple(_cut(i, stages, types) for i in rel.inputs))
 
@@ -330,7 +332,19 @@ def _is_stage(rel: Rel) -> bool:
     return isinstance(rel, Scan) and rel.source.startswith(_STAGE)
 
 
-def _hidden(rel: Rel, inner: Rel, top: Bag | Group, stages: list[Stage]) -> Rel:
+def _cut_group(
+    rel: Aggregate, outputs: tuple[tuple[str, Expr], ...], stages: list[Stage], types: Types
+) -> Rel:
+    """What is computed above an aggregate is computed by its stage: where that stays the same,
+    nothing above is touched."""
+    group = _group(rel, None, types)
+    inner = simplify(_cut(rel.input, stages, types))
+    return _hidden(inner, group, outputs, stages)
+
+
+def _hidden(
+    inner: Rel, top: Bag | Group, outputs: tuple[tuple[str, Expr], ...], stages: list[Stage]
+) -> Rel:
     source = stage_source(len(stages))
-    stages.append(Stage(source, inner, top, tuple((c, col(c)) for c in rel.columns)))
-    return Scan(source, tuple((c, c) for c in rel.columns))
+    stages.append(Stage(source, inner, top, outputs))
+    return Scan(source, tuple((c, c) for c, _ in outputs))

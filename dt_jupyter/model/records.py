@@ -28,6 +28,7 @@ class RefreshStatistics:
     bytes_written: int = 0
     spark_jobs: int = 0
     writer: str | None = None
+    changed_rows: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """With the names of DYNAMIC_TABLE_REFRESH_HISTORY's STATISTICS, and ours after them."""
@@ -44,6 +45,7 @@ class RefreshStatistics:
             "numBytesWritten": self.bytes_written,
             "numSparkJobs": self.spark_jobs,
             "writer": self.writer,
+            "numChangedSourceRows": self.changed_rows,
         }
 
     @classmethod

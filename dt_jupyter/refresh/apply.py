@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.ivm import End, Rel, Scan, differentiate
+from dt_jupyter.ivm import End, Rel, Scan, differentiate, key_relations, monotone, with_keys
 from dt_jupyter.lake import (
     OP,
     WEIGHT,
@@ -69,6 +69,9 @@ class StageRun:
     tables: SmallTables | None = None
     relations: dict[str, Relation] = field(default_factory=dict)
     snapshots: dict[tuple[str, int, tuple[str, ...]], str] = field(default_factory=dict)
+    key_texts: list[str] | None = None
+    """For EXPLAIN: the statements of touched keys, which are then not run."""
+    touched_count: int = 0
     views: int = 0
     local_rows: int = 0
     all_local: bool = True
@@ -77,7 +80,7 @@ class StageRun:
 
     def renderer(self) -> Renderer:
         small = {s for s, p in self.plans.items() if _rows(p) is not None and _few(p)}
-        return Renderer(self._place, broadcast=frozenset(small))
+        return Renderer(self._place, keys=lambda name: name, broadcast=frozenset(small))
 
     def _place(self, scan: Scan) -> str:
         if scan.end is End.DELTA:
@@ -120,7 +123,7 @@ class StageRun:
     @property
     def insert_only(self) -> bool:
         """Nothing can cancel and nothing is deleted: rows are appended as they come."""
-        return all(
+        return monotone(self.compiled.stage.input) and all(
             isinstance(p, Added) for p in self.plans.values() if not isinstance(p, Unchanged)
         )
 
@@ -139,7 +142,28 @@ class StageRun:
         return sql.change(render, delta, consolidate=not self.insert_only)
 
     def delta(self) -> Rel | None:
-        return differentiate(self.compiled.stage.input, self.changed)
+        """ΔQ, its touched keys computed: each of them is a small relation that is then read as
+        often as it is needed, and no derivative is computed twice."""
+        delta = differentiate(self.compiled.stage.input, self.changed)
+        if delta is None:
+            return None
+        names: dict[Rel, str] = {}
+        for keys in key_relations(delta):
+            names[keys] = self.touched(self.renderer()(with_keys(keys, names)))
+        return with_keys(delta, names)
+
+    def touched(self, text: str) -> str:
+        """The keys of a change, computed; the name of their relation."""
+        if self.key_texts is not None:
+            self.key_texts.append(text)
+            return f"touched_keys_{len(self.key_texts)}"
+        heavy = not self.all_local and not self._is_small()
+        plan_for(self.spark, heavy=heavy, local=self.all_local)
+        frame = self.spark.sql(text)
+        self.touched_count += 1
+        if not self._fits_driver():
+            return self.staged(frame, f"keys_{self.touched_count}")
+        return quote(self.view(frame.toArrow()))
 
     def initial_text(self) -> str:
         sql = self.compiled.sql

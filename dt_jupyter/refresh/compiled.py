@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dt_jupyter.ivm import Rel, Scan, Stage, compile_stages, scans
+from dt_jupyter.ivm import Group, Rel, Scan, Stage, compile_stages, scans, settled, settles
 from dt_jupyter.model import Name, Source, quote
 from dt_jupyter.refresh.sources import name_of
 from dt_jupyter.sql.bind import Table, View, bind
 from dt_jupyter.sql.maintain import VISIBLE, BagSql, GroupSql, stage_sql
-from dt_jupyter.sql.render import Renderer
+from dt_jupyter.sql.render import Place, Renderer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,10 +37,19 @@ class CompiledStage:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The stages of a definition, bottom-up; the last one is the dynamic table itself."""
+    """The stages of a definition, bottom-up; the last one is the dynamic table itself.
+
+    `relation` is the whole definition; `settles` says that its rows depend on an order which the
+    query leaves open and which is fixed here, so that the text itself may give other rows.
+    """
 
     stages: tuple[CompiledStage, ...]
     relation: Rel
+    settles: bool
+
+    def text(self, place: Place) -> str:
+        """The definition as one query, its order fixed."""
+        return Renderer(place)(self.relation)
 
     @property
     def public(self) -> CompiledStage:
@@ -91,13 +100,23 @@ def compile_query(
         return {f.name: f.dataType.simpleString() for f in fields}
 
     stages: list[CompiledStage] = []
-    for stage in compile_stages(relation, names, analysed):
-        sql = stage_sql(stage, types)
+    made = compile_stages(relation, names, analysed)
+    for stage in made:
+        own = types if stage is made[-1] else _output_types(stage, analysed)
+        sql = stage_sql(stage, own)
         text = sql.initial(Renderer(place))
         table = spark.sql(sql.numbered(text, 1) if isinstance(sql, BagSql) else text).schema
         known[stage.id] = table
         stages.append(CompiledStage(stage, sql, table))
-    return Compiled(tuple(stages), relation)
+    fixed = settles(relation)
+    return Compiled(tuple(stages), settled(relation, analysed) if fixed else relation, fixed)
+
+
+def _output_types(stage: Stage, types: Callable[[Rel], dict[str, str]]) -> tuple[str, ...]:
+    if isinstance(stage.top, Group):
+        return ()
+    known = types(stage.input)
+    return tuple(known[c] for c in stage.input.columns)
 
 
 def empty_relation(schema: StructType) -> str:

@@ -140,7 +140,7 @@ class Definer:
         real = {i: self._sample(spark, s) for s in found.sources.values() if (i := s.table_id)}
         verdict = check(
             spark, tuple((s.stage, s.sql) for s in compiled.stages), schemas, real,
-            request.query, lambda relations: self._original(definition, found, relations),
+            request.query, lambda relations: self._wanted(definition, found, compiled, relations),
             random.Random(request.query),
         )  # fmt: skip
         if verdict.mismatch:
@@ -171,6 +171,14 @@ class Definer:
         if source.path is None or not self.sources.logs[source.path].size().files:
             return []
         return as_rows(spark.read.format("delta").load(source.path).limit(ROWS))
+
+    def _wanted(
+        self, definition: Definition, found: Found, compiled: Compiled,
+        relations: Mapping[str, str],
+    ) -> str:  # fmt: skip
+        if compiled.settles:
+            return compiled.text(lambda scan: relations[scan.source])
+        return self._original(definition, found, relations)
 
     def _original(self, definition: Definition, found: Found, relations: Mapping[str, str]) -> str:
         def relation(parts: tuple[str, ...]) -> str:

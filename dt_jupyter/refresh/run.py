@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from dt_jupyter.catalog import Attempt
-from dt_jupyter.ivm import Refused
+from dt_jupyter.ivm import Bag, Refused, monotone
 from dt_jupyter.lake import (
+    Added,
     Change,
     CommitRequest,
     Committed,
@@ -21,6 +22,7 @@ from dt_jupyter.lake import (
     Lost,
     Overwrite,
     SmallTables,
+    Unchanged,
     commit,
     is_delta,
     snapshot_sql,
@@ -46,6 +48,7 @@ from dt_jupyter.refresh.apply import plan_for
 from dt_jupyter.refresh.attempt import TTL_SECONDS, Stopwatch, blank, heartbeats
 from dt_jupyter.refresh.choose import Choice, choose
 from dt_jupyter.refresh.compiled import Compiled
+from dt_jupyter.refresh.cost import Work, cheaper_whole
 from dt_jupyter.refresh.define import Definer, Request
 from dt_jupyter.refresh.failures import as_error
 from dt_jupyter.refresh.look import Look, look
@@ -140,7 +143,25 @@ class Refresher:
         invalid = seen.invalid
         if invalid is None and seen.evolved and self._redefined(table, seen):
             invalid = Reason("SCHEMA_EVOLVED", "the query's columns are others than before")
-        return choose(table, seen.plans, seen.names, invalid)
+        choice = choose(table, seen.plans, seen.names, invalid)
+        if choice.action is not RefreshAction.INCREMENTAL or table.mode is not RefreshMode.AUTO:
+            return choice
+        work = self._work(table, seen)
+        anew = work and cheaper_whole(work, self.sources.catalog.recent(table.id))
+        return replace(choice, action=RefreshAction.FULL, reason=anew) if anew else choice
+
+    def _work(self, table: DynamicTable, seen: Look) -> Work | None:
+        """The size of the change, from the logs alone; None where they do not tell."""
+        changed = [getattr(p, "rows", None) for p in seen.plans.values()]
+        sizes = [self.sources.logs[s.path].size().rows for s in seen.sources if s.path]
+        if any(n is None for n in (*changed, *sizes)):
+            return None
+        known = self._compiled.get(table.id)
+        simple = known is not None and all(
+            isinstance(s.stage.top, Bag) and monotone(s.stage.input) for s in known[1].stages
+        )
+        append = simple and all(isinstance(p, Added | Unchanged) for p in seen.plans.values())
+        return Work(sum(n or 0 for n in changed), sum(n or 0 for n in sizes), append)
 
     def _redefined(self, table: DynamicTable, seen: Look) -> bool:
         """Whether the text means other columns now (a SELECT * over a source that evolved)."""
@@ -226,7 +247,7 @@ class Refresher:
                 )  # fmt: skip
                 statistics = replace(
                     outcome.statistics, compilation_ms=compiling, queued_ms=queued,
-                    execution_ms=watch.lap(),
+                    execution_ms=watch.lap(), changed_rows=_changed_rows(seen),
                 )  # fmt: skip
                 done = replace(
                     record, state=RefreshState.SUCCEEDED, frontier=outcome.frontier,
@@ -413,6 +434,10 @@ class Refresher:
             spark_jobs=metrics.jobs,
             writer=commits[-1].writer,
         )
+
+
+def _changed_rows(seen: Look) -> int:
+    return sum(getattr(p, "rows", None) or 0 for p in seen.plans.values())
 
 
 def _reinit(choice: Choice) -> str | None:

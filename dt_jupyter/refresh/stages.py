@@ -93,6 +93,11 @@ class Stages:
     rows: list[StageRow] = field(default_factory=list)
     local_rows: int = 0
 
+    @property
+    def anew(self) -> bool:
+        """Whether all rows and all state are computed from the sources."""
+        return self.choice.action in (RefreshAction.REINITIALIZE, RefreshAction.FULL)
+
     def run(self) -> Outcome:
         sources = self.refresher.sources
         versions = dict(self.seen.frontier.versions)
@@ -140,7 +145,7 @@ class Stages:
         app_id = f"dt:{self.table.id}:{ordinal}"
         row = stage_standing(sources.catalog, sources.logs, self.table.id, ordinal, path, app_id)
         frontier = Frontier(self.seen.frontier.data_timestamp, versions)
-        fresh = self.choice.action is RefreshAction.REINITIALIZE or row is None
+        fresh = self.anew or row is None
         change, _ = self._change(ordinal, path, row.version if row else None,
                                  None if fresh or row is None else row.frontier,
                                  frontier, (row.sequence if row else 0) + 1)  # fmt: skip
@@ -168,7 +173,7 @@ class Stages:
         logs = {s.table_id: sources.logs[s.path] for s in self.definition.sources if s.path}
         for i, earlier in enumerate(self.compiled.stages[:ordinal]):
             logs[earlier.stage.id] = sources.logs[str(sources.layout.stage(self.table.id, i))]
-        again = self.choice.action is RefreshAction.REINITIALIZE or old is None
+        again = self.anew or old is None
         plans: dict[str, ChangePlan] = {}
         if not again and old is not None:
             plans = self._plans(compiled.reads, logs, old, new)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import SUPPORTED, Call, Expr, Refusal, expr, refuse
+from dt_jupyter.ivm import SETTLING, SUPPORTED, Call, Expr, Refusal, expr, refuse
 from dt_jupyter.sql.scalars import Lookup, check, function_name, scalar
 
 _SAME = {
@@ -34,10 +35,20 @@ def aggregates(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, exp.Query):
         return []
     if isinstance(node, exp.Window):
-        raise refuse(Refusal.WINDOW, what=function_name(node.this))
+        return [a for c in _beside_call(node) for a in aggregates(c)]
     if is_aggregate(node):
         return [node]
     return [a for c in node.iter_expressions() for a in aggregates(c)]
+
+
+def _beside_call(node: exp.Window) -> list[exp.Expr]:
+    """What of a window call this query computes: its arguments, partitions and order."""
+    call = node.this
+    while isinstance(call, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        call = call.this
+    beside = [v for k, v in node.args.items() if k != "this"]
+    flat = [x for v in beside for x in (v if isinstance(v, list) else [v])]
+    return [*call.iter_expressions(), *(x for x in flat if isinstance(x, exp.Expr))]
 
 
 def bind_call(
@@ -59,12 +70,29 @@ def bind_call(
     for argument in nodes:
         check(argument, builtins)
     args = tuple(scalar(a, lookup, known) for a in nodes)
+    if name in SETTLING:
+        if condition is not None:
+            raise refuse(
+                Refusal.AGGREGATE, what=f"{name} with FILTER", known="CASE in its argument"
+            )
+        return Call(name, args, _settled(name, args, distinct), distinct)
     if condition is None:
         return Call(name, args, text, distinct)
     if not args:
         return Call("count_if", (condition,), text, distinct)
     chosen = expr("CASE WHEN {p} THEN {x} END", p=condition, x=args[0])
     return Call(name, (chosen, *args[1:]), text, distinct)
+
+
+def _settled(name: str, args: tuple[Expr, ...], distinct: bool) -> Expr:
+    """The call with an order of its own, where the query leaves one open: lists are sorted, and
+    of rows that tie the one with the smaller value (of max_by: the larger) is taken."""
+    if name in ("min_by", "max_by"):
+        x, y = args
+        by = expr("CASE WHEN ({y}) IS NOT NULL THEN STRUCT({y}, {x}) END", x=x, y=y)
+        return expr(name.upper() + "({x}, {by})", x=x, by=by)
+    word = "DISTINCT " if distinct else ""
+    return expr("SORT_ARRAY(" + name.upper() + "(" + word + "{x}))", x=args[0])
 
 
 def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
@@ -79,19 +107,63 @@ def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
     return [f for f in found if not isinstance(f, exp.Star)], False
 
 
-def group_keys(select: exp.Select, plain: Callable[[exp.Expr], bool]) -> list[exp.Expr]:
-    """The grouping expressions; GROUP BY ALL takes the items without an aggregate."""
-    group = select.args["group"]
-    for form in ("grouping_sets", "rollup", "cube"):
-        if group.args.get(form):
-            raise refuse(Refusal.GROUPING_SETS, what=form.replace("_", " ").upper())
+@dataclass(frozen=True)
+class Grouping:
+    """The grouping expressions, and the sets of them (by position) where there are several."""
+
+    keys: tuple[exp.Expr, ...]
+    sets: tuple[tuple[int, ...], ...] | None = None
+
+
+def grouping(select: exp.Select) -> Grouping:
+    """What a SELECT groups by; GROUP BY ALL takes the items without an aggregate."""
+    group = select.args.get("group")
+    if group is None:
+        return Grouping(())
     if group.args.get("all"):
         items = [s.this if isinstance(s, exp.Alias) else s for s in select.expressions]
-        keys = [i for i in items if plain(i)]
+        return Grouping(tuple(i for i in items if not aggregates(i)))
+    plain: list[exp.Expr] = []
+    sets: list[tuple[exp.Expr, ...]] = [()]
+    forms = [*group.expressions]
+    for form in ("rollup", "cube", "grouping_sets"):
+        forms += group.args.get(form) or []
+    for form in [f.unnest() for f in forms]:
+        if isinstance(form, exp.Rollup | exp.Cube | exp.GroupingSets):
+            own, plain_here = _sets(form, plain)
+            plain = plain_here
+            sets = [(*a, *b) for a in sets for b in own]
+        else:
+            plain.append(form)
+            sets = [(*a, form) for a in sets]
+    keys = tuple(dict.fromkeys([*plain, *(k for s in sets for k in s)]))
+    if not any(isinstance(f.unnest(), exp.Rollup | exp.Cube | exp.GroupingSets) for f in forms):
+        return Grouping(tuple(k for k in keys if not isinstance(k, exp.Tuple) or k.expressions))
+    places = tuple(tuple(sorted({keys.index(k) for k in s})) for s in sets)
+    if len(set(places)) != len(places):
+        raise refuse(Refusal.GROUPING_SETS, what="a grouping set twice")
+    return Grouping(keys, places)
+
+
+def _sets(
+    form: exp.Expr, plain: list[exp.Expr]
+) -> tuple[list[tuple[exp.Expr, ...]], list[exp.Expr]]:
+    """The sets of one form; `WITH ROLLUP` is a form without keys, for those before it."""
+    parts = [_set(e) for e in form.expressions]
+    rest = plain
+    if not parts and not isinstance(form, exp.GroupingSets):
+        parts, rest = [(k,) for k in plain], []
+    if isinstance(form, exp.GroupingSets):
+        return parts, rest
+    if isinstance(form, exp.Rollup):
+        chosen = [parts[:n] for n in range(len(parts), -1, -1)]
     else:
-        keys = [k.unnest() for k in group.expressions]
-    if not keys or any(isinstance(k, exp.Tuple) and not k.expressions for k in keys):
-        raise refuse(Refusal.SCALAR_AGGREGATE)
-    if any(isinstance(k, exp.Rollup | exp.Cube | exp.GroupingSets) for k in keys):
-        raise refuse(Refusal.GROUPING_SETS, what="grouping sets")
-    return keys
+        chosen = [
+            [p for i, p in enumerate(parts) if bits >> i & 1] for bits in range(2 ** len(parts))
+        ]
+    return [tuple(k for p in c for k in p) for c in chosen], rest
+
+
+def _set(node: exp.Expr) -> tuple[exp.Expr, ...]:
+    node = node.unnest()
+    return tuple(e.unnest() for e in node.expressions) if isinstance(node, exp.Tuple) else (node,)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from sqlglot import exp, parse_one
@@ -19,20 +19,24 @@ from sqlglot.optimizer.scope import traverse_scope
 
 from dt_jupyter.ivm import (
     Aggregate,
+    Call,
     Filter,
-    Join,
+    Generate,
     Project,
     Refusal,
     Rel,
+    Rows,
     Scan,
     Union,
     col,
+    expr,
     refuse,
 )
-from dt_jupyter.ivm.expr import Expr
-from dt_jupyter.sql.aggregation import aggregates, bind_call, group_keys
 from dt_jupyter.sql.guard import guard
-from dt_jupyter.sql.scalars import check, scalar
+from dt_jupyter.sql.scalars import check
+from dt_jupyter.sql.scope import Ids, Named, Scope, with_columns
+from dt_jupyter.sql.select import Ctes, Select, top
+from dt_jupyter.sql.subqueries import Bound
 
 _STACK = 256 * 1024 * 1024
 _DEPTH = 20_000
@@ -58,28 +62,6 @@ class View:
 
 
 Resolve = Callable[[tuple[str, ...]], Table | View]
-
-
-@dataclass
-class _Ids:
-    taken: set[str] = field(default_factory=set)
-
-    def new(self, name: str) -> str:
-        base = name if name and not name.startswith("__dt_") else "c"
-        found, n = base, 1
-        while found in self.taken:
-            n += 1
-            found = f"{base}_{n}"
-        self.taken.add(found)
-        return found
-
-
-@dataclass(frozen=True)
-class _Named:
-    """A bound relation and the names by which a query sees its columns."""
-
-    rel: Rel
-    names: tuple[str, ...]
 
 
 def bind(query: str, resolve: Resolve, builtins: frozenset[str]) -> Rel:
@@ -158,8 +140,8 @@ def _tables(tree: exp.Expr) -> list[exp.Table]:
 class _Binder:
     def __init__(self, resolve: Resolve, builtins: frozenset[str]) -> None:
         self._resolve = resolve
-        self._builtins = builtins
-        self._ids = _Ids()
+        self.builtins = builtins
+        self.ids = Ids()
         self._tables: dict[str, Table] = {}
 
     def bind(self, query: str) -> Rel:
@@ -211,168 +193,97 @@ class _Binder:
         if not isinstance(table.this, exp.Identifier):
             raise refuse(Refusal.TABLE_FUNCTION, what=table.sql(dialect="spark"))
 
-    def _query(self, node: exp.Expr, ctes: dict[str, exp.Expr]) -> _Named:
-        with_ = node.args.get("with_") or node.args.get("with")
-        if with_ is not None:
-            if with_.args.get("recursive"):
-                raise refuse(Refusal.RECURSIVE)
-            ctes = ctes | {c.alias: c for c in with_.expressions}
+    def _query(self, node: exp.Expr, ctes: Ctes) -> Named:
+        ctes = self._with(node, ctes)
         if isinstance(node, exp.Subquery):
             if node.args.get("pivots"):
                 raise refuse(Refusal.PIVOT, what="PIVOT or UNPIVOT")
-            self._refuse_tail(node)
-            return self._query(node.this, ctes)
-        self._refuse_tail(node)
-        if isinstance(node, exp.Union):
-            return self._union(node, ctes)
+            return self._limited(node, self._query(node.this, ctes))
         if isinstance(node, exp.SetOperation):
-            raise refuse(Refusal.SET_OPERATION, what=node.key.upper())
+            return self._limited(node, self._set_operation(node, ctes))
         if isinstance(node, exp.Select):
-            return self._select(node, ctes)
+            return Select(self, node, ctes).query()
         if isinstance(node, exp.Values):
-            raise refuse(Refusal.VALUES)
+            return self._limited(node, self._values(node))
         raise refuse(Refusal.EXPRESSION, what=f"{node.key.upper()} is not known here")
 
-    def _refuse_tail(self, node: exp.Expr) -> None:
-        """ORDER BY alone changes no bag, so it is left out; with LIMIT it does."""
-        for part in ("limit", "offset", "fetch"):
-            if node.args.get(part):
-                raise refuse(Refusal.LIMIT, what=part.upper())
-        if node.args.get("qualify"):
-            raise refuse(Refusal.WINDOW, what="QUALIFY")
+    def _with(self, node: exp.Expr, ctes: Ctes) -> Ctes:
+        with_ = node.args.get("with_") or node.args.get("with")
+        if with_ is None:
+            return ctes
+        if with_.args.get("recursive"):
+            raise refuse(Refusal.RECURSIVE)
+        return {**ctes, **{c.alias: c for c in with_.expressions}}
 
-    def _union(self, node: exp.Union, ctes: dict[str, exp.Expr]) -> _Named:
+    def _limited(self, node: exp.Expr, named: Named) -> Named:
+        return Named(top(node, named.rel, named.names, {}, self.builtins), named.names)
+
+    def subquery(self, node: exp.Expr, ctes: Ctes, outer: Scope) -> Bound:
+        """A query in an expression of `outer`."""
+        ctes = self._with(node, ctes)
+        limited = any(node.args.get(k) for k in ("limit", "offset", "fetch"))
+        if isinstance(node, exp.Subquery) and not limited:
+            return self.subquery(node.this, ctes, outer)
+        if isinstance(node, exp.Select):
+            return Select(self, node, ctes, outer).subquery()
+        named = self._query(node, ctes)
+        return Bound(named.rel, named.rel.columns)
+
+    def _set_operation(self, node: exp.SetOperation, ctes: Ctes) -> Named:
         if node.args.get("by_name"):
-            raise refuse(Refusal.SET_OPERATION, what="UNION BY NAME")
+            raise refuse(Refusal.SET_OPERATION, what=f"{node.key.upper()} BY NAME")
         left, right = self._query(node.left, ctes), self._query(node.right, ctes)
-        ids = tuple(self._ids.new(n) for n in left.names)
-        union: Rel = Union((left.rel, right.rel), ids)
-        if node.args.get("distinct"):
-            union = Aggregate(union, ids, ())
-        return _Named(union, left.names)
+        if len(left.names) != len(right.names):
+            raise refuse(Refusal.SET_OPERATION, what="sides of different widths")
+        distinct = bool(node.args.get("distinct"))
+        ids = tuple(self.ids.new(n) for n in left.names)
+        if isinstance(node, exp.Union):
+            union: Rel = Union((left.rel, right.rel), ids)
+            return Named(Aggregate(union, ids, ()) if distinct else union, left.names)
+        rel = self._counted(left.rel, right.rel, ids, isinstance(node, exp.Except), distinct)
+        return Named(rel, left.names)
 
-    def _select(self, node: exp.Select, ctes: dict[str, exp.Expr]) -> _Named:
-        if node.args.get("laterals"):
-            raise refuse(Refusal.LATERAL, what="LATERAL VIEW")
-        if any(node.args.get(k) for k in ("windows", "pivots", "sample", "connect", "match")):
-            raise refuse(Refusal.EXPRESSION, what="a clause of SELECT is not known here")
-        rel, columns = self._from(node, ctes)
+    def _counted(
+        self, left: Rel, right: Rel, ids: tuple[str, ...], except_: bool, distinct: bool
+    ) -> Rel:
+        """EXCEPT and INTERSECT by how often either side has each row."""
+        mine, theirs = self.ids.new("l"), self.ids.new("r")
+        sides = [
+            with_columns(
+                rel, ((self.ids.new("l"), expr(f"{a}")), (self.ids.new("r"), expr(f"{b}")))
+            )
+            for rel, a, b in ((left, 1, 0), (right, 0, 1))
+        ]
+        union = Union(tuple(sides), (*ids, mine, theirs))
+        counts = tuple(self.ids.new(n) for n in ("l", "r"))
+        calls = tuple(
+            (made, Call("sum", (col(c),), expr("SUM({x})", x=col(c))))
+            for made, c in zip(counts, (mine, theirs), strict=True)
+        )
+        groups = Aggregate(union, ids, calls)
+        l, r = (col(c) for c in counts)  # noqa: E741
+        kept = tuple((i, col(i)) for i in ids)
+        if distinct:
+            condition = expr("{l} > 0 AND {r} " + ("= 0" if except_ else "> 0"), l=l, r=r)
+            return Project(Filter(groups, (condition,)), kept)
+        times = expr("{l} - {r}" if except_ else "LEAST({l}, {r})", l=l, r=r)
+        some = Filter(groups, (expr("({n}) > 0", n=times),))
+        copies = Generate(some, expr("EXPLODE(SEQUENCE(CAST(1 AS BIGINT), {n}))", n=times),
+                          (self.ids.new("copy"),))  # fmt: skip
+        return Project(copies, kept)
 
-        def lookup(column: exp.Column) -> str:
-            found = columns.get((column.table, column.name))
-            if found is None:
-                raise refuse(Refusal.EXPRESSION, what=f"column {column.sql()} is not resolved")
-            return found
+    def _values(self, node: exp.Values) -> Named:
+        """Literal rows: any deterministic expressions without columns."""
+        for row in node.expressions:
+            check(row, self.builtins)
+        width = len(node.expressions[0].expressions) if isinstance(
+            node.expressions[0], exp.Tuple) else 1  # fmt: skip
+        names = tuple(f"col{i + 1}" for i in range(width))
+        rows = ", ".join(row.sql(dialect="spark") for row in node.expressions)
+        return Named(Rows(f"(VALUES {rows})", tuple(self.ids.new(n) for n in names)), names)
 
-        if where := node.args.get("where"):
-            check(where.this, self._builtins)
-            rel = Filter(rel, tuple(scalar(c, lookup, {}) for c in _conjuncts(where.this)))
-        items = [(s.alias_or_name, s.this if isinstance(s, exp.Alias) else s)
-                 for s in node.expressions]  # fmt: skip
-        grouped = node.args.get("group") or node.args.get("having")
-        if grouped or any(aggregates(i) for _, i in items):
-            rel = self._grouped(node, rel, items, lookup)
-        else:
-            for _, item in items:
-                check(item, self._builtins)
-            rel = self._items(rel, [(n, scalar(i, lookup, {})) for n, i in items])
-        if distinct := node.args.get("distinct"):
-            if distinct.args.get("on"):
-                raise refuse(Refusal.EXPRESSION, what="DISTINCT ON is not known here")
-            rel = Aggregate(rel, rel.columns, ())
-        return _Named(rel, tuple(n for n, _ in items))
-
-    def _items(self, rel: Rel, items: list[tuple[str, Expr]]) -> Rel:
-        return Project(rel, tuple((self._ids.new(n), e) for n, e in items))
-
-    def _grouped(
-        self, node: exp.Select, rel: Rel, items: list[tuple[str, exp.Expr]],
-        lookup: Callable[[exp.Column], str],
-    ) -> Rel:  # fmt: skip
-        if not node.args.get("group"):
-            raise refuse(Refusal.SCALAR_AGGREGATE)
-        keys = group_keys(node, lambda i: not aggregates(i))
-        having = node.args.get("having")
-        texts = [i for _, i in items] + ([having.this] if having else [])
-        known: dict[exp.Expr, str] = {}
-        carried: dict[str, Expr] = {}
-        for key in keys:
-            check(key, self._builtins)
-            if key not in known:
-                known[key] = self._ids.new(key.name if isinstance(key, exp.Column) else "k")
-                carried[known[key]] = scalar(key, lookup, {})
-        calls = list(dict.fromkeys(a for t in texts for a in aggregates(t)))
-        bound = [(self._ids.new(f"a{i}"), bind_call(c, lookup, {}, self._builtins))
-                 for i, c in enumerate(calls)]  # fmt: skip
-        group_ids = tuple(carried)
-        for _, call in bound:
-            for column in call.text.columns | {c for a in call.args for c in a.columns}:
-                carried.setdefault(column, col(column))
-        known |= {c: i for c, (i, _) in zip(calls, bound, strict=True)}
-        below = Project(rel, tuple(carried.items()))
-        result: Rel = Aggregate(below, group_ids, tuple(bound))
-
-        def above(column: exp.Column) -> str:
-            raise refuse(Refusal.EXPRESSION, what=f"{column.sql()} is neither key nor aggregate")
-
-        for text in texts:
-            self._check_above(text, known)
-        if having:
-            predicates = tuple(scalar(c, above, known) for c in _conjuncts(having.this))
-            result = Filter(result, predicates)
-        return self._items(result, [(n, scalar(i, above, known)) for n, i in items])
-
-    def _check_above(self, node: exp.Expr, known: dict[exp.Expr, str]) -> None:
-        """The scalar parts above the aggregates are checked like any other."""
-        check(node.copy().transform(lambda n: exp.null() if n in known else n), self._builtins)
-
-    def _from(
-        self, node: exp.Select, ctes: dict[str, exp.Expr]
-    ) -> tuple[Rel, dict[tuple[str, str], str]]:
-        from_ = node.args.get("from_") or node.args.get("from")
-        if from_ is None:
-            raise refuse(Refusal.VALUES)
-        columns: dict[tuple[str, str], str] = {}
-        members = [self._member(from_.this, ctes, columns)]
-        on: list[Expr] = []
-
-        def lookup(column: exp.Column) -> str:
-            found = columns.get((column.table, column.name))
-            if found is None:
-                raise refuse(Refusal.EXPRESSION, what=f"column {column.sql()} is not resolved")
-            return found
-
-        for join in [*(from_.this.args.get("joins") or []), *(node.args.get("joins") or [])]:
-            self._refuse_join(join)
-            members.append(self._member(join.this, ctes, columns))
-            if condition := join.args.get("on"):
-                check(condition, self._builtins)
-                on += [scalar(c, lookup, {}) for c in _conjuncts(condition)]
-        rel = members[0] if len(members) == 1 else Join(tuple(members), tuple(on))
-        return rel, columns
-
-    def _refuse_join(self, join: exp.Join) -> None:
-        side, kind = str(join.side or "").upper(), str(join.kind or "").upper()
-        if kind in ("SEMI", "ANTI"):
-            raise refuse(Refusal.SEMI_JOIN, kind=f"LEFT {kind}")
-        if side:
-            raise refuse(Refusal.OUTER_JOIN, kind=side)
-        if kind not in ("", "INNER", "CROSS") or join.args.get("method") or join.args.get("using"):
-            raise refuse(Refusal.EXPRESSION, what=f"the join {join.sql(dialect='spark')[:60]}")
-
-    def _member(
-        self, node: exp.Expr, ctes: dict[str, exp.Expr],
-        columns: dict[tuple[str, str], str],
-    ) -> Rel:  # fmt: skip
-        named = self._relation(node, ctes)
-        alias = node.args.get("alias")
-        renamed = [c.name for c in alias.args.get("columns") or []] if alias else []
-        names = tuple(renamed) or named.names
-        for name, column in zip(names, named.rel.columns, strict=True):
-            columns[(node.alias_or_name, name)] = column
-        return named.rel
-
-    def _relation(self, node: exp.Expr, ctes: dict[str, exp.Expr]) -> _Named:
+    def relation(self, node: exp.Expr, ctes: Ctes) -> Named:
+        """What stands in FROM: a source, a common table expression, a subquery, literal rows."""
         if isinstance(node, exp.Table):
             if node.name in self._tables:
                 return self._scan(self._tables[node.name])
@@ -381,32 +292,25 @@ class _Binder:
         if isinstance(node, exp.Subquery):
             return self._query(node, ctes)
         if isinstance(node, exp.Values):
-            raise refuse(Refusal.VALUES)
+            return self._values(node)
         if isinstance(node, exp.Lateral | exp.Unnest | exp.UDTF):
             raise refuse(Refusal.LATERAL, what="a lateral relation")
         raise refuse(Refusal.EXPRESSION, what=f"the relation {node.sql(dialect='spark')[:60]}")
 
-    def _cte(self, ctes: dict[str, exp.Expr], name: str) -> _Named:
+    def _cte(self, ctes: Ctes, name: str) -> Named:
         """Bound anew for each use, so that every use has columns of its own."""
         visible = dict(list(ctes.items())[: list(ctes).index(name)])
         cte = ctes[name]
         named = self._query(cte.this, visible)
         renamed = tuple(c.name for c in cte.args["alias"].args.get("columns") or ())
-        return _Named(named.rel, renamed or named.names)
+        return Named(named.rel, renamed or named.names)
 
-    def _scan(self, table: Table) -> _Named:
-        reads = tuple((self._ids.new(c.lower()), c) for c in table.columns)
+    def _scan(self, table: Table) -> Named:
+        reads = tuple((self.ids.new(c.lower()), c) for c in table.columns)
         names = tuple(c.lower() for c in table.columns)
         if table.visible is None:
-            return _Named(Scan(table.source, reads), names)
-        hidden = self._ids.new("visible")
+            return Named(Scan(table.source, reads), names)
+        hidden = self.ids.new("visible")
         scan = Scan(table.source, (*reads, (hidden, table.visible)))
         rows = Filter(scan, (col(hidden),))
-        return _Named(Project(rows, tuple((i, col(i)) for i, _ in reads)), names)
-
-
-def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    node = node.unnest()
-    if isinstance(node, exp.And):
-        return _conjuncts(node.left) + _conjuncts(node.right)
-    return [node]
+        return Named(Project(rows, tuple((i, col(i)) for i, _ in reads)), names)

@@ -146,7 +146,8 @@ class GroupSql:
             f"t.{quote(k)} <=> o.{c}" for k, c in zip(self.top.keys, self.keys, strict=False)
         )
         hint = "/*+ BROADCAST(t) */ " if small else ""
-        joined = f"SELECT {hint}{_list(items)}\nFROM (\n{touched}\n) t LEFT JOIN {state} o ON {on or 'TRUE'}"
+        sides = f"(\n{touched}\n) t LEFT JOIN {state} o ON {on or 'TRUE'}"
+        joined = f"SELECT {hint}{_list(items)}\nFROM {sides}"
         alive = f"NOT {RESCAN}" if self.scalar else f"{COUNT} > 0 AND NOT {RESCAN}"
         gone = (
             ""

@@ -15,9 +15,8 @@ NON_DETERMINISTIC = frozenset({
     "rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "randstr",
     "uniform", "spark_partition_id", "input_file_name", "input_file_block_start",
     "input_file_block_length", "java_method", "reflect", "try_reflect", "first", "first_value",
-    "last", "last_value", "any_value", "collect_list", "array_agg", "listagg", "string_agg",
-    "max_by", "min_by", "percentile_approx", "approx_percentile", "mode", "histogram_numeric",
-    "collect_set", "aes_encrypt", "raise_error",
+    "last", "last_value", "any_value", "listagg", "string_agg", "percentile_approx",
+    "approx_percentile", "mode", "histogram_numeric", "aes_encrypt", "raise_error",
 })  # fmt: skip
 CONTEXT = frozenset({
     "current_timestamp", "current_date", "current_time", "now", "curdate", "localtimestamp",
@@ -26,10 +25,10 @@ CONTEXT = frozenset({
 })  # fmt: skip
 _UNSUPPORTED: tuple[tuple[type[exp.Expr], Refusal, str], ...] = (
     (exp.Window, Refusal.WINDOW, ""),
-    (exp.Subquery, Refusal.SUBQUERY, "a scalar subquery"),
-    (exp.Exists, Refusal.SUBQUERY, "EXISTS"),
-    (exp.Select, Refusal.SUBQUERY, "a subquery"),
-    (exp.SetOperation, Refusal.SUBQUERY, "a subquery"),
+    (exp.Subquery, Refusal.SUBQUERY, "a subquery in this place"),
+    (exp.Exists, Refusal.SUBQUERY, "EXISTS in this place"),
+    (exp.Select, Refusal.SUBQUERY, "a subquery in this place"),
+    (exp.SetOperation, Refusal.SUBQUERY, "a subquery in this place"),
     (exp.Explode, Refusal.LATERAL, "a row generator (explode)"),
     (exp.Posexplode, Refusal.LATERAL, "a row generator (posexplode)"),
     (exp.Inline, Refusal.LATERAL, "a row generator (inline)"),
@@ -54,7 +53,7 @@ def check(node: exp.Expr, builtins: frozenset[str]) -> None:
             if isinstance(n, kind) and not (isinstance(n, exp.Exists) and _is_lambda(n)):
                 raise refuse(refusal, what=what or function_name(n.this))
         if isinstance(n, exp.In) and n.args.get("query"):
-            raise refuse(Refusal.SUBQUERY, what="IN (subquery)")
+            raise refuse(Refusal.SUBQUERY, what="IN (subquery) in this place")
         if isinstance(n, exp.Star) and not isinstance(n.parent, exp.Count):
             raise refuse(
                 Refusal.EXPRESSION, what="a function of * reads whatever columns there are"

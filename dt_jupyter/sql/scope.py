@@ -1,0 +1,160 @@
+"""What one SELECT has bound so far: its relation, and the names by which its texts see columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from dt_jupyter.ivm import Filter, Join, Project, Refusal, Rel, col, refuse
+from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.sql.scalars import check, scalar
+
+
+@dataclass
+class Ids:
+    """Column ids that are unique in a definition."""
+
+    taken: set[str] = field(default_factory=set)
+
+    def new(self, name: str) -> str:
+        base = name if name and not name.startswith("__dt_") else "c"
+        found, n = base, 1
+        while found in self.taken:
+            n += 1
+            found = f"{base}_{n}"
+        self.taken.add(found)
+        return found
+
+
+@dataclass(frozen=True)
+class Named:
+    """A bound relation and the names by which a query sees its columns."""
+
+    rel: Rel
+    names: tuple[str, ...]
+
+
+Key = tuple[str, str]
+"""The table and the name of a column, as the qualified text has them."""
+
+
+@dataclass
+class Scope:
+    """`rel` grows as clauses are bound; `columns` gives the id of each visible column, `known`
+    that of each expression which has been computed below (an aggregate, a subquery, a window)."""
+
+    ids: Ids
+    builtins: frozenset[str]
+    rel: Rel
+    columns: dict[Key, str]
+    outer: Scope | None = None
+    known: dict[exp.Expr, str] = field(default_factory=dict)
+
+    def lookup(self, column: exp.Column) -> str:
+        found = self.columns.get((column.table, column.name))
+        if found is None:
+            raise refuse(Refusal.EXPRESSION, what=f"column {column.sql()} is not resolved")
+        return found
+
+    def either(self, column: exp.Column) -> str:
+        """The id of a column of this scope or of the one around it."""
+        if self.outer is None or (column.table, column.name) in self.columns:
+            return self.lookup(column)
+        return self.outer.lookup(column)
+
+    def is_outer(self, node: exp.Expr) -> bool:
+        """Whether the text reads a column that is not of this scope."""
+        return any((c.table, c.name) not in self.columns for c in own_columns(node))
+
+    def scalar(self, node: exp.Expr) -> Expr:
+        """A deterministic scalar of the row, checked."""
+        check(self._masked(node), self.builtins)
+        return scalar(node, self.lookup, self.known)
+
+    def text(self, node: exp.Expr) -> Expr:
+        """The text with its columns found, for what is checked elsewhere."""
+        return scalar(node, self.lookup, self.known)
+
+    def mixed(self, node: exp.Expr) -> Expr:
+        """The same over the columns of this scope and of the one around it."""
+        check(self._masked(node), self.builtins)
+        return scalar(node, self.either, self.known)
+
+    def _masked(self, node: exp.Expr) -> exp.Expr:
+        """What is computed already is checked already."""
+        if not self.known:
+            return node
+        return node.copy().transform(lambda n: exp.null() if n in self.known else n)
+
+    def filter(self, predicates: Iterable[Expr]) -> None:
+        if found := tuple(predicates):
+            self.rel = Filter(self.rel, found)
+
+    def column(self, e: Expr, name: str = "k") -> str:
+        """The id of a column with the value of `e`, added to the relation if there is none."""
+        if e.column is not None and e.column in self.rel.columns:
+            return e.column
+        made = self.ids.new(name)
+        self.rel = Project(self.rel, (*_same(self.rel), (made, e)))
+        return made
+
+    def join(self, other: Rel, on: tuple[Expr, ...] = ()) -> None:
+        self.rel = Join((self.rel, other), on)
+
+
+def _same(rel: Rel) -> tuple[tuple[str, Expr], ...]:
+    return tuple((c, col(c)) for c in rel.columns)
+
+
+def with_columns(rel: Rel, items: tuple[tuple[str, Expr], ...]) -> Rel:
+    """The relation and further columns."""
+    return Project(rel, (*_same(rel), *items)) if items else rel
+
+
+def own_columns(node: exp.Expr) -> list[exp.Column]:
+    """The columns of a text, those in its subqueries left out."""
+    walked = node.walk(prune=lambda n: isinstance(n, exp.Query))
+    return [n for n in walked if isinstance(n, exp.Column)]
+
+
+def conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    node = node.unnest()
+    if isinstance(node, exp.And):
+        return conjuncts(node.left) + conjuncts(node.right)
+    return [node]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A join condition: equal expressions (left, right), and the rest."""
+
+    pairs: tuple[tuple[Expr, Expr], ...]
+    rest: tuple[Expr, ...]
+
+
+def split(
+    nodes: Iterable[exp.Expr], bind: Callable[[exp.Expr], Expr], left: frozenset[str]
+) -> Split:
+    """The conjuncts `a = b` whose sides read only `left` columns and only others, and the rest."""
+    pairs: list[tuple[Expr, Expr]] = []
+    rest: list[Expr] = []
+    for node in nodes:
+        sides = [bind(s) for s in (node.left, node.right)] if isinstance(node, exp.EQ) else []
+        if sides and all(s.columns for s in sides):
+            homes = [_home(s, left) for s in sides]
+            if homes == ["left", "right"]:
+                pairs.append((sides[0], sides[1]))
+                continue
+            if homes == ["right", "left"]:
+                pairs.append((sides[1], sides[0]))
+                continue
+        rest.append(bind(node))
+    return Split(tuple(pairs), tuple(rest))
+
+
+def _home(e: Expr, left: frozenset[str]) -> str:
+    if e.columns <= left:
+        return "left"
+    return "both" if e.columns & left else "right"

@@ -1,0 +1,357 @@
+"""One SELECT bound, clause by clause: FROM, WHERE, GROUP BY, HAVING, windows, items, DISTINCT,
+ORDER BY with LIMIT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from sqlglot import exp
+
+from dt_jupyter.ivm import (
+    Aggregate,
+    Call,
+    Expr,
+    Generate,
+    Project,
+    Refusal,
+    Rel,
+    Rows,
+    Top,
+    col,
+    refuse,
+)
+from dt_jupyter.ivm import expr as template
+from dt_jupyter.sql.aggregation import Grouping, aggregates, bind_call, grouping
+from dt_jupyter.sql.generators import generator, is_generator
+from dt_jupyter.sql.joins import From
+from dt_jupyter.sql.scope import Ids, Named, Scope, Split, conjuncts, split
+from dt_jupyter.sql.subqueries import Bound, attach, filter_by, has_subquery
+from dt_jupyter.sql.windows import bind_windows, windows
+
+Ctes = Mapping[str, exp.Expr]
+_UNKNOWN = ("pivots", "sample", "connect", "match", "cluster", "distribute", "sort")
+
+
+class Relations(Protocol):
+    """What a SELECT asks of the binder."""
+
+    ids: Ids
+    builtins: frozenset[str]
+
+    def relation(self, node: exp.Expr, ctes: Ctes) -> Named: ...
+    def subquery(self, node: exp.Expr, ctes: Ctes, outer: Scope) -> Bound: ...
+
+
+class Select:
+    """Binds `node`; with `outer`, a subquery that may read the columns of that scope."""
+
+    def __init__(
+        self, binder: Relations, node: exp.Select, ctes: Ctes, outer: Scope | None = None
+    ) -> None:
+        self.binder, self.node, self.ctes = binder, node, ctes
+        if any(node.args.get(k) for k in _UNKNOWN):
+            raise refuse(Refusal.EXPRESSION, what="a clause of SELECT is not known here")
+        self.scope = self._from(outer)
+        self.items = [(s.alias_or_name, s.this if isinstance(s, exp.Alias | exp.Aliases) else s)
+                      for s in node.expressions]  # fmt: skip
+        self.correlation = Split((), ())
+        self.grouped_alone = False
+        self.empty: Expr | None = None
+
+    # -- the two ways in --------------------------------------------------------------------------
+
+    def query(self) -> Named:
+        """The rows of the SELECT."""
+        self._where()
+        self._body()
+        rel = self._project(())
+        return Named(self._top(self._distinct(rel)), self._names())
+
+    def subquery(self) -> Bound:
+        """The rows with what they are correlated on."""
+        self._where()
+        pairs, rest = self.correlation.pairs, self.correlation.rest
+        if (pairs or rest) and (self._limit() or self.node.args.get("qualify")):
+            raise refuse(Refusal.SUBQUERY, what="a correlated subquery with LIMIT or QUALIFY")
+        keys = self._body(tuple(b for _, b in pairs))
+        if rest and self._is_grouped():
+            raise refuse(Refusal.NON_EQUI_JOIN, what="aggregating subquery")
+        own = [c for c in self.scope.rel.columns if any(c in p.columns for p in rest)]
+        extra = [(self.scope.ids.new("k"), e) for e in keys]
+        rel = self._project((*extra, *((c, col(c)) for c in own)))
+        items = rel.columns[: len(self._names())]
+        if not pairs and not rest:
+            rel = self._top(self._distinct(rel))
+        return Bound(
+            rel, items, tuple((a, i) for (a, _), (i, _) in zip(pairs, extra, strict=True)), rest,
+            self.grouped_alone, self.empty,
+        )  # fmt: skip
+
+    # -- clauses ----------------------------------------------------------------------------------
+
+    def _from(self, outer: Scope | None) -> Scope:
+        node, binder = self.node, self.binder
+        from_ = node.args.get("from_") or node.args.get("from")
+        if from_ is None:
+            one = Rows("(SELECT 1)", (binder.ids.new("one"),))
+            return Scope(binder.ids, binder.builtins, one, {}, outer)
+        made = From(binder.ids, binder.builtins)
+        made.add(from_.this.alias_or_name, self._member(from_.this))
+        for lateral in from_.this.args.get("laterals") or []:
+            made.lateral(lateral)
+        for join in [*(from_.this.args.get("joins") or []), *(node.args.get("joins") or [])]:
+            if isinstance(join.this, exp.Lateral):
+                made.lateral_join(join)
+            else:
+                made.join(join, join.this.alias_or_name, self._member(join.this))
+        for lateral in node.args.get("laterals") or []:
+            made.lateral(lateral)
+        return Scope(binder.ids, binder.builtins, made.rel, made.columns, outer)
+
+    def _member(self, node: exp.Expr) -> Named:
+        named = self.binder.relation(node, self.ctes)
+        alias = node.args.get("alias")
+        renamed = [c.name for c in alias.args.get("columns") or []] if alias else []
+        return Named(named.rel, tuple(renamed) or named.names)
+
+    def _bind(self, node: exp.Expr, scope: Scope) -> Bound:
+        return self.binder.subquery(node, self.ctes, scope)
+
+    def _where(self) -> None:
+        where = self.node.args.get("where")
+        found = conjuncts(where.this) if where else []
+        scope = self.scope
+        outer = [c for c in found if scope.outer and scope.is_outer(c)]
+        own = [c for c in found if c not in outer]
+        scope.filter(scope.scalar(c) for c in own if not has_subquery(c))
+        for conjunct in own:
+            if has_subquery(conjunct):
+                filter_by(scope, conjunct, self._bind)
+        if any(has_subquery(c) for c in outer):
+            raise refuse(Refusal.SUBQUERY, what="a subquery in a correlated condition")
+        if outer and scope.outer is not None:
+            left = frozenset(scope.outer.columns.values())
+            self.correlation = split(outer, scope.mixed, left)
+
+    def _is_grouped(self) -> bool:
+        node = self.node
+        return bool(node.args.get("group") or node.args.get("having")) or any(
+            aggregates(i) for _, i in self.items
+        )
+
+    def _body(self, keys: tuple[Expr, ...] = ()) -> tuple[Expr, ...]:
+        """Everything between WHERE and the items; the keys of a correlation as they are now."""
+        qualify = self.node.args.get("qualify")
+        texts = [i for _, i in self.items] + ([qualify.this] if qualify else [])
+        if self._is_grouped():
+            keys = self._group(texts, keys)
+        else:
+            for text in texts:
+                attach(self.scope, text, self._bind)
+        if any(windows([t]) for t in texts):
+            bind_windows(self.scope, self.node, texts)
+        if qualify:
+            self.scope.filter(self.scope.scalar(c) for c in conjuncts(qualify.this))
+        return keys
+
+    def _group(self, texts: list[exp.Expr], keys: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """The aggregate; above it only its keys and calls are known."""
+        scope, having = self.scope, self.node.args.get("having")
+        above = texts + ([having.this] if having else [])
+        found = grouping(self.node)
+        known, carried = self._keys(found)
+        ids = list(carried)
+        if found.sets is not None:
+            ids = self._sets(found, known, carried)
+        moved = []
+        for key in keys:
+            moved.append(scope.ids.new("k"))
+            carried[moved[-1]] = key
+        calls = list(dict.fromkeys(a for t in above for a in aggregates(t) if a not in known))
+        bound = [(scope.ids.new(f"a{i}"), bind_call(c, scope.lookup, {}, scope.builtins))
+                 for i, c in enumerate(calls)]  # fmt: skip
+        for _, call in bound:
+            for column in call.text.columns | {c for a in call.args for c in a.columns}:
+                carried.setdefault(column, col(column))
+        self.grouped_alone = not self.node.args.get("group")
+        if not bound and not ids and not moved:
+            raise refuse(Refusal.EXPRESSION, what="HAVING without an aggregate")
+        if self.grouped_alone and having and keys:
+            raise refuse(Refusal.SUBQUERY, what="a correlated subquery with HAVING")
+        below = Project(scope.rel, tuple(carried.items())) if carried else scope.rel
+        scope.rel = Aggregate(below, (*ids, *moved), tuple(bound))
+        scope.columns = {
+            (k.table, k.name): i for k, i in known.items() if isinstance(k, exp.Column)
+        }
+        scope.known = known | {c: i for c, (i, _) in zip(calls, bound, strict=True)}
+        if self.grouped_alone and len(self.items) == 1:
+            self.empty = self._of_no_rows(dict(bound))
+        self._having(having)
+        for text in texts:
+            attach(scope, text, self._bind)
+        return tuple(col(k) for k in moved)
+
+    def _keys(self, found: Grouping) -> tuple[dict[exp.Expr, str], dict[str, Expr]]:
+        """A column for each grouping expression."""
+        scope = self.scope
+        known: dict[exp.Expr, str] = {}
+        carried: dict[str, Expr] = {}
+        for key in found.keys:
+            if key not in known:
+                known[key] = scope.ids.new(key.name if isinstance(key, exp.Column) else "k")
+                carried[known[key]] = scope.scalar(key)
+        return known, carried
+
+    def _sets(
+        self, found: Grouping, known: dict[exp.Expr, str], carried: dict[str, Expr]
+    ) -> list[str]:
+        """Each row once for each grouping set, its other keys NULL, numbered as GROUPING_ID."""
+        scope, keys = self.scope, list(carried)
+        assert found.sets is not None
+        width = len(keys)
+        masks = [sum(1 << (width - 1 - i) for i in range(width) if i not in s) for s in found.sets]
+        kept = dict(carried)
+        number = scope.ids.new("set")
+        array = template("EXPLODE(ARRAY(" + ", ".join(f"{m}L" for m in masks) + "))")
+        scope.rel = Generate(scope.rel, array, (number,))
+        for i, (key, value) in enumerate(kept.items()):
+            bit = 1 << (width - 1 - i)
+            carried[key] = template("CASE WHEN ({g} & " + f"{bit}L) = 0 THEN {{x}} END",
+                                    g=col(number), x=value)  # fmt: skip
+        carried[number] = col(number)
+        having = self.node.args.get("having")
+        for text in [*(i for _, i in self.items), *([having.this] if having else [])]:
+            for call in text.find_all(exp.Grouping, exp.GroupingId):
+                known[call] = self._grouping(call, list(known), number, carried, width)
+        return [*keys, number, *(c for c in carried if c.startswith(_GROUPING))]
+
+    def _grouping(
+        self, call: exp.Expr, keys: list[exp.Expr], number: str, carried: dict[str, Expr],
+        width: int,
+    ) -> str:  # fmt: skip
+        """GROUPING(k) and GROUPING_ID(): bits of the set's number, constant within a group."""
+        asked = list(call.expressions) or ([call.this] if call.this else [])
+        if isinstance(call, exp.GroupingId) and asked and asked != keys[: len(asked)]:
+            raise refuse(Refusal.GROUPING_SETS, what="GROUPING_ID of some keys")
+        made = self.scope.ids.new(_GROUPING)
+        if isinstance(call, exp.GroupingId):
+            carried[made] = col(number)
+            return made
+        if asked[0] not in keys:
+            raise refuse(Refusal.GROUPING_SETS, what="GROUPING of what is no key")
+        shift = width - 1 - keys.index(asked[0])
+        carried[made] = template(
+            "CAST(SHIFTRIGHT({g}, " + str(shift) + ") & 1L AS TINYINT)", g=col(number)
+        )
+        return made
+
+    def _of_no_rows(self, calls: Mapping[str, Call]) -> Expr:
+        """The item's value where no row is aggregated: counts are 0, the rest is NULL."""
+        item = self.items[0][1]
+        if has_subquery(item):
+            raise refuse(Refusal.SUBQUERY, what="a subquery beside an aggregate in a subquery")
+        zero = {i for i, c in calls.items() if c.function in ("count", "count_if")}
+        text = self.scope.text(item)
+        inside = item.walk(prune=lambda n: n in self.scope.known)
+        if not zero and all(n in self.scope.known or isinstance(n, _STRICT) for n in inside):
+            return template("NULL")
+        values = {c: "CAST(0 AS BIGINT)" if c in zero else "NULL" for c in text.columns}
+        return Expr(tuple(p if isinstance(p, str) else values[p.id] for p in text.parts))
+
+    def _having(self, having: exp.Expr | None) -> None:
+        if having is None:
+            return
+        found = conjuncts(having.this)
+        self.scope.filter(self.scope.scalar(c) for c in found if not has_subquery(c))
+        for conjunct in found:
+            if has_subquery(conjunct):
+                filter_by(self.scope, conjunct, self._bind)
+
+    # -- items ------------------------------------------------------------------------------------
+
+    def _names(self) -> tuple[str, ...]:
+        names: list[str] = []
+        for select, (name, item) in zip(self.node.expressions, self.items, strict=True):
+            if is_generator(item):
+                names += self._generated(select)
+            else:
+                names.append(name)
+        return tuple(names)
+
+    def _generated(self, select: exp.Expr) -> tuple[str, ...]:
+        """The names of the columns of a generator among the items."""
+        if isinstance(select, exp.Aliases):
+            return tuple(str(a.name) for a in select.expressions)
+        item = select.this if isinstance(select, exp.Alias) else select
+        _, made = generator(item, self.scope.scalar)
+        if isinstance(select, exp.Alias) and len(made) <= 1:
+            return (select.alias,)
+        if not made:
+            raise refuse(Refusal.LATERAL, what="a generator whose columns are not named")
+        return made
+
+    def _project(self, extra: tuple[tuple[str, Expr], ...]) -> Rel:
+        scope = self.scope
+        made: list[tuple[str, Expr]] = []
+        generators = 0
+        for select, (name, item) in zip(self.node.expressions, self.items, strict=True):
+            if is_generator(item):
+                generators += 1
+                if generators > 1:
+                    raise refuse(Refusal.LATERAL, what="two generators in one SELECT")
+                call, _ = generator(item, scope.scalar)
+                ids = tuple(scope.ids.new(n) for n in self._generated(select))
+                scope.rel = Generate(scope.rel, call.text, ids, call.outer)
+                made += [(scope.ids.new(i), col(i)) for i in ids]
+            else:
+                made.append((scope.ids.new(name), scope.scalar(item)))
+        return Project(scope.rel, (*made, *extra))
+
+    def _distinct(self, rel: Rel) -> Rel:
+        distinct = self.node.args.get("distinct")
+        if not distinct:
+            return rel
+        if distinct.args.get("on"):
+            raise refuse(Refusal.EXPRESSION, what="DISTINCT ON is not known here")
+        return Aggregate(rel, rel.columns, ())
+
+    def _limit(self) -> bool:
+        return any(self.node.args.get(k) for k in ("limit", "offset", "fetch"))
+
+    def _top(self, rel: Rel) -> Rel:
+        if not self._limit():
+            return rel
+        items = {i: c for (_, i), c in zip(self.items, rel.columns, strict=False)}
+        return top(self.node, rel, self._names(), items, self.binder.builtins)
+
+
+_GROUPING = "grouping"
+_STRICT = (exp.Paren, exp.Mul, exp.Add, exp.Sub, exp.Neg, exp.Literal)
+"""What is NULL where an operand is, and harmless beside one."""
+
+
+def top(
+    node: exp.Expr, rel: Rel, names: tuple[str, ...], items: Mapping[exp.Expr, str],
+    builtins: frozenset[str],
+) -> Rel:  # fmt: skip
+    """ORDER BY … LIMIT over the named columns of a query; ORDER BY alone changes no bag."""
+    counts = {k: node.args.get(k) for k in ("limit", "offset", "fetch")}
+    if not any(counts.values()):
+        return rel
+    order = node.args.get("order")
+    if order is None or counts["fetch"]:
+        raise refuse(Refusal.LIMIT, what="LIMIT without ORDER BY" if not order else "FETCH")
+    columns = {("", n): c for n, c in zip(names, rel.columns, strict=True)}
+    scope = Scope(Ids(), builtins, rel, columns, known=dict(items))
+    terms = tuple(scope.scalar(o) for o in order.expressions)
+    return Top(rel, terms, _number(counts["limit"]), _number(counts["offset"]) or 0)
+
+
+def _number(node: exp.Expr | None) -> int | None:
+    if node is None:
+        return None
+    value = node.expression
+    if not isinstance(value, exp.Literal) or value.is_string or not str(value.this).isdigit():
+        raise refuse(Refusal.LIMIT, what=f"LIMIT {value.sql(dialect='spark')[:40]}")
+    return int(value.this)

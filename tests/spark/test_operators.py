@@ -1,0 +1,121 @@
+"""Every operator that people write, as dynamic tables over random tables through random changes.
+
+Each is INCREMENTAL, takes the action INCREMENTAL or NO_DATA, and equals its query after each batch.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.spark.engine_lab import Lab, without_check
+from tests.spark.test_oracle_random import Tables
+
+QUERIES = {
+    "left_join": "SELECT a.id, a.k, b.v AS w, b.b FROM p a LEFT JOIN q b ON a.k = b.k",
+    "left_join_further": "SELECT a.id, b.id AS j FROM p a LEFT JOIN q b ON a.k = b.k AND a.v < b.v "
+    "AND b.ok",
+    "right_join": "SELECT a.id, b.k, b.v FROM p a RIGHT OUTER JOIN q b ON a.id = b.id",
+    "full_join": "SELECT a.id, a.k, b.id AS j, b.v FROM p a FULL OUTER JOIN q b ON a.k = b.k "
+    "AND a.id = b.id",
+    "full_using": "SELECT k, a.v, d.name FROM p a FULL JOIN dim d USING (k)",
+    "outer_chain": "SELECT a.id, d.name, b.x FROM p a LEFT JOIN dim d ON a.k = d.k "
+    "LEFT JOIN q b ON b.id = a.id WHERE a.v IS NOT NULL",
+    "outer_widened": "SELECT a.id, b.x FROM p a LEFT JOIN q b ON a.v = b.big",
+    "outer_aggregated": "SELECT d.k, d.name, count(a.id) AS n, sum(a.v) AS s FROM dim d "
+    "LEFT JOIN p a ON a.k = d.k GROUP BY d.k, d.name",
+    "semi_join": "SELECT * FROM p LEFT SEMI JOIN q ON p.k = q.k AND q.v > 0",
+    "anti_join": "SELECT id, k FROM p a LEFT ANTI JOIN q b ON a.k = b.k AND a.id = b.id",
+    "in_subquery": "SELECT id, k, v FROM p WHERE k IN (SELECT k FROM q WHERE v > 0)",
+    "in_pair": "SELECT id, v FROM p WHERE (k, id) IN (SELECT k, id FROM q)",
+    "not_in": "SELECT id, k FROM p WHERE k NOT IN (SELECT name FROM dim)",
+    "not_in_nullable": "SELECT id, v FROM p WHERE v NOT IN (SELECT v FROM q WHERE ok)",
+    "exists": "SELECT id, k FROM p WHERE EXISTS (SELECT 1 FROM q WHERE q.k = p.k AND q.id <> p.id)",
+    "not_exists": "SELECT id FROM p WHERE NOT EXISTS (SELECT * FROM q WHERE q.k = p.k AND q.ok)",
+    "exists_alone": "SELECT id FROM p WHERE EXISTS (SELECT 1 FROM q WHERE v = 3)",
+    "marked": "SELECT id FROM p WHERE v = 1 OR k IN (SELECT k FROM dim) "
+    "OR EXISTS (SELECT 1 FROM q WHERE q.id = p.id)",
+    "scalar_subquery": "SELECT id, v FROM p WHERE v >= (SELECT max(v) - 1 FROM q)",
+    "scalar_item": "SELECT id, (SELECT count(*) FROM q) AS n, (SELECT min(x) FROM q) AS m FROM p",
+    "correlated": "SELECT id, v FROM p WHERE v > (SELECT avg(v) FROM q WHERE q.k = p.k)",
+    "correlated_count": "SELECT id, (SELECT count(*) FROM q WHERE q.k = p.k) AS n, "
+    "(SELECT sum(v) + 1 FROM q WHERE q.id = p.id) AS s FROM p",
+    "scalar_aggregate": "SELECT count(*) AS n, sum(v) AS s, avg(x) AS a, min(k) AS lo, max(f) AS hi "
+    "FROM p",
+    "scalar_of_few": "SELECT count(*) AS n, max(v) AS m, sum(x) AS s FROM p WHERE v = 2 AND ok",
+    "scalar_having": "SELECT sum(v) AS s FROM p HAVING count(*) > 12",
+    "nested_scalar": "SELECT max(n) AS m, count(*) AS c FROM (SELECT k, count(*) AS n FROM p "
+    "GROUP BY k)",
+    "having_subquery": "SELECT k, count(*) AS n FROM p GROUP BY k "
+    "HAVING count(*) > (SELECT count(*) / 10 FROM q)",
+    "except_distinct": "SELECT k, v FROM p EXCEPT SELECT k, v FROM q",
+    "except_all": "SELECT k FROM p EXCEPT ALL SELECT k FROM q",
+    "intersect_distinct": "SELECT k, ok FROM p INTERSECT SELECT k, ok FROM q",
+    "intersect_all": "SELECT v FROM p INTERSECT ALL SELECT v FROM q",
+    "rollup": "SELECT k, ok, count(*) AS n, sum(v) AS s, grouping(ok) AS g FROM p "
+    "GROUP BY ROLLUP (k, ok)",
+    "cube": "SELECT k, v % 2 AS e, max(x) AS m, grouping_id() AS g FROM p GROUP BY CUBE (k, v % 2)",
+    "grouping_sets": "SELECT k, day, count(*) AS n FROM p GROUP BY GROUPING SETS ((k, day), (day), ())",
+    "row_number": "SELECT id, k, v, row_number() OVER (PARTITION BY k ORDER BY v DESC, id) AS rn "
+    "FROM p",
+    "deduplicated": "SELECT id, k, v, f FROM (SELECT *, row_number() OVER (PARTITION BY id "
+    "ORDER BY at DESC) AS rn FROM p) WHERE rn = 1",
+    "ranked": "SELECT id, rank() OVER (PARTITION BY k ORDER BY v) AS r, "
+    "dense_rank() OVER (PARTITION BY ok ORDER BY x DESC) AS d FROM p",
+    "running": "SELECT id, k, sum(v) OVER (PARTITION BY k ORDER BY at ROWS BETWEEN 1 PRECEDING AND "
+    "CURRENT ROW) AS s, lag(v, 1) OVER (PARTITION BY k ORDER BY at, id) AS l FROM p",
+    "share": "SELECT id, x / sum(x) OVER (PARTITION BY k) AS share, avg(f) OVER (PARTITION BY ok) "
+    "AS a FROM p WHERE f IS NOT NULL AND NOT isnan(f) AND abs(f) < 100",
+    "window_of_sums": "SELECT k, ok, sum(v) AS s, rank() OVER (PARTITION BY ok ORDER BY sum(v)) AS r "
+    "FROM p GROUP BY k, ok",
+    "whole_window": "SELECT k, count(*) AS n, sum(count(*)) OVER () AS t FROM p GROUP BY k",
+    "named_window": "SELECT id, max(v) OVER w AS m, min(v) OVER w AS n FROM p WINDOW w AS "
+    "(PARTITION BY day)",
+    "lateral_view": "SELECT id, e FROM p LATERAL VIEW explode(l) t AS e WHERE e > 0",
+    "lateral_outer": "SELECT id, i, e FROM p LATERAL VIEW OUTER posexplode(l) t AS i, e",
+    "exploded": "SELECT id, explode(l) AS e FROM p WHERE ok",
+    "exploded_sums": "SELECT e, count(*) AS n FROM (SELECT explode(l) AS e FROM p) GROUP BY e",
+    "collected": "SELECT k, collect_list(v) AS vs, collect_set(id) AS ids, max_by(id, x) AS best "
+    "FROM p GROUP BY k",
+    "percentile": "SELECT ok, percentile(v, 0.5) AS m, approx_count_distinct(k) AS d FROM p GROUP BY ok",
+    "top": "SELECT id, k, v FROM p WHERE v IS NOT NULL ORDER BY v DESC, id LIMIT 5",
+    "top_groups": "SELECT k, sum(v) AS s FROM p GROUP BY k ORDER BY s DESC LIMIT 2 OFFSET 1",
+    "values": "SELECT a.id, n.label FROM p a JOIN (VALUES (1, 'one'), (2, 'two')) AS n(v, label) "
+    "ON a.v = n.v",
+    "literal": "SELECT 1 AS one, k FROM p UNION ALL SELECT 2, 'two'",
+    "lateral_alias": "SELECT id, v + 1 AS w, w * 2 AS u FROM p",
+    "pattern": "SELECT id, k RLIKE '[a-z]+' AS r, at + INTERVAL 1 DAY AS t, "
+    "from_utc_timestamp(at, 'Europe/Paris') AS z, struct(id, k) AS s, map('k', v) AS m FROM p",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_check(monkeypatch)
+
+
+PARTS = 4
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_each_operator_is_kept_incrementally(lab: Lab, part: int) -> None:
+    tables = Tables(lab, random.Random(part))
+    tables.start()
+    names = [n for i, n in enumerate(QUERIES) if i % PARTS == part]
+    wrong: list[str] = []
+    for name in names:
+        made = lab.dynamic_table(name, QUERIES[name])
+        if made.effective_mode != "INCREMENTAL":
+            wrong.append(f"{name}: {made.mode_reason}")
+    kept = [n for n in names if lab.mode(n) == "INCREMENTAL"]
+    for batch in range(3):
+        tables.batch()
+        for name in kept:
+            record = lab.record(name)
+            told = f"batch {batch} {name}, after {tables.done[-3:]}"
+            if record.error is not None or record.action not in ("INCREMENTAL", "NO_DATA"):
+                wrong.append(f"{told}: {record.action} {record.error}")
+            elif not (verdict := lab.engine.verify(name)).equal:
+                wrong.append(f"{told}: {verdict}")
+    assert not wrong, "\n".join(wrong)
