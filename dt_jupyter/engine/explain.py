@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dt_jupyter.engine.tree import Size, tree
 from dt_jupyter.engine.views import Explanation, Step
-from dt_jupyter.lake import ChangePlan, Feed, Relation, Small, Unchanged, plan_changes
+from dt_jupyter.lake import ChangePlan, Feed, Relation, Small, Unchanged, is_delta, plan_changes
 from dt_jupyter.lake.paths import sql_string
 from dt_jupyter.model import (
     DynamicTable,
@@ -20,12 +21,14 @@ from dt_jupyter.model import (
 from dt_jupyter.refresh.apply import StageRun
 from dt_jupyter.refresh.compiled import Compiled, CompiledStage
 from dt_jupyter.refresh.define import Defined
+from dt_jupyter.refresh.look import Look
 from dt_jupyter.refresh.run import Refresher
 from dt_jupyter.sql.render import Renderer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_TREE = "how it is kept"
 _READ_BY_SPARK = Small(rows=-1, bytes=-1)
 
 
@@ -34,6 +37,8 @@ def explain_defined(name: Name, defined: Defined) -> Explanation:
     steps: list[Step] = []
     names = {s.table_id: s.name.sql for s in defined.definition.sources}
     if defined.compiled is not None:
+        shown = {s.table_id: str(s.name) for s in defined.definition.sources}
+        steps.append(Step(_TREE, tree(tuple(s.stage for s in defined.compiled.stages), shown, {})))
         for i, stage in enumerate(defined.compiled.stages):
             render = Renderer(lambda scan: names.get(scan.source, scan.source))
             title = f"initial contents of {_what(defined.compiled, i)}"
@@ -64,7 +69,26 @@ def explain_table(
     compiled = refresher.compiled(spark, table.id, definition)
     again = choice.action is not RefreshAction.INCREMENTAL
     forecast = _Forecast(spark, refresher, replace(table, definition=definition), compiled, again)
-    return replace(base, steps=forecast.steps(seen.frontier))
+    drawn = _tree(refresher, table, compiled, seen)
+    return replace(base, steps=(Step(_TREE, drawn), *forecast.steps(seen.frontier)))
+
+
+def _tree(refresher: Refresher, table: DynamicTable, compiled: Compiled, seen: Look) -> str:
+    """The tree with the rows of sources and stages as their logs tell them."""
+    layout, logs = refresher.sources.layout, refresher.sources.logs
+    sizes: dict[str, Size] = {}
+    for source in seen.sources:
+        if source.path is not None:
+            changed = getattr(seen.plans.get(source.table_id), "rows", None)
+            sizes[source.table_id] = Size(logs[source.path].size().rows, changed)
+    last = len(compiled.stages) - 1
+    for i, stage in enumerate(compiled.stages):
+        path = layout.public(table.id) if i == last else layout.stage(table.id, i)
+        if is_delta(path):
+            sizes[stage.stage.id] = Size(logs[str(path)].size().rows)
+    names = {s.table_id: str(s.name) for s in seen.sources}
+    names |= {s.stage.id: f"hidden stage {i}" for i, s in enumerate(compiled.stages)}
+    return tree(tuple(s.stage for s in compiled.stages), names, sizes)
 
 
 def _what(compiled: Compiled, ordinal: int) -> str:
