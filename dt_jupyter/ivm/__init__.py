@@ -15,7 +15,7 @@ from dt_jupyter.ivm.aggregates import (
     removed,
     weighted,
 )
-from dt_jupyter.ivm.derive import DERIVATIVES, differentiate, restrict
+from dt_jupyter.ivm.derive import DERIVATIVES, differentiate, equated, restrict
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
 from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
 from dt_jupyter.ivm.rel import (
@@ -64,7 +64,7 @@ __all__ = [
     "Call", "Col", "Column", "End", "Expr", "Filter", "Generate", "Group", "Join", "Kept", "Kind",
     "Match", "MatchKind", "Project", "Refusal", "Refused", "Rel", "Restrict", "Rows", "Scan",
     "Stage", "StateColumn", "Top", "Union", "Window", "WindowCall", "at", "col", "compile_stages",
-    "differentiate", "expr", "initial", "is_floating", "key_relations", "monotone", "refuse",
-    "removed", "restrict", "rewrite", "scans", "settled", "settles", "simplify", "stage_source",
-    "walk", "weighted", "with_keys",
+    "differentiate", "equated", "expr", "initial", "is_floating", "key_relations", "monotone",
+    "refuse", "removed", "restrict", "rewrite", "scans", "settled", "settles", "simplify",
+    "stage_source", "walk", "weighted", "with_keys",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ from dt_jupyter.lake import (
     snapshot_sql,
 )
 from dt_jupyter.model import Frontier, Name, error, quote
+from dt_jupyter.refresh.bounds import Bounds, bounded, bounds_of
 from dt_jupyter.refresh.compiled import CompiledStage
 from dt_jupyter.refresh.settled import settled
 from dt_jupyter.sql.hashing import HASH
@@ -72,6 +73,7 @@ class StageRun:
     key_texts: list[str] | None = None
     """For EXPLAIN: the statements of touched keys, which are then not run."""
     touched_count: int = 0
+    keys: dict[str, pa.Table] = field(default_factory=dict)
     views: int = 0
     local_rows: int = 0
     all_local: bool = True
@@ -150,7 +152,18 @@ class StageRun:
         names: dict[Rel, str] = {}
         for keys in key_relations(delta):
             names[keys] = self.touched(self.renderer()(with_keys(keys, names)))
-        return with_keys(delta, names)
+        return bounded(with_keys(delta, names), self._bounds, self._key_bounds)
+
+    def _bounds(self, scan: Scan, column: str) -> Bounds | None:
+        """The values of a change's column, where the change is at hand."""
+        if self.key_texts is not None and scan.source not in self.relations:
+            return None
+        rows = self._change_of(scan.source).arrow
+        return bounds_of(rows[column]) if rows is not None else None
+
+    def _key_bounds(self, name: str, column: str) -> Bounds | None:
+        rows = self.keys.get(name)
+        return bounds_of(rows[column]) if rows is not None else None
 
     def touched(self, text: str) -> str:
         """The keys of a change, computed; the name of their relation."""
@@ -163,7 +176,10 @@ class StageRun:
         self.touched_count += 1
         if not self._fits_driver():
             return self.staged(frame, f"keys_{self.touched_count}")
-        return quote(self.view(frame.toArrow()))
+        rows = frame.toArrow()
+        name = quote(self.view(rows))
+        self.keys[name] = rows
+        return name
 
     def initial_text(self) -> str:
         sql = self.compiled.sql

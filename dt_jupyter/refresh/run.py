@@ -55,7 +55,7 @@ from dt_jupyter.refresh.look import Look, look
 from dt_jupyter.refresh.original import at_time, pinned
 from dt_jupyter.refresh.recovery import recover_table
 from dt_jupyter.refresh.sources import Sources, name_of
-from dt_jupyter.refresh.stages import Outcome, Stages, prepare
+from dt_jupyter.refresh.stages import FORMAT, STATE_FORMAT, Outcome, Stages, prepare
 from dt_jupyter.spark import (
     CancelFlag,
     Cancelled,
@@ -143,12 +143,18 @@ class Refresher:
         invalid = seen.invalid
         if invalid is None and seen.evolved and self._redefined(table, seen):
             invalid = Reason("SCHEMA_EVOLVED", "the query's columns are others than before")
+        if invalid is None and table.frontier is not None and self._is_of_another_format(table):
+            invalid = Reason("STATE_FORMAT", "its tables were made by another release")
         choice = choose(table, seen.plans, seen.names, invalid)
         if choice.action is not RefreshAction.INCREMENTAL or table.mode is not RefreshMode.AUTO:
             return choice
         work = self._work(table, seen)
         anew = work and cheaper_whole(work, self.sources.catalog.recent(table.id))
         return replace(choice, action=RefreshAction.FULL, reason=anew) if anew else choice
+
+    def _is_of_another_format(self, table: DynamicTable) -> bool:
+        log = self.sources.logs[str(self.sources.layout.public(table.id))]
+        return bool(log.properties().get(FORMAT) != STATE_FORMAT)
 
     def _work(self, table: DynamicTable, seen: Look) -> Work | None:
         """The size of the change, from the logs alone; None where they do not tell."""

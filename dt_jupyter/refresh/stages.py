@@ -12,6 +12,7 @@ from dt_jupyter.lake import (
     Change,
     ChangePlan,
     Committed,
+    TableLog,
     Unchanged,
     backing_properties,
     create,
@@ -32,6 +33,7 @@ from dt_jupyter.refresh.choose import Choice
 from dt_jupyter.refresh.compiled import Compiled
 from dt_jupyter.refresh.look import Look, plan
 from dt_jupyter.refresh.recovery import stage_standing
+from dt_jupyter.refresh.upkeep import compacted
 from dt_jupyter.spark import CancelFlag, is_connect
 from dt_jupyter.spark.metrics import job_metrics
 
@@ -52,12 +54,23 @@ class Outcome:
     statistics: RefreshStatistics
 
 
+FORMAT = "dt_jupyter.stateFormat"
+STATE_FORMAT = "2"
+"""What the columns of backing tables mean, and which stages a query is cut into: a release that
+changes either takes the next number, and tables of another one are computed anew."""
+
+
 def prepare(spark: SparkSession, path: Any, schema: Any, table: DynamicTable) -> bool:
     """Makes the backing table if it is not there; whether its schema is to be replaced."""
     if not is_delta(path):
-        properties = backing_properties(schema, retention_days=table.retention_days or 7)
+        properties = backing_properties(
+            schema, retention_days=table.retention_days or 7, extra={FORMAT: STATE_FORMAT}
+        )
         create(spark, path, schema, properties, table.cluster_by)
         return False
+    if TableLog(path).properties().get(FORMAT) != STATE_FORMAT:
+        pair = f"'{FORMAT}' = '{STATE_FORMAT}'"
+        spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ({pair})")
     stored = spark.read.format("delta").load(str(path)).schema
     if [(f.name, f.dataType) for f in stored] == [(f.name, f.dataType) for f in schema]:
         return False
@@ -113,7 +126,8 @@ class Stages:
             shutil.rmtree(staging, ignore_errors=True)
 
     def _public(self, frontier: Frontier) -> Outcome:
-        path = self.refresher.sources.layout.public(self.table.id)
+        sources = self.refresher.sources
+        path = sources.layout.public(self.table.id)
         names = {r.id: r.version for r in self.rows}
         last = len(self.compiled.stages) - 1
         change, read = self._change(
@@ -134,7 +148,8 @@ class Stages:
         statistics = self.refresher.statistics(
             self.spark, self.group, self.commits, self.table, self.local_rows, read
         )
-        return Outcome(frontier, self.attempt.sequence, done.version, tuple(self.rows), statistics)
+        version = compacted(self.spark, path, sources.logs[str(path)], done.version)
+        return Outcome(frontier, self.attempt.sequence, version, tuple(self.rows), statistics)
 
     def _hidden(self, ordinal: int, versions: Mapping[str, int]) -> StageRow:
         """A hidden stage moved; it may be ahead of the public table after a crash, and goes on
@@ -159,8 +174,9 @@ class Stages:
             row.version if row else None, {},
         )  # fmt: skip
         self.commits.append(done)
+        version = compacted(self.spark, path, sources.logs[str(path)], done.version)
         return StageRow(
-            self.table.id, ordinal, compiled.stage.id, sequence, done.version, frontier, str(path)
+            self.table.id, ordinal, compiled.stage.id, sequence, version, frontier, str(path)
         )
 
     def _change(

@@ -31,7 +31,8 @@ QUERIES = {
     "in_pair": "SELECT id, v FROM p WHERE (k, id) IN (SELECT k, id FROM q)",
     "not_in": "SELECT id, k FROM p WHERE k NOT IN (SELECT name FROM dim)",
     "not_in_nullable": "SELECT id, v FROM p WHERE v NOT IN (SELECT v FROM q WHERE ok)",
-    "exists": "SELECT id, k FROM p WHERE EXISTS (SELECT 1 FROM q WHERE q.k = p.k AND q.id <> p.id)",
+    "exists": "SELECT id, k FROM p "
+    "WHERE EXISTS (SELECT 1 FROM q WHERE q.k = p.k AND q.id <> p.id)",
     "not_exists": "SELECT id FROM p WHERE NOT EXISTS (SELECT * FROM q WHERE q.k = p.k AND q.ok)",
     "exists_alone": "SELECT id FROM p WHERE EXISTS (SELECT 1 FROM q WHERE v = 3)",
     "marked": "SELECT id FROM p WHERE v = 1 OR k IN (SELECT k FROM dim) "
@@ -41,8 +42,8 @@ QUERIES = {
     "correlated": "SELECT id, v FROM p WHERE v > (SELECT avg(v) FROM q WHERE q.k = p.k)",
     "correlated_count": "SELECT id, (SELECT count(*) FROM q WHERE q.k = p.k) AS n, "
     "(SELECT sum(v) + 1 FROM q WHERE q.id = p.id) AS s FROM p",
-    "scalar_aggregate": "SELECT count(*) AS n, sum(v) AS s, avg(x) AS a, min(k) AS lo, max(f) AS hi "
-    "FROM p",
+    "scalar_aggregate": "SELECT count(*) AS n, sum(v) AS s, avg(x) AS a, min(k) AS lo, "
+    "max(f) AS hi FROM p",
     "scalar_of_few": "SELECT count(*) AS n, max(v) AS m, sum(x) AS s FROM p WHERE v = 2 AND ok",
     "scalar_having": "SELECT sum(v) AS s FROM p HAVING count(*) > 12",
     "nested_scalar": "SELECT max(n) AS m, count(*) AS c FROM (SELECT k, count(*) AS n FROM p "
@@ -56,7 +57,8 @@ QUERIES = {
     "rollup": "SELECT k, ok, count(*) AS n, sum(v) AS s, grouping(ok) AS g FROM p "
     "GROUP BY ROLLUP (k, ok)",
     "cube": "SELECT k, v % 2 AS e, max(x) AS m, grouping_id() AS g FROM p GROUP BY CUBE (k, v % 2)",
-    "grouping_sets": "SELECT k, day, count(*) AS n FROM p GROUP BY GROUPING SETS ((k, day), (day), ())",
+    "grouping_sets": "SELECT k, day, count(*) AS n FROM p "
+    "GROUP BY GROUPING SETS ((k, day), (day), ())",
     "row_number": "SELECT id, k, v, row_number() OVER (PARTITION BY k ORDER BY v DESC, id) AS rn "
     "FROM p",
     "deduplicated": "SELECT id, k, v, f FROM (SELECT *, row_number() OVER (PARTITION BY id "
@@ -67,8 +69,8 @@ QUERIES = {
     "CURRENT ROW) AS s, lag(v, 1) OVER (PARTITION BY k ORDER BY at, id) AS l FROM p",
     "share": "SELECT id, x / sum(x) OVER (PARTITION BY k) AS share, avg(f) OVER (PARTITION BY ok) "
     "AS a FROM p WHERE f IS NOT NULL AND NOT isnan(f) AND abs(f) < 100",
-    "window_of_sums": "SELECT k, ok, sum(v) AS s, rank() OVER (PARTITION BY ok ORDER BY sum(v)) AS r "
-    "FROM p GROUP BY k, ok",
+    "window_of_sums": "SELECT k, ok, sum(v) AS s, "
+    "rank() OVER (PARTITION BY ok ORDER BY sum(v)) AS r FROM p GROUP BY k, ok",
     "whole_window": "SELECT k, count(*) AS n, sum(count(*)) OVER () AS t FROM p GROUP BY k",
     "named_window": "SELECT id, max(v) OVER w AS m, min(v) OVER w AS n FROM p WINDOW w AS "
     "(PARTITION BY day)",
@@ -78,7 +80,8 @@ QUERIES = {
     "exploded_sums": "SELECT e, count(*) AS n FROM (SELECT explode(l) AS e FROM p) GROUP BY e",
     "collected": "SELECT k, collect_list(v) AS vs, collect_set(id) AS ids, max_by(id, x) AS best "
     "FROM p GROUP BY k",
-    "percentile": "SELECT ok, percentile(v, 0.5) AS m, approx_count_distinct(k) AS d FROM p GROUP BY ok",
+    "percentile": "SELECT ok, percentile(v, 0.5) AS m, approx_count_distinct(k) AS d FROM p "
+    "GROUP BY ok",
     "top": "SELECT id, k, v FROM p WHERE v IS NOT NULL ORDER BY v DESC, id LIMIT 5",
     "top_groups": "SELECT k, sum(v) AS s FROM p GROUP BY k ORDER BY s DESC LIMIT 2 OFFSET 1",
     "values": "SELECT a.id, n.label FROM p a JOIN (VALUES (1, 'one'), (2, 'two')) AS n(v, label) "

@@ -1,0 +1,144 @@
+"""Literal bounds from a small change: what is joined to it is read only where it can match.
+
+Spark pushes a range or a list of literals down to Delta's and Parquet's statistics, so that files
+and row groups are skipped; a join alone does not do that.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.ivm import (
+    End,
+    Expr,
+    Filter,
+    Join,
+    Project,
+    Rel,
+    Restrict,
+    Scan,
+    col,
+    equated,
+    expr,
+    rewrite,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LISTED = 200
+"""So many different values are listed; more are a range."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The values of a column: all of them, or the least and the greatest; and whether NULL is
+    among them. No value at all is an empty list."""
+
+    values: tuple[str, ...] | None
+    least: str = ""
+    greatest: str = ""
+    null: bool = False
+
+    def predicate(self, column: str, *, null_safe: bool) -> Expr:
+        """Whether the column may have one of the values."""
+        x = col(column)
+        if self.values is not None:
+            listed = ", ".join(self.values)
+            found = expr("{x} IN (" + listed + ")", x=x) if self.values else expr("FALSE")
+        else:
+            found = expr("{x} BETWEEN " + f"{self.least} AND {self.greatest}", x=x)
+        return expr("{f} OR {x} IS NULL", f=found, x=x) if null_safe and self.null else found
+
+
+Facts = Callable[[Scan, str], Bounds | None]
+"""What is known of a column (by its name in the source) of a change."""
+
+
+def bounds_of(column: pa.ChunkedArray) -> Bounds | None:
+    """The bounds of an Arrow column; None for a type whose literals are not written here."""
+    import pyarrow.compute as pc
+
+    values = pc.drop_null(column)
+    null = len(values) < len(column)
+    distinct = pc.unique(values)
+    if not len(distinct):
+        return Bounds((), null=null)
+    if _literal(distinct[0].as_py()) is None:
+        return None
+    if len(distinct) <= LISTED:
+        return Bounds(tuple(str(_literal(v)) for v in sorted(distinct.to_pylist())), null=null)
+    ends = pc.min_max(distinct).as_py()
+    return Bounds(None, str(_literal(ends["min"])), str(_literal(ends["max"])), null)
+
+
+def _literal(value: Any) -> str | None:
+    """Spark's literal of a value whose order Arrow and Spark agree on."""
+    match value:
+        case bool():
+            return None
+        case int():
+            return f"{value}L" if -(2**63) < value < 2**63 else None
+        case Decimal():
+            return f"{value:f}BD"
+        case datetime.datetime():
+            return None
+        case datetime.date():
+            return f"DATE'{value.isoformat()}'"
+        case str() if (
+            value.isascii() and "'" not in value and "\\" not in value and "{" not in value
+        ):
+            return f"'{value}'"
+    return None
+
+
+def bounded(delta: Rel, facts: Facts, keys: Callable[[str, str], Bounds | None]) -> Rel:
+    """The derivative with the other sides of its joins bounded by the change they are joined to,
+    and restrictions bounded by the keys that were computed (`keys(name, column)`)."""
+
+    def rule(rel: Rel) -> Rel:
+        if isinstance(rel, Join):
+            return _bounded_join(rel, facts)
+        if isinstance(rel, Restrict) and isinstance(rel.keys, str):
+            name = rel.keys
+            known = [(a, b) for a, k in rel.on if (b := keys(name, k)) is not None]
+            on = tuple(b.predicate(a, null_safe=True) for a, b in known)
+            return replace(rel, input=Filter(rel.input, on)) if on else rel
+        return rel
+
+    return rewrite(delta, rule)
+
+
+def _bounded_join(rel: Join, facts: Facts) -> Rel:
+    on: dict[int, list[Expr]] = {}
+    for predicate in rel.on:
+        pair = equated(predicate)
+        if pair is None:
+            continue
+        for mine, other in (pair, pair[::-1]):
+            origin = next((o for m in rel.members if (o := _changed(m, mine)) is not None), None)
+            home = next((i for i, m in enumerate(rel.members) if other in m.columns), None)
+            if origin is None or home is None or _changed(rel.members[home], other) is not None:
+                continue
+            found = facts(*origin)
+            if found is not None:
+                on.setdefault(home, []).append(found.predicate(other, null_safe=False))
+    members = tuple(Filter(m, tuple(on[i])) if i in on else m for i, m in enumerate(rel.members))
+    return replace(rel, members=members)
+
+
+def _changed(rel: Rel, column: str) -> tuple[Scan, str] | None:
+    """The change and its column that a column of a relation passes on."""
+    if isinstance(rel, Scan):
+        name = next((n for i, n in rel.reads if i == column), None)
+        return (rel, name) if rel.end is End.DELTA and name is not None else None
+    if isinstance(rel, Project):
+        below = next((e.column for i, e in rel.items if i == column), None)
+        return _changed(rel.input, below) if below is not None else None
+    if isinstance(rel, Filter | Restrict):
+        return _changed(rel.inputs[0], column)
+    return None

@@ -1,0 +1,129 @@
+"""What a refresh reads and chooses: literal bounds, cost, upkeep, format, and how they are told."""
+
+from __future__ import annotations
+
+import pytest
+
+import dt_jupyter.refresh.cost as cost
+import dt_jupyter.refresh.stages as stages
+import dt_jupyter.refresh.upkeep as upkeep
+from dt_jupyter.lake import SmallTables, TableLog
+from tests.spark.engine_lab import Lab, without_check
+
+FILES, ROWS = 8, 1_000
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_check(monkeypatch)
+
+
+@pytest.fixture
+def big(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """`event` of eight files by key, which Spark reads (no table passes for a small one)."""
+    monkeypatch.setattr(SmallTables, "rows", lambda *args, **kw: None)
+    lab.table("event", "id BIGINT, k STRING, v INT")
+    lab.sql(f"INSERT INTO event SELECT /*+ REPARTITION_BY_RANGE({FILES}, id) */ id, "
+            f"concat('k', id % 7), CAST(id % 10 AS INT) FROM range({FILES * ROWS})")  # fmt: skip
+    lab.table("pick", "id BIGINT, label STRING", "5, 'five'", "17, 'seventeen'")
+    return lab
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT p.label, e.v FROM pick p JOIN event e ON p.id = e.id",
+        "SELECT p.label, e.v FROM pick p LEFT JOIN event e ON p.id = e.id",
+        "SELECT p.label FROM pick p WHERE EXISTS (SELECT 1 FROM event e WHERE e.id = p.id)",
+        "SELECT p.label FROM pick p WHERE p.id NOT IN (SELECT id FROM event WHERE v = 3)",
+    ],
+)
+def test_a_small_change_reads_the_files_that_it_can_match(big: Lab, query: str) -> None:
+    big.dynamic_table("d", query)
+    big.insert("pick", "6003, 'late'")
+    record = big.record("d")
+    assert record.action == "INCREMENTAL", record
+    assert record.statistics.rows_read <= 2 * ROWS, record.statistics
+    big.verified("d")
+
+
+def test_touched_partitions_of_a_window_are_read_by_their_keys(big: Lab) -> None:
+    big.dynamic_table("d", "SELECT id, rank() OVER (PARTITION BY id ORDER BY v) AS r FROM event")
+    big.sql("UPDATE event SET v = 0 WHERE id = 2500")
+    record = big.record("d")
+    assert record.action == "INCREMENTAL", record
+    assert record.statistics.rows_read < FILES * ROWS, record.statistics
+    big.verified("d")
+
+
+def test_a_source_that_did_not_change_makes_no_term(big: Lab) -> None:
+    big.dynamic_table("d", "SELECT e.k, count(*) AS n FROM event e JOIN pick p ON p.id = e.id "
+                           "GROUP BY e.k")  # fmt: skip
+    big.insert("pick", "8, 'eight'")
+    told = str(big.engine.explain("d"))
+    assert "join of 2" in told
+    assert "[≈ 8,000 rows, Δ ≈ 0]" in told
+    assert "UNION ALL" not in told
+    assert big.refresh("d") == "INCREMENTAL"
+    big.verified("d")
+
+
+def test_auto_computes_anew_where_that_is_cheaper_and_says_so(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cost, "SMALL", 10)
+    lab.table("item", "id INT, k INT")
+    lab.sql("INSERT INTO item SELECT id, id % 5 FROM range(400)")
+    query = "SELECT k, count(*) AS n, sum(id) AS s FROM item GROUP BY k"
+    lab.dynamic_table("free", query)
+    lab.dynamic_table("bound", query, "REFRESH_MODE = INCREMENTAL")
+    lab.sql("UPDATE item SET k = k + 1 WHERE id < 300")
+    record = lab.record("free")
+    assert (record.action, record.reason and record.reason.code) == ("FULL", "CHEAPER_FULL")
+    assert "600 of 400 source rows changed" in str(record.reason)
+    assert lab.refresh("bound") == "INCREMENTAL"
+    lab.verified("free", "bound")
+    lab.sql("UPDATE item SET k = 9 WHERE id = 1")
+    assert (lab.refresh("free"), lab.refresh("bound")) == ("INCREMENTAL", "INCREMENTAL")
+    lab.verified("free", "bound")
+
+
+def test_small_files_are_joined_and_nobody_sees_a_change(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "FILES", 4)
+    lab.table("item", "id INT, v INT", "1, 1")
+    lab.dynamic_table("d", "SELECT id, v FROM item")
+    lab.dynamic_table("over", "SELECT count(*) AS n, sum(v) AS s FROM d")
+    log = TableLog(lab.engine.layout.public(lab.engine.table("d").id))
+    most = 0
+    for i in range(2, 7):
+        lab.insert("item", f"{i}, {i}")
+        assert lab.refresh("d") == "INCREMENTAL"
+        assert lab.engine.table("d").version == log.version()
+        most = max(most, log.size().files)
+        assert lab.refresh("over") == "INCREMENTAL"
+    assert most < 4
+    assert not log.changes_data(max(v for v in range(log.version() + 1) if _is_upkeep(log, v)))
+    assert (lab.refresh("d"), lab.refresh("over")) == ("NO_DATA", "NO_DATA")
+    lab.verified("d", "over")
+
+
+def _is_upkeep(log: TableLog, version: int) -> bool:
+    return version > 0 and bool(log.files_written(version)) and not log.changes_data(version)
+
+
+def test_tables_of_another_release_are_computed_anew(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dt_jupyter.refresh.run as run
+
+    lab.table("item", "id INT, v INT", "1, 1")
+    lab.dynamic_table("d", "SELECT v, count(*) AS n FROM item GROUP BY v")
+    for module in (run, stages):
+        monkeypatch.setattr(module, "STATE_FORMAT", "next")
+    record = lab.record("d")
+    assert (record.action, record.reason and record.reason.code) == ("REINITIALIZE", "STATE_FORMAT")
+    lab.insert("item", "2, 1")
+    assert lab.refresh("d") == "INCREMENTAL"
+    lab.verified("d")
