@@ -1,0 +1,84 @@
+"""The tree that EXPLAIN draws: rules, state and rows of each node."""
+
+from __future__ import annotations
+
+import pytest
+
+from dt_jupyter.engine.tree import Size, estimated, tree
+from dt_jupyter.ivm import (
+    OPERATORS,
+    Aggregate,
+    Bag,
+    Call,
+    Filter,
+    Generate,
+    Join,
+    Match,
+    MatchKind,
+    Project,
+    Rel,
+    Restrict,
+    Rows,
+    Scan,
+    Stage,
+    Top,
+    Union,
+    Window,
+    WindowCall,
+    col,
+    compile_stages,
+    expr,
+)
+
+A = Scan("a", (("x", "x"), ("y", "y")))
+B = Scan("b", (("u", "u"),))
+SIZES = {"a": Size(1000, 10), "b": Size(50, 0)}
+CALL = WindowCall("w", expr("ROW_NUMBER()"), (col("y"),), "", True, True)
+NODES: tuple[tuple[Rel, str, Size], ...] = (
+    (A, "table a (2 columns)", Size(1000, 10)),
+    (Rows("(VALUES (1))", ("r",)), "literal rows", Size(None, 0)),
+    (Project(A, (("p", col("x")),)), "projection of 1 columns", Size(1000, 10)),
+    (Filter(A, (expr("TRUE"),)), "filter of 1 conditions", Size(500, 5)),
+    (Join((A, B), (expr("{x} = {u}", x=col("x"), u=col("u")),)), "join of 2", Size(1000, 10)),
+    (Match(A, B, MatchKind.LEFT, (("x", "u"),)), "left join on (x)", Size(1000, 10)),
+    (Match(A, B, MatchKind.SEMI, (("x", "u"),)), "semi join on (x)", Size(500, 10)),
+    (Match(A, B, MatchKind.ANTI, (("x", "u"),)), "anti join on (x)", Size(500, 10)),
+    (Union((B, B), ("z",)), "union of 2", Size(100, 0)),
+    (Generate(A, expr("EXPLODE({x})", x=col("x")), ("e",)), "rows generated", Size(3000, 30)),
+    (Window(A, ("x",), (CALL,)), "touched partitions of (x)", Size(1000, 10)),
+    (Window(A, (), (CALL,)), "the one partition", Size(1000, 10)),
+    (Top(A, (col("x"),), 7), "first 7 in order", Size(7, 7)),
+    (Aggregate(A, ("x",), ()), "aggregate", Size(1000, 10)),
+    (Restrict(A, "keys", (("x", "k"),)), "restriction to touched keys", Size(1000, 10)),
+)
+
+
+@pytest.mark.parametrize(("rel", "text", "size"), NODES, ids=lambda v: str(v)[:30])
+def test_each_node_has_its_rule_and_its_rows(rel: Rel, text: str, size: Size) -> None:
+    stage = Stage("stage:0", rel, Bag(), ())
+    line = tree((stage,), {"a": "table a"}, SIZES).splitlines()[1]
+    assert text in line
+    assert estimated(rel, SIZES) == size
+
+
+def test_every_operator_is_drawn() -> None:
+    assert {type(rel) for rel, _, _ in NODES} == set(OPERATORS)
+
+
+def test_a_hidden_stage_stands_below_the_table_with_its_state() -> None:
+    def types(rel: Rel) -> dict[str, str]:
+        return dict.fromkeys(rel.columns, "int") | {"n__0": "int", "m__0": "int"}
+
+    largest = Call("max", (col("y"),), expr("MAX({y})", y=col("y")))
+    middle = Call("median", (col("y"),), expr("MEDIAN({y})", y=col("y")))
+    groups = Aggregate(A, ("x",), (("n", largest), ("m", middle)))
+    stages = compile_stages(Top(groups, (col("n"),), 3), ("x", "n", "m"), types)
+    drawn = tree(stages, {"a": "t", "stage:0": "hidden stage 0"}, {"stage:0": Size(12)})
+    assert drawn.splitlines() == [
+        "the table: rows without a key, found again by a hash of their content",
+        "  first 3 in order: both ends  [≈ 3 rows]",
+        "    hidden stage 0 (3 columns)  [≈ 12 rows]",
+        "hidden stage 0: key (x); max from state, median computed again for touched groups"
+        "  [≈ 12 rows]",
+        "  t (2 columns)",
+    ]
