@@ -1,55 +1,110 @@
-"""The oracle of the algebra: random relations over small bags, evaluated by DuckDB.
+"""The oracle of the algebra: laws over random relations on small bags, asked of DuckDB.
 
 `Q(new) − Q(old)` is compared with the derivative as weighted bags; nothing of ours computes the
-wanted side but the rendering, which DuckDB then runs.
+wanted side but the rendering, which DuckDB then runs. A law is one statement for each relation,
+prepared once and run on several worlds: its rows are what differs.
 """
 
 from __future__ import annotations
 
 import atexit
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from itertools import combinations
+from random import Random
+from typing import TypeVar
 
 import duckdb
-from hypothesis import strategies as st
 
 from dt_jupyter.ivm import (
     WEIGHT,
     End,
     Expr,
     Filter,
+    Generate,
     Join,
+    Match,
+    MatchKind,
     Project,
     Rel,
+    Restrict,
+    Rows,
     Scan,
+    Top,
     Union,
+    Window,
+    WindowCall,
     at,
     col,
     differentiate,
     expr,
+    restrict,
+    rewrite,
+    simplify,
+    walk,
 )
+from dt_jupyter.ivm.simplify import PASSES
 from dt_jupyter.sql.render import Renderer
 
+T = TypeVar("T")
 Row = tuple[int | None, ...]
 SOURCES: Mapping[str, tuple[str, ...]] = {
     "s": ("a", "b"), "t": ("a", "b"), "u": ("x y", 'q"`', "select"),
 }  # fmt: skip
-VALUES = st.one_of(st.none(), st.integers(0, 2))
-BAGS = {
-    s: st.lists(st.tuples(*[VALUES] * len(columns)), max_size=4) for s, columns in SOURCES.items()
-}
 
 
 def duck_quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+# -- Spark's words as DuckDB's ---------------------------------------------------------------------
+
+_WORDS = (
+    ("<=>", "IS NOT DISTINCT FROM"),
+    ("LEFT SEMI JOIN", "SEMI JOIN"),
+    ("LEFT ANTI JOIN", "ANTI JOIN"),
+)
+_VIEW = re.compile(
+    r'LATERAL VIEW( OUTER)? (POS)?EXPLODE\((.*?)\) e AS ("[^"]*"(?:, "[^"]*")*)', re.IGNORECASE
+)
+_ARRAY = re.compile(r"\bARRAY\(", re.IGNORECASE)
+
+
 def to_duck(text: str) -> str:
     """Spark's spelling of what the renderer writes itself, as DuckDB spells it."""
-    return text.replace("<=>", "IS NOT DISTINCT FROM").replace("LEFT SEMI JOIN", "SEMI JOIN")
+    for spark, duck in _WORDS:
+        text = text.replace(spark, duck)
+    return _ARRAY.sub("list_value(", _VIEW.sub(_unnested, text))
+
+
+def _unnested(view: re.Match[str]) -> str:
+    outer, pos, array, names = view.groups()
+    position = "unnest(range(len(l))), " if pos else ""
+    rows = f"LATERAL (SELECT {position}unnest(l) FROM (SELECT {array} AS l)) e({names})"
+    return f"LEFT JOIN {rows} ON TRUE" if outer else f", {rows}"
+
+
+@cache
+def connection() -> duckdb.DuckDBPyConnection:
+    """One DuckDB for the process: making one costs more than all that is asked of it. Its
+    optimiser takes longer than it saves on bags of four rows. NULLs are ordered as in Spark."""
+    db = duckdb.connect()
+    db.execute("SET threads = 1")
+    db.execute("PRAGMA disable_optimizer")
+    db.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")
+    atexit.register(_close)
+    return db
+
+
+def _close() -> None:
+    connection().close()
+    connection.cache_clear()
+
+
+# -- worlds ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -72,19 +127,10 @@ class World:
             rows += [(*row, 1), (*row, -1)]
         return rows
 
-
-@cache
-def connection() -> duckdb.DuckDBPyConnection:
-    """One DuckDB for the process: making one costs more than all that is asked of it."""
-    db = duckdb.connect()
-    db.execute("SET threads = 1")
-    atexit.register(_close)
-    return db
-
-
-def _close() -> None:
-    connection().close()
-    connection.cache_clear()
+    def rows(self, source: str, end: End) -> list[Row]:
+        if end is End.DELTA:
+            return self.delta(source)
+        return list((self.old if end is End.OLD else self.new)[source])
 
 
 def literal_rows(columns: tuple[str, ...], rows: list[Row]) -> str:
@@ -97,27 +143,24 @@ def literal_rows(columns: tuple[str, ...], rows: list[Row]) -> str:
     return f"(SELECT * FROM (VALUES {values}) v({names}){'' if rows else ' WHERE FALSE'})"
 
 
-@dataclass
+def _columns(source: str, end: End) -> tuple[str, ...]:
+    return (*SOURCES[source], WEIGHT) if end is End.DELTA else SOURCES[source]
+
+
+@dataclass(frozen=True)
 class Duck:
-    """The relations of one world, as DuckDB reads them."""
+    """The relations of one world, written out, as DuckDB reads them."""
 
     world: World
-    keys: str = ""
-
-    def put_keys(self, columns: tuple[str, ...], rows: list[Row]) -> None:
-        self.keys = literal_rows(columns, rows)
 
     def place(self, scan: Scan) -> str:
-        columns = SOURCES[scan.source]
-        if scan.end is End.DELTA:
-            return literal_rows((*columns, WEIGHT), self.world.delta(scan.source))
-        state = self.world.old if scan.end is End.OLD else self.world.new
-        return literal_rows(columns, state[scan.source])
+        rows = self.world.rows(scan.source, scan.end)
+        return literal_rows(_columns(scan.source, scan.end), rows)
 
     def rows(self, rel: Rel) -> list[Row]:
         """The rows of a relation, in the order of its columns."""
         columns = ", ".join(duck_quote(c) for c in rel.columns)
-        text = Renderer(self.place, quote=duck_quote, keys=lambda _: self.keys)(rel)
+        text = Renderer(self.place, quote=duck_quote)(rel)
         found = connection().execute(to_duck(f"SELECT {columns} FROM ({text})")).fetchall()
         return [tuple(r) for r in found]
 
@@ -133,20 +176,223 @@ class Duck:
         return {r: w for r, w in total.items() if w}
 
 
-def signed(new: Counter[Row], old: Counter[Row]) -> dict[Row, int]:
-    """new − old as weighted rows."""
-    return {r: w for r in new.keys() | old.keys() if (w := new[r] - old[r])}
+VALUES = (None, 0, 0, 1, 1, 2)
 
 
-def check_derivative(rel: Rel, world: World, changed: frozenset[str] | None = None) -> None:
-    """Δ(Q) = Q₁ − Q₀"""
-    duck = Duck(world)
-    wanted = signed(duck.bag(at(rel, End.NEW)), duck.bag(at(rel, End.OLD)))
-    sources = world.changed | set(world.noise) if changed is None else changed
-    delta = differentiate(rel, sources)
-    if delta is not None:
-        assert delta.columns == (*rel.columns, WEIGHT)
-    assert duck.weights(delta) == wanted
+def random_rows(
+    rng: Random, width: int, most: int, values: Sequence[int | None] = VALUES
+) -> list[Row]:
+    """Few rows of few values: most keys meet, many rows are equal, many values NULL."""
+    return [tuple(rng.choice(values) for _ in range(width)) for _ in range(rng.randint(0, most))]
+
+
+def random_world(rng: Random, changed: frozenset[str]) -> World:
+    """The sources of `changed` lose and gain rows, or stay; some have rows that came and went."""
+    old, new, noise = {}, {}, {}
+    for source, columns in SOURCES.items():
+        old[source] = random_rows(rng, len(columns), 5)
+        new[source] = list(old[source])
+        if source in changed:
+            if rng.random() < 0.8:
+                kept = [r for r in old[source] if rng.random() < 0.6]
+                new[source] = kept + random_rows(rng, len(columns), 3)
+            noise[source] = random_rows(rng, len(columns), 1) if rng.random() < 0.3 else []
+    return World(old, new, noise)
+
+
+CHANGES = tuple(frozenset(c) for n in range(1, 4) for c in combinations(sorted(SOURCES), n))
+POOL = 30
+"""Worlds for each set of changed sources."""
+
+
+@cache
+def pool() -> tuple[World, ...]:
+    """Worlds by number, in tables of DuckDB: POOL for each of CHANGES, in that order."""
+    rng = Random(1)
+    worlds = tuple(random_world(rng, c) for c in CHANGES for _ in range(POOL))
+    for source in SOURCES:
+        for end in End:
+            columns = ("world", *_columns(source, end))
+            rows = [(i, *r) for i, w in enumerate(worlds) for r in w.rows(source, end)]
+            text = (
+                f"CREATE TEMP TABLE {source}_{end} AS SELECT * FROM {literal_rows(columns, rows)}"
+            )
+            connection().execute(text)
+    return worlds
+
+
+def _pooled(scan: Scan) -> str:
+    return f"(SELECT * FROM {scan.source}_{scan.end} WHERE world = $w)"
+
+
+# -- laws -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Term:
+    """A relation, or the text of one, in a sum that should be empty; `weight` is SQL."""
+
+    rel: Rel | str
+    weight: str
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.rel, str):
+            return self.rel
+        return Renderer(_pooled, keys=str, quote=duck_quote)(self.rel)
+
+
+PLUS, MINUS = "1", "-1"
+CHANGE = f"CASE WHEN {WEIGHT} IN (1, -1) THEN -{WEIGHT} ELSE error('a weight') END"
+"""The weights of a change on the other side of the equation."""
+
+Law = Callable[[Rel, frozenset[str], Random], Sequence[Sequence[Term]]]
+"""The sums that should be empty for a relation of which some sources change."""
+
+
+@dataclass
+class Broken(AssertionError):
+    """A law that does not hold for `rel`: what differs, with its weight."""
+
+    rel: Rel
+    world: World
+    differs: list[Row]
+
+    def __str__(self) -> str:
+        text = Renderer(lambda s: s.source)(self.rel)
+        return f"{text}\n\n{self.rel!r}\n\n{self.world}\n\ndiffers in {self.differs}"
+
+
+def statement(law: Law, rel: Rel, changed: frozenset[str], rng: Random) -> str:
+    """The law as one query for `world` $w, whose rows are what its sums hold."""
+    named = ", ".join(map(duck_quote, rel.columns))
+    members = [
+        f"SELECT {i} AS sum, {named}, {t.weight} AS {WEIGHT} FROM ({t.text})"
+        for i, terms in enumerate(law(rel, changed, rng))
+        for t in terms
+    ]
+    by = ", ".join(str(i + 1) for i in range(len(rel.columns) + 1))
+    return (
+        f"SELECT sum, {named}, SUM({WEIGHT}) FROM ({' UNION ALL '.join(members)}) GROUP BY {by}"
+        f" HAVING SUM({WEIGHT}) <> 0 AND $w::INTEGER >= 0"
+    )
+
+
+def differs(statement: str, worlds: Iterable[int]) -> tuple[int, list[Row]] | None:
+    """The first of the worlds where the query has rows, and those."""
+    pool()
+    connection().execute("PREPARE law AS " + to_duck(statement))
+    for world in worlds:
+        found = connection().execute(f"EXECUTE law(w := {world})").fetchall()
+        if found:
+            return world, found
+    return None
+
+
+@dataclass(frozen=True)
+class Search:
+    """Random relations, each in some worlds, in search of one that breaks a law.
+
+    `settled`: every order that decides names all columns, so that a rewrite may drop those that
+    nothing reads and yet keep the rows. `shape`: the operators from the root downwards.
+    """
+
+    seeds: range
+    depth: int = 5
+    worlds: int = 2
+    largest: int = 100
+    settled: bool = False
+    shape: tuple[str, ...] = ()
+
+    @cache  # noqa: B019 (a search is a value, and there are few)
+    def relation(self, seed: int) -> Rel:
+        """One whose change is not larger than that: the time goes with its operators."""
+        rng = Random(seed)
+        while True:
+            depth = rng.randint(max(1, len(self.shape)), self.depth)
+            rel = _Maker(rng, self.settled, list(self.shape)).rel(depth)
+            delta = differentiate(rel, frozenset(SOURCES))
+            if delta is None or nodes(delta) <= self.largest:
+                return rel
+
+    def statement(self, law: Law, rel: Rel, seed: int) -> str:
+        rng = Random(-1 - seed)
+        return statement(law, rel, rng.choice(CHANGES), rng)
+
+    def differs(self, statement: str, seed: int) -> tuple[int, list[Row]] | None:
+        """In some of the worlds with the changes that the seed stands for."""
+        rng = Random(-1 - seed)
+        first = CHANGES.index(rng.choice(CHANGES)) * POOL
+        return differs(statement, rng.sample(range(first, first + POOL), self.worlds))
+
+    def __call__(self, law: Law) -> None:
+        """Raises the smallest part of a relation that breaks the law."""
+        for seed in self.seeds:
+            rel = self.relation(seed)
+            if not self.differs(self.statement(law, rel, seed), seed):
+                continue
+            for part in sorted(walk(rel), key=nodes):
+                if found := self.differs(self.statement(law, part, seed), seed):
+                    raise Broken(part, pool()[found[0]], found[1])
+
+
+def nodes(rel: Rel) -> int:
+    """How many operators a relation has, with the keys of its restrictions."""
+    keys = (n.keys for n in walk(rel) if isinstance(n, Restrict) and isinstance(n.keys, Rel))
+    return len(list(walk(rel))) + sum(map(nodes, keys))
+
+
+def derivative(rel: Rel, changed: frozenset[str], _: Random) -> list[list[Term]]:
+    """Q₁ − Q₀ − Δ(Q) = ∅"""
+    return [difference(rel, changed)]
+
+
+def difference(rel: Rel, changed: frozenset[str]) -> list[Term]:
+    delta = differentiate(rel, changed)
+    ends = [Term(at(rel, End.NEW), PLUS), Term(at(rel, End.OLD), MINUS)]
+    if delta is None:
+        return ends
+    assert delta.columns == (*rel.columns, WEIGHT)
+    return [*ends, Term(delta, CHANGE)]
+
+
+def simplified(rel: Rel, changed: frozenset[str], _: Random) -> list[list[Term]]:
+    """Other rows may be taken where rows tie, but always the same: Δ holds."""
+    simple = simplify(rel)
+    assert simple.columns == rel.columns
+    return [difference(simple, changed)]
+
+
+def simplified_is_the_same(rel: Rel, changed: frozenset[str], _: Random) -> list[list[Term]]:
+    return [[Term(at(simplify(rel), End.NEW), PLUS), Term(at(rel, End.NEW), MINUS)]]
+
+
+def each_pass_is_the_same(rel: Rel, changed: frozenset[str], rng: Random) -> list[list[Term]]:
+    after = rewrite(rel, rng.choice(PASSES))
+    return [[Term(at(after, End.NEW), PLUS), Term(at(rel, End.NEW), MINUS)]]
+
+
+def restricted(rel: Rel, changed: frozenset[str], rng: Random) -> list[list[Term]]:
+    """R ⋉ K means the same wherever it is pushed, and Δ(R ⋉ K) = ΔR ⋉ K."""
+    columns = rng.sample(rel.columns, rng.randint(1, min(2, len(rel.columns))))
+    names = tuple(f"k{i}" for i in range(len(columns)))
+    text = literal_rows(names, random_rows(rng, len(names), 2 + 2 * len(names), (None, 0, 1, 2)))
+    pairs = tuple(zip(columns, names, strict=True))
+    keys = rng.choice((text, Rows(text, names)))
+    pushed = restrict(rel, keys, pairs)
+    wanted = [Term(_by_hand(at(rel, End.NEW), pairs, text), PLUS), Term(at(pushed, End.NEW), MINUS)]
+    delta, of_pushed = differentiate(rel, changed), differentiate(pushed, changed)
+    if delta is None or of_pushed is None:
+        assert delta is of_pushed
+        return [wanted]
+    moved = [Term(_by_hand(delta, pairs, text), WEIGHT), Term(of_pushed, CHANGE)]
+    return [wanted, moved]
+
+
+def _by_hand(rel: Rel, on: tuple[tuple[str, str], ...], keys: str) -> str:
+    equal = " AND ".join(f"x.{duck_quote(a)} IS NOT DISTINCT FROM k.{duck_quote(b)}" for a, b in on)
+    text = Term(rel, PLUS).text
+    return f"SELECT * FROM ({text}) x WHERE EXISTS (SELECT 1 FROM {keys} k WHERE {equal})"
 
 
 # -- random relations -----------------------------------------------------------------------------
@@ -166,75 +412,121 @@ _PREDICATES: tuple[Callable[[Expr, Expr], Expr], ...] = (
     lambda x, y: expr("NOT ({x} = 2)", x=x),
     lambda x, y: expr("{x} < {y}", x=x, y=y),
 )
+_GENERATORS: tuple[tuple[str, int], ...] = (
+    ("explode(array({x}, {y}))", 1),
+    ("explode(CASE WHEN {x} > 0 THEN array({x}, {y}) WHEN {x} = 0 THEN array() END)", 1),
+    ("EXPLODE(CASE WHEN {x} IS NULL THEN ARRAY({y}) END)", 1),
+    ("posexplode(CASE WHEN {x} > 0 THEN array({x}, {y}) WHEN {x} = 0 THEN array() END)", 2),
+)
+_BY_ROW = (
+    "ROW_NUMBER()", "LAG({x})", "LEAD({x}, 1, 0)", "NTILE(2)", "FIRST_VALUE({x})",
+)  # fmt: skip
+_RANKS = ("RANK()", "DENSE_RANK()")
+_OVER = ("SUM({x})", "COUNT(*)", "MAX({x})")
+_WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+_ROWS = "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW"
+_DIRECTIONS = ("{x}", "{x} ASC", "{x} DESC", "{x} DESC NULLS FIRST", "{x} ASC NULLS LAST")
+_KINDS = {
+    "project": 3, "filter": 3, "join": 4, "union": 3, "match": 6, "generate": 2, "window": 3,
+    "top": 2,
+}  # fmt: skip
 
 
 @dataclass
 class _Maker:
-    """Draws relations whose column ids are unique, with at most `scans` sources in all."""
+    """Makes relations whose column ids are unique, with at most `scans` sources in all and at
+    most `ends` operators whose derivative asks for both ends (each doubles what is above)."""
 
-    draw: Any
-    scans: int
+    rng: Random
+    settled: bool = False
+    shape: list[str] = field(default_factory=list)
+    scans: int = 5
+    ends: int = 3
     ids: int = 0
 
     def id(self) -> str:
         self.ids += 1
         return f"c{self.ids}"
 
-    def one(self, options: Any) -> Any:
-        return self.draw(st.sampled_from(options))
+    def some(self, options: Sequence[T], least: int, most: int) -> tuple[T, ...]:
+        """Different ones, as many as there are."""
+        count = self.rng.randint(least, most)
+        return tuple(self.rng.sample(options, min(count, len(options))))
 
     def column(self, columns: tuple[str, ...]) -> Expr:
-        return col(self.one(columns))
+        return col(self.rng.choice(columns))
 
     def predicate(self, columns: tuple[str, ...]) -> Expr:
-        return self.one(_PREDICATES)(self.column(columns), self.column(columns))
+        return self.rng.choice(_PREDICATES)(self.column(columns), self.column(columns))
 
     def rel(self, depth: int) -> Rel:
-        kinds = ["scan"] if depth == 0 else ["project", "filter", "join", "union"]
-        kind = self.one(kinds)
-        if kind in ("join", "union") and self.scans < 2:
-            kind = "filter"
-        return {
-            "scan": self.scan, "project": self.project, "filter": self.filter,
-            "join": self.join, "union": self.union,
-        }[kind](depth - 1)  # fmt: skip
+        if depth == 0:
+            return self.rows() if self.rng.random() < 0.15 else self.scan()
+        left_out = {"match", "window", "top"} if self.ends < 1 else set()
+        left_out |= {"join", "union", "match"} if self.scans < 2 else set()
+        kinds = [k for k in _KINDS if k not in left_out]
+        (kind,) = self.rng.choices(kinds, [_KINDS[k] for k in kinds])
+        kind = self.shape.pop(0) if self.shape else kind
+        self.ends -= kind in ("match", "window", "top")
+        make: Callable[[int], Rel] = getattr(self, kind)
+        return make(depth - 1)
 
-    def scan(self, _: int) -> Rel:
-        source = self.one(sorted(SOURCES))
+    def scan(self) -> Rel:
+        source = self.rng.choice(sorted(SOURCES))
         self.scans -= 1
         return Scan(source, tuple((self.id(), c) for c in SOURCES[source]))
 
+    def rows(self) -> Rel:
+        self.scans -= 1
+        values = random_rows(self.rng, 2, 2) or [(1, None)]
+        listed = ", ".join(
+            f"({'CAST(NULL AS INT)' if x is None else x}, {y or 0})" for x, y in values
+        )
+        return Rows(f"(VALUES {listed})", (self.id(), self.id()))
+
     def project(self, depth: int) -> Rel:
         below = self.rel(depth)
-        count = self.draw(st.integers(1, 3))
         items = [
-            (self.id(), self.one(_SCALARS)(self.column(below.columns), self.column(below.columns)))
-            for _ in range(count)
+            (self.id(), self.rng.choice(_SCALARS)(*(self.column(below.columns) for _ in "xy")))
+            for _ in range(self.rng.randint(1, 3))
         ]
         return Project(below, tuple(items))
 
     def filter(self, depth: int) -> Rel:
         below = self.rel(depth)
-        count = self.draw(st.integers(1, 2))
+        count = self.rng.randint(1, 2)
         return Filter(below, tuple(self.predicate(below.columns) for _ in range(count)))
 
-    def members(self, depth: int) -> tuple[Rel, ...]:
+    def members(self, depth: int) -> tuple[Rel, Rel]:
+        """One of full depth, on either side."""
         spare = self.scans
         self.scans = max(1, spare // 2)
         used = self.scans
-        left = self.rel(depth)
-        self.scans = spare - used + self.scans
-        return left, self.rel(self.draw(st.integers(0, depth)))
+        first = self.rel(depth)
+        self.scans = max(1, spare - used + self.scans)
+        second = self.rel(self.rng.randint(0, depth))
+        return (first, second) if self.rng.random() < 0.5 else (second, first)
 
     def join(self, depth: int) -> Rel:
         members = self.members(depth)
         columns = tuple(c for m in members for c in m.columns)
-        on = [
-            expr("{x} = {y}", x=self.column(members[0].columns), y=self.column(members[1].columns))
-        ]
-        on = on if self.draw(st.integers(0, 5)) else []
-        on += [self.predicate(columns) for _ in range(self.draw(st.integers(0, 1)))]
+        pairs = 0 if self.rng.random() < 0.15 else self.rng.randint(1, 2)
+        first, second = (m.columns for m in members)
+        on = [expr("{x} = {y}", x=self.column(first), y=self.column(second)) for _ in range(pairs)]
+        on += [self.predicate(columns) for _ in range(self.rng.randint(0, 1))]
         return Join(members, tuple(on))
+
+    def match(self, depth: int) -> Rel:
+        left, right = self.members(depth)
+        pairs = 0 if self.rng.random() < 0.15 else self.rng.randint(1, 2)
+        both = (*left.columns, *right.columns)
+        read = self.rng.choice((None, None, left.columns, right.columns, both))
+        return Match(
+            left, right, self.rng.choice(tuple(MatchKind)),
+            tuple(zip(self.some(left.columns, pairs, pairs), self.some(right.columns, pairs, pairs),
+                      strict=False)),
+            (self.predicate(read),) if read else (),
+        )  # fmt: skip
 
     def union(self, depth: int) -> Rel:
         members = self.members(depth)
@@ -246,26 +538,46 @@ class _Maker:
         )  # fmt: skip
         return Union(cut, tuple(self.id() for _ in range(width)))
 
+    def generate(self, depth: int) -> Rel:
+        below = self.rel(depth)
+        text, width = self.rng.choice(_GENERATORS)
+        generator = expr(text, x=self.column(below.columns), y=self.column(below.columns))
+        ids = tuple(self.id() for _ in range(width))
+        return Generate(below, generator, ids, outer=self.rng.random() < 0.5)
 
-@st.composite
-def relations(draw: Any, depth: int = 5, scans: int = 5) -> Rel:
-    """Relations of every operator below an aggregate, up to `depth` levels above their scans."""
-    return _Maker(draw, scans).rel(draw(st.integers(1, depth)))
+    def window(self, depth: int) -> Rel:
+        below = self.rel(depth)
+        by = self.some(below.columns, 0, 2)
+        calls = tuple(self.call(below.columns) for _ in range(self.rng.randint(1, 3)))
+        return Window(below, by, calls)
 
+    def call(self, columns: tuple[str, ...]) -> WindowCall:
+        """As the binder makes them: what depends on the order of rows that tie is `total`."""
+        form = self.rng.choice((_BY_ROW, _RANKS, _OVER))
+        function = expr(self.rng.choice(form), x=self.column(columns))
+        if form is _RANKS:
+            return WindowCall(self.id(), function, self.order(columns, 1, 2), "", False, False)
+        if form is _BY_ROW:
+            return WindowCall(self.id(), function, self.total(columns, 0), "", True, True)
+        frame = self.rng.choice(("", _ROWS, _WHOLE))
+        if frame == _WHOLE:
+            return WindowCall(self.id(), function, (), frame, True, False)
+        if frame == _ROWS:
+            return WindowCall(self.id(), function, self.total(columns, 1), frame, True, True)
+        return WindowCall(self.id(), function, self.order(columns, 1, 2), "", False, False)
 
-@st.composite
-def worlds(draw: Any) -> World:
-    """Old and new bags; some sources unchanged, some with rows that came and went."""
-    old: dict[str, list[Row]] = {}
-    new: dict[str, list[Row]] = {}
-    noise: dict[str, list[Row]] = {}
-    for source, bags in BAGS.items():
-        old[source] = draw(bags)
-        if draw(st.integers(0, 3)):
-            kept = [r for r in old[source] if draw(st.booleans())]
-            new[source] = kept + draw(bags)
-        else:
-            new[source] = list(old[source])
-        if not draw(st.integers(0, 4)):
-            noise[source] = [draw(st.tuples(*[VALUES] * len(SOURCES[source])))]
-    return World(old, new, noise)
+    def top(self, depth: int) -> Rel:
+        below = self.rel(depth)
+        order = self.total(below.columns, 0)
+        count = self.rng.choice((None, 0, 1, 1, 2, 3))
+        return Top(below, order, count, self.rng.choice((0, 0, 1)))
+
+    def total(self, columns: tuple[str, ...], least: int) -> tuple[Expr, ...]:
+        """An order that rows may tie in; settled, one that all columns decide."""
+        return self.order(columns, len(columns) if self.settled else least,
+                          len(columns) if self.settled else 2)  # fmt: skip
+
+    def order(self, columns: tuple[str, ...], least: int, most: int) -> tuple[Expr, ...]:
+        return tuple(
+            expr(self.rng.choice(_DIRECTIONS), x=col(c)) for c in self.some(columns, least, most)
+        )
