@@ -21,6 +21,8 @@ import duckdb
 
 from dt_jupyter.ivm import (
     WEIGHT,
+    Aggregate,
+    Call,
     End,
     Expr,
     Filter,
@@ -62,6 +64,7 @@ def duck_quote(name: str) -> str:
 
 # -- Spark's words as DuckDB's ---------------------------------------------------------------------
 
+_QUOTED = re.compile(r'"(?:[^"]|"")*"|`((?:[^`]|``)*)`')
 _WORDS = (
     ("<=>", "IS NOT DISTINCT FROM"),
     ("LEFT SEMI JOIN", "SEMI JOIN"),
@@ -75,9 +78,14 @@ _ARRAY = re.compile(r"\bARRAY\(", re.IGNORECASE)
 
 def to_duck(text: str) -> str:
     """Spark's spelling of what the renderer writes itself, as DuckDB spells it."""
+    text = _QUOTED.sub(_quoted, text)
     for spark, duck in _WORDS:
         text = text.replace(spark, duck)
     return _ARRAY.sub("list_value(", _VIEW.sub(_unnested, text))
+
+
+def _quoted(name: re.Match[str]) -> str:
+    return name[0] if name[0].startswith('"') else duck_quote(name[1].replace("``", "`"))
 
 
 def _unnested(view: re.Match[str]) -> str:
@@ -221,7 +229,8 @@ def pool() -> tuple[World, ...]:
     return worlds
 
 
-def _pooled(scan: Scan) -> str:
+def pooled(scan: Scan) -> str:
+    """The relation of a scan in the world $w."""
     return f"(SELECT * FROM {scan.source}_{scan.end} WHERE world = $w)"
 
 
@@ -239,7 +248,7 @@ class Term:
     def text(self) -> str:
         if isinstance(self.rel, str):
             return self.rel
-        return Renderer(_pooled, keys=str, quote=duck_quote)(self.rel)
+        return Renderer(pooled, keys=str, quote=duck_quote)(self.rel)
 
 
 PLUS, MINUS = "1", "-1"
@@ -295,6 +304,7 @@ class Search:
 
     `settled`: every order that decides names all columns, so that a rewrite may drop those that
     nothing reads and yet keep the rows. `shape`: the operators from the root downwards.
+    `aggregates`: also what only stages have a change of.
     """
 
     seeds: range
@@ -303,6 +313,7 @@ class Search:
     largest: int = 100
     settled: bool = False
     shape: tuple[str, ...] = ()
+    aggregates: bool = False
 
     @cache  # noqa: B019 (a search is a value, and there are few)
     def relation(self, seed: int) -> Rel:
@@ -310,10 +321,15 @@ class Search:
         rng = Random(seed)
         while True:
             depth = rng.randint(max(1, len(self.shape)), self.depth)
-            rel = _Maker(rng, self.settled, list(self.shape)).rel(depth)
-            delta = differentiate(rel, frozenset(SOURCES))
-            if delta is None or nodes(delta) <= self.largest:
+            rel = _Maker(rng, self.settled, list(self.shape), aggregates=self.aggregates).rel(depth)
+            if self._size(rel) <= self.largest:
                 return rel
+
+    def _size(self, rel: Rel) -> int:
+        if self.aggregates:
+            return 5 * nodes(rel)
+        delta = differentiate(rel, frozenset(SOURCES))
+        return nodes(delta) if delta else 0
 
     def statement(self, law: Law, rel: Rel, seed: int) -> str:
         rng = Random(-1 - seed)
@@ -365,6 +381,12 @@ def simplified(rel: Rel, changed: frozenset[str], _: Random) -> list[list[Term]]
 
 def simplified_is_the_same(rel: Rel, changed: frozenset[str], _: Random) -> list[list[Term]]:
     return [[Term(at(simplify(rel), End.NEW), PLUS), Term(at(rel, End.NEW), MINUS)]]
+
+
+def simplified_again_is_the_same(rel: Rel, changed: frozenset[str], _: Random) -> list[list[Term]]:
+    """What a stage computes is what it was cut from, also where rows tie."""
+    simple = simplify(rel)
+    return [[Term(at(simplify(simple), End.NEW), PLUS), Term(at(simple, End.NEW), MINUS)]]
 
 
 def each_pass_is_the_same(rel: Rel, changed: frozenset[str], rng: Random) -> list[list[Term]]:
@@ -428,7 +450,7 @@ _ROWS = "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW"
 _DIRECTIONS = ("{x}", "{x} ASC", "{x} DESC", "{x} DESC NULLS FIRST", "{x} ASC NULLS LAST")
 _KINDS = {
     "project": 3, "filter": 3, "join": 4, "union": 3, "match": 6, "generate": 2, "window": 3,
-    "top": 2,
+    "top": 2, "aggregate": 5,
 }  # fmt: skip
 
 
@@ -440,6 +462,7 @@ class _Maker:
     rng: Random
     settled: bool = False
     shape: list[str] = field(default_factory=list)
+    aggregates: bool = False
     scans: int = 5
     ends: int = 3
     ids: int = 0
@@ -464,6 +487,7 @@ class _Maker:
             return self.rows() if self.rng.random() < 0.15 else self.scan()
         left_out = {"match", "window", "top"} if self.ends < 1 else set()
         left_out |= {"join", "union", "match"} if self.scans < 2 else set()
+        left_out |= set() if self.aggregates else {"aggregate"}
         kinds = [k for k in _KINDS if k not in left_out]
         (kind,) = self.rng.choices(kinds, [_KINDS[k] for k in kinds])
         kind = self.shape.pop(0) if self.shape else kind
@@ -565,6 +589,18 @@ class _Maker:
         if frame == _ROWS:
             return WindowCall(self.id(), function, self.total(columns, 1), frame, True, True)
         return WindowCall(self.id(), function, self.order(columns, 1, 2), "", False, False)
+
+    def aggregate(self, depth: int) -> Rel:
+        below = self.rel(depth)
+        keys = self.some(below.columns, 0, 2)
+        count = self.rng.randint(0 if keys else 1, 2)
+        return Aggregate(below, keys, tuple((self.id(), self.called(below)) for _ in range(count)))
+
+    def called(self, below: Rel) -> Call:
+        name = self.rng.choice(("sum", "count", "min", "max"))
+        x, distinct = self.column(below.columns), self.rng.random() < 0.2
+        form = f"{name}(DISTINCT {{x}})" if distinct else f"{name}({{x}})"
+        return Call(name, (x,), expr(form, x=x), distinct)
 
     def top(self, depth: int) -> Rel:
         below = self.rel(depth)

@@ -38,7 +38,7 @@ from dt_jupyter.model import quote
 from dt_jupyter.sql import maintain
 from dt_jupyter.sql.maintain import COUNT, EXISTED, OP, RESCAN, VISIBLE, GroupSql
 from dt_jupyter.sql.render import Renderer
-from tests.unit.ivm_lab import connection, literal_rows
+from tests.unit.ivm_lab import connection, literal_rows, to_duck
 
 Row = tuple[Any, ...]
 COLUMNS = ("k", "b", "c")
@@ -46,8 +46,7 @@ INPUT = Scan("s", tuple((f"i{c}", c) for c in COLUMNS))
 
 
 def duck(text: str) -> str:
-    text = text.replace("`", '"').replace("<=>", "IS NOT DISTINCT FROM").replace(" DIV ", " // ")
-    return text.replace("LEFT SEMI JOIN", "SEMI JOIN")
+    return to_duck(text).replace(" DIV ", " // ")
 
 
 def rows(text: str) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from dt_jupyter.ivm import (
     OPERATORS,
     WEIGHT,
     Aggregate,
+    Call,
     End,
     Expr,
     Filter,
@@ -46,6 +47,7 @@ from tests.unit.ivm_lab import (
     random_rows,
     restricted,
     simplified,
+    simplified_again_is_the_same,
     simplified_is_the_same,
 )
 
@@ -224,7 +226,10 @@ def test_a_restriction_means_the_same_wherever_it_is_pushed() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", [derivative, simplified, simplified_is_the_same, restricted])
+@pytest.mark.parametrize(
+    "law",
+    [derivative, simplified, simplified_is_the_same, simplified_again_is_the_same, restricted],
+)
 def test_the_laws_at_length(law: Law) -> None:
     settled = law is simplified_is_the_same
     Search(range(10_000, 10_600), depth=6, largest=150, settled=settled)(law)
@@ -268,6 +273,14 @@ def test_pruning_reads_no_column_that_nothing_uses() -> None:
 def test_pruning_leaves_out_a_window_that_nothing_uses() -> None:
     (source,) = scans(simplify(Project(windowed("ROW_NUMBER()"), (("x", col("p1")),))))
     assert source.reads == (("p1", "b"),)
+
+
+@pytest.mark.xfail(strict=True, reason="a scalar aggregate loses all of its columns")
+def test_pruning_keeps_the_one_row_of_an_aggregate_that_nothing_uses() -> None:
+    count = Aggregate(scan("t", "q"), (), (("n", Call("count", (), expr("COUNT(*)"))),))
+    beside = Project(Join((scan("s", "p"), count), ()), (("x", col("p0")),))
+    duck = Duck(world({}, {"s": [(1, 1)]}))
+    assert duck.rows(at(simplify(beside), End.NEW)) == [(1,)]
 
 
 def test_a_filter_that_reads_one_side_of_a_join_meets_the_change_first() -> None:
