@@ -302,7 +302,7 @@ def test_each_aggregate_without_keys_has_one_row_all_the_time(
 
 
 @pytest.mark.slow
-@settings(FAST, max_examples=900)
+@settings(FAST, max_examples=500)
 @given(IDS, HAVING, STATES, st.lists(ROW, max_size=1), KEYS)
 def test_state_at_length(
     ids: list[str], having: Expr | None, states: list[list[Row]], noise: list[Row],
