@@ -35,10 +35,6 @@ class Refusal(Enum):
     )
     RECURSIVE = ("it is recursive", "Unroll the recursion.")
     FOREIGN_SOURCE = ("{what} is not a Delta table, so it has no versions", "Convert it to Delta.")
-    NO_CHANGE_FEED = (
-        "{what} has no change feed, and its sources are not to be altered",
-        "Set delta.enableChangeDataFeed, or leave out ALTER_SOURCES = FALSE.",
-    )
     TYPE = ("column {what} has type {type}, which has no exact hash", "Cast it to STRING.")
     EXPRESSION = ("{what}", "Simplify the expression, or put it into an upstream table.")
     GUARD_MISMATCH = (

@@ -56,6 +56,8 @@ def bind_call(
     builtins: frozenset[str],
 ) -> Call:  # fmt: skip
     """An aggregate call; FILTER (WHERE p) becomes CASE WHEN p in its arguments."""
+    if any(isinstance(n, exp.Query) for n in node.walk()):
+        raise refuse(Refusal.SUBQUERY, what="a subquery inside of an aggregate")
     text = scalar(node, lookup, known)
     condition: Expr | None = None
     if isinstance(node, exp.Filter):
@@ -107,6 +109,10 @@ def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
     return [f for f in found if not isinstance(f, exp.Star)], False
 
 
+_FORMS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_MOST_SETS = 1_024
+
+
 @dataclass(frozen=True)
 class Grouping:
     """The grouping expressions, and the sets of them (by position) where there are several."""
@@ -123,45 +129,59 @@ def grouping(select: exp.Select) -> Grouping:
     if group.args.get("all"):
         items = [s.this if isinstance(s, exp.Alias) else s for s in select.expressions]
         return Grouping(tuple(i for i in items if not aggregates(i)))
-    plain: list[exp.Expr] = []
+    keys: dict[exp.Expr, None] = {}
+    if group.args.get("grouping_sets"):
+        keys.update(dict.fromkeys(f.unnest() for f in group.expressions))
     sets: list[tuple[exp.Expr, ...]] = [()]
-    forms = [*group.expressions]
-    for form in ("rollup", "cube", "grouping_sets"):
-        forms += group.args.get(form) or []
-    for form in [f.unnest() for f in forms]:
-        if isinstance(form, exp.Rollup | exp.Cube | exp.GroupingSets):
-            own, plain_here = _sets(form, plain)
-            plain = plain_here
-            sets = [(*a, *b) for a in sets for b in own]
-        else:
-            plain.append(form)
-            sets = [(*a, form) for a in sets]
-    keys = tuple(dict.fromkeys([*plain, *(k for s in sets for k in s)]))
-    if not any(isinstance(f.unnest(), exp.Rollup | exp.Cube | exp.GroupingSets) for f in forms):
-        return Grouping(tuple(k for k in keys if not isinstance(k, exp.Tuple) or k.expressions))
-    places = tuple(tuple(sorted({keys.index(k) for k in s})) for s in sets)
+    forms = _forms(group)
+    for form in forms:
+        own = _sets(form)
+        if len(sets) * len(own) > _MOST_SETS:
+            raise refuse(Refusal.GROUPING_SETS, what=f"more than {_MOST_SETS:,} grouping sets")
+        sets = [(*a, *b) for a in sets for b in own]
+        keys.update(dict.fromkeys(k for s in own for k in s))
+    if not any(isinstance(f, _FORMS) for f in forms):
+        return Grouping(tuple(keys))
+    order = list(keys)
+    places = tuple(tuple(sorted({order.index(k) for k in s})) for s in sets)
     if len(set(places)) != len(places):
         raise refuse(Refusal.GROUPING_SETS, what="a grouping set twice")
-    return Grouping(keys, places)
+    return Grouping(tuple(order), places)
 
 
-def _sets(
-    form: exp.Expr, plain: list[exp.Expr]
-) -> tuple[list[tuple[exp.Expr, ...]], list[exp.Expr]]:
-    """The sets of one form; `WITH ROLLUP` is a form without keys, for those before it."""
-    parts = [_set(e) for e in form.expressions]
-    rest = plain
-    if not parts and not isinstance(form, exp.GroupingSets):
-        parts, rest = [(k,) for k in plain], []
+def _forms(group: exp.Expr) -> list[exp.Expr]:
+    """What stands in GROUP BY; a form behind the keys (WITH ROLLUP) takes them in."""
+    forms = [f.unnest() for f in group.expressions]
+    behind = [f for k in ("rollup", "cube", "grouping_sets") for f in group.args.get(k) or []]
+    if not behind:
+        return forms
+    if len(behind) > 1 or any(isinstance(f, _FORMS) for f in forms):
+        raise refuse(Refusal.GROUPING_SETS, what="grouping sets of two kinds")
+    form = behind[0].copy()
+    if not isinstance(form, exp.GroupingSets):
+        form.set("expressions", [f.copy() for f in forms])
+    return [form]
+
+
+def _sets(form: exp.Expr) -> list[tuple[exp.Expr, ...]]:
+    """The grouping sets of one form; a plain key is one set, () is the empty one."""
+    if isinstance(form, exp.Tuple) and not form.expressions:
+        return [()]
+    if not isinstance(form, _FORMS):
+        return [(form,)]
     if isinstance(form, exp.GroupingSets):
-        return parts, rest
+        return [s for e in form.expressions for s in (
+            _sets(e) if isinstance(e, _FORMS) else [_set(e)])]  # fmt: skip
+    parts = [_set(e) for e in form.expressions]
     if isinstance(form, exp.Rollup):
         chosen = [parts[:n] for n in range(len(parts), -1, -1)]
+    elif 2 ** len(parts) > _MOST_SETS:
+        raise refuse(Refusal.GROUPING_SETS, what=f"more than {_MOST_SETS:,} grouping sets")
     else:
         chosen = [
             [p for i, p in enumerate(parts) if bits >> i & 1] for bits in range(2 ** len(parts))
         ]
-    return [tuple(k for p in c for k in p) for c in chosen], rest
+    return [tuple(k for p in c for k in p) for c in chosen]
 
 
 def _set(node: exp.Expr) -> tuple[exp.Expr, ...]:

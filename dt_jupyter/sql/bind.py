@@ -33,6 +33,8 @@ from dt_jupyter.ivm import (
     refuse,
 )
 from dt_jupyter.sql.guard import guard
+from dt_jupyter.sql.joins import refuse_merged
+from dt_jupyter.sql.limits import MOST_SELECTS, refuse_large, refuse_large_text, too_many
 from dt_jupyter.sql.scalars import check
 from dt_jupyter.sql.scope import Ids, Named, Scope, with_columns
 from dt_jupyter.sql.select import Ctes, Select, top
@@ -137,15 +139,37 @@ def _tables(tree: exp.Expr) -> list[exp.Table]:
     return list(found.values())
 
 
+def _sides(node: exp.SetOperation) -> list[exp.Expr]:
+    """The sides of a set operation; those of a chain of unions together, as far as UNION ALL
+    does not stand behind a UNION."""
+    sides: list[exp.Expr] = [node.right]
+    below = node.left
+    while isinstance(node, exp.Union) and isinstance(below, exp.Union) and not _clauses(below) and (
+        node.args.get("distinct") or not below.args.get("distinct")
+    ):  # fmt: skip
+        sides.append(below.right)
+        below = below.left
+    return [below, *reversed(sides)]
+
+
+def _clauses(node: exp.Expr) -> bool:
+    """Whether a set operation has more to it than its sides."""
+    known = ("this", "expression", "distinct")
+    return any(v for k, v in node.args.items() if k not in known)
+
+
 class _Binder:
     def __init__(self, resolve: Resolve, builtins: frozenset[str]) -> None:
         self._resolve = resolve
         self.builtins = builtins
         self.ids = Ids()
         self._tables: dict[str, Table] = {}
+        self._selects = 0
 
     def bind(self, query: str) -> Rel:
         tree = self._expand(_parse(query))
+        refuse_large_text(tree)
+        refuse_merged(tree)
         schema: dict[str, object] = {
             n: dict.fromkeys(t.columns, "string") for n, t in self._tables.items()
         }
@@ -157,11 +181,15 @@ class _Binder:
         except SqlglotError as e:
             first = str(e).splitlines()[0]
             raise refuse(Refusal.EXPRESSION, what=f"its names are not resolved ({first})") from None
-        return self._query(tree, {}).rel
+        rel = self._query(tree, {}).rel
+        refuse_large(rel)
+        return rel
 
     def _expand(self, tree: exp.Expr) -> exp.Expr:
         """Views become subqueries, tables names that are unique."""
         for table in _tables(tree):
+            if problem := too_many(len(self._tables), MOST_SELECTS, "tables"):
+                raise problem
             self._refuse_table(table)
             found = self._resolve(tuple(str(p.this) for p in table.parts))
             alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name, quoted=True))
@@ -171,7 +199,7 @@ class _Binder:
                 inner = self._expand(_parse(found.query))
                 replacement: exp.Expr = exp.Subquery(this=inner, alias=alias)
             else:
-                name = f"src_{len(self._tables)}"
+                name = f"__dt_src_{len(self._tables)}"
                 self._tables[name] = found
                 replacement = exp.Table(this=exp.to_identifier(name), alias=alias)
             joins = table.args.get("joins")
@@ -202,10 +230,17 @@ class _Binder:
         if isinstance(node, exp.SetOperation):
             return self._limited(node, self._set_operation(node, ctes))
         if isinstance(node, exp.Select):
-            return Select(self, node, ctes).query()
+            return self._select(node, ctes).query()
         if isinstance(node, exp.Values):
             return self._limited(node, self._values(node))
         raise refuse(Refusal.EXPRESSION, what=f"{node.key.upper()} is not known here")
+
+    def _select(self, node: exp.Select, ctes: Ctes, outer: Scope | None = None) -> Select:
+        """Counted: a common table expression is bound for each use, a NOT IN twice."""
+        self._selects += 1
+        if problem := too_many(self._selects, MOST_SELECTS, "SELECTs"):
+            raise problem
+        return Select(self, node, ctes, outer)
 
     def _with(self, node: exp.Expr, ctes: Ctes) -> Ctes:
         with_ = node.args.get("with_") or node.args.get("with")
@@ -225,23 +260,25 @@ class _Binder:
         if isinstance(node, exp.Subquery) and not limited:
             return self.subquery(node.this, ctes, outer)
         if isinstance(node, exp.Select):
-            return Select(self, node, ctes, outer).subquery()
+            return self._select(node, ctes, outer).subquery()
         named = self._query(node, ctes)
         return Bound(named.rel, named.rel.columns)
 
     def _set_operation(self, node: exp.SetOperation, ctes: Ctes) -> Named:
         if node.args.get("by_name"):
             raise refuse(Refusal.SET_OPERATION, what=f"{node.key.upper()} BY NAME")
-        left, right = self._query(node.left, ctes), self._query(node.right, ctes)
-        if len(left.names) != len(right.names):
+        sides = [self._query(s, ctes) for s in _sides(node)]
+        names = sides[0].names
+        if any(len(s.names) != len(names) for s in sides):
             raise refuse(Refusal.SET_OPERATION, what="sides of different widths")
         distinct = bool(node.args.get("distinct"))
-        ids = tuple(self.ids.new(n) for n in left.names)
+        ids = tuple(self.ids.new(n) for n in names)
         if isinstance(node, exp.Union):
-            union: Rel = Union((left.rel, right.rel), ids)
-            return Named(Aggregate(union, ids, ()) if distinct else union, left.names)
+            union: Rel = Union(tuple(s.rel for s in sides), ids)
+            return Named(Aggregate(union, ids, ()) if distinct else union, names)
+        left, right = sides
         rel = self._counted(left.rel, right.rel, ids, isinstance(node, exp.Except), distinct)
-        return Named(rel, left.names)
+        return Named(rel, names)
 
     def _counted(
         self, left: Rel, right: Rel, ids: tuple[str, ...], except_: bool, distinct: bool

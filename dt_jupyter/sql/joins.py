@@ -24,6 +24,7 @@ from dt_jupyter.sql.generators import generator
 from dt_jupyter.sql.scalars import check, scalar
 from dt_jupyter.sql.scope import Ids, Key, Named, Split, conjuncts, split, with_columns
 
+_ANY = "*"
 _KINDS = {"SEMI": MatchKind.SEMI, "ANTI": MatchKind.ANTI}
 
 
@@ -46,7 +47,8 @@ class From:
     def _lookup(self, column: exp.Column) -> str:
         found = self.columns.get((column.table, column.name))
         if found is None:
-            raise refuse(Refusal.EXPRESSION, what=f"column {column.sql()} is not resolved")
+            name = column.sql(dialect="spark")
+            raise refuse(Refusal.EXPRESSION, what=f"column {name} is not known where it stands")
         return found
 
     def _bind(self, node: exp.Expr) -> Expr:
@@ -142,6 +144,22 @@ class From:
         self._replace(Generate(self.rel, call.text, ids, outer))
         for name, column in zip(names, ids, strict=True):
             self.columns[(alias.name, name)] = column
+
+
+def refuse_merged(tree: exp.Expr) -> None:
+    """A column that USING has merged in a right or full outer join is of both its sides; what
+    joins by it again would be bound to the left one alone."""
+    for select in tree.find_all(exp.Select):
+        merged: set[str] = set()
+        for join in select.args.get("joins") or []:
+            natural = str(join.args.get("method") or "").upper() == "NATURAL"
+            names = {n.name.lower() for n in join.args.get("using") or []}
+            names |= {_ANY} if natural else set()
+            if merged & names or (merged and names and _ANY in merged | names):
+                what = "USING joins by a column that a right or full outer join has merged"
+                raise refuse(Refusal.EXPRESSION, what=what)
+            if str(join.side or "").upper() in ("RIGHT", "FULL"):
+                merged |= names
 
 
 def match(ids: Ids, left: Rel, right: Rel, kind: MatchKind, on: Split) -> Rel:

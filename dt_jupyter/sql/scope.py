@@ -14,17 +14,19 @@ from dt_jupyter.sql.scalars import check, scalar
 
 @dataclass
 class Ids:
-    """Column ids that are unique in a definition."""
+    """Column ids that are unique in a definition; `taken` has the last number given for a name."""
 
-    taken: set[str] = field(default_factory=set)
+    taken: dict[str, int] = field(default_factory=dict)
 
     def new(self, name: str) -> str:
         base = name if name and not name.startswith("__dt_") else "c"
-        found, n = base, 1
+        n = self.taken.get(base, 0) + 1
+        found = base if n == 1 else f"{base}_{n}"
         while found in self.taken:
             n += 1
             found = f"{base}_{n}"
-        self.taken.add(found)
+        self.taken[base] = n
+        self.taken.setdefault(found, 1)
         return found
 
 
@@ -53,10 +55,18 @@ class Scope:
     known: dict[exp.Expr, str] = field(default_factory=dict)
 
     def lookup(self, column: exp.Column) -> str:
-        found = self.columns.get((column.table, column.name))
-        if found is None:
-            raise refuse(Refusal.EXPRESSION, what=f"column {column.sql()} is not resolved")
-        return found
+        key = (column.table, column.name)
+        if key in self.columns:
+            return self.columns[key]
+        name = column.sql(dialect="spark")
+        if self._around(key):
+            what = f"a subquery that reads {name} elsewhere than in a condition of its WHERE"
+            raise refuse(Refusal.SUBQUERY, what=what)
+        raise refuse(Refusal.EXPRESSION, what=f"column {name} is not known where it stands")
+
+    def _around(self, key: Key) -> bool:
+        """Whether a column is of a query around this one."""
+        return self.outer is not None and (key in self.outer.columns or self.outer._around(key))
 
     def either(self, column: exp.Column) -> str:
         """The id of a column of this scope or of the one around it."""

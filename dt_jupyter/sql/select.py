@@ -3,7 +3,7 @@ ORDER BY with LIMIT."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from sqlglot import exp
@@ -22,7 +22,7 @@ from dt_jupyter.ivm import (
     refuse,
 )
 from dt_jupyter.ivm import expr as template
-from dt_jupyter.sql.aggregation import Grouping, aggregates, bind_call, grouping
+from dt_jupyter.sql.aggregation import Grouping, aggregates, bind_call, grouping, is_aggregate
 from dt_jupyter.sql.generators import generator, is_generator
 from dt_jupyter.sql.joins import From
 from dt_jupyter.sql.scope import Ids, Named, Scope, Split, conjuncts, split
@@ -64,29 +64,67 @@ class Select:
     def query(self) -> Named:
         """The rows of the SELECT."""
         self._where()
-        self._body()
-        rel = self._project(())
-        return Named(self._top(self._distinct(rel)), self._names())
+        return Named(self._rows(), self._names())
 
     def subquery(self) -> Bound:
         """The rows with what they are correlated on."""
         self._where()
+        if self.correlation.pairs or self.correlation.rest:
+            return self._correlated()
+        rel = self._rows()
+        several = self._limit() or any(is_generator(i) for _, i in self.items) or any(
+            self.node.args.get(k) for k in ("having", "qualify")
+        )  # fmt: skip
+        return Bound(rel, rel.columns, grouped=self.grouped_alone and not several)
+
+    def _correlated(self) -> Bound:
         pairs, rest = self.correlation.pairs, self.correlation.rest
-        if (pairs or rest) and (self._limit() or self.node.args.get("qualify")):
+        if self._limit() or self.node.args.get("qualify"):
             raise refuse(Refusal.SUBQUERY, what="a correlated subquery with LIMIT or QUALIFY")
+        if windows(i for _, i in self.items):
+            raise refuse(Refusal.SUBQUERY, what="a correlated subquery with a window function")
         keys = self._body(tuple(b for _, b in pairs))
         if rest and self._is_grouped():
-            raise refuse(Refusal.NON_EQUI_JOIN, what="aggregating subquery")
+            raise refuse(Refusal.NON_EQUI_JOIN, what="subquery with an aggregate")
+        if self.grouped_alone and any(is_generator(i) for _, i in self.items):
+            raise refuse(Refusal.SUBQUERY, what="a row generator over a correlated aggregate")
         own = [c for c in self.scope.rel.columns if any(c in p.columns for p in rest)]
         extra = [(self.scope.ids.new("k"), e) for e in keys]
         rel = self._project((*extra, *((c, col(c)) for c in own)))
-        items = rel.columns[: len(self._names())]
-        if not pairs and not rest:
-            rel = self._top(self._distinct(rel))
         return Bound(
-            rel, items, tuple((a, i) for (a, _), (i, _) in zip(pairs, extra, strict=True)), rest,
-            self.grouped_alone, self.empty,
+            rel, rel.columns[: len(self._names())],
+            tuple((a, i) for (a, _), (i, _) in zip(pairs, extra, strict=True)), rest,
+            self.grouped_alone, self.empty, bool(self.node.args.get("distinct")),
         )  # fmt: skip
+
+    def _rows(self) -> Rel:
+        """Everything after WHERE."""
+        unseen = self._unseen()
+        self._body(unseen=unseen)
+        hidden = {n: self.scope.ids.new("o") for n in unseen}
+        rel = self._project(tuple((i, self.scope.scalar(n)) for n, i in hidden.items()))
+        if not hidden:
+            return self._top(self._distinct(rel), {})
+        if self.node.args.get("distinct"):
+            raise refuse(Refusal.LIMIT, what="an order by what SELECT DISTINCT leaves out")
+        shown = rel.columns[: -len(hidden)]
+        return Project(self._top(rel, hidden), tuple((c, col(c)) for c in shown))
+
+    def _unseen(self) -> list[exp.Expr]:
+        """What ORDER BY with LIMIT reads that is no item: columns, aggregates, windows."""
+        order = self.node.args.get("order")
+        if order is None or not self._limit():
+            return []
+        items = {i for _, i in self.items}
+
+        def unseen(n: exp.Expr) -> bool:
+            column = isinstance(n, exp.Column) and bool(n.table)
+            return n not in items and (column or isinstance(n, exp.Window) or is_aggregate(n))
+
+        def done(n: exp.Expr) -> bool:
+            return n in items or isinstance(n, exp.Query) or unseen(n)
+
+        return list(dict.fromkeys(n for n in order.walk(prune=done) if unseen(n)))
 
     # -- clauses ----------------------------------------------------------------------------------
 
@@ -140,16 +178,18 @@ class Select:
             aggregates(i) for _, i in self.items
         )
 
-    def _body(self, keys: tuple[Expr, ...] = ()) -> tuple[Expr, ...]:
+    def _body(
+        self, keys: tuple[Expr, ...] = (), unseen: Sequence[exp.Expr] = ()
+    ) -> tuple[Expr, ...]:
         """Everything between WHERE and the items; the keys of a correlation as they are now."""
         qualify = self.node.args.get("qualify")
-        texts = [i for _, i in self.items] + ([qualify.this] if qualify else [])
+        texts = [*(i for _, i in self.items), *([qualify.this] if qualify else []), *unseen]
         if self._is_grouped():
             keys = self._group(texts, keys)
-        else:
-            for text in texts:
-                attach(self.scope, text, self._bind)
-        if any(windows([t]) for t in texts):
+        for text in texts:
+            condition = qualify is not None and text is qualify.this
+            attach(self.scope, text, self._bind, condition=condition)
+        if windows(texts):
             bind_windows(self.scope, self.node, texts)
         if qualify:
             self.scope.filter(self.scope.scalar(c) for c in conjuncts(qualify.this))
@@ -163,7 +203,7 @@ class Select:
         known, carried = self._keys(found)
         ids = list(carried)
         if found.sets is not None:
-            ids = self._sets(found, known, carried)
+            ids = self._sets(found, known, carried, above)
         moved = []
         for key in keys:
             moved.append(scope.ids.new("k"))
@@ -174,7 +214,7 @@ class Select:
         for _, call in bound:
             for column in call.text.columns | {c for a in call.args for c in a.columns}:
                 carried.setdefault(column, col(column))
-        self.grouped_alone = not self.node.args.get("group")
+        self.grouped_alone = not ids
         if not bound and not ids and not moved:
             raise refuse(Refusal.EXPRESSION, what="HAVING without an aggregate")
         if self.grouped_alone and having and keys:
@@ -185,11 +225,9 @@ class Select:
             (k.table, k.name): i for k, i in known.items() if isinstance(k, exp.Column)
         }
         scope.known = known | {c: i for c, (i, _) in zip(calls, bound, strict=True)}
-        if self.grouped_alone and len(self.items) == 1:
+        if self.grouped_alone and keys and len(self.items) == 1:
             self.empty = self._of_no_rows(dict(bound))
         self._having(having)
-        for text in texts:
-            attach(scope, text, self._bind)
         return tuple(col(k) for k in moved)
 
     def _keys(self, found: Grouping) -> tuple[dict[exp.Expr, str], dict[str, Expr]]:
@@ -204,8 +242,9 @@ class Select:
         return known, carried
 
     def _sets(
-        self, found: Grouping, known: dict[exp.Expr, str], carried: dict[str, Expr]
-    ) -> list[str]:
+        self, found: Grouping, known: dict[exp.Expr, str], carried: dict[str, Expr],
+        above: Sequence[exp.Expr],
+    ) -> list[str]:  # fmt: skip
         """Each row once for each grouping set, its other keys NULL, numbered as GROUPING_ID."""
         scope, keys = self.scope, list(carried)
         assert found.sets is not None
@@ -220,8 +259,7 @@ class Select:
             carried[key] = template("CASE WHEN ({g} & " + f"{bit}L) = 0 THEN {{x}} END",
                                     g=col(number), x=value)  # fmt: skip
         carried[number] = col(number)
-        having = self.node.args.get("having")
-        for text in [*(i for _, i in self.items), *([having.this] if having else [])]:
+        for text in above:
             for call in text.find_all(exp.Grouping, exp.GroupingId):
                 known[call] = self._grouping(call, list(known), number, carried, width)
         return [*keys, number, *(c for c in carried if c.startswith(_GROUPING))]
@@ -319,11 +357,11 @@ class Select:
     def _limit(self) -> bool:
         return any(self.node.args.get(k) for k in ("limit", "offset", "fetch"))
 
-    def _top(self, rel: Rel) -> Rel:
+    def _top(self, rel: Rel, hidden: Mapping[exp.Expr, str]) -> Rel:
         if not self._limit():
             return rel
         items = {i: c for (_, i), c in zip(self.items, rel.columns, strict=False)}
-        return top(self.node, rel, self._names(), items, self.binder.builtins)
+        return top(self.node, rel, self._names(), {**items, **hidden}, self.binder.builtins)
 
 
 _GROUPING = "grouping"
@@ -342,10 +380,20 @@ def top(
     order = node.args.get("order")
     if order is None or counts["fetch"]:
         raise refuse(Refusal.LIMIT, what="LIMIT without ORDER BY" if not order else "FETCH")
-    columns = {("", n): c for n, c in zip(names, rel.columns, strict=True)}
+    columns = {("", n): c for n, c in zip(names, rel.columns, strict=False)}
     scope = Scope(Ids(), builtins, rel, columns, known=dict(items))
-    terms = tuple(scope.scalar(o) for o in order.expressions)
+    terms = () if _is_all(order) else tuple(scope.scalar(o) for o in order.expressions)
     return Top(rel, terms, _number(counts["limit"]), _number(counts["offset"]) or 0)
+
+
+def _is_all(order: exp.Expr) -> bool:
+    """ORDER BY ALL, which is the order of rows that tie."""
+    first = order.expressions[0]
+    if not isinstance(first.this, exp.Var) or first.name.upper() != "ALL":
+        return False
+    if first.args.get("desc") or not first.args.get("nulls_first"):
+        raise refuse(Refusal.LIMIT, what="ORDER BY ALL with a direction")
+    return True
 
 
 def _number(node: exp.Expr | None) -> int | None:

@@ -23,8 +23,8 @@ class Bound:
     """A subquery: `items` are the ids of its columns, `pairs` equate expressions of the scope
     around it with its own columns, `rest` are further conditions over both.
 
-    `grouped` says that it aggregates without GROUP BY, so that without rows it is still one;
-    `empty` is then the value of its first item.
+    `grouped` says that it is one row always, an aggregate without GROUP BY; `empty` is then the
+    value of its first item where there are no rows. `distinct` is still to be done.
     """
 
     rel: Rel
@@ -33,6 +33,7 @@ class Bound:
     rest: tuple[Expr, ...] = ()
     grouped: bool = False
     empty: Expr | None = None
+    distinct: bool = False
 
     @property
     def correlated(self) -> bool:
@@ -60,31 +61,39 @@ def filter_by(scope: Scope, conjunct: exp.Expr, bind: Bind) -> None:
         else:
             _semi(scope, _in(scope, node, bind), MatchKind.SEMI, "IN")
     else:
-        attach(scope, conjunct, bind, rejects_null=_rejects_null)
+        attach(scope, conjunct, bind, condition=True, rejects_null=_rejects_null)
         scope.filter([scope.scalar(conjunct)])
 
 
 def attach(
-    scope: Scope, node: exp.Expr, bind: Bind,
+    scope: Scope, node: exp.Expr, bind: Bind, *, condition: bool,
     rejects_null: Callable[[exp.Expr, exp.Expr], bool] = lambda root, n: False,
 ) -> None:  # fmt: skip
-    """Joins in the value of each subquery of an expression; `known` then has its column."""
+    """Joins in the value of each subquery of an expression; `known` then has its column.
+
+    `condition`: NULL and FALSE of the whole expression come to the same.
+    """
     for inner in list(node.walk(prune=lambda n: isinstance(n, exp.Query))):
         if inner in scope.known:
             continue
         if isinstance(inner, exp.Exists) and isinstance(inner.this, exp.Query):
             scope.known[inner] = _mark(scope, bind(inner.this, scope), "EXISTS")
         elif isinstance(inner, exp.In) and inner.args.get("query"):
-            if not _is_positive(node, inner):
+            if not condition or not _is_positive(node, inner):
                 raise refuse(Refusal.SUBQUERY, what="IN (subquery) where NULL is not FALSE")
             scope.known[inner] = _mark(scope, _in(scope, inner, bind), "IN")
+        elif isinstance(inner, exp.Any | exp.All) and isinstance(inner.this, exp.Query):
+            raise refuse(Refusal.SUBQUERY, what="a comparison with ANY or ALL (subquery)")
         elif isinstance(inner, exp.Subquery) and not _is_judged(inner):
             scope.known[inner] = _value(scope, bind(inner, scope), rejects_null(node, inner))
 
 
 def _is_judged(node: exp.Expr) -> bool:
     """Whether the subquery belongs to an EXISTS or IN."""
-    return isinstance(node.parent, exp.Exists | exp.In) and node is not node.parent.this
+    parent = node.parent
+    return isinstance(parent, exp.Exists) or (
+        isinstance(parent, exp.In) and node is parent.args.get("query")
+    )
 
 
 def _is_positive(root: exp.Expr, node: exp.Expr) -> bool:
@@ -198,26 +207,37 @@ def _value(scope: Scope, bound: Bound, rejects_null: bool) -> str:
     if bound.rest:
         raise refuse(Refusal.NON_EQUI_JOIN, what="scalar subquery")
     if not bound.pairs:
-        one = bound if bound.grouped else _one_row(scope, bound, ())
-        scope.join(one.rel)
-        return one.items[0]
+        if bound.grouped:
+            scope.join(bound.rel)
+            return bound.items[0]
+        rel, value = _one_row(scope, bound, ())
+        made = scope.ids.new("value")
+        scope.join(Project(rel, ((made, value),)))
+        return made
     keys = tuple(dict.fromkeys(b for _, b in bound.pairs))
-    one = bound if bound.grouped else _one_row(scope, bound, keys)
-    (item,) = one.items
-    if rejects_null and (one.empty is None or _is_null(one.empty)):
+    if not bound.grouped:
+        return _value_of_keys(scope, bound, *_one_row(scope, bound, keys), rejects_null)
+    return _value_of_keys(scope, bound, bound.rel, col(bound.items[0]), rejects_null)
+
+
+def _value_of_keys(scope: Scope, bound: Bound, rel: Rel, value: Expr, rejects_null: bool) -> str:
+    """The value joined in by the columns that the subquery is correlated on; `value` is computed
+    above the join, so that a key of no row here cannot fail."""
+    if rejects_null and (bound.empty is None or _is_null(bound.empty)):
         on = tuple(
             Expr((*a.parts, " = ", Col(b))) if a.column else template("({a}) = {b}", a=a, b=col(b))
             for a, b in bound.pairs
         )
-        scope.rel = Join((scope.rel, one.rel), on)
-        return item
+        scope.rel = Join((scope.rel, rel), on)
+        return scope.column(value, "value")
+    if bound.empty is None or _is_null(bound.empty):
+        scope.rel = match(scope.ids, scope.rel, rel, MatchKind.LEFT, _split(bound))
+        return scope.column(value, "value")
     there = scope.ids.new("there")
-    right = with_columns(one.rel, ((there, template("TRUE")),))
+    right = with_columns(rel, ((there, template("TRUE")),))
     scope.rel = match(scope.ids, scope.rel, right, MatchKind.LEFT, _split(bound))
-    if one.empty is None or _is_null(one.empty):
-        return item
     found = template("CASE WHEN {t} IS NULL THEN {e} ELSE {x} END",
-                     t=col(there), e=one.empty, x=col(item))  # fmt: skip
+                     t=col(there), e=bound.empty, x=value)  # fmt: skip
     return scope.column(found, "value")
 
 
@@ -225,14 +245,14 @@ def _is_null(e: Expr) -> bool:
     return e.sql(str).strip() == "NULL"
 
 
-def _one_row(scope: Scope, bound: Bound, keys: tuple[str, ...]) -> Bound:
-    """One value for each key; a second row is the error that Spark makes of it."""
+def _one_row(scope: Scope, bound: Bound, keys: tuple[str, ...]) -> tuple[Rel, Expr]:
+    """One row for each key, and its value; a second row is the error that Spark makes of it."""
     (item,) = bound.items
-    rows, value, made = scope.ids.new("n"), scope.ids.new("m"), scope.ids.new("value")
+    rel = Aggregate(bound.rel, bound.rel.columns, ()) if bound.distinct else bound.rel
+    rows, value = scope.ids.new("n"), scope.ids.new("m")
     largest = Call("max", (col(item),), template("MAX({x})", x=col(item)))
-    groups = Aggregate(bound.rel, keys, ((rows, _count()), (value, largest)))
+    groups = Aggregate(rel, keys, ((rows, _count()), (value, largest)))
     message = "a subquery used as an expression returned more than one row"
-    one = template("CASE WHEN {n} <= 1 THEN {m} ELSE RAISE_ERROR('" + message + "') END",
+    one = template("CASE WHEN {n} > 1 THEN RAISE_ERROR('" + message + "') ELSE {m} END",
                    n=col(rows), m=col(value))  # fmt: skip
-    kept = tuple((k, col(k)) for k in keys)
-    return Bound(Project(groups, (*kept, (made, one))), (made,), bound.pairs)
+    return groups, one

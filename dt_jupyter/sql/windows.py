@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import SUPPORTED, Refusal, Window, WindowCall, refuse
+from dt_jupyter.ivm import SETTLING, SUPPORTED, Refusal, Window, WindowCall, refuse
 from dt_jupyter.ivm.expr import Expr
 from dt_jupyter.sql.scalars import function_name
 from dt_jupyter.sql.scope import Scope
@@ -45,7 +45,7 @@ def _with_name(node: exp.Window, named: dict[str, exp.Window]) -> exp.Window:
         return node
     base = named.get(name.name)
     if base is None:
-        raise refuse(Refusal.WINDOW, what=f"a window {name.name} that is not defined")
+        raise refuse(Refusal.EXPRESSION, what=f"the window {name.name} is not defined")
     whole = node.copy()
     for part in ("partition_by", "order", "spec"):
         if not whole.args.get(part) and base.args.get(part):
@@ -77,9 +77,12 @@ def _call(scope: Scope, node: exp.Window) -> WindowCall:
         raise refuse(Refusal.WINDOW, what=f"{name}()")
     if name not in SUPPORTED:
         raise refuse(Refusal.AGGREGATE, what=name, known="count, sum, avg, min, max")
+    open_ = name in SETTLING
     if not terms and not frame:
-        return WindowCall(made, function, (), _WHOLE, total=True, settles=False)
+        return WindowCall(made, function, (), _WHOLE, total=True, settles=open_)
     by_row = frame.startswith("ROWS")
+    if open_ and not by_row:
+        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}() over rows that tie")
     return WindowCall(made, function, terms, frame, total=by_row, settles=by_row)
 
 
@@ -110,5 +113,7 @@ def _frame(spec: exp.Expr | None) -> str:
 
 
 def _bound(value: object, side: object) -> str:
+    if isinstance(value, exp.Expr) and value.find(exp.Column):
+        raise refuse(Refusal.WINDOW, what="with a frame that depends on a column")
     text = value.sql(dialect="spark") if isinstance(value, exp.Expr) else str(value).upper()
     return f"{text} {side}".upper() if side else text

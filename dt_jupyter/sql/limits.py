@@ -1,0 +1,73 @@
+"""What is too much to be kept incrementally: SELECTs, operators, and aliases of aliases.
+
+A text passes `guard` by its length; what it comes to once views, common tables and aliases are
+put in their places may still be any number of times as much.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from dt_jupyter.ivm import Refusal, Refused, Rel, refuse
+
+MOST_SELECTS = 500
+MOST_OPERATORS = 2_000
+DEEPEST = 150
+"""Operators below each other: what renders and rewrites them is recursive."""
+
+_MOST_GROWN = 20_000
+
+
+def too_many(count: int, most: int, what: str) -> Refused | None:
+    """The refusal, where there are more than `most`."""
+    if count <= most:
+        return None
+    return refuse(Refusal.EXPRESSION, what=f"it comes to more than {most:,} {what}")
+
+
+def refuse_large_text(tree: exp.Expr) -> None:
+    """Raises where a parsed query has too many SELECTs, or aliases that grow when put in place."""
+    selects = list(tree.find_all(exp.Select))
+    grown = sum(map(_grown, selects))
+    for problem in (
+        too_many(len(selects), MOST_SELECTS, "SELECTs"),
+        too_many(grown, _MOST_GROWN, "words, aliases of aliases put in their places"),
+    ):
+        if problem:
+            raise problem
+
+
+def _grown(select: exp.Select) -> int:
+    """By how many nodes the items grow where they take in the aliases of items before them."""
+    sizes: dict[str, int] = {}
+    grown = 0
+    for item in select.expressions:
+        own = whole = 0
+        for node in item.unalias().walk(prune=lambda n: isinstance(n, exp.Query)):
+            own += 1
+            alias = isinstance(node, exp.Column) and not node.table
+            whole += sizes.get(node.name.lower(), 1) if alias else 1
+        grown += whole - own
+        if isinstance(item, exp.Alias):
+            sizes[item.alias.lower()] = whole
+    return grown
+
+
+def refuse_large(rel: Rel) -> None:
+    """Raises where a relation has too many operators, or too many below each other."""
+    size, depth = _measured(rel, {})
+    for problem in (
+        too_many(size, MOST_OPERATORS, "operators"),
+        too_many(depth, DEEPEST, "operators below each other"),
+    ):
+        if problem:
+            raise problem
+
+
+def _measured(rel: Rel, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """Operators and depth; a part that is used several times counts as often, measured once."""
+    if id(rel) not in known:
+        below = [_measured(i, known) for i in rel.inputs]
+        size = 1 + sum(s for s, _ in below)
+        known[id(rel)] = size, 1 + max((d for _, d in below), default=0)
+    return known[id(rel)]
