@@ -188,6 +188,8 @@ def _prune_others(rel: Rel, used: frozenset[str]) -> Rel:
         return replace(rel, input=prune(rel.input, used | {a for a, _ in rel.on}))
     assert isinstance(rel, Aggregate), rel
     calls = tuple(c for c in rel.calls if c[0] in used)
+    if not rel.keys:
+        calls = calls or rel.calls[:1]
     below = frozenset(rel.keys) | frozenset(
         c for _, k in calls for c in (*k.text.columns, *(c for a in k.args for c in a.columns))
     )

@@ -13,6 +13,7 @@ from dt_jupyter.ivm.rel import (
     Aggregate,
     Call,
     Filter,
+    Generate,
     Join,
     Match,
     Project,
@@ -285,6 +286,8 @@ def _refuse_deciding(rel: Rel, below: frozenset[str]) -> None:
     if isinstance(rel, Window):
         what = "a window"
         deciding = frozenset(rel.partition).union(*(c.reads for c in rel.calls))
+    if isinstance(rel, Generate):
+        what, deciding = "a generator", rel.generator.columns
     if isinstance(rel, Top):
         what = "an order with LIMIT"
         deciding = frozenset(c for e in rel.order for c in e.columns)

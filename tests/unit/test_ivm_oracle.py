@@ -281,7 +281,6 @@ def test_pruning_leaves_out_a_window_that_nothing_uses() -> None:
     assert source.reads == (("p1", "b"),)
 
 
-@pytest.mark.xfail(strict=True, reason="a scalar aggregate loses all of its columns")
 def test_pruning_keeps_the_one_row_of_an_aggregate_that_nothing_uses() -> None:
     count = Aggregate(scan("t", "q"), (), (("n", Call("count", (), expr("COUNT(*)"))),))
     beside = Project(Join((scan("s", "p"), count), ()), (("x", col("p0")),))

@@ -341,7 +341,6 @@ def test_a_floating_aggregate_may_be_shown_and_exact_ones_may_decide(query: str)
     assert compiled(query)
 
 
-@pytest.mark.xfail(strict=True, reason="a generator's columns are not taken for unstable")
 def test_what_is_exploded_of_a_floating_aggregate_decides_nothing() -> None:
     with pytest.raises(Refused):
         compiled(f"SELECT e FROM {AVERAGES} LATERAL VIEW explode(array(a)) v AS e WHERE e > 1")

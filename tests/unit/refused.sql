@@ -1,0 +1,182 @@
+-- AGGREGATE
+SELECT k, first(v) FROM t GROUP BY k
+SELECT k, percentile_approx(v, 0.5) FROM t GROUP BY k
+SELECT k, grouping(k) FROM t GROUP BY k
+SELECT mode(v) OVER (PARTITION BY k) FROM t
+SELECT any_value(v) FROM t
+SELECT first(v), last(v) FROM t
+SELECT approx_percentile(v, 0.5) FROM t
+SELECT mode(v) FROM t
+SELECT listagg(k) FROM t
+SELECT k, collect_list(v) FILTER (WHERE v > 1) FROM t GROUP BY k
+SELECT k, max_by(v, id) FILTER (WHERE v > 1) FROM t GROUP BY k
+-- CONTEXT_FUNCTION
+SELECT current_timestamp() FROM t
+SELECT id FROM t WHERE v > current_date
+SELECT now() FROM t
+SELECT unix_timestamp() FROM t
+SELECT current_user() FROM t
+SELECT CAST('now' AS TIMESTAMP) FROM t
+SELECT DATE'today' FROM t
+SELECT k, count(*) FROM t GROUP BY k HAVING max(v) > unix_timestamp()
+-- EXPRESSION
+SELECT TRANSFORM(k) USING 'cat' AS (x) FROM t
+SELECT xxhash64(*) FROM t
+SELECT struct(t.*) FROM t
+SELECT k, count(DISTINCT *) FROM t GROUP BY k
+SELECT k, count(t.*) FROM t GROUP BY k
+SELECT k, max(struct(*)) FROM t GROUP BY k
+SELECT DISTINCT ON (k) k FROM t
+SELECT nope FROM t
+SELECT id FROM t WHERE v > :p
+SELECT k, v FROM t GROUP BY k
+SELECT FROM WHERE
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k UNION SELECT 1 FROM w)
+SELECT t.id, u.id, w.x FROM t JOIN (u LEFT JOIN w ON u.k = w.k) ON t.k = u.k
+SELECT t.id, u.id, w.x FROM t LEFT JOIN (u JOIN w ON u.k = w.k) ON t.k = u.k
+SELECT a.k, x.e, t.id FROM a LATERAL VIEW explode(arr) x AS e JOIN t ON t.v = x.e
+SELECT id FROM t JOIN u ON t.k = u.k AND u.id IN (SELECT x FROM w)
+SELECT id FROM t WHERE EXISTS (SELECT u.id FROM u JOIN w ON u.k = w.k AND w.x = t.v)
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM (SELECT k FROM u WHERE u.id = t.id) q)
+SELECT * FROM (SELECT k, v AS k FROM t) x
+SELECT * FROM t FULL JOIN u USING (k) FULL JOIN w USING (k)
+SELECT k FROM t FULL JOIN u USING (k) FULL JOIN w USING (k)
+SELECT k FROM t RIGHT JOIN u USING (k) LEFT JOIN w USING (k)
+SELECT sum(v) OVER w1, sum(f) OVER w2 FROM t WINDOW w1 AS (PARTITION BY k), w2 AS (w1 ORDER BY v)
+SELECT sum(v) OVER nope FROM t
+SELECT session_window(ts, '5 minutes'), count(*) FROM t GROUP BY 1
+SELECT 1 FROM t HAVING 1 = 1
+SELECT k, v, count(*) FROM t GROUP BY ROLLUP(1, 2), id
+SELECT sum(v) OVER (CLUSTER BY k) FROM t
+SELECT id FROM t CLUSTER BY id
+SELECT id FROM t DISTRIBUTE BY k SORT BY id
+SELECT id FROM t SORT BY id
+SELECT id FROM t SORT BY id LIMIT 3
+SELECT * FROM t FOR SYSTEM_VERSION AS OF 1
+SELECT id, e FROM t LATERAL VIEW explode(array(v, f)) x
+SELECT id, key FROM t LATERAL VIEW explode(map('a', v)) x
+SELECT explode(array(v, f)) e, count(*) FROM t GROUP BY 1
+SELECT upper(k), (SELECT max(id) FROM u WHERE u.k = upper(t.k)) FROM t GROUP BY upper(k)
+SELECT k, sum(v) AS v FROM t GROUP BY k QUALIFY rank() OVER (ORDER BY v) = 1
+SELECT k, sum(v), (SELECT count(*) FROM u WHERE u.id = sum(t.v)) FROM t GROUP BY k
+SELECT v + 1, count(*) FROM t GROUP BY 1 + v
+-- GROUPING_SETS
+SELECT k, count(*) FROM t GROUP BY GROUPING SETS ((k), (k))
+SELECT k, v, count(*) FROM t GROUP BY id, GROUPING SETS (ROLLUP(k), CUBE(v, f))
+SELECT k, count(*) FROM t GROUP BY CUBE(k), k
+-- LATERAL
+SELECT id FROM t, LATERAL (SELECT 1 AS one)
+SELECT * FROM t LEFT JOIN LATERAL explode(array(v, f)) AS x(e)
+SELECT * FROM t, LATERAL (SELECT max(id) FROM u WHERE u.k = t.k) AS x(m)
+SELECT * FROM t JOIN LATERAL (SELECT id FROM u WHERE u.k = t.k) x ON true
+SELECT id, key, value FROM t LATERAL VIEW explode(map(k, v)) x AS key, value
+SELECT id, s FROM t LATERAL VIEW stack(2, v, f) x AS s
+SELECT id, explode(array(1)), explode(array(2)) FROM t
+SELECT id, explode(array(1)) + 1 FROM t
+SELECT explode(array(v, f)) e FROM t WHERE e > 1
+SELECT id FROM t LEFT JOIN LATERAL (SELECT 1) x
+-- LIMIT
+SELECT id FROM t LIMIT 3
+SELECT * FROM (SELECT id FROM t LIMIT 3)
+(SELECT id FROM t LIMIT 1) UNION ALL (SELECT id FROM u)
+SELECT id FROM t LIMIT ALL
+SELECT id FROM t LIMIT 1 + 1
+SELECT id FROM t ORDER BY id LIMIT 1 + 1
+SELECT id FROM t ORDER BY id LIMIT ALL
+SELECT id FROM t OFFSET 2
+-- NON_DETERMINISTIC
+SELECT rand() FROM t
+SELECT uuid() FROM t
+SELECT k, sum(rand()) FROM t GROUP BY k
+SELECT k, count(*) FROM t GROUP BY k HAVING rand() > 0.5
+SELECT reflect('java.lang.System', 'nanoTime') FROM t
+SELECT last_value(v) OVER (PARTITION BY k ORDER BY v) FROM t
+SELECT k, collect_list(v) OVER (PARTITION BY k ORDER BY v) FROM t
+SELECT row_number() OVER (ORDER BY rand()) FROM t
+SELECT sum(v) OVER (PARTITION BY rand()) FROM t
+SELECT sum(rand()) OVER () FROM t
+SELECT id FROM t ORDER BY rand() LIMIT 2
+SELECT k, histogram_numeric(v, 5) FROM t GROUP BY k
+-- NON_EQUI_JOIN
+SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k AND u.id > t.v) AS m FROM t
+SELECT id, (SELECT max(id) FROM u WHERE u.id > t.v) AS m FROM t
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k OR u.id = t.id)
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE (u.k = t.k AND u.id = 1) OR (u.k = t.k AND u.id = 2))
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE t.k = 'a')
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k <=> t.k)
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.v + u.id)
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id - t.v = 0)
+SELECT id FROM t WHERE k IN (SELECT k FROM u WHERE u.id > t.v) OR v = 1
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND t.v > 1) OR id = 1
+SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.id <=> b.v
+SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.id > b.v
+SELECT a.id, b.id FROM t a LEFT JOIN t b ON TRUE
+SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.id = 1
+SELECT a.id FROM t a LEFT SEMI JOIN t b ON a.id > b.v
+SELECT a.id, b.id FROM t a FULL JOIN t b ON a.id > b.v
+-- PIVOT
+SELECT * FROM t PIVOT (sum(v) FOR k IN ('a', 'b'))
+SELECT * FROM t UNPIVOT (x FOR n IN (id, v))
+-- RECURSIVE
+WITH RECURSIVE r AS (SELECT 1 a UNION ALL SELECT a + 1 FROM r) SELECT * FROM r
+WITH RECURSIVE r AS (SELECT 1 a UNION ALL SELECT a + 1 FROM r WHERE a < 3) SELECT * FROM r
+-- SAMPLE
+SELECT * FROM t TABLESAMPLE (10 PERCENT)
+SELECT id FROM t TABLESAMPLE (10 ROWS)
+-- SET_OPERATION
+SELECT * FROM t UNION BY NAME SELECT * FROM t
+-- SUBQUERY
+SELECT id FROM t WHERE NOT (k IN (SELECT k FROM u) OR v > 1)
+SELECT id FROM t WHERE NOT (k IN (SELECT k FROM u) AND v > 1)
+SELECT id FROM t WHERE EXISTS (SELECT max(id) FROM u WHERE u.k = t.k)
+SELECT id FROM t WHERE k IN (SELECT k FROM u WHERE EXISTS (SELECT 1 FROM w WHERE w.k = t.k))
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND EXISTS (SELECT 1 FROM w WHERE w.k = u.k AND w.x = t.v))
+SELECT id FROM t WHERE k NOT IN (SELECT k FROM u WHERE u.id = t.v)
+SELECT id FROM t WHERE (k, v) NOT IN (SELECT k, id FROM u)
+SELECT id FROM t WHERE v IN (SELECT max(id) FROM u WHERE u.k = t.k)
+SELECT id, k IN (SELECT k FROM u) AS b FROM t
+SELECT id, CASE WHEN k IN (SELECT k FROM u) THEN 1 ELSE 0 END AS b FROM t
+SELECT id, (SELECT max(id + t.v) FROM u WHERE u.k = t.k) AS m FROM t
+SELECT id, (SELECT t.v) AS m FROM t
+SELECT id, (SELECT t.v + 1 FROM u WHERE u.k = t.k) AS m FROM t
+SELECT id, (SELECT count(*) FROM u WHERE u.k = t.k HAVING count(*) > 1) AS m FROM t
+SELECT id FROM t WHERE v = ANY (SELECT id FROM u)
+SELECT id FROM t WHERE v > ALL (SELECT id FROM u)
+SELECT t.id FROM t LEFT JOIN u ON t.k = u.k AND u.id IN (SELECT x FROM w)
+SELECT k, sum((SELECT max(id) FROM u)) FROM t GROUP BY k
+SELECT k, sum(CASE WHEN v IN (SELECT id FROM u) THEN 1 END) FROM t GROUP BY k
+SELECT k, count(*) FILTER (WHERE v IN (SELECT id FROM u)) FROM t GROUP BY k
+SELECT (SELECT max(id) FROM u) m, count(*) FROM t GROUP BY 1
+SELECT (SELECT max(id) FROM u) m, count(*) FROM t GROUP BY (SELECT max(id) FROM u)
+SELECT id FROM t WHERE EXISTS (SELECT * FROM u WHERE u.k = t.k LIMIT 1)
+SELECT id FROM t WHERE (k IN (SELECT k FROM u)) = TRUE
+SELECT id FROM t WHERE (k IN (SELECT k FROM u)) IS NULL
+SELECT id FROM t WHERE k IN (SELECT k FROM u) IS NOT TRUE
+SELECT id, (SELECT 1 FROM u WHERE u.k = t.k HAVING count(*) > 0) FROM t
+SELECT t.k, sum((SELECT 1)) FROM t GROUP BY t.k
+SELECT id FROM t ORDER BY (SELECT max(id) FROM u), id LIMIT 2
+SELECT id FROM t WHERE v IN (SELECT rank() OVER (ORDER BY id) FROM u WHERE u.k = t.k)
+SELECT id FROM t WHERE EXISTS (SELECT rank() OVER (ORDER BY id) FROM u WHERE u.k = t.k)
+SELECT sum(v) FILTER (WHERE v > (SELECT max(id) FROM u)) FROM t
+SELECT id FROM t WHERE EXISTS (SELECT count(*) FROM u WHERE u.k = t.k GROUP BY ALL)
+SELECT id FROM t WHERE EXISTS (SELECT count(*) FROM u WHERE u.k = t.k GROUP BY ())
+SELECT id FROM t WHERE EXISTS (SELECT explode(array(count(*))) FROM u WHERE u.k = t.k)
+SELECT there, n, `set`, value, mark FROM (SELECT id AS there, v AS n, f AS `set`, k AS value, id AS mark FROM t) x WHERE n NOT IN (SELECT id FROM u) OR EXISTS (SELECT 1 FROM u WHERE u.k = x.value)
+-- TABLE_FUNCTION
+SELECT * FROM range(10)
+SELECT * FROM range(10) r JOIN t ON r.id = t.id
+SELECT * FROM explode(array(1, 2))
+-- TIME_TRAVEL
+SELECT * FROM t VERSION AS OF 1
+SELECT * FROM t TIMESTAMP AS OF '2020-01-01'
+SELECT * FROM t FOR TIMESTAMP AS OF '2020-01-01'
+-- UNKNOWN_FUNCTION
+SELECT my_udf(v) FROM t
+SELECT k, my_agg(v) FROM t GROUP BY k
+SELECT json_tuple(k, 'a') FROM t
+SELECT k, count_min_sketch(v, 0.5, 0.5, 1) FROM t GROUP BY k
+-- WINDOW
+SELECT max(rank() OVER (ORDER BY v)) FROM t
+SELECT my_f(v) OVER () FROM t
+SELECT upper(k) OVER () FROM t
+SELECT sum(v) OVER (ORDER BY id ROWS BETWEEN v PRECEDING AND CURRENT ROW) FROM t
