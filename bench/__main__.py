@@ -1,4 +1,5 @@
-"""`python -m bench --scale 1`: TPC-H views, refreshed and recomputed in turns in one process."""
+"""`python -m bench --scale 1`: views over TPC-H, or its 22 queries (`--suite tpch`), refreshed and
+recomputed in turns in one process."""
 
 from __future__ import annotations
 
@@ -9,12 +10,17 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import dt_jupyter
-from bench.data import VIEWS, change, generate, load
+from bench.data import MIXES, VIEWS, change, generate, load
+from bench.tpch import queries as tpch
 from dt_jupyter.engine import Engine
 from dt_jupyter.model import RefreshRecord
+
+MOVED = "_moved"
+"""Behind the name of a view: its twin that may not be computed anew."""
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -24,9 +30,27 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def recompute(dt: Engine, view: str) -> float:
-    """A CTAS of the view's query, into a table that is dropped again."""
-    text = f"CREATE OR REPLACE TABLE recomputed USING delta AS {VIEWS[view]}"
+@dataclass(frozen=True)
+class Cell:
+    """One query after one change: seconds anew, as AUTO chose, and moved (`None`: not measured)."""
+
+    action: str
+    anew: float
+    auto: float
+    moved: float | None
+
+    @property
+    def right(self) -> bool:
+        """Whether AUTO chose the way that took less time here."""
+        moved = self.auto if self.action == "INCREMENTAL" else self.moved
+        if moved is None:
+            return True
+        return (self.action == "INCREMENTAL") == (moved <= self.anew)
+
+
+def recompute(dt: Engine, query: str) -> float:
+    """A CTAS of the query, into a table that it replaces."""
+    text = f"CREATE OR REPLACE TABLE recomputed USING delta AS {query}"
     return timed(lambda: dt.spark.sql(text))
 
 
@@ -38,25 +62,45 @@ def refreshed(dt: Engine, view: str) -> tuple[float, RefreshRecord]:
     return took, records[0]
 
 
-def table_of(dt: Engine, views: list[str], shares: list[float], mixes: list[str]) -> None:
-    print("| view | change | mix | action | refresh s | recompute s | ratio | rows read "
+def table_of(
+    dt: Engine, queries: dict[str, str], shares: list[float], mixes: list[str], *, both: bool
+) -> None:
+    print("| view | change | mix | action | refresh s | moved s | recompute s | ratio | rows read "
           "| rows + | rows − | MB written | Spark jobs | writer |")  # fmt: skip
-    print("| --- |" + " --- |" * 12)
+    print("| --- |" + " --- |" * 13)
     salt = 0
+    summaries = []
     for mix in mixes:
         for share in shares:
             salt += 7
             change(dt, share, mix, salt)
-            for view in views:
-                again = recompute(dt, view)
+            cells = []
+            for view, query in queries.items():
+                again = recompute(dt, query)
                 took, record = refreshed(dt, view)
+                moved = refreshed(dt, view + MOVED)[0] if both else None
+                cells.append(Cell(str(record.action), again, took, moved))
                 s = record.statistics
-                cells = (
-                    view, f"{share:.2%}", mix, record.action, f"{took:.2f}", f"{again:.2f}",
+                row = (
+                    view, f"{share:.2%}", mix, record.action, f"{took:.2f}",
+                    "" if moved is None else f"{moved:.2f}", f"{again:.2f}",
                     f"{again / took:.1f}×", f"{s.rows_read:,}", f"{s.inserted_rows:,}",
                     f"{s.deleted_rows:,}", f"{s.bytes_written / 1e6:.1f}", s.spark_jobs, s.writer,
                 )  # fmt: skip
-                print(f"| {' | '.join(map(str, cells))} |", flush=True)
+                print(f"| {' | '.join(map(str, row))} |", flush=True)
+            summaries.append(f"{share:.2%} {mix}: {summary(cells)}")
+    print("\n" + "\n".join(summaries), flush=True)
+
+
+def summary(cells: list[Cell]) -> str:
+    """How many were faster than anew, the geometric mean of the ratios, the slowest."""
+    ratios = [c.anew / c.auto for c in cells]
+    moved = sum(c.action == "INCREMENTAL" for c in cells)
+    return (
+        f"{sum(r > 1 for r in ratios)} of {len(cells)} faster than anew, geometric mean "
+        f"{statistics.geometric_mean(ratios):.1f}×, least {min(ratios):.2f}×; {moved} incremental, "
+        f"{sum(c.right for c in cells)} by the faster way"
+    )
 
 
 def no_data(dt: Engine, view: str, times: int) -> None:
@@ -98,15 +142,20 @@ def memory(label: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor")
+    parser.add_argument("--shares", default="0.0001,0.001,0.01,0.1", help="shares changed")
+    parser.add_argument("--mixes", help="which of: " + ", ".join(MIXES))
+    parser.add_argument("--suite", choices=("views", "tpch"), default="views")
+    parser.add_argument("--views", help="which of the suite's; all where it is left out")
     parser.add_argument(
-        "--shares", default="0.0001,0.001,0.01,0.1", help="shares of lineitem changed"
+        "--both", action="store_true", help="each also with REFRESH_MODE = INCREMENTAL"
     )
-    parser.add_argument("--mixes", default="insert,mixed", help="insert, mixed or both")
-    parser.add_argument("--views", default=",".join(VIEWS), help="which of: " + ", ".join(VIEWS))
     parser.add_argument("--data", type=Path, default=Path("artifacts/tpch"), help="generated files")
     parser.add_argument("--times", type=int, default=11, help="runs of the small measurements")
     args = parser.parse_args()
-    views = args.views.split(",")
+    suite = VIEWS if args.suite == "views" else tpch(args.scale)
+    views = args.views.split(",") if args.views else list(suite)
+    queries = {v: suite[v] for v in views}
+    mixes = args.mixes or ("line_inserts,lines" if args.suite == "views" else "mixed")
     data = args.data / f"sf{args.scale:g}"
     generate(data, args.scale)
     lake = Path(tempfile.mkdtemp(prefix="dt_bench_"))
@@ -115,13 +164,17 @@ def main() -> None:
             load(dt, data)
             rows = dt.spark.table("lineitem").count()
             print(f"TPC-H scale {args.scale:g}: {rows:,} rows of lineitem\n")
-            for view in views:
-                took = timed(lambda v=view: dt.sql(f"CREATE DYNAMIC TABLE {v} AS {VIEWS[v]}"))
+            for view, query in queries.items():
+                made = f"CREATE DYNAMIC TABLE {view} AS {query}"
+                took = timed(lambda text=made: dt.sql(text))
                 print(f"created {view} in {took:.1f} s ({dt.table(view).effective_mode})")
+                if args.both:
+                    option = "REFRESH_MODE = INCREMENTAL"
+                    dt.sql(f"CREATE DYNAMIC TABLE {view}{MOVED} {option} AS {query}")
             memory("after creation")
             print()
             shares = [float(s) for s in args.shares.split(",")]
-            table_of(dt, views, shares, args.mixes.split(","))
+            table_of(dt, queries, shares, mixes.split(","), both=args.both)
             no_data(dt, views[0], args.times)
             fixed_cost(dt, args.times)
             for view in views:
