@@ -5,20 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dt_jupyter.refresh.define as define
-from dt_jupyter.engine import Engine
+from dt_jupyter.engine import Engine, core
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import DTError, DynamicTable, RefreshRecord
 from dt_jupyter.refresh.guard import Verdict
+from dt_jupyter.spark import RefreshSessions
+from dt_jupyter.spark.sessions import REFRESH_CONFS
 
 if TYPE_CHECKING:
     import pytest
     from pyspark.sql import SparkSession
 
 _DEFAULT = "spark.sql.sources.default"
+
+QUICK = {
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""For a few hundred rows, compiling a plan and starting its tasks costs more than running it."""
 
 
 @dataclass
@@ -131,3 +142,19 @@ def refused(code: str) -> Iterator[list[DTError]]:
 def without_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """Creation without its check, which costs more than all else that a small test does."""
     monkeypatch.setattr(define, "check", lambda *args, **kw: Verdict(None, "nothing"))
+
+
+@contextmanager
+def quick(spark: SparkSession, patched: pytest.MonkeyPatch) -> Iterator[None]:
+    """The session, and those that the engine makes of it, with the confs of QUICK.
+
+    Its catalog cannot be listed meanwhile: close a Lab behind it.
+    """
+    sessions = partial(RefreshSessions, confs={**REFRESH_CONFS, **QUICK})
+    patched.setattr(core, "RefreshSessions", sessions)
+    before = {key: spark.conf.get(key) for key in QUICK}
+    for key, value in QUICK.items():
+        spark.conf.set(key, value)
+    yield
+    for key, value in before.items():
+        spark.conf.set(key, str(value))

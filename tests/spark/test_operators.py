@@ -6,10 +6,13 @@ Each is INCREMENTAL, takes the action INCREMENTAL or NO_DATA, and equals its que
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
-from tests.spark.engine_lab import Lab, without_check
+from tests.spark.engine_lab import Lab, quick, without_check
 from tests.spark.test_oracle_random import Tables
 
 QUERIES = {
@@ -93,12 +96,17 @@ QUERIES = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def lab(spark: SparkSession, lake_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    """An engine that creates without the check, on a session for little data."""
     without_check(monkeypatch)
+    with quick(spark, monkeypatch):
+        made = Lab.open(spark, lake_dir)
+        yield made
+    made.close()
 
 
-PARTS = 4
+PARTS, BATCHES = 4, 2
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -112,7 +120,7 @@ def test_each_operator_is_kept_incrementally(lab: Lab, part: int) -> None:
         if made.effective_mode != "INCREMENTAL":
             wrong.append(f"{name}: {made.mode_reason}")
     kept = [n for n in names if lab.mode(n) == "INCREMENTAL"]
-    for batch in range(3):
+    for batch in range(BATCHES):
         tables.batch()
         for name in kept:
             record = lab.record(name)

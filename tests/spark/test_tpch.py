@@ -4,9 +4,7 @@ each equals its query, and those that can be are moved by their changes alone.""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,11 +12,8 @@ from pyspark.sql import SparkSession
 from bench import tiny
 from bench.data import change
 from bench.tpch import QUERIES, queries
-from dt_jupyter.engine import core
 from dt_jupyter.model import DTError
-from dt_jupyter.spark import RefreshSessions
-from dt_jupyter.spark.sessions import REFRESH_CONFS
-from tests.spark.engine_lab import Lab, without_check
+from tests.spark.engine_lab import Lab, quick, without_check
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -49,13 +44,6 @@ BATCHES: Mapping[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """What changes besides a refresh stream over a tenth of the orders, batch by batch."""
-QUICK = {
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.files.minPartitionNum": "1",
-    "spark.sql.shuffle.partitions": "1",
-}
-"""For a few hundred rows, compiling a plan and starting its tasks costs more than running it."""
 
 
 @dataclass
@@ -90,19 +78,6 @@ def stories(
                     refreshed(lab, name, batch, story)
         yield told
         lab.close()
-
-
-@contextmanager
-def quick(spark: SparkSession, patched: pytest.MonkeyPatch) -> Iterator[None]:
-    """The session, and those that the engine makes of it, with the confs of QUICK."""
-    sessions = partial(RefreshSessions, confs={**REFRESH_CONFS, **QUICK})
-    patched.setattr(core, "RefreshSessions", sessions)
-    before = {key: spark.conf.get(key) for key in QUICK}
-    for key, value in QUICK.items():
-        spark.conf.set(key, value)
-    yield
-    for key, value in before.items():
-        spark.conf.set(key, str(value))
 
 
 def created(lab: Lab, name: str, query: str) -> Story:
