@@ -35,6 +35,7 @@ from dt_jupyter.ivm import (
 from dt_jupyter.sql.guard import guard
 from dt_jupyter.sql.joins import refuse_merged
 from dt_jupyter.sql.limits import MOST_SELECTS, refuse_large, refuse_large_text, too_many
+from dt_jupyter.sql.pivots import expand_pivots
 from dt_jupyter.sql.scalars import check
 from dt_jupyter.sql.scope import Ids, Named, Scope, with_columns
 from dt_jupyter.sql.select import Ctes, Select, top
@@ -134,7 +135,8 @@ def _tables(tree: exp.Expr) -> list[exp.Table]:
     found: dict[int, exp.Table] = {}
     for scope in traverse_scope(tree):
         for source in scope.sources.values():
-            if isinstance(source, exp.Table):
+            common = isinstance(source, exp.Table) and source.name in scope.cte_sources
+            if isinstance(source, exp.Table) and not (common and not source.db):
                 found[id(source)] = source
     return list(found.values())
 
@@ -170,20 +172,29 @@ class _Binder:
         tree = self._expand(_parse(query))
         refuse_large_text(tree)
         refuse_merged(tree)
+        tree = self._qualified(expand_pivots(tree, self._names))
+        rel = self._query(tree, {}).rel
+        refuse_large(rel)
+        return rel
+
+    def _qualified(self, tree: exp.Expr) -> exp.Expr:
         schema: dict[str, object] = {
             n: dict.fromkeys(t.columns, "string") for n, t in self._tables.items()
         }
         try:
-            tree = qualify(
+            return qualify(
                 tree, schema=schema, dialect="spark", quote_identifiers=True,
                 validate_qualify_columns=True, isolate_tables=False,
             )  # fmt: skip
         except SqlglotError as e:
             first = str(e).splitlines()[0]
             raise refuse(Refusal.EXPRESSION, what=f"its names are not resolved ({first})") from None
-        rel = self._query(tree, {}).rel
-        refuse_large(rel)
-        return rel
+
+    def _names(self, select: exp.Select) -> tuple[str, ...]:
+        """The names of the columns of a SELECT that is of the query's own text."""
+        found = self._qualified(select)
+        assert isinstance(found, exp.Select)
+        return tuple(found.named_selects)
 
     def _expand(self, tree: exp.Expr) -> exp.Expr:
         """Views become subqueries, tables names that are unique."""
@@ -202,9 +213,9 @@ class _Binder:
                 name = f"__dt_src_{len(self._tables)}"
                 self._tables[name] = found
                 replacement = exp.Table(this=exp.to_identifier(name), alias=alias)
-            joins = table.args.get("joins")
-            if joins:
-                replacement.set("joins", joins)
+            for key in ("joins", "pivots"):
+                if beside := table.args.get(key):
+                    replacement.set(key, beside)
             if table is tree:
                 tree = replacement
             else:
@@ -216,16 +227,12 @@ class _Binder:
             raise refuse(Refusal.SAMPLE)
         if table.args.get("version") or table.args.get("when"):
             raise refuse(Refusal.TIME_TRAVEL)
-        if table.args.get("pivots"):
-            raise refuse(Refusal.PIVOT, what="PIVOT or UNPIVOT")
         if not isinstance(table.this, exp.Identifier):
             raise refuse(Refusal.TABLE_FUNCTION, what=table.sql(dialect="spark"))
 
     def _query(self, node: exp.Expr, ctes: Ctes) -> Named:
         ctes = self._with(node, ctes)
         if isinstance(node, exp.Subquery):
-            if node.args.get("pivots"):
-                raise refuse(Refusal.PIVOT, what="PIVOT or UNPIVOT")
             return self._limited(node, self._query(node.this, ctes))
         if isinstance(node, exp.SetOperation):
             return self._limited(node, self._set_operation(node, ctes))

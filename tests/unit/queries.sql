@@ -461,3 +461,24 @@ SELECT t.id FROM t LEFT SEMI JOIN (SELECT k FROM u UNION SELECT k FROM w) z ON z
 SELECT s.id FROM (SELECT t.id, u.id AS uid FROM t LEFT JOIN u ON t.k = u.k) s WHERE s.uid IS NULL
 SELECT t.id, u.id FROM t FULL JOIN (SELECT * FROM u WHERE id > 1) u ON t.k = u.k
 SELECT t.id, u.id FROM (SELECT * FROM t WHERE v > 1) t FULL JOIN u ON t.k = u.k AND upper(t.k) = upper(u.k) AND t.v + u.id > 2
+SELECT * FROM t PIVOT (sum(v) FOR k IN ('a', 'b'))
+SELECT * FROM t PIVOT (max(v) AS m FOR k IN ('a' AS x, 'c'))
+SELECT * FROM t PIVOT (sum(v) AS s, min(id) AS m FOR k IN ('a' AS x, 'b' AS y))
+SELECT * FROM (SELECT k, v, f FROM t) PIVOT (sum(v) FOR (k, f) IN (('a', 1), ('b', 2)))
+SELECT * FROM (SELECT k, v FROM t) PIVOT (sum(v) FOR k IN ('a', 'b'))
+SELECT id, a FROM t PIVOT (sum(v + f) FOR k IN ('a')) WHERE a > 1
+SELECT p.id, u.name FROM (SELECT * FROM t PIVOT (max(v) FOR k IN ('a'))) p JOIN u ON u.id = p.a
+WITH c AS (SELECT id, k, v FROM t) SELECT * FROM c PIVOT (avg(v) FOR k IN ('a', 'b'))
+SELECT * FROM vw PIVOT (sum(s) FOR k IN ('a', 'b'))
+SELECT f, sum(a) FROM t PIVOT (sum(v) FOR k IN ('a')) GROUP BY f
+SELECT * FROM u PIVOT (max(name) FOR k IN ('a', 'b', 'c'))
+SELECT id FROM t WHERE id IN (SELECT id FROM u PIVOT (max(name) FOR k IN ('a')) WHERE a IS NOT NULL)
+SELECT * FROM t UNPIVOT (x FOR n IN (v, f))
+SELECT * FROM t UNPIVOT INCLUDE NULLS (x FOR n IN (v, f))
+SELECT * FROM t UNPIVOT EXCLUDE NULLS (x FOR n IN (id AS a, v AS b, f))
+SELECT * FROM t UNPIVOT INCLUDE NULLS ((x, y) FOR n IN ((id, v) AS p, (v, f) AS q))
+SELECT up.n, count(*) FROM t UNPIVOT (x FOR n IN (v, f)) AS up GROUP BY up.n
+SELECT up.*, u.name FROM (SELECT id, v FROM t) UNPIVOT (x FOR n IN (id, v)) up JOIN u ON u.id = up.x
+SELECT * FROM (SELECT * FROM w UNPIVOT (z FOR n IN (x, y))) PIVOT (sum(z) FOR n IN ('x', 'y'))
+WITH c AS (SELECT * FROM w UNPIVOT (z FOR n IN (x, y))), d AS (SELECT k, z FROM c) SELECT * FROM d PIVOT (sum(z) FOR k IN ('a', 'b'))
+SELECT * FROM `odd t` UNPIVOT (x FOR n IN (`a b`, `c``d` AS `q r`, `e.f`))

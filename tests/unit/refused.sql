@@ -115,8 +115,33 @@ SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.id = 1
 SELECT a.id FROM t a LEFT SEMI JOIN t b ON a.id > b.v
 SELECT a.id, b.id FROM t a FULL JOIN t b ON a.id > b.v
 -- PIVOT
-SELECT * FROM t PIVOT (sum(v) FOR k IN ('a', 'b'))
-SELECT * FROM t UNPIVOT (x FOR n IN (id, v))
+SELECT * FROM t JOIN u ON t.k = u.k PIVOT (sum(v) FOR k IN ('a'))
+SELECT * FROM t CROSS JOIN u PIVOT (max(name) FOR k IN ('a'))
+SELECT * FROM t, u PIVOT (max(name) FOR k IN ('a'))
+SELECT * FROM (t JOIN u USING (k)) PIVOT (sum(v) FOR k IN ('a'))
+SELECT t.* FROM t PIVOT (sum(v) FOR k IN ('a'))
+SELECT t.*, 1 FROM t UNPIVOT (x FOR n IN (v, f))
+SELECT * FROM t PIVOT (sum(v) FOR k IN (ANY))
+SELECT * FROM t PIVOT (sum(v) FOR k IN ('a', 'a' AS b))
+SELECT * FROM t PIVOT (sum(v) FOR k IN (upper('a')))
+SELECT * FROM t PIVOT (sum(v) FOR k IN (id))
+SELECT * FROM t PIVOT (sum(v) FOR v IN (1.5))
+SELECT * FROM t PIVOT (sum(v) FOR f IN (array(1)))
+SELECT * FROM t PIVOT (sum(v) FOR k IN ('a' AS id))
+SELECT * FROM t PIVOT (sum(v) FOR (k, f) IN ('a', 'b'))
+SELECT * FROM t PIVOT (sum(v) FOR k IN (('a', 1)))
+SELECT * FROM t PIVOT (sum(v) FOR nope IN ('a'))
+SELECT * FROM t PIVOT (upper(k) FOR f IN (1))
+SELECT * FROM t PIVOT (greatest(sum(v), id) FOR k IN ('a'))
+SELECT * FROM t PIVOT (sum(v), corr(v, f) FOR k IN ('a'))
+SELECT * FROM t PIVOT (count(DISTINCT v, f) FOR k IN ('a'))
+SELECT * FROM t PIVOT (coalesce(sum(v), (SELECT 1)) FOR k IN ('a'))
+SELECT * FROM (SELECT k, v AS k FROM t) PIVOT (sum(v) FOR f IN (1))
+SELECT * FROM t UNPIVOT (id FOR n IN (v, f))
+SELECT * FROM t UNPIVOT (x FOR n IN (v, v + 1))
+SELECT * FROM t UNPIVOT (x FOR n IN (v, nope))
+SELECT * FROM t UNPIVOT ((x, y) FOR n IN ((id, v), (v, f, k)))
+SELECT * FROM t UNPIVOT ((x, y) FOR n IN (id, v))
 -- RECURSIVE
 WITH RECURSIVE r AS (SELECT 1 a UNION ALL SELECT a + 1 FROM r) SELECT * FROM r
 WITH RECURSIVE r AS (SELECT 1 a UNION ALL SELECT a + 1 FROM r WHERE a < 3) SELECT * FROM r
