@@ -17,6 +17,7 @@ from dt_jupyter.ivm.aggregates import (
 )
 from dt_jupyter.ivm.derive import DERIVATIVES, differentiate, equated, restrict
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
+from dt_jupyter.ivm.identity import IDENTIFIED, ROW_ID, Identified, identified
 from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
 from dt_jupyter.ivm.rel import (
     OPERATORS,
@@ -60,11 +61,12 @@ from dt_jupyter.ivm.stages import (
 )
 
 __all__ = [
-    "DERIVATIVES", "OPERATORS", "RECOMPUTED", "SETTLING", "SUPPORTED", "WEIGHT", "Aggregate", "Bag",
-    "Call", "Col", "Column", "End", "Expr", "Filter", "Generate", "Group", "Join", "Kept", "Kind",
-    "Match", "MatchKind", "Project", "Refusal", "Refused", "Rel", "Restrict", "Rows", "Scan",
-    "Stage", "StateColumn", "Top", "Union", "Window", "WindowCall", "at", "col", "compile_stages",
-    "differentiate", "equated", "expr", "initial", "is_floating", "key_relations", "monotone",
-    "refuse", "removed", "restrict", "rewrite", "scans", "settled", "settles", "simplify",
-    "stage_source", "walk", "weighted", "with_keys",
+    "DERIVATIVES", "IDENTIFIED", "OPERATORS", "RECOMPUTED", "ROW_ID", "SETTLING", "SUPPORTED",
+    "WEIGHT", "Aggregate", "Bag", "Call", "Col", "Column", "End", "Expr", "Filter", "Generate",
+    "Group", "Identified", "Join", "Kept", "Kind", "Match", "MatchKind", "Project", "Refusal",
+    "Refused", "Rel", "Restrict", "Rows", "Scan", "Stage", "StateColumn", "Top", "Union", "Window",
+    "WindowCall", "at", "col", "compile_stages", "differentiate", "equated", "expr", "identified",
+    "initial", "is_floating", "key_relations", "monotone", "refuse", "removed", "restrict",
+    "rewrite", "scans", "settled", "settles", "simplify", "stage_source", "walk", "weighted",
+    "with_keys",
 ]  # fmt: skip

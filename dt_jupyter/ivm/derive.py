@@ -45,7 +45,7 @@ def differentiate(rel: Rel, changed: frozenset[str]) -> Rel | None:
     """ΔR where only the sources `changed` have changes; None where that is empty.
 
     The result has R's columns and `__dt_w`, each row's weight (+1 inserted, −1 deleted); equal
-    rows may cancel. An aggregate is no relation to differentiate: its stage keeps it from state.
+    rows may cancel.
     """
     return DERIVATIVES[type(rel)](rel, changed)
 
@@ -160,21 +160,32 @@ def _match(rel: Rel, changed: frozenset[str]) -> Rel | None:
 def _window(rel: Rel, changed: frozenset[str]) -> Rel | None:
     """Δ(W(R)) = W(R₁ ⋉ K) − W(R₀ ⋉ K),  K = the partitions of ΔR.  Source: DT 5.5.1."""
     assert isinstance(rel, Window)
-    delta = differentiate(rel.input, changed)
+    return _both_ends(rel, rel.input, rel.partition, changed)
+
+
+@_rule(Aggregate)
+def _aggregate(rel: Rel, changed: frozenset[str]) -> Rel | None:
+    """Δ(γ(R)) = γ(R₁ ⋉ K) − γ(R₀ ⋉ K),  K = the keys of ΔR: for a query that has no state; in a
+    definition that is kept, a stage of its own has one.  Source: CQ 3.2.1."""
+    assert isinstance(rel, Aggregate)
+    return _both_ends(rel, rel.input, rel.keys, changed)
+
+
+def _both_ends(rel: Rel, input: Rel, keys: tuple[str, ...], changed: frozenset[str]) -> Rel | None:
+    """op(R₁ ⋉ K) − op(R₀ ⋉ K) for an operator that works group by group."""
+    delta = differentiate(input, changed)
     if delta is None:
         return None
-    ends = (
-        _signed(
-            replace(rel, input=_of_keys(at(rel.input, e), rel.partition, delta, rel.partition)), s
-        )
-        for e, s in ((End.NEW, "+1"), (End.OLD, "-1"))
-    )
-    return _sum(list(ends), (*rel.columns, WEIGHT))
+    ends = [
+        _signed(rel.with_inputs((_of_keys(at(input, e), keys, delta, keys),)), sign)
+        for e, sign in ((End.NEW, "+1"), (End.OLD, "-1"))
+    ]
+    return _sum(ends, (*rel.columns, WEIGHT))
 
 
 @_rule(Top)
 def _top(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(top(R)) = top(R₁) − top(R₀): R is a stage, so both ends are read, never computed."""
+    """Δ(top(R)) = top(R₁) − top(R₀): in a definition R is a stage, read and not computed."""
     assert isinstance(rel, Top)
     if differentiate(rel.input, changed) is None:
         return None
@@ -200,11 +211,6 @@ def _signed(rel: Rel, sign: str) -> Rel:
 
 def _ordered(rel: Rel, columns: tuple[str, ...]) -> Rel:
     return Project(rel, tuple((c, col(c)) for c in columns))
-
-
-@_rule(Aggregate)
-def _aggregate(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    raise TypeError("an aggregate is kept by its own stage; compile the definition first")
 
 
 def _sum(terms: list[Rel], columns: tuple[str, ...]) -> Rel | None:
@@ -245,6 +251,8 @@ def _pushed(rel: Rel, keys: str | Rel, on: tuple[tuple[str, str], ...]) -> tuple
         found = restrict(rel.input, keys, on), True
     elif isinstance(rel, Window):
         found = some(rel.input, lambda a: a if a in rel.partition else None)
+    elif isinstance(rel, Aggregate):
+        found = some(rel.input, lambda a: a if a in rel.keys else None)
     elif isinstance(rel, Generate):
         found = some(rel.input, lambda a: a if a in rel.input.columns else None)
     elif isinstance(rel, Match):

@@ -33,6 +33,10 @@ class Refusal(Enum):
         "a floating-point aggregate is exact only within a tolerance, and {what} depends on it",
         "Cast the argument to DECIMAL before it is aggregated.",
     )
+    OVERLAPPING_IDS = (
+        "branches of a UNION ALL may have rows of one source in common, which would share an id",
+        "Filter the branches by conditions of which one excludes the other.",
+    )
     RECURSIVE = ("it is recursive", "Unroll the recursion.")
     FOREIGN_SOURCE = ("{what} is not a Delta table, so it has no versions", "Convert it to Delta.")
     TYPE = ("column {what} has type {type}, which has no exact hash", "Cast it to STRING.")

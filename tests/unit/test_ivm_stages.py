@@ -102,11 +102,6 @@ def test_an_aggregate_on_top_is_kept_by_group_and_rows_by_content() -> None:
     assert isinstance(bag.top, Bag)
 
 
-def test_an_aggregate_is_not_differentiated() -> None:
-    with pytest.raises(TypeError, match="own stage"):
-        differentiate(bind("SELECT DISTINCT k FROM small", resolve, BUILTINS), frozenset({"small"}))
-
-
 @pytest.mark.parametrize("column", ["k", "x"])
 @pytest.mark.parametrize("changed", ["small", "large"])
 def test_a_union_has_its_types_whichever_branch_changes(column: str, changed: str) -> None:
