@@ -34,6 +34,7 @@ from dt_jupyter.spark.relations import RelationKind, lookup
 from dt_jupyter.sql import statements as S
 from dt_jupyter.sql.functions import find_parameters, replace_spans
 from dt_jupyter.sql.literals import literal
+from dt_jupyter.sql.unsupported import later
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,6 +63,9 @@ class Executor:
 
     def run(self, statement: S.Statement, script: str, args: Args) -> DataFrame | Created:
         """The statement's result: rows, or what was created."""
+        refused = later(statement)
+        if refused:
+            raise refused.error(script)
         match statement:
             case S.Unsupported():
                 raise statement.error(script)

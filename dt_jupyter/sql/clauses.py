@@ -9,7 +9,7 @@ from dt_jupyter.model import Span, error
 from dt_jupyter.sql.cursor import Cursor
 from dt_jupyter.sql.lex import Kind
 from dt_jupyter.sql.literals import unquote
-from dt_jupyter.sql.options import Option, unknown_option
+from dt_jupyter.sql.options import STREAM_OPTIONS, Option, unknown_option
 from dt_jupyter.sql.statements import CreateAction, PointKind, TimePoint
 
 CLUSTER_BY = "CLUSTER BY"
@@ -144,22 +144,50 @@ def column_list(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:
     return tuple(columns.values())
 
 
-def time_point(cursor: Cursor) -> TimePoint | None:
-    """[AT|BEFORE (kind => expression)], the expression as text."""
+def stream_clauses(cursor: Cursor) -> dict[str, Any]:
+    """[AT|BEFORE (…)] and the options of a stream, in any order, to the end: {field: value}."""
+    found: dict[str, Any] = {}
+    while not cursor.done:
+        if found and cursor.accept_sign(","):
+            continue
+        start = cursor.peek()
+        point = time_point(cursor, common=False)
+        if point and "at" in found:
+            raise cursor.fail("the stream's start is given twice", "Keep one of the two.",
+                              start.span)  # fmt: skip
+        if point:
+            found["at"] = point
+        else:
+            option = _option(cursor, STREAM_OPTIONS, None, False)
+            found[option.field] = _value(cursor, option)
+    return found
+
+
+def time_point(
+    cursor: Cursor, keywords: tuple[str, ...] = ("AT", "BEFORE"), common: bool = True
+) -> TimePoint | None:
+    """[AT|BEFORE (kind => expression)], the expression as text; END by its keyword.
+
+    `common` is whether AT (COMMON) has a meaning there.
+    """
     start = cursor.peek()
-    if start.upper not in ("AT", "BEFORE"):
+    if start.upper not in keywords:
         return None
     cursor.next()
-    hint = f"Write {start.upper} (TIMESTAMP => …), (OFFSET => -s), (VERSION => k) or (COMMON)."
+    kinds = [kind for kind in PointKind if common or kind is not PointKind.COMMON]
+    hint = f"Write {start.upper} (TIMESTAMP => …), (OFFSET => -s), (VERSION => k), …"
+    hint = f"{hint} or (COMMON)." if common else f"{hint} or (STREAM => 's')."
     cursor.expect_sign("(", hint)
     keyword = cursor.peek()
     kind = {"TS": "TIMESTAMP"}.get(keyword.upper, keyword.upper)
-    if kind not in PointKind.__members__:
-        raise cursor.expected("TIMESTAMP, OFFSET, VERSION, STATEMENT, STREAM or COMMON", hint)
+    if kind not in kinds:
+        raise cursor.expected(f"{', '.join(kinds[:-1])} or {kinds[-1]}", hint)
+    if kind == PointKind.COMMON and start.upper == "BEFORE":
+        raise cursor.fail("there is nothing before COMMON", "Write AT (COMMON).", start.span)
     cursor.next()
     value = "" if kind == PointKind.COMMON else _expression(cursor, hint)
     last = cursor.expect_sign(")", hint)
-    cursor.places["at"] = Span(start.start, last.end)
+    cursor.places["end" if start.upper == "END" else "at"] = Span(start.start, last.end)
     return TimePoint(PointKind(kind), value, start.upper == "BEFORE")
 
 

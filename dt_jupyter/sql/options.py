@@ -1,4 +1,4 @@
-"""The options of dynamic tables and warehouses: one table, for SQL, magics, help, completion."""
+"""The options of dynamic tables, warehouses and streams, for SQL, magics, help, completion."""
 
 from __future__ import annotations
 
@@ -125,4 +125,12 @@ WAREHOUSE_OPTIONS = _table(
            "how many refreshes run at once", "MAX_CONCURRENCY_LEVEL = 2"),
     Option("WEIGHT", "weight", _integer("WEIGHT", 1, _WAREHOUSE_LIMIT),
            "its share of the machine against other warehouses", "WEIGHT = 1"),
+)  # fmt: skip
+
+STREAM_OPTIONS = _table(
+    _switch("APPEND_ONLY", "append_only", "TRUE", "FALSE",
+            "whether it gives inserted rows only, as first inserted"),
+    _switch("SHOW_INITIAL_ROWS", "show_initial_rows", "TRUE", "FALSE",
+            "whether it gives all rows of its source until it is first consumed"),
+    Option("COMMENT", "comment", str, "a remark", "COMMENT = 'orders for the report'", text=True),
 )  # fmt: skip

@@ -1,8 +1,8 @@
-"""The statements about dynamic tables and warehouses."""
+"""The statements about dynamic tables, warehouses, streams and transactions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dt_jupyter.model import Span
@@ -13,6 +13,7 @@ from dt_jupyter.sql.clauses import (
     if_exists,
     like,
     options,
+    stream_clauses,
     time_point,
 )
 from dt_jupyter.sql.cursor import Cursor
@@ -26,27 +27,36 @@ from dt_jupyter.sql.options import (
     warehouse_name,
 )
 from dt_jupyter.sql.spark_kind import kind_of
+from dt_jupyter.sql.split import opens_block
 from dt_jupyter.sql.statements import (
     AlterDynamicTable,
     AlterWarehouse,
+    Begin,
     Change,
     CloneDynamicTable,
+    Commit,
     CreateAction,
     CreateDynamicTable,
+    CreateStream,
     CreateWarehouse,
     DescribeDynamicTable,
+    DescribeStream,
     DropDynamicTable,
+    DropStream,
     DropWarehouse,
     ExplainDynamicTable,
     Refresh,
     RenameTo,
     Resume,
+    Rollback,
     SetOptions,
     SetWarehouse,
     ShowDynamicTables,
+    ShowStreams,
     ShowWarehouses,
     SparkKind,
     Statement,
+    StreamSource,
     Suspend,
     SwapWith,
     UndropDynamicTable,
@@ -58,6 +68,7 @@ from dt_jupyter.sql.unsupported import unsupported_in
 
 TABLE = "the name of the dynamic table"
 _WAREHOUSE = "the name of the warehouse"
+_STREAM = "the name of the stream"
 _ALTER = "SET …, UNSET …, SUSPEND, RESUME, REFRESH, RENAME TO … or SWAP WITH …"
 _QUERY = "A dynamic table is defined by one query: SELECT …, WITH …, VALUES … or FROM …"
 _FIXED = frozenset(name for name, option in TABLE_OPTIONS.items() if option.fixed)
@@ -74,7 +85,10 @@ def ours(cursor: Cursor) -> Statement | None:
     for keywords, parse in _PARSERS:
         if cursor.accept(*keywords):
             cursor.statement = " ".join(keywords)
-            return parse(cursor)
+            found = parse(cursor)
+            if found:
+                return found
+            cursor.index = start
     if cursor.accept("EXPLAIN"):
         subject = _created(cursor)
         if isinstance(subject, CreateDynamicTable):
@@ -113,7 +127,7 @@ def defining(cursor: Cursor, fields: Mapping[str, Any], given: Iterable[str]) ->
 
 
 def _created(cursor: Cursor) -> Statement | None:
-    """CREATE [OR REPLACE|OR ALTER] DYNAMIC TABLE|WAREHOUSE …"""
+    """CREATE [OR REPLACE|OR ALTER] DYNAMIC TABLE|WAREHOUSE|STREAM …"""
     start = cursor.index
     if not cursor.accept("CREATE"):
         return None
@@ -128,6 +142,9 @@ def _created(cursor: Cursor) -> Statement | None:
     if cursor.accept("WAREHOUSE"):
         cursor.statement = "CREATE WAREHOUSE"
         return _create_warehouse(cursor, action)
+    if cursor.accept("STREAM"):
+        cursor.statement = "CREATE STREAM"
+        return _create_stream(cursor, action)
     cursor.index = start
     return None
 
@@ -294,7 +311,78 @@ def _drop_warehouse(cursor: Cursor) -> Statement:
     return DropWarehouse(name, exists)
 
 
-_PARSERS = (
+def _create_stream(cursor: Cursor, action: CreateAction) -> Statement:
+    if action is CreateAction.ALTER:
+        raise cursor.fail("there is no CREATE OR ALTER STREAM", "Use CREATE OR REPLACE STREAM.",
+                          cursor.words[0].span)  # fmt: skip
+    action = create_action(cursor, action)
+    name = cursor.name(_STREAM)
+    hint = "Write CREATE STREAM s ON TABLE t, ON VIEW v or ON DYNAMIC TABLE d."
+    if not cursor.accept("ON"):
+        raise cursor.expected("ON", hint)
+    for kind in StreamSource:
+        if cursor.accept(*kind.value.split()):
+            break
+    else:
+        raise cursor.expected("TABLE, VIEW or DYNAMIC TABLE", hint)
+    source = cursor.name(f"the name of the {kind.value.lower()}", "source")
+    return CreateStream(name, kind, source, action=action, **stream_clauses(cursor))
+
+
+def _drop_stream(cursor: Cursor) -> Statement:
+    exists = if_exists(cursor)
+    name = cursor.name(_STREAM)
+    cursor.finish("Write DROP STREAM [IF EXISTS] s.")
+    return DropStream(name, exists)
+
+
+def _describe_stream(cursor: Cursor) -> Statement | None:
+    """None for DESCRIBE stream and DESCRIBE stream.t: those are tables."""
+    if cursor.done or cursor.peek().sign("."):
+        return None
+    name = cursor.name(_STREAM)
+    cursor.finish("Write DESCRIBE STREAM s.")
+    return DescribeStream(name)
+
+
+def _show_streams(cursor: Cursor) -> Statement:
+    return ShowStreams(like(cursor, "SHOW STREAMS [LIKE 'pattern']"))
+
+
+def _begin(cursor: Cursor) -> Statement | None:
+    """None for BEGIN … END, a script of Spark's."""
+    if opens_block(tuple(cursor.words), 0):
+        return None
+    if not cursor.accept("TRANSACTION"):
+        cursor.accept("WORK")
+    return _transaction(cursor, "BEGIN [TRANSACTION|WORK] [NAME x]")
+
+
+def _start(cursor: Cursor) -> Statement:
+    return _transaction(cursor, "START TRANSACTION [NAME x]")
+
+
+def _transaction(cursor: Cursor, form: str) -> Begin:
+    name = None
+    if cursor.accept("NAME"):
+        name, cursor.places["name"] = cursor.identifier("the name of the transaction")
+    cursor.finish(f"Write {form}; and the statements after a semicolon.")
+    return Begin(name)
+
+
+def _commit(cursor: Cursor) -> Statement:
+    cursor.accept("WORK")
+    cursor.finish("Write COMMIT [WORK].")
+    return Commit()
+
+
+def _rollback(cursor: Cursor) -> Statement:
+    cursor.accept("WORK")
+    cursor.finish("Write ROLLBACK [WORK].")
+    return Rollback()
+
+
+_PARSERS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement | None]], ...] = (
     (("ALTER", "DYNAMIC", "TABLE"), _alter_table),
     (("DROP", "DYNAMIC", "TABLE"), _drop_table),
     (("UNDROP", "DYNAMIC", "TABLE"), _undrop_dynamic_table),
@@ -308,4 +396,12 @@ _PARSERS = (
     (("ALTER", "WAREHOUSE"), _alter_warehouse),
     (("DROP", "WAREHOUSE"), _drop_warehouse),
     (("SHOW", "WAREHOUSES"), _show_warehouses),
+    (("DROP", "STREAM"), _drop_stream),
+    (("DESCRIBE", "STREAM"), _describe_stream),
+    (("DESC", "STREAM"), _describe_stream),
+    (("SHOW", "STREAMS"), _show_streams),
+    (("BEGIN",), _begin),
+    (("START", "TRANSACTION"), _start),
+    (("COMMIT",), _commit),
+    (("ROLLBACK",), _rollback),
 )

@@ -220,6 +220,61 @@ class ShowWarehouses(Statement):
     like: str | None = None
 
 
+class StreamSource(StrEnum):
+    """What a stream watches."""
+
+    TABLE = "TABLE"
+    VIEW = "VIEW"
+    DYNAMIC_TABLE = "DYNAMIC TABLE"
+
+
+@dataclass(frozen=True)
+class CreateStream(Statement):
+    """CREATE STREAM … ON …; `at` is where the stream starts, None for now."""
+
+    name: Name
+    source_kind: StreamSource
+    source: Name
+    at: TimePoint | None = None
+    append_only: bool = False
+    show_initial_rows: bool = False
+    comment: str | None = None
+    action: CreateAction = CreateAction.CREATE
+
+
+@dataclass(frozen=True)
+class DropStream(Statement):
+    name: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DescribeStream(Statement):
+    name: Name
+
+
+@dataclass(frozen=True)
+class ShowStreams(Statement):
+    like: str | None = None
+
+
+@dataclass(frozen=True)
+class Begin(Statement):
+    """BEGIN or START TRANSACTION; `name` is that of NAME."""
+
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Commit(Statement):
+    """COMMIT."""
+
+
+@dataclass(frozen=True)
+class Rollback(Statement):
+    """ROLLBACK."""
+
+
 @dataclass(frozen=True)
 class Unsupported(Statement):
     """A statement of the surface that a later release brings; `span` is what gives it away."""

@@ -6,30 +6,30 @@ from collections.abc import Sequence
 
 from dt_jupyter.model import Span
 from dt_jupyter.sql.lex import Kind, Token
-from dt_jupyter.sql.statements import PointKind, Unsupported
+from dt_jupyter.sql.statements import (
+    Begin,
+    Commit,
+    CreateStream,
+    DescribeStream,
+    DropStream,
+    PointKind,
+    Rollback,
+    ShowStreams,
+    Statement,
+    Unsupported,
+)
 
 _STREAM = "Until then read a table's change feed: SELECT * FROM table_changes('t', 0)."
+_REPLACE = "Use CREATE OR REPLACE STREAM."
 _TRAVEL = "Spark's own form reads a table: FROM t TIMESTAMP AS OF '…', or VERSION AS OF k."
 _TRANSACTION = "Every statement is a transaction of its own: leave BEGIN and COMMIT out."
 _GRANT = "All who use this engine may do the same."
 
 _LEADING: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (("CREATE", "STREAM"), "CREATE STREAM", _STREAM),
-    (("CREATE", "OR", "REPLACE", "STREAM"), "CREATE STREAM", _STREAM),
-    (("DROP", "STREAM"), "DROP STREAM", _STREAM),
-    (("ALTER", "STREAM"), "ALTER STREAM", _STREAM),
-    (("UNDROP", "STREAM"), "UNDROP STREAM", _STREAM),
-    (("DESCRIBE", "STREAM"), "DESCRIBE STREAM", _STREAM),
-    (("DESC", "STREAM"), "DESCRIBE STREAM", _STREAM),
-    (("SHOW", "STREAMS"), "SHOW STREAMS", _STREAM),
+    (("ALTER", "STREAM"), "ALTER STREAM", _REPLACE),
+    (("UNDROP", "STREAM"), "UNDROP STREAM", _REPLACE),
     (("GRANT",), "GRANT", _GRANT),
     (("REVOKE",), "REVOKE", _GRANT),
-    (("START", "TRANSACTION"), "START TRANSACTION", _TRANSACTION),
-    (("BEGIN", "TRANSACTION"), "BEGIN", _TRANSACTION),
-    (("BEGIN", "WORK"), "BEGIN", _TRANSACTION),
-    (("BEGIN", "NAME"), "BEGIN", _TRANSACTION),
-    (("COMMIT",), "COMMIT", _TRANSACTION),
-    (("ROLLBACK",), "ROLLBACK", _TRANSACTION),
     (("CREATE", "TRANSIENT", "DYNAMIC", "TABLE"), "TRANSIENT", "Leave the word out."),
     (("CREATE", "OR", "REPLACE", "TRANSIENT", "DYNAMIC", "TABLE"), "TRANSIENT",
      "Leave the word out."),
@@ -38,10 +38,15 @@ _LEADING: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("CREATE", "OR", "REPLACE", "DYNAMIC", "ICEBERG", "TABLE"), "CREATE DYNAMIC ICEBERG TABLE",
      "Create a DYNAMIC TABLE: it is a Delta table."),
 )  # fmt: skip
-_LEAST: dict[tuple[str, ...], int] = {  # words, at least: DESC stream is a table's
-    ("DESCRIBE", "STREAM"): 3,
-    ("DESC", "STREAM"): 3,
-}
+_LATER: tuple[tuple[type[Statement], tuple[str, str]], ...] = (
+    (CreateStream, ("CREATE STREAM", _STREAM)),
+    (DropStream, ("DROP STREAM", _STREAM)),
+    (DescribeStream, ("DESCRIBE STREAM", _STREAM)),
+    (ShowStreams, ("SHOW STREAMS", _STREAM)),
+    (Begin, ("BEGIN", _TRANSACTION)),
+    (Commit, ("COMMIT", _TRANSACTION)),
+    (Rollback, ("ROLLBACK", _TRANSACTION)),
+)
 _NO_RELATION = frozenset({  # words after which no AT belongs to a table
     "SELECT", "DISTINCT", "ALL", "FROM", "JOIN", "WHERE", "AND", "OR", "NOT", "ON", "BY", "HAVING",
     "CASE", "WHEN", "THEN", "ELSE", "IN", "LIKE", "BETWEEN", "IS", "SET", "USING", "VALUES",
@@ -52,13 +57,19 @@ def unsupported_statement(words: Sequence[Token]) -> Unsupported | None:
     """The statement that these words begin, if it is one of those."""
     start = [word.upper for word in words[:6]]
     for keywords, statement, hint in _LEADING:
-        if tuple(start[: len(keywords)]) == keywords and len(words) >= _LEAST.get(keywords, 0):
+        if tuple(start[: len(keywords)]) == keywords:
             return Unsupported(statement, hint, _span(words[: len(keywords)]))
-    if start == ["BEGIN"]:
-        return Unsupported("BEGIN", _TRANSACTION, words[0].span)
     if start[:2] == ["USE", "ROLE"] and len(words) > 2:  # USE role is a schema
         return Unsupported("USE ROLE", _GRANT, _span(words[:2]))
     return None
+
+
+def later(statement: Statement) -> Unsupported | None:
+    """What the engine refuses of a statement that it does not handle yet; None for the others."""
+    found = next((why for kind, why in _LATER if isinstance(statement, kind)), None)
+    if found is None:
+        return None
+    return Unsupported(*found, Span(statement.offset, statement.offset + len(statement.text)))
 
 
 def unsupported_in(words: Sequence[Token]) -> Unsupported | None:
