@@ -7,7 +7,7 @@ and row groups are skipped; a join alone does not do that.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -60,7 +60,7 @@ Facts = Callable[[Scan, str], Bounds | None]
 
 
 def bounds_of(column: pa.ChunkedArray) -> Bounds | None:
-    """The bounds of an Arrow column; None for a type whose literals are not written here."""
+    """The bounds of an Arrow column; None where a value's literal is not written here."""
     import pyarrow.compute as pc
 
     values = pc.drop_null(column)
@@ -68,12 +68,20 @@ def bounds_of(column: pa.ChunkedArray) -> Bounds | None:
     distinct = pc.unique(values)
     if not len(distinct):
         return Bounds((), null=null)
-    if _literal(distinct[0].as_py()) is None:
-        return None
     if len(distinct) <= LISTED:
-        return Bounds(tuple(str(_literal(v)) for v in sorted(distinct.to_pylist())), null=null)
-    ends = pc.min_max(distinct).as_py()
-    return Bounds(None, str(_literal(ends["min"])), str(_literal(ends["max"])), null)
+        listed = _literals(sorted(distinct.to_pylist()))
+        return None if listed is None else Bounds(listed, null=null)
+    span = pc.min_max(distinct).as_py()
+    least, greatest = _literal(span["min"]), _literal(span["max"])
+    if least is None or greatest is None:
+        return None
+    return Bounds(None, least, greatest, null)
+
+
+def _literals(values: Sequence[Any]) -> tuple[str, ...] | None:
+    """The literals of all values; None where one of them has none."""
+    found = tuple(text for v in values if (text := _literal(v)) is not None)
+    return found if len(found) == len(values) else None
 
 
 def _literal(value: Any) -> str | None:
@@ -89,9 +97,7 @@ def _literal(value: Any) -> str | None:
             return None
         case datetime.date():
             return f"DATE'{value.isoformat()}'"
-        case str() if (
-            value.isascii() and "'" not in value and "\\" not in value and "{" not in value
-        ):
+        case str() if value.isascii() and value.isprintable() and not set("'\\{") & set(value):
             return f"'{value}'"
     return None
 
