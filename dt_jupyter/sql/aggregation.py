@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dt_jupyter.ivm import SETTLING, SUPPORTED, Call, Expr, Refusal, expr, refuse
-from dt_jupyter.sql.scalars import Lookup, check, function_name, scalar
+from dt_jupyter.sql.scalars import Lookup, function_name, scalar
+from dt_jupyter.sql.scope import check_parts
 
 _SAME = {
     "any": "bool_or", "some": "bool_or", "every": "bool_and", "logical_or": "bool_or",
@@ -62,7 +63,7 @@ def bind_call(
     condition: Expr | None = None
     if isinstance(node, exp.Filter):
         where = node.expression.this
-        check(where, builtins)
+        check_parts(where, builtins)
         condition = scalar(where, lookup, known)
         node = node.this
     name = _SAME.get(function_name(node), function_name(node))
@@ -70,7 +71,7 @@ def bind_call(
         raise refuse(Refusal.AGGREGATE, what=name, known="count, sum, avg, min, max")
     nodes, distinct = _arguments(node)
     for argument in nodes:
-        check(argument, builtins)
+        check_parts(argument, builtins)
     args = tuple(scalar(a, lookup, known) for a in nodes)
     if name in SETTLING:
         if condition is not None:

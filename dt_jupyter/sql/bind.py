@@ -34,7 +34,13 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.sql.guard import guard
 from dt_jupyter.sql.joins import refuse_merged
-from dt_jupyter.sql.limits import MOST_SELECTS, refuse_large, refuse_large_text, too_many
+from dt_jupyter.sql.limits import (
+    MOST_SELECTS,
+    balance,
+    refuse_large,
+    refuse_large_text,
+    too_many,
+)
 from dt_jupyter.sql.pivots import expand_pivots
 from dt_jupyter.sql.scalars import check
 from dt_jupyter.sql.scope import Ids, Named, Scope, with_columns
@@ -171,6 +177,7 @@ class _Binder:
     def bind(self, query: str) -> Rel:
         tree = self._expand(_parse(query))
         refuse_large_text(tree)
+        balance(tree)
         refuse_merged(tree)
         tree = self._qualified(expand_pivots(tree, self._names))
         rel = self._query(tree, {}).rel

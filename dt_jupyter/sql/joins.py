@@ -21,8 +21,17 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.ivm.expr import Expr
 from dt_jupyter.sql.generators import generator
-from dt_jupyter.sql.scalars import check, scalar
-from dt_jupyter.sql.scope import Ids, Key, Named, Split, conjuncts, split, with_columns
+from dt_jupyter.sql.scalars import scalar
+from dt_jupyter.sql.scope import (
+    Ids,
+    Key,
+    Named,
+    Split,
+    check_parts,
+    conjuncts,
+    split,
+    with_columns,
+)
 
 _ANY = "*"
 _KINDS = {"SEMI": MatchKind.SEMI, "ANTI": MatchKind.ANTI}
@@ -52,7 +61,7 @@ class From:
         return found
 
     def _bind(self, node: exp.Expr) -> Expr:
-        check(node, self.builtins)
+        check_parts(node, self.builtins)
         return scalar(node, self._lookup, {})
 
     def name(self, table: str, named: Named) -> None:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from dt_jupyter.ivm import Filter, Join, Project, Refusal, Rel, col, refuse
 from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.sql.limits import is_plain
 from dt_jupyter.sql.scalars import check, scalar
 
 
@@ -80,7 +81,7 @@ class Scope:
 
     def scalar(self, node: exp.Expr) -> Expr:
         """A deterministic scalar of the row, checked."""
-        check(self._masked(node), self.builtins)
+        check_parts(self._masked(node), self.builtins)
         return scalar(node, self.lookup, self.known)
 
     def text(self, node: exp.Expr) -> Expr:
@@ -89,7 +90,7 @@ class Scope:
 
     def mixed(self, node: exp.Expr) -> Expr:
         """The same over the columns of this scope and of the one around it."""
-        check(self._masked(node), self.builtins)
+        check_parts(self._masked(node), self.builtins)
         return scalar(node, self.either, self.known)
 
     def _masked(self, node: exp.Expr) -> exp.Expr:
@@ -112,6 +113,17 @@ class Scope:
 
     def join(self, other: Rel, on: tuple[Expr, ...] = ()) -> None:
         self.rel = Join((self.rel, other), on)
+
+
+def check_parts(node: exp.Expr, builtins: frozenset[str]) -> None:
+    """`check` of what AND, OR and CASE put together, part by part: it writes each function out."""
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if is_plain(part):
+            stack += part.iter_expressions()
+        else:
+            check(part, builtins)
 
 
 def _same(rel: Rel) -> tuple[tuple[str, Expr], ...]:

@@ -1,0 +1,180 @@
+"""Bombs and queries that cannot be unnested: each is answered, or refused with a code, and what was
+asked before is still answered after."""
+
+from __future__ import annotations
+
+import pytest
+
+from dt_jupyter.ivm import SUPPORTED, Refusal, Refused
+from dt_jupyter.model import DTError
+from dt_jupyter.sql.bind import Table, View, bind, table_places
+from dt_jupyter.sql.parse import parse_statement
+from dt_jupyter.sql.render import Renderer
+from dt_jupyter.sql.statements import CreateDynamicTable
+
+WIDE = tuple(f"c{i}" for i in range(1, 201))
+TABLES = {
+    "t": ("id", "k", "v"),
+    "u": ("id", "k", "name"),
+    "a": WIDE,
+    "b": WIDE,
+}
+BUILTINS = SUPPORTED | {"upper", "concat"}
+VIEWS = {"v0": "SELECT id, k FROM t"} | {
+    f"v{i}": f"SELECT x.id, y.k FROM v{i - 1} x JOIN v{i - 1} y ON x.id = y.id"
+    for i in range(1, 51)
+}
+
+
+def resolve(parts: tuple[str, ...]) -> Table | View:
+    name = parts[-1].lower()
+    if name in VIEWS:
+        return View(VIEWS[name])
+    return Table(name, TABLES[name])
+
+
+def nested(depth: int) -> str:
+    query = "SELECT id FROM t"
+    for i in range(depth):
+        query = f"SELECT id FROM ({query}) q{i}"
+    return query
+
+
+def chained(count: int, use: str) -> str:
+    """Common tables, each of which reads the one before twice."""
+    ctes = ["c0 AS (SELECT id FROM t)"]
+    ctes += [f"c{i} AS ({use.format(below=f'c{i - 1}')})" for i in range(1, count + 1)]
+    return f"WITH {', '.join(ctes)} SELECT * FROM c{count}"
+
+
+def doubled(count: int) -> str:
+    """Aliases each of which is the one before, twice."""
+    items = ["v AS a0", *(f"a{i - 1} + a{i - 1} AS a{i}" for i in range(1, count + 1))]
+    return f"SELECT {', '.join(items)} FROM t"
+
+
+def cases(depth: int) -> str:
+    return "SELECT " + "CASE WHEN v > 1 THEN " * depth + "1" + " END" * depth + " AS x FROM t"
+
+
+def in_subqueries(depth: int) -> str:
+    return "SELECT id FROM t WHERE id IN (" * depth + "SELECT id FROM t" + ")" * depth
+
+
+ANSWERED = {
+    "200 nested parentheses": f"SELECT {'(' * 200}v{')' * 200} AS x FROM t",
+    "100 terms of a union": " UNION ALL ".join(["SELECT id FROM t"] * 100),
+    "a join on 200 columns": "SELECT a.c1 FROM a JOIN b ON "
+    + " AND ".join(f"a.{c} = b.{c}" for c in WIDE),
+    "a left join on 200 columns": "SELECT a.c1, b.c2 FROM a LEFT JOIN b ON "
+    + " AND ".join(f"a.{c} = b.{c}" for c in WIDE),
+    "a natural join on 200 columns": "SELECT * FROM a NATURAL JOIN b",
+    "2,000 items": f"SELECT {', '.join(f'v + {i} AS x{i}' for i in range(2_000))} FROM t",
+    "2,000 aggregates": f"SELECT k, {', '.join(f'sum(v + {i}) AS x{i}' for i in range(2_000))}"
+    " FROM t GROUP BY k",
+    "100 nested subqueries": nested(100),
+    "30 nested IN": in_subqueries(30),
+    "4,000 conditions": "SELECT id FROM t WHERE " + " OR ".join(f"v = {i}" for i in range(4_000)),
+    "4,000 conjuncts": "SELECT id FROM t WHERE " + " AND ".join(f"v <> {i}" for i in range(4_000)),
+    "20,000 values in IN": f"SELECT id FROM t WHERE v IN ({', '.join(map(str, range(20_000)))})",
+    "5,000 literal rows": f"SELECT * FROM VALUES {', '.join(f'({i})' for i in range(5_000))} x(i)",
+    "4,000 conditions of a join": "SELECT t.id FROM t JOIN u ON t.id = u.id AND ("
+    + " OR ".join(f"t.v = {i}" for i in range(4_000)) + ")",
+    "200 functions around each other": f"SELECT {'upper(' * 200}k{')' * 200} AS x FROM t",
+    "100 levels of CASE": cases(100),
+    "a string of 900,000 letters": f"SELECT '{'x' * 900_000}' AS s, id FROM t",
+    "aliases that double 9 times": doubled(9),
+    "5 common tables used twice": chained(
+        5, "SELECT x.id FROM {below} x JOIN {below} y ON x.id = y.id"),
+    "a chain of 900 operators": "SELECT " + " + ".join(["v"] * 900) + " AS x FROM t",
+    "100 windows": "SELECT id, " + ", ".join(
+        f"sum(v + {i}) OVER (PARTITION BY k ORDER BY id) AS s{i}" for i in range(100)) + " FROM t",
+}  # fmt: skip
+
+REFUSED = {
+    "3,000 nested parentheses": ("DT-1004", f"SELECT {'(' * 3000}v{')' * 3000} AS x FROM t"),
+    "a union of 1,000": ("EXPRESSION", " UNION ALL ".join(["SELECT id FROM t"] * 1_000)),
+    "a union of 4,999": ("EXPRESSION", " UNION ALL ".join(["SELECT id FROM t"] * 4_999)),
+    "a union of 20,000": ("DT-1004", " UNION ALL ".join(["SELECT id FROM t"] * 20_000)),
+    "1,000 nested subqueries": ("DT-1004", nested(1_000)),
+    "245 nested subqueries": ("EXPRESSION", nested(245)),
+    "300 nested IN": ("DT-1004", in_subqueries(300)),
+    "600 tables": ("EXPRESSION", "SELECT t0.id FROM t t0" + "".join(
+        f" JOIN t t{i} ON t{i}.id = t0.id" for i in range(1, 600))),
+    "50 common tables joined to themselves": ("EXPRESSION", chained(
+        50, "SELECT x.id FROM {below} x JOIN {below} y ON x.id = y.id")),
+    "50 common tables united with themselves": ("EXPRESSION", chained(
+        50, "SELECT id FROM {below} UNION ALL SELECT id FROM {below}")),
+    "50 common tables in their own conditions": ("EXPRESSION", chained(
+        50, "SELECT id FROM {below} WHERE id NOT IN (SELECT id FROM {below})")),
+    "50 common tables, pivoted": ("EXPRESSION", chained(
+        50, "SELECT id FROM {below} UNPIVOT (x FOR n IN (id))")),
+    "50 views joined to themselves": ("EXPRESSION", "SELECT * FROM v50"),
+    "aliases that double 60 times": ("EXPRESSION", doubled(60)),
+    "300 levels of CASE": ("DT-1004", cases(300)),
+    "a string of 5,000,000 letters": ("DT-1004", f"SELECT '{'x' * 5_000_000}' AS s FROM t"),
+    "a chain of 5,000 operators": ("DT-1004", "SELECT " + " + ".join(["v"] * 5_000) + " FROM t"),
+    "200 functions around 5,000 columns": ("EXPRESSION", "SELECT " + "upper(" * 200
+        + f"concat({', '.join(['k'] * 5_000)})" + ")" * 200 + " AS x FROM t"),
+    "12 keys in a cube": ("GROUPING_SETS", "SELECT count(*) FROM a GROUP BY CUBE("
+                          + ", ".join(WIDE[:12]) + ")"),
+    "200 keys in a cube": ("GROUPING_SETS", "SELECT count(*) FROM a GROUP BY CUBE("
+                           + ", ".join(WIDE) + ")"),
+    "correlated by no equality": ("NON_EQUI_JOIN",
+        "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id > t.id)"),
+    "correlated over two levels": ("SUBQUERY",
+        "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND EXISTS"
+        " (SELECT 1 FROM u w WHERE w.k = u.k AND w.id = t.v))"),
+    "correlated in its items": ("SUBQUERY",
+        "SELECT id, (SELECT max(u.id + t.v) FROM u WHERE u.k = t.k) FROM t"),
+    "correlated under a limit": ("SUBQUERY",
+        "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k ORDER BY id LIMIT 1)"),
+    "correlated in a union": ("EXPRESSION",
+        "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k UNION ALL"
+        " SELECT 1 FROM u WHERE u.id = t.id)"),
+    "correlated in its FROM": ("EXPRESSION",
+        "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM (SELECT id FROM u WHERE u.k = t.k) x)"),
+    "correlated in HAVING": ("SUBQUERY",
+        "SELECT id, (SELECT count(*) FROM u WHERE u.k = t.k HAVING count(*) > 1) FROM t"),
+    "correlated with a window": ("SUBQUERY",
+        "SELECT id FROM t WHERE id IN (SELECT rank() OVER (ORDER BY id) FROM u WHERE u.k = t.k)"),
+    "correlated in a lateral join": ("LATERAL",
+        "SELECT * FROM t, LATERAL (SELECT id FROM u WHERE u.k = t.k) x"),
+    "NOT IN, correlated": ("SUBQUERY",
+        "SELECT id FROM t WHERE id NOT IN (SELECT id FROM u WHERE u.k = t.k)"),
+    "a comparison with ALL": ("SUBQUERY", "SELECT id FROM t WHERE id > ALL (SELECT id FROM u)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ANSWERED)
+def test_a_large_query_is_answered(what: str) -> None:
+    query = ANSWERED[what]
+    rel = bind(query, resolve, BUILTINS)
+    assert Renderer(lambda s: s.source)(rel)
+    assert table_places(query) or "VALUES" in query
+    statement = parse_statement(f"CREATE DYNAMIC TABLE d AS {query}")
+    assert isinstance(statement, CreateDynamicTable)
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_bomb_is_refused_by_code_and_the_next_query_answered(what: str) -> None:
+    code, query = REFUSED[what]
+    with pytest.raises((DTError, Refused)) as e:
+        bind(query, resolve, BUILTINS)
+    found = e.value.reason.code if isinstance(e.value, Refused) else e.value.code
+    assert found == code
+    assert found == "DT-1004" or found in Refusal.__members__
+    assert len(str(e.value)) < 2_000
+    assert bind("SELECT id FROM t", resolve, BUILTINS).columns == ("id_2",)
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_statement_with_a_bomb_is_parsed_or_an_error_of_the_catalogue(what: str) -> None:
+    code, query = REFUSED[what]
+    text = f"CREATE DYNAMIC TABLE d AS {query}"
+    if code == "DT-1004":
+        with pytest.raises(DTError) as e:
+            parse_statement(text)
+        assert e.value.code == code
+    else:
+        assert isinstance(parse_statement(text), CreateDynamicTable)
