@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from dt_jupyter.model import HIDDEN, Name, Span, error
 from dt_jupyter.sql.cursor import CATALOG, Cursor
-from dt_jupyter.sql.functions import calls_in
+from dt_jupyter.sql.functions import FunctionCall, calls_in
 from dt_jupyter.sql.guard import SCRIPT, guard_length, guard_tokens
 from dt_jupyter.sql.lex import Token
 from dt_jupyter.sql.parse_ours import ours
@@ -16,12 +17,16 @@ from dt_jupyter.sql.split import Piece, split
 from dt_jupyter.sql.statements import (
     CreateDynamicTable,
     ExplainDynamicTable,
+    HasData,
     SparkKind,
     SparkStatement,
     Statement,
+    TimedRelation,
 )
-from dt_jupyter.sql.unsupported import unsupported_in, unsupported_statement
+from dt_jupyter.sql.timed import has_data_in, timed_in
+from dt_jupyter.sql.unsupported import unsupported_statement
 
+Placed = TypeVar("Placed", FunctionCall, HasData)
 _FORMATS = frozenset({"delta", "parquet", "csv", "json", "text", "orc", "avro", "binaryfile"})
 _MAKES = frozenset({SparkKind.CREATE_TABLE, SparkKind.CREATE_VIEW})
 
@@ -60,12 +65,7 @@ def parse_piece(script: str, piece: Piece, current_schema: str = "default") -> S
         return None
     guard_tokens(script, words, SCRIPT)
     cursor = Cursor(script, words, current_schema)
-    statement = (
-        unsupported_statement(words)
-        or ours(cursor)
-        or unsupported_in(words)
-        or _spark(script, words, cursor)
-    )
+    statement = unsupported_statement(words) or ours(cursor) or _spark(script, words, cursor)
     start, end = words[0].start, words[-1].end
     if isinstance(statement, ExplainDynamicTable) and isinstance(
         statement.subject, CreateDynamicTable
@@ -85,6 +85,7 @@ def _spark(script: str, words: Sequence[Token], cursor: Cursor) -> SparkStatemen
     new_name = _name(touched.new_name, cursor.current_schema)
     _places(touched, words, cursor)
     _check_made(script, touched, cursor)
+    timed = timed_in(script, words)
     return SparkStatement(
         touched.kind,
         tuple(name for name in names if name is not None),
@@ -94,7 +95,16 @@ def _spark(script: str, words: Sequence[Token], cursor: Cursor) -> SparkStatemen
         if_not_exists="if_not_exists" in touched.flags,
         if_exists="if_exists" in touched.flags,
         temporary="temporary" in touched.flags,
-        functions=calls_in(script, words),
+        functions=_outside(timed, calls_in(script, words)),
+        timed=timed,
+        has_data=_outside(timed, has_data_in(script, words)),
+    )
+
+
+def _outside(timed: tuple[TimedRelation, ...], found: tuple[Placed, ...]) -> tuple[Placed, ...]:
+    """Those that stand in no timed relation."""
+    return tuple(
+        one for one in found if not any(t.span.start <= one.span.start < t.span.end for t in timed)
     )
 
 

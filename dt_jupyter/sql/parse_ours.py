@@ -114,7 +114,7 @@ def defining(cursor: Cursor, fields: Mapping[str, Any], given: Iterable[str]) ->
     query = cursor.script[place.start : place.end]
     cursor.placed(words[0].span, lambda: guard_length(query, DEFINITION))
     guard_tokens(cursor.script, words, DEFINITION)
-    later = unsupported_in(words)
+    later = unsupported_in(cursor.script, words)
     if later:
         return later
     for call in calls_in(cursor.script, words):

@@ -85,6 +85,42 @@ class TimePoint:
     before: bool = False
 
 
+class Information(StrEnum):
+    """What CHANGES gives: the minimum delta, rows as first inserted, or every change in order."""
+
+    DEFAULT = "DEFAULT"
+    APPEND_ONLY = "APPEND_ONLY"
+    REDO = "REDO"
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRelation:
+    """A relation of a query that is read at a time, or whose changes are read.
+
+    `parts` are the name's, unquoted; () for a subquery, whose text is at `query_span`.
+    `information` is None for a snapshot, which has `at` alone; of changes, `at` None is the oldest
+    version that is kept, and `end` None is now. `span` reaches from the relation's first character
+    to the clause's last, `name_span` over the name, or over the subquery with its brackets; spans
+    take no part in comparison.
+    """
+
+    parts: tuple[str, ...]
+    information: Information | None
+    at: TimePoint | None
+    end: TimePoint | None = None
+    span: Span = field(default=Span(0, 0), compare=False)
+    name_span: Span = field(default=Span(0, 0), compare=False)
+    query_span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HasData:
+    """SYSTEM$STREAM_HAS_DATA('stream'); `stream` is a name as written, `span` covers the call."""
+
+    stream: str
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
 @dataclass(frozen=True)
 class CloneDynamicTable(Statement):
     name: Name
@@ -321,7 +357,9 @@ class SparkStatement(Statement):
     or several for FROM … INSERT … INSERT. None for a path (delta.`/x`), another catalog,
     IDENTIFIER(…). `target_parts` are the first target's parts as they stand there; for USE, the
     schema's; for DROP_SCHEMA too. `new_name` is that of RENAME TO. `functions` are our table
-    functions in it, with spans in the script.
+    functions in it, `timed` the relations with CHANGES or AT, `has_data` the calls of
+    SYSTEM$STREAM_HAS_DATA, with spans in the script that do not overlap: what stands within a
+    timed relation is not among the others.
     """
 
     kind: SparkKind
@@ -333,6 +371,8 @@ class SparkStatement(Statement):
     if_exists: bool = False
     temporary: bool = False
     functions: tuple[FunctionCall, ...] = ()
+    timed: tuple[TimedRelation, ...] = ()
+    has_data: tuple[HasData, ...] = ()
 
     @property
     def target(self) -> Name | None:

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dt_jupyter.model import Span
-from dt_jupyter.sql.lex import Kind, Token
+from dt_jupyter.sql.lex import Token
 from dt_jupyter.sql.statements import (
     Begin,
     Commit,
     CreateStream,
     DescribeStream,
     DropStream,
-    PointKind,
     Rollback,
     ShowStreams,
+    SparkStatement,
     Statement,
+    TimedRelation,
     Unsupported,
 )
+from dt_jupyter.sql.timed import has_data_in, timed_in
 
 _STREAM = "Until then read a table's change feed: SELECT * FROM table_changes('t', 0)."
 _REPLACE = "Use CREATE OR REPLACE STREAM."
 _TRAVEL = "Spark's own form reads a table: FROM t TIMESTAMP AS OF '…', or VERSION AS OF k."
 _TRANSACTION = "Every statement is a transaction of its own: leave BEGIN and COMMIT out."
+_PRESENT = "A definition reads its sources as they are: query their past or changes directly."
+_HAS_DATA = "SYSTEM$STREAM_HAS_DATA"
 _GRANT = "All who use this engine may do the same."
 
 _LEADING: tuple[tuple[tuple[str, ...], str, str], ...] = (
@@ -47,10 +51,6 @@ _LATER: tuple[tuple[type[Statement], tuple[str, str]], ...] = (
     (Commit, ("COMMIT", _TRANSACTION)),
     (Rollback, ("ROLLBACK", _TRANSACTION)),
 )
-_NO_RELATION = frozenset({  # words after which no AT belongs to a table
-    "SELECT", "DISTINCT", "ALL", "FROM", "JOIN", "WHERE", "AND", "OR", "NOT", "ON", "BY", "HAVING",
-    "CASE", "WHEN", "THEN", "ELSE", "IN", "LIKE", "BETWEEN", "IS", "SET", "USING", "VALUES",
-})  # fmt: skip
 
 
 def unsupported_statement(words: Sequence[Token]) -> Unsupported | None:
@@ -66,53 +66,30 @@ def unsupported_statement(words: Sequence[Token]) -> Unsupported | None:
 
 def later(statement: Statement) -> Unsupported | None:
     """What the engine refuses of a statement that it does not handle yet; None for the others."""
-    found = next((why for kind, why in _LATER if isinstance(statement, kind)), None)
-    if found is None:
+    if isinstance(statement, SparkStatement):
+        found = [_refused(timed) for timed in statement.timed]
+        found += [(_HAS_DATA, _STREAM, call.span) for call in statement.has_data]
+        return Unsupported(*found[0]) if found else None
+    why = next((why for kind, why in _LATER if isinstance(statement, kind)), None)
+    place = Span(statement.offset, statement.offset + len(statement.text))
+    return Unsupported(*why, place) if why else None
+
+
+def unsupported_in(script: str, words: Sequence[Token]) -> Unsupported | None:
+    """What no definition of a dynamic table may hold; DT-1001 to DT-1003 for a malformed one."""
+    found = [_refused(timed) for timed in timed_in(script, words)]
+    found += [(_HAS_DATA, _STREAM, call.span) for call in has_data_in(script, words)]
+    if not found:
         return None
-    return Unsupported(*found, Span(statement.offset, statement.offset + len(statement.text)))
+    what, _, span = min(found, key=lambda one: one[2].start)
+    return Unsupported(f"{what} in the query of a dynamic table", _PRESENT, span)
 
 
-def unsupported_in(words: Sequence[Token]) -> Unsupported | None:
-    """CHANGES (…), AT|BEFORE (…) after a table, or SYSTEM$STREAM_HAS_DATA(…) in a query."""
-    for i, word in enumerate(words):
-        if word.upper in ("AT", "BEFORE") and _is_point(words, i):
-            changes = i > 0 and words[i - 1].upper == "CHANGES"
-            if changes:
-                return Unsupported("CHANGES", _STREAM, _span(words[i - 1 : i + 1]))
-            return Unsupported(f"{word.upper} (…)", _TRAVEL, _span(words[i : i + 3]))
-        if word.upper == "CHANGES" and _is_changes(words, i):
-            return Unsupported("CHANGES", _STREAM, _span(words[i : i + 3]))
-        if word.upper == "SYSTEM$STREAM_HAS_DATA":
-            return Unsupported("SYSTEM$STREAM_HAS_DATA", _STREAM, word.span)
-    return None
-
-
-def _is_point(words: Sequence[Token], index: int) -> bool:
-    """Whether AT|BEFORE (kind => … or (COMMON) stands at `index`, after a table."""
-    texts = _texts(words, index + 1, 3)
-    if len(texts) < 3 or texts[0] != "(" or not _after_relation(words, index):
-        return False
-    kind = {"TS": "TIMESTAMP"}.get(words[index + 2].upper, words[index + 2].upper)
-    return kind in PointKind.__members__ and texts[2] == (")" if kind == "COMMON" else "=>")
-
-
-def _is_changes(words: Sequence[Token], index: int) -> bool:
-    """Whether CHANGES (INFORMATION => … stands at `index`, after a table."""
-    texts = [text.upper() for text in _texts(words, index + 1, 3)]
-    return texts == ["(", "INFORMATION", "=>"] and _after_relation(words, index)
-
-
-def _after_relation(words: Sequence[Token], index: int) -> bool:
-    if index == 0:
-        return False
-    before = words[index - 1]
-    if before.kind is Kind.WORD:
-        return before.upper not in _NO_RELATION
-    return before.kind is Kind.QUOTED or before.sign(")")
-
-
-def _texts(words: Sequence[Token], start: int, count: int) -> list[str]:
-    return [word.text for word in words[start : start + count]]
+def _refused(timed: TimedRelation) -> tuple[str, str, Span]:
+    if timed.information:
+        return "CHANGES", _STREAM, timed.span
+    before = timed.at is not None and timed.at.before
+    return "BEFORE (…)" if before else "AT (…)", _TRAVEL, timed.span
 
 
 def _span(words: Sequence[Token]) -> Span:

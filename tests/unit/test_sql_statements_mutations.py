@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from dt_jupyter.sql.lex import tokens
 from dt_jupyter.sql.magic_options import parse_dt, parse_dynamic_table
 from dt_jupyter.sql.parse import parse_script
 from dt_jupyter.sql.places import underline
-from dt_jupyter.sql.statements import CreateDynamicTable
+from dt_jupyter.sql.statements import CreateDynamicTable, SparkStatement
 
 VALID = (
     "CREATE OR REPLACE DYNAMIC TABLE db.`a b` (x, y COMMENT 'it''s') TARGET_LAG = '5 minutes' "
@@ -27,6 +28,8 @@ VALID = (
     "SELECT * FROM TABLE(INFORMATION_SCHEMA.DYNAMIC_TABLE_REFRESH_HISTORY(NAME => 'a'))",
     "BEGIN; FROM a INSERT INTO b SELECT 1 INSERT INTO c SELECT 2; COMMIT",
     "SELECT * FROM t CHANGES (INFORMATION => DEFAULT) AT (VERSION => 1) END (VERSION => 2)",
+    "MERGE INTO a USING (SELECT $ACTION FROM b.`c` AT (TS => 'x'), d) CHANGES BEFORE (STREAM => "
+    "'s') AS x ON SYSTEM$STREAM_HAS_DATA('s') WHEN MATCHED THEN DELETE; TABLE t AT (COMMON)",
     "CREATE OR REPLACE STREAM s ON DYNAMIC TABLE `a b` BEFORE (STREAM => 'x') APPEND_ONLY = TRUE, "
     "SHOW_INITIAL_ROWS = FALSE COMMENT = 'c'; DESC STREAM s; SHOW STREAMS LIKE 'a'; DROP STREAM s",
     "BEGIN WORK NAME x; INSERT INTO t SELECT 1; ROLLBACK WORK; START TRANSACTION; COMMIT",
@@ -35,6 +38,7 @@ VALID = (
 )
 NOISE = ("'", '"', "`", "(", ")", ";", ",", ".", "=", "=>", "-", "--", "/*", "*/", "\\", "\0", "\n",
          "AS", "AT", "BEGIN", "END", "CASE", "__dt_x", "``", "''", "$$", "$", "é",
+         "CHANGES", "(VERSION => 1)", "$ACTION",
          "\ud800", "9" * 5000, "r'", ":", "[", "TABLE", "WITH", "FROM", "INSERT", "İ")  # fmt: skip
 
 
@@ -80,6 +84,11 @@ def test_mutations_of_valid_scripts(valid: str, rng: random.Random) -> None:
             assert statement.offset <= span.start <= span.end <= end
         if isinstance(statement, CreateDynamicTable):
             assert script[statement.query_offset :].startswith(statement.query)
+        if isinstance(statement, SparkStatement):
+            ours = (*statement.timed, *statement.has_data, *statement.functions)
+            spans = sorted((found.span.start, found.span.end) for found in ours)
+            assert all(one[1] <= two[0] for one, two in pairwise(spans))
+            assert all(statement.offset <= start < stop <= end for start, stop in spans)
 
 
 def test_the_scripts_that_are_mutated_are_valid() -> None:
