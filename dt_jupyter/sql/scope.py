@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -142,10 +142,37 @@ def own_columns(node: exp.Expr) -> list[exp.Column]:
 
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """What has to be true together; (p AND q) OR (p AND r) is p AND (q OR r)."""
     node = node.unnest()
     if isinstance(node, exp.And):
         return conjuncts(node.left) + conjuncts(node.right)
-    return [node]
+    return _factored(node) if isinstance(node, exp.Or) else [node]
+
+
+def _factored(node: exp.Or) -> list[exp.Expr]:
+    """A disjunction as the conjuncts that all of its sides share, and what is left of the sides."""
+    common: list[exp.Expr] | None = None
+    sides = []
+    for side in _disjuncts(node):
+        sides.append(conjuncts(side))
+        common = sides[0] if common is None else [c for c in common if c in sides[-1]]
+        if not common:
+            return [node]
+    shared = list(dict.fromkeys(common or ()))
+    rests = [[c for c in side if c not in shared] for side in sides]
+    if not all(rests):
+        return shared
+    return [*shared, exp.or_(*(exp.and_(*rest) for rest in rests))]
+
+
+def _disjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    stack = [node]
+    while stack:
+        last = stack.pop().unnest()
+        if isinstance(last, exp.Or):
+            stack += [last.right, last.left]
+        else:
+            yield last
 
 
 @dataclass(frozen=True)

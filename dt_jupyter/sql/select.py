@@ -4,6 +4,7 @@ ORDER BY with LIMIT."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Protocol
 
 from sqlglot import exp
@@ -12,12 +13,15 @@ from dt_jupyter.ivm import (
     Aggregate,
     Call,
     Expr,
+    Filter,
     Generate,
+    Join,
     Project,
     Refusal,
     Rel,
     Rows,
     Top,
+    Window,
     col,
     refuse,
 )
@@ -378,12 +382,29 @@ def top(
     if not any(counts.values()):
         return rel
     order = node.args.get("order")
+    count, skip = _number(counts["limit"]), _number(counts["offset"]) or 0
+    most = _most_rows(rel)
+    if most is not None and count is not None and most <= count and not skip:
+        return rel
     if order is None or counts["fetch"]:
         raise refuse(Refusal.LIMIT, what="LIMIT without ORDER BY" if not order else "FETCH")
     columns = {("", n): c for n, c in zip(names, rel.columns, strict=False)}
     scope = Scope(Ids(), builtins, rel, columns, known=dict(items))
     terms = () if _is_all(order) else tuple(scope.scalar(o) for o in order.expressions)
-    return Top(rel, terms, _number(counts["limit"]), _number(counts["offset"]) or 0)
+    return Top(rel, terms, count, skip)
+
+
+def _most_rows(rel: Rel) -> int | None:
+    """How many rows a relation has at most, where its operators say so."""
+    if isinstance(rel, Aggregate) and not rel.keys:
+        return 1
+    below = [_most_rows(i) for i in rel.inputs]
+    known = [n for n in below if n is not None]
+    if isinstance(rel, Project | Filter | Window | Aggregate):
+        return below[0]
+    if isinstance(rel, Top):
+        return min([*known, *([rel.count] if rel.count is not None else [])], default=None)
+    return prod(known) if isinstance(rel, Join) and len(known) == len(below) else None
 
 
 def _is_all(order: exp.Expr) -> bool:

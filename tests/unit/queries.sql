@@ -482,3 +482,18 @@ SELECT up.*, u.name FROM (SELECT id, v FROM t) UNPIVOT (x FOR n IN (id, v)) up J
 SELECT * FROM (SELECT * FROM w UNPIVOT (z FOR n IN (x, y))) PIVOT (sum(z) FOR n IN ('x', 'y'))
 WITH c AS (SELECT * FROM w UNPIVOT (z FOR n IN (x, y))), d AS (SELECT k, z FROM c) SELECT * FROM d PIVOT (sum(z) FOR k IN ('a', 'b'))
 SELECT * FROM `odd t` UNPIVOT (x FOR n IN (`a b`, `c``d` AS `q r`, `e.f`))
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE (u.k = t.k AND u.id = 1) OR (u.k = t.k AND u.id = 2))
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE (u.k = t.k AND u.id > t.v) OR (u.k = t.k AND u.id = 2 AND u.name = 'a') OR (u.name = 'b' AND u.k = t.k))
+SELECT t.id, u.id FROM t LEFT JOIN u ON (t.k = u.k AND t.v > 1) OR (t.k = u.k AND u.id < 2)
+SELECT t.id, u.id FROM t, u WHERE (t.k = u.k AND t.v > 1 AND u.id = 1) OR (t.k = u.k AND u.id < 2) OR (t.k = u.k)
+SELECT id FROM t WHERE (v > 1 AND k = 'a') OR (k = 'a' AND f > 1) OR (v IS NULL AND k = 'a' AND f = 1)
+SELECT id FROM t WHERE NOT ((v > 1 AND k = 'a') OR (k = 'a' AND f > 1))
+SELECT id FROM t WHERE (k IN (SELECT k FROM u) AND v > 1) OR (k IN (SELECT k FROM u) AND f > 1)
+SELECT k, sum(v) FROM t GROUP BY k HAVING (sum(v) > 2 AND k = 'a') OR (count(*) > 1 AND sum(v) > 2)
+SELECT id FROM t WHERE (SELECT count(*) FROM u WHERE (u.k = t.k AND u.id = 1) OR (u.k = t.k AND u.id = 2)) > 0
+SELECT count(*) AS n FROM t LIMIT 1
+SELECT sum(v) AS n FROM t WHERE v > 1 HAVING sum(v) > 2 LIMIT 100
+SELECT * FROM (SELECT sum(v) AS s FROM t) a, (SELECT max(id) AS m FROM u) b LIMIT 5
+SELECT count(*) + 1 AS n FROM (SELECT k FROM t INTERSECT SELECT k FROM u) x LIMIT 100
+SELECT m, count(*) AS n FROM (SELECT max(id) AS m FROM t) x GROUP BY m LIMIT 1
+SELECT * FROM (SELECT id FROM t ORDER BY id, k, v, f LIMIT 2) x LIMIT 3

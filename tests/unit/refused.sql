@@ -84,6 +84,10 @@ SELECT id FROM t LIMIT 1 + 1
 SELECT id FROM t ORDER BY id LIMIT 1 + 1
 SELECT id FROM t ORDER BY id LIMIT ALL
 SELECT id FROM t OFFSET 2
+SELECT count(*) FROM t GROUP BY k LIMIT 1
+SELECT count(*) FROM t LIMIT 0
+SELECT count(*) FROM t LIMIT 1 OFFSET 1
+SELECT * FROM (SELECT count(*) FROM t) a, u LIMIT 1
 -- NON_DETERMINISTIC
 SELECT rand() FROM t
 SELECT uuid() FROM t
@@ -101,7 +105,7 @@ SELECT k, histogram_numeric(v, 5) FROM t GROUP BY k
 SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k AND u.id > t.v) AS m FROM t
 SELECT id, (SELECT max(id) FROM u WHERE u.id > t.v) AS m FROM t
 SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k OR u.id = t.id)
-SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE (u.k = t.k AND u.id = 1) OR (u.k = t.k AND u.id = 2))
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE (u.k = t.k AND u.id = 1) OR (u.id = t.id AND u.id = 2))
 SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE t.k = 'a')
 SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k <=> t.k)
 SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.v + u.id)
