@@ -1,4 +1,4 @@
-"""The lines of `%%dynamic_table` and `%dt`, read by the tables of `magic_specs`.
+"""The lines of our magics, read by the tables of `magic_specs`.
 
 A magic is another spelling of a statement: it gives the same value as the SQL.
 """
@@ -8,18 +8,40 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from typing import Any
 
-from dt_jupyter.model import DTError, Span, did_you_mean, error
+from dt_jupyter.model import DTError, Name, Span, did_you_mean, error
 from dt_jupyter.sql.cursor import Cursor
 from dt_jupyter.sql.functions import qualified_name
-from dt_jupyter.sql.guard import SCRIPT, guard_length
-from dt_jupyter.sql.magic_specs import DT, DYNAMIC_TABLE, SQL, MagicOption, MagicSpec
+from dt_jupyter.sql.guard import DEFINITION, SCRIPT, guard_length, guard_tokens
+from dt_jupyter.sql.lex import Token
+from dt_jupyter.sql.literals import literal
+from dt_jupyter.sql.magic_specs import (
+    CHANGES,
+    CHANGES_CELL,
+    DT,
+    DYNAMIC_TABLE,
+    REPLAY,
+    SQL,
+    MagicOption,
+    MagicSpec,
+)
 from dt_jupyter.sql.options import TABLE_OPTIONS, unknown_option
 from dt_jupyter.sql.parse_ours import defining
+from dt_jupyter.sql.spark_kind import kind_of
 from dt_jupyter.sql.split import split
-from dt_jupyter.sql.statements import CreateAction, CreateDynamicTable, Statement, Unsupported
+from dt_jupyter.sql.statements import (
+    CreateAction,
+    CreateDynamicTable,
+    PointKind,
+    SchemaMode,
+    SparkKind,
+    Statement,
+    TimePoint,
+    Unsupported,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +68,40 @@ class DtMagic:
     help: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ChangesCommand:
+    """What `%changes` and `%%changes` ask for.
+
+    What is watched is a `name` or a `query`, the cell's exact text from character `query_offset`.
+    With a `stream` that one is to be made there; without one the changes are shown. `at` None is
+    the oldest version kept, for a stream now; `end` None is now. All None is for help.
+    """
+
+    name: Name | None = None
+    query: str | None = None
+    stream: Name | None = None
+    at: TimePoint | None = None
+    end: TimePoint | None = None
+    append_only: bool = False
+    show_initial_rows: bool = False
+    out: str | None = None
+    help: bool = False
+    query_offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayCommand:
+    """What `%replay` asks for: the snapshot of `at`, None for now; with `to` all from `at`, None
+    for the oldest kept, to there. `name` is None only for help."""
+
+    name: Name | None = None
+    at: TimePoint | None = None
+    to: TimePoint | None = None
+    schema_mode: SchemaMode = SchemaMode.SNAPSHOT_TIME
+    out: str | None = None
+    help: bool = False
+
+
 _COMMANDS = {spec.name: spec for spec in DT}
 _ALSO_SQL = frozenset({"explain", "refresh"})  # EXPLAIN SELECT …, REFRESH TABLE …
 _SQL_WORDS = frozenset({  # words that begin SQL of a word or two
@@ -55,6 +111,12 @@ _SQL_WORDS = frozenset({  # words that begin SQL of a word or two
 _FEW = 2  # words of a line that is rather a mistyped command than SQL
 _WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|`(?:[^`]|``)*`|[^\s'"`]|['"`])+""")
 _UNITS = re.compile(r"(second|minute|hour|day)s?\Z", re.IGNORECASE)
+_TIMES = frozenset({"--at", "--end", "--to"})
+_VERSION = re.compile(r"[0-9]{1,18}\Z")
+_AGO = re.compile(
+    r"-([0-9]{1,10}(?:\.[0-9]{1,6})?)(?: *(second|minute|hour|day)s?)?\Z", re.IGNORECASE
+)
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 _QUOTED = 2  # shortest quoted word
 
 
@@ -122,6 +184,109 @@ def parse_dt(line: str, cell: str | None = None) -> DtMagic:
                    "--help" in args or not words)  # fmt: skip
 
 
+def parse_changes(
+    line: str, cell: str | None = None, current_schema: str = "default"
+) -> ChangesCommand:
+    """The line after `%changes`, or after `%%changes` with its cell; DT-1001 to DT-1004."""
+    args = _read(CHANGES if cell is None else CHANGES_CELL, line)
+    if "--help" in args:
+        return ChangesCommand(help=True)
+    name, query, offset, stream = None, None, 0, None
+    if cell is None:
+        name = _name(line, args["NAME"], current_schema)
+    else:
+        stream = _name(line, args["stream"], current_schema) if "stream" in args else None
+        _check_stream(line, args)
+        name, query, offset = _watched(cell, current_schema)
+    return ChangesCommand(
+        name, query, stream, _time(line, args, "--at"), _time(line, args, "--end"),
+        "--append-only" in args, "--show-initial-rows" in args, _variable(line, args),
+        query_offset=offset,
+    )  # fmt: skip
+
+
+def parse_replay(line: str, current_schema: str = "default") -> ReplayCommand:
+    """The line after `%replay`; DT-1001 to DT-1003."""
+    args = _read(REPLAY, line)
+    if "--help" in args:
+        return ReplayCommand(help=True)
+    at, to = _time(line, args, "--at"), _time(line, args, "--to")
+    mode = SchemaMode.SNAPSHOT_TIME
+    if "--schema-mode" in args:
+        arg = args["--schema-mode"]
+        mode = SchemaMode(_placed(line, arg, lambda: _schema_mode(arg.value)))
+    name = _name(line, args["NAME"], current_schema)
+    return ReplayCommand(name, at, to, mode, _variable(line, args))
+
+
+def _check_stream(line: str, args: dict[str, _Arg]) -> None:
+    if "stream" in args and "--end" in args:
+        raise _syntax(CHANGES_CELL, "a stream has no end", line, args["--end"].span)
+    if "stream" not in args and "--show-initial-rows" in args:
+        raise _syntax(CHANGES_CELL, "--show-initial-rows is a stream's, and no stream is named",
+                      line, args["--show-initial-rows"].span)  # fmt: skip
+
+
+def _watched(cell: str, current_schema: str) -> tuple[Name | None, str | None, int]:
+    """The name or the query in a cell, and where it begins."""
+    words = _only_statement(cell)
+    cursor = Cursor(cell, words, current_schema)
+    hint = "The cell is a query, or the name of a table, view or dynamic table."
+    if not words:
+        raise cursor.fail("the cell is empty", hint)
+    if all(word.sign(".") for word in words[1::2]):
+        name = cursor.name("the name of what is watched")
+        cursor.finish(hint)
+        return name, None, words[0].start
+    if kind_of(words).kind is not SparkKind.QUERY:
+        raise cursor.fail(f"{cursor.shown()} begins no query", hint)
+    guard_tokens(cell, words, DEFINITION)
+    return None, cell[words[0].start : words[-1].end], words[0].start
+
+
+def _name(line: str, arg: _Arg, current_schema: str) -> Name:
+    name: Name = _placed(line, arg, lambda: qualified_name(arg.value, current_schema))
+    return name
+
+
+def _schema_mode(text: str) -> str:
+    if text.lower() in tuple(SchemaMode):
+        return text.lower()
+    hint = did_you_mean(text.lower(), [*SchemaMode], "Leave it out for the schema of the time.")
+    raise error("DT-1003", option="--schema-mode", value=text, hint=hint,
+                problem=f"it is one of {', '.join(SchemaMode)}")  # fmt: skip
+
+
+def _time(line: str, args: dict[str, _Arg], flag: str) -> TimePoint | None:
+    arg = args.get(flag)
+    if arg is None:
+        return None
+    point: TimePoint = _placed(line, arg, lambda: _time_point(flag, arg.value))
+    return point
+
+
+def _time_point(flag: str, text: str) -> TimePoint:
+    """An ISO time, a version, seconds or a duration ago with a minus, or `stream:NAME`."""
+    if text.startswith("stream:"):
+        stream = text.removeprefix("stream:")
+        qualified_name(stream)
+        return TimePoint(PointKind.STREAM, literal(stream))
+    if _VERSION.match(text):
+        return TimePoint(PointKind.VERSION, text)
+    if match := _AGO.match(text):
+        seconds = float(match[1]) * _SECONDS.get((match[2] or "second").lower(), 1)
+        return TimePoint(PointKind.OFFSET, f"-{int(seconds) if seconds.is_integer() else seconds}")
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise error(
+            "DT-1003", option=flag, value=text or "''", problem="it is no point in time",
+            hint="Give 2026-01-31T12:00, a version 17, seconds ago -600, '-10 minutes', "
+            "or stream:NAME.",
+        ) from None  # fmt: skip
+    return TimePoint(PointKind.TIMESTAMP, literal(time.isoformat(sep=" ")))
+
+
 def _words(line: str) -> list[_Arg]:
     return [_Arg(m[0], m.start(), m.end()) for m in _WORD.finditer(line)]
 
@@ -152,8 +317,9 @@ def _take(spec: MagicSpec, option: MagicOption, word: _Arg, rest: list[_Arg], li
     if not rest or (rest[0].text.startswith("-") and spec.option(rest[0].text)):
         raise _syntax(spec, f"{word.text} has no value", line, word.span)
     value = rest.pop(0)
-    if option.flag == "--target-lag" and rest and _UNITS.match(rest[0].text):
-        unit = rest.pop(0)  # --target-lag 5 minutes, without quotes
+    ago = option.flag in _TIMES and value.text.startswith("-")
+    if (option.flag == "--target-lag" or ago) and rest and _UNITS.match(rest[0].text):
+        unit = rest.pop(0)  # --target-lag 5 minutes, --at -5 minutes, without quotes
         return _Arg(f"{value.text} {unit.text}", value.start, unit.end)
     return value
 
@@ -216,14 +382,7 @@ def _query(
     cell: str, fields: dict[str, Any], given: frozenset[str], current_schema: str
 ) -> CreateDynamicTable | Unsupported:
     """The statement of the cell: one query, with or without a semicolon after it."""
-    guard_length(cell, SCRIPT)
-    pieces = [piece for piece in split(cell) if piece.tokens]
-    if len(pieces) > 1:
-        first = pieces[1].tokens[0]
-        raise error("DT-1001", problem="the cell holds more than one statement",
-                    hint="Its one statement is the query; use %%dt for a script.").at(
-            cell, first.span)  # fmt: skip
-    words = pieces[0].tokens if pieces else ()
+    words = _only_statement(cell)
     cursor = Cursor(cell, words, current_schema)
     statement: Statement = defining(cursor, fields, given)
     start = words[0].start
@@ -231,6 +390,18 @@ def _query(
                      places=cursor.places)  # fmt: skip
     assert isinstance(placed, CreateDynamicTable | Unsupported)
     return placed
+
+
+def _only_statement(cell: str) -> tuple[Token, ...]:
+    """The words of the one statement in a cell, () for none; DT-1001, DT-1004."""
+    guard_length(cell, SCRIPT)
+    pieces = [piece for piece in split(cell) if piece.tokens]
+    if len(pieces) > 1:
+        first = pieces[1].tokens[0]
+        raise error("DT-1001", problem="the cell holds more than one statement",
+                    hint="Its one statement is the query; use %%dt for a script.").at(
+            cell, first.span)  # fmt: skip
+    return pieces[0].tokens if pieces else ()
 
 
 def _variable(line: str, args: dict[str, _Arg]) -> str | None:

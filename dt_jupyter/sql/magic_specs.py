@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dt_jupyter.sql.options import TABLE_OPTIONS
+from dt_jupyter.sql.options import STREAM_OPTIONS, TABLE_OPTIONS
+from dt_jupyter.sql.statements import SchemaMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,43 @@ DT: tuple[MagicSpec, ...] = (
     MagicSpec("status", "%dt status", "Shows the engine, its scheduler and its tables.", _COMMON),
     MagicSpec("refresh", "%dt refresh NAME", f"Refreshes {_NAMED} now.", _COMMON, "NAME",
               ("%dt refresh daily",)),
+)  # fmt: skip
+_AT = MagicOption(("--at",), "from when: a time, a version, seconds ago, or a stream's place", "X",
+                  (), "--at 2026-01-31T12:00")  # fmt: skip
+_END = MagicOption(("--end",), "until when, the same way; now by default", "Y", (), "--end 17")
+_APPEND = MagicOption(("--append-only",), "inserted rows only, as first inserted")
+CHANGES = MagicSpec(
+    "%changes", "%changes NAME [--at X] [--end Y] [--append-only]",
+    "Shows the changes of a table, view or dynamic table.",
+    (replace(_AT, help=f"{_AT.help}; by default the oldest version kept"), _END, _APPEND, _OUT,
+     _HELP),
+    "NAME",
+    ("%changes orders --at 3", "%changes orders --at '-10 minutes' --end -60 --append-only",
+     "%changes daily --at stream:new_orders"),
+)  # fmt: skip
+CHANGES_CELL = MagicSpec(
+    "%%changes",
+    "%%changes [STREAM] [--append-only] [--show-initial-rows] [--at X] [--end Y]\n"
+    "query, or a name",
+    "Registers a stream on the cell's query or name; without STREAM, shows the query's changes.",
+    (_APPEND, MagicOption(("--show-initial-rows",), STREAM_OPTIONS["SHOW_INITIAL_ROWS"].help),
+     _AT, _END, _OUT, _HELP),
+    "stream",
+    ("%%changes big_orders --append-only\nSELECT * FROM orders WHERE price > 100",
+     "%%changes new_orders --show-initial-rows --at 3\norders",
+     "%%changes --at -3600\nSELECT day, sum(price) AS total FROM orders GROUP BY day"),
+)  # fmt: skip
+REPLAY = MagicSpec(
+    "%replay", "%replay NAME [--at X] [--to Y] [--schema-mode snapshot_time|current]",
+    "Replays a table, view or dynamic table as it was, in a widget or with -o as rows.",
+    (replace(_AT, help=_AT.help.replace("from when", "when, or from when")),
+     MagicOption(("--to",), "walk from --at until then", "Y", (), "--to -60"),
+     MagicOption(("--schema-mode",), "which schema the rows are shown in", "MODE",
+                 tuple(SchemaMode), "--schema-mode current"),
+     _OUT, _HELP),
+    "NAME",
+    ("%replay orders --at 2026-01-31", "%replay daily --at 3 --to 17 --schema-mode current",
+     "%replay orders --at 3 -o df"),
 )  # fmt: skip
 SQL = MagicSpec("sql", "%dt [-o VAR] statement\n%%dt [-o VAR]\nscript",
                 "Runs a statement or a script: dynamic tables' SQL and Spark SQL, mixed freely.",

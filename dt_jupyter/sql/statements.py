@@ -93,6 +93,13 @@ class Information(StrEnum):
     REDO = "REDO"
 
 
+class SchemaMode(StrEnum):
+    """Which schema old rows are shown in: that of their time, or today's."""
+
+    SNAPSHOT_TIME = "snapshot_time"
+    CURRENT = "current"
+
+
 @dataclass(frozen=True, slots=True)
 class TimedRelation:
     """A relation of a query that is read at a time, or whose changes are read.

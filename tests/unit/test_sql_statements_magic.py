@@ -5,10 +5,24 @@ from __future__ import annotations
 import pytest
 
 from dt_jupyter.model import DTError, Name
-from dt_jupyter.sql.magic_options import DtMagic, parse_dt, parse_dynamic_table
-from dt_jupyter.sql.magic_specs import DT, DYNAMIC_TABLE, SQL, usage
+from dt_jupyter.sql.magic_options import (
+    ChangesCommand,
+    DtMagic,
+    ReplayCommand,
+    parse_changes,
+    parse_dt,
+    parse_dynamic_table,
+    parse_replay,
+)
+from dt_jupyter.sql.magic_specs import CHANGES, CHANGES_CELL, DT, DYNAMIC_TABLE, REPLAY, SQL, usage
 from dt_jupyter.sql.parse import parse_statement
-from dt_jupyter.sql.statements import CreateDynamicTable, Unsupported
+from dt_jupyter.sql.statements import (
+    CreateDynamicTable,
+    PointKind,
+    SchemaMode,
+    TimePoint,
+    Unsupported,
+)
 
 QUERY = "SELECT day, sum(price) AS total\nFROM orders GROUP BY day"
 
@@ -160,7 +174,7 @@ def test_bad_dt_lines(line: str, code: str) -> None:
     assert caught.value.query == line
 
 
-@pytest.mark.parametrize("spec", [DYNAMIC_TABLE, SQL, *DT])
+@pytest.mark.parametrize("spec", [DYNAMIC_TABLE, SQL, CHANGES, CHANGES_CELL, REPLAY, *DT])
 def test_help_names_every_option_and_shows_an_example(spec: object) -> None:
     assert isinstance(spec, type(SQL))
     text = usage(spec)
@@ -185,3 +199,166 @@ def test_the_examples_are_understood() -> None:
     for option in DYNAMIC_TABLE.options:
         if option.example:
             parse_dynamic_table(f"t {option.example}", QUERY)
+    for example in CHANGES.examples:
+        assert parse_changes(example.removeprefix("%changes ")).name
+    for example in CHANGES_CELL.examples:
+        line, _, cell = example.removeprefix("%%changes ").partition("\n")
+        assert parse_changes(line, cell).name or parse_changes(line, cell).query
+    for example in REPLAY.examples:
+        assert parse_replay(example.removeprefix("%replay ")).name
+    for option in (*CHANGES.options, *REPLAY.options):
+        parse = parse_changes if option in CHANGES.options else parse_replay
+        parse(f"t {option.example or option.flag}")
+
+
+ORDERS = Name("default", "orders")
+S = Name("default", "s")
+V3 = TimePoint(PointKind.VERSION, "3")
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("orders", ChangesCommand(ORDERS)),
+        ("--append-only db.`a b` -o df", ChangesCommand(Name("db", "a b"), append_only=True,
+                                                        out="df")),
+        ("orders --at 3 --end=17", ChangesCommand(ORDERS, at=V3,
+                                                  end=TimePoint(PointKind.VERSION, "17"))),
+        ("-h", ChangesCommand(help=True)),
+    ],
+)  # fmt: skip
+def test_changes(line: str, command: ChangesCommand) -> None:
+    assert parse_changes(line) == command
+
+
+@pytest.mark.parametrize(
+    ("line", "cell", "command"),
+    [
+        ("s", "orders\n", ChangesCommand(ORDERS, stream=S)),
+        ("s --at stream:db.o --append-only --show-initial-rows", " -- why\n db . `a b` ;",
+         ChangesCommand(Name("db", "a b"), None, S, TimePoint(PointKind.STREAM, "'db.o'"), None,
+                        True, True)),
+        ("S", QUERY + ";\n", ChangesCommand(query=QUERY, stream=S)),
+        ("", "TABLE orders", ChangesCommand(query="TABLE orders")),
+        ("--at 3 --end -60 -o df", f"\n{QUERY} -- end",
+         ChangesCommand(query=QUERY, at=V3, end=TimePoint(PointKind.OFFSET, "-60"), out="df")),
+        ("", "values", ChangesCommand(Name("default", "values"))),
+        ("-h", "", ChangesCommand(help=True)),
+    ],
+)  # fmt: skip
+def test_changes_of_a_cell(line: str, cell: str, command: ChangesCommand) -> None:
+    found = parse_changes(line, cell)
+    assert found == command
+    if found.query:
+        assert cell[found.query_offset :].startswith(found.query)
+
+
+def test_names_are_of_the_current_schema() -> None:
+    assert parse_changes("t", None, "sales").name == Name("sales", "t")
+    found = parse_changes("s", "t", "sales")
+    assert (found.stream, found.name) == (Name("sales", "s"), Name("sales", "t"))
+    assert parse_replay("t", "sales").name == Name("sales", "t")
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("orders", ReplayCommand(ORDERS)),
+        ("orders --at 3", ReplayCommand(ORDERS, V3)),
+        ("orders --at 3 --to '-10 minutes' --schema-mode CURRENT -o rows",
+         ReplayCommand(ORDERS, V3, TimePoint(PointKind.OFFSET, "-600"), SchemaMode.CURRENT,
+                       "rows")),
+        ("orders --to 3 --schema-mode=snapshot_time", ReplayCommand(ORDERS, None, V3)),
+        ("-h", ReplayCommand(help=True)),
+    ],
+)  # fmt: skip
+def test_replay(line: str, command: ReplayCommand) -> None:
+    assert parse_replay(line) == command
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("0", "VERSION", "0"),
+        ("2026-01-31", "TIMESTAMP", "'2026-01-31 00:00:00'"),
+        ("2026-01-31T12:00", "TIMESTAMP", "'2026-01-31 12:00:00'"),
+        ("'2026-01-31 12:00:00.5'", "TIMESTAMP", "'2026-01-31 12:00:00.500000'"),
+        ("2026-01-31T12:00:00Z", "TIMESTAMP", "'2026-01-31 12:00:00+00:00'"),
+        ("2026-01-31T12:00:00-03:30", "TIMESTAMP", "'2026-01-31 12:00:00-03:30'"),
+        ("-600", "OFFSET", "-600"),
+        ("-0.5", "OFFSET", "-0.5"),
+        ("-10 minutes", "OFFSET", "-600"),
+        ("'-1.5 Hours'", "OFFSET", "-5400"),
+        ("-1day", "OFFSET", "-86400"),
+        ("stream:s", "STREAM", "'s'"),
+        ("stream:db.`it's`", "STREAM", "'db.`it\\'s`'"),
+    ],
+)
+def test_points_in_time(text: str, kind: str, value: str) -> None:
+    point = TimePoint(PointKind(kind), value)
+    assert parse_replay(f"--at {text} t").at == point
+    assert parse_changes(f"t --end {text}").end == point
+
+
+@pytest.mark.parametrize(
+    ("line", "cell", "code", "place"),
+    [
+        ("", None, "DT-1001", ""),
+        ("t u", None, "DT-1001", "u"),
+        ("t --show-initial-rows", None, "DT-1002", "--show-initial-rows"),
+        ("t --at", None, "DT-1001", "--at"),
+        ("t --at --append-only", None, "DT-1001", "--at"),
+        ("t --at 1 --at 2", None, "DT-1001", "--at"),
+        ("t --at yesterday", None, "DT-1003", "yesterday"),
+        ("t --at ''", None, "DT-1003", "''"),
+        ("t --at 1.5", None, "DT-1003", "1.5"),
+        ("t --at +5", None, "DT-1003", "+5"),
+        ("t --at -10m", None, "DT-1003", "-10m"),
+        ("t --at ９", None, "DT-1003", "９"),
+        (f"t --at {'9' * 5000}", None, "DT-1003", "9" * 5000),
+        ("t --end 2026-13-01", None, "DT-1003", "2026-13-01"),
+        ("t --at stream:", None, "DT-1001", "stream:"),
+        ("t --at 'stream:a b'", None, "DT-1001", "'stream:a b'"),
+        ("a-b", None, "DT-1001", "a-b"),
+        ("__dt_t", None, "DT-1114", "__dt_t"),
+        ("t -o 1x", None, "DT-1003", "1x"),
+        ("s --end 3", "t", "DT-1001", "3"),
+        ("--show-initial-rows", "t", "DT-1001", "--show-initial-rows"),
+        ("s", "", "DT-1001", ""),
+        ("s", "DELETE FROM t", "DT-1001", "DELETE"),
+        ("s", "t u", "DT-1001", "t"),
+        ("s", "a.", "DT-1001", ""),
+        ("s", "SELECT 1; SELECT 2", "DT-1001", "SELECT"),
+        ("s", "SELECT " + "(" * 300, "DT-1004", "("),
+        ("s", "__dt_t", "DT-1114", "__dt_t"),
+    ],
+)  # fmt: skip
+def test_bad_changes(line: str, cell: str | None, code: str, place: str) -> None:
+    with pytest.raises(DTError) as caught:
+        parse_changes(line, cell)
+    found = caught.value
+    assert found.code == code
+    assert found.query in (line, cell)
+    assert found.span is not None
+    assert found.query[found.span.start : found.span.end] == place
+    assert found.hint
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "place"),
+    [
+        ("", "DT-1001", ""),
+        ("t --end 3", "DT-1002", "--end"),
+        ("t --to soon", "DT-1003", "soon"),
+        ("t --schema-mode curent", "DT-1003", "curent"),
+        ("t --schema-mode", "DT-1001", "--schema-mode"),
+    ],
+)
+def test_bad_replays(line: str, code: str, place: str) -> None:
+    with pytest.raises(DTError) as caught:
+        parse_replay(line)
+    found = caught.value
+    assert found.code == code
+    assert found.query == line
+    assert found.span is not None
+    assert line[found.span.start : found.span.end] == place

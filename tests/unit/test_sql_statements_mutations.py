@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -10,7 +11,12 @@ from hypothesis import strategies as st
 
 from dt_jupyter.model import DTError
 from dt_jupyter.sql.lex import tokens
-from dt_jupyter.sql.magic_options import parse_dt, parse_dynamic_table
+from dt_jupyter.sql.magic_options import (
+    parse_changes,
+    parse_dt,
+    parse_dynamic_table,
+    parse_replay,
+)
 from dt_jupyter.sql.parse import parse_script
 from dt_jupyter.sql.places import underline
 from dt_jupyter.sql.statements import CreateDynamicTable, SparkStatement
@@ -116,7 +122,9 @@ def test_any_text(text: str, other: str) -> None:
 LINES = ("daily --target-lag '5 minutes' --warehouse W --refresh-mode auto --initialize on_create",
          "`a b`.c --replace --no-alter-sources --dry-run -o df --target-lag=downstream",
          "t --if-not-exists -h", "-o df history daily", "connect lake --remote sc://x", "verify t",
-         "explain t -o df", "refresh TABLE t", "-o df SELECT 1")  # fmt: skip
+         "t --at -10 minutes --end stream:s --append-only", "s --show-initial-rows --at 2026-01-31",
+         "t --at 3 --to 17 --schema-mode current -o df", "explain t -o df",
+         "refresh TABLE t", "-o df SELECT 1")  # fmt: skip
 
 
 @given(st.sampled_from(LINES), st.randoms(use_true_random=False))
@@ -129,7 +137,12 @@ def test_mutations_of_magic_lines(line: str, rng: random.Random) -> None:
             ["", words[at] * 2, rng.choice(words), rng.choice(NOISE), "-o", "=="]
         )
     text = " ".join(words)
-    for parse in (lambda: parse_dynamic_table(text, "SELECT 1"), lambda: parse_dt(text)):
+    parsers: tuple[Callable[[], object], ...] = (
+        lambda: parse_dynamic_table(text, "SELECT 1"), lambda: parse_dt(text),
+        lambda: parse_changes(text), lambda: parse_changes(text, "SELECT 1"),
+        lambda: parse_replay(text),
+    )  # fmt: skip
+    for parse in parsers:
         try:
             parse()
         except DTError as error:
