@@ -57,8 +57,7 @@ class Select:
         if any(node.args.get(k) for k in _UNKNOWN):
             raise refuse(Refusal.EXPRESSION, what="a clause of SELECT is not known here")
         self.scope = self._from(outer)
-        self.items = [(s.alias_or_name, s.this if isinstance(s, exp.Alias | exp.Aliases) else s)
-                      for s in node.expressions]  # fmt: skip
+        self.items = [(s.alias_or_name, _item(s)) for s in node.expressions]
         self.correlation = Split((), ())
         self.grouped_alone = False
         self.empty: Expr | None = None
@@ -325,7 +324,7 @@ class Select:
         """The names of the columns of a generator among the items."""
         if isinstance(select, exp.Aliases):
             return tuple(str(a.name) for a in select.expressions)
-        item = select.this if isinstance(select, exp.Alias) else select
+        item = _item(select)
         _, made = generator(item, self.scope.scalar)
         if isinstance(select, exp.Alias) and len(made) <= 1:
             return (select.alias,)
@@ -371,6 +370,14 @@ class Select:
 _GROUPING = "grouping"
 _STRICT = (exp.Paren, exp.Mul, exp.Add, exp.Sub, exp.Neg, exp.Literal)
 """What is NULL where an operand is, and harmless beside one."""
+
+
+def _item(node: exp.Expr) -> exp.Expr:
+    """An item without its alias and its brackets; a subquery keeps its own."""
+    item: exp.Expr = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
+    while isinstance(item, exp.Paren):
+        item = item.this
+    return item
 
 
 def top(

@@ -497,3 +497,7 @@ SELECT * FROM (SELECT sum(v) AS s FROM t) a, (SELECT max(id) AS m FROM u) b LIMI
 SELECT count(*) + 1 AS n FROM (SELECT k FROM t INTERSECT SELECT k FROM u) x LIMIT 100
 SELECT m, count(*) AS n FROM (SELECT max(id) AS m FROM t) x GROUP BY m LIMIT 1
 SELECT * FROM (SELECT id FROM t ORDER BY id, k, v, f LIMIT 2) x LIMIT 3
+SELECT DISTINCT (k) FROM t ORDER BY k LIMIT 2
+SELECT (k), (v + 1) AS w FROM t ORDER BY (k), w, id LIMIT 3
+SELECT (k) AS k, (count(*)) AS n FROM t GROUP BY (k) ORDER BY (count(*)), k LIMIT 2
+SELECT id, (explode(array(v, f))) FROM t
