@@ -7,13 +7,14 @@ import sys
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from dt_jupyter.catalog import Catalog, Owner
+from dt_jupyter.engine.changes import OLDEST, ChangeRows, Changes, moment
 from dt_jupyter.engine.create import Created, Creator
 from dt_jupyter.engine.explain import explain_defined, explain_table
 from dt_jupyter.engine.graph import Graph
@@ -65,6 +66,8 @@ SESSION_CONFS: Mapping[str, str] = {
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
 _HISTORY = 500
+Point = datetime | str | int | timedelta | Timestamp
+"""A time, a version, or a distance from now."""
 
 
 class Engine:
@@ -84,7 +87,8 @@ class Engine:
         self.catalog = Catalog(layout.catalog, clock, owner)
         self.sources = Sources(spark, self.catalog, layout, Logs())
         self.sessions = RefreshSessions(spark)
-        definer = Definer(self.sources, builtin_functions(spark))
+        builtins = builtin_functions(spark)
+        definer = Definer(self.sources, builtins)
         self.refresher = Refresher(spark, self.sources, definer, self.sessions, clock)
         self.publisher = Publisher(spark, self.sources)
         self.graph_of = Graph(self.refresher, clock, self.publisher.publish, self.nudge)
@@ -95,6 +99,7 @@ class Engine:
         self._executor = Executor(self, creator, self.publisher, self.tables)
         self._creator = creator
         self._port = EnginePort(self.graph_of)
+        self.change_queries = Changes(spark, self.sources, builtins, clock.now)
 
     @classmethod
     def connect(
@@ -222,6 +227,40 @@ class Engine:
             return run_cancellable(
                 spark, group, f"verify {table.name}", lambda: verify(spark, self.refresher, table)
             )
+
+    # -- changes ----------------------------------------------------------------------------------
+
+    def changes(
+        self, name: str | Name, at: Point | None = None, end: Point | None = None,
+        append_only: bool = False,
+    ) -> DataFrame:  # fmt: skip
+        """The changes of a table, view or dynamic table in (`at`, `end`], with `$ACTION`,
+        `$ISUPDATE` and `$ROW_ID`.
+
+        `at` and `end`: a datetime or ISO text is a time, an int a version, a timedelta a distance
+        from now; without `at` the oldest retained version, without `end` now. `append_only`: the
+        rows as first inserted, whatever became of them. Errors: DT-1101, DT-31xx, DT-41xx.
+        """
+        return self.change_rows(name, at, end, append_only=append_only).frame
+
+    def change_rows(
+        self, name: str | Name, at: Point | None = None, end: Point | None = None, *,
+        append_only: bool = False,
+    ) -> ChangeRows:  # fmt: skip
+        """As `changes`, with the query's text, the shape of its plan and its notes."""
+        self._require_open()
+        known = self.name(name)
+        now = self.clock.now()
+        group = f"changes:{uuid.uuid4().hex}"
+        return run_cancellable(
+            self.spark, group, f"changes {known}",
+            lambda: self.change_queries.of(
+                f"SELECT * FROM {known.sql}", known.schema, str(known),
+                at=OLDEST if at is None else moment(at, self.timestamp, now),
+                end=None if end is None else moment(end, self.timestamp, now),
+                append_only=append_only,
+            ),
+        )  # fmt: skip
 
     # -- reports ----------------------------------------------------------------------------------
 

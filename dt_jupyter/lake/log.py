@@ -331,6 +331,18 @@ class TableLog:
                     mine[key] = body
         return FileChanges(tuple(came.values()), tuple(went.values()))
 
+    def new_files(self, first: int, last: int) -> tuple[Mapping[str, Any], ...]:
+        """The files whose data the commits first … last wrote, each as it was first added; one
+        that only got another deletion vector is not new."""
+        found: dict[str, Mapping[str, Any]] = {}
+        for v in range(first, last + 1):
+            actions = self._files_of(v)
+            old = {b["path"] for k, b in actions if k == "remove"}
+            for kind, body in actions:
+                if kind == "add" and body["path"] not in old:
+                    found.setdefault(body["path"], body)
+        return tuple(found.values())
+
     def _files_of(self, version: int) -> list[tuple[str, Mapping[str, Any]]]:
         wanted = frozenset(("add", "remove"))
         try:

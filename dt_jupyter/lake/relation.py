@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 WEIGHT = "__dt_w"
+TRACKED_ID = "__dt_row_id"
+"""The column of a change's rows that has Delta's row ids, where they were asked for."""
 _MODE = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
 _NEW = "('insert', 'update_postimage')"
 
@@ -63,18 +65,23 @@ def relation(
     *,
     view_prefix: str,
     small: Small | None = None,
+    row_ids: bool = False,
 ) -> Relation:
     """The rows of a planned change, in the session `spark`; views are named after `view_prefix`.
 
-    Raises LakeError for an Unreadable plan. `small` bounds what is read by delta-rs.
+    Raises LakeError for an Unreadable plan. `small` bounds what is read by delta-rs. With
+    `row_ids` the relation has Delta's as `__dt_row_id` too; that reads whole files, since the
+    feed has none.
     """
     match plan:
         case Unreadable(code, sentence):
             raise LakeError(f"{code}: {sentence}", plan=plan)
         case Unchanged():
-            return _empty(log, columns)
+            return _empty(log, columns, row_ids)
         case FileDiff() | Added(feed=False):
-            return _files(spark, log, plan, columns, view_prefix)
+            return _files(spark, log, plan, columns, view_prefix, row_ids)
+        case _ if row_ids:
+            return _files(spark, log, plan, columns, view_prefix, row_ids)
     reason = why_not_local(log, plan, columns, small or Small())
     if reason is None:
         try:
@@ -86,9 +93,10 @@ def relation(
     return _feed(spark, log, plan, columns, view_prefix, reason)
 
 
-def _empty(log: TableLog, columns: Sequence[str]) -> Relation:
-    names = ", ".join(map(quote, columns))
-    sql = f"(SELECT {names}, 1L AS {WEIGHT} FROM {sql_table(log.path)} WHERE false)"
+def _empty(log: TableLog, columns: Sequence[str], row_ids: bool) -> Relation:
+    tracked = f"0L AS {TRACKED_ID}, " if row_ids else ""
+    names = f"{_names(columns)}, {tracked}1L AS {WEIGHT}"
+    sql = f"(SELECT {names} FROM {sql_table(log.path)} WHERE false)"
     return Relation(sql, "empty", "nothing changed", 0)
 
 
@@ -191,21 +199,68 @@ def _at_its_end(spark: SparkSession, sql: str) -> DataFrame:
 
 
 def _files(
-    spark: SparkSession, log: TableLog, plan: Added | FileDiff, columns: Sequence[str], prefix: str
-) -> Relation:
+    spark: SparkSession, log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str],
+    prefix: str, row_ids: bool,
+) -> Relation:  # fmt: skip
     changes = log.file_changes(plan.first, plan.last)
     parts, views = [], []
+    names = _names((*columns, TRACKED_ID) if row_ids else columns)
     for sign, actions, name in ((1, changes.added, "added"), (-1, changes.removed, "removed")):
         if actions:
             view = f"{prefix}_{name}"
-            files_view(spark, log.path, plan.last, actions).createOrReplaceTempView(quote(view))
+            rows = files_view(spark, log.path, plan.last, actions)
+            if row_ids:
+                rows = rows.selectExpr("*", f"_metadata.row_id AS {TRACKED_ID}")
+            rows.createOrReplaceTempView(quote(view))
             views.append(view)
-            parts.append(f"SELECT {_names(columns)}, {sign}L AS {WEIGHT} FROM {quote(view)}")
+            parts.append(f"SELECT {names}, {sign}L AS {WEIGHT} FROM {quote(view)}")
     if not parts:
-        return _empty(log, columns)
+        return _empty(log, columns, row_ids)
     sql = f"({' UNION ALL '.join(parts)})"
-    return Relation(sql, "files", "the change data feed is off", plan.rows, tuple(views))
+    reason = "row ids are asked for" if row_ids else "the change data feed is off"
+    return Relation(sql, "files", reason, plan.rows, tuple(views))
 
 
 def _names(columns: Sequence[str]) -> str:
     return ", ".join(map(quote, columns))
+
+
+# -- inserts alone ---------------------------------------------------------------------------------
+
+
+def inserted(
+    spark: SparkSession, log: TableLog, plan: ChangePlan, columns: Sequence[str], *,
+    view_prefix: str, row_ids: bool = False,
+) -> Relation:  # fmt: skip
+    """The rows that the commits of the plan inserted, as they were then, weight +1; the new image
+    of an updated row is none of them. Raises LakeError where neither feed nor row ids tell."""
+    if isinstance(plan, Unchanged | Unreadable) or (isinstance(plan, Added) and not row_ids):
+        return relation(spark, log, plan, columns, view_prefix=view_prefix, row_ids=row_ids)
+    if row_ids:
+        return _first_images(spark, log, plan, columns, view_prefix)
+    if not isinstance(plan, Feed):
+        raise LakeError("FEED_OFF: only the change data feed tells inserts from updates", plan=plan)
+    found = _feed(spark, log, plan, (*columns, "_change_type"), view_prefix, "inserts alone")
+    sql = f"(SELECT {_names(columns)}, {WEIGHT} FROM {found.sql} WHERE _change_type = 'insert')"
+    return Relation(sql, found.way, found.reason, None, found.views)
+
+
+def _first_images(
+    spark: SparkSession, log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str],
+    prefix: str,
+) -> Relation:  # fmt: skip
+    """By row tracking: ids that were given out within the interval, each with its first image."""
+    files = log.new_files(plan.first, plan.last)
+    if not files:
+        return _empty(log, columns, row_ids=True)
+    view, least = f"{prefix}_first", min(int(f["baseRowId"]) for f in files)
+    rows = files_view(spark, log.path, plan.last, files)
+    rows = rows.selectExpr("*", f"_metadata.row_id AS {TRACKED_ID}",
+                           "_metadata.row_commit_version AS __dt_commit")  # fmt: skip
+    rows.createOrReplaceTempView(quote(view))
+    first = f"ROW_NUMBER() OVER (PARTITION BY {TRACKED_ID} ORDER BY __dt_commit) AS __dt_image"
+    sql = (
+        f"(SELECT {_names((*columns, TRACKED_ID))}, 1L AS {WEIGHT} FROM (SELECT *, {first} FROM"
+        f" {quote(view)} WHERE {TRACKED_ID} >= {least}) WHERE __dt_image = 1)"
+    )
+    return Relation(sql, "files", "row ids are asked for", None, (view,))

@@ -63,6 +63,41 @@ def source_schema(spark: SparkSession, source: Source) -> StructType:
     return spark.table(source.name.sql).schema
 
 
+@dataclass(frozen=True)
+class Bound:
+    """A query as a relation; `types` gives the Spark types of any relation over its sources,
+    whose schemas are `known`, by id."""
+
+    relation: Rel
+    known: dict[str, StructType]
+    types: Callable[[Rel], dict[str, str]]
+
+
+def bind_query(
+    spark: SparkSession, query: str, schema: str, sources: Mapping[Name, Source],
+    views: Mapping[Name, str], builtins: frozenset[str], schemas: Mapping[str, StructType],
+) -> Bound:  # fmt: skip
+    """`query` over sources with `schemas`, views looked through; Refused where it has no form in
+    the algebra. Types come from Spark's analyser, over empty relations."""
+
+    def resolve(parts: tuple[str, ...]) -> Table | View:
+        name = name_of(parts, schema)
+        if name in views:
+            return View(views[name])
+        source = sources[name]
+        columns = tuple(schemas[source.table_id].names)
+        public = tuple(c for c in columns if not c.startswith("__dt_"))
+        return Table(source.table_id, public, VISIBLE if VISIBLE in columns else None)
+
+    known: dict[str, StructType] = dict(schemas)
+
+    def types(rel: Rel) -> dict[str, str]:
+        fields = spark.sql(Renderer(lambda s: empty_relation(known[s.source]))(rel)).schema
+        return {f.name: f.dataType.simpleString() for f in fields}
+
+    return Bound(bind(query, resolve, builtins), known, types)
+
+
 def compile_query(
     spark: SparkSession,
     query: str,
@@ -77,27 +112,13 @@ def compile_query(
     """The stages that keep `query` up to date; Refused where there are none.
 
     `names` and `types` are the public columns as Spark analysed the text; `schemas` those of the
-    sources by id. Types inside come from Spark's analyser, over empty relations.
+    sources by id.
     """
-
-    def resolve(parts: tuple[str, ...]) -> Table | View:
-        name = name_of(parts, schema)
-        if name in views:
-            return View(views[name])
-        source = sources[name]
-        columns = tuple(schemas[source.table_id].names)
-        public = tuple(c for c in columns if not c.startswith("__dt_"))
-        return Table(source.table_id, public, VISIBLE if VISIBLE in columns else None)
-
-    relation = bind(query, resolve, builtins)
-    known: dict[str, StructType] = dict(schemas)
+    bound = bind_query(spark, query, schema, sources, views, builtins, schemas)
+    relation, known, analysed = bound.relation, bound.known, bound.types
 
     def place(scan: Scan) -> str:
         return empty_relation(known[scan.source])
-
-    def analysed(rel: Rel) -> dict[str, str]:
-        fields = spark.sql(Renderer(place)(rel)).schema
-        return {f.name: f.dataType.simpleString() for f in fields}
 
     stages: list[CompiledStage] = []
     made = compile_stages(relation, names, analysed)

@@ -30,6 +30,12 @@ def content_hash(columns: Iterable[tuple[str, str]]) -> tuple[str, str]:
     return f"XXHASH64({body})", f"XXHASH64('dt', {body})"
 
 
+def exact_text(text: str, type_: str, name: str) -> str:
+    """SQL for an injective text of a value, NULL and nested ones included; Refused for a type
+    without one. Texts of several values may be put one behind the other."""
+    return _nested(text, type_.lower(), name, 0)
+
+
 def _value(text: str, type_: str, name: str) -> str:
     kind = type_.lower()
     if _PLAIN.match(kind):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dt_jupyter.spark import Pool, local_session
-from tests.spark.engine_lab import Lab
+from tests.spark.engine_lab import Lab, quick, without_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,4 +50,17 @@ def lab(spark: SparkSession, lake_dir: Path) -> Iterator[Lab]:
     """An engine on an empty lake, without a scheduler."""
     made = Lab.open(spark, lake_dir)
     yield made
+    made.close()
+
+
+@pytest.fixture
+def quick_lab(
+    spark: SparkSession, lake_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Lab]:
+    """A `lab` that creates without the check, on sessions for little data; no catalog is listed
+    in it, and it cannot be opened again."""
+    without_check(monkeypatch)
+    with quick(spark, monkeypatch):
+        made = Lab.open(spark, lake_dir)
+        yield made
     made.close()

@@ -152,9 +152,12 @@ def quick(spark: SparkSession, patched: pytest.MonkeyPatch) -> Iterator[None]:
     """
     sessions = partial(RefreshSessions, confs={**REFRESH_CONFS, **QUICK})
     patched.setattr(core, "RefreshSessions", sessions)
-    before = {key: spark.conf.get(key) for key in QUICK}
+    before = {key: spark.conf.get(key, None) for key in QUICK}
     for key, value in QUICK.items():
         spark.conf.set(key, value)
     yield
-    for key, value in before.items():
-        spark.conf.set(key, str(value))
+    for key, was in before.items():
+        if was is None:
+            spark.conf.unset(key)
+        else:
+            spark.conf.set(key, was)

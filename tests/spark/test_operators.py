@@ -6,13 +6,10 @@ Each is INCREMENTAL, takes the action INCREMENTAL or NO_DATA, and equals its que
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from tests.spark.engine_lab import Lab, quick, without_check
+from tests.spark.engine_lab import Lab
 from tests.spark.test_oracle_random import Tables
 
 QUERIES = {
@@ -96,21 +93,12 @@ QUERIES = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def lab(spark: SparkSession, lake_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    """An engine that creates without the check, on a session for little data."""
-    without_check(monkeypatch)
-    with quick(spark, monkeypatch):
-        made = Lab.open(spark, lake_dir)
-        yield made
-    made.close()
-
-
 PARTS, BATCHES = 4, 2
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_each_operator_is_kept_incrementally(lab: Lab, part: int) -> None:
+def test_each_operator_is_kept_incrementally(quick_lab: Lab, part: int) -> None:
+    lab = quick_lab
     tables = Tables(lab, random.Random(part))
     tables.start()
     names = [n for i, n in enumerate(QUERIES) if i % PARTS == part]

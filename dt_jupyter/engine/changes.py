@@ -1,0 +1,163 @@
+"""The changes of tables, dynamic tables, views and queries, as DataFrames."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from dt_jupyter.ivm import Refused, Rel, scans
+from dt_jupyter.lake import TableLog, plan_changes
+from dt_jupyter.lake.snapshot import snapshot_sql
+from dt_jupyter.model import Name, Source, SourceKind, Timestamp, error
+from dt_jupyter.refresh.compiled import bind_query
+from dt_jupyter.refresh.original import pinned
+from dt_jupyter.refresh.sources import Found, Sources, name_of
+from dt_jupyter.spark import is_connect
+from dt_jupyter.streams.changes import ChangeQuery, append_query, change_query
+from dt_jupyter.streams.identity import identity
+from dt_jupyter.streams.points import OLDEST, Moment, Resolver
+from dt_jupyter.streams.sides import Side
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_OF = Name("__dt", "changes")
+
+
+@dataclass(frozen=True)
+class ChangeRows:
+    """The rows of a change query, its plan, and what is to be told of it."""
+
+    frame: DataFrame
+    query: ChangeQuery
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Reads changes in the session `spark`; `builtins` are Spark's functions."""
+
+    spark: SparkSession
+    sources: Sources
+    builtins: frozenset[str]
+    now: Callable[[], Timestamp]
+
+    def of(
+        self, query: str, schema: str, name: str, *, at: Moment = OLDEST,
+        end: Moment | None = None, append_only: bool = False,
+    ) -> ChangeRows:  # fmt: skip
+        """The changes of a query between two points, called `name` in errors.
+
+        Raises DT-1101, DT-3101 to DT-3106, DT-4101 and DT-4102.
+        """
+        try:
+            return self._of(query, schema, name, at, end, append_only)
+        except Refused as e:
+            raise error("DT-3102", name=name, reason=e.reason.code,
+                        sentence=f"{e.reason.sentence}.", hint=e.hint) from e  # fmt: skip
+
+    def _of(
+        self, query: str, schema: str, name: str, at: Moment, end: Moment | None,
+        append_only: bool,
+    ) -> ChangeRows:  # fmt: skip
+        found = self.sources.of_query(query, schema, _OF)
+        versions = self._versions(found, name, at, end)
+        schemas = {
+            s.table_id: self._schema(s, versions[s.table_id][1]) for s in found.sources.values()
+        }
+        views = {n: v.text for n, v in found.views.items()}
+        bound = bind_query(self.spark, query, schema, found.sources, views, self.builtins, schemas)
+        names = self._names(query, schema, found, versions, schemas)
+        sides = self._sides(bound.relation, found, versions, schemas)
+        make = append_query if append_only else change_query
+        made = make(self.spark, bound.relation, names, bound.types, sides)
+        try:
+            return ChangeRows(self.spark.sql(made.text), made)
+        finally:
+            for view in made.views:
+                self.spark.catalog.dropTempView(view)
+
+    def _versions(
+        self, found: Found, name: str, at: Moment, end: Moment | None
+    ) -> dict[str, tuple[int, int]]:
+        """Both ends of the interval for each source."""
+        now = self.now()
+        resolver = Resolver(self.sources.catalog, now)
+        versions: dict[str, tuple[int, int]] = {}
+        for source in found.sources.values():
+            if source.kind is SourceKind.FOREIGN or source.path is None:
+                raise error("DT-3106", name=source.name)
+            log = self.sources.logs[source.path]
+            old = resolver.version(source, log, at)
+            new = resolver.version(source, log, end or Moment(now))
+            if old > new:
+                raise error("DT-3101", name=name, start=at, end=end or now)
+            versions[source.table_id] = old, new
+        return versions
+
+    def _schema(self, source: Source, version: int) -> StructType:
+        reader = self.spark.read.format("delta").option("versionAsOf", version)
+        return reader.load(source.path).schema
+
+    def _names(
+        self, query: str, schema: str, found: Found, versions: dict[str, tuple[int, int]],
+        schemas: dict[str, StructType],
+    ) -> tuple[str, ...]:  # fmt: skip
+        """The public columns at the interval's end, as Spark names them."""
+
+        def relation(parts: tuple[str, ...]) -> str:
+            source = found.sources[name_of(parts, schema)]
+            public = [c for c in schemas[source.table_id].names if not c.startswith("__dt_")]
+            assert source.path is not None
+            return snapshot_sql(source.path, versions[source.table_id][1], public)
+
+        def view(parts: tuple[str, ...]) -> str | None:
+            known = found.views.get(name_of(parts, schema))
+            return known.text if known else None
+
+        return tuple(self.spark.sql(pinned(query, relation, view)).columns)
+
+    def _sides(
+        self, rel: Rel, found: Found, versions: dict[str, tuple[int, int]],
+        schemas: dict[str, StructType],
+    ) -> dict[str, Side]:  # fmt: skip
+        prefix = f"__dt_change_{uuid.uuid4().hex[:12]}"
+        read: dict[str, set[str]] = {}
+        for scan in scans(rel):
+            read.setdefault(scan.source, set()).update(n for _, n in scan.reads)
+        sides: dict[str, Side] = {}
+        for source in found.sources.values():
+            assert source.path is not None
+            log: TableLog = self.sources.logs[source.path]
+            old, new = versions[source.table_id]
+            types = {f.name: f.dataType.simpleString() for f in schemas[source.table_id].fields}
+            ids = identity(log, old, new, types, source.table_id)
+            columns = read.get(source.table_id, set()) | set(ids.names)
+            plan = plan_changes(log, old, new, columns, file_diff=not is_connect(self.spark))
+            sides[source.table_id] = Side(
+                source.table_id, str(source.name), log, old, new, plan, ids, types,
+                f"{prefix}_{len(sides)}",
+            )  # fmt: skip
+        return sides
+
+
+def moment(
+    value: datetime | str | int | timedelta | Timestamp | Moment,
+    timestamp: Callable[[datetime | str | Timestamp], Timestamp], now: Timestamp,
+) -> Moment:  # fmt: skip
+    """A point as Python has it: a time, a version (int), or a distance from now (timedelta)."""
+    match value:
+        case Moment():
+            return value
+        case int():
+            return Moment(version=value)
+        case timedelta():
+            return Moment(now.plus(-abs(value.total_seconds())))
+        case _:
+            return Moment(timestamp(value))
+
+
+__all__ = ["OLDEST", "ChangeRows", "Changes", "Moment", "moment"]

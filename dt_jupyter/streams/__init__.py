@@ -1,0 +1,1 @@
+"""Changes between two points in time, of tables, dynamic tables and views."""

@@ -1,0 +1,232 @@
+"""CHANGES: the difference of a query between two points in time, as rows with their action.
+
+The query's relation is given row ids and differentiated; what is left is to cancel what came and
+went, and to tell updates. Where the log alone shows that nothing can cancel, nothing is looked for.
+Source: CQ 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from dt_jupyter.ivm import (
+    WEIGHT,
+    Expr,
+    Filter,
+    Project,
+    Rel,
+    Scan,
+    col,
+    differentiate,
+    identified,
+    monotone,
+    settled,
+    simplify,
+    walk,
+)
+from dt_jupyter.ivm.stages import unstable
+from dt_jupyter.model import error, quote
+from dt_jupyter.sql.hashing import HASH, content_hash, exact_text
+from dt_jupyter.sql.render import Renderer
+from dt_jupyter.streams.identity import By
+from dt_jupyter.streams.sides import Side
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ACTION, ISUPDATE, ROW_ID = "$ACTION", "$ISUPDATE", "$ROW_ID"
+METADATA = (ACTION, ISUPDATE, ROW_ID)
+Types = Callable[[Rel], dict[str, str]]
+_COPY = "__dt_copy"
+
+
+class Shape(StrEnum):
+    """The shapes of a change query's plan.  Source: CQ 3.2.3, table 2."""
+
+    EMPTY = "EMPTY"
+    ADDED_ONLY = "ADDED_ONLY"
+    REMOVED_ONLY = "REMOVED_ONLY"
+    MINIMIZE = "MINIMIZE"
+    INITIAL_ROWS = "INITIAL_ROWS"
+
+
+@dataclass(frozen=True)
+class ChangeQuery:
+    """`text` is one query with the public columns and `$ACTION`, `$ISUPDATE`, `$ROW_ID`; `views`
+    are the temporary views that it reads; `notes` are to be told to the user."""
+
+    text: str
+    shape: Shape
+    views: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def change_query(
+    spark: SparkSession, rel: Rel, names: Sequence[str], types: Types, sides: Mapping[str, Side],
+) -> ChangeQuery:  # fmt: skip
+    """The minimum delta of the relation, whose columns are called `names`: at most one row for
+    each id and action, none for a row that ends as it began. Raises Refused, DT-3103, DT-3104."""
+    rel, columns = _settled(rel, types)
+    changed = frozenset(s for s, side in sides.items() if side.changed)
+    shape = _shape(rel, sides)
+    notes = _untracked(rel, sides)
+    made = identified(rel, _key_text(types)) if not notes else None
+    delta = differentiate(simplify(made.rel) if made else rel, changed)
+    if delta is None:
+        return ChangeQuery(_nothing(columns, names), Shape.EMPTY, (), notes)
+    rows = Renderer(lambda scan: sides[scan.source].read(spark, scan))(delta)
+    if made is None:
+        tag = next(s.identity.tag for s in sides.values())
+        text = _by_content(rows, columns, names, tag)
+    elif shape is Shape.MINIMIZE:
+        text = _by_id(rows, columns, names, made.id)
+    else:
+        text = _as_they_are(rows, columns, names, made.id)
+    views = tuple(v for side in sides.values() for v in side.views)
+    return ChangeQuery(text, shape, views, notes)
+
+
+def append_query(
+    spark: SparkSession, rel: Rel, names: Sequence[str], types: Types, sides: Mapping[str, Side],
+) -> ChangeQuery:  # fmt: skip
+    """The rows that the sources' inserts in the interval add, as first inserted, whatever became
+    of them. DT-3105 where an insert could also take a row away.  Source: CQ 2.2.1."""
+    if not monotone(settled(rel, types)):
+        raise error("DT-3105")
+    sides = {s: replace(side, inserts_only=True, views=[]) for s, side in sides.items()}
+    return change_query(spark, rel, names, types, sides)
+
+
+def _settled(rel: Rel, types: Types) -> tuple[Rel, tuple[tuple[str, str], ...]]:
+    """The relation ready for its derivative, and its columns with their types."""
+    rel = settled(rel, types)
+    unstable(rel, types)
+    known = types(rel)
+    return rel, tuple((c, known[c]) for c in rel.columns)
+
+
+def initial_query(
+    spark: SparkSession, rel: Rel, names: Sequence[str], types: Types, sides: Mapping[str, Side],
+) -> ChangeQuery:  # fmt: skip
+    """All rows at the new end, as if they had just been inserted."""
+    rel, _ = _settled(rel, types)
+    made = identified(rel, _key_text(types))
+    rendered = Renderer(lambda scan: sides[scan.source].read(spark, scan))(simplify(made.rel))
+    text = _selected(
+        [quote(c) for c in rel.columns], names, "'INSERT'", "FALSE", f"MD5({quote(made.id)})"
+    )
+    return ChangeQuery(f"{text} FROM (\n{rendered}\n)", Shape.INITIAL_ROWS)
+
+
+def _untracked(rel: Rel, sides: Mapping[str, Side]) -> tuple[str, ...]:
+    """What is to be said of tables whose rows are known by their contents alone; DT-3104 where
+    that does not do."""
+    names = sorted(s.name for s in sides.values() if s.identity.by is By.CONTENT)
+    if names and any(not isinstance(n, Scan | Project | Filter) for n in walk(rel)):
+        raise error("DT-3104", name=names[0])
+    return tuple(
+        f"{name} has no row ids over this interval: rows are told apart by their contents, and an "
+        "update is a DELETE and an INSERT" for name in names
+    )  # fmt: skip
+
+
+def _shape(rel: Rel, sides: Mapping[str, Side]) -> Shape:
+    if not any(s.changed for s in sides.values()):
+        return Shape.EMPTY
+    if monotone(rel) and all(s.adds_only for s in sides.values()):
+        return Shape.ADDED_ONLY
+    if monotone(rel) and all(s.removes_only for s in sides.values()):
+        return Shape.REMOVED_ONLY
+    return Shape.MINIMIZE
+
+
+def _key_text(types: Types) -> Callable[[Rel, tuple[str, ...]], Expr]:
+    def text(rel: Rel, keys: tuple[str, ...]) -> Expr:
+        known = types(rel)
+        marks = {f"\0{i}\0": k for i, k in enumerate(keys)}
+        parts = ", ".join(exact_text(m, known[k], k) for m, k in marks.items())
+        return _with_columns(f"CONCAT({parts})", marks)
+
+    return text
+
+
+def _with_columns(text: str, marks: Mapping[str, str]) -> Expr:
+    """The text with columns where the marks stand."""
+    parts: list[Expr] = []
+    while text:
+        at = min((text.find(m) for m in marks if m in text), default=-1)
+        if at < 0:
+            parts.append(Expr((text,)))
+            break
+        mark = next(m for m in marks if text.startswith(m, at))
+        parts += [Expr((text[:at],)), col(marks[mark])]
+        text = text[at + len(mark) :]
+    return Expr(tuple(p for e in parts for p in e.parts))
+
+
+# -- the last steps -------------------------------------------------------------------------------
+
+
+def _selected(
+    values: Sequence[str], names: Sequence[str], action: str, update: str, row_id: str
+) -> str:
+    items = [f"{v} AS {quote(n)}" for v, n in zip(values, names, strict=True)]
+    items += [f"{action} AS {quote(ACTION)}", f"{update} AS {quote(ISUPDATE)}"]
+    return f"SELECT {', '.join([*items, f'{row_id} AS {quote(ROW_ID)}'])}"
+
+
+def _nothing(columns: Sequence[tuple[str, str]], names: Sequence[str]) -> str:
+    values = [f"CAST(NULL AS {t})" for _, t in columns]
+    return f"{_selected(values, names, _EMPTY, 'FALSE', _EMPTY)} WHERE FALSE"
+
+
+_EMPTY = "''"
+_SIGN = f"CASE WHEN {WEIGHT} > 0 THEN 'INSERT' ELSE 'DELETE' END"
+
+
+def _as_they_are(
+    rows: str, columns: Sequence[tuple[str, str]], names: Sequence[str], id_: str
+) -> str:
+    """Rows of which nothing cancels."""
+    values = [quote(c) for c, _ in columns]
+    return f"{_selected(values, names, _SIGN, 'FALSE', f'MD5({quote(id_)})')} FROM (\n{rows}\n)"
+
+
+def _by_id(rows: str, columns: Sequence[tuple[str, str]], names: Sequence[str], id_: str) -> str:
+    """One row for each id and action: pairs of equal id and contents cancel. A weight other than
+    one means that ids were not unique, which is an error and no result."""
+    values = [quote(c) for c, _ in columns]
+    hashed = ", ".join(f"{h} AS {c}" for h, c in zip(content_hash(columns), HASH, strict=True))
+    first = ", ".join(f"FIRST({v}) AS {v}" for v in values)
+    weight = (
+        f"CASE WHEN ABS(SUM({WEIGHT})) > 1 THEN CAST(RAISE_ERROR('two rows have one $ROW_ID') AS"
+        f" BIGINT) ELSE SUM({WEIGHT}) END AS {WEIGHT}"
+    )
+    kept = (
+        f"SELECT {quote(id_)}, {first}, {weight}"
+        f" FROM (SELECT *, {hashed} FROM (\n{rows}\n)) GROUP BY {quote(id_)}, {', '.join(HASH)}"
+    )
+    both = f"COUNT(*) OVER (PARTITION BY {quote(id_)}) > 1"
+    outer = _selected(values, names, _SIGN, both, f"MD5({quote(id_)})")
+    return f"{outer} FROM (SELECT * FROM ({kept}) WHERE {WEIGHT} <> 0)"
+
+
+def _by_content(
+    rows: str, columns: Sequence[tuple[str, str]], names: Sequence[str], tag: str
+) -> str:
+    """As many copies of a row as there are more or fewer of it; each copy has an id."""
+    values = [quote(c) for c, _ in columns]
+    hashed = ", ".join(f"{h} AS {c}" for h, c in zip(content_hash(columns), HASH, strict=True))
+    first = ", ".join(f"FIRST({v}) AS {v}" for v in values)
+    kept = (
+        f"SELECT {', '.join(HASH)}, {first}, SUM({WEIGHT}) AS {WEIGHT}"
+        f" FROM (SELECT *, {hashed} FROM (\n{rows}\n)) GROUP BY {', '.join(HASH)}"
+        f" HAVING SUM({WEIGHT}) <> 0"
+    )
+    row_id = f"MD5(CONCAT_WS(':', '{tag}', {', '.join(HASH)}, {_COPY}))"
+    copies = f"EXPLODE(SEQUENCE(1L, ABS({WEIGHT})))"
+    numbered = f"SELECT * FROM ({kept}) k LATERAL VIEW {copies} c AS {_COPY}"
+    return f"{_selected(values, names, _SIGN, 'FALSE', row_id)} FROM ({numbered})"

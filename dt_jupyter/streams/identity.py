@@ -1,0 +1,90 @@
+"""What tells the rows of a source apart, and the text of their ids.
+
+By a declared key, by what a dynamic table keeps of each row, by Delta's row tracking; and where a
+table has none of them, by content.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dt_jupyter.lake import TableLog
+from dt_jupyter.lake.metadata import Metadata
+from dt_jupyter.lake.relation import TRACKED_ID
+from dt_jupyter.model import quote
+from dt_jupyter.sql.hashing import exact_text
+
+KEY = "dt.primaryKey"
+TRACKING = "delta.enableRowTracking"
+_GROUP, _STORED = "__dt_k", ("__dt_seq", "__dt_pos")
+
+
+class By(StrEnum):
+    """What the ids of a source are made of."""
+
+    KEY = "a declared key"
+    GROUP = "the keys of the groups"
+    STORED = "ids that the dynamic table keeps"
+    TRACKING = "row tracking"
+    CONTENT = "the contents of the rows"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """`columns` are those of the table that an id is made of; `tag` tells its ids from those of
+    other tables."""
+
+    by: By
+    columns: tuple[tuple[str, str], ...]
+    tag: str
+
+    @property
+    def text(self) -> str:
+        """SQL for the id, over the columns (of a tracked table, over `__dt_row_id`)."""
+        if self.by is By.TRACKING:
+            return f"CONCAT('{self.tag}:', CAST({TRACKED_ID} AS STRING))"
+        parts = [exact_text(quote(n), t, n) for n, t in self.columns]
+        return f"CONCAT('{self.tag}:', {', '.join(parts)})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(n for n, _ in self.columns)
+
+
+def identity(
+    log: TableLog, old: int, new: int, types: Mapping[str, str], tag: str
+) -> Identity:  # fmt: skip
+    """That of a table between two versions; `types` are those of its columns at the new one."""
+    group = [n for n in types if n.startswith(_GROUP)]
+    if group:
+        return Identity(By.GROUP, _typed(group, types), tag)
+    if all(n in types for n in _STORED):
+        return Identity(By.STORED, _typed(_STORED, types), tag)
+    key = declared_key(log.metadata(new), types)
+    if key:
+        return Identity(By.KEY, _typed(key, types), tag)
+    if all(_tracked(log.metadata(v)) for v in (old, new)):
+        return Identity(By.TRACKING, (), tag)
+    public = [n for n in types if not n.startswith("__dt_")]
+    return Identity(By.CONTENT, _typed(public, types), tag)
+
+
+def declared_key(metadata: Metadata, types: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns of `dt.primaryKey`: a JSON list, or names between commas."""
+    text = metadata.configuration.get(KEY, "").strip()
+    if not text:
+        return ()
+    listed: Sequence[str] = json.loads(text) if text.startswith("[") else text.split(",")
+    known = {n.lower(): n for n in types}
+    return tuple(known.get(n.strip().strip("`").lower(), n.strip()) for n in listed)
+
+
+def _tracked(metadata: Metadata) -> bool:
+    return metadata.configuration.get(TRACKING, "").lower() == "true"
+
+
+def _typed(names: Sequence[str], types: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple((n, types[n]) for n in names)
