@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from dt_jupyter.ivm import Refused, Rel, scans
 from dt_jupyter.lake import TableLog, plan_changes
 from dt_jupyter.lake.snapshot import snapshot_sql
-from dt_jupyter.model import Name, Source, SourceKind, Timestamp, error
+from dt_jupyter.model import Name, Source, SourceKind, Timestamp, error, quote
 from dt_jupyter.refresh.compiled import bind_query
 from dt_jupyter.refresh.original import pinned
 from dt_jupyter.refresh.sources import Found, Sources, name_of
 from dt_jupyter.spark import is_connect
+from dt_jupyter.sql.maintain import VISIBLE
 from dt_jupyter.streams.changes import ChangeQuery, append_query, change_query
 from dt_jupyter.streams.identity import identity
 from dt_jupyter.streams.points import OLDEST, Moment, Resolver
@@ -70,7 +71,7 @@ class Changes:
         }
         views = {n: v.text for n, v in found.views.items()}
         bound = bind_query(self.spark, query, schema, found.sources, views, self.builtins, schemas)
-        names = self._names(query, schema, found, versions, schemas)
+        names = tuple(self.spark.sql(self._pinned(query, schema, found, versions, schemas)).columns)
         sides = self._sides(bound.relation, found, versions, schemas)
         make = append_query if append_only else change_query
         made = make(self.spark, bound.relation, names, bound.types, sides)
@@ -79,6 +80,18 @@ class Changes:
         finally:
             for view in made.views:
                 self.spark.catalog.dropTempView(view)
+
+    def at(self, query: str, schema: str, name: str, at: Moment) -> DataFrame:
+        """The rows of a query as of a point, all its tables at once; each in its schema of then.
+
+        Raises DT-1101, DT-3106, DT-4101 and DT-4102.
+        """
+        found = self.sources.of_query(query, schema, _OF)
+        versions = self._versions(found, name, at, at)
+        schemas = {
+            s.table_id: self._schema(s, versions[s.table_id][1]) for s in found.sources.values()
+        }
+        return self.spark.sql(self._pinned(query, schema, found, versions, schemas))
 
     def _versions(
         self, found: Found, name: str, at: Moment, end: Moment | None
@@ -102,23 +115,26 @@ class Changes:
         reader = self.spark.read.format("delta").option("versionAsOf", version)
         return reader.load(source.path).schema
 
-    def _names(
+    def _pinned(
         self, query: str, schema: str, found: Found, versions: dict[str, tuple[int, int]],
         schemas: dict[str, StructType],
-    ) -> tuple[str, ...]:  # fmt: skip
-        """The public columns at the interval's end, as Spark names them."""
+    ) -> str:  # fmt: skip
+        """The user's own text with each table at the interval's end."""
 
         def relation(parts: tuple[str, ...]) -> str:
             source = found.sources[name_of(parts, schema)]
-            public = [c for c in schemas[source.table_id].names if not c.startswith("__dt_")]
+            columns = schemas[source.table_id].names
+            public = [c for c in columns if not c.startswith("__dt_")]
             assert source.path is not None
-            return snapshot_sql(source.path, versions[source.table_id][1], public)
+            text = snapshot_sql(source.path, versions[source.table_id][1], columns)
+            shown = f" WHERE {VISIBLE}" if VISIBLE in columns else ""
+            return f"(SELECT {', '.join(map(quote, public))} FROM {text}{shown})"
 
         def view(parts: tuple[str, ...]) -> str | None:
             known = found.views.get(name_of(parts, schema))
             return known.text if known else None
 
-        return tuple(self.spark.sql(pinned(query, relation, view)).columns)
+        return pinned(query, relation, view)
 
     def _sides(
         self, rel: Rel, found: Found, versions: dict[str, tuple[int, int]],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import uuid
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from dt_jupyter.catalog import Catalog, Owner
-from dt_jupyter.engine.changes import OLDEST, ChangeRows, Changes, moment
+from dt_jupyter.engine.changes import OLDEST, ChangeRows, Changes, Moment, moment
 from dt_jupyter.engine.create import Created, Creator
 from dt_jupyter.engine.explain import explain_defined, explain_table
 from dt_jupyter.engine.graph import Graph
@@ -31,6 +32,7 @@ from dt_jupyter.engine.reports import (
 from dt_jupyter.engine.scheduling import EnginePort, spawner
 from dt_jupyter.engine.statements import Executor, bind_parameters
 from dt_jupyter.engine.tables import CatalogTables
+from dt_jupyter.engine.timed import evaluated, warn
 from dt_jupyter.engine.verify import verify
 from dt_jupyter.engine.views import Explanation, Verification
 from dt_jupyter.model import (
@@ -54,7 +56,8 @@ from dt_jupyter.spark.relations import builtin_functions
 from dt_jupyter.sql.functions import qualified_name
 from dt_jupyter.sql.parse import parse_piece, parse_script
 from dt_jupyter.sql.split import split
-from dt_jupyter.sql.statements import CreateDynamicTable, Unsupported
+from dt_jupyter.sql.statements import CreateDynamicTable, TimePoint
+from dt_jupyter.sql.unsupported import later
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,6 +69,7 @@ SESSION_CONFS: Mapping[str, str] = {
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
 _HISTORY = 500
+_QUERY = re.compile(r"\s*(\(|(SELECT|WITH|FROM|VALUES|TABLE)\b)", re.IGNORECASE)
 Point = datetime | str | int | timedelta | Timestamp
 """A time, a version, or a distance from now."""
 
@@ -157,15 +161,15 @@ class Engine:
     def run(self, script: str, args: Mapping[str, Any] | None = None) -> list[DataFrame | Created]:
         """As `sql`, with each statement's result; of a created table, what was decided."""
         self._require_open()
-        for parsed in parse_script(script, self._schema()):
-            if isinstance(parsed, Unsupported):
-                raise parsed.error(script)
+        for parsed in parse_script(script, self.schema()):
+            if refused := later(parsed):
+                raise refused.error(script)
         values = dict(args or {})
         group = f"statement:{uuid.uuid4().hex}"
         results: list[DataFrame | Created] = []
         for piece in split(script):
             # One at a time: a USE before it decides what a bare name means.
-            statement = parse_piece(script, piece, self._schema())
+            statement = parse_piece(script, piece, self.schema())
             if statement is None:
                 continue
             results.append(
@@ -241,26 +245,36 @@ class Engine:
         from now; without `at` the oldest retained version, without `end` now. `append_only`: the
         rows as first inserted, whatever became of them. Errors: DT-1101, DT-31xx, DT-41xx.
         """
-        return self.change_rows(name, at, end, append_only=append_only).frame
+        found = self.change_rows(name, at, end, append_only=append_only)
+        warn(found.query.notes)
+        return found.frame
 
     def change_rows(
-        self, name: str | Name, at: Point | None = None, end: Point | None = None, *,
-        append_only: bool = False,
+        self, subject: str | Name | None, at: Point | TimePoint | None = None,
+        end: Point | TimePoint | None = None, *, append_only: bool = False,
     ) -> ChangeRows:  # fmt: skip
-        """As `changes`, with the query's text, the shape of its plan and its notes."""
+        """As `changes`, with the query's text, the shape of its plan and its notes; of a query
+        too, which is any text that is no name."""
         self._require_open()
-        known = self.name(name)
-        now = self.clock.now()
-        group = f"changes:{uuid.uuid4().hex}"
+        known = subject if isinstance(subject, Name) else None
+        query, name, schema = str(subject), "the query", self.schema()
+        if known is None and not _QUERY.match(query):
+            known = self.name(query)
+        if known is not None:
+            query, name, schema = f"SELECT * FROM {known.sql}", str(known), known.schema
         return run_cancellable(
-            self.spark, group, f"changes {known}",
+            self.spark, f"changes:{uuid.uuid4().hex}", f"changes of {name}",
             lambda: self.change_queries.of(
-                f"SELECT * FROM {known.sql}", known.schema, str(known),
-                at=OLDEST if at is None else moment(at, self.timestamp, now),
-                end=None if end is None else moment(end, self.timestamp, now),
-                append_only=append_only,
+                query, schema, name, at=OLDEST if at is None else self._moment(at),
+                end=None if end is None else self._moment(end), append_only=append_only,
             ),
         )  # fmt: skip
+
+    def _moment(self, point: Point | TimePoint) -> Moment:
+        now = self.clock.now()
+        if isinstance(point, TimePoint):
+            return evaluated(point, self.spark.sql, now)
+        return moment(point, self.timestamp, now)
 
     # -- reports ----------------------------------------------------------------------------------
 
@@ -354,9 +368,10 @@ class Engine:
         """A name as typed, in the current schema where it has none."""
         if isinstance(name, Name):
             return name
-        return qualified_name(name, self._schema())
+        return qualified_name(name, self.schema())
 
-    def _schema(self) -> str:
+    def schema(self) -> str:
+        """The session's current schema."""
         return self.spark.catalog.currentDatabase().lower()
 
     def timestamp(self, value: datetime | str | Timestamp) -> Timestamp:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from dt_jupyter.engine.create import Created, Creator
 from dt_jupyter.engine.publish import Publisher
 from dt_jupyter.engine.tables import CatalogTables
+from dt_jupyter.engine.timed import in_place
 from dt_jupyter.lake import drop_folder, is_delta, register, restore_folder
 from dt_jupyter.model import (
     DTError,
@@ -34,6 +35,7 @@ from dt_jupyter.spark.relations import RelationKind, lookup
 from dt_jupyter.sql import statements as S
 from dt_jupyter.sql.functions import find_parameters, replace_spans
 from dt_jupyter.sql.literals import literal
+from dt_jupyter.sql.timed import quote_change_columns
 from dt_jupyter.sql.unsupported import later
 
 if TYPE_CHECKING:
@@ -262,10 +264,13 @@ class Executor:
             dropped = self._drop_table(statement, statement.target)
             if dropped is not None:
                 return dropped
-        text = self._with_functions(statement)
         self.engine.spark.conf.set(_FEED_DEFAULT, "true")
         try:
-            frame = self.run_spark(text, args)
+            with in_place(
+                statement, script, self.engine.change_queries, self.engine.schema(),
+                lambda value: self.run_spark(value, args),
+            ) as timed:  # fmt: skip
+                frame = self.run_spark(self._with_ours(statement, timed), args)
         except PySparkException as e:
             raise self._spark_error(e, statement, script) from e
         finally:
@@ -284,16 +289,21 @@ class Executor:
         with _binding(self.engine.spark, bound):
             return self.engine.spark.sql(text, args=bound or None)
 
-    def _with_functions(self, statement: S.SparkStatement) -> str:
-        """Our table functions become temporary views of what they give."""
-        replaced = []
+    def _with_ours(self, statement: S.SparkStatement, timed: Sequence[tuple[Span, str]]) -> str:
+        """The text with our table functions and relations of other times as views of what they
+        give."""
+        replaced = list(timed)
         for i, call in enumerate(statement.functions):
-            frame = self._function(call.name, dict(call.args))
             view = f"__dt_function_{i}"
-            frame.createOrReplaceTempView(view)
-            at = Span(call.span.start - statement.offset, call.span.end - statement.offset)
-            replaced.append((at, view))
-        return replace_spans(statement.text, tuple(replaced)) if replaced else statement.text
+            self._function(call.name, dict(call.args)).createOrReplaceTempView(view)
+            replaced.append((call.span, view))
+        if not replaced:
+            return statement.text
+        start = statement.offset
+        text = replace_spans(
+            statement.text, [(Span(s.start - start, s.end - start), v) for s, v in replaced]
+        )
+        return quote_change_columns(text) if timed else text
 
     def _function(self, name: str, args: Mapping[str, str]) -> DataFrame:
         if name == "DYNAMIC_TABLES":

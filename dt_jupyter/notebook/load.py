@@ -13,7 +13,7 @@ from dt_jupyter.notebook.session import Notebook
 
 _notebooks: WeakKeyDictionary[Any, Notebook] = WeakKeyDictionary()
 _completers: WeakKeyDictionary[Any, Completer] = WeakKeyDictionary()
-_MAGICS = {"line": ("dt", "dynamic_table"), "cell": ("dt", "dynamic_table")}
+_MAGICS = dict.fromkeys(("line", "cell"), ("dt", "dynamic_table", "changes"))
 
 
 def notebook_of(shell: Any) -> Notebook:

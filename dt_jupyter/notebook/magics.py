@@ -1,4 +1,4 @@
-"""`%dt`, `%%dt` and `%%dynamic_table`: thin ways to send statements and to show what comes back."""
+"""Our magics: thin ways to send statements and to show what comes back."""
 
 from __future__ import annotations
 
@@ -13,8 +13,14 @@ from dt_jupyter.notebook.display import show
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.session import Notebook
 from dt_jupyter.notebook.variables import parameters
-from dt_jupyter.sql.magic_options import DtMagic, parse_dt, parse_dynamic_table
-from dt_jupyter.sql.magic_specs import DT, DYNAMIC_TABLE, SQL, usage
+from dt_jupyter.sql.magic_options import (
+    ChangesCommand,
+    DtMagic,
+    parse_changes,
+    parse_dt,
+    parse_dynamic_table,
+)
+from dt_jupyter.sql.magic_specs import CHANGES, CHANGES_CELL, DT, DYNAMIC_TABLE, SQL, usage
 from dt_jupyter.sql.statements import CreateDynamicTable, Unsupported
 
 if TYPE_CHECKING:
@@ -60,7 +66,7 @@ class DynamicTableMagics(Magics):
         schema = "default"
         engine = self.notebook.engine
         if engine is not None:
-            schema = engine.spark.catalog.currentDatabase().lower()
+            schema = engine.schema()
         asked = parse_dynamic_table(line, cell or "", schema)
         if asked.help:
             print(usage(DYNAMIC_TABLE))
@@ -76,6 +82,22 @@ class DynamicTableMagics(Magics):
         else:
             with _placed(statement, cell or "", 0):  # the engine counts from the cell's start
                 self._keep(asked.out, self._create(statement, values))
+
+    @no_var_expand
+    @line_cell_magic
+    def changes(self, line: str, cell: str | None = None) -> None:
+        """What came and went in a table, view or query; `%changes -h` shows the options."""
+        engine = self.notebook.engine
+        schema = engine.schema() if engine is not None else "default"
+        asked = parse_changes(line, cell, schema)
+        if asked.help:
+            print(usage(CHANGES if cell is None else CHANGES_CELL))
+            return
+        if asked.stream is not None:
+            hint = "Leave the name out to see the changes of the query."
+            raise error("DT-1005", statement="A stream", hint=hint)
+        with _interrupted("nothing was changed."):
+            self._keep(asked.out, _changes(self.notebook.require(), asked))
 
     def _create(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
         with _interrupted(f"{statement.name} was not created, nothing was changed."):
@@ -124,6 +146,28 @@ class DynamicTableMagics(Magics):
     def _keep(self, out: str | None, value: Any) -> None:
         if out is not None:
             self.notebook.shell.user_ns[out] = value
+
+
+def _changes(engine: Engine, asked: ChangesCommand) -> Any:
+    from dt_jupyter.widgets.from_engine import result_message
+    from dt_jupyter.widgets.script import interruptible
+
+    name = str(asked.name) if asked.name is not None else "the query"
+    found = interruptible(
+        engine, f"changes of {name}",
+        lambda: engine.change_rows(
+            asked.query if asked.name is None else asked.name, asked.at, asked.end,
+            append_only=asked.append_only,
+        ),
+    )  # fmt: skip
+    for note in found.query.notes:
+        print(f"Note: {note}.")
+    shown = interruptible(
+        engine, f"changes of {name}",
+        lambda: result_message(found.frame, title=f"Changes of {name} ({found.query.shape})"),
+    )  # fmt: skip
+    show(shown)
+    return found.frame
 
 
 def _graph(engine: Engine, _: str | None) -> Any:

@@ -7,11 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from dt_jupyter.sql.magic_specs import DT, DYNAMIC_TABLE, SQL, MagicOption, MagicSpec
+from dt_jupyter.sql.magic_specs import (
+    CHANGES,
+    CHANGES_CELL,
+    DT,
+    DYNAMIC_TABLE,
+    SQL,
+    MagicOption,
+    MagicSpec,
+)
 from dt_jupyter.sql.options import TABLE_OPTIONS
 
-_CELL = re.compile(r"\s*%%(dt|dynamic_table)(?=\s|\Z)")
-_LINE = re.compile(r"(?:^|\s|=)%(dt|dynamic_table)\s")
+_CELL = re.compile(r"\s*%%(dt|dynamic_table|changes)(?=\s|\Z)")
+_LINE = re.compile(r"(?:^|\s|=)%(dt|dynamic_table|changes)\s")
 _WORD = re.compile(r"[\w$`.\-]*\Z")
 _NAME = re.compile(r"[\w$`.]*\Z")
 _PARAMETER = re.compile(r"(?<![:\w]):(\w*)\Z")
@@ -48,6 +56,10 @@ SPARK = (
     "COUNT(", "SUM(", "AVG(", "MIN(", "MAX(", "COUNT_IF(", "COALESCE(", "CAST(", "DATE_TRUNC(",
 )  # fmt: skip
 _COMMANDS = {spec.name: spec for spec in DT}
+_MAGICS = {
+    "%dynamic_table": DYNAMIC_TABLE, "%%dynamic_table": DYNAMIC_TABLE, "%changes": CHANGES,
+    "%%changes": CHANGES_CELL,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +114,7 @@ def _headed(magic: str, head: str) -> Cell | None:
 def suggest(cell: Cell, names: Names) -> tuple[str, list[Candidate]]:
     """The fragment before the cursor that is replaced, and what may replace it, best first."""
     if cell.line is not None and cell.magic != "%dt":
-        spec = SQL if cell.magic == "%%dt" else DYNAMIC_TABLE
-        return _options(spec, cell.line, names)
+        return _options(_MAGICS.get(cell.magic, SQL), cell.line, names)
     if cell.line is not None:
         return _command(cell, names)
     return _sql(cell.before, cell.sql, names)
@@ -138,7 +149,9 @@ def _options(spec: MagicSpec, line: str, names: Names) -> tuple[str, list[Candid
     given = [
         w for i, w in enumerate(words) if not w.startswith("-") and not _valued(spec, words, i)
     ]
-    found = names.dynamic_tables() if spec.positional in ("NAME", "name") and not given else []
+    found: list[Candidate] = []
+    if spec.positional in ("NAME", "name") and not given:
+        found = names.tables() if spec is CHANGES else names.dynamic_tables()
     return fragment, _starting(fragment, [*found, *([] if fragment else _flags(spec, words))])
 
 

@@ -12,6 +12,8 @@ from dt_jupyter.sql.statements import (
     CreateStream,
     DescribeStream,
     DropStream,
+    Information,
+    PointKind,
     Rollback,
     ShowStreams,
     SparkStatement,
@@ -26,6 +28,7 @@ _REPLACE = "Use CREATE OR REPLACE STREAM."
 _TRAVEL = "Spark's own form reads a table: FROM t TIMESTAMP AS OF '…', or VERSION AS OF k."
 _TRANSACTION = "Every statement is a transaction of its own: leave BEGIN and COMMIT out."
 _PRESENT = "A definition reads its sources as they are: query their past or changes directly."
+_POINTS = (PointKind.TIMESTAMP, PointKind.OFFSET, PointKind.VERSION)
 _HAS_DATA = "SYSTEM$STREAM_HAS_DATA"
 _GRANT = "All who use this engine may do the same."
 
@@ -66,13 +69,20 @@ def unsupported_statement(words: Sequence[Token]) -> Unsupported | None:
 
 def later(statement: Statement) -> Unsupported | None:
     """What the engine refuses of a statement that it does not handle yet; None for the others."""
+    if isinstance(statement, Unsupported):
+        return statement
     if isinstance(statement, SparkStatement):
-        found = [_refused(timed) for timed in statement.timed]
+        found = [_refused(timed) for timed in statement.timed if not _handled(timed)]
         found += [(_HAS_DATA, _STREAM, call.span) for call in statement.has_data]
         return Unsupported(*found[0]) if found else None
     why = next((why for kind, why in _LATER if isinstance(statement, kind)), None)
     place = Span(statement.offset, statement.offset + len(statement.text))
     return Unsupported(*why, place) if why else None
+
+
+def _handled(timed: TimedRelation) -> bool:
+    points = (p.kind for p in (timed.at, timed.end) if p is not None)
+    return timed.information is not Information.REDO and all(p in _POINTS for p in points)
 
 
 def unsupported_in(script: str, words: Sequence[Token]) -> Unsupported | None:

@@ -15,7 +15,8 @@ from dt_jupyter.spark import run_cancellable
 from dt_jupyter.sql.functions import find_parameters
 from dt_jupyter.sql.parse import parse_piece, parse_script
 from dt_jupyter.sql.split import Piece, split
-from dt_jupyter.sql.statements import SparkKind, SparkStatement, Statement, Unsupported
+from dt_jupyter.sql.statements import SparkKind, SparkStatement, Statement
+from dt_jupyter.sql.unsupported import later
 from dt_jupyter.widgets.from_engine import created_message, result_message
 from dt_jupyter.widgets.messages import CardMessage, ResultMessage
 from dt_jupyter.widgets.spark_errors import StatementFailed, spark_error
@@ -51,8 +52,8 @@ def run_script(
     `script`; the statements before have been run.
     """
     for statement in parse_script(script, _schema(engine)):
-        if isinstance(statement, Unsupported):
-            raise statement.error(script)
+        if refused := later(statement):
+            raise refused.error(script)
     for piece in split(script):
         statement_ = parse_piece(script, piece, _schema(engine))
         if statement_ is not None:

@@ -69,6 +69,25 @@ def test_refresh_shows_upstream_and_the_actions(kernel: Kernel) -> None:
     assert kernel.value("record.statistics.inserted_rows, len(record.upstream)") == "(1, 1)"
 
 
+def test_changes_are_shown_with_their_action(kernel: Kernel) -> None:
+    kernel.run(
+        "%%dt\nCREATE TABLE audit (id INT, price DOUBLE);"
+        "INSERT INTO audit VALUES (1, 10), (3, NULL);\nDELETE FROM audit WHERE id = 3"
+    ).ok  # noqa: B018
+    reply = kernel.run("%changes audit --at -3600 --append-only")
+    assert "DT-4101" in reply.told
+    reply = kernel.run("%changes audit --at 0 --append-only").ok
+    assert "$ACTION" in reply.text
+    assert "no row ids" in reply.text
+    reply = kernel.run("%%changes -o gone --at 1\nSELECT id FROM audit WHERE price IS NULL").ok
+    assert "DELETE" in reply.text
+    assert kernel.value("[r['id'] for r in gone.collect()]") == "[3]"
+    assert "DT-1101" in kernel.run("%changes nowhere").told
+    assert "DT-1005" in kernel.run("%%changes s\naudit").told
+    assert "--append-only" in kernel.run("%changes -h").ok.text
+    assert kernel.complete("%changes au") == ["audit"]
+
+
 def test_reports_are_pictures_with_text(kernel: Kernel) -> None:
     assert "<svg" in kernel.run("%dt graph").ok.html
     assert "<svg" in kernel.run("%dt lag daily").ok.html

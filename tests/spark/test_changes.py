@@ -232,6 +232,51 @@ def test_the_shape_of_the_plan_follows_the_log(people: Lab) -> None:
     assert shape(newest, newest + 1) is Shape.REMOVED_ONLY
 
 
+def test_changes_and_snapshots_stand_where_relations_do(lab: Lab) -> None:
+    lab.table("people", "id INT, name STRING", "1, 'Jeff'", "2, 'Donny'")
+    lab.dynamic_table("named", "SELECT id, name FROM people WHERE name IS NOT NULL")
+    lab.sql("CREATE VIEW everyone AS SELECT * FROM people")
+    before = lab.engine.clock.now().datetime
+    lab.sql("UPDATE people SET name = 'Jeffrey' WHERE id = 1")
+    lab.insert("people", "3, NULL")
+    lab.refresh("named")
+    found = "people CHANGES (INFORMATION => DEFAULT) AT (VERSION => 1) END (VERSION => 2)"
+    assert sorted(lab.sql(f"SELECT id, name, $ACTION FROM {found}")) == [
+        (1, "Jeff", "DELETE"), (1, "Jeffrey", "INSERT"),
+    ]  # fmt: skip
+    assert lab.sql(
+        f"SELECT count(*) FROM {found} c JOIN people p ON p.id = c.id WHERE c.$ACTION = 'INSERT'"
+    ) == [(1,)]
+    assert lab.sql(f"WITH d AS (SELECT people.name AS n FROM {found}) SELECT max(n) FROM d") == [
+        ("Jeffrey",)
+    ]
+    lab.sql(f"CREATE TABLE kept AS SELECT id, `$ACTION` AS action FROM {found}")
+    lab.sql(f"INSERT INTO kept SELECT id, $ACTION FROM {found} WHERE $ACTION = 'DELETE'")
+    assert lab.rows("kept") == [(1, "DELETE"), (1, "DELETE"), (1, "INSERT")]
+    for name, rows in (
+        ("people", [(1, "Jeff"), (2, "Donny")]),
+        ("everyone", [(1, "Jeff"), (2, "Donny")]),
+        ("named", [(1, "Jeff"), (2, "Donny")]),
+    ):
+        assert sorted(lab.sql(f"SELECT * FROM {name} AT (TIMESTAMP => '{before}')")) == rows, name
+    assert lab.sql("SELECT count(*) FROM people BEFORE (VERSION => 2)") == [(2,)]
+    assert lab.sql("SELECT count(*) FROM named AT (OFFSET => 0)") == [(2,)]
+    assert lab.sql("SELECT count(*) FROM (SELECT id FROM people) AT (VERSION => 0) e") == [(0,)]
+    assert lab.engine.sql("SELECT count(*) FROM people AT (VERSION => :v)", {"v": 1}).collect() == [
+        (2,)
+    ]
+    views = {t.name for t in lab.spark.catalog.listTables() if t.isTemporary}
+    assert not {v for v in views if v.startswith("__dt_")}
+    with refused("DT-3107"):
+        lab.sql(f"CREATE VIEW frozen AS SELECT * FROM {found}")
+    with refused("DT-1003"):
+        lab.sql("SELECT * FROM people AT (TIMESTAMP => 'noon')")
+    with refused("DT-1003"):
+        lab.sql("SELECT * FROM people AT (VERSION => NULL)")
+    with refused("DT-1005"):
+        lab.dynamic_table("d", f"SELECT id FROM {found}")
+
+
 BAD = [
     ("people", 2, 1, "DT-3101"),
     ("people", 99, None, "DT-4102"),

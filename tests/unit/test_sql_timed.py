@@ -253,11 +253,23 @@ def test_where_and_why(before: str, text: str, code: str, place: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        F + "t AT (VERSION => 3)",
+        F + "t BEFORE (TIMESTAMP => '2026-01-01')",
+        "INSERT INTO u " + F + "t CHANGES AT (OFFSET => -60) END (VERSION => 3)",
+    ],
+)
+def test_what_the_engine_reads(text: str) -> None:
+    assert later(parse_script(text)[0]) is None
+
+
+@pytest.mark.parametrize(
     ("text", "what", "place"),
     [
-        (F + "t AT (VERSION => 3)", "AT (…)", "t AT (VERSION => 3)"),
-        (F + "`t` before(version => 3) x", "BEFORE (…)", "`t` before(version => 3)"),
-        ("INSERT INTO u " + F + "t CHANGES AT (TS => 'x')", "CHANGES", "t CHANGES AT (TS => 'x')"),
+        (F + "t AT (STREAM => 's')", "AT (…)", "t AT (STREAM => 's')"),
+        (F + "`t` before(statement => 'x') x", "BEFORE (…)", "`t` before(statement => 'x')"),
+        (F + "t CHANGES (INFORMATION => REDO)", "CHANGES", "t CHANGES (INFORMATION => REDO)"),
         ("SELECT SYSTEM$STREAM_HAS_DATA('s')", "SYSTEM$STREAM_HAS_DATA",
          "SYSTEM$STREAM_HAS_DATA('s')"),
     ],
