@@ -287,7 +287,7 @@ def test_every_supported_aggregate_follows_its_rows(lab: Lab) -> None:
               "'b', NULL, NULL, NULL")  # fmt: skip
     items = []
     for function in sorted(aggregates.RECOMPUTED | set(aggregates._RULES)):
-        two = function.startswith(("regr", "cov", "corr"))
+        two = function.startswith(("regr", "cov", "corr", "min_by", "max_by"))
         args = "v, f" if two else "ok" if function in ("bool_or", "bool_and", "count_if") else "v"
         args += ", 0.5" if function == "percentile" else ""
         items.append(f"{function}({args}) AS c_{function}")
