@@ -27,6 +27,11 @@ class CompiledStage:
     schema: StructType
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the backing table by which its rows are found; none where by content."""
+        return self.sql.keys if isinstance(self.sql, GroupSql) and not self.sql.scalar else ()
+
+    @property
     def reads(self) -> Mapping[str, frozenset[str]]:
         """For each source by id, the columns that the stage reads of it."""
         found: dict[str, set[str]] = {}

@@ -148,7 +148,8 @@ class Stages:
         statistics = self.refresher.statistics(
             self.spark, self.group, self.commits, self.table, self.local_rows, read
         )
-        version = compacted(self.spark, path, sources.logs[str(path)], done.version)
+        keys = () if self.table.cluster_by else self.compiled.public.keys
+        version = compacted(self.spark, path, sources.logs[str(path)], done.version, keys)
         return Outcome(frontier, self.attempt.sequence, version, tuple(self.rows), statistics)
 
     def _hidden(self, ordinal: int, versions: Mapping[str, int]) -> StageRow:
@@ -174,7 +175,7 @@ class Stages:
             row.version if row else None, {},
         )  # fmt: skip
         self.commits.append(done)
-        version = compacted(self.spark, path, sources.logs[str(path)], done.version)
+        version = compacted(self.spark, path, sources.logs[str(path)], done.version, compiled.keys)
         return StageRow(
             self.table.id, ordinal, compiled.stage.id, sequence, version, frontier, str(path)
         )

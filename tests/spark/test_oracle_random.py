@@ -222,3 +222,30 @@ def test_random_tables_queries_and_changes(lab: Lab, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100, 104))
 def test_random_tables_queries_and_changes_at_length(lab: Lab, seed: int) -> None:
     drive(lab, seed)
+
+
+LONG = {
+    "state": "SELECT k, count(*) AS n, sum(v) AS s, avg(x) AS a, min(day) AS lo, max(v) AS hi "
+    "FROM p GROUP BY k",
+    "keyless": "SELECT a.id, a.v, b.x, d.name FROM p a JOIN q b ON a.id = b.id "
+    "LEFT JOIN dim d ON d.k = a.k WHERE a.v IS NOT NULL",
+    "staged": "SELECT n, count(*) AS c, max(s) AS m FROM "
+    "(SELECT day, count(*) AS n, sum(x) AS s FROM p GROUP BY day) GROUP BY n",
+}
+
+
+@pytest.mark.slow
+def test_no_drift_over_twenty_batches(quick_lab: Lab) -> None:
+    """What one refresh leaves is what the next begins with."""
+    lab, tables = quick_lab, Tables(quick_lab, random.Random(20))
+    tables.start()
+    for name, text in LONG.items():
+        assert lab.dynamic_table(name, text).effective_mode == "INCREMENTAL"
+    for batch in range(20):
+        tables.batch()
+        for name in LONG:
+            record = lab.record(name)
+            assert record.error is None, f"{name}, after {tables.done[-4:]}: {record.error}"
+            assert record.action in ("INCREMENTAL", "NO_DATA"), f"{name}: {record}"
+        if batch % 5 == 4:
+            lab.verified(*LONG)

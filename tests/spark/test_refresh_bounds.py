@@ -109,6 +109,22 @@ def test_small_files_are_joined_and_nobody_sees_a_change(
     lab.verified("d", "over")
 
 
+def test_groups_are_clustered_by_their_keys(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upkeep, "FILES", 3)
+    lab.table("item", "k STRING, v INT", "'a', 1")
+    lab.dynamic_table("d", "SELECT k, sum(v) AS s FROM item GROUP BY k")
+    path = lab.engine.layout.public(lab.engine.table("d").id)
+    log = TableLog(path)
+    for i in range(2, 6):
+        lab.insert("item", f"'k{i}', {i}")
+        assert lab.refresh("d") == "INCREMENTAL"
+    done = [str(r) for r in lab.sql(f"DESCRIBE HISTORY delta.`{path}`") if "OPTIMIZE" in r]
+    assert done
+    assert all("__dt_k0" in row for row in done)
+    assert any(_is_upkeep(log, v) for v in range(log.version() + 1))
+    lab.verified("d")
+
+
 def _is_upkeep(log: TableLog, version: int) -> bool:
     return version > 0 and bool(log.files_written(version)) and not log.changes_data(version)
 
