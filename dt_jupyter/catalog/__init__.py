@@ -1,4 +1,5 @@
-"""The durable registry: definitions, warehouses, versions, leases, pins and refresh history.
+"""The durable registry: definitions, warehouses, versions, leases, pins, streams and refresh
+history.
 
 One SQLite file in the lake, used by several threads and processes at once. Every method of
 `Catalog` is one transaction: on the disk when it returns, or without any trace. What stands here
@@ -9,6 +10,7 @@ from dt_jupyter.catalog.attempts import Attempts
 from dt_jupyter.catalog.history import History
 from dt_jupyter.catalog.owner import Owner, running
 from dt_jupyter.catalog.registry import DEFAULT_WAREHOUSE, Sources, Warehouses
+from dt_jupyter.catalog.streams import Streams
 from dt_jupyter.catalog.tables import DynamicTables
 from dt_jupyter.catalog.values import (
     FAILURES_ALLOWED,
@@ -22,7 +24,7 @@ from dt_jupyter.catalog.values import (
 from dt_jupyter.catalog.versions import Versions
 
 
-class Catalog(DynamicTables, Warehouses, Sources, Versions, Attempts, History):
+class Catalog(DynamicTables, Warehouses, Sources, Versions, Attempts, History, Streams):
     """The catalog of a lake; a context manager that closes itself."""
 
     def __enter__(self) -> "Catalog":

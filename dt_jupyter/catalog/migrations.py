@@ -67,4 +67,18 @@ _FIRST: Migration = (
         trigger_kind TEXT NOT NULL, PRIMARY KEY (dt_id, valid_from))""",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST,)
+_STREAMS: Migration = (
+    """CREATE TABLE stream (
+        id TEXT PRIMARY KEY, schema_name TEXT NOT NULL, stream_name TEXT NOT NULL,
+        source_schema TEXT NOT NULL, source_name TEXT NOT NULL, source_kind TEXT NOT NULL,
+        frontier TEXT NOT NULL, advanced TEXT NOT NULL, created TEXT NOT NULL,
+        append_only BOOLEAN NOT NULL, initial BOOLEAN NOT NULL, number BIGINT NOT NULL,
+        comment TEXT, intent TEXT)""",
+    "CREATE UNIQUE INDEX stream_name ON stream (schema_name, stream_name)",
+    """CREATE TABLE intent (
+        id TEXT PRIMARY KEY, statement TEXT NOT NULL, path TEXT NOT NULL, version BIGINT,
+        created TEXT NOT NULL, at TEXT NOT NULL, frontiers TEXT NOT NULL, host TEXT NOT NULL,
+        pid INTEGER NOT NULL, uid TEXT NOT NULL, started TEXT NOT NULL)""",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _STREAMS)

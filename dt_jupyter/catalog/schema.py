@@ -182,3 +182,34 @@ graph_history = _table(
     Column("scheduling", Text),
     Column("trigger_kind", Text),
 )
+stream = _table(
+    "stream",
+    Column("id", Text, primary_key=True),
+    Column("schema_name", Text),
+    Column("stream_name", Text),
+    Column("source_schema", Text),
+    Column("source_name", Text),
+    Column("source_kind", Text),
+    Column("frontier", Text),  # JSON: table id → version
+    Column("advanced", Moment),
+    Column("created", Moment),
+    Column("append_only", Boolean),
+    Column("initial", Boolean),
+    Column("number", BigInteger),
+    Column("comment", Text),
+    Column("intent", Text),  # null: free
+)
+intent = _table(
+    "intent",
+    Column("id", Text, primary_key=True),
+    Column("statement", Text),
+    Column("path", Text),
+    Column("version", BigInteger),
+    Column("created", Moment),
+    Column("at", Moment),
+    Column("frontiers", Text),  # JSON: stream id → (table id → version)
+    Column("host", Text),
+    Column("pid", Integer),
+    Column("uid", Text),
+    Column("started", Text),
+)

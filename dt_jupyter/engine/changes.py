@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -17,7 +17,12 @@ from dt_jupyter.refresh.original import pinned
 from dt_jupyter.refresh.sources import Found, Sources, name_of
 from dt_jupyter.spark import is_connect
 from dt_jupyter.sql.maintain import VISIBLE
-from dt_jupyter.streams.changes import ChangeQuery, append_query, change_query
+from dt_jupyter.streams.changes import (
+    ChangeQuery,
+    append_query,
+    change_query,
+    initial_query,
+)
 from dt_jupyter.streams.identity import identity
 from dt_jupyter.streams.points import OLDEST, Moment, Resolver
 from dt_jupyter.streams.sides import Side
@@ -27,14 +32,22 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _OF = Name("__dt", "changes")
+Start = Moment | Mapping[str, int]
+"""Where an interval starts: a point, or the version of each base table by its id."""
+Make = Callable[
+    ["SparkSession", Rel, Sequence[str], Callable[[Rel], dict[str, str]], Mapping[str, Side]],
+    ChangeQuery,
+]
 
 
 @dataclass(frozen=True)
 class ChangeRows:
-    """The rows of a change query, its plan, and what is to be told of it."""
+    """The rows of a change query, its plan, and the version of each base table, by its id, that
+    the interval ends at."""
 
     frame: DataFrame
     query: ChangeQuery
+    ends: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -47,23 +60,24 @@ class Changes:
     now: Callable[[], Timestamp]
 
     def of(
-        self, query: str, schema: str, name: str, *, at: Moment = OLDEST,
-        end: Moment | None = None, append_only: bool = False,
+        self, query: str, schema: str, name: str, *, at: Start = OLDEST,
+        end: Moment | None = None, append_only: bool = False, initial: bool = False,
     ) -> ChangeRows:  # fmt: skip
-        """The changes of a query between two points, called `name` in errors.
+        """The changes of a query between two points, called `name` in errors; with `initial` all
+        its rows at the end, as inserts.
 
         Raises DT-1101, DT-3101 to DT-3106, DT-4101 and DT-4102.
         """
+        make = initial_query if initial else append_query if append_only else change_query
         try:
-            return self._of(query, schema, name, at, end, append_only)
+            return self._of(query, schema, name, at, end, make)
         except Refused as e:
             raise error("DT-3102", name=name, reason=e.reason.code,
                         sentence=f"{e.reason.sentence}.", hint=e.hint) from e  # fmt: skip
 
     def _of(
-        self, query: str, schema: str, name: str, at: Moment, end: Moment | None,
-        append_only: bool,
-    ) -> ChangeRows:  # fmt: skip
+        self, query: str, schema: str, name: str, at: Start, end: Moment | None, make: Make
+    ) -> ChangeRows:
         found = self.sources.of_query(query, schema, _OF)
         versions = self._versions(found, name, at, end)
         schemas = {
@@ -73,10 +87,10 @@ class Changes:
         bound = bind_query(self.spark, query, schema, found.sources, views, self.builtins, schemas)
         names = tuple(self.spark.sql(self._pinned(query, schema, found, versions, schemas)).columns)
         sides = self._sides(bound.relation, found, versions, schemas)
-        make = append_query if append_only else change_query
         made = make(self.spark, bound.relation, names, bound.types, sides)
         try:
-            return ChangeRows(self.spark.sql(made.text), made)
+            ends = {table: new for table, (_, new) in versions.items()}
+            return ChangeRows(self.spark.sql(made.text), made, ends)
         finally:
             for view in made.views:
                 self.spark.catalog.dropTempView(view)
@@ -93,10 +107,20 @@ class Changes:
         }
         return self.spark.sql(self._pinned(query, schema, found, versions, schemas))
 
+    def frontier(self, query: str, schema: str, name: str, at: Moment) -> dict[str, int]:
+        """The version of each base table of a query at a point, by its id."""
+        found = self.sources.of_query(query, schema, _OF)
+        return {t: old for t, (old, _) in self._versions(found, name, at, at).items()}
+
+    def base_tables(self, query: str, schema: str) -> tuple[Source, ...]:
+        """The tables that a query reads in the end, views looked through."""
+        return tuple(self.sources.of_query(query, schema, _OF).sources.values())
+
     def _versions(
-        self, found: Found, name: str, at: Moment, end: Moment | None
+        self, found: Found, name: str, at: Start, end: Moment | None
     ) -> dict[str, tuple[int, int]]:
-        """Both ends of the interval for each source."""
+        """Both ends of the interval for each source; DT-3103 for one that a frontier lacks, since
+        it is another table than it was."""
         now = self.now()
         resolver = Resolver(self.sources.catalog, now)
         versions: dict[str, tuple[int, int]] = {}
@@ -104,7 +128,12 @@ class Changes:
             if source.kind is SourceKind.FOREIGN or source.path is None:
                 raise error("DT-3106", name=source.name)
             log = self.sources.logs[source.path]
-            old = resolver.version(source, log, at)
+            if isinstance(at, Moment):
+                old = resolver.version(source, log, at)
+            elif source.table_id not in at:
+                raise error("DT-3103", name=name, problem=f"{source.name} was replaced")
+            else:
+                old = at[source.table_id]
             new = resolver.version(source, log, end or Moment(now))
             if old > new:
                 raise error("DT-3101", name=name, start=at, end=end or now)

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -31,8 +31,9 @@ from dt_jupyter.engine.reports import (
 )
 from dt_jupyter.engine.scheduling import EnginePort, spawner
 from dt_jupyter.engine.statements import Executor, bind_parameters
+from dt_jupyter.engine.streams import Streams
 from dt_jupyter.engine.tables import CatalogTables
-from dt_jupyter.engine.timed import evaluated, warn
+from dt_jupyter.engine.timed import Points, warn
 from dt_jupyter.engine.verify import verify
 from dt_jupyter.engine.views import Explanation, Verification
 from dt_jupyter.model import (
@@ -56,7 +57,7 @@ from dt_jupyter.spark.relations import builtin_functions
 from dt_jupyter.sql.functions import qualified_name
 from dt_jupyter.sql.parse import parse_piece, parse_script
 from dt_jupyter.sql.split import split
-from dt_jupyter.sql.statements import CreateDynamicTable, TimePoint
+from dt_jupyter.sql.statements import CreateDynamicTable, CreateStream, StreamSource, TimePoint
 from dt_jupyter.sql.unsupported import later
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Engine:
         self._creator = creator
         self._port = EnginePort(self.graph_of)
         self.change_queries = Changes(spark, self.sources, builtins, clock.now)
+        self.streams = Streams(self.catalog, self.change_queries, layout)
 
     @classmethod
     def connect(
@@ -142,6 +144,7 @@ class Engine:
             if table.sequence or path.exists():
                 recover_table(self.catalog, self.sources.logs[str(path)], table)
         self.publisher.restore()
+        self.streams.recover()
         self.sessions.warm("default")
 
     # -- statements -------------------------------------------------------------------------------
@@ -270,11 +273,41 @@ class Engine:
             ),
         )  # fmt: skip
 
+    def create_stream(
+        self, name: Name, subject: Name | str, *, at: TimePoint | None = None,
+        append_only: bool = False, show_initial_rows: bool = False,
+    ) -> str:  # fmt: skip
+        """A stream on a table, view or dynamic table, or on a query, which is then kept as the
+        view `NAME__source`; what was done for it. Errors: DT-1101, DT-1105, DT-31xx, DT-41xx."""
+        self._require_open()
+        view = None
+        if isinstance(subject, str):
+            view = Name(name.schema, f"{name.table}__source")
+            self.sql(f"CREATE VIEW {view.sql} AS {subject}")
+        source = view or subject
+        assert isinstance(source, Name)
+        kind = self.streams.kind_of(source) or StreamSource.TABLE
+        statement = CreateStream(
+            name, kind, source, at, append_only=append_only, show_initial_rows=show_initial_rows
+        )
+        try:
+            return " ".join(self.streams.create(statement, self.points().moment))
+        except BaseException:
+            if view is not None:
+                self.sql(f"DROP VIEW IF EXISTS {view.sql}")
+            raise
+
     def _moment(self, point: Point | TimePoint) -> Moment:
-        now = self.clock.now()
         if isinstance(point, TimePoint):
-            return evaluated(point, self.spark.sql, now)
-        return moment(point, self.timestamp, now)
+            return self.points().moment(point)
+        return moment(point, self.timestamp, self.clock.now())
+
+    def points(self, run: Callable[[str], DataFrame] | None = None) -> Points:
+        """What evaluates AT, BEFORE and END; `run` gives the value of an expression."""
+        return Points(
+            run or self.spark.sql, lambda s: self.catalog.stream(self.name(s)).advanced,
+            self.clock.now,
+        )  # fmt: skip
 
     # -- reports ----------------------------------------------------------------------------------
 

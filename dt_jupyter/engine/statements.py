@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 
 from dt_jupyter.engine.create import Created, Creator
 from dt_jupyter.engine.publish import Publisher
+from dt_jupyter.engine.streams import CONSUMERS
 from dt_jupyter.engine.tables import CatalogTables
 from dt_jupyter.engine.timed import in_place
 from dt_jupyter.lake import drop_folder, is_delta, register, restore_folder
@@ -90,6 +91,8 @@ class Executor:
                 return self.tables.frame([(line,) for line in text.splitlines()], "plan string")
             case S.CreateWarehouse() | S.AlterWarehouse() | S.DropWarehouse() | S.ShowWarehouses():
                 return self._warehouse(statement)
+            case S.CreateStream() | S.DropStream() | S.DescribeStream() | S.ShowStreams():
+                return self._stream(statement, args)
             case S.SparkStatement():
                 return self._spark(statement, script, args)
         raise error("DT-1005", statement=type(statement).__name__, hint="")
@@ -266,11 +269,7 @@ class Executor:
                 return dropped
         self.engine.spark.conf.set(_FEED_DEFAULT, "true")
         try:
-            with in_place(
-                statement, script, self.engine.change_queries, self.engine.schema(),
-                lambda value: self.run_spark(value, args),
-            ) as timed:  # fmt: skip
-                frame = self.run_spark(self._with_ours(statement, timed), args)
+            frame = self._placed_in(statement, script, args)
         except PySparkException as e:
             raise self._spark_error(e, statement, script) from e
         finally:
@@ -279,6 +278,49 @@ class Executor:
         if statement.kind is not S.SparkKind.QUERY:
             self.engine.nudge()
         return frame
+
+    def _placed_in(self, statement: S.SparkStatement, script: str, args: Args) -> DataFrame:
+        """The statement with relations of other times and streams as views of what they hold."""
+        engine, schema = self.engine, self.engine.schema()
+        points = engine.points(lambda value: self.run_spark(value, args))
+        streams = engine.streams.found_in(statement, schema)
+
+        def run(replaced: list[tuple[Span, str]]) -> DataFrame:
+            return self.run_spark(self._with_ours(statement, replaced), args)
+
+        with in_place(statement, script, engine.change_queries, schema, points) as timed:
+            if not streams:
+                return run(timed)
+            if statement.kind is S.SparkKind.CREATE_VIEW:
+                hint = "Consume it into a table."
+                made = error("DT-3107", what="A stream", where="in a view", hint=hint)
+                raise made.at(script, streams[0].span)
+            if statement.kind in CONSUMERS:
+                return engine.streams.consume(
+                    statement, streams, script, schema, lambda own: run([*timed, *own])
+                )
+            with engine.streams.in_place(streams, script) as (replaced, _):
+                return run([*timed, *replaced])
+
+    def _stream(self, statement: S.Statement, args: Args) -> DataFrame:
+        engine = self.engine
+        match statement:
+            case S.CreateStream():
+                points = engine.points(lambda value: self.run_spark(value, args))
+                return self.tables.status(
+                    "\n".join(engine.streams.create(statement, points.moment))
+                )
+            case S.DropStream(name=name, if_exists=if_exists):
+                if if_exists and engine.catalog.find_stream(name) is None:
+                    return self.tables.status(f"{name} does not exist, nothing done.")
+                engine.streams.recover()
+                engine.catalog.drop_stream(name)
+                return self.tables.status(f"Stream {name} dropped.")
+            case S.DescribeStream(name=name):
+                return self.tables.streams([engine.catalog.stream(name)], engine.streams)
+            case S.ShowStreams(like=like):
+                return self.tables.streams(engine.catalog.streams(like), engine.streams)
+        raise error("DT-1005", statement=type(statement).__name__, hint="")
 
     def run_spark(self, text: str, args: Args) -> DataFrame:
         wanted = {p.name for p in find_parameters(text)}
@@ -297,6 +339,9 @@ class Executor:
             view = f"__dt_function_{i}"
             self._function(call.name, dict(call.args)).createOrReplaceTempView(view)
             replaced.append((call.span, view))
+        for has in statement.has_data:
+            known = self.engine.streams.has_data(self.engine.name(has.stream))
+            replaced.append((has.span, str(known).upper()))
         if not replaced:
             return statement.text
         start = statement.offset

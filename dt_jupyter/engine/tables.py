@@ -9,11 +9,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.model import Clock, DynamicTable, Name, RefreshRecord, Timestamp
+from dt_jupyter.engine.streams import RETENTION_DAYS
+from dt_jupyter.model import Clock, DynamicTable, Name, RefreshRecord, Stream, Timestamp
 from dt_jupyter.schedule import lag_statistics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from dt_jupyter.engine.streams import Streams
 
 DATABASE = "spark_catalog"
 _LAG_RECORDS = 500
@@ -87,6 +90,25 @@ class CatalogTables:
             "CREATED_ON timestamp, COMMENT string, TEXT string"
         )
         return self.frame((self._row(t, now) for t in self.catalog.list(like)), schema)
+
+    def streams(self, streams: Iterable[Stream], known: Streams) -> DataFrame:
+        """SHOW STREAMS: one row for each, and whether it can still be read."""
+        schema = (
+            "CREATED_ON timestamp, NAME string, DATABASE_NAME string, SCHEMA_NAME string, "
+            "TABLE_NAME string, SOURCE_TYPE string, BASE_TABLES string, TYPE string, STALE boolean,"
+            " MODE string, STALE_AFTER timestamp, INVALID_REASON string, COMMENT string"
+        )
+        rows = []
+        for stream in streams:
+            problem = known.problem(stream)
+            after = stream.advanced.plus(RETENTION_DAYS * 86_400)
+            rows.append((
+                _time(stream.created), stream.name.table, DATABASE, stream.name.schema,
+                f"{DATABASE}.{stream.source}", stream.kind.capitalize(),
+                ", ".join(known.base_names(stream)), "DELTA", problem is not None, stream.mode,
+                _time(after), problem, stream.comment,
+            ))  # fmt: skip
+        return self.frame(rows, schema)
 
     def _row(self, table: DynamicTable, now: Timestamp) -> tuple[Any, ...]:
         records = self.catalog.history(table.name, _LAG_RECORDS)

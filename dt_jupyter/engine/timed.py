@@ -6,6 +6,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
@@ -39,11 +40,28 @@ class ChangesWarning(UserWarning):
     """What is to be known of the rows of a change query."""
 
 
+@dataclass(frozen=True)
+class Points:
+    """Evaluates points: `run` gives the value of an expression, `advanced` the time that the
+    stream of a name stands for."""
+
+    run: Run
+    advanced: Callable[[str], Timestamp]
+    now: Callable[[], Timestamp]
+
+    def moment(self, point: TimePoint) -> Moment:
+        """The moment of AT|BEFORE (kind => expression); DT-1003 where it is none."""
+        if point.kind is PointKind.STREAM:
+            (name,) = self.run(f"SELECT CAST(({point.value}) AS STRING)").collect()[0]
+            return Moment(self.advanced(name), before=point.before)
+        return evaluated(point, self.run, self.now())
+
+
 def evaluated(point: TimePoint, run: Run, now: Timestamp) -> Moment:
-    """The moment of AT|BEFORE (kind => expression); DT-1003 where it is none."""
+    """The moment of a TIMESTAMP, OFFSET or VERSION; DT-1003 where it is none."""
     template = _VALUES.get(point.kind)
     if template is None:
-        hint = "Use TIMESTAMP, OFFSET or VERSION."
+        hint = "Use TIMESTAMP, OFFSET, VERSION or STREAM."
         raise error("DT-1005", statement=f"AT ({point.kind} => …)", hint=hint)
     try:
         value = run(f"SELECT {template.format(v=point.value)}").collect()[0][0]
@@ -65,7 +83,7 @@ def _wrong(point: TimePoint, problem: str) -> DTError:
 
 @contextmanager
 def in_place(
-    statement: SparkStatement, script: str, changes: Changes, schema: str, run: Run
+    statement: SparkStatement, script: str, changes: Changes, schema: str, points: Points
 ) -> Iterator[list[tuple[Span, str]]]:
     """The spans of a statement's timed relations, by offsets in `script`, with the names of
     temporary views that are there within the block."""
@@ -81,7 +99,7 @@ def in_place(
         for timed in statement.timed:
             view = f"__dt_timed_{uuid.uuid4().hex[:12]}"
             try:
-                frame = rows_of(timed, script, changes, schema, run)
+                frame = rows_of(timed, script, changes, schema, points)
             except DTError as e:
                 raise (e if e.span is not None else e.at(script, timed.span)) from e
             frame.createOrReplaceTempView(view)
@@ -96,12 +114,11 @@ def in_place(
 
 
 def rows_of(
-    timed: TimedRelation, script: str, changes: Changes, schema: str, run: Run
+    timed: TimedRelation, script: str, changes: Changes, schema: str, points: Points
 ) -> DataFrame:
     """The rows of one timed relation; notes on changes are warnings."""
-    now = changes.now()
-    at = evaluated(timed.at, run, now) if timed.at else OLDEST
-    end = evaluated(timed.end, run, now) if timed.end else None
+    at = points.moment(timed.at) if timed.at else OLDEST
+    end = points.moment(timed.end) if timed.end else None
     if timed.query_span is not None:
         query, name = script[timed.query_span.start : timed.query_span.end], "the subquery"
     else:
@@ -121,4 +138,4 @@ def warn(notes: Sequence[str]) -> None:
         warnings.warn(f"{note}.", ChangesWarning, stacklevel=2)
 
 
-__all__ = ["ChangesWarning", "evaluated", "in_place", "rows_of", "warn"]
+__all__ = ["ChangesWarning", "Points", "in_place", "rows_of", "warn"]

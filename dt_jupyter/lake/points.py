@@ -1,4 +1,4 @@
-"""Named points of a commit, for tests that stop, race or kill it there.
+"""Named points of commits, for tests that stop, race or kill it there.
 
 In production nothing is hooked and `reach` returns at once. DT_JUPYTER_FAILPOINT=name:n makes
 the process kill itself (SIGKILL) when it reaches the point for the n-th time.
@@ -14,6 +14,8 @@ from contextlib import contextmanager
 POINTS = (
     "lock_taken", "before_write", "after_write", "after_readback", "before_fsync", "after_fsync",
 )  # fmt: skip
+INTENTS = ("intent_recorded", "intent_written")
+"""Those of a statement that consumes a stream."""
 FAILPOINT = "DT_JUPYTER_FAILPOINT"
 
 _hooks: dict[str, Callable[[], None]] = {}
@@ -35,7 +37,7 @@ def reach(name: str) -> None:
 @contextmanager
 def hooked(name: str, hook: Callable[[], None]) -> Iterator[None]:
     """Run `hook` whenever the point is reached inside the block."""
-    if name not in POINTS:
+    if name not in (*POINTS, *INTENTS):
         raise ValueError(f"no such point: {name}")
     _hooks[name] = hook
     try:

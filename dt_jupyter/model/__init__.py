@@ -25,12 +25,13 @@ from dt_jupyter.model.states import (
     RefreshTrigger,
     SchedulingState,
 )
+from dt_jupyter.model.streams import Intent, Stream
 from dt_jupyter.model.time import Clock, Timestamp
 
 __all__ = [
     "CATALOGUE", "HIDDEN", "Clock", "DTError", "Definition", "DynamicTable", "Frontier",
-    "Initialize", "Name", "Reason", "RefreshAction", "RefreshMode", "RefreshRecord",
+    "Initialize", "Intent", "Name", "Reason", "RefreshAction", "RefreshMode", "RefreshRecord",
     "RefreshState", "RefreshStatistics", "RefreshTrigger", "SchedulingState", "Source",
-    "SourceKind", "Span", "TargetLag", "Timestamp", "ViewSource", "Warehouse", "did_you_mean",
-    "error", "plain", "quote",
+    "SourceKind", "Span", "Stream", "TargetLag", "Timestamp", "ViewSource", "Warehouse",
+    "did_you_mean", "error", "plain", "quote",
 ]  # fmt: skip

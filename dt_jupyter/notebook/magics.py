@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 
-from dt_jupyter.model import DTError, RefreshState, Span, error
+from dt_jupyter.model import DTError, Name, RefreshState, Span, error
 from dt_jupyter.notebook.display import show
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.session import Notebook
@@ -94,10 +94,20 @@ class DynamicTableMagics(Magics):
             print(usage(CHANGES if cell is None else CHANGES_CELL))
             return
         if asked.stream is not None:
-            hint = "Leave the name out to see the changes of the query."
-            raise error("DT-1005", statement="A stream", hint=hint)
+            self._stream(asked.stream, asked)
+            return
         with _interrupted("nothing was changed."):
             self._keep(asked.out, _changes(self.notebook.require(), asked))
+
+    def _stream(self, name: Name, asked: ChangesCommand) -> None:
+        with _interrupted("no stream was created."):
+            engine = self.notebook.require()
+            subject = asked.name if asked.name is not None else asked.query or ""
+            told = engine.create_stream(
+                name, subject, at=asked.at, append_only=asked.append_only,
+                show_initial_rows=asked.show_initial_rows,
+            )  # fmt: skip
+        print(told)
 
     def _create(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
         with _interrupted(f"{statement.name} was not created, nothing was changed."):

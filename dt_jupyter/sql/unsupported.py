@@ -9,13 +9,9 @@ from dt_jupyter.sql.lex import Token
 from dt_jupyter.sql.statements import (
     Begin,
     Commit,
-    CreateStream,
-    DescribeStream,
-    DropStream,
     Information,
     PointKind,
     Rollback,
-    ShowStreams,
     SparkStatement,
     Statement,
     TimedRelation,
@@ -28,7 +24,7 @@ _REPLACE = "Use CREATE OR REPLACE STREAM."
 _TRAVEL = "Spark's own form reads a table: FROM t TIMESTAMP AS OF '…', or VERSION AS OF k."
 _TRANSACTION = "Every statement is a transaction of its own: leave BEGIN and COMMIT out."
 _PRESENT = "A definition reads its sources as they are: query their past or changes directly."
-_POINTS = (PointKind.TIMESTAMP, PointKind.OFFSET, PointKind.VERSION)
+_POINTS = (PointKind.TIMESTAMP, PointKind.OFFSET, PointKind.VERSION, PointKind.STREAM)
 _HAS_DATA = "SYSTEM$STREAM_HAS_DATA"
 _GRANT = "All who use this engine may do the same."
 
@@ -46,10 +42,6 @@ _LEADING: tuple[tuple[tuple[str, ...], str, str], ...] = (
      "Create a DYNAMIC TABLE: it is a Delta table."),
 )  # fmt: skip
 _LATER: tuple[tuple[type[Statement], tuple[str, str]], ...] = (
-    (CreateStream, ("CREATE STREAM", _STREAM)),
-    (DropStream, ("DROP STREAM", _STREAM)),
-    (DescribeStream, ("DESCRIBE STREAM", _STREAM)),
-    (ShowStreams, ("SHOW STREAMS", _STREAM)),
     (Begin, ("BEGIN", _TRANSACTION)),
     (Commit, ("COMMIT", _TRANSACTION)),
     (Rollback, ("ROLLBACK", _TRANSACTION)),
@@ -73,7 +65,6 @@ def later(statement: Statement) -> Unsupported | None:
         return statement
     if isinstance(statement, SparkStatement):
         found = [_refused(timed) for timed in statement.timed if not _handled(timed)]
-        found += [(_HAS_DATA, _STREAM, call.span) for call in statement.has_data]
         return Unsupported(*found[0]) if found else None
     why = next((why for kind, why in _LATER if isinstance(statement, kind)), None)
     place = Span(statement.offset, statement.offset + len(statement.text))

@@ -69,6 +69,8 @@ def change_query(
 ) -> ChangeQuery:  # fmt: skip
     """The minimum delta of the relation, whose columns are called `names`: at most one row for
     each id and action, none for a row that ends as it began. Raises Refused, DT-3103, DT-3104."""
+    for side in sides.values():
+        side.require_readable()
     rel, columns = _settled(rel, types)
     changed = frozenset(s for s, side in sides.items() if side.changed)
     shape = _shape(rel, sides)

@@ -40,6 +40,11 @@ class Side:
     def changed(self) -> bool:
         return isinstance(self.plan, Added | Feed | FileDiff)
 
+    def require_readable(self) -> None:
+        """DT-3103 where the log does not lead from the one end to the other."""
+        if isinstance(self.plan, Unreadable):
+            raise error("DT-3103", name=self.name, problem=self.plan.sentence)
+
     @property
     def adds_only(self) -> bool:
         return not self.changed or self.inserts_only or isinstance(self.plan, Added)
@@ -83,8 +88,6 @@ class Side:
         return f"(SELECT {', '.join(items)} FROM {source})"
 
     def _change(self, spark: SparkSession, columns: tuple[str, ...], with_id: bool) -> str:
-        if isinstance(self.plan, Unreadable):
-            raise error("DT-3103", name=self.name, problem=self.plan.sentence)
         tracked = with_id and self.identity.by is By.TRACKING
         own = self.identity.names if with_id else ()
         wanted = tuple(dict.fromkeys((*columns, *own))) or tuple(self.types)[:1]

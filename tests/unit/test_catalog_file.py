@@ -77,7 +77,9 @@ def test_an_older_catalog_is_migrated_and_keeps_its_rows(lab: Lab) -> None:
     Catalog(lab.path, Clock(lab.wall), HERE, migrations=later).close()
     with refused("DT-5101") as problem:
         lab.open()
-    assert (problem[0].facts["found"], problem[0].facts["known"]) == (3, 1)
+    assert (problem[0].facts["found"], problem[0].facts["known"]) == (
+        len(later), len(MIGRATIONS)
+    )  # fmt: skip
 
 
 def test_a_migration_that_fails_changes_nothing(lab: Lab) -> None:

@@ -192,10 +192,6 @@ def test_where_and_why(before: str, text: str, code: str, place: str) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("CREATE STREAM s ON TABLE t", "CREATE STREAM"),
-        ("DROP STREAM s", "DROP STREAM"),
-        ("DESC STREAM s", "DESCRIBE STREAM"),
-        ("SHOW STREAMS", "SHOW STREAMS"),
         ("START TRANSACTION", "BEGIN"),
         ("COMMIT", "COMMIT"),
         ("ROLLBACK", "ROLLBACK"),

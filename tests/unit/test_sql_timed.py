@@ -257,6 +257,8 @@ def test_where_and_why(before: str, text: str, code: str, place: str) -> None:
     [
         F + "t AT (VERSION => 3)",
         F + "t BEFORE (TIMESTAMP => '2026-01-01')",
+        F + "t AT (STREAM => 's')",
+        "SELECT SYSTEM$STREAM_HAS_DATA('s')",
         "INSERT INTO u " + F + "t CHANGES AT (OFFSET => -60) END (VERSION => 3)",
     ],
 )
@@ -267,13 +269,11 @@ def test_what_the_engine_reads(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "what", "place"),
     [
-        (F + "t AT (STREAM => 's')", "AT (…)", "t AT (STREAM => 's')"),
+        (F + "t AT (COMMON)", "AT (…)", "t AT (COMMON)"),
         (F + "`t` before(statement => 'x') x", "BEFORE (…)", "`t` before(statement => 'x')"),
         (F + "t CHANGES (INFORMATION => REDO)", "CHANGES", "t CHANGES (INFORMATION => REDO)"),
-        ("SELECT SYSTEM$STREAM_HAS_DATA('s')", "SYSTEM$STREAM_HAS_DATA",
-         "SYSTEM$STREAM_HAS_DATA('s')"),
     ],
-)  # fmt: skip
+)
 def test_what_the_engine_refuses_for_now(text: str, what: str, place: str) -> None:
     script = f"SELECT 1; {text}"
     refused = later(parse_script(script)[1])

@@ -1,0 +1,149 @@
+"""Streams and their intents: a consumption is recorded before it writes, and moves its streams
+after; each step is one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, RowMapping, select
+
+from dt_jupyter.catalog import schema
+from dt_jupyter.catalog.codec import dump, storable
+from dt_jupyter.catalog.owner import Owner
+from dt_jupyter.catalog.store import Store
+from dt_jupyter.model import Intent, Name, Stream, did_you_mean, error
+
+_stream, _intent = schema.stream, schema.intent
+
+
+def _to_stream(row: RowMapping) -> Stream:
+    return Stream(
+        row["id"], Name(row["schema_name"], row["stream_name"]),
+        Name(row["source_schema"], row["source_name"]), row["source_kind"],
+        json.loads(row["frontier"]), row["advanced"], row["created"], bool(row["append_only"]),
+        bool(row["initial"]), row["number"], row["comment"], row["intent"],
+    )  # fmt: skip
+
+
+def _to_intent(row: RowMapping) -> Intent:
+    return Intent(
+        row["id"], row["statement"], row["path"], row["version"], row["created"], row["at"],
+        json.loads(row["frontiers"]),
+    )  # fmt: skip
+
+
+class Streams(Store):
+    """Names are compared without regard to case, as `Name` keeps them."""
+
+    def create_stream(self, made: Stream, *, replace_existing: bool = False) -> Stream:
+        """DT-1105 if the name is taken, unless by a stream that is to be replaced."""
+        with self._write() as connection:
+            known = self._find(connection, made.name)
+            if known is not None and not replace_existing:
+                raise error("DT-1105", kind="Stream", name=made.name)
+            if known is not None:
+                self._require_free(known)
+                connection.execute(_stream.delete().where(_stream.c.id == known.id))
+            connection.execute(_stream.insert().values(
+                id=made.id, schema_name=made.name.schema, stream_name=made.name.table,
+                source_schema=made.source.schema, source_name=made.source.table,
+                source_kind=made.kind, frontier=dump(dict(made.frontier)),
+                advanced=made.advanced, created=made.created, append_only=made.append_only,
+                initial=made.initial, number=made.number, comment=storable(made.comment),
+                intent=None,
+            ))  # fmt: skip
+        return made
+
+    def find_stream(self, name: Name) -> Stream | None:
+        with self._read() as connection:
+            return self._find(connection, name)
+
+    def stream(self, name: Name) -> Stream:
+        """DT-3201, with the nearest names, if there is none."""
+        with self._read() as connection:
+            return self._require(connection, name)
+
+    def streams(self, like: str | None = None) -> tuple[Stream, ...]:
+        """By name; `like`: % and _ stand for any text and any character."""
+        query = select(_stream).order_by(_stream.c.schema_name, _stream.c.stream_name)
+        if like is not None:
+            query = query.where(_stream.c.stream_name.like(like.lower(), escape="\\"))
+        with self._read() as connection:
+            return tuple(_to_stream(r) for r in connection.execute(query).mappings())
+
+    def drop_stream(self, name: Name) -> None:
+        """DT-3201; DT-3203 while it is consumed."""
+        with self._write() as connection:
+            found = self._require(connection, name)
+            self._require_free(found)
+            connection.execute(_stream.delete().where(_stream.c.id == found.id))
+
+    # -- consumption ------------------------------------------------------------------------------
+
+    def begin_intent(self, intent: Intent, streams: Iterable[Stream]) -> None:
+        """Takes the streams, all of them or none. DT-3203 where one is being consumed, or was
+        since it was read; DT-3201 where it is gone."""
+        with self._write() as connection:
+            for seen in streams:
+                known = self._require(connection, seen.name)
+                self._require_free(known)
+                if (known.id, known.number) != (seen.id, seen.number):
+                    raise error("DT-3203", name=seen.name, owner="another session, just before")
+                own = _stream.update().where(_stream.c.id == known.id)
+                connection.execute(own.values(intent=intent.id))
+            connection.execute(_intent.insert().values(
+                id=intent.id, statement=storable(intent.statement), path=intent.path,
+                version=intent.version, created=intent.created, at=intent.at,
+                frontiers=dump({k: dict(v) for k, v in intent.frontiers.items()}),
+                host=self.owner.host, pid=self.owner.pid, uid=self.owner.uid,
+                started=self.owner.started,
+            ))  # fmt: skip
+
+    def finish_intent(self, intent: Intent) -> None:
+        """The streams stand where the intent says; once, however often it is called."""
+        with self._write() as connection:
+            for stream_id, frontier in intent.frontiers.items():
+                mine = (_stream.c.id == stream_id, _stream.c.intent == intent.id)
+                connection.execute(_stream.update().where(*mine).values(
+                    frontier=dump(dict(frontier)), advanced=intent.at, initial=False,
+                    number=_stream.c.number + 1, intent=None,
+                ))  # fmt: skip
+            connection.execute(_intent.delete().where(_intent.c.id == intent.id))
+
+    def abort_intent(self, intent: Intent) -> None:
+        """The streams stay where they are, free again."""
+        with self._write() as connection:
+            mine = _stream.c.intent == intent.id
+            connection.execute(_stream.update().where(mine).values(intent=None))
+            connection.execute(_intent.delete().where(_intent.c.id == intent.id))
+
+    def orphans(self) -> tuple[Intent, ...]:
+        """The intents whose process is gone."""
+        with self._read() as connection:
+            rows = connection.execute(select(_intent)).mappings().all()
+        return tuple(_to_intent(r) for r in rows if self._is_orphan(r))
+
+    def _is_orphan(self, row: RowMapping) -> bool:
+        owner = Owner(row["host"], row["pid"], row["uid"], row["started"])
+        if owner.uid == self.owner.uid or owner.host != self.owner.host:
+            return False
+        return not self._alive(owner)
+
+    # -- small things -----------------------------------------------------------------------------
+
+    def _find(self, connection: Connection, name: Name) -> Stream | None:
+        here = (_stream.c.schema_name == name.schema, _stream.c.stream_name == name.table)
+        row = connection.execute(select(_stream).where(*here)).mappings().one_or_none()
+        return _to_stream(row) if row is not None else None
+
+    def _require(self, connection: Connection, name: Name) -> Stream:
+        found = self._find(connection, name)
+        if found is None:
+            known = connection.execute(select(_stream.c.stream_name)).scalars().all()
+            raise error("DT-3201", name=name, hint=did_you_mean(name.table, list(known)))
+        return found
+
+    def _require_free(self, stream: Stream) -> None:
+        if stream.intent is not None:
+            raise error("DT-3203", name=stream.name, owner="another statement")

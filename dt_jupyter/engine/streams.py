@@ -1,0 +1,346 @@
+"""STREAM objects: made, read, and consumed by the statement that writes what they gave.
+
+A consumption is recorded as an intent before it writes; its commit carries the intent's id, and
+the stream moves after. After a crash the log of the written table tells which of them it was.
+Source: CQ 2.3 and 3.3.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.engine.changes import ChangeRows, Changes
+from dt_jupyter.lake import Unchanged, VersionGone, is_delta, plan_changes
+from dt_jupyter.lake.paths import sql_table
+from dt_jupyter.lake.points import reach
+from dt_jupyter.model import (
+    DTError,
+    Intent,
+    Name,
+    Source,
+    SourceKind,
+    Span,
+    Stream,
+    Timestamp,
+    error,
+    plain,
+)
+from dt_jupyter.refresh.layout import Layout
+from dt_jupyter.refresh.sources import name_of
+from dt_jupyter.spark.relations import lookup
+from dt_jupyter.sql.statements import (
+    CreateAction,
+    CreateStream,
+    PointKind,
+    SparkKind,
+    SparkStatement,
+    StreamSource,
+    TimePoint,
+)
+from dt_jupyter.sql.timed import has_alias, relations_in
+from dt_jupyter.streams.identity import TRACKING, By, identity
+from dt_jupyter.streams.points import Moment
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+RETENTION_DAYS = 14
+"""A stream keeps what it needs of its sources for so long (MAX_DATA_EXTENSION_TIME_IN_DAYS)."""
+
+CONSUMERS = frozenset({
+    SparkKind.INSERT, SparkKind.MERGE, SparkKind.UPDATE, SparkKind.DELETE, SparkKind.CREATE_TABLE,
+})  # fmt: skip
+_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_KEPT = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
+_DEFAULTS = {_KEPT[0]: "interval 7 days", _KEPT[1]: "interval 30 days"}
+_INTERVAL = re.compile(r"interval\s+(\d+)\s+(hour|day|week)s?\Z", re.IGNORECASE)
+_HOURS = {"hour": 1, "day": 24, "week": 168}
+_LOCATION = re.compile(r"\bLOCATION\b", re.IGNORECASE)
+
+
+Replaced = list[tuple[Span, str]]
+"""Places in a script, and what is put there."""
+
+Ends = dict[str, dict[str, int]]
+"""For each stream by id, the version of each base table."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A stream that a statement reads, at a place in the script."""
+
+    stream: Stream
+    span: Span
+
+
+@dataclass
+class Streams:
+    """The streams of a lake, over the changes that the session reads."""
+
+    catalog: Catalog
+    changes: Changes
+    layout: Layout
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def create(self, asked: CreateStream, moment: Callable[[TimePoint], Moment]) -> list[str]:
+        """Makes a stream and says what was done for it. DT-1101, DT-1105, DT-1109, DT-31xx."""
+        if asked.action is CreateAction.IF_NOT_EXISTS and self.catalog.find_stream(asked.name):
+            return [f"Stream {asked.name} exists already, nothing done."]
+        if lookup(self.changes.spark, asked.name) or self.catalog.get(asked.name):
+            raise error("DT-1105", kind="Relation", name=asked.name)
+        self._require_kind(asked)
+        told = self._prepared(asked.source)
+        frontier, advanced = self._start(asked, moment)
+        made = Stream(
+            uuid.uuid4().hex, asked.name, asked.source, asked.source_kind.value, frontier,
+            advanced, self.changes.now(), asked.append_only, asked.show_initial_rows,
+            comment=asked.comment,
+        )  # fmt: skip
+        self.rows(replace(made, initial=False))  # what cannot be read is not made
+        replacing = asked.action is CreateAction.REPLACE
+        self.catalog.create_stream(made, replace_existing=replacing)
+        return [f"Stream {asked.name} created on {asked.source}.", *told]
+
+    def _start(
+        self, asked: CreateStream, moment: Callable[[TimePoint], Moment]
+    ) -> tuple[dict[str, int], Timestamp]:
+        query, schema, name = _select(asked.source), asked.source.schema, str(asked.name)
+        at = asked.at
+        if at is not None and at.kind is PointKind.STREAM:
+            other = self.catalog.stream(name_of((at.value.strip("'\"`"),), schema))
+            tables = {s.table_id for s in self.changes.base_tables(query, schema)}
+            if tables == set(other.frontier):
+                return dict(other.frontier), other.advanced
+            found = Moment(other.advanced)
+        else:
+            found = moment(at) if at is not None else Moment(self.changes.now())
+        advanced = found.time or self.changes.now()
+        return self.changes.frontier(query, schema, name, found), advanced
+
+    def kind_of(self, source: Name) -> StreamSource | None:
+        """What a stream on that name would be on; None where there is nothing."""
+        if self.catalog.get(source) is not None:
+            return StreamSource.DYNAMIC_TABLE
+        relation = lookup(self.changes.spark, source)
+        if relation is None:
+            return None
+        return StreamSource.TABLE if relation.text is None else StreamSource.VIEW
+
+    def _require_kind(self, asked: CreateStream) -> None:
+        kind = self.kind_of(asked.source)
+        if kind in (asked.source_kind, None):  # its absence is found by whoever reads it
+            return
+        hint = f"Write CREATE STREAM {asked.name} ON {kind} {asked.source}."
+        raise error("DT-1109", name=asked.source, kind=str(kind).lower(),
+                    expected=str(asked.source_kind).lower(), hint=hint)  # fmt: skip
+
+    def _prepared(self, source: Name) -> list[str]:
+        """Row tracking and retention of the tables that a stream reads, where they lack it."""
+        told = []
+        for base in self.changes.base_tables(_select(source), source.schema):
+            if base.kind is SourceKind.DELTA and base.path is not None:
+                told += self._prepare(base, base.path)
+        return told
+
+    def _prepare(self, base: Source, path: str) -> list[str]:
+        log = self.changes.sources.logs[path]
+        version, have = log.version(), log.properties()
+        types = dict.fromkeys(log.metadata().columns, "int")
+        wanted: dict[str, str] = {}
+        told = []
+        if identity(log, version, version, types, "").by is By.CONTENT:
+            wanted[TRACKING] = "true"
+            told.append(f"Row tracking of {base.name} is on from now, for its rows' ids.")
+        days = {k: _days(have.get(k, _DEFAULTS[k])) for k in _KEPT}
+        short = [k for k, d in days.items() if d is not None and d < RETENTION_DAYS]
+        if short:
+            wanted |= dict.fromkeys(short, f"interval {RETENTION_DAYS} days")
+            told.append(f"{base.name} keeps its past for {RETENTION_DAYS} days.")
+        if wanted:
+            pairs = ", ".join(f"'{k}' = '{v}'" for k, v in wanted.items())
+            spark = self.changes.spark
+            spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ({pairs})")
+        return told
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def rows(self, stream: Stream) -> ChangeRows:
+        """What a stream holds now. DT-3202 where it cannot be read any more."""
+        try:
+            return self.changes.of(
+                _select(stream.source), stream.source.schema, str(stream.name),
+                at=stream.frontier, append_only=stream.append_only, initial=stream.initial,
+            )  # fmt: skip
+        except DTError as e:
+            if e.code != "DT-3103":
+                raise
+            raise error("DT-3202", name=stream.name, since=stream.advanced,
+                        problem=e.facts["problem"]) from e  # fmt: skip
+
+    def has_data(self, name: Name) -> bool:
+        """Whether a stream may hold rows: from the logs alone, no Spark job."""
+        stream = self.catalog.stream(name)
+        if stream.initial:
+            return True
+        source = stream.source
+        for base in self.changes.base_tables(_select(source), source.schema):
+            assert base.path is not None
+            log = self.changes.sources.logs[base.path]
+            old = stream.frontier.get(base.table_id)
+            if old is None or not isinstance(plan_changes(log, old, log.version()), Unchanged):
+                return True
+        return False
+
+    def problem(self, stream: Stream) -> str | None:
+        """Why a stream cannot be read any more."""
+        try:
+            for base in self.changes.base_tables(_select(stream.source), stream.source.schema):
+                if base.table_id not in stream.frontier or base.path is None:
+                    return f"{base.name} was replaced"
+                self.changes.sources.logs[base.path].commit_time(stream.frontier[base.table_id])
+        except VersionGone as e:
+            return e.sentence
+        except DTError as e:
+            return e.sentence
+        return None
+
+    def base_names(self, stream: Stream) -> list[str]:
+        """The tables that a stream reads in the end; those that are gone are left out."""
+        try:
+            found = self.changes.base_tables(_select(stream.source), stream.source.schema)
+        except DTError:
+            return []
+        return [str(base.name) for base in found]
+
+    def found_in(self, statement: SparkStatement, schema: str) -> list[Found]:
+        """The streams that a statement reads, with their places in the script."""
+        names = {s.name: s for s in self.catalog.streams()}
+        if not names:
+            return []
+        return [
+            Found(names[name], Span(statement.offset + span.start, statement.offset + span.end))
+            for parts, span in relations_in(statement.text)
+            if (name := name_of(parts, schema)) in names
+        ]
+
+    @contextmanager
+    def in_place(self, found: Sequence[Found], script: str) -> Iterator[tuple[Replaced, Ends]]:
+        """Each stream as a temporary view, the same rows wherever it stands, and the frontiers
+        that the rows end at."""
+        views: dict[str, str] = {}
+        ends: Ends = {}
+        try:
+            for stream in {f.stream.id: f.stream for f in found}.values():
+                rows = self.rows(stream)
+                view = f"__dt_stream_{uuid.uuid4().hex[:12]}"
+                rows.frame.createOrReplaceTempView(view)
+                views[stream.id], ends[stream.id] = view, dict(rows.ends)
+            yield [_named(f, views[f.stream.id], script) for f in found], ends
+        finally:
+            for view in views.values():
+                self.changes.spark.catalog.dropTempView(view)
+
+    # -- consuming --------------------------------------------------------------------------------
+
+    def consume(
+        self, statement: SparkStatement, found: Sequence[Found], script: str, schema: str,
+        write: Callable[[Replaced], DataFrame],
+    ) -> DataFrame:  # fmt: skip
+        """Runs a statement that reads streams; they move if it commits, and only then."""
+        with self.lock:
+            self.recover()
+            fresh = {f.stream.id: self.catalog.stream(f.stream.name) for f in found}
+            found = [Found(fresh[f.stream.id], f.span) for f in found]
+            path = self._target(statement, schema)
+            with self.in_place(found, script) as (replaced, ends):
+                log = self.changes.sources.logs[str(path)]
+                now = self.changes.now()
+                intent = Intent(
+                    uuid.uuid4().hex, statement.text, str(path),
+                    log.version() if is_delta(path) else None, now, now, ends,
+                )  # fmt: skip
+                self.catalog.begin_intent(intent, list(fresh.values()))
+                reach("intent_recorded")
+                return self._written(intent, lambda: write(replaced))
+
+    def _written(self, intent: Intent, write: Callable[[], DataFrame]) -> DataFrame:
+        conf = self.changes.spark.conf
+        conf.set(_METADATA, json.dumps({"intent": intent.id}))
+        try:
+            frame = write()
+            reach("intent_written")
+        except BaseException:
+            self._settle(intent)
+            raise
+        finally:
+            conf.unset(_METADATA)
+        self.catalog.finish_intent(intent)
+        return frame
+
+    def recover(self) -> None:
+        """Settles what processes that are gone left unfinished."""
+        for intent in self.catalog.orphans():
+            self._settle(intent)
+
+    def _settle(self, intent: Intent) -> None:
+        if self.committed(intent):
+            self.catalog.finish_intent(intent)
+        else:
+            self.catalog.abort_intent(intent)
+
+    def committed(self, intent: Intent) -> bool:
+        """Whether the written table's log has the commit of an intent."""
+        if not is_delta(intent.path):
+            return False
+        log = self.changes.sources.logs[intent.path]
+        first = max(-1 if intent.version is None else intent.version, log.oldest() - 1)
+        mark = json.dumps({"intent": intent.id})
+        return any(c.user_metadata == mark for c in log.commits(first, log.version()))
+
+    def _target(self, statement: SparkStatement, schema: str) -> Path:
+        """The folder of the one Delta table that a statement writes. DT-3204 for another."""
+        name = statement.target
+        if name is None or len(statement.targets) > 1:
+            hint = "Write one table of the catalog by its name."
+            problem = "one commit has to hold all of it"
+            raise error("DT-3204", name=name or "a path", problem=problem, hint=hint)
+        relation = lookup(self.changes.spark, name)
+        if relation is not None:
+            if relation.provider != "delta" or relation.location is None:
+                hint = "Create it USING delta."
+                raise error("DT-3204", name=name, problem="it is not a Delta table", hint=hint)
+            return Path(relation.location)
+        if statement.kind is not SparkKind.CREATE_TABLE or _LOCATION.search(statement.text):
+            hint = "Create the table first, and INSERT into it."
+            problem = "its folder is not known before"
+            raise error("DT-3204", name=name, problem=problem, hint=hint)
+        root = self.layout.tables
+        return root / name.table if name.schema == "default" else (
+            root / f"{name.schema}.db" / name.table
+        )  # fmt: skip
+
+
+def _select(source: Name) -> str:
+    return f"SELECT * FROM {source.sql}"
+
+
+def _named(found: Found, view: str, script: str) -> tuple[Span, str]:
+    alias = plain(found.stream.name.table)
+    return found.span, view if has_alias(script, found.span.end) else f"{view} AS {alias}"
+
+
+def _days(interval: str) -> float | None:
+    """The days of a retention as Delta writes it; None where it is written otherwise."""
+    match = _INTERVAL.match(interval.strip())
+    return int(match[1]) * _HOURS[match[2].lower()] / 24 if match else None

@@ -1,0 +1,54 @@
+"""Streams: bookmarks in the changes of something, and the intents that move them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dt_jupyter.model.names import Name
+from dt_jupyter.model.time import Timestamp
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream on `source` (`kind`: TABLE, VIEW or DYNAMIC TABLE).
+
+    `frontier` is the version of each base table, by its id, up to which all changes are consumed;
+    `advanced` the time that this stands for. `number` counts the consumptions; `initial` says that
+    the next one gives all rows. `intent` is the consumption that has begun.
+    """
+
+    id: str
+    name: Name
+    source: Name
+    kind: str
+    frontier: Mapping[str, int]
+    advanced: Timestamp
+    created: Timestamp
+    append_only: bool = False
+    initial: bool = False
+    number: int = 0
+    comment: str | None = None
+    intent: str | None = None
+
+    @property
+    def mode(self) -> str:
+        """As SHOW STREAMS names it."""
+        return "APPEND_ONLY" if self.append_only else "DEFAULT"
+
+
+@dataclass(frozen=True)
+class Intent:
+    """A statement that consumes streams, recorded before it writes.
+
+    `frontiers` are where each stream, by id, will stand; `path` and `version` are the table that is
+    written and its version before (None: it is not there yet). The commit carries the intent's id.
+    """
+
+    id: str
+    statement: str
+    path: str
+    version: int | None
+    created: Timestamp
+    at: Timestamp
+    frontiers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

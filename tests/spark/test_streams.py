@@ -1,0 +1,215 @@
+"""Streams: what they hold, and that they move with the statement that wrote it, and only then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JJavaError
+
+from dt_jupyter.catalog import Owner
+from dt_jupyter.engine.streams import Streams
+from dt_jupyter.lake.points import INTENTS, hooked
+from tests.spark.engine_lab import Lab, refused
+
+Row = tuple[Any, ...]
+
+
+@pytest.fixture
+def people(quick_lab: Lab) -> Lab:
+    quick_lab.sql("CREATE TABLE people (id INT, name STRING)")
+    quick_lab.insert("people", "1, 'Jeff'", "2, 'Donny'")
+    return quick_lab
+
+
+def held(lab: Lab, stream: str) -> list[Row]:
+    return sorted(lab.sql(f"SELECT id, name, $ACTION, $ISUPDATE FROM {stream}"), key=repr)
+
+
+def test_the_papers_consumption(people: Lab) -> None:
+    """Listing 9: all rows at first, then what changed since."""
+    people.sql("CREATE STREAM people_stream ON TABLE people SHOW_INITIAL_ROWS = TRUE")
+    people.sql("CREATE TABLE people_changes (name STRING, action STRING, isUpdate BOOLEAN)")
+    consume = "INSERT INTO people_changes SELECT name, $ACTION, $ISUPDATE FROM people_stream"
+    people.sql(consume)
+    assert people.rows("people_changes") == [("Donny", "INSERT", False), ("Jeff", "INSERT", False)]
+    people.sql("TRUNCATE TABLE people_changes")
+    people.insert("people", "3, 'Walter'", "4, 'Maud'", "5, 'Uli'")
+    people.sql(consume)
+    assert people.rows("people_changes") == [
+        ("Maud", "INSERT", False), ("Uli", "INSERT", False), ("Walter", "INSERT", False),
+    ]  # fmt: skip
+    people.sql("TRUNCATE TABLE people_changes")
+    people.sql("UPDATE people SET name = 'Jeffrey' WHERE id = 1")
+    people.sql("UPDATE people SET name = 'Maude' WHERE id = 4")
+    people.sql(consume)
+    assert people.rows("people_changes") == [
+        ("Jeff", "DELETE", True), ("Jeffrey", "INSERT", True),
+        ("Maud", "DELETE", True), ("Maude", "INSERT", True),
+    ]  # fmt: skip
+    people.sql("DELETE FROM people WHERE id IN (2, 5)")
+    assert held(people, "people_stream") == [
+        (2, "Donny", "DELETE", False), (5, "Uli", "DELETE", False),
+    ]  # fmt: skip
+
+
+def test_reading_does_not_move_a_stream_and_two_are_independent(people: Lab) -> None:
+    people.sql("CREATE STREAM s ON TABLE people; CREATE STREAM other ON TABLE people")
+    assert people.sql("SELECT SYSTEM$STREAM_HAS_DATA('s')") == [(False,)]
+    people.insert("people", "3, 'Walter'")
+    for _ in range(2):
+        assert held(people, "s") == [(3, "Walter", "INSERT", False)]
+    assert people.sql("SELECT SYSTEM$STREAM_HAS_DATA('s')") == [(True,)]
+    people.sql("CREATE TABLE kept AS SELECT id, `$ACTION` AS action FROM s")
+    assert people.rows("kept") == [(3, "INSERT")]
+    assert held(people, "s") == []
+    assert held(people, "other") == [(3, "Walter", "INSERT", False)]
+    assert people.sql("SELECT SYSTEM$STREAM_HAS_DATA('s')") == [(False,)]
+
+
+def test_every_kind_of_statement_consumes(people: Lab) -> None:
+    people.sql("CREATE STREAM s ON TABLE people; CREATE TABLE copy AS SELECT * FROM people")
+    people.sql("UPDATE people SET name = 'Jeffrey' WHERE id = 1; DELETE FROM people WHERE id = 2")
+    people.insert("people", "3, 'Walter'")
+    people.sql(
+        "MERGE INTO copy t USING (SELECT * FROM s WHERE NOT ($ISUPDATE AND $ACTION = 'DELETE')) c "
+        "ON t.id = c.id WHEN MATCHED AND c.$ACTION = 'DELETE' THEN DELETE "
+        "WHEN MATCHED THEN UPDATE SET name = c.name "
+        "WHEN NOT MATCHED THEN INSERT (id, name) VALUES (c.id, c.name)"
+    )
+    assert people.rows("copy") == people.rows("people")
+    assert held(people, "s") == []
+    people.insert("people", "4, 'Maude'")
+    people.sql("INSERT OVERWRITE copy SELECT id, name FROM s")
+    assert people.rows("copy") == [(4, "Maude")]
+    assert held(people, "s") == []
+    people.insert("people", "5, 'Uli'")
+    with refused("DT-1112"):  # Delta takes no subquery there
+        people.sql("DELETE FROM copy WHERE id - 1 IN (SELECT id - 2 FROM s)")
+    assert held(people, "s") == [(5, "Uli", "INSERT", False)]
+    people.sql("UPDATE copy SET name = (SELECT max(name) FROM s)")
+    assert people.rows("copy") == [(4, "Uli")]
+    assert held(people, "s") == []
+
+
+def test_a_statement_that_fails_leaves_the_stream(people: Lab) -> None:
+    people.sql("CREATE STREAM s ON TABLE people; CREATE TABLE target (n INT)")
+    people.insert("people", "3, 'Walter'")
+    with pytest.raises(Py4JJavaError, match="TASK_WRITE_FAILED"):
+        people.sql("INSERT INTO target SELECT id / 0 FROM s")
+    with refused("DT-3204"):
+        people.sql("INSERT INTO nowhere SELECT id FROM s")
+    assert held(people, "s") == [(3, "Walter", "INSERT", False)]
+    assert people.engine.catalog.stream(people.engine.name("s")).intent is None
+    people.sql("INSERT INTO target SELECT id FROM s")
+    assert people.rows("target") == [(3,)]
+
+
+def test_streams_on_views_and_dynamic_tables(people: Lab) -> None:
+    people.sql("CREATE TABLE items (id INT, oid INT)")
+    people.insert("items", "10, 1", "11, 2")
+    people.sql(
+        "CREATE VIEW owned AS SELECT p.name, i.id FROM people p JOIN items i ON p.id = i.oid"
+    )
+    people.dynamic_table("counts", "SELECT oid, count(*) AS n FROM items GROUP BY oid")
+    people.sql("CREATE STREAM v ON VIEW owned; CREATE STREAM d ON DYNAMIC TABLE counts")
+    people.sql("CREATE TABLE seen (k STRING, action STRING)")
+    people.insert("items", "12, 1")
+    people.sql("UPDATE people SET name = 'Jeffrey' WHERE id = 1")
+    people.refresh("counts")
+    people.sql("INSERT INTO seen SELECT concat(name, id), $ACTION FROM v")
+    assert people.rows("seen") == [
+        ("Jeff10", "DELETE"), ("Jeffrey10", "INSERT"), ("Jeffrey12", "INSERT"),
+    ]  # fmt: skip
+    assert sorted(people.sql("SELECT oid, n, $ACTION, $ISUPDATE FROM d")) == [
+        (1, 1, "DELETE", True), (1, 2, "INSERT", True),
+    ]  # fmt: skip
+    assert people.sql("SELECT * FROM v") == []
+
+
+def test_append_only_and_other_starts(people: Lab) -> None:
+    people.sql("CREATE STREAM first ON TABLE people")
+    people.insert("people", "3, 'Walter'")
+    people.sql("CREATE STREAM appended ON TABLE people AT (STREAM => 'first') APPEND_ONLY = TRUE")
+    people.sql("UPDATE people SET name = 'W' WHERE id = 3; DELETE FROM people WHERE id = 1")
+    assert held(people, "appended") == [(3, "Walter", "INSERT", False)]
+    assert held(people, "first") == [(1, "Jeff", "DELETE", False), (3, "W", "INSERT", False)]
+    shown = {r["NAME"]: r for r in people.engine.sql("SHOW STREAMS").collect()}
+    assert shown["appended"]["MODE"] == "APPEND_ONLY"
+    assert shown["first"]["BASE_TABLES"] == "people"
+    assert not shown["first"]["STALE"]
+    assert [r["NAME"] for r in people.engine.sql("DESCRIBE STREAM first").collect()] == ["first"]
+    people.sql("DROP STREAM appended")
+    assert len(people.engine.sql("SHOW STREAMS").collect()) == 1
+
+
+def test_creation_says_what_it_turns_on(people: Lab) -> None:
+    ((told,),) = people.sql("CREATE STREAM s ON TABLE people")
+    assert "Row tracking of people is on" in told
+    assert "14 days" in told
+    ((told,),) = people.sql("CREATE STREAM other ON TABLE people")
+    assert told == "Stream other created on people."
+
+
+def test_a_stream_whose_source_is_another_table_is_stale(people: Lab) -> None:
+    people.sql("CREATE STREAM s ON TABLE people")
+    people.sql("CREATE OR REPLACE TABLE people (id INT, name STRING)")
+    with refused("DT-3202"):
+        people.sql("SELECT * FROM s")
+    (row,) = people.engine.sql("SHOW STREAMS").collect()
+    assert row["STALE"] or row["INVALID_REASON"] is None
+    people.sql("CREATE OR REPLACE STREAM s ON TABLE people")
+    assert held(people, "s") == []
+
+
+def test_bad_statements_have_codes(lab: Lab) -> None:
+    lab.table("people", "id INT", "1")
+    lab.sql("CREATE STREAM s ON TABLE people; CREATE VIEW v AS SELECT count(*) AS n FROM people")
+    lab.spark.range(1).write.format("parquet").saveAsTable("plain")
+    for script, code in (
+        ("CREATE STREAM s ON TABLE people", "DT-1105"),
+        ("CREATE STREAM people ON TABLE people", "DT-1105"),
+        ("CREATE STREAM t ON VIEW people", "DT-1109"),
+        ("CREATE STREAM t ON TABLE nowhere", "DT-1101"),
+        ("CREATE STREAM t ON TABLE plain", "DT-3106"),
+        ("CREATE STREAM t ON VIEW v APPEND_ONLY = TRUE", "DT-3105"),
+        ("DROP STREAM t", "DT-3201"),
+        ("DESCRIBE STREAM t", "DT-3201"),
+        ("SELECT SYSTEM$STREAM_HAS_DATA('t')", "DT-3201"),
+        ("CREATE VIEW w AS SELECT * FROM s", "DT-3107"),
+        ("INSERT INTO plain SELECT id FROM s", "DT-3204"),
+        ("FROM s INSERT INTO a SELECT id INSERT INTO b SELECT id", "DT-3204"),
+    ):
+        with refused(code):
+            lab.sql(script)
+    lab.sql("DROP STREAM IF EXISTS t; CREATE STREAM IF NOT EXISTS s ON TABLE people")
+    assert len(lab.engine.catalog.streams()) == 1
+
+
+class Gone(BaseException):
+    """The process that runs a statement is no more."""
+
+
+def vanish() -> None:
+    raise Gone
+
+
+@pytest.mark.parametrize("point", INTENTS)
+def test_an_intent_is_settled_by_what_the_log_says(
+    people: Lab, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people.sql("CREATE STREAM s ON TABLE people; CREATE TABLE total (n INT)")
+    people.insert("people", "3, 'Walter'")
+    with monkeypatch.context() as dying:
+        dying.setattr(Streams, "_settle", lambda self, intent: None)
+        with hooked(point, vanish), pytest.raises(Gone):
+            people.sql("INSERT INTO total SELECT id FROM s")
+    catalog = people.engine.catalog
+    assert catalog.stream(people.engine.name("s")).intent is not None
+    with refused("DT-3203"):
+        people.sql("INSERT INTO total SELECT id FROM s")
+    monkeypatch.setattr(catalog, "_alive", lambda owner: False)
+    monkeypatch.setattr(catalog, "owner", Owner(catalog.owner.host, 1, "the next process"))
+    people.sql("INSERT INTO total SELECT id FROM s")
+    assert people.rows("total") == [(3,)]
+    assert people.sql("SELECT * FROM s") == []

@@ -1,0 +1,107 @@
+"""Streams in the catalog: an intent takes all of its streams or none, and moves them once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dt_jupyter.catalog import Catalog, Owner
+from dt_jupyter.model import Intent, Stream
+from tests.unit.catalog_lab import HERE, Lab, at, name, refused
+
+ELSEWHERE = Owner("host-b", 7, "uid-elsewhere", "1")
+BESIDE = Owner("host-a", 101, "uid-beside", "2")
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
+
+
+def stream(of: str, **changes: object) -> Stream:
+    made = Stream(f"id-{of}", name(of), name("people"), "TABLE", {"t1": 3}, at(0), at(0))
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def intent(which: str, *streams: Stream) -> Intent:
+    ends = {s.id: {"t1": 5} for s in streams}
+    return Intent(which, "INSERT …", "/lake/t", 4, at(1), at(2), ends)
+
+
+def test_a_stream_is_found_by_name_and_made_once(lab: Lab) -> None:
+    made = lab.catalog.create_stream(stream("s", comment="why 🚆", initial=True, append_only=True))
+    assert lab.catalog.stream(name("S")) == made
+    assert lab.open().streams() == (made,)
+    assert lab.catalog.streams("s%") == (made,)
+    assert lab.catalog.streams("x%") == ()
+    with refused("DT-1105"):
+        lab.catalog.create_stream(stream("s"))
+    other = lab.catalog.create_stream(stream("s", id="new"), replace_existing=True)
+    assert lab.catalog.streams() == (other,)
+    with refused("DT-3201") as errors:
+        lab.catalog.stream(name("z"))
+    assert errors
+    lab.catalog.drop_stream(name("s"))
+    assert lab.catalog.find_stream(name("s")) is None
+
+
+def test_a_consumption_moves_its_streams_once(lab: Lab) -> None:
+    a, b = (lab.catalog.create_stream(stream(n, initial=True)) for n in "ab")
+    begun = intent("i", a, b)
+    lab.catalog.begin_intent(begun, [a, b])
+    assert {s.intent for s in lab.catalog.streams()} == {"i"}
+    for _ in range(2):
+        lab.catalog.finish_intent(begun)
+    for after in lab.catalog.streams():
+        assert (after.number, after.frontier, after.advanced) == (1, {"t1": 5}, at(2))
+        assert (after.intent, after.initial) == (None, False)
+
+
+def test_an_aborted_consumption_leaves_its_streams(lab: Lab) -> None:
+    made = lab.catalog.create_stream(stream("s"))
+    lab.catalog.begin_intent(intent("i", made), [made])
+    lab.catalog.abort_intent(intent("i", made))
+    assert lab.catalog.stream(name("s")) == made
+    lab.catalog.finish_intent(intent("i", made))
+    assert lab.catalog.stream(name("s")) == made, "an aborted intent moves nothing any more"
+
+
+def test_one_consumer_at_a_time_takes_all_or_none(lab: Lab) -> None:
+    a, b = (lab.catalog.create_stream(stream(n)) for n in "ab")
+    lab.catalog.begin_intent(intent("i", b), [b])
+    with refused("DT-3203"):
+        lab.catalog.begin_intent(intent("j", a, b), [a, b])
+    assert lab.catalog.stream(name("a")).intent is None
+    for forbidden in (
+        lambda: lab.catalog.drop_stream(name("b")),
+        lambda: lab.catalog.create_stream(stream("b"), replace_existing=True),
+    ):
+        with refused("DT-3203"):
+            forbidden()
+
+
+def test_who_read_before_another_consumed_is_told(lab: Lab) -> None:
+    seen = lab.catalog.create_stream(stream("s"))
+    lab.catalog.begin_intent(intent("i", seen), [seen])
+    lab.catalog.finish_intent(intent("i", seen))
+    with refused("DT-3203"):
+        lab.catalog.begin_intent(intent("j", seen), [seen])
+    now = lab.catalog.stream(name("s"))
+    lab.catalog.begin_intent(intent("k", now), [now])
+
+
+@pytest.mark.parametrize(
+    ("owner", "dead", "orphan"),
+    [(HERE, False, False), (BESIDE, False, False), (BESIDE, True, True), (ELSEWHERE, True, False)],
+)
+def test_an_intent_is_an_orphan_where_its_process_is_gone(
+    lab: Lab, owner: Owner, dead: bool, orphan: bool
+) -> None:
+    made = lab.catalog.create_stream(stream("s"))
+    other: Catalog = lab.open(owner)
+    other.begin_intent(intent("i", made), [made])
+    if dead:
+        lab.dead.add(owner.uid)
+    assert lab.catalog.orphans() == ((intent("i", made),) if orphan else ())
