@@ -1,0 +1,109 @@
+"""What only Spark reads so: queries bound to the algebra and rendered again have their rows.
+
+All others are compared on DuckDB, in tests/unit/test_sql_meaning.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dt_jupyter.ivm import SUPPORTED
+from dt_jupyter.model import quote
+from dt_jupyter.spark.relations import builtin_functions
+from dt_jupyter.sql.bind import Table, bind
+from dt_jupyter.sql.render import Renderer
+
+TABLES = {
+    "t": ("id INT, k STRING, v INT, f INT, note STRING", [
+        (1, "a", 1, 2, "x"), (2, "a", 1, None, None), (3, "b", 2, 1, "y"), (4, None, 3, 1, "z"),
+        (5, "b", None, None, "x"), (1, "a", 1, 2, "x"), (6, "c", 0, 3, None),
+    ]),
+    "u": ("id INT, k STRING, name STRING", [
+        (1, "a", "n1"), (2, "a", "n2"), (7, None, "n3"), (8, "d", None),
+    ]),
+    "a": ("arr ARRAY<INT>, k STRING", [
+        ([1, 2], "a"), ([], "b"), (None, "c"), ([None, 3], None),
+    ]),
+}  # fmt: skip
+P = "SELECT * FROM (SELECT id, k, v FROM t) PIVOT"
+N = "SELECT * FROM (SELECT k, v, note FROM t) PIVOT"
+QUERIES = [
+    "SELECT k, count(*) FROM t GROUP BY k WITH CUBE",
+    "SELECT k, v, count(*) FROM t GROUP BY k, v WITH ROLLUP",
+    "SELECT k, v, count(*), grouping(k), grouping_id() FROM t GROUP BY ROLLUP(k, v)",
+    "SELECT k, v, count(*), grouping(v), grouping_id(k, v) FROM t GROUP BY CUBE(k, v)",
+    "SELECT k, v, sum(v) FROM t GROUP BY k, v GROUPING SETS ((k, v), (k), ())",
+    "SELECT k, count(*) FROM t WHERE id > 9 GROUP BY ROLLUP(k)",
+    "SELECT k, count(*) FROM t GROUP BY ROLLUP(k), ROLLUP(v)",
+    "SELECT k, v, count(*) FROM t GROUP BY CUBE(k, (v, f))",
+    "SELECT * FROM t LEFT JOIN u USING (k)",
+    "SELECT * FROM t RIGHT JOIN u USING (k)",
+    "SELECT * FROM t FULL JOIN u USING (k)",
+    "SELECT * FROM t LEFT ANTI JOIN u USING (k)",
+    "SELECT k, explode_outer(arr) AS e FROM a",
+    "SELECT a.k, e FROM a, LATERAL explode(arr) x(e)",
+    "SELECT * FROM t, LATERAL explode(array(v, f)) AS x(e)",
+    "SELECT id, x.col FROM t LATERAL VIEW explode(array(v, f)) x",
+    "SELECT id, inline(array(struct(v, f))) AS (a, b) FROM t",
+    "SELECT stack(2, 1, 2) FROM t",
+    "SELECT id, posexplode_outer(array(v)) FROM t",
+    "SELECT id FROM t WHERE exists(array(v), x -> x > 1)",
+    "SELECT -v AS v, id FROM t ORDER BY -v, id LIMIT 2",
+    "SELECT count(*), count(1), count(v), count(v, f) FROM t",
+    "SELECT k, min_by(note, id), max_by(struct(v, f), id) FROM t GROUP BY k",
+    f"{P} (count(*) FOR k IN ('a', 'b', NULL))",
+    f"{P} (count(*) AS n, max(v) AS m FOR k IN ('a', 'b'))",
+    f"{N} (count(*) AS n, max(note) AS m FOR k IN ('a', 'b'))",
+    f"{P} (sum(v), count(*), avg(v) x FOR k IN ('a' AS q))",
+    "SELECT * FROM (SELECT k, f, v FROM t) PIVOT (sum(v) FOR (k, f) IN (('a', 2), ('b', NULL)))",
+    "SELECT * FROM (SELECT v FROM t WHERE false) PIVOT (count(v) FOR v IN (1, -2))",
+    "SELECT * FROM t UNPIVOT (x FOR n IN (V, f AS B))",
+    "SELECT * FROM t UNPIVOT ((x, y) FOR n IN ((id, v) AS p, (v, f)))",
+    "SELECT * FROM t UNPIVOT INCLUDE NULLS (x FOR n IN (id, f))",
+    "SELECT * FROM (SELECT id, k, v, f FROM t) PIVOT (max_by(v, f) AS m, "
+    "count(DISTINCT v) FILTER (WHERE f > 1) AS d FOR k IN ('a'))",
+    "SELECT * FROM (SELECT k, v, f FROM t) PIVOT (max(v) AS m FOR k IN ('a')) "
+    "UNPIVOT INCLUDE NULLS (x FOR n IN (a, f))",
+]
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession) -> Iterator[SparkSession]:
+    for name, (schema, rows) in TABLES.items():
+        spark.createDataFrame(rows, schema).coalesce(1).createOrReplaceTempView(name)
+    yield spark
+    for name in TABLES:
+        spark.catalog.dropTempView(name)
+
+
+@pytest.fixture(scope="module")
+def builtins(spark: SparkSession) -> frozenset[str]:
+    return builtin_functions(spark) | SUPPORTED
+
+
+def resolve(parts: tuple[str, ...]) -> Table:
+    schema, _ = TABLES[parts[-1].lower()]
+    columns = (c.split()[0] for c in schema.split(", "))
+    return Table(parts[-1].lower(), tuple(columns))
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_bound_query_has_the_rows_of_its_text(
+    tables: SparkSession, builtins: frozenset[str], query: str
+) -> None:
+    rel = bind(query, resolve, builtins)
+    inner = Renderer(lambda s: quote(s.source))(rel)
+    own = tables.sql(f"SELECT {', '.join(map(quote, rel.columns))} FROM ({inner}) z")
+    text = tables.sql(query)
+    assert Counter(map(tuple, map(_plain, own.collect()))) == Counter(
+        map(tuple, map(_plain, text.collect()))
+    )
+    assert [f.dataType for f in own.schema] == [f.dataType for f in text.schema]
+
+
+def _plain(row: object) -> list[str]:
+    return [repr(value) for value in row]  # type: ignore[attr-defined]
