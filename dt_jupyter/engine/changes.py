@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+MOST_COMMITS = 500
+"""A redo log of more is not read at once."""
+
 _OF = Name("__dt", "changes")
 Start = Moment | Mapping[str, int]
 """Where an interval starts: a point, or the version of each base table by its id."""
@@ -94,6 +97,40 @@ class Changes:
         finally:
             for view in made.views:
                 self.spark.catalog.dropTempView(view)
+
+    def redo(self, source: Name, *, at: Start = OLDEST, end: Moment | None = None) -> ChangeRows:
+        """Every change of a table or dynamic table in the order of its commits, each with
+        `_commit_version` and `_commit_timestamp`: nothing between two commits cancels.
+
+        Raises as `of` does; DT-3107 for a view, DT-1004 for more than MOST_COMMITS.
+        """
+        query, name = f"SELECT * FROM {source.sql}", str(source)
+        found = self.sources.of_query(query, source.schema, _OF)
+        if found.views:
+            hint = "Ask for DEFAULT, or for the changes of its tables."
+            raise error("DT-3107", what="INFORMATION => REDO", where="on a view", hint=hint)
+        versions = self._versions(found, name, at, end)
+        ((table, (old, new)),) = versions.items()
+        (base,) = found.sources.values()
+        assert base.path is not None
+        log = self.sources.logs[base.path]
+        commits = [c for c in log.commits(old, new) if c.data_change] if old < new else []
+        if len(commits) > MOST_COMMITS:
+            raise error("DT-1004", what="long", size=f"{len(commits)} commits", limit=MOST_COMMITS)
+        steps = [
+            (c, self.of(query, source.schema, name, at={table: c.version - 1},
+                        end=Moment(version=c.version)))
+            for c in commits
+        ]  # fmt: skip
+        nothing = self.of(query, source.schema, name, at={table: new}, end=Moment(version=new))
+        frame = nothing.frame.selectExpr("*", "0L AS _commit_version", _micros(0))
+        for commit, step in steps:
+            rows = step.frame.selectExpr(
+                "*", f"{commit.version}L AS _commit_version", _micros(commit.time.micros)
+            )
+            frame = frame.unionByName(rows, allowMissingColumns=True)
+        ordered = frame.orderBy("_commit_version", "`$ROW_ID`", "`$ACTION`")
+        return ChangeRows(ordered, nothing.query, {table: new})
 
     def at(self, query: str, schema: str, name: str, at: Moment) -> DataFrame:
         """The rows of a query as of a point, all its tables at once; each in its schema of then.
@@ -187,6 +224,10 @@ class Changes:
                 f"{prefix}_{len(sides)}",
             )  # fmt: skip
         return sides
+
+
+def _micros(time: int) -> str:
+    return f"TIMESTAMP_MICROS({time}L) AS _commit_timestamp"
 
 
 def moment(

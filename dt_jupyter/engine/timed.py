@@ -126,6 +126,8 @@ def rows_of(
         query, name = f"SELECT * FROM {known.sql}", str(known)
     if timed.information is None:
         return changes.at(query, schema, name, at)
+    if timed.information is Information.REDO:
+        return changes.redo(name_of(timed.parts, schema), at=at, end=end).frame
     append_only = timed.information is Information.APPEND_ONLY
     found = changes.of(query, schema, name, at=at, end=end, append_only=append_only)
     warn(found.query.notes)

@@ -9,7 +9,6 @@ from dt_jupyter.sql.lex import Token
 from dt_jupyter.sql.statements import (
     Begin,
     Commit,
-    Information,
     PointKind,
     Rollback,
     SparkStatement,
@@ -72,8 +71,7 @@ def later(statement: Statement) -> Unsupported | None:
 
 
 def _handled(timed: TimedRelation) -> bool:
-    points = (p.kind for p in (timed.at, timed.end) if p is not None)
-    return timed.information is not Information.REDO and all(p in _POINTS for p in points)
+    return all(p.kind in _POINTS for p in (timed.at, timed.end) if p is not None)
 
 
 def unsupported_in(script: str, words: Sequence[Token]) -> Unsupported | None:

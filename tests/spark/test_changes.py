@@ -86,6 +86,31 @@ def test_rows_as_first_inserted(people: Lab) -> None:
     ]
 
 
+@pytest.mark.parametrize("properties", [TRACKED, KEYED])
+def test_the_redo_log_has_every_change(people: Lab) -> None:
+    """Listing 3, in the order of commits."""
+    frame = people.engine.sql(
+        f"SELECT * FROM people CHANGES (INFORMATION => REDO) AT (VERSION => {START})"
+    )
+    assert frame.columns[-2:] == ["_commit_version", "_commit_timestamp"]
+    rows = frame.collect()
+    assert sorted((r["_commit_version"], *tuple(r)[:4]) for r in rows) == [
+        (2, 3, "Walter", "INSERT", False),
+        (2, 4, "Maud", "INSERT", False),
+        (2, 5, "Uli", "INSERT", False),
+        (3, 1, "Jeff", "DELETE", True),
+        (3, 1, "Jeffrey", "INSERT", True),
+        (4, 4, "Maud", "DELETE", True),
+        (4, 4, "Maude", "INSERT", True),
+        (5, 2, "Donny", "DELETE", False),
+        (5, 5, "Uli", "DELETE", False),
+    ]
+    assert len({r["$ROW_ID"] for r in rows}) == 5
+    people.sql("CREATE VIEW v AS SELECT * FROM people")
+    with refused("DT-3107"):
+        people.sql("SELECT * FROM v CHANGES (INFORMATION => REDO)")
+
+
 @pytest.mark.parametrize("properties", [TRACKED])
 def test_ids_outlive_what_is_done_to_files(people: Lab) -> None:
     before = ids(people, "people", START)
@@ -275,6 +300,29 @@ def test_changes_and_snapshots_stand_where_relations_do(lab: Lab) -> None:
         lab.sql("SELECT * FROM people AT (VERSION => NULL)")
     with refused("DT-1005"):
         lab.dynamic_table("d", f"SELECT id FROM {found}")
+
+
+def test_columns_are_those_of_the_end(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.sql("CREATE TABLE t (id INT, v INT) TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    lab.insert("t", "1, 1")
+    lab.sql("ALTER TABLE t RENAME COLUMN v TO w")
+    lab.insert("t", "2, 2")
+    assert changes(lab, "t", 0) == [(1, 1, "INSERT", False), (2, 2, "INSERT", False)]
+    lab.sql("ALTER TABLE t ADD COLUMN x STRING")
+    lab.insert("t", "3, 3, 'x'")
+    assert changes(lab, "t", 2) == [(2, 2, None, "INSERT", False), (3, 3, "x", "INSERT", False)]
+
+
+def test_an_interval_that_cannot_be_read_is_no_empty_one(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.sql("CREATE TABLE t (id INT)")
+    lab.insert("t", "1")
+    lab.sql("CREATE OR REPLACE TABLE t (id INT)")
+    with refused("DT-3103"):
+        lab.engine.changes("t", 1)
+    lab.insert("t", "2")
+    assert changes(lab, "t", 2) == [(2, "INSERT", False)]
 
 
 BAD = [

@@ -258,6 +258,7 @@ def test_where_and_why(before: str, text: str, code: str, place: str) -> None:
         F + "t AT (VERSION => 3)",
         F + "t BEFORE (TIMESTAMP => '2026-01-01')",
         F + "t AT (STREAM => 's')",
+        F + "t CHANGES (INFORMATION => REDO)",
         "SELECT SYSTEM$STREAM_HAS_DATA('s')",
         "INSERT INTO u " + F + "t CHANGES AT (OFFSET => -60) END (VERSION => 3)",
     ],
@@ -271,7 +272,7 @@ def test_what_the_engine_reads(text: str) -> None:
     [
         (F + "t AT (COMMON)", "AT (…)", "t AT (COMMON)"),
         (F + "`t` before(statement => 'x') x", "BEFORE (…)", "`t` before(statement => 'x')"),
-        (F + "t CHANGES (INFORMATION => REDO)", "CHANGES", "t CHANGES (INFORMATION => REDO)"),
+        (F + "t CHANGES AT (STATEMENT => 'x')", "CHANGES", "t CHANGES AT (STATEMENT => 'x')"),
     ],
 )
 def test_what_the_engine_refuses_for_now(text: str, what: str, place: str) -> None:
