@@ -35,7 +35,7 @@ def slow(kernel: Kernel) -> Kernel:
     """A kernel with a dynamic table whose contents take seconds to compute, from one row."""
     kernel.run("%dt connect lake").ok  # noqa: B018
     kernel.run("%dt CREATE TABLE seeds (k BIGINT); INSERT INTO seeds VALUES (1), (2)").ok  # noqa: B018
-    kernel.run(f"%%dynamic_table slow\n{SLOW}").ok  # noqa: B018
+    kernel.run(f"%%dynamic_table slow --refresh-mode full\n{SLOW}").ok  # noqa: B018
     return kernel
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+import dt_jupyter.refresh.define as define
+import dt_jupyter.refresh.guard as guard
 from tests.spark.engine_lab import Lab, refused, without_check
 
 
@@ -149,6 +151,20 @@ def test_an_explained_change_is_a_statement_that_spark_runs(shop: Lab, query: st
     assert shop.refresh("d") == "INCREMENTAL"
 
 
+def test_rows_that_may_multiply_are_few_in_the_check(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(define, "check", guard.check)
+    lab.table("seed", "k INT", "1", "2")
+    rows = "(SELECT explode(sequence(1, 300)) AS e FROM seed)"
+    for more, checked in ((f"CROSS JOIN {rows} y", guard.FEW + 2), ("", guard.ROWS + 2)):
+        query = f"SELECT count(*) AS n FROM {rows} x {more}"
+        told = lab.sql(f"EXPLAIN CREATE DYNAMIC TABLE d AS {query}")
+        assert f"  checked at creation on {checked} generated and sampled rows" in [
+            *map("".join, told)
+        ]
+
+
 def test_a_view_whose_table_is_gone_keeps_nobody_out(shop: Lab) -> None:
     shop.sql("CREATE VIEW zz AS SELECT id FROM item; CREATE VIEW aa AS SELECT id FROM zz")
     shop.sql("CREATE VIEW bb AS SELECT id FROM price; DROP TABLE price")
@@ -184,6 +200,7 @@ def test_all_is_there_again_after_reconnecting(shop: Lab) -> None:
 
 _OTHER_PROCESS = """
 import sys
+import dt_jupyter.refresh.guard as guard
 from dt_jupyter.engine import Engine
 from tests.spark.engine_lab import Lab
 
