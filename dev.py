@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 ARTIFACTS = ROOT / "artifacts"
-FOLDERS = ("unit", "spark", "notebook", "browser", "faults")
+FOLDERS = ("unit", "notebook", "browser", "faults", "spark")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "labextension/bundle.json")
 HOLDS = {"demo": ("test", "bench")}
@@ -40,8 +41,9 @@ HOLDS = {"demo": ("test", "bench")}
 OLDEST_NODE = 20
 TEST_SECONDS = 300
 NOTEBOOK_SECONDS = 1800
-LONGEST = "spark"
-"""The folder of tests that takes as long as all others together: it runs beside them."""
+LONGEST, PARTS = "spark", 5
+"""The folder of tests that takes longer than all others together, and in how many parts it runs."""
+LANES = 2
 PRINTING = threading.Lock()
 
 
@@ -201,7 +203,7 @@ def lint_checks() -> list[Check]:
 
 
 def test_checks(folders: Sequence[str]) -> list[Check]:
-    """One pytest process for each folder that exists."""
+    """One pytest process for each folder that exists, several for the longest."""
     reports = VENV / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
@@ -210,10 +212,15 @@ def test_checks(folders: Sequence[str]) -> list[Check]:
         if not (ROOT / "tests" / folder).is_dir():
             say(f"tests/{folder}: there is none")
             continue
-        counts = reports / f"{folder}.xml"
-        options = [f"--timeout={TEST_SECONDS}", f"--junitxml={counts}", "--durations=5"]
-        command: Command = [PYTHON, "-m", "pytest", f"tests/{folder}", *options]
-        checks.append(Check(f"pytest tests/{folder}", command, report=counts))
+        files = sorted((ROOT / "tests" / folder).glob("test_*.py"))
+        parts = PARTS if folder == LONGEST else 1
+        for part in range(parts):
+            name = f"{folder}-{part + 1}" if parts > 1 else folder
+            counts = reports / f"{name}.xml"
+            options = [f"--timeout={TEST_SECONDS}", f"--junitxml={counts}", "--durations=5"]
+            own = files[part::parts] if parts > 1 else [Path(f"tests/{folder}")]
+            command: Command = [PYTHON, "-m", "pytest", *own, *options]
+            checks.append(Check(f"pytest tests/{name}", command, report=counts))
     return checks
 
 
@@ -242,9 +249,7 @@ def test_all(folders: Sequence[str]) -> int:
     extension = [] if folders else extension_checks()
     if extension:
         note(problems, need_node)
-    spark = [check for check in tests if check.name == f"pytest tests/{LONGEST}"]
-    others = [check for check in tests if check not in spark]
-    outcomes = run_lanes([lane for lane in (spark, [*checks, *extension, *others]) if lane])
+    outcomes = run_lanes([*checks, *extension, *tests])
     status = report(outcomes, problems)
     print(closing_line(outcomes, time.monotonic() - begun), flush=True)
     return status
@@ -262,12 +267,24 @@ def run_all(checks: Sequence[Check]) -> list[Outcome]:
     return [timed(check) for check in checks]
 
 
-def run_lanes(lanes: Sequence[Sequence[Check]]) -> list[Outcome]:
-    """Each lane in turn by itself, all lanes at once; a check is printed when it has ended."""
-    with ThreadPoolExecutor(max(1, len(lanes))) as pool:
-        found = [pool.submit(lambda lane=lane: [timed(c, whole=True) for c in lane])
-                 for lane in lanes]  # fmt: skip
-        return [outcome for lane in found for outcome in lane.result()]
+def run_lanes(checks: Sequence[Check]) -> list[Outcome]:
+    """All checks, two at a time: one lane from the first on, the other from the last back, until
+    they meet. A check is printed when it has ended."""
+    waiting = deque(checks)
+    outcomes: dict[str, Outcome] = {}
+
+    def lane(take: Callable[[], Check]) -> None:
+        while True:
+            try:
+                check = take()
+            except IndexError:
+                return
+            outcomes[check.name] = timed(check, whole=True)
+
+    with ThreadPoolExecutor(LANES) as pool:
+        for done in [pool.submit(lane, take) for take in (waiting.popleft, waiting.pop)]:
+            done.result()
+    return [outcomes[check.name] for check in checks]
 
 
 def timed(check: Check, *, whole: bool = False) -> Outcome:
