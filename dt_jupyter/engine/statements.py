@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -268,8 +268,10 @@ class Executor:
             if dropped is not None:
                 return dropped
         self.engine.spark.conf.set(_FEED_DEFAULT, "true")
+        alone = self.engine.streams.lock if statement.kind in CONSUMERS else nullcontext()
         try:
-            frame = self._placed_in(statement, script, args)
+            with alone:  # what consumes a stream marks the commits of the whole session
+                frame = self._placed_in(statement, script, args)
         except PySparkException as e:
             raise self._spark_error(e, statement, script) from e
         finally:

@@ -85,11 +85,11 @@ def test_changes_are_shown_with_their_action(kernel: Kernel) -> None:
     assert kernel.value("[r['id'] for r in gone.collect()]") == "[3]"
     assert "DT-1101" in kernel.run("%changes nowhere").told
     assert "Stream s created on audit." in kernel.run("%%changes s\naudit").ok.text
-    reply = kernel.run("%%changes big --show-initial-rows\nSELECT id FROM audit WHERE price > 1")
-    assert "Stream big created on big__source." in reply.ok.text
-    kernel.run("%dt CREATE TABLE drained AS SELECT id FROM big").ok  # noqa: B018
+    reply = kernel.run("%%changes rich --show-initial-rows\nSELECT id FROM audit WHERE price > 1")
+    assert "Stream rich created on rich__source." in reply.ok.text
+    kernel.run("%dt CREATE TABLE drained AS SELECT id FROM rich").ok  # noqa: B018
     assert kernel.value("[r['id'] for r in dt.sql('SELECT * FROM drained').collect()]") == "[1]"
-    assert kernel.value("dt.sql('SELECT * FROM big').count()") == "0"
+    assert kernel.value("dt.sql('SELECT * FROM rich').count()") == "0"
     assert "--append-only" in kernel.run("%changes -h").ok.text
     assert kernel.complete("%changes au") == ["audit"]
 

@@ -39,7 +39,7 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
     "cost": (r"arrivals of 32\d,\d{3} rows: INCREMENTAL, 1 rows in, 2 out",),
     "no-data": (r"delays_in_weather +NO_DATA +SUCCEEDED +MANUAL",),
     "by-maker": (CARD, "1 minute", "BOEING"),
-    "by-sky": (CARD, "24 seconds", "fair"),
+    "by-sky": (CARD, "24 seconds", r"\b(fair|fog|rain|wind)\b"),
     "room": (r"a lag of (24|48) seconds it is",),
     "graph": ("6 dynamic tables, 5 tables", r"delays_by_sky .*INCREMENTAL"),
     "land": (r"25 December: \w+ in", r"31 December: \w+ in", r"01 January: \w+ in"),
