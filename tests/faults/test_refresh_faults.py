@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.lake import TableLog
-from dt_jupyter.lake.points import FAILPOINT, POINTS
+from dt_jupyter.lake.points import FAILPOINT
 from tests.faults.engine_worker import rounds
 from tests.spark.engine_lab import Lab, without_check
 
@@ -54,8 +54,9 @@ def commits(lab: Lab) -> list[int]:
     return [n for n in found if n is not None]
 
 
-# The hidden stage commits first, the public table second.
-KILLS = [*(f"{p}:2" for p in POINTS), "before_write:1", "after_write:1", "after_fsync:1"]
+# The hidden stage commits first, the public table second; every point of one commit is
+# test_lake_faults' to reach.
+KILLS = [f"{p}:{n}" for n in (1, 2) for p in ("before_write", "after_write", "after_fsync")]
 
 
 @pytest.mark.parametrize("failpoint", KILLS)
