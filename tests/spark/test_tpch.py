@@ -34,6 +34,7 @@ BATCHES: Mapping[str, tuple[str, ...]] = {
         "INSERT INTO customer VALUES (1001, 'new', 'road', 3, '13-9', 9999.99, 'BUILDING', '')",
         "UPDATE partsupp SET ps_supplycost = ps_supplycost * 3 WHERE ps_suppkey % 3 = 1",
         "UPDATE supplier SET s_nationkey = 7 WHERE s_suppkey = 5",
+        "UPDATE supplier SET s_address = concat(s_address, ' b') WHERE s_nationkey = 3",
         "DELETE FROM lineitem WHERE year(l_shipdate) = 1994",
         "UPDATE orders SET o_orderdate = add_months(o_orderdate, -24) "
         "WHERE year(o_orderdate) = 1996",
