@@ -235,6 +235,7 @@ LONG = {
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_no_drift_over_twenty_batches(quick_lab: Lab) -> None:
     """What one refresh leaves is what the next begins with."""
     lab, tables = quick_lab, Tables(quick_lab, random.Random(20))
