@@ -55,7 +55,7 @@ def lab(spark: SparkSession, lake_dir: Path) -> Iterator[Lab]:
 
 
 @pytest.fixture(autouse=True)
-def _no_action_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_action_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine a refresh of a few rows may take longer than computing all of them: what
     it took is no reason here to do that."""
     monkeypatch.setattr(cost, "_NOTABLE_MS", 10**9)
