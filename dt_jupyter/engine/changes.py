@@ -81,11 +81,7 @@ class Changes:
     def _of(
         self, query: str, schema: str, name: str, at: Start, end: Moment | None, make: Make
     ) -> ChangeRows:
-        found = self.sources.of_query(query, schema, _OF)
-        versions = self._versions(found, name, at, end)
-        schemas = {
-            s.table_id: self._schema(s, versions[s.table_id][1]) for s in found.sources.values()
-        }
+        found, versions, schemas = self._resolved(query, schema, name, at, end)
         views = {n: v.text for n, v in found.views.items()}
         bound = bind_query(self.spark, query, schema, found.sources, views, self.builtins, schemas)
         names = tuple(self.spark.sql(self._pinned(query, schema, found, versions, schemas)).columns)
@@ -104,7 +100,7 @@ class Changes:
 
         Raises as `of` does; DT-3107 for a view, DT-1004 for more than MOST_COMMITS.
         """
-        query, name = f"SELECT * FROM {source.sql}", str(source)
+        query, name = whole(source), str(source)
         found = self.sources.of_query(query, source.schema, _OF)
         if found.views:
             hint = "Ask for DEFAULT, or for the changes of its tables."
@@ -137,11 +133,7 @@ class Changes:
 
         Raises DT-1101, DT-3106, DT-4101 and DT-4102.
         """
-        found = self.sources.of_query(query, schema, _OF)
-        versions = self._versions(found, name, at, at)
-        schemas = {
-            s.table_id: self._schema(s, versions[s.table_id][1]) for s in found.sources.values()
-        }
+        found, versions, schemas = self._resolved(query, schema, name, at, at)
         return self.spark.sql(self._pinned(query, schema, found, versions, schemas))
 
     def frontier(self, query: str, schema: str, name: str, at: Moment) -> dict[str, int]:
@@ -152,6 +144,17 @@ class Changes:
     def base_tables(self, query: str, schema: str) -> tuple[Source, ...]:
         """The tables that a query reads in the end, views looked through."""
         return tuple(self.sources.of_query(query, schema, _OF).sources.values())
+
+    def _resolved(
+        self, query: str, schema: str, name: str, at: Start, end: Moment | None
+    ) -> tuple[Found, dict[str, tuple[int, int]], dict[str, StructType]]:
+        """What a query reads: its sources and views, both ends, and the schemas at the new one."""
+        found = self.sources.of_query(query, schema, _OF)
+        versions = self._versions(found, name, at, end)
+        schemas = {
+            s.table_id: self._schema(s, versions[s.table_id][1]) for s in found.sources.values()
+        }
+        return found, versions, schemas
 
     def _versions(
         self, found: Found, name: str, at: Start, end: Moment | None
@@ -226,24 +229,24 @@ class Changes:
         return sides
 
 
+def whole(source: Name) -> str:
+    """The query of all that a table, view or dynamic table holds."""
+    return f"SELECT * FROM {source.sql}"
+
+
 def _micros(time: int) -> str:
     return f"TIMESTAMP_MICROS({time}L) AS _commit_timestamp"
 
 
 def moment(
-    value: datetime | str | int | timedelta | Timestamp | Moment,
+    value: datetime | str | int | timedelta | Timestamp,
     timestamp: Callable[[datetime | str | Timestamp], Timestamp], now: Timestamp,
 ) -> Moment:  # fmt: skip
     """A point as Python has it: a time, a version (int), or a distance from now (timedelta)."""
     match value:
-        case Moment():
-            return value
         case int():
             return Moment(version=value)
         case timedelta():
             return Moment(now.plus(-abs(value.total_seconds())))
         case _:
             return Moment(timestamp(value))
-
-
-__all__ = ["OLDEST", "ChangeRows", "Changes", "Moment", "moment"]

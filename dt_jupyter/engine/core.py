@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import uuid
 from collections.abc import Callable, Mapping
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from dt_jupyter.catalog import Catalog, Owner
-from dt_jupyter.engine.changes import OLDEST, ChangeRows, Changes, Moment, moment
+from dt_jupyter.engine.changes import ChangeRows, Changes, moment, whole
 from dt_jupyter.engine.create import Created, Creator
 from dt_jupyter.engine.explain import explain_defined, explain_table
 from dt_jupyter.engine.graph import Graph
@@ -59,6 +58,7 @@ from dt_jupyter.sql.parse import parse_piece, parse_script
 from dt_jupyter.sql.split import split
 from dt_jupyter.sql.statements import CreateDynamicTable, CreateStream, StreamSource, TimePoint
 from dt_jupyter.sql.unsupported import later
+from dt_jupyter.streams.points import OLDEST, Moment
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,7 +70,6 @@ SESSION_CONFS: Mapping[str, str] = {
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
 _HISTORY = 500
-_QUERY = re.compile(r"\s*(\(|(SELECT|WITH|FROM|VALUES|TABLE)\b)", re.IGNORECASE)
 Point = datetime | str | int | timedelta | Timestamp
 """A time, a version, or a distance from now."""
 
@@ -253,18 +252,25 @@ class Engine:
         return found.frame
 
     def change_rows(
-        self, subject: str | Name | None, at: Point | TimePoint | None = None,
+        self, name: str | Name, at: Point | TimePoint | None = None,
         end: Point | TimePoint | None = None, *, append_only: bool = False,
     ) -> ChangeRows:  # fmt: skip
-        """As `changes`, with the query's text, the shape of its plan and its notes; of a query
-        too, which is any text that is no name."""
+        """As `changes`, with the query's text, the shape of its plan and its notes."""
+        known = self.name(name)
+        return self._change_rows(whole(known), known.schema, str(known), at, end, append_only)
+
+    def query_changes(
+        self, query: str, at: Point | TimePoint | None = None,
+        end: Point | TimePoint | None = None, *, append_only: bool = False,
+    ) -> ChangeRows:  # fmt: skip
+        """As `change_rows`, of a query."""
+        return self._change_rows(query, self.schema(), "the query", at, end, append_only)
+
+    def _change_rows(
+        self, query: str, schema: str, name: str, at: Point | TimePoint | None,
+        end: Point | TimePoint | None, append_only: bool,
+    ) -> ChangeRows:  # fmt: skip
         self._require_open()
-        known = subject if isinstance(subject, Name) else None
-        query, name, schema = str(subject), "the query", self.schema()
-        if known is None and not _QUERY.match(query):
-            known = self.name(query)
-        if known is not None:
-            query, name, schema = f"SELECT * FROM {known.sql}", str(known), known.schema
         return run_cancellable(
             self.spark, f"changes:{uuid.uuid4().hex}", f"changes of {name}",
             lambda: self.change_queries.of(
@@ -291,7 +297,7 @@ class Engine:
             name, kind, source, at, append_only=append_only, show_initial_rows=show_initial_rows
         )
         try:
-            return " ".join(self.streams.create(statement, self.points().moment))
+            return " ".join(self.streams.create(statement, self.points()))
         except BaseException:
             if view is not None:
                 self.sql(f"DROP VIEW IF EXISTS {view.sql}")
@@ -305,9 +311,8 @@ class Engine:
     def points(self, run: Callable[[str], DataFrame] | None = None) -> Points:
         """What evaluates AT, BEFORE and END; `run` gives the value of an expression."""
         return Points(
-            run or self.spark.sql, lambda s: self.catalog.stream(self.name(s)).advanced,
-            self.clock.now,
-        )  # fmt: skip
+            run or self.spark.sql, lambda s: self.catalog.stream(self.name(s)), self.clock.now
+        )
 
     # -- reports ----------------------------------------------------------------------------------
 

@@ -37,7 +37,6 @@ from dt_jupyter.sql import statements as S
 from dt_jupyter.sql.functions import find_parameters, replace_spans
 from dt_jupyter.sql.literals import literal
 from dt_jupyter.sql.timed import quote_change_columns
-from dt_jupyter.sql.unsupported import later
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,12 +65,7 @@ class Executor:
 
     def run(self, statement: S.Statement, script: str, args: Args) -> DataFrame | Created:
         """The statement's result: rows, or what was created."""
-        refused = later(statement)
-        if refused:
-            raise refused.error(script)
         match statement:
-            case S.Unsupported():
-                raise statement.error(script)
             case S.CreateDynamicTable():
                 return self._placed(statement, script, args)
             case S.CloneDynamicTable():
@@ -309,9 +303,7 @@ class Executor:
         match statement:
             case S.CreateStream():
                 points = engine.points(lambda value: self.run_spark(value, args))
-                return self.tables.status(
-                    "\n".join(engine.streams.create(statement, points.moment))
-                )
+                return self.tables.status("\n".join(engine.streams.create(statement, points)))
             case S.DropStream(name=name, if_exists=if_exists):
                 if if_exists and engine.catalog.find_stream(name) is None:
                     return self.tables.status(f"{name} does not exist, nothing done.")

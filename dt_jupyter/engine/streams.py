@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.engine.changes import ChangeRows, Changes
+from dt_jupyter.engine.changes import ChangeRows, Changes, whole
+from dt_jupyter.engine.timed import Points, aliased, temporary_views
 from dt_jupyter.lake import Unchanged, VersionGone, is_delta, plan_changes
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.points import reach
@@ -32,7 +33,6 @@ from dt_jupyter.model import (
     Stream,
     Timestamp,
     error,
-    plain,
 )
 from dt_jupyter.refresh.layout import Layout
 from dt_jupyter.refresh.sources import name_of
@@ -44,10 +44,9 @@ from dt_jupyter.sql.statements import (
     SparkKind,
     SparkStatement,
     StreamSource,
-    TimePoint,
 )
-from dt_jupyter.sql.timed import has_alias, relations_in
-from dt_jupyter.streams.identity import TRACKING, By, identity
+from dt_jupyter.sql.timed import relations_in
+from dt_jupyter.streams.identity import TRACKING, By, told_apart
 from dt_jupyter.streams.points import Moment
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ class Streams:
 
     # -- statements -------------------------------------------------------------------------------
 
-    def create(self, asked: CreateStream, moment: Callable[[TimePoint], Moment]) -> list[str]:
+    def create(self, asked: CreateStream, points: Points) -> list[str]:
         """Makes a stream and says what was done for it. DT-1101, DT-1105, DT-1109, DT-31xx."""
         if asked.action is CreateAction.IF_NOT_EXISTS and self.catalog.find_stream(asked.name):
             return [f"Stream {asked.name} exists already, nothing done."]
@@ -101,7 +100,7 @@ class Streams:
             raise error("DT-1105", kind="Relation", name=asked.name)
         self._require_kind(asked)
         told = self._prepared(asked.source)
-        frontier, advanced = self._start(asked, moment)
+        frontier, advanced = self._start(asked, points)
         made = Stream(
             uuid.uuid4().hex, asked.name, asked.source, asked.source_kind.value, frontier,
             advanced, self.changes.now(), asked.append_only, asked.show_initial_rows,
@@ -112,19 +111,17 @@ class Streams:
         self.catalog.create_stream(made, replace_existing=replacing)
         return [f"Stream {asked.name} created on {asked.source}.", *told]
 
-    def _start(
-        self, asked: CreateStream, moment: Callable[[TimePoint], Moment]
-    ) -> tuple[dict[str, int], Timestamp]:
-        query, schema, name = _select(asked.source), asked.source.schema, str(asked.name)
+    def _start(self, asked: CreateStream, points: Points) -> tuple[dict[str, int], Timestamp]:
+        query, schema, name = whole(asked.source), asked.source.schema, str(asked.name)
         at = asked.at
         if at is not None and at.kind is PointKind.STREAM:
-            other = self.catalog.stream(name_of((at.value.strip("'\"`"),), schema))
+            other = points.stream_of(at)
             tables = {s.table_id for s in self.changes.base_tables(query, schema)}
             if tables == set(other.frontier):
                 return dict(other.frontier), other.advanced
             found = Moment(other.advanced)
         else:
-            found = moment(at) if at is not None else Moment(self.changes.now())
+            found = points.moment(at) if at is not None else Moment(self.changes.now())
         advanced = found.time or self.changes.now()
         return self.changes.frontier(query, schema, name, found), advanced
 
@@ -148,7 +145,7 @@ class Streams:
     def _prepared(self, source: Name) -> list[str]:
         """Row tracking and retention of the tables that a stream reads, where they lack it."""
         told = []
-        for base in self.changes.base_tables(_select(source), source.schema):
+        for base in self.changes.base_tables(whole(source), source.schema):
             if base.kind is SourceKind.DELTA and base.path is not None:
                 told += self._prepare(base, base.path)
         return told
@@ -156,10 +153,10 @@ class Streams:
     def _prepare(self, base: Source, path: str) -> list[str]:
         log = self.changes.sources.logs[path]
         version, have = log.version(), log.properties()
-        types = dict.fromkeys(log.metadata().columns, "int")
+        by, _ = told_apart(log, version, version, log.metadata().columns)
         wanted: dict[str, str] = {}
         told = []
-        if identity(log, version, version, types, "").by is By.CONTENT:
+        if by is By.CONTENT:
             wanted[TRACKING] = "true"
             told.append(f"Row tracking of {base.name} is on from now, for its rows' ids.")
         days = {k: _days(have.get(k, _DEFAULTS[k])) for k in _KEPT}
@@ -179,7 +176,7 @@ class Streams:
         """What a stream holds now. DT-3202 where it cannot be read any more."""
         try:
             return self.changes.of(
-                _select(stream.source), stream.source.schema, str(stream.name),
+                whole(stream.source), stream.source.schema, str(stream.name),
                 at=stream.frontier, append_only=stream.append_only, initial=stream.initial,
             )  # fmt: skip
         except DTError as e:
@@ -194,7 +191,7 @@ class Streams:
         if stream.initial:
             return True
         source = stream.source
-        for base in self.changes.base_tables(_select(source), source.schema):
+        for base in self.changes.base_tables(whole(source), source.schema):
             assert base.path is not None
             log = self.changes.sources.logs[base.path]
             old = stream.frontier.get(base.table_id)
@@ -202,26 +199,22 @@ class Streams:
                 return True
         return False
 
-    def problem(self, stream: Stream) -> str | None:
-        """Why a stream cannot be read any more."""
+    def standing(self, stream: Stream) -> tuple[list[str], str | None]:
+        """The tables that a stream reads in the end, those that are gone left out, and why it
+        cannot be read any more."""
         try:
-            for base in self.changes.base_tables(_select(stream.source), stream.source.schema):
+            bases = self.changes.base_tables(whole(stream.source), stream.source.schema)
+        except DTError as e:
+            return [], e.sentence
+        names = [str(base.name) for base in bases]
+        try:
+            for base in bases:
                 if base.table_id not in stream.frontier or base.path is None:
-                    return f"{base.name} was replaced"
+                    return names, f"{base.name} was replaced"
                 self.changes.sources.logs[base.path].commit_time(stream.frontier[base.table_id])
         except VersionGone as e:
-            return e.sentence
-        except DTError as e:
-            return e.sentence
-        return None
-
-    def base_names(self, stream: Stream) -> list[str]:
-        """The tables that a stream reads in the end; those that are gone are left out."""
-        try:
-            found = self.changes.base_tables(_select(stream.source), stream.source.schema)
-        except DTError:
-            return []
-        return [str(base.name) for base in found]
+            return names, e.sentence
+        return names, None
 
     def found_in(self, statement: SparkStatement, schema: str) -> list[Found]:
         """The streams that a statement reads, with their places in the script."""
@@ -238,18 +231,16 @@ class Streams:
     def in_place(self, found: Sequence[Found], script: str) -> Iterator[tuple[Replaced, Ends]]:
         """Each stream as a temporary view, the same rows wherever it stands, and the frontiers
         that the rows end at."""
-        views: dict[str, str] = {}
-        ends: Ends = {}
-        try:
+        with temporary_views(self.changes.spark) as put:
+            views: dict[str, str] = {}
+            ends: Ends = {}
             for stream in {f.stream.id: f.stream for f in found}.values():
                 rows = self.rows(stream)
-                view = f"__dt_stream_{uuid.uuid4().hex[:12]}"
-                rows.frame.createOrReplaceTempView(view)
-                views[stream.id], ends[stream.id] = view, dict(rows.ends)
-            yield [_named(f, views[f.stream.id], script) for f in found], ends
-        finally:
-            for view in views.values():
-                self.changes.spark.catalog.dropTempView(view)
+                views[stream.id], ends[stream.id] = put(rows.frame), dict(rows.ends)
+            yield (
+                [aliased(views[f.stream.id], f.stream.name.table, script, f.span) for f in found],
+                ends,
+            )
 
     # -- consuming --------------------------------------------------------------------------------
 
@@ -329,15 +320,6 @@ class Streams:
         return root / name.table if name.schema == "default" else (
             root / f"{name.schema}.db" / name.table
         )  # fmt: skip
-
-
-def _select(source: Name) -> str:
-    return f"SELECT * FROM {source.sql}"
-
-
-def _named(found: Found, view: str, script: str) -> tuple[Span, str]:
-    alias = plain(found.stream.name.table)
-    return found.span, view if has_alias(script, found.span.end) else f"{view} AS {alias}"
 
 
 def _days(interval: str) -> float | None:

@@ -100,12 +100,12 @@ class CatalogTables:
         )
         rows = []
         for stream in streams:
-            problem = known.problem(stream)
+            names, problem = known.standing(stream)
             after = stream.advanced.plus(RETENTION_DAYS * 86_400)
             rows.append((
                 _time(stream.created), stream.name.table, DATABASE, stream.name.schema,
                 f"{DATABASE}.{stream.source}", stream.kind.capitalize(),
-                ", ".join(known.base_names(stream)), "DELTA", problem is not None, stream.mode,
+                ", ".join(names), "DELTA", problem is not None, stream.mode,
                 _time(after), problem, stream.comment,
             ))  # fmt: skip
         return self.frame(rows, schema)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.engine.changes import OLDEST, Changes, Moment
-from dt_jupyter.model import DTError, Span, Timestamp, error, plain
+from dt_jupyter.engine.changes import Changes, whole
+from dt_jupyter.model import DTError, Span, Stream, Timestamp, error, plain
 from dt_jupyter.refresh.sources import name_of
 from dt_jupyter.sql.statements import (
     Information,
@@ -23,9 +23,10 @@ from dt_jupyter.sql.statements import (
     TimePoint,
 )
 from dt_jupyter.sql.timed import has_alias
+from dt_jupyter.streams.points import OLDEST, Moment
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 Run = Callable[[str], "DataFrame"]
 _VALUES = {
@@ -42,38 +43,37 @@ class ChangesWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Points:
-    """Evaluates points: `run` gives the value of an expression, `advanced` the time that the
-    stream of a name stands for."""
+    """Evaluates points: `run` gives the value of an expression, `stream` the one of a name."""
 
     run: Run
-    advanced: Callable[[str], Timestamp]
+    stream: Callable[[str], Stream]
     now: Callable[[], Timestamp]
+
+    def stream_of(self, point: TimePoint) -> Stream:
+        """The stream of AT|BEFORE (STREAM => name). DT-3201."""
+        (name,) = self.run(f"SELECT CAST(({point.value}) AS STRING)").collect()[0]
+        return self.stream(name)
 
     def moment(self, point: TimePoint) -> Moment:
         """The moment of AT|BEFORE (kind => expression); DT-1003 where it is none."""
         if point.kind is PointKind.STREAM:
-            (name,) = self.run(f"SELECT CAST(({point.value}) AS STRING)").collect()[0]
-            return Moment(self.advanced(name), before=point.before)
-        return evaluated(point, self.run, self.now())
-
-
-def evaluated(point: TimePoint, run: Run, now: Timestamp) -> Moment:
-    """The moment of a TIMESTAMP, OFFSET or VERSION; DT-1003 where it is none."""
-    template = _VALUES.get(point.kind)
-    if template is None:
-        hint = "Use TIMESTAMP, OFFSET, VERSION or STREAM."
-        raise error("DT-1005", statement=f"AT ({point.kind} => …)", hint=hint)
-    try:
-        value = run(f"SELECT {template.format(v=point.value)}").collect()[0][0]
-    except PySparkException as e:
-        problem = str(e).strip().splitlines()[0]
-        raise _wrong(point, problem) from e
-    if value is None:
-        raise _wrong(point, "it is NULL")
-    if point.kind is PointKind.VERSION:
-        return Moment(version=int(value), before=point.before)
-    time = Timestamp(int(value)) if point.kind is PointKind.TIMESTAMP else now.plus(-float(value))
-    return Moment(time, before=point.before)
+            return Moment(self.stream_of(point).advanced, before=point.before)
+        template = _VALUES.get(point.kind)
+        if template is None:
+            hint = "Use TIMESTAMP, OFFSET, VERSION or STREAM."
+            raise error("DT-1005", statement=f"AT ({point.kind} => …)", hint=hint)
+        try:
+            value = self.run(f"SELECT {template.format(v=point.value)}").collect()[0][0]
+        except PySparkException as e:
+            problem = str(e).strip().splitlines()[0]
+            raise _wrong(point, problem) from e
+        if value is None:
+            raise _wrong(point, "it is NULL")
+        if point.kind is PointKind.VERSION:
+            return Moment(version=int(value), before=point.before)
+        is_time = point.kind is PointKind.TIMESTAMP
+        time = Timestamp(int(value)) if is_time else self.now().plus(-float(value))
+        return Moment(time, before=point.before)
 
 
 def _wrong(point: TimePoint, problem: str) -> DTError:
@@ -82,35 +82,50 @@ def _wrong(point: TimePoint, problem: str) -> DTError:
 
 
 @contextmanager
+def temporary_views(spark: SparkSession) -> Iterator[Callable[[DataFrame], str]]:
+    """Gives names to frames, by which SQL reads them within the block."""
+    views: list[str] = []
+
+    def put(frame: DataFrame) -> str:
+        views.append(f"__dt_placed_{uuid.uuid4().hex[:12]}")
+        frame.createOrReplaceTempView(views[-1])
+        return views[-1]
+
+    try:
+        yield put
+    finally:
+        for view in views:
+            spark.catalog.dropTempView(view)
+
+
+def aliased(view: str, name: str | None, script: str, span: Span) -> tuple[Span, str]:
+    """The view in the place of what was called `name`, which stays its alias where it has none."""
+    keeps = name is None or has_alias(script, span.end)
+    return span, view if keeps or name is None else f"{view} AS {plain(name)}"
+
+
+@contextmanager
 def in_place(
     statement: SparkStatement, script: str, changes: Changes, schema: str, points: Points
 ) -> Iterator[list[tuple[Span, str]]]:
     """The spans of a statement's timed relations, by offsets in `script`, with the names of
     temporary views that are there within the block."""
-    views: list[str] = []
-    replaced: list[tuple[Span, str]] = []
     if statement.timed and statement.kind is SparkKind.CREATE_VIEW:
         span = statement.timed[0].span
         hint = "A view reads its tables as they are: query the past or the changes directly."
         raise error("DT-3107", what="CHANGES, AT or BEFORE", where="in a view", hint=hint).at(
             script, span
         )
-    try:
+    with temporary_views(changes.spark) as put:
+        replaced = []
         for timed in statement.timed:
-            view = f"__dt_timed_{uuid.uuid4().hex[:12]}"
             try:
-                frame = rows_of(timed, script, changes, schema, points)
+                view = put(rows_of(timed, script, changes, schema, points))
             except DTError as e:
                 raise (e if e.span is not None else e.at(script, timed.span)) from e
-            frame.createOrReplaceTempView(view)
-            views.append(view)
-            alias = plain(timed.parts[-1]) if timed.parts else ""
-            named = "" if has_alias(script, timed.span.end) or not alias else f" AS {alias}"
-            replaced.append((timed.span, f"{view}{named}"))
+            name = timed.parts[-1] if timed.parts else None
+            replaced.append(aliased(view, name, script, timed.span))
         yield replaced
-    finally:
-        for view in views:
-            changes.spark.catalog.dropTempView(view)
 
 
 def rows_of(
@@ -123,7 +138,7 @@ def rows_of(
         query, name = script[timed.query_span.start : timed.query_span.end], "the subquery"
     else:
         known = name_of(timed.parts, schema)
-        query, name = f"SELECT * FROM {known.sql}", str(known)
+        query, name = whole(known), str(known)
     if timed.information is None:
         return changes.at(query, schema, name, at)
     if timed.information is Information.REDO:
@@ -138,6 +153,3 @@ def warn(notes: Sequence[str]) -> None:
     """Tells what is to be known of a result."""
     for note in notes:
         warnings.warn(f"{note}.", ChangesWarning, stacklevel=2)
-
-
-__all__ = ["ChangesWarning", "Points", "in_place", "rows_of", "warn"]

@@ -25,6 +25,7 @@ from dt_jupyter.sql.statements import CreateDynamicTable, Unsupported
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
+    from dt_jupyter.engine.changes import ChangeRows
 
 _HISTORY = 50
 _SPECS = {spec.name: spec for spec in (*DT, SQL)}
@@ -102,9 +103,8 @@ class DynamicTableMagics(Magics):
     def _stream(self, name: Name, asked: ChangesCommand) -> None:
         with _interrupted("no stream was created."):
             engine = self.notebook.require()
-            subject = asked.name if asked.name is not None else asked.query or ""
             told = engine.create_stream(
-                name, subject, at=asked.at, append_only=asked.append_only,
+                name, asked.name or asked.query or "", at=asked.at, append_only=asked.append_only,
                 show_initial_rows=asked.show_initial_rows,
             )  # fmt: skip
         print(told)
@@ -162,14 +162,15 @@ def _changes(engine: Engine, asked: ChangesCommand) -> Any:
     from dt_jupyter.widgets.from_engine import result_message
     from dt_jupyter.widgets.script import interruptible
 
-    name = str(asked.name) if asked.name is not None else "the query"
-    found = interruptible(
-        engine, f"changes of {name}",
-        lambda: engine.change_rows(
-            asked.query if asked.name is None else asked.name, asked.at, asked.end,
-            append_only=asked.append_only,
-        ),
-    )  # fmt: skip
+    name = str(asked.name or "the query")
+    options = {"append_only": asked.append_only}
+
+    def changes() -> ChangeRows:
+        if asked.name is not None:
+            return engine.change_rows(asked.name, asked.at, asked.end, **options)
+        return engine.query_changes(asked.query or "", asked.at, asked.end, **options)
+
+    found = interruptible(engine, f"changes of {name}", changes)
     for note in found.query.notes:
         print(f"Note: {note}.")
     shown = interruptible(

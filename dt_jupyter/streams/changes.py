@@ -8,7 +8,7 @@ Source: CQ 3.2.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -69,9 +69,17 @@ def change_query(
 ) -> ChangeQuery:  # fmt: skip
     """The minimum delta of the relation, whose columns are called `names`: at most one row for
     each id and action, none for a row that ends as it began. Raises Refused, DT-3103, DT-3104."""
+    return _difference(spark, settled(rel, types), names, types, sides)
+
+
+def _difference(
+    spark: SparkSession, rel: Rel, names: Sequence[str], types: Types, sides: Mapping[str, Side],
+) -> ChangeQuery:  # fmt: skip
     for side in sides.values():
         side.require_readable()
-    rel, columns = _settled(rel, types)
+    unstable(rel, types)
+    known = types(rel)
+    columns = tuple((c, known[c]) for c in rel.columns)
     changed = frozenset(s for s, side in sides.items() if side.changed)
     shape = _shape(rel, sides)
     notes = _untracked(rel, sides)
@@ -96,25 +104,20 @@ def append_query(
 ) -> ChangeQuery:  # fmt: skip
     """The rows that the sources' inserts in the interval add, as first inserted, whatever became
     of them. DT-3105 where an insert could also take a row away.  Source: CQ 2.2.1."""
-    if not monotone(settled(rel, types)):
-        raise error("DT-3105")
-    sides = {s: replace(side, inserts_only=True, views=[]) for s, side in sides.items()}
-    return change_query(spark, rel, names, types, sides)
-
-
-def _settled(rel: Rel, types: Types) -> tuple[Rel, tuple[tuple[str, str], ...]]:
-    """The relation ready for its derivative, and its columns with their types."""
     rel = settled(rel, types)
-    unstable(rel, types)
-    known = types(rel)
-    return rel, tuple((c, known[c]) for c in rel.columns)
+    if not monotone(rel):
+        raise error("DT-3105")
+    for side in sides.values():
+        side.inserts_only = True
+    return _difference(spark, rel, names, types, sides)
 
 
 def initial_query(
     spark: SparkSession, rel: Rel, names: Sequence[str], types: Types, sides: Mapping[str, Side],
 ) -> ChangeQuery:  # fmt: skip
     """All rows at the new end, as if they had just been inserted."""
-    rel, _ = _settled(rel, types)
+    rel = settled(rel, types)
+    unstable(rel, types)
     made = identified(rel, _key_text(types))
     rendered = Renderer(lambda scan: sides[scan.source].read(spark, scan))(simplify(made.rel))
     text = _selected(
@@ -197,19 +200,25 @@ def _as_they_are(
     return f"{_selected(values, names, _SIGN, 'FALSE', f'MD5({quote(id_)})')} FROM (\n{rows}\n)"
 
 
+def _hashed(rows: str, columns: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """The rows with the hash of their contents, and the items that one of equal rows has."""
+    hashed = ", ".join(f"{h} AS {c}" for h, c in zip(content_hash(columns), HASH, strict=True))
+    first = ", ".join(f"FIRST({quote(c)}) AS {quote(c)}" for c, _ in columns)
+    return f"(SELECT *, {hashed} FROM (\n{rows}\n))", first
+
+
 def _by_id(rows: str, columns: Sequence[tuple[str, str]], names: Sequence[str], id_: str) -> str:
     """One row for each id and action: pairs of equal id and contents cancel. A weight other than
     one means that ids were not unique, which is an error and no result."""
     values = [quote(c) for c, _ in columns]
-    hashed = ", ".join(f"{h} AS {c}" for h, c in zip(content_hash(columns), HASH, strict=True))
-    first = ", ".join(f"FIRST({v}) AS {v}" for v in values)
+    hashed, first = _hashed(rows, columns)
     weight = (
         f"CASE WHEN ABS(SUM({WEIGHT})) > 1 THEN CAST(RAISE_ERROR('two rows have one $ROW_ID') AS"
         f" BIGINT) ELSE SUM({WEIGHT}) END AS {WEIGHT}"
     )
     kept = (
         f"SELECT {quote(id_)}, {first}, {weight}"
-        f" FROM (SELECT *, {hashed} FROM (\n{rows}\n)) GROUP BY {quote(id_)}, {', '.join(HASH)}"
+        f" FROM {hashed} GROUP BY {quote(id_)}, {', '.join(HASH)}"
     )
     both = f"COUNT(*) OVER (PARTITION BY {quote(id_)}) > 1"
     outer = _selected(values, names, _SIGN, both, f"MD5({quote(id_)})")
@@ -221,11 +230,10 @@ def _by_content(
 ) -> str:
     """As many copies of a row as there are more or fewer of it; each copy has an id."""
     values = [quote(c) for c, _ in columns]
-    hashed = ", ".join(f"{h} AS {c}" for h, c in zip(content_hash(columns), HASH, strict=True))
-    first = ", ".join(f"FIRST({v}) AS {v}" for v in values)
+    hashed, first = _hashed(rows, columns)
     kept = (
         f"SELECT {', '.join(HASH)}, {first}, SUM({WEIGHT}) AS {WEIGHT}"
-        f" FROM (SELECT *, {hashed} FROM (\n{rows}\n)) GROUP BY {', '.join(HASH)}"
+        f" FROM {hashed} GROUP BY {', '.join(HASH)}"
         f" HAVING SUM({WEIGHT}) <> 0"
     )
     row_id = f"MD5(CONCAT_WS(':', '{tag}', {', '.join(HASH)}, {_COPY}))"

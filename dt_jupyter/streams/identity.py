@@ -54,37 +54,38 @@ class Identity:
         return tuple(n for n, _ in self.columns)
 
 
-def identity(
-    log: TableLog, old: int, new: int, types: Mapping[str, str], tag: str
-) -> Identity:  # fmt: skip
+def identity(log: TableLog, old: int, new: int, types: Mapping[str, str], tag: str) -> Identity:
     """That of a table between two versions; `types` are those of its columns at the new one."""
-    group = [n for n in types if n.startswith(_GROUP)]
+    by, names = told_apart(log, old, new, tuple(types))
+    return Identity(by, tuple((n, types[n]) for n in names), tag)
+
+
+def told_apart(
+    log: TableLog, old: int, new: int, columns: Sequence[str]
+) -> tuple[By, Sequence[str]]:
+    """By what the rows of a table are told apart between two versions, and by which columns."""
+    group = [n for n in columns if n.startswith(_GROUP)]
     if group:
-        return Identity(By.GROUP, _typed(group, types), tag)
-    if all(n in types for n in _STORED):
-        return Identity(By.STORED, _typed(_STORED, types), tag)
-    key = declared_key(log.metadata(new), types)
+        return By.GROUP, group
+    if all(n in columns for n in _STORED):
+        return By.STORED, _STORED
+    key = declared_key(log.metadata(new), columns)
     if key:
-        return Identity(By.KEY, _typed(key, types), tag)
+        return By.KEY, key
     if all(_tracked(log.metadata(v)) for v in (old, new)):
-        return Identity(By.TRACKING, (), tag)
-    public = [n for n in types if not n.startswith("__dt_")]
-    return Identity(By.CONTENT, _typed(public, types), tag)
+        return By.TRACKING, ()
+    return By.CONTENT, [n for n in columns if not n.startswith("__dt_")]
 
 
-def declared_key(metadata: Metadata, types: Mapping[str, str]) -> tuple[str, ...]:
+def declared_key(metadata: Metadata, columns: Sequence[str]) -> tuple[str, ...]:
     """The columns of `dt.primaryKey`: a JSON list, or names between commas."""
     text = metadata.configuration.get(KEY, "").strip()
     if not text:
         return ()
     listed: Sequence[str] = json.loads(text) if text.startswith("[") else text.split(",")
-    known = {n.lower(): n for n in types}
+    known = {n.lower(): n for n in columns}
     return tuple(known.get(n.strip().strip("`").lower(), n.strip()) for n in listed)
 
 
 def _tracked(metadata: Metadata) -> bool:
     return metadata.configuration.get(TRACKING, "").lower() == "true"
-
-
-def _typed(names: Sequence[str], types: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple((n, types[n]) for n in names)

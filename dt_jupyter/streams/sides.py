@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Side:
     """The source `id` from version `old` to `new`; `types` are its columns' at the new end.
 
-    `views` are the temporary views that its change stands on, once it has been read.
+    `views` are the temporary views that its change stands on, once it has been read; a relation
+    that stands in a query several times is read once.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Side:
     prefix: str
     views: list[str] = field(default_factory=list)
     inserts_only: bool = False
+    _read: dict[tuple[tuple[str, ...], End], str] = field(default_factory=dict)
 
     @property
     def changed(self) -> bool:
@@ -59,17 +61,22 @@ class Side:
 
     def read(self, spark: SparkSession, scan: Scan) -> str:
         """The relation of a scan: its columns, `__dt_rid` where asked for, `__dt_w` of a change."""
-        names = tuple(dict.fromkeys(n for _, n in scan.reads))
+        key = tuple(dict.fromkeys(n for _, n in scan.reads)), scan.end
+        if key not in self._read:
+            self._read[key] = self._relation(spark, *key)
+        return self._read[key]
+
+    def _relation(self, spark: SparkSession, names: tuple[str, ...], end: End) -> str:
         with_id = ROW_ID in names
         columns = tuple(n for n in names if n != ROW_ID)
-        if scan.end is End.DELTA:
+        if end is End.DELTA:
             return self._change(spark, columns, with_id)
-        if self.inserts_only and scan.end is End.NEW and self.changed:
+        if self.inserts_only and end is End.NEW and self.changed:
             named = ", ".join(map(quote, names))
             added = self._change(spark, columns, with_id)
             old = self._snapshot(self.old, columns, with_id)
             return f"(SELECT {named} FROM {old} UNION ALL SELECT {named} FROM {added})"
-        version = self.old if scan.end is End.OLD else self.new
+        version = self.old if end is End.OLD else self.new
         return self._snapshot(version, columns, with_id)
 
     def _snapshot(self, version: int, columns: tuple[str, ...], with_id: bool) -> str:
@@ -92,14 +99,8 @@ class Side:
         own = self.identity.names if with_id else ()
         wanted = tuple(dict.fromkeys((*columns, *own))) or tuple(self.types)[:1]
         prefix = f"{self.prefix}_{len(self.views)}"
-        if self.inserts_only:
-            found = inserted(
-                spark, self.log, self.plan, wanted, view_prefix=prefix, row_ids=tracked
-            )
-        else:
-            found = relation(
-                spark, self.log, self.plan, wanted, view_prefix=prefix, row_ids=tracked
-            )
+        rows = inserted if self.inserts_only else relation
+        found = rows(spark, self.log, self.plan, wanted, view_prefix=prefix, row_ids=tracked)
         self.views += found.views
         items = [quote(c) for c in columns]
         if with_id:
