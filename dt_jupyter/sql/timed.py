@@ -47,6 +47,7 @@ _NO_READS = frozenset({"SHOW", "DESCRIBE", "DESC", "DELETE", "UPDATE", "MERGE", 
 _BEFORE_VERB = frozenset({"BEGIN", "THEN", "ELSE", "DO", "EXPLAIN", "EXTENDED", "FORMATTED",
                           "CODEGEN", "COST"})  # fmt: skip
 _BEFORE_TABLE = _SETS | {"ALL", "DISTINCT", "AS", "QUERY", "CACHE"} | _BEFORE_VERB
+_BEFORE_TARGET = frozenset({"INTO", "TABLE", "OVERWRITE", "UPDATE", "EXISTS", "VIEW"})
 _ORDER = "Write t CHANGES (INFORMATION => DEFAULT) AT (…) END (…), or t AT (…)."
 
 
@@ -54,10 +55,13 @@ def find_timed(text: str) -> tuple[TimedRelation, ...]:
     """The relations of a query or DML that are followed by CHANGES … or AT|BEFORE (…).
 
     A relation is a name or a subquery where one is read; the alias comes after the clause. Of
-    nested ones only the outermost is given. `t changes` and `t at` alone are aliases: CHANGES is
-    ours before `(INFORMATION =>`, before AT|BEFORE|END (kind =>, and before AS or a backquoted
-    alias, for an alias has no alias; AT and BEFORE before `(kind =>` and `(COMMON)`.
-    Spark's `CHANGES FROM …` is Spark's.
+    nested ones only the outermost is given. CHANGES alone is ours too, and means DEFAULT from the
+    oldest version that is kept: wherever it follows a relation as an unquoted word, but for
+    `CHANGES FROM …` and `changes (a, b)`, which are Spark's, for a common table expression, which
+    has no past, and for a statement that says `changes.a` or `changes.*` outside of the relation,
+    which shows it to be an alias. Before AS, an alias, `(INFORMATION =>` and AT|BEFORE|END (kind =>
+    it is ours in any case, for an alias has no alias. `t at` alone is an alias: AT and BEFORE are
+    ours before `(kind =>` and `(COMMON)`.
     DT-1001 to DT-1003 for one that is ours and malformed, placed in `text`.
     """
     return timed_in(text, tokens(text))
@@ -67,7 +71,7 @@ def timed_in(script: str, words: Sequence[Token]) -> tuple[TimedRelation, ...]:
     """`find_timed` for tokens of `script` that are at hand."""
     if not any(word.upper in _KEYWORDS for word in words):
         return ()
-    return tuple(_Scan(script, words).run().timed)
+    return tuple(_scanned(script, words).timed)
 
 
 def relations_in(text: str) -> tuple[tuple[tuple[str, ...], Span], ...]:
@@ -78,7 +82,7 @@ def relations_in(text: str) -> tuple[tuple[tuple[str, ...], Span], ...]:
     them: what INSERT, UPDATE, DELETE and MERGE change, common table expressions, functions'
     results, IDENTIFIER(…), and all that stands within a timed relation of `find_timed`.
     """
-    return tuple(_Scan(text, tokens(text)).run().reads)
+    return tuple(_scanned(text, tokens(text)).reads)
 
 
 def has_alias(text: str, end: int) -> bool:
@@ -144,12 +148,35 @@ class _Found(NamedTuple):
     query: Span | None = None
 
 
-class _Scan:
-    """The pass over the tokens of a statement, or of a script."""
+def _scanned(script: str, words: Sequence[Token]) -> _Scan:
+    """The pass, once more where a schema is called `changes`: that qualifies no column."""
+    qualifiers = frozenset(i for i in range(len(words)) if _qualifies(words, i))
+    scan = _Scan(script, words, qualifiers).run()
+    return _Scan(script, words, qualifiers - scan.names).run() if scan.names else scan
 
-    def __init__(self, script: str, words: Sequence[Token]) -> None:
+
+def _qualifies(words: Sequence[Token], index: int) -> bool:
+    """Whether `changes.` stands there, and is not the schema of what a statement writes."""
+    word, before = words[index], words[index - 1] if index else None
+    name = word.kind in (Kind.WORD, Kind.QUOTED) and _part(word).upper() == "CHANGES"
+    if not name or index + 1 >= len(words) or not words[index + 1].sign("."):
+        return False
+    return before is None or not (before.sign(".") or before.upper in _BEFORE_TARGET)
+
+
+class _Scan:
+    """The pass over the tokens of a statement, or of a script.
+
+    `qualifiers` are the places of `changes.`; `names` those of them that begin a relation's name.
+    """
+
+    def __init__(
+        self, script: str, words: Sequence[Token], qualifiers: frozenset[int] = frozenset()
+    ) -> None:
         self.script = script
         self.words = words
+        self.qualifiers = qualifiers
+        self.names: set[int] = set()
         self.timed: list[TimedRelation] = []
         self.reads: list[tuple[tuple[str, ...], Span]] = []
         self._stack = [self._statement(0)]
@@ -293,6 +320,8 @@ class _Scan:
             self._expected = -1
             return index
         after = self._name_end(index)
+        if index in self.qualifiers:
+            self.names.add(index)
         if self._sign(after, "("):
             self._open(after, "function")
             return after + 1
@@ -337,7 +366,7 @@ class _Scan:
 
     def _timed(self, cursor: Cursor, found: _Found) -> TimedRelation | None:
         information = None
-        if self._is_changes(cursor.index):
+        if self._is_changes(cursor.index, found):
             information = self._information(cursor, found.query is not None)
         at = self._point(cursor, _AT, common=information is None)
         end = self._point(cursor, _END, common=False) if information else None
@@ -425,12 +454,15 @@ class _Scan:
         )
         return changes or self._is_point(index, (*_AT, *_END))
 
-    def _is_changes(self, index: int) -> bool:
-        if self._word(index) != "CHANGES" or index + 1 >= len(self.words):
+    def _is_changes(self, index: int, found: _Found) -> bool:
+        if self._word(index) != "CHANGES":
             return False
-        following = self.words[index + 1]
-        aliased = following.upper == "AS" or following.kind is Kind.QUOTED
-        return aliased or self._is_clause(index)
+        if self._is_clause(index) or _has_alias(self.words, index + 1):
+            return True
+        if self._sign(index + 1, "(") or self._word(index + 1) == "FROM":
+            return False
+        inside = range(found.first, found.after)
+        return not self._is_cte(found.parts) and all(i in inside for i in self.qualifiers)
 
     def _is_point(self, index: int, keywords: tuple[str, ...]) -> bool:
         common = self._word(index + 2) == "COMMON" and self._sign(index + 3, ")")

@@ -153,8 +153,14 @@ def test_of_nested_ones_the_outermost() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "SELECT * FROM t changes",
         "SELECT changes.a FROM t changes WHERE changes.a > 1",
+        "SELECT a FROM t changes WHERE `Changes`.a > 1",
+        "SELECT changes.* FROM t Changes",
+        "SELECT max(EXTRACT(DAY FROM changes.d)) FROM changes.t changes",
+        "MERGE INTO w USING (SELECT * FROM s) changes ON w.a = changes.a WHEN MATCHED THEN DELETE",
+        "WITH c AS (SELECT * FROM t) SELECT * FROM C changes",
+        "DELETE FROM t changes",
+        "SELECT * FROM range(3) changes, (a JOIN b) changes",
         "SELECT * FROM t AS changes JOIN u ON changes.a = u.a",
         "SELECT * FROM t changes (a, b)",
         "SELECT * FROM t changes (information)",
@@ -189,11 +195,37 @@ def test_what_only_looks_like_one_is_spark_s(text: str) -> None:
     assert later(statement) is None
 
 
-def test_bare_changes_before_an_alias() -> None:
-    for text in ("SELECT * FROM t CHANGES AS c", "SELECT * FROM t CHANGES `c`, u"):
-        (found,) = find_timed(text)
-        assert found == TimedRelation(("t",), DEFAULT, None)
-        assert cut(text, found.span) == "t CHANGES"
+@pytest.mark.parametrize(
+    ("text", "relation"),
+    [
+        ("SELECT * FROM t CHANGES", "t CHANGES"),
+        ("select * from t changes where a > 1", "t changes"),
+        ("SELECT * FROM t CHANGES AS c", "t CHANGES"),
+        ("SELECT * FROM t CHANGES `c`, u", "t CHANGES"),
+        ("SELECT c.a FROM t CHANGES c JOIN u ON c.a = u.a", "t CHANGES"),
+        ("SELECT changes.a FROM t CHANGES AS changes", "t CHANGES"),
+        ("SELECT changes FROM u JOIN db.t changes USING (changes)", "db.t changes"),
+        ("SELECT s.changes.a FROM t CHANGES", "t CHANGES"),
+        ("SELECT a FROM changes.t CHANGES", "changes.t CHANGES"),
+        ("SELECT a FROM changes.u, t CHANGES", "t CHANGES"),
+        ("INSERT INTO changes.w SELECT * FROM t CHANGES", "t CHANGES"),
+        ("SELECT * FROM (SELECT changes.a FROM t AS changes) CHANGES WHERE true",
+         "(SELECT changes.a FROM t AS changes) CHANGES"),
+        ("SELECT * FROM changes CHANGES", "changes CHANGES"),
+        ("TABLE t CHANGES", "t CHANGES"),
+        ("FROM t CHANGES |> WHERE a > 1", "t CHANGES"),
+        ("MERGE INTO w USING t CHANGES ON w.a = b WHEN MATCHED THEN DELETE", "t CHANGES"),
+        ("SELECT (SELECT count(*) FROM t CHANGES) FROM w", "t CHANGES"),
+    ],
+)  # fmt: skip
+def test_bare_changes(text: str, relation: str) -> None:
+    (found,) = find_timed(text)
+    parts = () if relation.startswith("(") else tuple(relation.split(maxsplit=1)[0].split("."))
+    assert found == TimedRelation(parts, DEFAULT, None)
+    assert cut(text, found.span) == relation
+    statement = parse_statement(text)
+    assert isinstance(statement, SparkStatement)
+    assert statement.timed == (found,)
 
 
 F = "SELECT * FROM "
@@ -228,6 +260,7 @@ F = "SELECT * FROM "
         (F + "range(3) CHANGES AT (VERSION => 1)", "DT-1001", "CHANGES"),
         (F + "t x AT (VERSION => 1)", "DT-1001", "AT"),
         (F + "t AS x CHANGES (INFORMATION => DEFAULT)", "DT-1001", "CHANGES"),
+        (F + "t CHANGES x AT (VERSION => 1)", "DT-1001", "AT"),
         (F + "a.b.c.d AT (VERSION => 1)", "DT-1001", "a.b.c.d"),
         (F + "`` AT (VERSION => 1)", "DT-1001", "``"),
         ("WITH c AS (SELECT 1) SELECT * FROM C AT (VERSION => 1)", "DT-1001", "C"),
