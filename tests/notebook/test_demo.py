@@ -5,24 +5,25 @@ The claims are `assert`s in the notebook itself: a claim that does not hold fail
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
-ROOT = Path(__file__).parents[2]
+from tests.notebook.executed import (
+    ROOT,
+    Shows,
+    check_bare,
+    check_cell,
+    executed_cells,
+    html_of,
+)
+
 DEMO = ROOT / "notebooks" / "demo.ipynb"
-CELL_SECONDS = 1200
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1700)]
 
 CARD = r"AUTO → INCREMENTAL(.|\n)*target lag:"
-SHOWS: Mapping[str, tuple[str, ...]] = {
+SHOWS: Shows = {
     "connect": (r"Connected: .*flights-lake, 0 dynamic tables.*scheduler running",),
     "data": ("flight_id", "2013-01-01"),
     "base": (),
@@ -63,56 +64,22 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
     "again": (r"Connected: .*flights-lake, 6 dynamic tables.*scheduler running",),
     "status": ("scheduler +running", "problems +none"),
 }
-"""By cell: what the text of its outputs matches, in any order; () for a cell that shows nothing."""
-
 DRAWN = ("graph", "lag")
 PANELS = ("arrivals", "ranking", "history", "frontiers", "status")
 
 
-def code_cells(notebook: Any) -> dict[str, Any]:
-    return {cell.id: cell for cell in notebook.cells if cell.cell_type == "code"}
-
-
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The code cells by id, after a run from top to bottom; a failing cell ends the run."""
-    notebook = nbformat.read(DEMO, as_version=4)
-    folder = tmp_path_factory.mktemp("demo")
-    client = NotebookClient(
-        notebook, timeout=CELL_SECONDS, resources={"metadata": {"path": str(folder)}}
-    )
-    found = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    client.execute(env={**os.environ, "PYTHONPATH": found})
-    return code_cells(notebook)
-
-
-def text_of(cell: Any) -> str:
-    parts = [out.text if "text" in out else out.data["text/plain"] for out in cell.outputs]
-    return "\n".join(parts)
-
-
-def html_of(cell: Any) -> str:
-    return "\n".join(out.get("data", {}).get("text/html", "") for out in cell.outputs)
+    return executed_cells(DEMO, tmp_path_factory.mktemp("demo"))
 
 
 def test_what_is_committed_is_the_bare_notebook() -> None:
-    notebook = nbformat.read(DEMO, as_version=4)
-    nbformat.validate(notebook)
-    assert notebook.metadata.kernelspec.name == "python3"
-    assert {id: (c.outputs, c.execution_count) for id, c in code_cells(notebook).items()} == {
-        id: ([], None) for id in SHOWS
-    }
+    check_bare(DEMO, SHOWS)
 
 
 @pytest.mark.parametrize("cell", SHOWS)
 def test_cell(executed: dict[str, Any], cell: str) -> None:
-    kinds = {out.output_type for out in executed[cell].outputs}
-    shown = text_of(executed[cell])
-    assert executed[cell].execution_count == list(SHOWS).index(cell) + 1
-    assert kinds <= {"stream", "display_data", "execute_result"}
-    assert not [out for out in executed[cell].outputs if out.get("name") == "stderr"]
-    assert [wanted for wanted in SHOWS[cell] if not re.search(wanted, shown)] == []
-    assert bool(kinds) == bool(SHOWS[cell])
+    check_cell(executed, SHOWS, cell)
 
 
 @pytest.mark.parametrize("cell", DRAWN)

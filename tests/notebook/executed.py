@@ -1,0 +1,67 @@
+"""Notebooks as they are committed, run from top to bottom, and what each cell shows."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[2]
+CELL_SECONDS = 1200
+
+Shows = Mapping[str, Sequence[str]]
+"""By cell: what the text of its outputs matches, in any order; () for a cell that shows nothing."""
+
+
+def notebook_at(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(notebook: Any) -> dict[str, Any]:
+    return {cell.id: cell for cell in notebook.cells if cell.cell_type == "code"}
+
+
+def executed_cells(path: Path, folder: Path) -> dict[str, Any]:
+    """The code cells by id, after a run in the folder; a failing cell ends it with an error."""
+    notebook = notebook_at(path)
+    client = NotebookClient(
+        notebook, timeout=CELL_SECONDS, resources={"metadata": {"path": str(folder)}}
+    )
+    found = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    client.execute(env={**os.environ, "PYTHONPATH": found})
+    return code_cells(notebook)
+
+
+def text_of(cell: Any) -> str:
+    parts = [out.text if "text" in out else out.data["text/plain"] for out in cell.outputs]
+    return "\n".join(parts)
+
+
+def html_of(cell: Any) -> str:
+    return "\n".join(out.get("data", {}).get("text/html", "") for out in cell.outputs)
+
+
+def check_bare(path: Path, shows: Shows) -> None:
+    """The notebook is valid, has these cells, and is stored without outputs."""
+    notebook = notebook_at(path)
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == "python3"
+    assert {id: (c.outputs, c.execution_count) for id, c in code_cells(notebook).items()} == {
+        id: ([], None) for id in shows
+    }
+
+
+def check_cell(executed: Mapping[str, Any], shows: Shows, cell: str) -> None:
+    """A cell ran in its place, wrote no error, and shows what it is to show."""
+    kinds = {out.output_type for out in executed[cell].outputs}
+    shown = text_of(executed[cell])
+    assert executed[cell].execution_count == list(shows).index(cell) + 1
+    assert kinds <= {"stream", "display_data", "execute_result"}
+    assert not [out for out in executed[cell].outputs if out.get("name") == "stderr"]
+    assert [wanted for wanted in shows[cell] if not re.search(wanted, shown)] == []
+    assert bool(kinds) == bool(shows[cell])
