@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from dt_jupyter.ivm import Refused, Rel, scans
 from dt_jupyter.lake import TableLog, plan_changes
 from dt_jupyter.lake.snapshot import snapshot_sql
 from dt_jupyter.model import Name, Source, SourceKind, Timestamp, error, quote
-from dt_jupyter.refresh.compiled import bind_query
+from dt_jupyter.refresh.compiled import bind_query, empty_relation
 from dt_jupyter.refresh.original import pinned
 from dt_jupyter.refresh.sources import Found, Sources, name_of
 from dt_jupyter.spark import is_connect
@@ -23,7 +24,7 @@ from dt_jupyter.streams.changes import (
     change_query,
     initial_query,
 )
-from dt_jupyter.streams.identity import identity
+from dt_jupyter.streams.identity import Identity, identity
 from dt_jupyter.streams.points import OLDEST, Moment, Resolver
 from dt_jupyter.streams.sides import Side
 
@@ -44,13 +45,25 @@ Make = Callable[
 
 
 @dataclass(frozen=True)
+class Interval:
+    """A base table from one version, which is not part of it, to another; `ids` tell what the ids
+    of its rows are made of."""
+
+    name: str
+    start: int
+    end: int
+    ids: Identity
+
+
+@dataclass(frozen=True)
 class ChangeRows:
-    """The rows of a change query, its plan, and the version of each base table, by its id, that
-    the interval ends at."""
+    """The rows of a change query, its plan, the version of each base table, by its id, that the
+    interval ends at, and the interval of each of them."""
 
     frame: DataFrame
     query: ChangeQuery
     ends: Mapping[str, int]
+    intervals: tuple[Interval, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,12 +97,13 @@ class Changes:
         found, versions, schemas = self._resolved(query, schema, name, at, end)
         views = {n: v.text for n, v in found.views.items()}
         bound = bind_query(self.spark, query, schema, found.sources, views, self.builtins, schemas)
-        names = tuple(self.spark.sql(self._pinned(query, schema, found, versions, schemas)).columns)
+        names = self._names(query, schema, found, schemas)
         sides = self._sides(bound.relation, found, versions, schemas)
         made = make(self.spark, bound.relation, names, bound.types, sides)
         try:
             ends = {table: new for table, (_, new) in versions.items()}
-            return ChangeRows(self.spark.sql(made.text), made, ends)
+            told = tuple(Interval(s.name, s.old, s.new, s.identity) for s in sides.values())
+            return ChangeRows(self.spark.sql(made.text), made, ends, told)
         finally:
             for view in made.views:
                 self.spark.catalog.dropTempView(view)
@@ -126,7 +140,8 @@ class Changes:
             )
             frame = frame.unionByName(rows, allowMissingColumns=True)
         ordered = frame.orderBy("_commit_version", "`$ROW_ID`", "`$ACTION`")
-        return ChangeRows(ordered, nothing.query, {table: new})
+        told = tuple(replace(i, start=old) for i in nothing.intervals)
+        return ChangeRows(ordered, nothing.query, {table: new}, told)
 
     def at(self, query: str, schema: str, name: str, at: Moment) -> DataFrame:
         """The rows of a query as of a point, all its tables at once; each in its schema of then.
@@ -134,7 +149,13 @@ class Changes:
         Raises DT-1101, DT-3106, DT-4101 and DT-4102.
         """
         found, versions, schemas = self._resolved(query, schema, name, at, at)
-        return self.spark.sql(self._pinned(query, schema, found, versions, schemas))
+
+        def snapshot(source: Source) -> str:
+            assert source.path is not None
+            known = schemas[source.table_id].names
+            return snapshot_sql(source.path, versions[source.table_id][1], known)
+
+        return self.spark.sql(self._placed(query, schema, found, schemas, snapshot))
 
     def frontier(self, query: str, schema: str, name: str, at: Moment) -> dict[str, int]:
         """The version of each base table of a query at a point, by its id."""
@@ -163,41 +184,50 @@ class Changes:
         it is another table than it was."""
         now = self.now()
         resolver = Resolver(self.sources.catalog, now)
-        versions: dict[str, tuple[int, int]] = {}
+        bases: list[tuple[Source, TableLog]] = []
         for source in found.sources.values():
             if source.kind is SourceKind.FOREIGN or source.path is None:
                 raise error("DT-3106", name=source.name)
-            log = self.sources.logs[source.path]
-            if isinstance(at, Moment):
-                old = resolver.version(source, log, at)
-            elif source.table_id not in at:
+            if not isinstance(at, Moment) and source.table_id not in at:
                 raise error("DT-3103", name=name, problem=f"{source.name} was replaced")
-            else:
-                old = at[source.table_id]
-            new = resolver.version(source, log, end or Moment(now))
-            if old > new:
-                raise error("DT-3101", name=name, start=at, end=end or now)
-            versions[source.table_id] = old, new
+            bases.append((source, self.sources.logs[source.path]))
+        old = resolver.versions(bases, name, at) if isinstance(at, Moment) else at
+        new = resolver.versions(bases, name, end or Moment(now))
+        versions = {s.table_id: (old[s.table_id], new[s.table_id]) for s, _ in bases}
+        if any(start > stop for start, stop in versions.values()):
+            raise error("DT-3101", name=name, start=at, end=end or now)
         return versions
 
     def _schema(self, source: Source, version: int) -> StructType:
-        reader = self.spark.read.format("delta").option("versionAsOf", version)
-        return reader.load(source.path).schema
+        """From the log: Spark would first make a snapshot, by jobs where no checksum is."""
+        from pyspark.sql.types import StructType
 
-    def _pinned(
-        self, query: str, schema: str, found: Found, versions: dict[str, tuple[int, int]],
-        schemas: dict[str, StructType],
+        assert source.path is not None
+        metadata = self.sources.logs[source.path].metadata(version)
+        return StructType.fromJson(json.loads(metadata.schema_string))
+
+    def _names(
+        self, query: str, schema: str, found: Found, schemas: dict[str, StructType]
+    ) -> tuple[str, ...]:
+        """The columns of the user's own text, which Spark analyses over empty tables."""
+
+        def empty(source: Source) -> str:
+            return empty_relation(schemas[source.table_id])
+
+        return tuple(self.spark.sql(self._placed(query, schema, found, schemas, empty)).columns)
+
+    def _placed(
+        self, query: str, schema: str, found: Found, schemas: dict[str, StructType],
+        place: Callable[[Source], str],
     ) -> str:  # fmt: skip
-        """The user's own text with each table at the interval's end."""
+        """The user's own text with the visible rows of `place` for each table."""
 
         def relation(parts: tuple[str, ...]) -> str:
             source = found.sources[name_of(parts, schema)]
             columns = schemas[source.table_id].names
             public = [c for c in columns if not c.startswith("__dt_")]
-            assert source.path is not None
-            text = snapshot_sql(source.path, versions[source.table_id][1], columns)
             shown = f" WHERE {VISIBLE}" if VISIBLE in columns else ""
-            return f"(SELECT {', '.join(map(quote, public))} FROM {text}{shown})"
+            return f"(SELECT {', '.join(map(quote, public))} FROM {place(source)}{shown})"
 
         def view(parts: tuple[str, ...]) -> str | None:
             known = found.views.get(name_of(parts, schema))

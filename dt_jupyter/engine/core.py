@@ -87,6 +87,7 @@ class Engine:
         self._owns_session = owns
         self._closed = False
         self._scheduler: Scheduler | None = None
+        self._last_query_id: str | None = None
         owner = Owner.here(uuid.uuid4().hex)
         self.catalog = Catalog(layout.catalog, clock, owner)
         self.sources = Sources(spark, self.catalog, layout, Logs())
@@ -183,6 +184,16 @@ class Engine:
             )  # fmt: skip
         return results
 
+    @property
+    def last_query_id(self) -> str | None:
+        """The id of the last statement that wrote rows, for AT|BEFORE (STATEMENT => id); None
+        before the first. LAST_QUERY_ID() in SQL."""
+        return self._last_query_id
+
+    def statement_done(self, statement_id: str) -> None:
+        """That statement is the last now."""
+        self._last_query_id = statement_id
+
     def create(
         self, statement: CreateDynamicTable, args: Mapping[str, Any] | None = None
     ) -> Created:
@@ -237,15 +248,16 @@ class Engine:
     # -- changes ----------------------------------------------------------------------------------
 
     def changes(
-        self, name: str | Name, at: Point | None = None, end: Point | None = None,
-        append_only: bool = False,
+        self, name: str | Name, at: Point | TimePoint | None = None,
+        end: Point | TimePoint | None = None, append_only: bool = False,
     ) -> DataFrame:  # fmt: skip
         """The changes of a table, view or dynamic table in (`at`, `end`], with `$ACTION`,
         `$ISUPDATE` and `$ROW_ID`.
 
         `at` and `end`: a datetime or ISO text is a time, an int a version, a timedelta a distance
-        from now; without `at` the oldest retained version, without `end` now. `append_only`: the
-        rows as first inserted, whatever became of them. Errors: DT-1101, DT-31xx, DT-41xx.
+        from now, a TimePoint what AT (…) is in SQL; without `at` the oldest retained version,
+        without `end` now. `append_only`: the rows as first inserted, whatever became of them.
+        Errors: DT-1101, DT-31xx, DT-41xx.
         """
         found = self.change_rows(name, at, end, append_only=append_only)
         warn(found.query.notes)
@@ -311,8 +323,9 @@ class Engine:
     def points(self, run: Callable[[str], DataFrame] | None = None) -> Points:
         """What evaluates AT, BEFORE and END; `run` gives the value of an expression."""
         return Points(
-            run or self.spark.sql, lambda s: self.catalog.stream(self.name(s)), self.clock.now
-        )
+            run or (lambda text: self._executor.run_spark(text, {})),
+            lambda s: self.catalog.stream(self.name(s)), self.clock.now,
+        )  # fmt: skip
 
     # -- reports ----------------------------------------------------------------------------------
 

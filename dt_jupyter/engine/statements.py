@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -17,7 +18,7 @@ from dt_jupyter.engine.publish import Publisher
 from dt_jupyter.engine.streams import CONSUMERS
 from dt_jupyter.engine.tables import CatalogTables
 from dt_jupyter.engine.timed import in_place
-from dt_jupyter.lake import drop_folder, is_delta, register, restore_folder
+from dt_jupyter.lake import drop_folder, is_delta, marked, register, restore_folder
 from dt_jupyter.model import (
     DTError,
     DynamicTable,
@@ -36,7 +37,7 @@ from dt_jupyter.spark.relations import RelationKind, lookup
 from dt_jupyter.sql import statements as S
 from dt_jupyter.sql.functions import find_parameters, replace_spans
 from dt_jupyter.sql.literals import literal
-from dt_jupyter.sql.timed import quote_change_columns
+from dt_jupyter.sql.timed import find_last_query_id, quote_change_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -52,6 +53,8 @@ _WRITES = frozenset({
     S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW, S.SparkKind.CREATE_TABLE,
     S.SparkKind.CREATE_VIEW,
 })  # fmt: skip
+_MARKED = CONSUMERS | {S.SparkKind.TRUNCATE, S.SparkKind.RESTORE}
+"""What writes rows: its commit carries the id of its statement."""
 
 
 @dataclass(frozen=True)
@@ -262,9 +265,8 @@ class Executor:
             if dropped is not None:
                 return dropped
         self.engine.spark.conf.set(_FEED_DEFAULT, "true")
-        alone = self.engine.streams.lock if statement.kind in CONSUMERS else nullcontext()
         try:
-            with alone:  # what consumes a stream marks the commits of the whole session
+            with self._marked(statement):
                 frame = self._placed_in(statement, script, args)
         except PySparkException as e:
             raise self._spark_error(e, statement, script) from e
@@ -274,6 +276,18 @@ class Executor:
         if statement.kind is not S.SparkKind.QUERY:
             self.engine.nudge()
         return frame
+
+    @contextmanager
+    def _marked(self, statement: S.SparkStatement) -> Iterator[None]:
+        """An id in the commits of what writes rows, alone: it marks those of the whole session."""
+        if statement.kind not in _MARKED:
+            yield
+            return
+        with self.engine.streams.lock:
+            made = uuid.uuid4().hex
+            with marked(self.engine.spark, statement=made):
+                yield
+            self.engine.statement_done(made)
 
     def _placed_in(self, statement: S.SparkStatement, script: str, args: Args) -> DataFrame:
         """The statement with relations of other times and streams as views of what they hold."""
@@ -317,6 +331,10 @@ class Executor:
         raise error("DT-1005", statement=type(statement).__name__, hint="")
 
     def run_spark(self, text: str, args: Args) -> DataFrame:
+        """Spark's result of a text with its parameters, and LAST_QUERY_ID() in it as its value."""
+        last = self.engine.last_query_id
+        known = literal(last) if last else "CAST(NULL AS STRING)"
+        text = replace_spans(text, [(span, known) for span in find_last_query_id(text)])
         wanted = {p.name for p in find_parameters(text)}
         missing = sorted(wanted - args.keys())
         if missing:

@@ -7,7 +7,6 @@ Source: CQ 2.3 and 3.3.
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 import uuid
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.changes import ChangeRows, Changes, whole
 from dt_jupyter.engine.timed import Points, aliased, temporary_views
-from dt_jupyter.lake import Unchanged, VersionGone, is_delta, plan_changes
+from dt_jupyter.lake import Unchanged, VersionGone, is_delta, mark_of, marked, plan_changes
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.points import reach
 from dt_jupyter.model import (
@@ -58,7 +57,6 @@ RETENTION_DAYS = 14
 CONSUMERS = frozenset({
     SparkKind.INSERT, SparkKind.MERGE, SparkKind.UPDATE, SparkKind.DELETE, SparkKind.CREATE_TABLE,
 })  # fmt: skip
-_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _KEPT = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
 _DEFAULTS = {_KEPT[0]: "interval 7 days", _KEPT[1]: "interval 30 days"}
 _INTERVAL = re.compile(r"interval\s+(\d+)\s+(hour|day|week)s?\Z", re.IGNORECASE)
@@ -266,16 +264,13 @@ class Streams:
                 return self._written(intent, lambda: write(replaced))
 
     def _written(self, intent: Intent, write: Callable[[], DataFrame]) -> DataFrame:
-        conf = self.changes.spark.conf
-        conf.set(_METADATA, json.dumps({"intent": intent.id}))
         try:
-            frame = write()
-            reach("intent_written")
+            with marked(self.changes.spark, intent=intent.id):
+                frame = write()
+                reach("intent_written")
         except BaseException:
             self._settle(intent)
             raise
-        finally:
-            conf.unset(_METADATA)
         self.catalog.finish_intent(intent)
         return frame
 
@@ -296,8 +291,8 @@ class Streams:
             return False
         log = self.changes.sources.logs[intent.path]
         first = max(-1 if intent.version is None else intent.version, log.oldest() - 1)
-        mark = json.dumps({"intent": intent.id})
-        return any(c.user_metadata == mark for c in log.commits(first, log.version()))
+        commits = log.commits(first, log.version())
+        return any(mark_of(c.user_metadata).get("intent") == intent.id for c in commits)
 
     def _target(self, statement: SparkStatement, schema: str) -> Path:
         """The folder of the one Delta table that a statement writes. DT-3204 for another."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.engine.changes import Changes, whole
+from dt_jupyter.engine.changes import ChangeRows, Changes, whole
 from dt_jupyter.model import DTError, Span, Stream, Timestamp, error, plain
 from dt_jupyter.refresh.sources import name_of
 from dt_jupyter.sql.statements import (
@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Run = Callable[[str], "DataFrame"]
+Tell = Callable[[str, ChangeRows, bool], None]
+"""What is told of changes: what they are called, how they are found, and whether it is REDO."""
 _VALUES = {
     PointKind.TIMESTAMP: "UNIX_MICROS(CAST(({v}) AS TIMESTAMP))",
     PointKind.OFFSET: "CAST(ABS({v}) AS DOUBLE)",
     PointKind.VERSION: "CAST(({v}) AS BIGINT)",
+    PointKind.STATEMENT: "CAST(({v}) AS STRING)",
 }
 """SQL for the value of a point; an offset is in seconds, to the past."""
 
@@ -60,7 +63,7 @@ class Points:
             return Moment(self.stream_of(point).advanced, before=point.before)
         template = _VALUES.get(point.kind)
         if template is None:
-            hint = "Use TIMESTAMP, OFFSET, VERSION or STREAM."
+            hint = "Use TIMESTAMP, OFFSET, VERSION, STATEMENT or STREAM."
             raise error("DT-1005", statement=f"AT ({point.kind} => …)", hint=hint)
         try:
             value = self.run(f"SELECT {template.format(v=point.value)}").collect()[0][0]
@@ -71,6 +74,8 @@ class Points:
             raise _wrong(point, "it is NULL")
         if point.kind is PointKind.VERSION:
             return Moment(version=int(value), before=point.before)
+        if point.kind is PointKind.STATEMENT:
+            return Moment(statement=value, before=point.before)
         is_time = point.kind is PointKind.TIMESTAMP
         time = Timestamp(int(value)) if is_time else self.now().plus(-float(value))
         return Moment(time, before=point.before)
@@ -106,10 +111,11 @@ def aliased(view: str, name: str | None, script: str, span: Span) -> tuple[Span,
 
 @contextmanager
 def in_place(
-    statement: SparkStatement, script: str, changes: Changes, schema: str, points: Points
-) -> Iterator[list[tuple[Span, str]]]:
+    statement: SparkStatement, script: str, changes: Changes, schema: str, points: Points,
+    tell: Tell = lambda *told: None,
+) -> Iterator[list[tuple[Span, str]]]:  # fmt: skip
     """The spans of a statement's timed relations, by offsets in `script`, with the names of
-    temporary views that are there within the block."""
+    temporary views that are there within the block; `tell` is told of the changes among them."""
     if statement.timed and statement.kind is SparkKind.CREATE_VIEW:
         span = statement.timed[0].span
         hint = "A view reads its tables as they are: query the past or the changes directly."
@@ -120,7 +126,7 @@ def in_place(
         replaced = []
         for timed in statement.timed:
             try:
-                view = put(rows_of(timed, script, changes, schema, points))
+                view = put(rows_of(timed, script, changes, schema, points, tell))
             except DTError as e:
                 raise (e if e.span is not None else e.at(script, timed.span)) from e
             name = timed.parts[-1] if timed.parts else None
@@ -129,7 +135,7 @@ def in_place(
 
 
 def rows_of(
-    timed: TimedRelation, script: str, changes: Changes, schema: str, points: Points
+    timed: TimedRelation, script: str, changes: Changes, schema: str, points: Points, tell: Tell
 ) -> DataFrame:
     """The rows of one timed relation; notes on changes are warnings."""
     at = points.moment(timed.at) if timed.at else OLDEST
@@ -142,9 +148,12 @@ def rows_of(
     if timed.information is None:
         return changes.at(query, schema, name, at)
     if timed.information is Information.REDO:
-        return changes.redo(name_of(timed.parts, schema), at=at, end=end).frame
+        redo = changes.redo(name_of(timed.parts, schema), at=at, end=end)
+        tell(f"changes of {name}", redo, True)
+        return redo.frame
     append_only = timed.information is Information.APPEND_ONLY
     found = changes.of(query, schema, name, at=at, end=end, append_only=append_only)
+    tell(f"changes of {name}", found, False)
     warn(found.query.notes)
     return found.frame
 

@@ -24,6 +24,7 @@ from dt_jupyter.lake.errors import (
     VersionGone,
 )
 from dt_jupyter.lake.log import FileChanges, TableLog, TableSize, is_delta
+from dt_jupyter.lake.marks import mark_of, marked
 from dt_jupyter.lake.metadata import Metadata, Protocol, SchemaChange
 from dt_jupyter.lake.paths import TablePath
 from dt_jupyter.lake.relation import WEIGHT, Relation, Small, relation
@@ -57,6 +58,6 @@ __all__ = [
     "Recovered", "Relation", "SchemaChange", "Small", "SmallTables", "TableGone", "TableLocked",
     "TableLog", "TablePath", "TableSize", "Unchanged", "Unreadable", "VersionGone",
     "backing_properties", "commit", "create", "drop_folder", "enable_feed", "is_delta",
-    "local_view", "plan_changes", "recover", "register", "relation", "restore_folder",
-    "snapshot_sql",
+    "local_view", "mark_of", "marked", "plan_changes", "recover", "register", "relation",
+    "restore_folder", "snapshot_sql",
 ]  # fmt: skip

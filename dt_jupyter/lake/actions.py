@@ -186,7 +186,7 @@ class FactsBuilder:
             table_id=self.metadata.id if self.metadata else None,
             is_replace=_replaces(operation, self.metadata is not None),
             transactions=MappingProxyType(dict(self.transactions)),
-            user_metadata=_user_metadata(self.info),
+            user_metadata=user_metadata(self.info),
             metrics=MappingProxyType({k: str(v) for k, v in metrics.items()}),
         )
 
@@ -197,7 +197,7 @@ def _replaces(operation: str, wrote_metadata: bool) -> bool:
     return "REPLACE TABLE" in name or (name == "CLONE" and wrote_metadata)
 
 
-def _user_metadata(info: Mapping[str, Any]) -> str | None:
+def user_metadata(info: Mapping[str, Any]) -> str | None:
     """Spark writes a string; delta-rs a custom field of the same name, as text or as JSON."""
     value = info.get("userMetadata")
     return value if value is None or isinstance(value, str) else json.dumps(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -14,6 +13,7 @@ from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.files import Snapshot
 from dt_jupyter.lake.locks import PATIENCE, table_lock
 from dt_jupyter.lake.log import TableLog, size_of
+from dt_jupyter.lake.marks import mark_of
 from dt_jupyter.lake.paths import TablePath
 from dt_jupyter.lake.points import reach
 from dt_jupyter.lake.requests import (
@@ -141,7 +141,7 @@ def _read_back(request: CommitRequest, log: TableLog, base: int) -> CommitFacts 
     newest = log.version()
     for facts in log.commits(base, newest):
         if facts.transactions.get(request.app_id) == request.sequence:
-            if _metadata(facts).get("attempt") == request.attempt:
+            if mark_of(facts.user_metadata).get("attempt") == request.attempt:
                 return facts
             return Lost("FENCED", f"version {facts.version} holds the sequence", facts.version)
     return Lost("SKIPPED", f"no commit up to version {newest} holds the sequence", newest)
@@ -153,15 +153,6 @@ def _clean(log: TableLog, base: int, before: frozenset[str]) -> None:
     fresh = data_files(log.path) - before
     vectors = {f for f in fresh if f.endswith(".bin")} if named else set()
     remove_orphans(log.path, fresh - named - vectors)
-
-
-def _metadata(facts: CommitFacts) -> Mapping[str, Any]:
-    """The userMetadata as JSON; what is not ours reads as empty."""
-    try:
-        value = json.loads(facts.user_metadata or "{}")
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def statistics(facts: CommitFacts, rows_before: int | None = None) -> CommitStatistics:
@@ -215,7 +206,7 @@ def recover(path: TablePath | TableLog, app_id: str) -> Recovered | None:
     for version in range(newest, log.oldest() - 1, -1):
         if log.transactions_of(version).get(app_id) == sequence:
             (facts,) = log.commits(version - 1, version)
-            found = _metadata(facts)
+            found = mark_of(facts.user_metadata)
             return Recovered(
                 sequence, version, found, log.table_id(), newest, tuple(reversed(foreign))
             )

@@ -20,6 +20,7 @@ from dt_jupyter.lake.actions import (
     read_actions,
     same_file,
     state_actions,
+    user_metadata,
 )
 from dt_jupyter.lake.checkpoints import LogState, checkpoint_state, checkpoints
 from dt_jupyter.lake.errors import LogBroken, TableGone, VersionGone
@@ -355,6 +356,15 @@ class TableLog:
         """The sequences that the commit itself carries, by application."""
         found = self._read_state(version)
         return {b["appId"]: int(b["version"]) for k, b in found if k == "txn"}
+
+    def user_metadata(self, version: int) -> str | None:
+        """What the commit's writer said of it; reads that one action alone."""
+        file = self._dir / commit_name(version)
+        try:
+            found = read_actions(file, frozenset(["commitInfo"]))
+            return next((user_metadata(info) for _, info in found), None)
+        except FileNotFoundError as e:
+            raise self._gone(version) from e
 
     def changes_data(self, version: int) -> bool:
         """Whether the commit adds or removes rows."""

@@ -121,6 +121,8 @@ CATALOGUE: Mapping[str, Entry] = _entries(
     ("DT-4101", "22023", "{name} at {point} is out of reach: the oldest is {oldest}.",
      "Choose a later time or version."),
     ("DT-4102", "22023", "{point} lies in the future of {name}.", "Choose a time up to now."),
+    ("DT-4103", "22023", "Statement {statement} made no commit of {name} that is retained.",
+     "Take LAST_QUERY_ID() after a statement that changed it, or QUERY_ID of a refresh."),
     # 5xxx catalog, leases, set-up
     ("DT-5101", "58030", "The catalog {path} has schema version {found}, not {known}.",
      "Open the lake with the release that wrote it, or a newer one."),

@@ -21,12 +21,13 @@ from dt_jupyter.sql.options import unknown_option
 from dt_jupyter.sql.statements import HasData, Information, TimedRelation, TimePoint
 
 __all__ = [
-    "HasData", "Information", "TimedRelation", "find_has_data", "find_timed", "has_alias",
-    "has_data_in", "quote_change_columns", "relations_in", "timed_in",
+    "HasData", "Information", "TimedRelation", "find_has_data", "find_last_query_id", "find_timed",
+    "has_alias", "has_data_in", "quote_change_columns", "relations_in", "timed_in",
 ]  # fmt: skip
 
 CHANGE_COLUMNS = frozenset({"$ACTION", "$ISUPDATE", "$ROW_ID"})
 _HAS_DATA = "SYSTEM$STREAM_HAS_DATA"
+_LAST_QUERY_ID = "LAST_QUERY_ID"
 _AT = ("AT", "BEFORE")
 _END = ("END",)
 _KEYWORDS = frozenset({"CHANGES", *_AT, *_END})
@@ -100,6 +101,18 @@ def find_has_data(text: str) -> tuple[HasData, ...]:
 def has_data_in(script: str, words: Sequence[Token]) -> tuple[HasData, ...]:
     """`find_has_data` for tokens of `script` that are at hand."""
     return tuple(_has_data(script, words, i) for i, w in enumerate(words) if w.upper == _HAS_DATA)
+
+
+def find_last_query_id(text: str) -> tuple[Span, ...]:
+    """The places of LAST_QUERY_ID() in a text; with arguments it is not ours."""
+    if _LAST_QUERY_ID not in text.upper():
+        return ()
+    words = tokens(text)
+    calls = zip(words, words[1:], words[2:], strict=False)
+    return tuple(
+        Span(name.start, close.end) for name, opened, close in calls
+        if name.upper == _LAST_QUERY_ID and opened.sign("(") and close.sign(")")
+    )  # fmt: skip
 
 
 def quote_change_columns(text: str) -> str:

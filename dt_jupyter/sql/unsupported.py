@@ -23,7 +23,6 @@ _REPLACE = "Use CREATE OR REPLACE STREAM."
 _TRAVEL = "Spark's own form reads a table: FROM t TIMESTAMP AS OF '…', or VERSION AS OF k."
 _TRANSACTION = "Every statement is a transaction of its own: leave BEGIN and COMMIT out."
 _PRESENT = "A definition reads its sources as they are: query their past or changes directly."
-_POINTS = (PointKind.TIMESTAMP, PointKind.OFFSET, PointKind.VERSION, PointKind.STREAM)
 _HAS_DATA = "SYSTEM$STREAM_HAS_DATA"
 _GRANT = "All who use this engine may do the same."
 
@@ -71,7 +70,8 @@ def later(statement: Statement) -> Unsupported | None:
 
 
 def _handled(timed: TimedRelation) -> bool:
-    return all(p.kind in _POINTS for p in (timed.at, timed.end) if p is not None)
+    points = (timed.at, timed.end)
+    return not any(p.kind is PointKind.COMMON for p in points if p is not None)
 
 
 def unsupported_in(script: str, words: Sequence[Token]) -> Unsupported | None:

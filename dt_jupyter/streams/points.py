@@ -5,23 +5,28 @@ A snapshot is current from its own time, inclusive, until the next one's.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.lake import TableGone, TableLog, VersionGone
+from dt_jupyter.lake import TableGone, TableLog, VersionGone, mark_of
 from dt_jupyter.model import Source, SourceKind, Timestamp, error
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A time, or the number of a version; `before`: what was current just before it."""
+    """A time, the number of a version, or the id of a statement; `before`: what was current just
+    before it."""
 
     time: Timestamp | None = None
     version: int | None = None
     before: bool = False
+    statement: str | None = None
 
     def __str__(self) -> str:
-        point = self.time if self.time is not None else f"version {self.version}"
+        numbered = f"version {self.version}" if self.version is not None else "the oldest version"
+        stated = f"statement {self.statement}" if self.statement is not None else numbered
+        point = self.time if self.time is not None else stated
         return f"before {point}" if self.before else str(point)
 
 
@@ -35,6 +40,32 @@ class Resolver:
 
     catalog: Catalog
     now: Timestamp
+
+    def versions(
+        self, bases: Sequence[tuple[Source, TableLog]], name: str, at: Moment
+    ) -> dict[str, int]:
+        """The version of each of the tables that `name` reads, by its id. DT-41xx."""
+        moments: Mapping[str, Moment] = {}
+        if at.statement is not None:
+            moments = self._of_statement(bases, name, at, at.statement)
+        return {s.table_id: self.version(s, log, moments.get(s.table_id, at)) for s, log in bases}
+
+    def _of_statement(
+        self, bases: Sequence[tuple[Source, TableLog]], name: str, at: Moment, statement: str
+    ) -> dict[str, Moment]:
+        """The table that has a commit of the statement stands there, or before it, the others at
+        that commit's time. A statement may have written several. DT-4103 for none."""
+        found = {s.table_id: _commits_of(statement, s, log) for s, log in bases}
+        end = 0 if at.before else -1
+        held = {table: commits[end] for table, commits in found.items() if commits}
+        if not held:
+            raise error("DT-4103", name=name, statement=statement)
+        times = [log.commit_time(held[s.table_id]) for s, log in bases if s.table_id in held]
+        time = min(times) if at.before else max(times)
+        return {
+            table: Moment(version=held[table], before=at.before) if table in held
+            else Moment(time, before=at.before) for table in found
+        }  # fmt: skip
 
     def version(self, source: Source, log: TableLog, at: Moment) -> int:
         """The version of a source. DT-4101 before the oldest, DT-4102 in the future."""
@@ -68,3 +99,18 @@ class Resolver:
         if version > log.version():
             raise error("DT-4102", name=source.name, point=at)
         return version if version >= log.oldest() else None
+
+
+def _commits_of(statement: str, source: Source, log: TableLog) -> tuple[int, int] | None:
+    """The first and the last commit of the newest run of those that carry the id."""
+    try:
+        last: int | None = None
+        for version in range(log.version(), log.oldest() - 1, -1):
+            mark = mark_of(log.user_metadata(version))
+            if statement in (mark.get("statement"), mark.get("attempt")):
+                last = version if last is None else last
+            elif last is not None:
+                return version + 1, last
+        return None if last is None else (log.oldest(), last)
+    except TableGone as e:
+        raise error("DT-1101", name=source.name, hint="Its folder is gone.") from e

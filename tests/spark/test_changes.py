@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dt_jupyter.sql.statements import PointKind, TimePoint
 from dt_jupyter.streams.changes import Shape
 from tests.spark.engine_lab import Lab, refused
 
@@ -300,6 +302,123 @@ def test_changes_and_snapshots_stand_where_relations_do(lab: Lab) -> None:
         lab.sql("SELECT * FROM people AT (VERSION => NULL)")
     with refused("DT-1005"):
         lab.dynamic_table("d", f"SELECT id FROM {found}")
+
+
+def test_the_points_of_statements(quick_lab: Lab) -> None:
+    """AT has what a statement did, BEFORE has not."""
+    lab, engine = quick_lab, quick_lab.engine
+    assert engine.last_query_id is None
+    assert lab.sql("SELECT LAST_QUERY_ID()") == [(None,)]
+    lab.sql(f"CREATE TABLE people (id INT, name STRING) {KEYED}")
+    lab.insert("people", "1, 'Jeff'", "2, 'Donny'")
+    lab.sql("UPDATE people SET name = 'Jeffrey' WHERE id = 1")
+    updated = engine.last_query_id
+    assert lab.sql("SELECT id, LAST_QUERY_ID() FROM people AT (VERSION => 0)") == []
+    assert lab.sql("SELECT LAST_QUERY_ID()") == [(updated,)]
+    lab.sql("DELETE FROM people WHERE id = 2; OPTIMIZE people")
+
+    def names(point: str) -> list[Any]:
+        return sorted(r[0] for r in lab.sql(f"SELECT name FROM people {point}"))
+
+    assert names(f"AT (STATEMENT => '{updated}')") == ["Donny", "Jeffrey"]
+    assert names(f"BEFORE (STATEMENT => '{updated}')") == ["Donny", "Jeff"]
+    assert names("AT (STATEMENT => LAST_QUERY_ID())") == ["Jeffrey"]
+    assert names("BEFORE (STATEMENT => LAST_QUERY_ID())") == ["Donny", "Jeffrey"]
+    point = TimePoint(PointKind.STATEMENT, f"'{updated}'")
+    gone = engine.change_rows("people", point).frame.collect()
+    assert [tuple(r)[:-1] for r in gone] == [(2, "Donny", "DELETE", False)]
+    for value, code in (("'nobody'", "DT-4103"), ("NULL", "DT-1003")):
+        with refused(code):
+            names(f"AT (STATEMENT => {value})")
+
+
+def test_what_a_statement_did_to_a_view(quick_lab: Lab) -> None:
+    """The tables that it did not write stand at its time."""
+    lab = quick_lab
+    lab.sql(f"CREATE TABLE people (id INT, name STRING) {KEYED}")
+    lab.sql("CREATE TABLE pets (oid INT, id INT) TBLPROPERTIES ('dt.primaryKey' = 'id')")
+    lab.sql("CREATE VIEW owned AS SELECT name, pets.id FROM people JOIN pets ON oid = people.id")
+    lab.insert("people", "1, 'Jeff'")
+    lab.insert("pets", "1, 7")
+    lab.sql("UPDATE people SET name = 'Jeffrey' WHERE id = 1")
+    updated = lab.engine.last_query_id
+    lab.insert("pets", "1, 8")
+    did = f"BEFORE (STATEMENT => '{updated}') END (STATEMENT => '{updated}')"
+    assert sorted(lab.sql(f"SELECT name, id, $ACTION, $ISUPDATE FROM owned CHANGES {did}")) == [
+        ("Jeff", 7, "DELETE", True), ("Jeffrey", 7, "INSERT", True),
+    ]  # fmt: skip
+    lab.sql(f"CREATE STREAM s ON VIEW owned AT (STATEMENT => '{updated}')")
+    assert lab.sql("SELECT name, id FROM s") == [("Jeffrey", 8)]
+    with refused("DT-4103"):
+        lab.sql(f"SELECT * FROM pets AT (STATEMENT => '{updated}')")
+
+
+def mark(lab: Lab) -> Any:
+    """What the newest commit of `t` carries."""
+    return lab.engine.sql("DESCRIBE HISTORY t LIMIT 1").collect()[0]["userMetadata"]
+
+
+def test_marks_are_of_the_statement_alone(quick_lab: Lab) -> None:
+    """Its commit has its id and the stream's intent; what the user says of commits stays."""
+    lab, conf = quick_lab, "spark.databricks.delta.commitInfo.userMetadata"
+    lab.sql("CREATE TABLE src (id INT); CREATE TABLE t (id INT); CREATE STREAM s ON TABLE src")
+    lab.insert("src", "1")
+    lab.sql("INSERT INTO t SELECT id FROM s")
+    found = json.loads(mark(lab))
+    assert found.keys() == {"statement", "intent"}
+    assert found["statement"] == lab.engine.last_query_id
+    assert lab.spark.conf.get(conf, None) is None
+    last = lab.engine.last_query_id
+    with refused("DT-1112"):
+        lab.sql("INSERT INTO t SELECT nothing FROM src")
+    assert lab.engine.last_query_id == last
+    lab.spark.sql("INSERT INTO t VALUES (5)")
+    assert mark(lab) is None
+    lab.spark.conf.set(conf, "release 7")
+    lab.insert("t", "2")
+    assert json.loads(mark(lab)) == {"user": "release 7", "statement": lab.engine.last_query_id}
+    assert lab.spark.conf.get(conf) == "release 7"
+    lab.spark.conf.unset(conf)
+
+
+def test_whatever_writes_rows_has_an_id(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.sql("CREATE TABLE t (id INT); CREATE TABLE src (id INT)")
+    lab.insert("t", "1", "2")
+    lab.insert("src", "1")
+    for statement in (
+        "DELETE FROM t WHERE id = 2", "UPDATE t SET id = 3", "TRUNCATE TABLE t",
+        "RESTORE TABLE t TO VERSION AS OF 1", "CREATE OR REPLACE TABLE t AS SELECT 1 AS id",
+        "MERGE INTO t USING src ON t.id = src.id WHEN MATCHED THEN DELETE",
+    ):  # fmt: skip
+        lab.sql(statement)
+        assert json.loads(mark(lab)) == {"statement": lab.engine.last_query_id}, statement
+
+
+def test_a_refresh_is_a_statement_of_its_dynamic_table(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.table("item", "id INT, k STRING", "1, 'a'")
+    lab.dynamic_table("counts", "SELECT k, count(*) AS n FROM item GROUP BY k")
+    lab.insert("item", "2, 'a'")
+    inserted = lab.engine.last_query_id
+    query_id = lab.record("counts").query_id
+    lab.insert("item", "3, 'a'")
+    lab.refresh("counts")
+    assert lab.engine.last_query_id not in (inserted, query_id)
+    assert lab.sql(f"SELECT n FROM counts AT (STATEMENT => '{query_id}')") == [(2,)]
+    assert lab.sql(f"SELECT n FROM counts BEFORE (STATEMENT => '{query_id}')") == [(1,)]
+    with refused("DT-4103"):
+        lab.sql(f"SELECT n FROM counts AT (STATEMENT => '{inserted}')")
+
+
+def test_bare_changes_are_all_that_is_kept(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.sql(f"CREATE TABLE t (id INT) {KEYED}")
+    lab.insert("t", "1", "2")
+    lab.sql("DELETE FROM t WHERE id = 1")
+    assert lab.sql("SELECT id, $ACTION FROM t CHANGES") == [(2, "INSERT")]
+    assert lab.sql("SELECT c.id, c.$ACTION FROM t CHANGES c") == [(2, "INSERT")]
+    assert lab.sql("SELECT changes.id FROM t changes") == [(2,)]
 
 
 def test_columns_are_those_of_the_end(quick_lab: Lab) -> None:

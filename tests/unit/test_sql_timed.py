@@ -24,6 +24,7 @@ from dt_jupyter.sql.statements import (
 )
 from dt_jupyter.sql.timed import (
     find_has_data,
+    find_last_query_id,
     find_timed,
     has_alias,
     quote_change_columns,
@@ -292,6 +293,8 @@ def test_where_and_why(before: str, text: str, code: str, place: str) -> None:
         F + "t BEFORE (TIMESTAMP => '2026-01-01')",
         F + "t AT (STREAM => 's')",
         F + "t CHANGES (INFORMATION => REDO)",
+        F + "t BEFORE (STATEMENT => 'x')",
+        F + "t CHANGES AT (STATEMENT => LAST_QUERY_ID()) END (STATEMENT => 'y')",
         "SELECT SYSTEM$STREAM_HAS_DATA('s')",
         "INSERT INTO u " + F + "t CHANGES AT (OFFSET => -60) END (VERSION => 3)",
     ],
@@ -304,8 +307,7 @@ def test_what_the_engine_reads(text: str) -> None:
     ("text", "what", "place"),
     [
         (F + "t AT (COMMON)", "AT (…)", "t AT (COMMON)"),
-        (F + "`t` before(statement => 'x') x", "BEFORE (…)", "`t` before(statement => 'x')"),
-        (F + "t CHANGES AT (STATEMENT => 'x')", "CHANGES", "t CHANGES AT (STATEMENT => 'x')"),
+        (F + "u AT (VERSION => 1), t AT (COMMON) x", "AT (…)", "t AT (COMMON)"),
     ],
 )
 def test_what_the_engine_refuses_for_now(text: str, what: str, place: str) -> None:
@@ -407,6 +409,13 @@ def test_has_data() -> None:
     statement = parse_statement(text)
     assert isinstance(statement, SparkStatement)
     assert statement.has_data == found
+
+
+def test_last_query_id() -> None:
+    text = "SELECT last_query_id ( ), 'LAST_QUERY_ID()', LAST_QUERY_ID(-1) -- LAST_QUERY_ID()"
+    (span,) = find_last_query_id(text)
+    assert cut(text, span) == "last_query_id ( )"
+    assert find_last_query_id("SELECT last_query_id FROM t") == ()
 
 
 def test_what_a_statement_holds_does_not_overlap() -> None:
