@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
+from dt_jupyter.engine.change_plans import ChangePlans, explains, streams_in_place
 from dt_jupyter.engine.create import Created, Creator
 from dt_jupyter.engine.publish import Publisher
 from dt_jupyter.engine.streams import CONSUMERS
@@ -298,7 +299,12 @@ class Executor:
         def run(replaced: list[tuple[Span, str]]) -> DataFrame:
             return self.run_spark(self._with_ours(statement, replaced), args)
 
-        with in_place(statement, script, engine.change_queries, schema, points) as timed:
+        plans, queries = ChangePlans(), engine.change_queries
+        with in_place(statement, script, queries, schema, points, plans.add) as timed:
+            if explains(statement.text):
+                with streams_in_place(engine.streams, streams, script, plans) as replaced:
+                    ((plan,),) = run([*timed, *replaced]).collect()
+                return self.tables.frame([(plans.before(plan),)], "plan string")
             if not streams:
                 return run(timed)
             if statement.kind is S.SparkKind.CREATE_VIEW:
