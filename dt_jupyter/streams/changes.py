@@ -92,7 +92,7 @@ def _difference(
         tag = next(s.identity.tag for s in sides.values())
         text = _by_content(rows, columns, names, tag)
     elif shape is Shape.MINIMIZE:
-        text = _by_id(rows, columns, names, made.id)
+        text = _by_id(rows, columns, names, made.id, _few(rel, sides))
     else:
         text = _as_they_are(rows, columns, names, made.id)
     views = tuple(v for side in sides.values() for v in side.views)
@@ -200,18 +200,26 @@ def _as_they_are(
     return f"{_selected(values, names, _SIGN, 'FALSE', f'MD5({quote(id_)})')} FROM (\n{rows}\n)"
 
 
-def _hashed(rows: str, columns: Sequence[tuple[str, str]]) -> tuple[str, str]:
+def _few(rel: Rel, sides: Mapping[str, Side]) -> bool:
+    """Whether the change is rows that the driver has: one task takes them without an exchange."""
+    unary = all(isinstance(n, Scan | Project | Filter) for n in walk(rel))
+    return unary and all(s.local for s in sides.values() if s.changed)
+
+
+def _hashed(rows: str, columns: Sequence[tuple[str, str]], hint: str = "") -> tuple[str, str]:
     """The rows with the hash of their contents, and the items that one of equal rows has."""
     hashed = ", ".join(f"{h} AS {c}" for h, c in zip(content_hash(columns), HASH, strict=True))
     first = ", ".join(f"FIRST({quote(c)}) AS {quote(c)}" for c, _ in columns)
-    return f"(SELECT *, {hashed} FROM (\n{rows}\n))", first
+    return f"(SELECT {hint}*, {hashed} FROM (\n{rows}\n))", first
 
 
-def _by_id(rows: str, columns: Sequence[tuple[str, str]], names: Sequence[str], id_: str) -> str:
+def _by_id(
+    rows: str, columns: Sequence[tuple[str, str]], names: Sequence[str], id_: str, few: bool
+) -> str:
     """One row for each id and action: pairs of equal id and contents cancel. A weight other than
     one means that ids were not unique, which is an error and no result."""
     values = [quote(c) for c, _ in columns]
-    hashed, first = _hashed(rows, columns)
+    hashed, first = _hashed(rows, columns, "/*+ COALESCE(1) */ " if few else "")
     weight = (
         f"CASE WHEN ABS(SUM({WEIGHT})) > 1 THEN CAST(RAISE_ERROR('two rows have one $ROW_ID') AS"
         f" BIGINT) ELSE SUM({WEIGHT}) END AS {WEIGHT}"

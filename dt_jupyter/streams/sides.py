@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class Side:
     """The source `id` from version `old` to `new`; `types` are its columns' at the new end.
 
-    `views` are the temporary views that its change stands on, once it has been read; a relation
-    that stands in a query several times is read once.
+    `views` are the temporary views that its change stands on, once it has been read, and `local`
+    says that its rows are few and in the driver; a relation that stands in a query several times
+    is read once.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Side:
     prefix: str
     views: list[str] = field(default_factory=list)
     inserts_only: bool = False
+    local: bool = False
     _read: dict[tuple[tuple[str, ...], End], str] = field(default_factory=dict)
 
     @property
@@ -57,7 +59,7 @@ class Side:
         if not isinstance(self.plan, Feed | FileDiff) or self.inserts_only:
             return not self.changed
         commits = self.log.commits(self.plan.first - 1, self.plan.last)
-        return not any(c.added_files or c.cdc_files for c in commits if c.data_change)
+        return not any(c.added_files for c in commits if c.data_change)
 
     def read(self, spark: SparkSession, scan: Scan) -> str:
         """The relation of a scan: its columns, `__dt_rid` where asked for, `__dt_w` of a change."""
@@ -102,6 +104,7 @@ class Side:
         rows = inserted if self.inserts_only else relation
         found = rows(spark, self.log, self.plan, wanted, view_prefix=prefix, row_ids=tracked)
         self.views += found.views
+        self.local = found.way == "local"
         items = [quote(c) for c in columns]
         if with_id:
             items.append(f"{self.identity.text} AS {ROW_ID}")
