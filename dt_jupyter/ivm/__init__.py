@@ -7,6 +7,7 @@ change of a stage's input; aggregates are then kept by the rules of `aggregates`
 from dt_jupyter.ivm.aggregates import (
     RECOMPUTED,
     SUPPORTED,
+    TOO_WIDE,
     Kept,
     Kind,
     StateColumn,
@@ -18,6 +19,7 @@ from dt_jupyter.ivm.aggregates import (
 from dt_jupyter.ivm.derive import DERIVATIVES, differentiate, equated, restrict
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
 from dt_jupyter.ivm.identity import IDENTIFIED, ROW_ID, Identified, identified
+from dt_jupyter.ivm.order import LARGE, Sizes, arranged, directed
 from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
 from dt_jupyter.ivm.rel import (
     OPERATORS,
@@ -61,12 +63,12 @@ from dt_jupyter.ivm.stages import (
 )
 
 __all__ = [
-    "DERIVATIVES", "IDENTIFIED", "OPERATORS", "RECOMPUTED", "ROW_ID", "SETTLING", "SUPPORTED",
-    "WEIGHT", "Aggregate", "Bag", "Call", "Col", "Column", "End", "Expr", "Filter", "Generate",
-    "Group", "Identified", "Join", "Kept", "Kind", "Match", "MatchKind", "Project", "Refusal",
-    "Refused", "Rel", "Restrict", "Rows", "Scan", "Stage", "StateColumn", "Top", "Union", "Window",
-    "WindowCall", "at", "col", "compile_stages", "differentiate", "equated", "expr", "identified",
-    "initial", "is_floating", "key_relations", "monotone", "refuse", "removed", "restrict",
-    "rewrite", "scans", "settled", "settles", "simplify", "stage_source", "walk", "weighted",
-    "with_keys",
+    "DERIVATIVES", "IDENTIFIED", "LARGE", "OPERATORS", "RECOMPUTED", "ROW_ID", "SETTLING",
+    "SUPPORTED", "TOO_WIDE", "WEIGHT", "Aggregate", "Bag", "Call", "Col", "Column", "End", "Expr",
+    "Filter", "Generate", "Group", "Identified", "Join", "Kept", "Kind", "Match", "MatchKind",
+    "Project", "Refusal", "Refused", "Rel", "Restrict", "Rows", "Scan", "Sizes", "Stage",
+    "StateColumn", "Top", "Union", "Window", "WindowCall", "arranged", "at", "col",
+    "compile_stages", "differentiate", "directed", "equated", "expr", "identified", "initial",
+    "is_floating", "key_relations", "monotone", "refuse", "removed", "restrict", "rewrite",
+    "scans", "settled", "settles", "simplify", "stage_source", "walk", "weighted", "with_keys",
 ]  # fmt: skip

@@ -30,6 +30,10 @@ _ORDERED = frozenset({
     "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp",
     "timestamp_ntz", "string", "boolean",
 })  # fmt: skip
+TOO_WIDE = (
+    "a sum left the 37 digits that are kept: cast its argument to a narrower DECIMAL, "
+    "or use REFRESH_MODE = FULL"
+)
 
 
 class Kind(StrEnum):
@@ -101,13 +105,14 @@ def _count_if(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Ke
 
 
 def wide(type_: str) -> str | None:
-    """The type that sums of `type_` are kept in: it cannot overflow before the result does."""
+    """The type that sums of `type_` are kept in: it cannot overflow before the result does, or it
+    is tight."""
     if type_ in ("tinyint", "smallint", "int"):
         return "bigint"
     if type_ == "bigint":
         return "decimal(37,0)"
     match = _DECIMAL.match(type_)
-    if match and int(match[1]) <= 37:
+    if match and int(match[2]) <= 37:
         return f"decimal(37,{match[2]})"
     return None
 
@@ -122,7 +127,10 @@ def _sum_state(
     call: Call, result: str, kept_in: str, type_: str
 ) -> tuple[StateColumn, StateColumn]:
     (arg,) = call.args
-    value = expr("CAST({x} AS " + kept_in.upper() + ")", x=arg)
+    cast = "CAST({x} AS " + kept_in.upper() + ")"
+    if type_.startswith("decimal(38,"):
+        cast = f"COALESCE({cast}, CASE WHEN {{x}} IS NOT NULL THEN RAISE_ERROR('{TOO_WIDE}') END)"
+    value = expr(cast, x=arg)
     total = StateColumn(f"__dt_{result}_s", kept_in, Kind.SUM, value, _is_tight(type_))
     return total, _counter(f"__dt_{result}_n", _present(call.args))
 

@@ -75,24 +75,35 @@ def _filter(rel: Rel, changed: frozenset[str]) -> Rel | None:
 
 @_rule(Join)
 def _join(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(S₁ ⋈ … ⋈ Sₙ) = Σᵢ (S₁ ⋈ … ⋈ Sᵢ₋₁)₁ ⋈ ΔSᵢ ⋈ (Sᵢ₊₁ ⋈ … ⋈ Sₙ)₀
+    """Δ(P ⋈ S) = ΔP ⋈ S₀ + P₁ ⋈ ΔS, for the members before S as P, and S one after the other.
 
-    The two-way rule ΔA ⋈ B₀ + A₁ ⋈ ΔB, unrolled: n terms for n members, and each starts at its
-    delta, so that the rest is joined to a small relation.  Source: CQ 3.2.3; DBSP, bilinear.
+    So a member is read once for all changes before it. Each term starts at its change, so that
+    the rest is joined to a small relation.
+    Source: CQ 3.2.3; DBSP, bilinear.
     """
     assert isinstance(rel, Join)
-    terms = [t for i in range(len(rel.members)) if (t := _join_term(rel, i, changed))]
-    return _sum(terms, (*rel.columns, WEIGHT))
+    columns = rel.members[0].columns
+    applied = _decided(rel.on, columns)
+    delta = differentiate(rel.members[0], changed)
+    if delta is not None and applied:
+        delta = Filter(delta, applied)
+    for i, member in enumerate(rel.members[1:], 1):
+        columns = (*columns, *member.columns)
+        on = _decided(rel.on, columns)
+        terms: list[Rel] = []
+        if delta is not None:
+            rest = tuple(p for p in on if p not in applied)
+            terms.append(_ordered(Join((delta, _old(member, changed)), rest), (*columns, WEIGHT)))
+        if (own := differentiate(member, changed)) is not None:
+            before = tuple(at(m, End.NEW) for m in rel.members[:i])
+            terms.append(_ordered(Join((own, *before), on), (*columns, WEIGHT)))
+        delta, applied = _sum(terms, (*columns, WEIGHT)), on
+    return delta
 
 
-def _join_term(rel: Join, i: int, changed: frozenset[str]) -> Rel | None:
-    delta = differentiate(rel.members[i], changed)
-    if delta is None:
-        return None
-    before = tuple(at(m, End.NEW) for m in rel.members[:i])
-    after = tuple(_old(m, changed) for m in rel.members[i + 1 :])
-    joined = Join((delta, *before, *after), rel.on)
-    return Project(joined, tuple((c, col(c)) for c in (*rel.columns, WEIGHT)))
+def _decided(on: tuple[Expr, ...], columns: tuple[str, ...]) -> tuple[Expr, ...]:
+    """The conditions over these columns alone."""
+    return tuple(p for p in on if p.columns <= set(columns))
 
 
 def _old(rel: Rel, changed: frozenset[str]) -> Rel:

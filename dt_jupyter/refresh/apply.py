@@ -6,12 +6,24 @@ it; a large one is put into files and stays in Spark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.ivm import End, Rel, Scan, differentiate, key_relations, monotone, with_keys
+from dt_jupyter.ivm import (
+    LARGE,
+    End,
+    Rel,
+    Scan,
+    Sizes,
+    arranged,
+    differentiate,
+    directed,
+    key_relations,
+    monotone,
+    with_keys,
+)
 from dt_jupyter.lake import (
     OP,
     WEIGHT,
@@ -31,7 +43,7 @@ from dt_jupyter.lake import (
     snapshot_sql,
 )
 from dt_jupyter.model import Frontier, Name, error, quote
-from dt_jupyter.refresh.bounds import Bounds, bounded, bounds_of
+from dt_jupyter.refresh.bounds import Bounds, Origin, bounded, bounds_of
 from dt_jupyter.refresh.compiled import CompiledStage
 from dt_jupyter.refresh.settled import settled
 from dt_jupyter.sql.hashing import HASH
@@ -45,8 +57,10 @@ if TYPE_CHECKING:
 DRIVER_ROWS = 100_000
 """A change of more rows than this does not come to the driver."""
 
-BROADCAST_ROWS = 300_000
 _HEAVY_BYTES = 64 << 20
+_UNKNOWN_ROWS = 10**9
+_COMPARED = frozenset({"__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"})
+"""What a column's metadata says where `=` is not that of its type."""
 
 
 @dataclass
@@ -81,8 +95,28 @@ class StageRun:
     # -- the statements ---------------------------------------------------------------------------
 
     def renderer(self) -> Renderer:
-        small = {s for s, p in self.plans.items() if _rows(p) is not None and _few(p)}
-        return Renderer(self._place, keys=lambda name: name, broadcast=frozenset(small))
+        return Renderer(self._place, keys=lambda name: name, small=self.sizes.is_small)
+
+    @property
+    def sizes(self) -> Sizes:
+        """What the logs tell of the sources and their changes."""
+        changed = {s: _rows(p) for s, p in self.plans.items() if not isinstance(p, Unchanged)}
+        return Sizes(self._table_rows, changed, self._type_of)
+
+    def _table_rows(self, source: str) -> int:
+        rows = self.logs[source].size().rows
+        return _UNKNOWN_ROWS if rows is None else rows
+
+    def _type_of(self, source: str, column: str) -> str | None:
+        fields = self.logs[source].metadata().fields
+        found = next((f for f in fields if f["name"].lower() == column.lower()), None)
+        if (
+            found is None
+            or not isinstance(found["type"], str)
+            or _COMPARED & found["metadata"].keys()
+        ):
+            return None
+        return str(found["type"])
 
     def _place(self, scan: Scan) -> str:
         if scan.end is End.DELTA:
@@ -146,20 +180,26 @@ class StageRun:
     def delta(self) -> Rel | None:
         """ΔQ, its touched keys computed: each of them is a small relation that is then read as
         often as it is needed, and no derivative is computed twice."""
-        delta = differentiate(self.compiled.stage.input, self.changed)
+        delta = differentiate(arranged(self.compiled.stage.input, self.sizes), self.changed)
         if delta is None:
             return None
+        delta = directed(delta, self.sizes)
         names: dict[Rel, str] = {}
         for keys in key_relations(delta):
             names[keys] = self.touched(self.renderer()(with_keys(keys, names)))
         return bounded(with_keys(delta, names), self._bounds, self._key_bounds)
 
-    def _bounds(self, scan: Scan, column: str) -> Bounds | None:
-        """The values of a change's column, where the change is at hand."""
-        if self.key_texts is not None and scan.source not in self.relations:
+    def _bounds(self, columns: Sequence[Origin]) -> Bounds | None:
+        """The values of columns of changes, where the changes are at hand."""
+        import pyarrow as pa
+
+        if self.key_texts is not None and any(s.source not in self.relations for s, _ in columns):
             return None
-        rows = self._change_of(scan.source).arrow
-        return bounds_of(rows[column]) if rows is not None else None
+        found = [(self._change_of(s.source).arrow, c) for s, c in columns]
+        arrays = [rows[c] for rows, c in found if rows is not None]
+        if len(arrays) < len(found) or len({a.type for a in arrays}) != 1:
+            return None
+        return bounds_of(pa.chunked_array([c for a in arrays for c in a.chunks], arrays[0].type))
 
     def _key_bounds(self, name: str, column: str) -> Bounds | None:
         rows = self.keys.get(name)
@@ -418,7 +458,7 @@ def _rows(plan: ChangePlan) -> int | None:
 
 def _few(plan: ChangePlan) -> bool:
     rows = _rows(plan)
-    return rows is not None and rows <= BROADCAST_ROWS
+    return rows is not None and rows <= LARGE
 
 
 def plan_for(spark: SparkSession, *, heavy: bool, local: bool = False) -> None:

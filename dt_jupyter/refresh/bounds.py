@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.ivm import (
+    WEIGHT,
     End,
     Expr,
     Filter,
@@ -21,6 +22,7 @@ from dt_jupyter.ivm import (
     Rel,
     Restrict,
     Scan,
+    Union,
     col,
     equated,
     expr,
@@ -55,8 +57,11 @@ class Bounds:
         return expr("{f} OR {x} IS NULL", f=found, x=x) if null_safe and self.null else found
 
 
-Facts = Callable[[Scan, str], Bounds | None]
-"""What is known of a column (by its name in the source) of a change."""
+Origin = tuple[Scan, str]
+"""A change and the name of one of its columns in the source."""
+
+Facts = Callable[[Sequence[Origin]], Bounds | None]
+"""What is known of the values in any of some columns of changes."""
 
 
 def bounds_of(column: pa.ChunkedArray) -> Bounds | None:
@@ -126,25 +131,34 @@ def _bounded_join(rel: Join, facts: Facts) -> Rel:
         if pair is None:
             continue
         for mine, other in (pair, pair[::-1]):
-            origin = next((o for m in rel.members if (o := _changed(m, mine)) is not None), None)
+            known = next((o for m in rel.members if (o := _origins(m, mine))), None)
             home = next((i for i, m in enumerate(rel.members) if other in m.columns), None)
-            if origin is None or home is None or _changed(rel.members[home], other) is not None:
+            if known is None or home is None or WEIGHT in rel.members[home].columns:
                 continue
-            found = facts(*origin)
+            found = facts(known)
             if found is not None:
                 on.setdefault(home, []).append(found.predicate(other, null_safe=False))
     members = tuple(Filter(m, tuple(on[i])) if i in on else m for i, m in enumerate(rel.members))
     return replace(rel, members=members)
 
 
-def _changed(rel: Rel, column: str) -> tuple[Scan, str] | None:
-    """The change and its column that a column of a relation passes on."""
-    if isinstance(rel, Scan):
-        name = next((n for i, n in rel.reads if i == column), None)
-        return (rel, name) if rel.end is End.DELTA and name is not None else None
-    if isinstance(rel, Project):
-        below = next((e.column for i, e in rel.items if i == column), None)
-        return _changed(rel.input, below) if below is not None else None
-    if isinstance(rel, Filter | Restrict):
-        return _changed(rel.inputs[0], column)
+def _origins(rel: Rel, column: str) -> tuple[Origin, ...] | None:
+    """The columns of changes that hold every value of a relation's column; None where it has
+    others too."""
+    match rel:
+        case Scan(end=End.DELTA):
+            name = next((n for i, n in rel.reads if i == column), None)
+            return ((rel, name),) if name is not None else None
+        case Project():
+            below = next((e.column for i, e in rel.items if i == column), None)
+            return _origins(rel.input, below) if below is not None else None
+        case Filter() | Restrict():
+            return _origins(rel.inputs[0], column)
+        case Join():
+            home = next((m for m in rel.members if column in m.columns), None)
+            return _origins(home, column) if home is not None else None
+        case Union() if column in rel.ids:
+            at = rel.ids.index(column)
+            parts = [_origins(m, m.columns[at]) for m in rel.members]
+            return None if None in parts else tuple(o for p in parts for o in p or ())
     return None

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dt_jupyter.ivm import (
+    TOO_WIDE,
     WEIGHT,
     End,
     Expr,
@@ -189,7 +190,10 @@ def _zero(state: StateColumn, text: str) -> str:
     """A sum over no values is zero here; an extreme stays NULL."""
     if state.kind is not Kind.SUM:
         return text
-    return _kept_in(state, f"COALESCE({text}, 0)")
+    if not state.tight:
+        return _kept_in(state, f"COALESCE({text}, 0)")
+    some = f"COUNT({state.value.sql(quote)}) > 0"  # without ANSI a sum that overflows is NULL
+    return _kept_in(state, f"CASE WHEN {text} IS NULL AND NOT {some} THEN 0 ELSE {text} END")
 
 
 def _kept_in(state: StateColumn, text: str) -> str:
@@ -197,8 +201,7 @@ def _kept_in(state: StateColumn, text: str) -> str:
     cast = f"CAST({text} AS {state.type})"
     if not state.tight:
         return cast
-    message = "a sum left the 37 digits that are kept: cast its argument to a narrower DECIMAL"
-    return f"COALESCE({cast}, RAISE_ERROR('{message}'))"
+    return f"COALESCE({cast}, RAISE_ERROR('{TOO_WIDE}'))"
 
 
 def _merge(state: StateColumn) -> str:

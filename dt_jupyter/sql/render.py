@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dt_jupyter.ivm import (
     WEIGHT,
     Aggregate,
+    Expr,
     Filter,
     Generate,
     Join,
@@ -30,23 +31,23 @@ Place = Callable[[Scan], str]
 @dataclass(frozen=True)
 class Renderer:
     """`place` gives each scan's relation; `keys` the text of each materialised key relation;
-    `broadcast` the sources whose changes are small enough to be sent to every task."""
+    `small` whether a relation of changes is small enough to be sent to every task."""
 
     place: Place
     keys: Callable[[str], str] = quote
     quote: Callable[[str], str] = quote
-    broadcast: frozenset[str] = frozenset()
+    small: Callable[[Rel], bool] = lambda rel: False
 
     def __call__(self, rel: Rel) -> str:
-        return self._text(rel, 0)
+        return self.text(rel, 0)
 
-    def _text(self, rel: Rel, depth: int) -> str:
+    def text(self, rel: Rel, depth: int) -> str:
         return _RENDER[type(rel)](self, rel, depth)
 
     def nested(self, rel: Rel, depth: int) -> str:
         """The relation in brackets, two spaces further in."""
         pad = "  " * (depth + 1)
-        return f"(\n{pad}{self._text(rel, depth + 1)}\n{'  ' * depth})"
+        return f"(\n{pad}{self.text(rel, depth + 1)}\n{'  ' * depth})"
 
     def item(self, rendered: str, column: str) -> str:
         name = self.quote(column)
@@ -75,24 +76,35 @@ def _filter(r: Renderer, rel: Rel, depth: int) -> str:
 
 
 def _join(r: Renderer, rel: Rel, depth: int) -> str:
-    """Comma joins with every condition in WHERE: Spark starts at the first member, the change,
-    and goes on by the conditions."""
+    """A change is joined to one member after the other, and while it is small it is sent to
+    every task: Spark does not know how few rows such a join has. Others are comma joins with
+    every condition in WHERE, which Spark orders itself."""
     assert isinstance(rel, Join)
+    if WEIGHT in rel.members[0].columns and len(rel.members) > 1:
+        return _change_join(r, rel, depth)
     pad = "  " * depth
     members = [f"{r.nested(m, depth)} j{i}" for i, m in enumerate(rel.members)]
-    small = [f"j{i}" for i, m in enumerate(rel.members) if _small(m, r.broadcast)]
-    hint = f"/*+ BROADCAST({', '.join(small)}) */ " if small else ""
-    where = " AND ".join(f"({p.sql(r.quote)})" for p in rel.on)
     columns = ", ".join(r.quote(c) for c in rel.columns)
-    return f"SELECT {hint}{columns} FROM {', '.join(members)}" + (
-        f"\n{pad}WHERE {where}" if where else ""
-    )
+    return f"SELECT {columns} FROM {', '.join(members)}{_where(r, rel.on, pad)}"
 
 
-def _small(rel: Rel, broadcast: frozenset[str]) -> bool:
-    if isinstance(rel, Scan):
-        return rel.columns[-1:] == (WEIGHT,) and rel.source in broadcast
-    return isinstance(rel, Project | Filter | Restrict) and _small(rel.inputs[0], broadcast)
+def _change_join(r: Renderer, rel: Join, depth: int) -> str:
+    *others, member = rel.members
+    known = {c for m in others for c in m.columns}
+    below = tuple(p for p in rel.on if p.columns <= known)
+    on = tuple(p for p in rel.on if p not in below)
+    left: Rel = Join(tuple(others), below)
+    if len(others) == 1:
+        left = Filter(others[0], below) if below else others[0]
+    hint = "/*+ BROADCAST(d) */ " if r.small(left) else ""
+    columns = ", ".join(r.quote(c) for c in rel.columns)
+    sides = f"{r.nested(left, depth)} d, {r.nested(member, depth)} m"
+    return f"SELECT {hint}{columns} FROM {sides}{_where(r, on, '  ' * depth)}"
+
+
+def _where(r: Renderer, on: tuple[Expr, ...], pad: str) -> str:
+    where = " AND ".join(f"({p.sql(r.quote)})" for p in on)
+    return f"\n{pad}WHERE {where}" if where else ""
 
 
 def _union(r: Renderer, rel: Rel, depth: int) -> str:

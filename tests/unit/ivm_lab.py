@@ -35,13 +35,16 @@ from dt_jupyter.ivm import (
     Restrict,
     Rows,
     Scan,
+    Sizes,
     Top,
     Union,
     Window,
     WindowCall,
+    arranged,
     at,
     col,
     differentiate,
+    directed,
     expr,
     restrict,
     rewrite,
@@ -392,6 +395,24 @@ def simplified_again_is_the_same(rel: Rel, changed: frozenset[str], _: Random) -
 def each_pass_is_the_same(rel: Rel, changed: frozenset[str], rng: Random) -> list[list[Term]]:
     after = rewrite(rel, rng.choice(PASSES))
     return [[Term(at(after, End.NEW), PLUS), Term(at(rel, End.NEW), MINUS)]]
+
+
+def in_order(rel: Rel, changed: frozenset[str], rng: Random) -> list[list[Term]]:
+    """In whatever order a join is gone through, its rows are the same, and so is their change."""
+    rows = {s: rng.choice((1, 10, 10**6)) for s in SOURCES}
+    moved = {s: rng.choice((0, 5, 10**6, None)) for s in sorted(changed)}
+    sizes = Sizes(rows.__getitem__, moved, lambda source, column: "int")
+    simple = simplify(rel)
+    ordered = arranged(simple, sizes)
+    assert ordered.columns == simple.columns
+    same = [Term(at(ordered, End.NEW), PLUS), Term(at(simple, End.NEW), MINUS)]
+    delta = differentiate(ordered, changed)
+    ends = [Term(at(ordered, End.NEW), PLUS), Term(at(ordered, End.OLD), MINUS)]
+    if delta is None:
+        return [same, ends]
+    led = directed(delta, sizes)
+    assert led.columns == (*rel.columns, WEIGHT)
+    return [same, [*ends, Term(led, CHANGE)]]
 
 
 def restricted(rel: Rel, changed: frozenset[str], rng: Random) -> list[list[Term]]:

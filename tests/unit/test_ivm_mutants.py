@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 import pytest
 
 import dt_jupyter.ivm.derive as derive
+import dt_jupyter.ivm.order as order
 from dt_jupyter.ivm import (
     DERIVATIVES,
     OPERATORS,
     WEIGHT,
     Aggregate,
     End,
+    Expr,
     Filter,
     Generate,
     Join,
@@ -40,6 +42,7 @@ from tests.unit.ivm_lab import (
     Law,
     Search,
     derivative,
+    in_order,
     restricted,
     simplified_is_the_same,
 )
@@ -558,3 +561,22 @@ def test_pruning_that_goes_too_far_is_caught(name: str) -> None:
         m.setattr(SIMPLIFY, "_prune_others", prune)
 
     assert caught(simplified_is_the_same, patch, settled=True, shape=shape)
+
+
+# -- the order of a join's members ----------------------------------------------------------------
+
+
+def test_an_equality_that_is_not_implied_is_caught() -> None:
+    def first_columns(rel: Join, sizes: order.Sizes) -> tuple[Expr, ...]:
+        firsts = [col(m.columns[0]) for m in rel.members]
+        return tuple(expr("{a} = {b}", a=firsts[0], b=b) for b in firsts[1:])
+
+    assert caught(in_order, lambda m: m.setattr(order, "_implied", first_columns), shape="join")
+
+
+def test_members_that_leave_their_columns_in_another_order_are_caught() -> None:
+    def bare(rel: Rel, columns: tuple[str, ...]) -> Rel:
+        return rel
+
+    with pytest.raises(AssertionError):
+        caught(in_order, lambda m: m.setattr(order, "_with_columns", bare), shape="join")

@@ -44,6 +44,7 @@ from tests.unit.ivm_lab import (
     World,
     derivative,
     each_pass_is_the_same,
+    in_order,
     random_rows,
     restricted,
     simplified,
@@ -179,13 +180,17 @@ def test_a_term_of_an_unchanged_source_is_not_made() -> None:
     assert [(s.source, s.end) for s in scans(left)] == [("s", End.DELTA), ("t", End.NEW)]
 
 
-def test_the_change_of_a_join_starts_at_the_change() -> None:
-    members = tuple(scan(s, s) for s in SOURCES)
+def test_the_change_of_a_join_starts_at_changes_and_reads_the_last_member_once() -> None:
+    *others, last = SOURCES
+    members = tuple(scan(s, s) for s in (*others, last))
     delta = differentiate(Join(members, ()), frozenset(SOURCES))
     assert isinstance(delta, Union)
-    for term in delta.members:
-        assert scans(term)[0].end is End.DELTA
-        assert [s.end for s in scans(term)].count(End.DELTA) == 1
+    for node in walk(delta):
+        if isinstance(node, Join):
+            assert scans(node.members[0])[0].end is End.DELTA
+            assert all(s.end is not End.DELTA for m in node.members[1:] for s in scans(m))
+    read = [s.end for s in scans(delta) if s.source == last]
+    assert sorted(read) == [End.DELTA, End.OLD]
 
 
 def test_what_a_change_reads_of_both_ends_is_restricted_to_its_keys() -> None:
@@ -219,6 +224,10 @@ def test_simplifying_keeps_rows_and_columns() -> None:
 
 def test_each_pass_alone_keeps_the_rows() -> None:
     Search(range(150))(each_pass_is_the_same)
+
+
+def test_the_order_of_a_joins_members_is_no_part_of_its_meaning() -> None:
+    Search(range(300))(in_order)
 
 
 def test_a_restriction_means_the_same_wherever_it_is_pushed() -> None:

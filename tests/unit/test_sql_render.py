@@ -21,7 +21,7 @@ from dt_jupyter.sql.render import Renderer
 
 S = Scan("s", (("a", "a"), ("b", "odd `name`")))
 T = Scan("t", (("c", "C"),))
-RENDER = Renderer(lambda s: f"{s.source}_{s.end}", broadcast=frozenset({"s"}))
+RENDER = Renderer(lambda s: f"{s.source}_{s.end}", small=lambda rel: True)
 
 
 def line(text: str) -> str:
@@ -54,7 +54,7 @@ def test_a_union_goes_by_position() -> None:
 def test_a_join_names_its_columns_and_sends_a_small_change_to_every_task() -> None:
     change = Scan("s", S.reads, End.DELTA)
     text = line(RENDER(Join((change, T), (expr("{a} = {c}", a=col("a"), c=col("c")),))))
-    assert text.startswith("SELECT /*+ BROADCAST(j0) */ `a`, `b`, `__dt_w`, `c` FROM (SELECT")
+    assert text.startswith("SELECT /*+ BROADCAST(d) */ `a`, `b`, `__dt_w`, `c` FROM (SELECT")
     assert text.endswith("WHERE (`a` = `c`)")
     whole = line(RENDER(Join((S, T), ())))
     assert "BROADCAST" not in whole
