@@ -6,10 +6,21 @@ each changed row, in units of what a source row costs when everything is compute
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
+from dt_jupyter.ivm import (
+    End,
+    Group,
+    Rel,
+    Sizes,
+    Stage,
+    arranged,
+    differentiate,
+    key_relations,
+    scans,
+)
 from dt_jupyter.model import Reason, RefreshAction, RefreshRecord, RefreshState
 
 SMALL = 50_000
@@ -21,18 +32,25 @@ FACTOR = 12.0
 APPEND_FACTOR = 1.0
 """The same where rows are only added and pass through without state."""
 
+SCANNED = 0.7
+"""What it costs to read a row of a table for a change, in units of computing everything from it:
+little is done with most of these rows."""
+
 _NOTABLE_MS = 1_000
+_DEARER = 1.2
 _WHOLE = (RefreshAction.FULL, RefreshAction.REINITIALIZE)
 
 
 @dataclass(frozen=True)
 class Work:
     """A change of `changed` rows in sources of `rows` rows in all; `append`: nothing but rows
-    added, and no state to merge them into."""
+    added, and no state to merge them into; `reads`: the rows of tables that moving reads, for each
+    that computing anew does (None: not known)."""
 
     changed: int
     rows: int
     append: bool
+    reads: float | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +79,8 @@ def estimate(work: Work, history: Sequence[RefreshRecord]) -> Estimate | None:
         (ms - fixed / 2) / (n * a_row) for n, ms in moved if n * 5 >= work.changed and a_row
     ]
     factor = mean(measured) if measured else APPEND_FACTOR if work.append else FACTOR
-    return Estimate(fixed + factor * work.changed * a_row, full)
+    move = fixed + factor * work.changed * a_row
+    return Estimate(move if measured else max(move, SCANNED * (work.reads or 0) * full), full)
 
 
 def cheaper_whole(work: Work, history: Sequence[RefreshRecord]) -> Reason | None:
@@ -69,7 +88,9 @@ def cheaper_whole(work: Work, history: Sequence[RefreshRecord]) -> Reason | None
     found = estimate(work, history)
     if found is None or found.move <= found.whole:
         return None
-    if work.changed < SMALL and not _measured(work, history, found):
+    if work.changed < SMALL and not (
+        _measured(work, history, found) or _reads_more(work, history, found)
+    ):
         return None
     sentence = (
         f"{work.changed:,} of {work.rows:,} source rows changed: about {found.move / 1000:.1f} s"
@@ -86,6 +107,37 @@ def _measured(work: Work, history: Sequence[RefreshRecord], found: Estimate) -> 
         r.statistics.execution_ms
         for r in history
         if r.action is RefreshAction.INCREMENTAL and r.state is RefreshState.SUCCEEDED
-        and work.changed / 3 <= r.statistics.changed_rows <= work.changed * 3
+        and _is_alike(work, r)
     ][:2]  # fmt: skip
-    return len(alike) == 2 and min(alike) > 1.2 * found.whole
+    return len(alike) == 2 and min(alike) > _DEARER * found.whole
+
+
+def _reads_more(work: Work, history: Sequence[RefreshRecord], found: Estimate) -> bool:
+    """Whether moving has to read so much that it is no gain, and was not tried yet."""
+    tried = any(r.action is RefreshAction.INCREMENTAL and _is_alike(work, r) for r in history)
+    return not tried and found.whole >= _NOTABLE_MS and SCANNED * (work.reads or 0) > _DEARER
+
+
+def _is_alike(work: Work, record: RefreshRecord) -> bool:
+    """Whether a refresh was of about this size."""
+    return work.changed / 3 <= record.statistics.changed_rows <= work.changed * 3
+
+
+def reads(stages: Iterable[Stage], changed: frozenset[str], sizes: Sizes) -> float | None:
+    """The rows of tables that moving the stages reads, for each that computing them anew does."""
+    moved = whole = 0
+    for stage in stages:
+        anew = _read(stage.input, sizes)
+        whole += anew
+        if not changed.intersection(stage.sources):
+            continue
+        delta = differentiate(arranged(stage.input, sizes), changed)
+        if delta is not None:
+            moved += _read(delta, sizes) + sum(_read(k, sizes) for k in key_relations(delta))
+            moved += anew if isinstance(stage.top, Group) and stage.top.recomputes else 0
+            changed |= {stage.id}
+    return moved / whole if whole else None
+
+
+def _read(rel: Rel, sizes: Sizes) -> int:
+    return sum(sizes.rows(s.source) for s in scans(rel) if s.end is not End.DELTA)
