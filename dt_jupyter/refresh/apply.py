@@ -88,6 +88,8 @@ class StageRun:
     """For EXPLAIN: the statements of touched keys, which are then not run."""
     touched_count: int = 0
     keys: dict[str, pa.Table] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    """The rows of each source, once asked for: its log's list of files tells them."""
     views: int = 0
     local_rows: int = 0
     all_local: bool = True
@@ -104,8 +106,10 @@ class StageRun:
         return Sizes(self._table_rows, changed, self._type_of)
 
     def _table_rows(self, source: str) -> int:
-        rows = self.logs[source].size().rows
-        return _UNKNOWN_ROWS if rows is None else rows
+        if source not in self.rows:
+            known = self.logs[source].size().rows
+            self.rows[source] = _UNKNOWN_ROWS if known is None else known
+        return self.rows[source]
 
     def _type_of(self, source: str, column: str) -> str | None:
         fields = self.logs[source].metadata().fields
