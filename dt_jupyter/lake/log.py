@@ -29,10 +29,7 @@ from dt_jupyter.lake.metadata import Metadata, Protocol, schema_change
 from dt_jupyter.lake.paths import TablePath, local
 from dt_jupyter.model import Timestamp
 
-_NEAR = 256
-"""Commits that a known state is advanced by, rather than begun again at a checkpoint."""
-_REMEMBERED = 4096
-"""Commits whose facts are kept: an interval is looked at several times in one query."""
+_REMEMBERED = 256
 _ICT = "delta.enableInCommitTimestamps"
 _ICT_SINCE = "delta.inCommitTimestampEnablementVersion"
 
@@ -185,7 +182,7 @@ class TableLog:
             if not 0 <= version <= newest:
                 raise self._gone(version)
             known = self._state
-            near = known is not None and 0 <= version - known.version <= _NEAR
+            near = known is not None and 0 <= version - known.version <= _REMEMBERED
             return self._advance(known if near and known else self._restart(version), version)
 
     def _restart(self, version: int) -> LogState:
