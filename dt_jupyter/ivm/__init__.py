@@ -19,7 +19,7 @@ from dt_jupyter.ivm.aggregates import (
 from dt_jupyter.ivm.derive import DERIVATIVES, differentiate, equated, restrict
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
 from dt_jupyter.ivm.identity import IDENTIFIED, ROW_ID, Identified, identified
-from dt_jupyter.ivm.order import LARGE, Sizes, arranged, directed
+from dt_jupyter.ivm.order import LARGE, Sizes, arranged, directed, origin
 from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
 from dt_jupyter.ivm.rel import (
     OPERATORS,
@@ -69,6 +69,7 @@ __all__ = [
     "Project", "Refusal", "Refused", "Rel", "Restrict", "Rows", "Scan", "Sizes", "Stage",
     "StateColumn", "Top", "Union", "Window", "WindowCall", "arranged", "at", "col",
     "compile_stages", "differentiate", "directed", "equated", "expr", "identified", "initial",
-    "is_floating", "key_relations", "monotone", "refuse", "removed", "restrict", "rewrite",
-    "scans", "settled", "settles", "simplify", "stage_source", "walk", "weighted", "with_keys",
+    "is_floating", "key_relations", "monotone", "origin", "refuse", "removed", "restrict",
+    "rewrite", "scans", "settled", "settles", "simplify", "stage_source", "walk", "weighted",
+    "with_keys",
 ]  # fmt: skip

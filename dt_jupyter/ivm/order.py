@@ -126,11 +126,11 @@ def _home(rel: Join, column: str) -> int:
 
 
 def _type(rel: Rel, column: str, sizes: Sizes) -> str | None:
-    found = _origin(rel, column)
+    found = origin(rel, column)
     return sizes.type_of(found[0].source, found[1]) if found is not None else None
 
 
-def _origin(rel: Rel, column: str) -> tuple[Scan, str] | None:
+def origin(rel: Rel, column: str) -> tuple[Scan, str] | None:
     """The source that a column comes from as it is, and its name there."""
     match rel:
         case Scan():
@@ -138,12 +138,12 @@ def _origin(rel: Rel, column: str) -> tuple[Scan, str] | None:
             return (rel, name) if name is not None else None
         case Project():
             below = next((e.column for i, e in rel.items if i == column), None)
-            return _origin(rel.input, below) if below is not None else None
+            return origin(rel.input, below) if below is not None else None
         case Union():
             member = rel.members[0]
-            return _origin(member, member.columns[rel.ids.index(column)])
+            return origin(member, member.columns[rel.ids.index(column)])
     found = next((i for i in rel.inputs if column in i.columns), None)
-    return _origin(found, column) if found is not None else None
+    return origin(found, column) if found is not None else None
 
 
 class _Way:
@@ -160,7 +160,7 @@ class _Way:
     def _rows_with(self, column: str) -> int:
         """The rows of the table that a column comes from."""
         member = self.join.members[_home(self.join, column)]
-        found = _origin(member, column)
+        found = origin(member, column)
         return self._sizes.rows(found[0].source) if found else self._sizes.of_table(member)
 
     def from_(self, first: int) -> tuple[int, ...]:

@@ -6,12 +6,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from dt_jupyter.lake.errors import LakeError, NotSupported
 from dt_jupyter.lake.files import Snapshot
 from dt_jupyter.lake.log import TableLog
+from dt_jupyter.lake.metadata import Metadata
 from dt_jupyter.lake.paths import data_file
 from dt_jupyter.lake.types import arrow_schema, contains, fields_named, int96, spark_schema
 from dt_jupyter.model import quote
@@ -26,12 +28,14 @@ _Key = tuple[str, str, int, tuple[str, ...]]
 @dataclass
 class SmallTables:
     """Snapshots as Arrow: tables of at most `table_bytes` of files, and `kept_bytes` of rows kept
-    for the next who asks; at most `looked_up` keys are looked up in a larger one. Threads may
-    share it."""
+    for the next who asks. Of a larger one, at most `looked_up` keys are looked up, and at most
+    `selected` rows selected by `selected_by` values. Threads may share it."""
 
     table_bytes: int = 4 << 20
     kept_bytes: int = 64 << 20
     looked_up: int = 5_000
+    selected_by: int = 100_000
+    selected: int = 200_000
     _kept: OrderedDict[_Key, pa.Table] = field(default_factory=OrderedDict)
     _sizes: dict[tuple[str, str, int], int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -66,15 +70,11 @@ class SmallTables:
             snapshot = Snapshot(log.path, version)
             if self._bytes(log, version, snapshot) > self.table_bytes:
                 return None
-            if contains(metadata, frozenset(["timestamp"]), columns):
-                files = snapshot.files(live_rows=False)
-                paths = [data_file(log.path, unquote(f.path)) for f in files]
-                if int96(paths) is not None:
-                    return None
-            stored = {f["name"].lower(): f["name"] for f in metadata.fields}
-            items = ", ".join('"' + stored[c.lower()].replace('"', '""') + '"' for c in columns)
+            if self._has_old_times(log, metadata, snapshot, columns):
+                return None
             query = QueryBuilder().register("t", snapshot.table)
-            read = pa.table(query.execute(f"SELECT {items} FROM t").read_all())
+            text = f"SELECT {_items(metadata, columns)} FROM t"
+            read = pa.table(query.execute(text).read_all())
             return read.rename_columns(list(columns)).cast(schema)
         except (DeltaError, pa.ArrowException, OSError):
             return None
@@ -100,6 +100,64 @@ class SmallTables:
         except (DeltaError, pa.ArrowException, OSError):
             return None
 
+    def select(
+        self, log: TableLog, version: int, columns: Sequence[str], key: str, values: pa.Array,
+        *, nulls: bool,
+    ) -> pa.Table | None:  # fmt: skip
+        """The rows of a snapshot, whatever its size, whose column `key` (integers, dates or
+        strings) is one of the values, and with `nulls` those where it is NULL. None where there
+        are too many values or rows, or delta-rs does not read the table as Spark does."""
+        import pyarrow as pa
+        from deltalake.exceptions import DeltaError
+
+        metadata = log.metadata(version)
+        if metadata.mapping != "none" or len(values) > self.selected_by:
+            return None
+        try:
+            schema = arrow_schema(fields_named(metadata, columns))
+            wanted = _keys(values, schema.field(key).type)
+            snapshot = Snapshot(log.path, version)
+            if wanted is None or self._has_old_times(log, metadata, snapshot, columns):
+                return None
+            return self._selected(snapshot, metadata, schema, key, wanted, nulls)
+        except (LakeError, NotSupported, DeltaError, pa.ArrowException, OSError):
+            return None
+
+    def _selected(
+        self, snapshot: Snapshot, metadata: Metadata, schema: pa.Schema, key: str,
+        values: pa.Array, nulls: bool,
+    ) -> pa.Table | None:  # fmt: skip
+        """A semi join with a table of the keys: there is no text that grows with them."""
+        import pyarrow as pa
+        from deltalake import DeltaTable, QueryBuilder, write_deltalake
+
+        items, named = _items(metadata, schema.names), _items(metadata, [key])
+        found: list[pa.RecordBatch] = []
+        with TemporaryDirectory(prefix="dt_keys_") as folder:
+            write_deltalake(folder, pa.table({"__dt_key": values}))
+            tables = QueryBuilder().register("t", snapshot.table)
+            tables = tables.register("keys", DeltaTable(folder))
+            conditions = [f"{named} IN (SELECT __dt_key FROM keys)"]
+            conditions += [f"{named} IS NULL"] if nulls else []
+            for condition in conditions:
+                for batch in tables.execute(f"SELECT {items} FROM t WHERE {condition}"):
+                    found.append(pa.record_batch(batch))
+                    if sum(b.num_rows for b in found) > self.selected:
+                        return None
+        if not found:
+            return schema.empty_table()
+        return pa.Table.from_batches(found).rename_columns(schema.names).cast(schema)
+
+    @staticmethod
+    def _has_old_times(
+        log: TableLog, metadata: Metadata, snapshot: Snapshot, columns: Sequence[str]
+    ) -> bool:
+        """Whether a file holds timestamps as INT96, which lose what Spark wrote."""
+        if not contains(metadata, frozenset(["timestamp"]), columns):
+            return False
+        files = snapshot.files(live_rows=False)
+        return int96([data_file(log.path, unquote(f.path)) for f in files]) is not None
+
     def _bytes(self, log: TableLog, version: int, snapshot: Snapshot) -> int:
         key = (str(log.path), log.table_id(version), version)
         with self._lock:
@@ -118,6 +176,23 @@ class SmallTables:
             total = sum(t.nbytes for t in self._kept.values())
             while len(self._kept) > 1 and total > self.kept_bytes:
                 total -= self._kept.popitem(last=False)[1].nbytes
+
+
+def _items(metadata: Metadata, columns: Sequence[str]) -> str:
+    """The columns as they are stored, quoted for delta-rs."""
+    stored = {f["name"].lower(): f["name"] for f in metadata.fields}
+    return ", ".join('"' + stored[c.lower()].replace('"', '""') + '"' for c in columns)
+
+
+def _keys(values: pa.Array, type_: pa.DataType) -> pa.Array | None:
+    """The different values in the type of a column; None where it is of another kind."""
+    import pyarrow.compute as pc
+    from pyarrow import types as t
+
+    kinds = (t.is_integer, t.is_date, t.is_string)
+    if not any(is_(type_) and is_(values.type) for is_ in kinds):
+        return None
+    return pc.unique(pc.drop_null(values)).cast(type_)
 
 
 def local_view(spark: SparkSession, log: TableLog, version: int, rows: pa.Table, view: str) -> str:

@@ -45,6 +45,7 @@ from dt_jupyter.lake import (
 from dt_jupyter.model import Frontier, Name, error, quote
 from dt_jupyter.refresh.bounds import Bounds, Origin, bounded, bounds_of
 from dt_jupyter.refresh.compiled import CompiledStage
+from dt_jupyter.refresh.selected import Selected
 from dt_jupyter.refresh.settled import settled
 from dt_jupyter.sql.hashing import HASH
 from dt_jupyter.sql.maintain import EXISTED, POSITION, RESCAN, ROW_ID, SEQUENCE, BagSql, GroupSql
@@ -90,9 +91,13 @@ class StageRun:
     keys: dict[str, pa.Table] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     """The rows of each source, once asked for: its log's list of files tells them."""
+    found_views: dict[str, str] = field(default_factory=dict)
     views: int = 0
     local_rows: int = 0
     all_local: bool = True
+
+    def __post_init__(self) -> None:
+        self.selected = Selected(self._select, self._values, self._key_values)
 
     # -- the statements ---------------------------------------------------------------------------
 
@@ -106,6 +111,8 @@ class StageRun:
         return Sizes(self._table_rows, changed, self._type_of)
 
     def _table_rows(self, source: str) -> int:
+        if source in self.selected.found:
+            return int(self.selected.found[source].num_rows)
         if source not in self.rows:
             known = self.logs[source].size().rows
             self.rows[source] = _UNKNOWN_ROWS if known is None else known
@@ -123,13 +130,28 @@ class StageRun:
         return str(found["type"])
 
     def _place(self, scan: Scan) -> str:
+        if scan.source in self.selected.found:
+            return self._found(scan.source)
         if scan.end is End.DELTA:
             return self._change_of(scan.source).sql
+        columns = tuple(sorted(self.compiled.reads[scan.source]))
+        return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
+
+    def _found(self, source: str) -> str:
+        """Selected rows as a view."""
+        view = f"__dt_{source.replace(':', '_')}"
+        if source not in self.found_views:
+            table = self.selected.sources[source].source
+            log, rows = self.logs[table], self.selected.found[source]
+            self.found_views[source] = local_view(
+                self.spark, log, self._version_of(self.selected.sources[source]), rows, view
+            )
+        return self.found_views[source]
+
+    def _version_of(self, scan: Scan) -> int:
         frontier = self.old if scan.end is End.OLD else self.new
         assert frontier is not None
-        version = frontier.versions[scan.source]
-        columns = tuple(sorted(self.compiled.reads[scan.source]))
-        return self.snapshot(self.logs[scan.source], version, columns)
+        return frontier.versions[scan.source]
 
     def snapshot(self, log: TableLog, version: int, columns: tuple[str, ...]) -> str:
         """A relation of a snapshot: local rows where the table is small, else Spark's read."""
@@ -177,9 +199,34 @@ class StageRun:
     def change_text(self, delta: Rel) -> str:
         """ΔQ: the statement whose rows decide everything else."""
         render, sql = self.renderer(), self.compiled.sql
-        if isinstance(sql, GroupSql):
-            return sql.merged(sql.touched(render, delta), self.state(), small=self._is_small())
-        return sql.change(render, delta, consolidate=not self.insert_only)
+        if isinstance(sql, BagSql):
+            return sql.change(render, delta, consolidate=not self.insert_only)
+        touched = sql.touched(render, delta)
+        found = self._state_of(touched, sql)
+        groups, state = found if found is not None else (touched, self.state())
+        return sql.merged(groups, state, small=self._is_small())
+
+    def _state_of(self, touched: str, sql: GroupSql) -> tuple[str, str] | None:
+        """The touched groups, computed, and their old state, selected from a large table; None
+        where the table is small, or there are too many of them."""
+        assert self.target_version is not None
+        if self.tables is None or self.key_texts is not None or sql.scalar:
+            return None
+        log, version, columns = self.target_log, self.target_version, sql.state_columns
+        if not self._fits_driver() or self.tables.rows(log, version, columns) is not None:
+            return None
+        plan_for(self.spark, heavy=not self.all_local, local=self.all_local)
+        groups = self.spark.sql(touched).limit(DRIVER_ROWS + 1).toArrow()
+        if groups.num_rows > DRIVER_ROWS:
+            return None
+        most = max(range(len(sql.keys)), key=lambda i: len(groups[sql.top.keys[i]].unique()))
+        values = groups[sql.top.keys[most]]
+        rows = self.tables.select(log, version, columns, sql.keys[most], values, nulls=True)
+        if rows is None:
+            return None
+        self.local_rows += rows.num_rows
+        state = local_view(self.spark, log, version, rows, "__dt_state")
+        return f"SELECT * FROM {quote(self.view(groups))}", state
 
     def delta(self) -> Rel | None:
         """ΔQ, its touched keys computed: each of them is a small relation that is then read as
@@ -187,27 +234,64 @@ class StageRun:
         delta = differentiate(arranged(self.compiled.stage.input, self.sizes), self.changed)
         if delta is None:
             return None
-        delta = directed(delta, self.sizes)
         names: dict[Rel, str] = {}
         for keys in key_relations(delta):
-            names[keys] = self.touched(self.renderer()(with_keys(keys, names)))
-        return bounded(with_keys(delta, names), self._bounds, self._key_bounds)
+            names[keys] = self.touched(self.renderer()(self._read(with_keys(keys, names))))
+        return self._read(with_keys(delta, names))
 
-    def _bounds(self, columns: Sequence[Origin]) -> Bounds | None:
-        """The values of columns of changes, where the changes are at hand."""
+    def _read(self, rel: Rel) -> Rel:
+        """What a change is joined to, in order, bounded by its values, and read where few rows
+        have them."""
+        rel = bounded(directed(rel, self.sizes), self._bounds, self._key_bounds)
+        return (
+            rel if self.tables is None or self.key_texts is not None else self.selected.local(rel)
+        )
+
+    def _select(
+        self, scan: Scan, column: str, values: pa.ChunkedArray, nulls: bool
+    ) -> pa.Table | None:
+        """The rows of a table with these values; None for one that is local anyhow."""
+        assert self.tables is not None
+        log, version = self.logs[scan.source], self._version_of(scan)
+        columns = tuple(sorted(self.compiled.reads[scan.source]))
+        if self._type_of(scan.source, column) is None:
+            return None
+        if self.tables.rows(log, version, columns) is not None:
+            return None
+        names = tuple(dict.fromkeys(n for _, n in scan.reads))
+        found = self.tables.select(log, version, names, column, values, nulls=nulls)
+        self.local_rows += found.num_rows if found is not None else 0
+        return found
+
+    def _values(self, columns: Sequence[Origin]) -> pa.ChunkedArray | None:
+        """All values of some columns of changes and selected rows, where they are at hand."""
         import pyarrow as pa
 
-        if self.key_texts is not None and any(s.source not in self.relations for s, _ in columns):
-            return None
-        found = [(self._change_of(s.source).arrow, c) for s, c in columns]
+        found = [(self._rows_of(s), c) for s, c in columns]
         arrays = [rows[c] for rows, c in found if rows is not None]
         if len(arrays) < len(found) or len({a.type for a in arrays}) != 1:
             return None
-        return bounds_of(pa.chunked_array([c for a in arrays for c in a.chunks], arrays[0].type))
+        return pa.chunked_array([c for a in arrays for c in a.chunks], arrays[0].type)
+
+    def _rows_of(self, scan: Scan) -> pa.Table | None:
+        if scan.source in self.selected.found:
+            return self.selected.found[scan.source]
+        return self._change_of(scan.source).arrow
+
+    def _key_values(self, name: str, column: str) -> pa.ChunkedArray | None:
+        rows = self.keys.get(name)
+        return rows[column] if rows is not None else None
+
+    def _bounds(self, columns: Sequence[Origin]) -> Bounds | None:
+        """The values of columns of changes, where the changes are at hand."""
+        if self.key_texts is not None and any(s.source not in self.relations for s, _ in columns):
+            return None
+        values = self._values(columns)
+        return bounds_of(values) if values is not None else None
 
     def _key_bounds(self, name: str, column: str) -> Bounds | None:
-        rows = self.keys.get(name)
-        return bounds_of(rows[column]) if rows is not None else None
+        values = self._key_values(name, column)
+        return bounds_of(values) if values is not None else None
 
     def touched(self, text: str) -> str:
         """The keys of a change, computed; the name of their relation."""
@@ -282,8 +366,8 @@ class StageRun:
         columns = [*sql.columns, OP]
         parts = [done.select(columns)]
         if again.num_rows:
-            view = self.view(again.select([*sql.keys, EXISTED]))
-            fresh = self._rescan(sql, view).toArrow()
+            self.keys["keys"] = again.select([*sql.keys, EXISTED])
+            fresh = self._rescan(sql, self.view(self.keys["keys"])).toArrow()
             fresh = fresh.filter(pc.is_valid(fresh[OP])).select(columns)
             parts.append(fresh.cast(parts[0].schema))
         changes = pa.concat_tables(parts)
@@ -292,7 +376,7 @@ class StageRun:
 
     def _rescan(self, sql: GroupSql, view: str) -> DataFrame:
         render = Renderer(self._place, keys=lambda _: quote(view))
-        return self.spark.sql(sql.rescan(render, "keys"))
+        return self.spark.sql(sql.rescan(render, "keys", self._read))
 
     def _bag(self, rows: pa.Table, sql: BagSql) -> Change | None:
         import pyarrow as pa

@@ -131,7 +131,7 @@ def _bounded_join(rel: Join, facts: Facts) -> Rel:
         if pair is None:
             continue
         for mine, other in (pair, pair[::-1]):
-            known = next((o for m in rel.members if (o := _origins(m, mine))), None)
+            known = next((o for m in rel.members if (o := origins(m, mine))), None)
             home = next((i for i, m in enumerate(rel.members) if other in m.columns), None)
             if known is None or home is None or WEIGHT in rel.members[home].columns:
                 continue
@@ -142,23 +142,28 @@ def _bounded_join(rel: Join, facts: Facts) -> Rel:
     return replace(rel, members=members)
 
 
-def _origins(rel: Rel, column: str) -> tuple[Origin, ...] | None:
-    """The columns of changes that hold every value of a relation's column; None where it has
-    others too."""
+def origins(
+    rel: Rel, column: str, is_known: Callable[[Scan], bool] = lambda s: s.end is End.DELTA
+) -> tuple[Origin, ...] | None:
+    """The columns of known scans (of changes) that hold every value of a relation's column; None
+    where it has others too."""
+
+    def below(input: Rel, name: str | None) -> tuple[Origin, ...] | None:
+        return origins(input, name, is_known) if name is not None else None
+
     match rel:
-        case Scan(end=End.DELTA):
+        case Scan():
             name = next((n for i, n in rel.reads if i == column), None)
-            return ((rel, name),) if name is not None else None
+            return ((rel, name),) if name is not None and is_known(rel) else None
         case Project():
-            below = next((e.column for i, e in rel.items if i == column), None)
-            return _origins(rel.input, below) if below is not None else None
+            return below(rel.input, next((e.column for i, e in rel.items if i == column), None))
         case Filter() | Restrict():
-            return _origins(rel.inputs[0], column)
+            return below(rel.inputs[0], column)
         case Join():
             home = next((m for m in rel.members if column in m.columns), None)
-            return _origins(home, column) if home is not None else None
+            return below(home, column) if home is not None else None
         case Union() if column in rel.ids:
             at = rel.ids.index(column)
-            parts = [_origins(m, m.columns[at]) for m in rel.members]
+            parts = [below(m, m.columns[at]) for m in rel.members]
             return None if None in parts else tuple(o for p in parts for o in p or ())
     return None

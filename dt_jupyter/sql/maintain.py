@@ -8,7 +8,7 @@ the public columns and hidden ones:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from dt_jupyter.ivm import (
@@ -169,12 +169,14 @@ class GroupSql:
         nulls = [f"CAST(NULL AS {a.type}) AS {quote(a.id)}" for a in missing]
         return f"SELECT {_list(['*', *nulls])}\nFROM (\n{joined}\n)"
 
-    def rescan(self, render: Renderer, keys: str) -> str:
+    def rescan(
+        self, render: Renderer, keys: str, read: Callable[[Rel], Rel] = lambda rel: rel
+    ) -> str:
         """The rows of some groups, computed again from the sources; `keys` is a relation of
-        key columns and `__dt_existed`."""
+        key columns and `__dt_existed`, and `read` has a say in how what they select is read."""
         pairs = tuple(zip(self.top.keys, self.keys, strict=False))
         some = restrict(self.stage.input, keys, pairs) if pairs else self.stage.input
-        fresh = self._finished(self._whole(render, some), ())
+        fresh = self._finished(self._whole(render, read(some)), ())
         on = " AND ".join(f"k.{c} <=> f.{c}" for c in self.keys)
         items = [f"k.{c}" for c in self.keys]
         items += [f"f.{quote(c)}" for c in self.columns if c not in self.keys]

@@ -186,8 +186,11 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def drive(lab: Lab, seed: int, count: int = 5) -> None:
-    """`count` random dynamic tables and two over them, moved through the batches."""
+    """`count` random dynamic tables and two over them, moved through the batches; with an odd seed
+    no table is taken for a small one."""
     rng = random.Random(seed)
+    if seed % 2:
+        lab.engine.refresher.small.table_bytes = 0
     tables = Tables(lab, rng)
     tables.start()
     lab.sql("CREATE VIEW vw AS SELECT day, count(*) AS n, sum(x) AS w FROM p GROUP BY day")

@@ -1,0 +1,118 @@
+"""Reads of large tables that a change's own values select, made before its statement and local.
+
+A semi join of delta-rs reads two columns of a large table in the time that Spark takes to begin;
+what it finds is joined by Spark as all else is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from dt_jupyter.ivm import (
+    End,
+    Filter,
+    Join,
+    Project,
+    Rel,
+    Restrict,
+    Scan,
+    equated,
+    origin,
+    walk,
+)
+from dt_jupyter.refresh.bounds import Origin, origins
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FOUND = "found:"
+"""What the id of a source begins with whose rows were selected."""
+
+Select = Callable[[Scan, str, "pa.ChunkedArray", bool], "pa.Table | None"]
+"""The rows of a scan with some values in a column (and NULL, if so): None where it is not done."""
+
+
+@dataclass
+class Selected:
+    """`values` gives the values of a column of a change, or of rows that were selected before;
+    `keys` those of a column of a materialised relation; `select` reads."""
+
+    select: Select
+    values: Callable[[Sequence[Origin]], pa.ChunkedArray | None]
+    keys: Callable[[str, str], pa.ChunkedArray | None]
+    found: dict[str, pa.Table] = field(default_factory=dict)
+    sources: dict[str, Scan] = field(default_factory=dict)
+
+    def local(self, rel: Rel) -> Rel:
+        """The relation with the tables that it joins to changes replaced by the rows it needs."""
+        if isinstance(rel, Join):
+            return self._of_join(rel, [self.local(m) for m in rel.members])
+        if isinstance(rel, Restrict) and isinstance(rel.keys, str):
+            return replace(rel, input=self._by_keys(self.local(rel.input), rel.keys, rel.on))
+        return rel.with_inputs(tuple(map(self.local, rel.inputs)))
+
+    def _of_join(self, rel: Join, members: list[Rel]) -> Rel:
+        """Members that values of others select, until nothing more is known of any."""
+        rest = list(range(len(members)))
+        before = len(rest) + 1
+        while len(rest) < before:
+            before = len(rest)
+            for i in tuple(rest):
+                narrowed = self._by_others(rel, members, i)
+                if narrowed is not members[i]:
+                    members[i] = narrowed
+                    rest.remove(i)
+        return replace(rel, members=tuple(members))
+
+    def _by_others(self, rel: Join, members: Sequence[Rel], i: int) -> Rel:
+        known: list[tuple[str, pa.ChunkedArray]] = []
+        for predicate in rel.on:
+            pair = equated(predicate)
+            for a, b in (pair, pair[::-1]) if pair is not None else ():
+                home = next((m for m in members if a in m.columns), None)
+                if b not in members[i].columns or home is None or home is members[i]:
+                    continue
+                came = origins(home, a, self.is_known)
+                values = self.values(came) if came else None
+                if values is not None:
+                    known.append((b, values))
+        known.sort(key=lambda one: len(one[1]))
+        return self._narrowed(members[i], known, nulls=False)
+
+    def _by_keys(self, rel: Rel, name: str, on: Sequence[tuple[str, str]]) -> Rel:
+        known = [(a, v) for a, k in on if (v := self.keys(name, k)) is not None]
+        return self._narrowed(rel, known, nulls=True)
+
+    def _narrowed(
+        self, rel: Rel, known: Sequence[tuple[str, pa.ChunkedArray]], *, nulls: bool
+    ) -> Rel:
+        """The relation over the rows that the first column selects for which that can be done."""
+        nodes = list(walk(rel))
+        scan = nodes[-1]
+        if not all(isinstance(n, Project | Filter | Restrict) for n in nodes[:-1]):
+            return rel
+        if not isinstance(scan, Scan) or scan.end is End.DELTA or self.is_known(scan):
+            return rel
+        for column, values in known:
+            came = origin(rel, column)
+            rows = self.select(scan, came[1], values, nulls) if came is not None else None
+            if rows is not None:
+                return _with_scan(rel, self._kept(scan, rows))
+        return rel
+
+    def _kept(self, scan: Scan, rows: pa.Table) -> Scan:
+        source = f"{FOUND}{len(self.found)}"
+        self.found[source], self.sources[source] = rows, scan
+        return Scan(source, scan.reads)
+
+    def is_known(self, scan: Scan) -> bool:
+        """Whether all rows of a scan are at hand: a change, or what was selected."""
+        return scan.end is End.DELTA or scan.source in self.found
+
+
+def _with_scan(rel: Rel, scan: Scan) -> Rel:
+    if isinstance(rel, Scan):
+        return scan
+    return rel.with_inputs((_with_scan(rel.inputs[0], scan),))

@@ -1,0 +1,97 @@
+"""What a change needs of large tables is selected by its own values, whatever their files hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dt_jupyter.lake import SmallTables
+from tests.spark.engine_lab import Lab
+
+ROWS = 3_000
+
+
+@pytest.fixture
+def large(quick_lab: Lab) -> Lab:
+    """Three tables that refer to each other; none of them is taken for a small one."""
+    lab = quick_lab
+    lab.engine.refresher.small.table_bytes = 0
+    lab.table("buyer", "id BIGINT, name STRING")
+    lab.table("sale", "id BIGINT, buyer BIGINT, day DATE")
+    lab.table("line", "sale BIGINT, item STRING, price DECIMAL(9, 2)")
+    lab.sql(f"INSERT INTO buyer SELECT id, concat('b\"', id) FROM range({ROWS})")
+    lab.sql(
+        "INSERT INTO sale SELECT id, id % 1500, date_add(DATE'2026-01-01', CAST(id % 9 AS INT)) "
+        f"FROM range({ROWS})"
+    )
+    lab.sql(
+        f"INSERT INTO line SELECT id % 3000, concat('i', id % 50), id % 100 FROM range({2 * ROWS})"
+    )
+    return lab
+
+
+JOIN = "buyer b JOIN sale s ON s.buyer = b.id JOIN line l ON l.sale = s.id"
+QUERIES = {
+    "joined": f"SELECT b.name, s.day, l.item, l.price FROM {JOIN}",
+    "summed": f"SELECT s.id, b.name, sum(l.price) AS total FROM {JOIN} GROUP BY s.id, b.name",
+    "middle": f"SELECT s.id, median(l.price) AS middle FROM {JOIN} GROUP BY s.id",
+    "bought": "SELECT name FROM buyer b WHERE EXISTS (SELECT 1 FROM sale s WHERE s.buyer = b.id)",
+    "left": "SELECT s.id, l.item FROM sale s LEFT JOIN line l ON l.sale = s.id",
+    "ranked": "SELECT sale, item, rank() OVER (PARTITION BY sale ORDER BY price) AS r FROM line",
+    "named": "SELECT b.id, c.id AS other FROM buyer b JOIN buyer c ON b.name = c.name",
+}
+CHANGES = (
+    "INSERT INTO line VALUES (7, 'new', 5.00)",
+    "UPDATE sale SET day = DATE'2026-02-01' WHERE id IN (8, 2999)",
+    "DELETE FROM line WHERE sale = 9",
+    "UPDATE buyer SET name = 'b\"7' WHERE id = 11",
+    "INSERT INTO sale VALUES (NULL, 7, NULL)",
+    "INSERT INTO line VALUES (NULL, NULL, NULL)",
+)
+
+
+def test_a_change_reads_the_rows_that_it_meets(large: Lab) -> None:
+    for name, query in QUERIES.items():
+        large.dynamic_table(name, query)
+    for change in CHANGES:
+        large.sql(change)
+        for name in QUERIES:
+            record = large.record(name)
+            assert record.action in ("INCREMENTAL", "NO_DATA"), f"{change}: {record}"
+            assert record.statistics.rows_read < 100, f"{change}: {record}"
+        if change in CHANGES[1::2]:
+            for name in QUERIES:
+                large.verified(name)
+
+
+def test_rows_under_deletion_vectors_are_not_selected(large: Lab) -> None:
+    large.dynamic_table("d", QUERIES["joined"])
+    large.sql("ALTER TABLE line SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    large.sql("DELETE FROM line WHERE sale = 4 AND item = 'i4'")
+    assert large.record("d").action == "INCREMENTAL"
+    large.sql("UPDATE buyer SET name = 'x' WHERE id = 4")
+    record = large.record("d")
+    assert record.action == "INCREMENTAL"
+    assert record.statistics.rows_read < 100, record
+    large.verified("d")
+
+
+def test_what_selects_too_much_is_left_to_spark(
+    large: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large.engine.refresher.small, "selected", 2)
+    given_up = []
+    select = SmallTables.select
+
+    def spied(self: SmallTables, *args: Any, **kw: Any) -> Any:
+        found = select(self, *args, **kw)
+        given_up.append(found is None)
+        return found
+
+    monkeypatch.setattr(SmallTables, "select", spied)
+    large.dynamic_table("d", QUERIES["summed"])
+    large.sql("UPDATE buyer SET name = 'y' WHERE id < 5")
+    assert large.record("d").action == "INCREMENTAL"
+    assert True in given_up
+    large.verified("d")
