@@ -60,6 +60,7 @@ DRIVER_ROWS = 100_000
 
 _HEAVY_BYTES = 64 << 20
 _UNKNOWN_ROWS = 10**9
+_SELECTING = ("byte", "short", "integer", "long", "date", "string")
 _COMPARED = frozenset({"__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"})
 """What a column's metadata says where `=` is not that of its type."""
 
@@ -215,11 +216,15 @@ class StageRun:
         log, version, columns = self.target_log, self.target_version, sql.state_columns
         if not self._fits_driver() or self.tables.rows(log, version, columns) is not None:
             return None
+        types = {f["name"]: f["type"] for f in log.metadata(version).fields}
+        plain = [i for i, k in enumerate(sql.keys) if types[k] in _SELECTING]
+        if not plain:
+            return None
         plan_for(self.spark, heavy=not self.all_local, local=self.all_local)
         groups = self.spark.sql(touched).limit(DRIVER_ROWS + 1).toArrow()
         if groups.num_rows > DRIVER_ROWS:
             return None
-        most = max(range(len(sql.keys)), key=lambda i: len(groups[sql.top.keys[i]].unique()))
+        most = max(plain, key=lambda i: len(groups[sql.top.keys[i]].unique()))
         values = groups[sql.top.keys[most]]
         rows = self.tables.select(log, version, columns, sql.keys[most], values, nulls=True)
         if rows is None:

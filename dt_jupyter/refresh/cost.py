@@ -32,9 +32,9 @@ FACTOR = 12.0
 APPEND_FACTOR = 1.0
 """The same where rows are only added and pass through without state."""
 
-SCANNED = 0.7
-"""What it costs to read a row of a table for a change, in units of computing everything from it:
-little is done with most of these rows."""
+SCANNED = 0.25
+"""What it costs to look at a row of a table for a change, in units of computing everything from
+it: nothing is done with most of these rows."""
 
 _NOTABLE_MS = 1_000
 _DEARER = 1.2
