@@ -143,7 +143,7 @@ class _Forecast:
         )  # fmt: skip
         if self.again:
             return run.initial_text()
-        run.relations.update(self._stage_changes(ordinal, stage, new))
+        run.reading.relations.update(self._stage_changes(ordinal, stage, new))
         delta = run.delta()
         return run.change_text(delta) if delta is not None else None
 

@@ -6,20 +6,16 @@ it; a large one is put into files and stays in Spark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.ivm import (
     LARGE,
-    End,
     Rel,
-    Scan,
-    Sizes,
     arranged,
     differentiate,
-    directed,
     key_relations,
     monotone,
     with_keys,
@@ -33,23 +29,16 @@ from dt_jupyter.lake import (
     ChangePlan,
     Merge,
     Overwrite,
-    Relation,
     Small,
     SmallTables,
     TableLog,
     Unchanged,
-    local_view,
-    relation,
-    snapshot_sql,
 )
 from dt_jupyter.model import Frontier, Name, error, quote
-from dt_jupyter.refresh.bounds import Bounds, Origin, bounded, bounds_of
 from dt_jupyter.refresh.compiled import CompiledStage
-from dt_jupyter.refresh.selected import Selected
-from dt_jupyter.refresh.settled import settled
+from dt_jupyter.refresh.reading import Reading, rows_of
 from dt_jupyter.sql.hashing import HASH
 from dt_jupyter.sql.maintain import EXISTED, POSITION, RESCAN, ROW_ID, SEQUENCE, BagSql, GroupSql
-from dt_jupyter.sql.render import Renderer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,10 +48,7 @@ DRIVER_ROWS = 100_000
 """A change of more rows than this does not come to the driver."""
 
 _HEAVY_BYTES = 64 << 20
-_UNKNOWN_ROWS = 10**9
 _SELECTING = ("byte", "short", "integer", "long", "date", "string")
-_COMPARED = frozenset({"__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"})
-"""What a column's metadata says where `=` is not that of its type."""
 
 
 @dataclass
@@ -84,100 +70,17 @@ class StageRun:
     staging: Path
     small: Small | None = None
     tables: SmallTables | None = None
-    relations: dict[str, Relation] = field(default_factory=dict)
-    snapshots: dict[tuple[str, int, tuple[str, ...]], str] = field(default_factory=dict)
     key_texts: list[str] | None = None
     """For EXPLAIN: the statements of touched keys, which are then not run."""
     touched_count: int = 0
-    keys: dict[str, pa.Table] = field(default_factory=dict)
-    rows: dict[str, int] = field(default_factory=dict)
-    """The rows of each source, once asked for: its log's list of files tells them."""
-    found_views: dict[str, str] = field(default_factory=dict)
-    views: int = 0
-    local_rows: int = 0
-    all_local: bool = True
 
     def __post_init__(self) -> None:
-        self.selected = Selected(self._select, self._values, self._key_values)
+        self.reading = Reading(
+            self.spark, self.compiled.reads, self.old, self.new, self.logs, self.plans,
+            self.tables, runs=self.key_texts is None, small=self.small,
+        )  # fmt: skip
 
     # -- the statements ---------------------------------------------------------------------------
-
-    def renderer(self) -> Renderer:
-        return Renderer(self._place, keys=lambda name: name, small=self.sizes.is_small)
-
-    @property
-    def sizes(self) -> Sizes:
-        """What the logs tell of the sources and their changes."""
-        changed = {s: _rows(p) for s, p in self.plans.items() if not isinstance(p, Unchanged)}
-        return Sizes(self._table_rows, changed, self._type_of)
-
-    def _table_rows(self, source: str) -> int:
-        if source in self.selected.found:
-            return int(self.selected.found[source].num_rows)
-        if source not in self.rows:
-            known = self.logs[source].size().rows
-            self.rows[source] = _UNKNOWN_ROWS if known is None else known
-        return self.rows[source]
-
-    def _type_of(self, source: str, column: str) -> str | None:
-        fields = self.logs[source].metadata().fields
-        found = next((f for f in fields if f["name"].lower() == column.lower()), None)
-        if (
-            found is None
-            or not isinstance(found["type"], str)
-            or _COMPARED & found["metadata"].keys()
-        ):
-            return None
-        return str(found["type"])
-
-    def _place(self, scan: Scan) -> str:
-        if scan.source in self.selected.found:
-            return self._found(scan.source)
-        if scan.end is End.DELTA:
-            return self._change_of(scan.source).sql
-        columns = tuple(sorted(self.compiled.reads[scan.source]))
-        return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
-
-    def _found(self, source: str) -> str:
-        """Selected rows as a view."""
-        view = f"__dt_{source.replace(':', '_')}"
-        if source not in self.found_views:
-            table = self.selected.sources[source].source
-            log, rows = self.logs[table], self.selected.found[source]
-            self.found_views[source] = local_view(
-                self.spark, log, self._version_of(self.selected.sources[source]), rows, view
-            )
-        return self.found_views[source]
-
-    def _version_of(self, scan: Scan) -> int:
-        frontier = self.old if scan.end is End.OLD else self.new
-        assert frontier is not None
-        return frontier.versions[scan.source]
-
-    def snapshot(self, log: TableLog, version: int, columns: tuple[str, ...]) -> str:
-        """A relation of a snapshot: local rows where the table is small, else Spark's read."""
-        rows = self.tables.rows(log, version, columns) if self.tables is not None else None
-        if rows is None:
-            self.all_local = False
-            return snapshot_sql(log.path, version)
-        key = (str(log.path), version, columns)
-        if key not in self.snapshots:
-            self.local_rows += rows.num_rows
-            view = f"__dt_small_{len(self.snapshots)}"
-            self.snapshots[key] = local_view(self.spark, log, version, rows, view)
-        return self.snapshots[key]
-
-    def _change_of(self, source: str) -> Relation:
-        if source not in self.relations:
-            columns = sorted(self.compiled.reads[source])
-            prefix = f"__dt_delta_{len(self.relations)}"
-            log, plan = self.logs[source], self.plans[source]
-            change = relation(self.spark, log, plan, columns, view_prefix=prefix, small=self.small)
-            self.relations[source] = settled(change, log, plan, columns)
-            arrow = self.relations[source].arrow
-            self.all_local = self.all_local and arrow is not None
-            self.local_rows += arrow.num_rows if arrow is not None else 0
-        return self.relations[source]
 
     @property
     def changed(self) -> frozenset[str]:
@@ -195,11 +98,11 @@ class StageRun:
         assert self.target_version is not None
         sql = self.compiled.sql
         columns = sql.state_columns if isinstance(sql, GroupSql) else (*ROW_ID, *HASH)
-        return self.snapshot(self.target_log, self.target_version, columns)
+        return self.reading.snapshot(self.target_log, self.target_version, columns)
 
     def change_text(self, delta: Rel) -> str:
         """ΔQ: the statement whose rows decide everything else."""
-        render, sql = self.renderer(), self.compiled.sql
+        render, sql = self.reading.renderer(), self.compiled.sql
         if isinstance(sql, BagSql):
             return sql.change(render, delta, consolidate=not self.insert_only)
         touched = sql.touched(render, delta)
@@ -211,121 +114,63 @@ class StageRun:
         """The touched groups, computed, and their old state, selected from a large table; None
         where the table is small, or there are too many of them."""
         assert self.target_version is not None
-        if self.tables is None or self.key_texts is not None or sql.scalar:
-            return None
         log, version, columns = self.target_log, self.target_version, sql.state_columns
-        if not self._fits_driver() or self.tables.rows(log, version, columns) is not None:
+        if not self._fits_driver() or not self.reading.is_large(log, version, columns):
             return None
         types = {f["name"]: f["type"] for f in log.metadata(version).fields}
         plain = [i for i, k in enumerate(sql.keys) if types[k] in _SELECTING]
-        if not plain:
+        if sql.scalar or not plain:
             return None
-        plan_for(self.spark, heavy=not self.all_local, local=self.all_local)
+        plan_for(self.spark, heavy=not self.reading.all_local, local=self.reading.all_local)
         groups = self.spark.sql(touched).limit(DRIVER_ROWS + 1).toArrow()
         if groups.num_rows > DRIVER_ROWS:
             return None
-        most = max(plain, key=lambda i: len(groups[sql.top.keys[i]].unique()))
-        values = groups[sql.top.keys[most]]
-        rows = self.tables.select(log, version, columns, sql.keys[most], values, nulls=True)
-        if rows is None:
-            return None
-        self.local_rows += rows.num_rows
-        state = local_view(self.spark, log, version, rows, "__dt_state")
-        return f"SELECT * FROM {quote(self.view(groups))}", state
+        values = {i: groups[sql.top.keys[i]] for i in plain}
+        most = max(plain, key=lambda i: len(values[i].unique()))
+        state = self.reading.state(log, version, columns, sql.keys[most], values[most])
+        return (f"SELECT * FROM {quote(self.reading.view(groups))}", state) if state else None
 
     def delta(self) -> Rel | None:
         """ΔQ, its touched keys computed: each of them is a small relation that is then read as
         often as it is needed, and no derivative is computed twice."""
-        delta = differentiate(arranged(self.compiled.stage.input, self.sizes), self.changed)
+        delta = differentiate(arranged(self.compiled.stage.input, self.reading.sizes), self.changed)
         if delta is None:
             return None
         names: dict[Rel, str] = {}
         for keys in key_relations(delta):
-            names[keys] = self.touched(self.renderer()(self._read(with_keys(keys, names))))
-        return self._read(with_keys(delta, names))
-
-    def _read(self, rel: Rel) -> Rel:
-        """What a change is joined to, in order, bounded by its values, and read where few rows
-        have them."""
-        rel = bounded(directed(rel, self.sizes), self._bounds, self._key_bounds)
-        return (
-            rel if self.tables is None or self.key_texts is not None else self.selected.local(rel)
-        )
-
-    def _select(
-        self, scan: Scan, column: str, values: pa.ChunkedArray, nulls: bool
-    ) -> pa.Table | None:
-        """The rows of a table with these values; None for one that is local anyhow."""
-        assert self.tables is not None
-        log, version = self.logs[scan.source], self._version_of(scan)
-        columns = tuple(sorted(self.compiled.reads[scan.source]))
-        if self._type_of(scan.source, column) is None:
-            return None
-        if self.tables.rows(log, version, columns) is not None:
-            return None
-        names = tuple(dict.fromkeys(n for _, n in scan.reads))
-        found = self.tables.select(log, version, names, column, values, nulls=nulls)
-        self.local_rows += found.num_rows if found is not None else 0
-        return found
-
-    def _values(self, columns: Sequence[Origin]) -> pa.ChunkedArray | None:
-        """All values of some columns of changes and selected rows, where they are at hand."""
-        import pyarrow as pa
-
-        found = [(self._rows_of(s), c) for s, c in columns]
-        arrays = [rows[c] for rows, c in found if rows is not None]
-        if len(arrays) < len(found) or len({a.type for a in arrays}) != 1:
-            return None
-        return pa.chunked_array([c for a in arrays for c in a.chunks], arrays[0].type)
-
-    def _rows_of(self, scan: Scan) -> pa.Table | None:
-        if scan.source in self.selected.found:
-            return self.selected.found[scan.source]
-        return self._change_of(scan.source).arrow
-
-    def _key_values(self, name: str, column: str) -> pa.ChunkedArray | None:
-        rows = self.keys.get(name)
-        return rows[column] if rows is not None else None
-
-    def _bounds(self, columns: Sequence[Origin]) -> Bounds | None:
-        """The values of columns of changes, where the changes are at hand."""
-        if self.key_texts is not None and any(s.source not in self.relations for s, _ in columns):
-            return None
-        values = self._values(columns)
-        return bounds_of(values) if values is not None else None
-
-    def _key_bounds(self, name: str, column: str) -> Bounds | None:
-        values = self._key_values(name, column)
-        return bounds_of(values) if values is not None else None
+            names[keys] = self.touched(
+                self.reading.renderer()(self.reading.prepared(with_keys(keys, names)))
+            )
+        return self.reading.prepared(with_keys(delta, names))
 
     def touched(self, text: str) -> str:
         """The keys of a change, computed; the name of their relation."""
         if self.key_texts is not None:
             self.key_texts.append(text)
             return f"touched_keys_{len(self.key_texts)}"
-        heavy = not self.all_local and not self._is_small()
-        plan_for(self.spark, heavy=heavy, local=self.all_local)
+        heavy = not self.reading.all_local and not self._is_small()
+        plan_for(self.spark, heavy=heavy, local=self.reading.all_local)
         frame = self.spark.sql(text)
         self.touched_count += 1
         if not self._fits_driver():
             return self.staged(frame, f"keys_{self.touched_count}")
         rows = frame.toArrow()
-        name = quote(self.view(rows))
-        self.keys[name] = rows
+        name = quote(self.reading.view(rows))
+        self.reading.keys[name] = rows
         return name
 
     def initial_text(self) -> str:
         sql = self.compiled.sql
-        text = sql.initial(self.renderer())
+        text = sql.initial(self.reading.renderer())
         return sql.numbered(text, self.sequence) if isinstance(sql, BagSql) else text
 
     # -- running them -----------------------------------------------------------------------------
 
     def initialise(self, new_schema: bool) -> Overwrite:
         text = self.initial_text()
-        plan_for(self.spark, heavy=not self.all_local, local=self.all_local)
+        plan_for(self.spark, heavy=not self.reading.all_local, local=self.reading.all_local)
         frame = self.spark.sql(text)
-        return Overwrite(frame.toArrow() if self.all_local else frame, new_schema)
+        return Overwrite(frame.toArrow() if self.reading.all_local else frame, new_schema)
 
     def advance(self) -> Change | None:
         """The change to commit; None: the stage's rows are the same."""
@@ -333,8 +178,10 @@ class StageRun:
         if delta is None:
             return None
         text = self.change_text(delta)
-        heavy = not self.all_local and (not self._is_small() or self._scanned() > _HEAVY_BYTES)
-        plan_for(self.spark, heavy=heavy, local=self.all_local)
+        heavy = not self.reading.all_local and (
+            not self._is_small() or self._scanned() > _HEAVY_BYTES
+        )
+        plan_for(self.spark, heavy=heavy, local=self.reading.all_local)
         frame = self.spark.sql(text)
         if isinstance(self.compiled.sql, BagSql) and self.insert_only and not self._fits_driver():
             return Append(self._numbered(frame))
@@ -350,7 +197,7 @@ class StageRun:
         return all(_few(p) for p in self.plans.values())
 
     def _fits_driver(self) -> bool:
-        return self._is_small() and sum(_rows(p) or 0 for p in self.plans.values()) <= DRIVER_ROWS
+        return self._is_small() and sum(rows_of(p) or 0 for p in self.plans.values()) <= DRIVER_ROWS
 
     def _scanned(self) -> int:
         """Bytes of the snapshots that the terms of a join may read."""
@@ -371,8 +218,8 @@ class StageRun:
         columns = [*sql.columns, OP]
         parts = [done.select(columns)]
         if again.num_rows:
-            self.keys["keys"] = again.select([*sql.keys, EXISTED])
-            fresh = self._rescan(sql, self.view(self.keys["keys"])).toArrow()
+            self.reading.keys["keys"] = again.select([*sql.keys, EXISTED])
+            fresh = self._rescan(sql, self.reading.view(self.reading.keys["keys"])).toArrow()
             fresh = fresh.filter(pc.is_valid(fresh[OP])).select(columns)
             parts.append(fresh.cast(parts[0].schema))
         changes = pa.concat_tables(parts)
@@ -380,8 +227,8 @@ class StageRun:
         return Merge(sql.keys, changes) if changes.num_rows else None
 
     def _rescan(self, sql: GroupSql, view: str) -> DataFrame:
-        render = Renderer(self._place, keys=lambda _: quote(view))
-        return self.spark.sql(sql.rescan(render, "keys", self._read))
+        render = self.reading.renderer(quote(view))
+        return self.spark.sql(sql.rescan(render, "keys", self.reading.prepared))
 
     def _bag(self, rows: pa.Table, sql: BagSql) -> Change | None:
         import pyarrow as pa
@@ -422,9 +269,9 @@ class StageRun:
                 gone[HASH[0]].to_pylist(),
             )  # fmt: skip
         if found is None:
-            view = self.view(gone.select([*HASH, WEIGHT]))
+            view = self.reading.view(gone.select([*HASH, WEIGHT]))
             return self.spark.sql(sql.victims(quote(view), self.state(), small=True)).toArrow()
-        self.local_rows += found.num_rows
+        self.reading.local_rows += found.num_rows
         return newest_copies(found, gone)
 
     def _as_rows(self, rows: pa.Table, sql: BagSql) -> pa.Table:
@@ -493,13 +340,6 @@ class StageRun:
         frame.write.mode("overwrite").parquet(str(folder))
         return f"parquet.{quote(str(folder))}"
 
-    def view(self, rows: pa.Table) -> str:
-        """Arrow rows as a temporary view of the private session."""
-        self.views += 1
-        name = f"__dt_rows_{self.views}"
-        self.spark.createDataFrame(rows).createOrReplaceTempView(name)
-        return name
-
     # -- validations (DT paper 6.1) ---------------------------------------------------------------
 
     def _refuse_negative(self, groups: int) -> None:
@@ -545,12 +385,8 @@ def newest_copies(found: pa.Table, gone: pa.Table) -> pa.Table:
     return ordered.take(chosen)
 
 
-def _rows(plan: ChangePlan) -> int | None:
-    return getattr(plan, "rows", None)
-
-
 def _few(plan: ChangePlan) -> bool:
-    rows = _rows(plan)
+    rows = rows_of(plan)
     return rows is not None and rows <= LARGE
 
 

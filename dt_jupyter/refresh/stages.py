@@ -203,7 +203,7 @@ class Stages:
             new_schema = prepare(self.spark, path, compiled.schema, self.table)
             return run.initialise(new_schema), 0
         change = run.advance()
-        self.local_rows += run.local_rows
+        self.local_rows += run.reading.local_rows
         return change, job_metrics(self.spark, self.group).rows_read
 
     def _plans(
