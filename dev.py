@@ -44,6 +44,9 @@ NOTEBOOK_SECONDS = 1800
 LONGEST, PARTS = "spark", 5
 """The folder of tests that takes longer than all others together, and in how many parts it runs."""
 LANES = 2
+SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""For the Java of tests, which run for minutes: one collector thread and the quick compiler leave
+the cores to the work."""
 PRINTING = threading.Lock()
 
 
@@ -240,6 +243,7 @@ def test_all(folders: Sequence[str]) -> int:
     if unknown := set(folders) - set(FOLDERS):
         raise Stop(f"Unknown folder {', '.join(unknown)}; known: {', '.join(FOLDERS)}.")
     set_up("test")
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", SHORT_LIVED)
     begun = time.monotonic()
     problems: list[str] = []
     checks = [] if folders else lint_checks()
