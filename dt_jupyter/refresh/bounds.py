@@ -66,8 +66,11 @@ Facts = Callable[[Sequence[Origin]], Bounds | None]
 
 def bounds_of(column: pa.ChunkedArray) -> Bounds | None:
     """The bounds of an Arrow column; None where a value's literal is not written here."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_nested(column.type):
+        return None
     values = pc.drop_null(column)
     null = len(values) < len(column)
     distinct = pc.unique(values)

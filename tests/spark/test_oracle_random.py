@@ -223,7 +223,7 @@ def test_random_tables_queries_and_changes(lab: Lab, seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", range(100, 101))
+@pytest.mark.parametrize("seed", range(101, 102))
 def test_random_tables_queries_and_changes_at_length(lab: Lab, seed: int) -> None:
     drive(lab, seed)
 

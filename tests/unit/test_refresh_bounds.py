@@ -85,3 +85,8 @@ def test_every_value_is_within_its_bounds(seed: int) -> None:
     db.register("t", table)
     plain = re.sub(r"(\d)L", r"\1", text)
     assert db.execute(f"SELECT COUNT(*) FROM t WHERE {plain}").fetchone() == (size,)
+
+
+def test_arrays_and_structs_have_no_bounds() -> None:
+    assert bounds_of(pa.chunked_array([[[1], [2], None]])) is None
+    assert bounds_of(pa.chunked_array([[{"a": 1}]])) is None
