@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from dt_jupyter.ivm.derive import equal_columns, equated
 from dt_jupyter.ivm.expr import Expr, col, expr
+from dt_jupyter.ivm.origins import origins
 from dt_jupyter.ivm.rel import (
     WEIGHT,
     Filter,
@@ -126,24 +127,8 @@ def _home(rel: Join, column: str) -> int:
 
 
 def _type(rel: Rel, column: str, sizes: Sizes) -> str | None:
-    found = origin(rel, column)
-    return sizes.type_of(found[0].source, found[1]) if found is not None else None
-
-
-def origin(rel: Rel, column: str) -> tuple[Scan, str] | None:
-    """The source that a column comes from as it is, and its name there."""
-    match rel:
-        case Scan():
-            name = next((n for i, n in rel.reads if i == column), None)
-            return (rel, name) if name is not None else None
-        case Project():
-            below = next((e.column for i, e in rel.items if i == column), None)
-            return origin(rel.input, below) if below is not None else None
-        case Union():
-            member = rel.members[0]
-            return origin(member, member.columns[rel.ids.index(column)])
-    found = next((i for i in rel.inputs if column in i.columns), None)
-    return origin(found, column) if found is not None else None
+    found = {sizes.type_of(s.source, name) for s, name in origins(rel, column) or ()}
+    return found.pop() if len(found) == 1 else None
 
 
 class _Way:
@@ -160,8 +145,8 @@ class _Way:
     def _rows_with(self, column: str) -> int:
         """The rows of the table that a column comes from."""
         member = self.join.members[_home(self.join, column)]
-        found = origin(member, column)
-        return self._sizes.rows(found[0].source) if found else self._sizes.of_table(member)
+        found = origins(member, column)
+        return self._sizes.rows(found[0][0].source) if found else self._sizes.of_table(member)
 
     def from_(self, first: int) -> tuple[int, ...]:
         """All members from one on, each the one that multiplies what is before it least."""

@@ -39,7 +39,7 @@ from dt_jupyter.lake.requests import (
     Merge,
     Overwrite,
 )
-from dt_jupyter.lake.small import SmallTables, local_view
+from dt_jupyter.lake.small import SmallTables, local_view, selecting_columns
 from dt_jupyter.lake.snapshot import snapshot_sql
 from dt_jupyter.lake.tables import (
     backing_properties,
@@ -49,6 +49,7 @@ from dt_jupyter.lake.tables import (
     register,
     restore_folder,
 )
+from dt_jupyter.lake.types import plain_type
 from dt_jupyter.lake.writer_rs import FastLane
 
 __all__ = [
@@ -58,6 +59,6 @@ __all__ = [
     "Recovered", "Relation", "SchemaChange", "Small", "SmallTables", "TableGone", "TableLocked",
     "TableLog", "TablePath", "TableSize", "Unchanged", "Unreadable", "VersionGone",
     "backing_properties", "commit", "create", "drop_folder", "enable_feed", "is_delta",
-    "local_view", "mark_of", "marked", "plan_changes", "recover", "register", "relation",
-    "restore_folder", "snapshot_sql",
+    "local_view", "mark_of", "marked", "plain_type", "plan_changes", "recover", "register",
+    "relation", "restore_folder", "selecting_columns", "snapshot_sql",
 ]  # fmt: skip

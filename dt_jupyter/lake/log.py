@@ -86,6 +86,7 @@ class TableLog:
         self._times: array[int] = array("q")
         self._times_from = 0
         self._state: LogState | None = None
+        self._size: tuple[int, TableSize] | None = None
         self._facts: OrderedDict[int, CommitFacts] = OrderedDict()
 
     # -- versions -------------------------------------------------------------------------------
@@ -388,8 +389,12 @@ class TableLog:
     # -- size -----------------------------------------------------------------------------------
 
     def size(self) -> TableSize:
-        """Of the newest snapshot; reads its list of files (delta-rs)."""
-        return size_of(Snapshot(self.path, self.version()).files())
+        """Of the newest snapshot; its list of files is read (delta-rs) once for each version."""
+        with self._lock:
+            version = self.version()
+            if self._size is None or self._size[0] != version:
+                self._size = version, size_of(Snapshot(self.path, version).files())
+            return self._size[1]
 
 
 def size_of(files: list[LiveFile]) -> TableSize:

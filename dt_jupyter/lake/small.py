@@ -15,7 +15,14 @@ from dt_jupyter.lake.files import Snapshot
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.metadata import Metadata
 from dt_jupyter.lake.paths import data_file
-from dt_jupyter.lake.types import arrow_schema, contains, fields_named, int96, spark_schema
+from dt_jupyter.lake.types import (
+    arrow_schema,
+    contains,
+    fields_named,
+    int96,
+    plain_type,
+    spark_schema,
+)
 from dt_jupyter.model import quote
 
 if TYPE_CHECKING:
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _Key = tuple[str, str, int, tuple[str, ...]]
+_SELECTING = frozenset({"byte", "short", "integer", "long", "date", "string"})
 
 
 @dataclass
@@ -33,7 +41,6 @@ class SmallTables:
 
     table_bytes: int = 4 << 20
     kept_bytes: int = 64 << 20
-    looked_up: int = 5_000
     selected_by: int = 100_000
     selected: int = 200_000
     _kept: OrderedDict[_Key, pa.Table] = field(default_factory=OrderedDict)
@@ -79,34 +86,13 @@ class SmallTables:
         except (DeltaError, pa.ArrowException, OSError):
             return None
 
-    def matching(
-        self, log: TableLog, version: int, columns: Sequence[str], key: str, values: Sequence[int]
-    ) -> pa.Table | None:
-        """The rows of a snapshot, whatever its size, whose integer column `key` is one of the
-        `values`; None where there are too many of those, or delta-rs cannot read the table."""
-        import pyarrow as pa
-        from deltalake import QueryBuilder
-        from deltalake.exceptions import DeltaError
-
-        metadata = log.metadata(version)
-        if len(values) > self.looked_up or metadata.mapping != "none":
-            return None
-        items = ", ".join(f'"{c}"' for c in columns)
-        wanted = ", ".join(str(int(v)) for v in values)
-        query = f'SELECT {items} FROM t WHERE "{key}" IN ({wanted})'
-        try:
-            table = Snapshot(log.path, version).table
-            return pa.table(QueryBuilder().register("t", table).execute(query).read_all())
-        except (DeltaError, pa.ArrowException, OSError):
-            return None
-
     def select(
         self, log: TableLog, version: int, columns: Sequence[str], key: str, values: pa.Array,
         *, nulls: bool,
     ) -> pa.Table | None:  # fmt: skip
-        """The rows of a snapshot, whatever its size, whose column `key` (integers, dates or
-        strings) is one of the values, and with `nulls` those where it is NULL. None where there
-        are too many values or rows, or delta-rs does not read the table as Spark does."""
+        """The rows of a snapshot, whatever its size, whose column `key` (of `selecting_columns`) is
+        one of the values, and with `nulls` those where it is NULL. None where there are too many
+        values or rows, or delta-rs does not read the table as Spark does."""
         import pyarrow as pa
         from deltalake.exceptions import DeltaError
 
@@ -182,6 +168,11 @@ def _items(metadata: Metadata, columns: Sequence[str]) -> str:
     """The columns as they are stored, quoted for delta-rs."""
     stored = {f["name"].lower(): f["name"] for f in metadata.fields}
     return ", ".join('"' + stored[c.lower()].replace('"', '""') + '"' for c in columns)
+
+
+def selecting_columns(metadata: Metadata) -> frozenset[str]:
+    """The columns that rows may be selected by: integers, dates and plain strings."""
+    return frozenset(f["name"] for f in metadata.fields if plain_type(f) in _SELECTING)
 
 
 def _keys(values: pa.Array, type_: pa.DataType) -> pa.Array | None:

@@ -18,6 +18,8 @@ _DOUBLE_DIGITS = 15
 FLOATS = frozenset(("float", "double"))
 _SPECIAL = ("__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING", "delta.generationExpression",
             "delta.identity.start")  # fmt: skip
+_COMPARED = frozenset(_SPECIAL[:2])
+"""What a column's metadata says where `=` is not that of its type."""
 
 
 def arrow_schema(fields: Iterable[Mapping[str, Any]]) -> pa.Schema:
@@ -108,6 +110,14 @@ def leaves(type_: Any, path: str) -> Iterable[tuple[str, str]]:
     elif type_["type"] == "map":
         yield from leaves(type_["keyType"], f"{path}.key_value.key")
         yield from leaves(type_["valueType"], f"{path}.key_value.value")
+
+
+def plain_type(field: Mapping[str, Any]) -> str | None:
+    """A column's type where `=` compares its values as they are; None for nested ones, collated
+    and length-bound strings."""
+    if _COMPARED & field["metadata"].keys() or not isinstance(field["type"], str):
+        return None
+    return field["type"]
 
 
 def stored_name(field: Mapping[str, Any]) -> str:

@@ -33,6 +33,7 @@ from dt_jupyter.lake import (
     SmallTables,
     TableLog,
     Unchanged,
+    selecting_columns,
 )
 from dt_jupyter.model import Frontier, Name, error, quote
 from dt_jupyter.refresh.compiled import CompiledStage
@@ -48,7 +49,7 @@ DRIVER_ROWS = 100_000
 """A change of more rows than this does not come to the driver."""
 
 _HEAVY_BYTES = 64 << 20
-_SELECTING = ("byte", "short", "integer", "long", "date", "string")
+CODEGEN = "spark.sql.codegen.wholeStage"
 
 
 @dataclass
@@ -70,6 +71,8 @@ class StageRun:
     staging: Path
     small: Small | None = None
     tables: SmallTables | None = None
+    codegen: str = "true"
+    """What the session says of it, for statements that read more than a few rows."""
     key_texts: list[str] | None = None
     """For EXPLAIN: the statements of touched keys, which are then not run."""
     touched_count: int = 0
@@ -117,11 +120,11 @@ class StageRun:
         log, version, columns = self.target_log, self.target_version, sql.state_columns
         if not self._fits_driver() or not self.reading.is_large(log, version, columns):
             return None
-        types = {f["name"]: f["type"] for f in log.metadata(version).fields}
-        plain = [i for i, k in enumerate(sql.keys) if types[k] in _SELECTING]
+        selecting = selecting_columns(log.metadata(version))
+        plain = [i for i, k in enumerate(sql.keys) if k in selecting]
         if sql.scalar or not plain:
             return None
-        plan_for(self.spark, heavy=not self.reading.all_local, local=self.reading.all_local)
+        self._plan(heavy=not self.reading.all_local)
         groups = self.spark.sql(touched).limit(DRIVER_ROWS + 1).toArrow()
         if groups.num_rows > DRIVER_ROWS:
             return None
@@ -149,7 +152,7 @@ class StageRun:
             self.key_texts.append(text)
             return f"touched_keys_{len(self.key_texts)}"
         heavy = not self.reading.all_local and not self._is_small()
-        plan_for(self.spark, heavy=heavy, local=self.reading.all_local)
+        self._plan(heavy=heavy)
         frame = self.spark.sql(text)
         self.touched_count += 1
         if not self._fits_driver():
@@ -168,7 +171,7 @@ class StageRun:
 
     def initialise(self, new_schema: bool) -> Overwrite:
         text = self.initial_text()
-        plan_for(self.spark, heavy=not self.reading.all_local, local=self.reading.all_local)
+        self._plan(heavy=not self.reading.all_local)
         frame = self.spark.sql(text)
         return Overwrite(frame.toArrow() if self.reading.all_local else frame, new_schema)
 
@@ -181,7 +184,7 @@ class StageRun:
         heavy = not self.reading.all_local and (
             not self._is_small() or self._scanned() > _HEAVY_BYTES
         )
-        plan_for(self.spark, heavy=heavy, local=self.reading.all_local)
+        self._plan(heavy=heavy)
         frame = self.spark.sql(text)
         if isinstance(self.compiled.sql, BagSql) and self.insert_only and not self._fits_driver():
             return Append(self._numbered(frame))
@@ -191,6 +194,13 @@ class StageRun:
         if isinstance(self.compiled.sql, GroupSql):
             return self._group(arrow, self.compiled.sql)
         return self._bag(arrow, self.compiled.sql)
+
+    def _plan(self, *, heavy: bool) -> None:
+        """The session for the next statement: to make code for few rows takes longer than they
+        do."""
+        local = self.reading.all_local
+        plan_for(self.spark, heavy=heavy, local=local)
+        self.spark.conf.set(CODEGEN, "false" if local else self.codegen)
 
     def _is_small(self) -> bool:
         """Small enough to be sent to every task; what fits the driver is smaller still."""
@@ -264,9 +274,9 @@ class StageRun:
         """The ids of the rows that a change deletes, the newest copies of each content."""
         found = None
         if self.tables is not None and self.target_version is not None:
-            found = self.tables.matching(
-                self.target_log, self.target_version, (*ROW_ID, *HASH), HASH[0],
-                gone[HASH[0]].to_pylist(),
+            found = self.tables.select(
+                self.target_log, self.target_version, (*ROW_ID, *HASH), HASH[0], gone[HASH[0]],
+                nulls=False,
             )  # fmt: skip
         if found is None:
             view = self.reading.view(gone.select([*HASH, WEIGHT]))

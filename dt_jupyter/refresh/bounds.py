@@ -18,14 +18,13 @@ from dt_jupyter.ivm import (
     Expr,
     Filter,
     Join,
-    Project,
+    Origin,
     Rel,
     Restrict,
-    Scan,
-    Union,
     col,
     equated,
     expr,
+    origins,
     rewrite,
 )
 
@@ -56,9 +55,6 @@ class Bounds:
             found = expr("{x} BETWEEN " + f"{self.least} AND {self.greatest}", x=x)
         return expr("{f} OR {x} IS NULL", f=found, x=x) if null_safe and self.null else found
 
-
-Origin = tuple[Scan, str]
-"""A change and the name of one of its columns in the source."""
 
 Facts = Callable[[Sequence[Origin]], Bounds | None]
 """What is known of the values in any of some columns of changes."""
@@ -134,7 +130,7 @@ def _bounded_join(rel: Join, facts: Facts) -> Rel:
         if pair is None:
             continue
         for mine, other in (pair, pair[::-1]):
-            known = next((o for m in rel.members if (o := origins(m, mine))), None)
+            known = next((o for m in rel.members if (o := of_changes(m, mine))), None)
             home = next((i for i, m in enumerate(rel.members) if other in m.columns), None)
             if known is None or home is None or WEIGHT in rel.members[home].columns:
                 continue
@@ -145,28 +141,7 @@ def _bounded_join(rel: Join, facts: Facts) -> Rel:
     return replace(rel, members=members)
 
 
-def origins(
-    rel: Rel, column: str, is_known: Callable[[Scan], bool] = lambda s: s.end is End.DELTA
-) -> tuple[Origin, ...] | None:
-    """The columns of known scans (of changes) that hold every value of a relation's column; None
-    where it has others too."""
-
-    def below(input: Rel, name: str | None) -> tuple[Origin, ...] | None:
-        return origins(input, name, is_known) if name is not None else None
-
-    match rel:
-        case Scan():
-            name = next((n for i, n in rel.reads if i == column), None)
-            return ((rel, name),) if name is not None and is_known(rel) else None
-        case Project():
-            return below(rel.input, next((e.column for i, e in rel.items if i == column), None))
-        case Filter() | Restrict():
-            return below(rel.inputs[0], column)
-        case Join():
-            home = next((m for m in rel.members if column in m.columns), None)
-            return below(home, column) if home is not None else None
-        case Union() if column in rel.ids:
-            at = rel.ids.index(column)
-            parts = [below(m, m.columns[at]) for m in rel.members]
-            return None if None in parts else tuple(o for p in parts for o in p or ())
-    return None
+def of_changes(rel: Rel, column: str) -> tuple[Origin, ...] | None:
+    """The columns of changes that hold every value of a column; None where it has others too."""
+    found = origins(rel, column)
+    return found if found and all(s.end is End.DELTA for s, _ in found) else None

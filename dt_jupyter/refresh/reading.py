@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dt_jupyter.ivm import End, Rel, Scan, Sizes, directed
+from dt_jupyter.ivm import End, Origin, Rel, Scan, Sizes, directed
 from dt_jupyter.lake import (
     ChangePlan,
     Relation,
@@ -19,11 +19,12 @@ from dt_jupyter.lake import (
     TableLog,
     Unchanged,
     local_view,
+    plain_type,
     relation,
     snapshot_sql,
 )
 from dt_jupyter.model import Frontier
-from dt_jupyter.refresh.bounds import Bounds, Origin, bounded, bounds_of
+from dt_jupyter.refresh.bounds import Bounds, bounded, bounds_of
 from dt_jupyter.refresh.selected import Selected
 from dt_jupyter.refresh.settled import settled
 from dt_jupyter.sql.render import Renderer
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _UNKNOWN_ROWS = 10**9
-_COMPARED = frozenset({"__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"})
-"""What a column's metadata says where `=` is not that of its type."""
 
 
 @dataclass
@@ -59,7 +58,6 @@ class Reading:
     """Relations of keys that were computed, by the names of their views."""
     local_rows: int = 0
     all_local: bool = True
-    _rows: dict[str, int] = field(default_factory=dict)
     _snapshots: dict[tuple[str, int, tuple[str, ...]], str] = field(default_factory=dict)
     _found: dict[str, str] = field(default_factory=dict)
     _views: int = 0
@@ -85,18 +83,14 @@ class Reading:
 
     def _table_rows(self, source: str) -> int:
         if source in self._selected.found:
-            return int(self._selected.found[source].num_rows)
-        if source not in self._rows:
-            known = self.logs[source].size().rows
-            self._rows[source] = _UNKNOWN_ROWS if known is None else known
-        return self._rows[source]
+            return int(self._selected.found[source][1].num_rows)
+        known = self.logs[source].size().rows
+        return _UNKNOWN_ROWS if known is None else known
 
     def _type_of(self, source: str, column: str) -> str | None:
         fields = self.logs[source].metadata().fields
         field = next((f for f in fields if f["name"].lower() == column.lower()), None)
-        if field is None or _COMPARED & field["metadata"].keys():
-            return None
-        return field["type"] if isinstance(field["type"], str) else None
+        return plain_type(field) if field is not None else None
 
     def _place(self, scan: Scan) -> str:
         if scan.source in self._selected.found:
@@ -108,13 +102,10 @@ class Reading:
 
     def _found_view(self, source: str) -> str:
         """Selected rows as a view."""
-        view = f"__dt_{source.replace(':', '_')}"
         if source not in self._found:
-            table = self._selected.sources[source].source
-            log, rows = self.logs[table], self._selected.found[source]
-            self._found[source] = local_view(
-                self.spark, log, self._version_of(self._selected.sources[source]), rows, view
-            )
+            scan, rows = self._selected.found[source]
+            log, version = self.logs[scan.source], self._version_of(scan)
+            self._found[source] = local_view(self.spark, log, version, rows, f"__dt_{source}")
         return self._found[source]
 
     def _version_of(self, scan: Scan) -> int:
@@ -154,8 +145,6 @@ class Reading:
         """The rows of a table with these values; None for one that is local anyhow."""
         log, version = self.logs[scan.source], self._version_of(scan)
         columns = tuple(sorted(self.reads[scan.source]))
-        if self._type_of(scan.source, column) is None:
-            return None
         if not self.is_large(log, version, columns):
             return None
         assert self.tables is not None
@@ -194,7 +183,7 @@ class Reading:
 
     def _rows_of(self, scan: Scan) -> pa.Table | None:
         if scan.source in self._selected.found:
-            return self._selected.found[scan.source]
+            return self._selected.found[scan.source][1]
         return self.change(scan.source).arrow
 
     def _key_values(self, name: str, column: str) -> pa.ChunkedArray | None:

@@ -53,6 +53,7 @@ from dt_jupyter.refresh.define import Definer, Request
 from dt_jupyter.refresh.failures import as_error
 from dt_jupyter.refresh.look import Look, look
 from dt_jupyter.refresh.original import at_time, pinned
+from dt_jupyter.refresh.reading import rows_of
 from dt_jupyter.refresh.recovery import recover_table
 from dt_jupyter.refresh.sources import Sources, name_of
 from dt_jupyter.refresh.stages import FORMAT, STATE_FORMAT, Outcome, Stages, prepare
@@ -64,7 +65,7 @@ from dt_jupyter.spark import (
     is_connect,
     run_cancellable,
 )
-from dt_jupyter.spark.metrics import job_metrics
+from dt_jupyter.spark.metrics import JobMetrics, job_count, job_metrics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -158,7 +159,7 @@ class Refresher:
 
     def _work(self, table: DynamicTable, seen: Look) -> Work | None:
         """The size of the change, from the logs alone; None where they do not tell."""
-        changed = [getattr(p, "rows", None) for p in seen.plans.values()]
+        changed = [rows_of(p) for p in seen.plans.values()]
         sizes = [self.sources.logs[s.path].size().rows for s in seen.sources if s.path]
         if any(n is None for n in (*changed, *sizes)):
             return None
@@ -176,8 +177,7 @@ class Refresher:
         self, table: DynamicTable, compiled: Compiled, seen: Look, rows: dict[str, int]
     ) -> float | None:
         """What moving reads beside what computing anew does; hidden stages as they stand."""
-        moved = {s: getattr(p, "rows", None) for s, p in seen.plans.items()
-                 if not isinstance(p, Unchanged)}  # fmt: skip
+        moved = {s: rows_of(p) for s, p in seen.plans.items() if not isinstance(p, Unchanged)}
         known = dict(rows)
         for i, stage in enumerate(compiled.stages[:-1]):
             path = self.sources.layout.stage(table.id, i)
@@ -403,7 +403,7 @@ class Refresher:
         flag.check(group)
         done = self.commit(spark, path, f"dt:{table.id}", attempt.sequence, attempt, seen.frontier,
                            Overwrite(frame, new_schema), choice, table.version, {})  # fmt: skip
-        statistics = self.statistics(spark, group, [done], table)
+        statistics = self.statistics(spark, group, [done])
         return Outcome(seen.frontier, attempt.sequence, done.version, (), statistics)
 
     def commit(
@@ -436,15 +436,17 @@ class Refresher:
         return done
 
     def statistics(
-        self, spark: SparkSession, group: str, commits: list[Committed], table: DynamicTable,
-        local_rows: int = 0, before_commit: int | None = None,
+        self, spark: SparkSession, group: str, commits: list[Committed], local_rows: int = 0,
+        before_commit: JobMetrics | None = None,
     ) -> RefreshStatistics:  # fmt: skip
-        metrics = job_metrics(spark, group)
+        """What a refresh did. `before_commit`: what was read for the change, where the commit
+        itself reads too, or there is none."""
+        metrics = before_commit or job_metrics(spark, group)
         last = commits[-1].statistics if commits else None
+        rows_read = metrics.rows_read + local_rows
         if last is None:
-            return RefreshStatistics(
-                spark_jobs=metrics.jobs, rows_read=metrics.rows_read + local_rows
-            )
+            return RefreshStatistics(spark_jobs=metrics.jobs, rows_read=rows_read)
+        jobs = metrics.jobs if before_commit is None else job_count(spark, group)
         updated = last.updated or 0
         return RefreshStatistics(
             inserted_rows=(last.inserted or 0) + updated,
@@ -452,15 +454,15 @@ class Refresher:
             copied_rows=last.copied or 0,
             added_files=last.files_added,
             removed_files=last.files_removed,
-            rows_read=(metrics.rows_read if before_commit is None else before_commit) + local_rows,
+            rows_read=rows_read,
             bytes_written=sum(c.statistics.bytes_added for c in commits),
-            spark_jobs=metrics.jobs,
+            spark_jobs=jobs,
             writer=commits[-1].writer,
         )
 
 
 def _changed_rows(seen: Look) -> int:
-    return sum(getattr(p, "rows", None) or 0 for p in seen.plans.values())
+    return sum(rows_of(p) or 0 for p in seen.plans.values())
 
 
 def _reinit(choice: Choice) -> str | None:

@@ -14,21 +14,18 @@ from dt_jupyter.ivm import (
     End,
     Filter,
     Join,
+    Origin,
     Project,
     Rel,
     Restrict,
     Scan,
     equated,
-    origin,
+    origins,
     walk,
 )
-from dt_jupyter.refresh.bounds import Origin, origins
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-FOUND = "found:"
-"""What the id of a source begins with whose rows were selected."""
 
 Select = Callable[[Scan, str, "pa.ChunkedArray", bool], "pa.Table | None"]
 """The rows of a scan with some values in a column (and NULL, if so): None where it is not done."""
@@ -42,8 +39,9 @@ class Selected:
     select: Select
     values: Callable[[Sequence[Origin]], pa.ChunkedArray | None]
     keys: Callable[[str, str], pa.ChunkedArray | None]
-    found: dict[str, pa.Table] = field(default_factory=dict)
-    sources: dict[str, Scan] = field(default_factory=dict)
+    found: dict[str, tuple[Scan, pa.Table]] = field(default_factory=dict)
+    """By the id of the scan that stands for it: what was read, and its rows."""
+    _asked: dict[object, list[tuple[pa.ChunkedArray, str]]] = field(default_factory=dict)
 
     def local(self, rel: Rel) -> Rel:
         """The relation with the tables that it joins to changes replaced by the rows it needs."""
@@ -74,8 +72,9 @@ class Selected:
                 home = next((m for m in members if a in m.columns), None)
                 if b not in members[i].columns or home is None or home is members[i]:
                     continue
-                came = origins(home, a, self.is_known)
-                values = self.values(came) if came else None
+                came = origins(home, a)
+                known_all = came and all(self.is_known(s) for s, _ in came)
+                values = self.values(came) if came and known_all else None
                 if values is not None:
                     known.append((b, values))
         known.sort(key=lambda one: len(one[1]))
@@ -96,16 +95,23 @@ class Selected:
         if not isinstance(scan, Scan) or scan.end is End.DELTA or self.is_known(scan):
             return rel
         for column, values in known:
-            came = origin(rel, column)
-            rows = self.select(scan, came[1], values, nulls) if came is not None else None
-            if rows is not None:
-                return _with_scan(rel, self._kept(scan, rows))
+            came = origins(rel, column)
+            source = self._read(scan, came[0][1], values, nulls) if came else None
+            if source is not None:
+                return _with_scan(rel, Scan(source, scan.reads))
         return rel
 
-    def _kept(self, scan: Scan, rows: pa.Table) -> Scan:
-        source = f"{FOUND}{len(self.found)}"
-        self.found[source], self.sources[source] = rows, scan
-        return Scan(source, scan.reads)
+    def _read(self, scan: Scan, name: str, values: pa.ChunkedArray, nulls: bool) -> str | None:
+        """The id of the rows of a scan with some values; what several statements select alike is
+        read once."""
+        asked = (scan.source, scan.end, frozenset(n for _, n in scan.reads), name, nulls)
+        known = self._asked.setdefault(asked, [])
+        source = next((s for v, s in known if v.equals(values)), None)
+        if source is None and (rows := self.select(scan, name, values, nulls)) is not None:
+            source = f"found_{len(self.found)}"
+            self.found[source] = scan, rows
+            known.append((values, source))
+        return source
 
     def is_known(self, scan: Scan) -> bool:
         """Whether all rows of a scan are at hand: a change, or what was selected."""

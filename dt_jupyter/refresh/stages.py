@@ -28,7 +28,7 @@ from dt_jupyter.model import (
     Source,
     SourceKind,
 )
-from dt_jupyter.refresh.apply import StageRun
+from dt_jupyter.refresh.apply import CODEGEN, StageRun
 from dt_jupyter.refresh.choose import Choice
 from dt_jupyter.refresh.compiled import Compiled
 from dt_jupyter.refresh.look import Look, plan
@@ -106,6 +106,9 @@ class Stages:
     rows: list[StageRow] = field(default_factory=list)
     local_rows: int = 0
 
+    def __post_init__(self) -> None:
+        self._codegen = self.spark.conf.get(CODEGEN, None) or "true"
+
     @property
     def anew(self) -> bool:
         """Whether all rows and all state are computed from the sources."""
@@ -130,12 +133,13 @@ class Stages:
         path = sources.layout.public(self.table.id)
         names = {r.id: r.version for r in self.rows}
         last = len(self.compiled.stages) - 1
-        change, read = self._change(
+        change = self._change(
             last, path, self.table.version, self.table.frontier, frontier, self.attempt.sequence
         )
+        read = None if self.anew else job_metrics(self.spark, self.group)
         if change is None:
             statistics = self.refresher.statistics(
-                self.spark, self.group, [], self.table, self.local_rows
+                self.spark, self.group, [], self.local_rows, read
             )
             return Outcome(frontier, self.table.sequence, self.table.version or 0,
                             tuple(self.rows), statistics)  # fmt: skip
@@ -146,7 +150,7 @@ class Stages:
         )  # fmt: skip
         self.commits.append(done)
         statistics = self.refresher.statistics(
-            self.spark, self.group, self.commits, self.table, self.local_rows, read
+            self.spark, self.group, self.commits, self.local_rows, read
         )
         keys = () if self.table.cluster_by else self.compiled.public.keys
         version = compacted(self.spark, path, sources.logs[str(path)], done.version, keys)
@@ -162,7 +166,7 @@ class Stages:
         row = stage_standing(sources.catalog, sources.logs, self.table.id, ordinal, path, app_id)
         frontier = Frontier(self.seen.frontier.data_timestamp, versions)
         fresh = self.anew or row is None
-        change, _ = self._change(ordinal, path, row.version if row else None,
+        change = self._change(ordinal, path, row.version if row else None,
                                  None if fresh or row is None else row.frontier,
                                  frontier, (row.sequence if row else 0) + 1)  # fmt: skip
         if change is None and row is not None:
@@ -183,8 +187,8 @@ class Stages:
     def _change(
         self, ordinal: int, path: Any, version: int | None, old: Frontier | None,
         new: Frontier, sequence: int,
-    ) -> tuple[Change | None, int]:  # fmt: skip
-        """The change to commit for a stage, and the rows that were read for it."""
+    ) -> Change | None:  # fmt: skip
+        """The change to commit for a stage; None: its rows are the same."""
         compiled = self.compiled.stages[ordinal]
         sources = self.refresher.sources
         logs = {s.table_id: sources.logs[s.path] for s in self.definition.sources if s.path}
@@ -197,14 +201,14 @@ class Stages:
         run = StageRun(
             self.spark, self.table.name, compiled, path, sources.logs[str(path)], version, old, new,
             logs, plans, sequence, sources.layout.staging(self.attempt.id),
-            tables=self.refresher.small,
+            tables=self.refresher.small, codegen=self._codegen,
         )  # fmt: skip
         if again:
             new_schema = prepare(self.spark, path, compiled.schema, self.table)
-            return run.initialise(new_schema), 0
+            return run.initialise(new_schema)
         change = run.advance()
         self.local_rows += run.reading.local_rows
-        return change, job_metrics(self.spark, self.group).rows_read
+        return change
 
     def _plans(
         self, reads: Mapping[str, frozenset[str]], logs: Mapping[str, Any], old: Frontier,

@@ -42,6 +42,15 @@ def job_metrics(spark: SparkSession, group: str) -> JobMetrics:
     return JobMetrics(len(jobs), rows, read)
 
 
+def job_count(spark: SparkSession, group: str) -> int:
+    """Spark jobs that a group has started; 0 on Spark Connect."""
+    if is_connect(spark):
+        return 0
+    context: Any = spark.sparkContext
+    context._jsc.sc().listenerBus().waitUntilEmpty()
+    return len(context.statusTracker().getJobIdsForGroup(group))
+
+
 def scala_doubles(context: Any) -> Any:
     """An empty array of doubles: no quantiles are asked for."""
     return context._gateway.new_array(context._jvm.double, 0)

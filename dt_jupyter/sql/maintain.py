@@ -194,8 +194,8 @@ def _zero(state: StateColumn, text: str) -> str:
         return text
     if not state.tight:
         return _kept_in(state, f"COALESCE({text}, 0)")
-    some = f"COUNT({state.value.sql(quote)}) > 0"  # without ANSI a sum that overflows is NULL
-    return _kept_in(state, f"CASE WHEN {text} IS NULL AND NOT {some} THEN 0 ELSE {text} END")
+    none = f"COUNT({state.value.sql(quote)}) = 0"  # without ANSI a sum that overflows is NULL
+    return _kept_in(state, f"COALESCE({text}, CASE WHEN {none} THEN 0 END)")
 
 
 def _kept_in(state: StateColumn, text: str) -> str:
