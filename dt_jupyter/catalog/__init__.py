@@ -6,7 +6,7 @@ One SQLite file in the lake, used by several threads and processes at once. Ever
 about a dynamic table's data is a copy; the truth is in that table's own log.
 """
 
-from dt_jupyter.catalog.attempts import Attempts
+from dt_jupyter.catalog.attempts import Attempts, Overtaken
 from dt_jupyter.catalog.history import History
 from dt_jupyter.catalog.owner import Owner, running
 from dt_jupyter.catalog.registry import DEFAULT_WAREHOUSE, Sources, Warehouses
@@ -42,6 +42,7 @@ __all__ = [
     "Catalog",
     "GraphRow",
     "Lease",
+    "Overtaken",
     "Owner",
     "Pin",
     "StageRow",

@@ -72,6 +72,10 @@ _REWRITE = _history.update().where(_history.c.query_id == bindparam("of_query"))
 _CHANGED = Reason("DEFINITION_CHANGED", "The definition was changed while a refresh ran.")
 
 
+class Overtaken(Exception):
+    """Another refresh ended since the caller read the table: what it planned stands on old rows."""
+
+
 class Attempts(Store):
     """At most one live attempt for each dynamic table; a dead one is fenced by the next."""
 
@@ -83,14 +87,17 @@ class Attempts(Store):
         attempt_id: str,
         ttl: float,
         pins: Iterable[tuple[str, int]] = (),
+        after: int | None = None,
     ) -> Attempt:
         """Take the lease for `ttl` seconds and write an EXECUTING row.
 
         Raises DT-2104 while another attempt lives, DT-2109 for a data timestamp that is not
         after the present one (or a tick that the scheduler is done with), DT-1101 when the
-        dynamic table is gone.
+        dynamic table is gone, and Overtaken where its sequence is not `after` any more.
         """
         with self._write() as connection:
+            if after is not None and _standing(connection, dt_id)["sequence"] != after:
+                raise Overtaken
             attempt, row = self._open(connection, dt_id, trigger, data_timestamp, attempt_id, ttl)
             record = RefreshRecord(
                 attempt.name,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.catalog import Attempt
+from dt_jupyter.catalog import Attempt, Overtaken
 from dt_jupyter.ivm import Bag, Refused, Sizes, monotone
 from dt_jupyter.lake import (
     Added,
@@ -106,7 +106,12 @@ class Refresher:
         if metadata_only:
             return None
         pins = [(s, v) for f in (table.frontier, seen.frontier) if f for s, v in f.versions.items()]
-        attempt = self.sources.catalog.begin(dt_id, trigger, t, attempt_id, TTL_SECONDS, pins)
+        try:
+            attempt = self.sources.catalog.begin(
+                dt_id, trigger, t, attempt_id, TTL_SECONDS, pins, after=table.sequence
+            )
+        except Overtaken:
+            return self.refresh(dt_id, t, trigger, metadata_only=metadata_only)
         return self._attempt(table, attempt, seen, choice, watch)
 
     def cancel(self, dt_id: str) -> None:

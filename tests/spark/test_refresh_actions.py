@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ import dt_jupyter.refresh.apply as apply
 import dt_jupyter.refresh.define as define
 from dt_jupyter.ivm import aggregates
 from dt_jupyter.lake import TableLog
-from dt_jupyter.model import Timestamp
+from dt_jupyter.model import RefreshTrigger, Timestamp
 from dt_jupyter.sql import maintain
 from tests.spark.engine_lab import Lab, refused, without_check
 
@@ -51,6 +52,30 @@ def test_unchanged_sources_start_no_job_and_write_nothing(lab: Lab) -> None:
     assert after.data_timestamp is not None
     assert before.data_timestamp is not None
     assert after.data_timestamp > before.data_timestamp
+
+
+def test_a_refresh_that_another_overtook_before_it_began_looks_again(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.table("item", "id INT, v INT", "1, 1")
+    lab.dynamic_table("d", "SELECT v, count(*) AS n FROM item GROUP BY v")
+    lab.insert("item", "2, 1")
+    refresher = lab.engine.refresher
+    choose, others = refresher._choose, []
+
+    def overtaken(table: Any, seen: Any) -> Any:
+        chosen = choose(table, seen)
+        monkeypatch.setattr(refresher, "_choose", choose)
+        before = seen.frontier.data_timestamp.plus(-0.001)
+        others.append(refresher.refresh(table.id, before, RefreshTrigger.MANUAL))
+        return chosen
+
+    monkeypatch.setattr(refresher, "_choose", overtaken)
+    record = lab.record("d")
+    assert [(r.action, r.error) for r in others] == [("INCREMENTAL", None)]
+    assert (record.action, record.error) == ("NO_DATA", None)
+    assert lab.engine.table("d").sequence == 2
+    lab.verified("d")
 
 
 def test_optimizing_a_source_is_no_change(lab: Lab) -> None:
