@@ -63,8 +63,11 @@ def refreshed(dt: Engine, view: str) -> tuple[float, RefreshRecord]:
 
 
 def table_of(
-    dt: Engine, queries: dict[str, str], shares: list[float], mixes: list[str], *, both: bool
-) -> None:
+    dt: Engine, queries: dict[str, str], shares: list[float], mixes: list[str], *, both: bool,
+    rounds: int,
+) -> None:  # fmt: skip
+    """Each share is changed `rounds` times, and all queries computed and refreshed after each: a
+    cell is the median of its rounds, its other columns those of the last."""
     print("| view | change | mix | action | refresh s | moved s | recompute s | ratio | rows read "
           "| rows + | rows − | MB written | Spark jobs | writer |")  # fmt: skip
     print("| --- |" + " --- |" * 13)
@@ -72,24 +75,42 @@ def table_of(
     summaries = []
     for mix in mixes:
         for share in shares:
-            salt += 7
-            change(dt, share, mix, salt)
-            cells = []
-            for view, query in queries.items():
-                again = recompute(dt, query)
-                took, record = refreshed(dt, view)
-                moved = refreshed(dt, view + MOVED)[0] if both else None
-                cells.append(Cell(str(record.action), again, took, moved))
-                s = record.statistics
-                row = (
-                    view, f"{share:.2%}", mix, record.action, f"{took:.2f}",
-                    "" if moved is None else f"{moved:.2f}", f"{again:.2f}",
-                    f"{again / took:.1f}×", f"{s.rows_read:,}", f"{s.inserted_rows:,}",
-                    f"{s.deleted_rows:,}", f"{s.bytes_written / 1e6:.1f}", s.spark_jobs, s.writer,
-                )  # fmt: skip
-                print(f"| {' | '.join(map(str, row))} |", flush=True)
+            found: dict[str, list[tuple[Cell, RefreshRecord]]] = {v: [] for v in queries}
+            for _ in range(rounds):
+                salt += 7
+                change(dt, share, mix, salt)
+                for view, query in queries.items():
+                    again = recompute(dt, query)
+                    took, record = refreshed(dt, view)
+                    moved = refreshed(dt, view + MOVED)[0] if both else None
+                    found[view].append((Cell(str(record.action), again, took, moved), record))
+                    if len(found[view]) == rounds:
+                        print_row(view, f"{share:.2%} | {mix}", middle(found[view]), record)
+            cells = [middle(runs) for runs in found.values()]
             summaries.append(f"{share:.2%} {mix}: {summary(cells)}")
     print("\n" + "\n".join(summaries), flush=True)
+
+
+def middle(runs: list[tuple[Cell, RefreshRecord]]) -> Cell:
+    """The medians of some rounds; the action is that of the last."""
+    moved = [c.moved for c, _ in runs if c.moved is not None]
+    return Cell(
+        runs[-1][0].action,
+        statistics.median(c.anew for c, _ in runs),
+        statistics.median(c.auto for c, _ in runs),
+        statistics.median(moved) if moved else None,
+    )
+
+
+def print_row(view: str, change_made: str, cell: Cell, record: RefreshRecord) -> None:
+    s = record.statistics
+    row = (
+        view, change_made, cell.action, f"{cell.auto:.2f}",
+        "" if cell.moved is None else f"{cell.moved:.2f}", f"{cell.anew:.2f}",
+        f"{cell.anew / cell.auto:.1f}×", f"{s.rows_read:,}", f"{s.inserted_rows:,}",
+        f"{s.deleted_rows:,}", f"{s.bytes_written / 1e6:.1f}", s.spark_jobs, s.writer,
+    )  # fmt: skip
+    print(f"| {' | '.join(map(str, row))} |", flush=True)
 
 
 def summary(cells: list[Cell]) -> str:
@@ -150,6 +171,7 @@ def main() -> None:
         "--both", action="store_true", help="each also with REFRESH_MODE = INCREMENTAL"
     )
     parser.add_argument("--data", type=Path, default=Path("artifacts/tpch"), help="generated files")
+    parser.add_argument("--rounds", type=int, default=1, help="changes of each kind and share")
     parser.add_argument("--times", type=int, default=11, help="runs of the small measurements")
     args = parser.parse_args()
     suite = VIEWS if args.suite == "views" else tpch(args.scale)
@@ -174,7 +196,8 @@ def main() -> None:
             memory("after creation")
             print()
             shares = [float(s) for s in args.shares.split(",")]
-            table_of(dt, queries, shares, mixes.split(","), both=args.both)
+            table_of(dt, queries, shares, mixes.split(","), both=args.both,
+                     rounds=args.rounds)  # fmt: skip
             no_data(dt, views[0], args.times)
             fixed_cost(dt, args.times)
             for view in views:
