@@ -23,6 +23,7 @@ from dt_jupyter.lake.errors import (
     TableLocked,
     VersionGone,
 )
+from dt_jupyter.lake.heads import head
 from dt_jupyter.lake.log import FileChanges, TableLog, TableSize, is_delta
 from dt_jupyter.lake.marks import mark_of, marked
 from dt_jupyter.lake.metadata import Metadata, Protocol, SchemaChange
@@ -58,7 +59,7 @@ __all__ = [
     "LogBroken", "Lost", "Merge", "Metadata", "NotSupported", "Overwrite", "Protocol",
     "Recovered", "Relation", "SchemaChange", "Small", "SmallTables", "TableGone", "TableLocked",
     "TableLog", "TablePath", "TableSize", "Unchanged", "Unreadable", "VersionGone",
-    "backing_properties", "commit", "create", "drop_folder", "enable_feed", "is_delta",
+    "backing_properties", "commit", "create", "drop_folder", "enable_feed", "head", "is_delta",
     "local_view", "mark_of", "marked", "plain_type", "plan_changes", "recover", "register",
     "relation", "restore_folder", "selecting_columns", "snapshot_sql",
 ]  # fmt: skip

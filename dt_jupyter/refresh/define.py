@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, ParseException
 
 from dt_jupyter.ivm import Refusal, Refused, refuse
+from dt_jupyter.lake import head
 from dt_jupyter.model import (
     HIDDEN,
     Definition,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
+_MADE = 8
 _UNSTORABLE = re.compile(r"(void|interval\b.*|.*\bvoid\b.*|time\(\d\))\Z")
 
 
@@ -66,10 +68,16 @@ class Defined:
 
 @dataclass(frozen=True)
 class Definer:
-    """Analyses queries; `sources` finds names, `builtins` are Spark's functions."""
+    """Analyses queries; `sources` finds names, `builtins` are Spark's functions.
+
+    `made` are the stages of what was defined last: its first refresh asks for them again.
+    """
 
     sources: Sources
     builtins: frozenset[str]
+    made: deque[tuple[tuple[Any, ...], Compiled]] = field(
+        default_factory=lambda: deque(maxlen=_MADE), compare=False, repr=False
+    )
 
     def define(
         self, spark: SparkSession, request: Request, settings: Mapping[str, str],
@@ -100,6 +108,7 @@ class Definer:
         )  # fmt: skip
         if request.mode is RefreshMode.FULL:
             return _full(definition, refuse(Refusal.REQUESTED))
+        schemas = self._written(definition)
         try:
             if refused is not None:
                 raise refused
@@ -114,15 +123,28 @@ class Definer:
         definition = Definition(
             definition.query, definition.settings, columns, used, definition.views, request.schema
         )
+        self.made.append(((definition, *schemas), compiled))
         reason = Reason("INCREMENTAL", "every operator has an incremental rule")
         return Defined(definition, compiled, RefreshMode.INCREMENTAL, reason, "", checked)
 
     def compile(self, spark: SparkSession, definition: Definition) -> Compiled:
         """The stages of a definition that was found incremental before; Refused if it is not."""
+        signature = (definition, *self._written(definition))
+        for known, compiled in tuple(self.made):
+            if known == signature:
+                return compiled
         found = Found(
             {s.name: s for s in definition.sources}, {v.name: v for v in definition.views}
         )
         return self._stages(spark, definition, found, self._schemas(spark, found))
+
+    def _written(self, definition: Definition) -> tuple[str, ...]:
+        """The schemas of the sources as their logs have them now."""
+        return tuple(
+            self.sources.logs[s.path].schema_json()
+            for s in definition.sources
+            if s.path and s.kind is not SourceKind.FOREIGN
+        )
 
     def _compile(
         self, spark: SparkSession, request: Request, definition: Definition, found: Found,
@@ -170,6 +192,9 @@ class Definer:
         """A few real rows; a dynamic table that has no contents yet has none."""
         if source.path is None or not self.sources.logs[source.path].size().files:
             return []
+        rows = head(self.sources.logs[source.path], ROWS)
+        if rows is not None:
+            return list(rows.to_pylist())
         return as_rows(spark.read.format("delta").load(source.path).limit(ROWS))
 
     def _wanted(
@@ -241,10 +266,10 @@ class Definer:
         for name in names:
             if name.lower().startswith(HIDDEN):
                 raise error("DT-1114", name=name)
-        for field in fields:
-            kind = field.dataType.simpleString()
+        for column in fields:
+            kind = column.dataType.simpleString()
             if _UNSTORABLE.match(kind):
-                problem = f"{field.name} has type {kind}"
+                problem = f"{column.name} has type {kind}"
                 raise error("DT-1116", name=request.name, problem=problem)
         return names
 
