@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -111,6 +112,7 @@ def lab_environment(home: Path) -> dict[str, str]:
     """JUPYTER_PATH comes before an environment's own folders, JUPYTER_DATA_DIR does not always."""
     return {
         **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(CHECKOUT), os.environ.get("PYTHONPATH")))),
         "JUPYTER_PATH": str(home / "path"),
         "JUPYTER_CONFIG_DIR": str(home / "config"),
         "JUPYTER_DATA_DIR": str(home / "data"),
@@ -180,27 +182,41 @@ def console_errors() -> list[str]:
     return []
 
 
+@pytest.fixture(scope="session")
+def new_page(chromium: Browser) -> Callable[[list[str]], AbstractContextManager[Page]]:
+    """Opens an empty page in a context of its own; its errors go into the list."""
+
+    @contextmanager
+    def open_(errors: list[str]) -> Iterator[Page]:
+        def note(message: ConsoleMessage) -> None:
+            if message.type == "error":
+                errors.append(f"{message.text} ({message.location.get('url')})")
+
+        context = chromium.new_context(viewport={"width": 1280, "height": 800})
+        page = context.new_page()
+        page.on("console", note)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        yield page
+        context.close()
+
+    return open_
+
+
 @pytest.fixture
-def page(chromium: Browser, console_errors: list[str]) -> Iterator[Page]:
-    """An empty page in a context of its own."""
-
-    def note(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            console_errors.append(f"{message.text} ({message.location.get('url')})")
-
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
-    page = context.new_page()
-    page.on("console", note)
-    page.on("pageerror", lambda error: console_errors.append(str(error)))
-    yield page
-    context.close()
+def page(
+    new_page: Callable[[list[str]], AbstractContextManager[Page]], console_errors: list[str]
+) -> Iterator[Page]:
+    """An empty page for one test."""
+    with new_page(console_errors) as page:
+        yield page
 
 
-@pytest.fixture
-def open_notebook(lab: Lab, page: Page) -> Callable[[str], Locator]:
-    """Opens a notebook under the lab's root, waits for its kernel, and gives its code cells."""
+@pytest.fixture(scope="session")
+def open_in(lab: Lab) -> Callable[[Page, str], Locator]:
+    """Opens a notebook under the lab's root in a page, waits for its kernel, and gives its code
+    cells."""
 
-    def open_(path: str) -> Locator:
+    def open_(page: Page, path: str) -> Locator:
         page.goto(lab.url(path))
         page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=60_000)
         return page.locator(".jp-CodeCell")
@@ -210,14 +226,17 @@ def open_notebook(lab: Lab, page: Page) -> Callable[[str], Locator]:
 
 @pytest.fixture
 def open_cells(
-    lab: Lab, open_notebook: Callable[[str], Locator], request: pytest.FixtureRequest
+    lab: Lab,
+    page: Page,
+    open_in: Callable[[Page, str], Locator],
+    request: pytest.FixtureRequest,
 ) -> Callable[..., Locator]:
     """Opens a notebook of the given sources, named after the test, and gives its code cells."""
 
     def open_(*sources: str) -> Locator:
         path = f"{request.node.name}.ipynb"
         lab.write_notebook(path, *sources)
-        return open_notebook(path)
+        return open_in(page, path)
 
     return open_
 

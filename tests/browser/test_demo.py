@@ -1,32 +1,114 @@
-"""The demo notebook as a reader meets it: opened in JupyterLab and run from its menu."""
+"""The demo notebook as a reader meets it: opened in JupyterLab, run from its menu and saved.
+
+One run serves what the browser shows and what the saved notebook holds.
+"""
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
+from tests.notebook.executed import ROOT, NotebookTests, Shows, code_cells, html_of, notebook_at
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1700)]
 
-CHECKOUT = Path(__file__).parents[2]
-DEMO = CHECKOUT / "notebooks" / "demo.ipynb"
-PICTURES = CHECKOUT / "artifacts" / "browser"
+DEMO = ROOT / "notebooks" / "demo.ipynb"
+PICTURES = ROOT / "artifacts" / "browser"
 RUN_MILLISECONDS = 1_500_000
 PANELS = ("arrivals", "ranking", "explain", "by-sky", "lag", "history", "frontiers", "status")
+DRAWN = ("graph", "lag")
 TALL: ViewportSize = {"width": 1280, "height": 2400}
 """So that the longest output is in view as a whole."""
 WAITING = """() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]
     .some(prompt => prompt.textContent.includes('*'))"""
 
+CARD = r"AUTO → INCREMENTAL(.|\n)*target lag:"
+SHOWS: Shows = {
+    "connect": (r"Connected: .*flights-lake, 0 dynamic tables.*scheduler running",),
+    "data": ("flight_id", "2013-01-01"),
+    "base": (),
+    "tables": (r"CREATE TABLE airlines", r"CREATE TABLE flight_events", "5 rows"),
+    "arrivals": (CARD, "DOWNSTREAM", "upstream: .*flight_events, airlines, airports"),
+    "delays-by-hour": (CARD, "DOWNSTREAM", "mean_delay double"),
+    "delays-in-weather": (CARD, "DOWNSTREAM", r"upstream: .*delays_by_hour, weather"),
+    "ranking": (CARD, "upstream: .*delays_by_hour"),
+    "modes": ("arrivals: INCREMENTAL", "airline_ranking: INCREMENTAL"),
+    "pick": (r"Flight \d+ was \d+ minutes late; flight \d+ never arrived",),
+    "correct": (r"UPDATE flight_events.*1 row", r"DELETE flight_events.*1 row"),
+    "explain": (r"next refresh: INCREMENTAL", r"SELECT"),
+    "refresh": (r"delays_in_weather +INCREMENTAL +SUCCEEDED +MANUAL",),
+    "cost": (r"arrivals of 32\d,\d{3} rows: INCREMENTAL, 1 rows in, 2 out",),
+    "no-data": (r"delays_in_weather +NO_DATA +SUCCEEDED +MANUAL",),
+    "by-maker": (CARD, "1 minute", "BOEING"),
+    "by-sky": (CARD, "24 seconds", r"\b(fair|fog|rain|wind)\b"),
+    "room": (r"a lag of (24|48) seconds it is",),
+    "graph": ("6 dynamic tables, 5 tables", r"delays_by_sky .*INCREMENTAL"),
+    "land": (r"25 December: \w+ in", r"31 December: \w+ in", r"01 January: \w+ in"),
+    "lag": (r"Lag of delays_by_sky: target", r"INCREMENTAL", r"NO_DATA"),
+    "lag-claim": (r"\d\d peaks, from .* s; the target is \d\d s",),
+    "history": (r"INCREMENTAL +SUCCEEDED +SCHEDULED", r"NO_DATA +SUCCEEDED +SCHEDULED"),
+    "history-claim": (r"\d × INCREMENTAL, reading [\d,]+ rows", r"\d × NO_DATA, reading and"),
+    "snapshot": (r"have \d+ data timestamps in common",),
+    "frontiers": (r"delays_by_sky .*delays_in_weather +DYNAMIC_TABLE",),
+    "refresh-ranking": (r"airline_ranking +INCREMENTAL +SUCCEEDED +MANUAL",),
+    "verify": (
+        r"arrivals equals its query at .* all 327,346 rows compared, no difference",
+        r"delays_by_sky equals its query at .* all 12 rows compared, no difference",
+        r"airline_ranking equals its query at .* all 16 rows compared, no difference",
+    ),
+    "pandas": (r"rows about 327,346 arrivals: the same from both",),
+    "answer": ("percent_late", "12 rows"),
+    "suspend": ("suspended",),
+    "resume": ("resumed",),
+    "close": (),
+    "again": (r"Connected: .*flights-lake, 6 dynamic tables.*scheduler running",),
+    "status": ("scheduler +running", "problems +none"),
+}
 
-def code_cell_ids() -> list[str]:
-    cells = json.loads(DEMO.read_text("utf-8"))["cells"]
-    return [cell["id"] for cell in cells if cell["cell_type"] == "code"]
+
+@dataclass(frozen=True)
+class Run:
+    """The notebook in its page, after a run; `saved` is its file."""
+
+    page: Page
+    cells: Locator
+    console_errors: list[str]
+    saved: Path
+
+    def cell(self, id: str) -> Locator:
+        return self.cells.nth(list(SHOWS).index(id))
+
+
+@pytest.fixture(scope="module")
+def demo(
+    lab: Any,
+    new_page: Callable[[list[str]], AbstractContextManager[Page]],
+    open_in: Callable[[Page, str], Locator],
+) -> Iterator[Run]:
+    """All cells run from the menu, whatever they show, and the notebook saved."""
+    shutil.copy(DEMO, lab.root / DEMO.name)
+    errors: list[str] = []
+    with new_page(errors) as page:
+        cells = open_in(page, DEMO.name)
+        expect(cells).to_have_count(len(SHOWS))
+        choose(page, "Run", "Run All Cells")
+        expect(cells.last.locator(".jp-InputPrompt")).not_to_have_text("[ ]:")
+        page.wait_for_function(f"!({WAITING})()", timeout=RUN_MILLISECONDS)
+        choose(page, "File", "Save Notebook")
+        expect(page.locator(".jp-mod-dirty")).to_have_count(0)
+        yield Run(page, cells, errors, lab.root / DEMO.name)
+
+
+@pytest.fixture(scope="module")
+def executed(demo: Run) -> dict[str, Any]:
+    return code_cells(notebook_at(demo.saved))
 
 
 def choose(page: Page, *path: str) -> None:
@@ -48,11 +130,11 @@ def shoot(cell: Locator, name: str) -> None:
 
 
 @pytest.fixture
-def light_again(page: Page) -> Iterator[None]:
+def light_again(demo: Run) -> Iterator[None]:
     """The light theme is back when the test is over: JupyterLab is shared by all tests."""
     yield
-    if page.locator("body[data-jp-theme-light='false']").count():
-        use_theme(page, "JupyterLab Light", light=True)
+    if demo.page.locator("body[data-jp-theme-light='false']").count():
+        use_theme(demo.page, "JupyterLab Light", light=True)
 
 
 def use_theme(page: Page, name: str, *, light: bool) -> None:
@@ -60,36 +142,41 @@ def use_theme(page: Page, name: str, *, light: bool) -> None:
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", str(light).lower())
 
 
+def test_the_demo_runs_from_the_menu(demo: Run) -> None:
+    shown = demo.page.locator(".jp-CodeCell [data-mime-type='application/vnd.jupyter.error']")
+    assert shown.all_inner_texts() == []
+    expect(demo.page.locator(".jp-CodeCell [data-mime-type$='jupyter.stderr']")).to_have_count(0)
+    expect(demo.cells.last.locator(".jp-InputPrompt")).to_have_text(f"[{len(SHOWS)}]:")
+
+
 @pytest.mark.usefixtures("light_again")
-def test_the_demo_runs_from_the_menu(
-    lab: Any,
-    page: Page,
-    open_notebook: Callable[[str], Locator],
-    console_errors: list[str],
-) -> None:
-    shutil.copy(DEMO, lab.root / DEMO.name)
-    ids = code_cell_ids()
-    cells = open_notebook(DEMO.name)
-    expect(cells).to_have_count(len(ids))
-
-    choose(page, "Run", "Run All Cells")
-    last = cells.nth(len(ids) - 1).locator(".jp-InputPrompt")
-    expect(last).not_to_have_text("[ ]:")
-    page.wait_for_function(f"!({WAITING})()", timeout=RUN_MILLISECONDS)
-
-    errors = page.locator(".jp-CodeCell [data-mime-type='application/vnd.jupyter.error']")
-    assert errors.all_inner_texts() == []
-    expect(page.locator(".jp-CodeCell [data-mime-type$='jupyter.stderr']")).to_have_count(0)
-    expect(last).to_have_text(f"[{len(ids)}]:")
-
-    by_id = {id: cells.nth(number) for number, id in enumerate(ids)}
-    for drawn in ("graph", "lag"):
-        expect(by_id[drawn].locator(".jp-OutputArea-output svg").first).to_be_visible()
+def test_its_pictures_in_both_themes(demo: Run) -> None:
+    for drawn in DRAWN:
+        expect(demo.cell(drawn).locator(".jp-OutputArea-output svg").first).to_be_visible()
     PICTURES.mkdir(parents=True, exist_ok=True)
-    page.set_viewport_size(TALL)
+    demo.page.set_viewport_size(TALL)
     for name in ("graph", *PANELS):
-        shoot(by_id[name], f"{name}-light")
-    use_theme(page, "JupyterLab Dark", light=False)
+        shoot(demo.cell(name), f"{name}-light")
+    use_theme(demo.page, "JupyterLab Dark", light=False)
     for name in ("graph", *PANELS):
-        shoot(by_id[name], f"{name}-dark")
-    assert console_errors == []
+        shoot(demo.cell(name), f"{name}-dark")
+    assert demo.console_errors == []
+
+
+class TestSaved(NotebookTests):
+    """The notebook as it was saved."""
+
+    path = DEMO
+    shows = SHOWS
+    tables = ("arrivals", "ranking", "history", "frontiers", "status")
+
+    @pytest.mark.parametrize("drawn", DRAWN)
+    def test_drawn_cell(self, executed: dict[str, Any], drawn: str) -> None:
+        html = html_of(executed[drawn])
+        assert html.count("<svg") >= 1
+        assert "delays_by_sky" in html
+
+    def test_the_explanation_holds_the_statements(self, executed: dict[str, Any]) -> None:
+        html = html_of(executed["explain"])
+        assert "<details" in html
+        assert "SELECT" in html

@@ -1,4 +1,7 @@
-"""Notebooks as they are committed, run from top to bottom, and what each cell shows."""
+"""Notebooks as they are committed, run from top to bottom, and what each cell shows.
+
+Their claims are `assert`s in the notebooks themselves: one that does not hold fails its cell.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
@@ -46,22 +50,38 @@ def html_of(cell: Any) -> str:
     return "\n".join(out.get("data", {}).get("text/html", "") for out in cell.outputs)
 
 
-def check_bare(path: Path, shows: Shows) -> None:
-    """The notebook is valid, has these cells, and is stored without outputs."""
-    notebook = notebook_at(path)
-    nbformat.validate(notebook)
-    assert notebook.metadata.kernelspec.name == "python3"
-    assert {id: (c.outputs, c.execution_count) for id, c in code_cells(notebook).items()} == {
-        id: ([], None) for id in shows
-    }
+class NotebookTests:
+    """What is asserted of every notebook; `executed` is a fixture with its cells after a run.
 
+    `shows` has every code cell, `tables` those that show an HTML table.
+    """
 
-def check_cell(executed: Mapping[str, Any], shows: Shows, cell: str) -> None:
-    """A cell ran in its place, wrote no error, and shows what it is to show."""
-    kinds = {out.output_type for out in executed[cell].outputs}
-    shown = text_of(executed[cell])
-    assert executed[cell].execution_count == list(shows).index(cell) + 1
-    assert kinds <= {"stream", "display_data", "execute_result"}
-    assert not [out for out in executed[cell].outputs if out.get("name") == "stderr"]
-    assert [wanted for wanted in shows[cell] if not re.search(wanted, shown)] == []
-    assert bool(kinds) == bool(shows[cell])
+    path: ClassVar[Path]
+    shows: ClassVar[Shows]
+    tables: ClassVar[Sequence[str]] = ()
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        for parameter, cells in (("cell", self.shows), ("table", self.tables)):
+            if parameter in metafunc.fixturenames:
+                metafunc.parametrize(parameter, cells)
+
+    def test_what_is_committed_is_the_bare_notebook(self) -> None:
+        notebook = notebook_at(self.path)
+        nbformat.validate(notebook)
+        assert notebook.metadata.kernelspec.name == "python3"
+        assert {id: (c.outputs, c.execution_count) for id, c in code_cells(notebook).items()} == {
+            id: ([], None) for id in self.shows
+        }
+
+    def test_cell(self, executed: Mapping[str, Any], cell: str) -> None:
+        """It ran in its place, wrote no error, and shows what it is to show."""
+        kinds = {out.output_type for out in executed[cell].outputs}
+        shown = text_of(executed[cell])
+        assert executed[cell].execution_count == list(self.shows).index(cell) + 1
+        assert kinds <= {"stream", "display_data", "execute_result"}
+        assert not [out for out in executed[cell].outputs if out.get("name") == "stderr"]
+        assert [wanted for wanted in self.shows[cell] if not re.search(wanted, shown)] == []
+        assert bool(kinds) == bool(self.shows[cell])
+
+    def test_table(self, executed: Mapping[str, Any], table: str) -> None:
+        assert "<table" in html_of(executed[table])

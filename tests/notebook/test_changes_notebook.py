@@ -1,7 +1,4 @@
-"""The notebook of changes and streams, run in an empty folder; what every cell shows.
-
-Its claims are `assert`s in the notebook itself: a claim that does not hold fails the run here.
-"""
+"""The notebook of changes and streams, run without a browser, as `dev.py demo` runs the other."""
 
 from __future__ import annotations
 
@@ -9,14 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.notebook.executed import (
-    ROOT,
-    Shows,
-    check_bare,
-    check_cell,
-    executed_cells,
-    html_of,
-)
+from tests.notebook.executed import ROOT, NotebookTests, Shows, executed_cells
 
 CHANGES = ROOT / "notebooks" / "changes.ipynb"
 
@@ -61,23 +51,13 @@ SHOWS: Shows = {
     "truth": (r"versions of [\d,]+ flights, [\d,]+ of them current: the rows of the source",),
 }
 
-TABLES = ("default", "redo", "join", "stream-read", "history")
-
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return executed_cells(CHANGES, tmp_path_factory.mktemp("changes"))
 
 
-def test_what_is_committed_is_the_bare_notebook() -> None:
-    check_bare(CHANGES, SHOWS)
-
-
-@pytest.mark.parametrize("cell", SHOWS)
-def test_cell(executed: dict[str, Any], cell: str) -> None:
-    check_cell(executed, SHOWS, cell)
-
-
-@pytest.mark.parametrize("cell", TABLES)
-def test_table(executed: dict[str, Any], cell: str) -> None:
-    assert "<table" in html_of(executed[cell])
+class TestChanges(NotebookTests):
+    path = CHANGES
+    shows = SHOWS
+    tables = ("default", "redo", "join", "stream-read", "history")
