@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake.errors import TableGone
+from dt_jupyter.lake.first_commit import plain_fields, write_first
 from dt_jupyter.lake.locks import lock_file
 from dt_jupyter.lake.log import TableLog, is_delta
 from dt_jupyter.lake.paths import TablePath, local, sql_string, sql_table
@@ -85,12 +86,16 @@ def create(
     """Make an empty table at `path`: one commit, version 0. `schema` is a StructType or DDL text;
     all columns may be NULL. `properties` None: those of `backing_properties`.
 
-    `cluster_by` makes the table clustered, which shuts out delta-rs: its writes are Spark's.
+    `cluster_by` makes the table clustered, which shuts out delta-rs: its writes are Spark's. A
+    plain table with the properties of backing tables is made without Spark.
     """
     from pyspark.sql.types import StructField, StructType
 
     typed = schema if isinstance(schema, StructType) else _parsed(schema)
     chosen = backing_properties(typed) if properties is None else properties
+    fields = plain_fields(typed, chosen) if not cluster_by and not is_delta(path) else None
+    if fields is not None:
+        return write_first(local(path), fields, chosen)
     columns = StructType([StructField(f.name, f.dataType) for f in typed.fields]).toDDL()
     cluster = f" CLUSTER BY ({', '.join(map(quote, cluster_by))})" if cluster_by else ""
     pairs = ", ".join(f"{sql_string(k)} = {sql_string(v)}" for k, v in chosen.items())

@@ -3,12 +3,14 @@ untouched ones, filtered reads, the change feed, deletion vectors, checkpoints, 
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import AnalysisException
 
 from dt_jupyter.lake import (
     Append,
@@ -25,7 +27,9 @@ from dt_jupyter.lake import (
     plan_changes,
     recover,
     relation,
+    tables,
 )
+from dt_jupyter.lake.first_commit import plain_fields
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.requests import OP
 from dt_jupyter.model import quote
@@ -347,3 +351,56 @@ def test_spark_merge_leaves_the_session_as_it_was(spark, lake_dir) -> None:
                  "spark.databricks.delta.commitInfo.userMetadata"):  # fmt: skip
         assert session.conf.get(conf, None) is None
     assert session.sql("SHOW VIEWS").collect() == []
+
+
+def test_a_plain_table_is_made_as_spark_makes_it(
+    spark: SparkSession, lake_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {c: t for c, t in TYPES.items() if c not in ("ntz", "odd name, 'quoted'")}
+    columns = ", ".join(f"{c} {t}" for c, t in kept.items())
+    create(spark, lake_dir / "ours", columns)
+    with pytest.raises(AnalysisException, match="already exists"):
+        create(spark, lake_dir / "ours", columns)
+    monkeypatch.setattr(tables, "plain_fields", lambda *args: None)
+    create(spark, lake_dir / "spark", columns)
+
+    def made(name: str) -> dict[str, Any]:
+        (commit,) = (lake_dir / name / "_delta_log").glob("*.json")
+        found: dict[str, Any] = {}
+        for line in commit.read_text().splitlines():
+            found.update(json.loads(line))
+        return found
+
+    ours, theirs = made("ours"), made("spark")
+    assert ours["commitInfo"]["engineInfo"] == "dt_jupyter"
+    assert theirs["commitInfo"]["engineInfo"].startswith("Apache-Spark")
+    for features in ("readerFeatures", "writerFeatures"):
+        assert sorted(ours["protocol"].pop(features)) == sorted(theirs["protocol"].pop(features))
+    assert ours["protocol"] == theirs["protocol"]
+    for metadata in (ours["metaData"], theirs["metaData"]):
+        assert metadata.pop("id")
+        assert metadata.pop("createdTime")
+        metadata["schemaString"] = json.loads(metadata["schemaString"])
+    assert ours["metaData"] == theirs["metaData"]
+    assert spark.read.format("delta").load(str(lake_dir / "ours")).collect() == []
+
+
+@pytest.mark.parametrize(
+    ("column", "more"),
+    [
+        ("at TIMESTAMP_NTZ", {}),
+        ("`odd name` INT", {}),
+        ("v VARIANT", {}),
+        ("s STRUCT<x: INT NOT NULL>", {}),
+        ("s STRING COLLATE UTF8_LCASE", {}),
+        ("v INT", {"delta.enableDeletionVectors": "false"}),
+        ("v INT", {"delta.enableRowTracking": "true"}),
+    ],
+)
+def test_what_needs_another_protocol_is_made_by_spark(
+    spark: SparkSession, column: str, more: dict[str, str]
+) -> None:
+    schema = spark.sql("SELECT 1").schema.fromDDL(f"id INT, {column}")
+    assert plain_fields(schema, backing_properties(schema, extra=more)) is None
+    plain = schema.fromDDL("id INT, l ARRAY<STRING>")
+    assert plain_fields(plain, backing_properties(plain)) is not None

@@ -1,0 +1,90 @@
+"""Version 0 of a plain backing table, written here: Spark takes longer for it than for the rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.lake.actions import commit_name
+from dt_jupyter.lake.disk import make_durable
+from dt_jupyter.lake.errors import NotSupported
+from dt_jupyter.lake.types import arrow_schema, leaves
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+_ON = ("delta.enableChangeDataFeed", "delta.enableDeletionVectors")
+_KNOWN = frozenset((
+    *_ON, "delta.checkpointInterval", "delta.enableExpiredLogCleanup",
+    "delta.logRetentionDuration", "delta.deletedFileRetentionDuration",
+    "delta.dataSkippingStatsColumns",
+))  # fmt: skip
+_PROTOCOL = {
+    "minReaderVersion": 3,
+    "minWriterVersion": 7,
+    "readerFeatures": ["deletionVectors"],
+    "writerFeatures": ["deletionVectors", "changeDataFeed", "invariants", "appendOnly"],
+}
+"""What Spark gives a table with the properties `_ON` and no other feature."""
+
+
+def plain_fields(schema: StructType, properties: Mapping[str, str]) -> list[dict[str, Any]] | None:
+    """The columns as the log has them, if the protocol of a table of these columns and properties
+    is known here; None: its creation is Spark's."""
+    from pyspark.sql.types import StructField
+
+    delta = {k for k in properties if k.startswith("delta.")}
+    if delta - _KNOWN or any(properties.get(k) != "true" for k in _ON):
+        return None
+    columns = [StructField(f.name, f.dataType) for f in schema.fields]
+    fields = [json.loads(c.json()) for c in columns]
+    try:
+        arrow_schema(fields)
+    except NotSupported:
+        return None
+    kinds = {kind for f in fields for _, kind in leaves(f["type"], f["name"])}
+    return None if "timestamp_ntz" in kinds or not all(map(_is_open, fields)) else fields
+
+
+def _is_open(node: Any) -> bool:
+    """Whether NULL is allowed in every part of a type, and nothing else is said of it."""
+    if not isinstance(node, dict):
+        return True
+    nulls = ("nullable", "containsNull", "valueContainsNull")
+    if node.get("metadata") or any(node.get(n) is False for n in nulls):
+        return False
+    parts = (node.get(p) for p in ("type", "elementType", "keyType", "valueType"))
+    return all(map(_is_open, (*parts, *node.get("fields", ()))))
+
+
+def write_first(path: Path, fields: list[dict[str, Any]], properties: Mapping[str, str]) -> None:
+    """The commit that makes the table, durable. FileExistsError where there is one."""
+    now = int(time.time() * 1000)
+    actions = (
+        {"commitInfo": {
+            "timestamp": now, "operation": "CREATE TABLE",
+            "operationParameters": {"partitionBy": "[]", "properties": json.dumps(properties)},
+            "isolationLevel": "Serializable", "isBlindAppend": True, "operationMetrics": {},
+            "engineInfo": "dt_jupyter", "txnId": str(uuid.uuid4()),
+        }},
+        {"metaData": {
+            "id": str(uuid.uuid4()), "format": {"provider": "parquet", "options": {}},
+            "schemaString": json.dumps({"type": "struct", "fields": fields}),
+            "partitionColumns": [], "configuration": dict(properties), "createdTime": now,
+        }},
+        {"protocol": _PROTOCOL},
+    )  # fmt: skip
+    log = path / "_delta_log"
+    log.mkdir(parents=True, exist_ok=True)
+    written = log / f".{uuid.uuid4().hex}.tmp"
+    written.write_text("".join(f"{json.dumps(a)}\n" for a in actions), "utf-8")
+    try:
+        os.link(written, log / commit_name(0))
+    finally:
+        written.unlink()
+    make_durable(path, (), 0)
