@@ -198,12 +198,13 @@ class Creator:
         notes = []
         for source in defined.definition.sources:
             if source.kind is SourceKind.DELTA and source.path is not None:
-                with self.sessions.lease(statement.warehouse) as spark:
-                    if enable_feed(spark, source.path):
-                        notes.append(
-                            f"Turned the change data feed of {source.name} on "
-                            "(ALTER_SOURCES = FALSE leaves sources as they are)."
-                        )
+                if not self.sources.logs[source.path].metadata().feed:
+                    with self.sessions.lease(statement.warehouse) as spark:
+                        enable_feed(spark, source.path)
+                    notes.append(
+                        f"Turned the change data feed of {source.name} on "
+                        "(ALTER_SOURCES = FALSE leaves sources as they are)."
+                    )
                 self._remember(source.name, source.table_id, source.path)
         return tuple(notes)
 

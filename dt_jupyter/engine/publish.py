@@ -12,6 +12,7 @@ from dt_jupyter.lake import is_delta, register
 from dt_jupyter.lake.paths import sql_string, sql_table
 from dt_jupyter.model import DynamicTable, Name, ViewSource, error, quote
 from dt_jupyter.refresh.sources import Sources
+from dt_jupyter.spark.relations import listed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,7 +87,7 @@ class Publisher:
                 found |= {Name(schema, f.name): str(f) for f in folder.iterdir() if is_delta(f)}
             elif is_delta(folder):
                 found[Name("default", folder.name)] = str(folder)
-        known = {str(t.name) for t in self.spark.catalog.listTables() if not t.isTemporary}
+        known = listed(self.spark)
         return {n: p for n, p in found.items() if str(n) not in known}
 
 

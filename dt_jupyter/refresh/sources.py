@@ -19,7 +19,7 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.refresh.layout import Layout
-from dt_jupyter.spark.relations import RelationKind, lookup
+from dt_jupyter.spark.relations import RelationKind, listed, lookup
 from dt_jupyter.sql.bind import table_places
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ class Sources:
 
     def known(self) -> list[str]:
         """The names that a user may have meant."""
-        tables = [t.name for t in self.spark.catalog.listTables() if not t.isTemporary]
-        return [str(d.name) for d in self.catalog.list()] + tables
+        return [str(d.name) for d in self.catalog.list()] + sorted(listed(self.spark))
 
     def cycle(self, of: Name, found: Found) -> str | None:
         """The path by which a definition would read itself through other dynamic tables."""

@@ -77,6 +77,13 @@ def _described(spark: SparkSession, name: Name) -> CatalogRelation | None:
     )
 
 
+def listed(spark: SparkSession) -> frozenset[str]:
+    """The tables and views of the current schema, without temporary ones. (PySpark's own list
+    loads every one of them.)"""
+    rows = spark.sql("SHOW TABLES").collect()
+    return frozenset(r["tableName"] for r in rows if not r["isTemporary"])
+
+
 def local_path(uri: str) -> str:
     """A `file:` URI as a path; any other as it is."""
     parsed = urlparse(uri)
