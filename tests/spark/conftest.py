@@ -47,8 +47,18 @@ def lake_dir(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def lab(spark: SparkSession, lake_dir: Path) -> Iterator[Lab]:
-    """An engine on an empty lake, without a scheduler."""
+def quick_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSession]:
+    """The session, and those that engines make of it, with the confs for little data."""
+    with quick(spark, monkeypatch):
+        yield spark
+
+
+@pytest.fixture
+def lab(request: pytest.FixtureRequest, spark: SparkSession, lake_dir: Path) -> Iterator[Lab]:
+    """An engine on an empty lake, without a scheduler, on sessions for little data; where a test
+    is marked `compiled`, on sessions that generate code as users' do."""
+    if request.node.get_closest_marker("compiled") is None:
+        request.getfixturevalue("quick_spark")
     made = Lab.open(spark, lake_dir)
     yield made
     made.close()
@@ -62,13 +72,7 @@ def no_action_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def quick_lab(
-    spark: SparkSession, lake_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Lab]:
-    """A `lab` that creates without the check, on sessions for little data; no catalog is listed
-    in it, and it cannot be opened again."""
+def quick_lab(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """A `lab` that creates without the check."""
     without_check(monkeypatch)
-    with quick(spark, monkeypatch):
-        made = Lab.open(spark, lake_dir)
-        yield made
-    made.close()
+    return lab

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import dt_jupyter.refresh.define as define
 from dt_jupyter.engine import Engine, core
 from dt_jupyter.lake import TableLog
-from dt_jupyter.model import DTError, DynamicTable, RefreshRecord
+from dt_jupyter.model import DTError, DynamicTable, RefreshRecord, quote
 from dt_jupyter.refresh.guard import Verdict
 from dt_jupyter.spark import RefreshSessions
 from dt_jupyter.spark.sessions import REFRESH_CONFS
@@ -57,9 +57,10 @@ class Lab:
 
     def forget(self) -> None:
         """No table or view of the default schema is known to the session any more."""
-        for table in self.spark.catalog.listTables():
-            kind = "VIEW" if table.tableType in ("VIEW", "TEMPORARY") else "TABLE"
-            self.spark.sql(f"DROP {kind} IF EXISTS `{table.name.replace('`', '``')}`")
+        views = {r["viewName"] for r in self.spark.sql("SHOW VIEWS").collect()}
+        for row in self.spark.sql("SHOW TABLES").collect():
+            kind = "VIEW" if row["tableName"] in views else "TABLE"
+            self.spark.sql(f"DROP {kind} IF EXISTS {quote(row['tableName'])}")
 
     # -- words ------------------------------------------------------------------------------------
 
@@ -116,7 +117,7 @@ class Lab:
         """What the catalog knows, what Spark's knows, and the folders of dynamic tables."""
         own = self.engine.layout.own / "dynamic"
         folders = {p.name for p in own.iterdir()} if own.is_dir() else set()
-        known = {t.name for t in self.spark.catalog.listTables()}
+        known = {r["tableName"] for r in self.spark.sql("SHOW TABLES").collect()}
         return {str(t.name) for t in self.engine.catalog.list()}, known, folders
 
     def files(self) -> dict[str, int]:
@@ -148,7 +149,7 @@ def without_check(monkeypatch: pytest.MonkeyPatch) -> None:
 def quick(spark: SparkSession, patched: pytest.MonkeyPatch) -> Iterator[None]:
     """The session, and those that the engine makes of it, with the confs of QUICK.
 
-    Its catalog cannot be listed meanwhile: close a Lab behind it.
+    Tables are listed by SHOW TABLES: `spark.catalog.listTables()` needs what QUICK turns off.
     """
     sessions = partial(RefreshSessions, confs={**REFRESH_CONFS, **QUICK})
     patched.setattr(core, "RefreshSessions", sessions)

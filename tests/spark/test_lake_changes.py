@@ -32,6 +32,8 @@ from tests.spark.lake_tables import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.usefixtures("quick_spark")
+
 LOOSE = "a file with a deletion vector came or went whole"
 COLUMNS = ["id", "name", "price"]
 DDL = "id BIGINT, name STRING, price DOUBLE"

@@ -216,15 +216,15 @@ def drive(lab: Lab, seed: int, count: int = 5) -> None:
             assert verdict.equal, f"{verdict}\n{story}"
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_random_tables_queries_and_changes(lab: Lab, seed: int) -> None:
-    drive(lab, seed)
+@pytest.mark.compiled
+def test_random_tables_queries_and_changes_as_users_run_them(lab: Lab) -> None:
+    drive(lab, 0)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", range(101, 102))
-def test_random_tables_queries_and_changes_at_length(lab: Lab, seed: int) -> None:
+@pytest.mark.parametrize("seed", [1, 101])
+def test_random_tables_queries_and_changes(lab: Lab, seed: int) -> None:
     drive(lab, seed)
 
 
@@ -240,17 +240,17 @@ LONG = {
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_no_drift_over_twenty_batches(quick_lab: Lab) -> None:
+def test_no_drift_over_twelve_batches(quick_lab: Lab) -> None:
     """What one refresh leaves is what the next begins with."""
     lab, tables = quick_lab, Tables(quick_lab, random.Random(20))
     tables.start()
     for name, text in LONG.items():
         assert lab.dynamic_table(name, text).effective_mode == "INCREMENTAL"
-    for batch in range(20):
+    for batch in range(12):
         tables.batch()
         for name in LONG:
             record = lab.record(name)
             assert record.error is None, f"{name}, after {tables.done[-4:]}: {record.error}"
             assert record.action in ("INCREMENTAL", "NO_DATA"), f"{name}: {record}"
-        if batch % 5 == 4:
+        if batch % 4 == 3:
             lab.verified(*LONG)
