@@ -33,7 +33,7 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 ARTIFACTS = ROOT / "artifacts"
-FOLDERS = ("unit", "notebook", "browser", "faults", "spark")
+FOLDERS = ("unit", "browser", "faults", "notebook", "spark")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "labextension/bundle.json")
 HOLDS = {"demo": ("test", "bench")}
@@ -43,6 +43,14 @@ TEST_SECONDS = 300
 NOTEBOOK_SECONDS = 1800
 LONGEST, PARTS = "spark", 5
 """The folder of tests that takes longer than all others together, and in how many parts it runs."""
+SECONDS = {
+    "test_oracle_random.py": 500, "test_tpch.py": 350, "test_operators.py": 400,
+    "test_changes.py": 200, "test_engine_statements.py": 200, "test_lake_changes.py": 150,
+    "test_refresh_actions.py": 280, "test_refresh_sources.py": 150, "test_lake_writers.py": 120,
+    "test_streams.py": 120, "test_refresh_selected.py": 80, "test_refresh_bounds.py": 60,
+}  # fmt: skip
+"""About what the longest files of that folder take, to make its parts alike; others: SHORT."""
+SHORT = 30
 LANES = 2
 SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """For the Java of tests, which run for minutes: one collector thread and the quick compiler leave
@@ -215,16 +223,27 @@ def test_checks(folders: Sequence[str]) -> list[Check]:
         if not (ROOT / "tests" / folder).is_dir():
             say(f"tests/{folder}: there is none")
             continue
-        files = sorted((ROOT / "tests" / folder).glob("test_*.py"))
-        parts = PARTS if folder == LONGEST else 1
-        for part in range(parts):
-            name = f"{folder}-{part + 1}" if parts > 1 else folder
+        parts = dealt(ROOT / "tests" / folder) if folder == LONGEST else [[Path("tests") / folder]]
+        for number, own in enumerate(parts, 1):
+            name = f"{folder}-{number}" if len(parts) > 1 else folder
             counts = reports / f"{name}.xml"
             options = [f"--timeout={TEST_SECONDS}", f"--junitxml={counts}", "--durations=5"]
-            own = files[part::parts] if parts > 1 else [Path(f"tests/{folder}")]
             command: Command = [PYTHON, "-m", "pytest", *own, *options]
             checks.append(Check(f"pytest tests/{name}", command, report=counts))
     return checks
+
+
+def dealt(folder: Path) -> list[list[Path]]:
+    """The folder's test files in parts that take about as long: each file, the longest first, to
+    the part that has the least yet."""
+    parts: list[list[Path]] = [[] for _ in range(PARTS)]
+
+    def seconds(file: Path) -> int:
+        return SECONDS.get(file.name, SHORT)
+
+    for file in sorted(sorted(folder.glob("test_*.py")), key=seconds, reverse=True):
+        min(parts, key=lambda part: sum(map(seconds, part))).append(file)
+    return [part for part in parts if part]
 
 
 def extension_checks() -> list[Check]:

@@ -217,6 +217,8 @@ def drive(lab: Lab, seed: int, count: int = 5) -> None:
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_random_tables_queries_and_changes_as_users_run_them(lab: Lab) -> None:
     drive(lab, 0)
 
