@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import AnalysisException, ParseException
 
 from dt_jupyter.ivm import Refusal, Refused, refuse
-from dt_jupyter.lake import head
+from dt_jupyter.lake import head, is_delta
 from dt_jupyter.model import (
     HIDDEN,
     Definition,
@@ -143,7 +143,7 @@ class Definer:
         return tuple(
             self.sources.logs[s.path].schema_json()
             for s in definition.sources
-            if s.path and s.kind is not SourceKind.FOREIGN
+            if s.path and s.kind is not SourceKind.FOREIGN and is_delta(s.path)
         )
 
     def _compile(

@@ -81,6 +81,7 @@ def test_a_refresh_that_is_killed_loses_and_doubles_nothing(shop: Lab, failpoint
     assert shop.rows("d") == [(2, 3, 21)]
 
 
+@pytest.mark.compiled
 def test_two_processes_that_refresh_one_table_have_one_winner_for_each_sequence(shop: Lab) -> None:
     process = worker(shop, "d", "4", "item")
     assert process.stdin is not None
