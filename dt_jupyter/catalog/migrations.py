@@ -81,4 +81,9 @@ _STREAMS: Migration = (
         pid INTEGER NOT NULL, uid TEXT NOT NULL, started TEXT NOT NULL)""",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _STREAMS)
+_TRANSACTIONS: Migration = (
+    "ALTER TABLE intent ADD COLUMN targets TEXT",
+    "ALTER TABLE intent ADD COLUMN expires TEXT",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _STREAMS, _TRANSACTIONS)

@@ -212,4 +212,6 @@ intent = _table(
     Column("pid", Integer),
     Column("uid", Text),
     Column("started", Text),
+    Column("targets", Text),  # JSON: files that say what is published; null: not decided
+    Column("expires", Moment),  # from when another host may settle it
 )

@@ -12,7 +12,7 @@ from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, storable
 from dt_jupyter.catalog.owner import Owner
 from dt_jupyter.catalog.store import Store
-from dt_jupyter.model import Intent, Name, Stream, did_you_mean, error
+from dt_jupyter.model import Intent, Name, Stream, Timestamp, did_you_mean, error
 
 _stream, _intent = schema.stream, schema.intent
 
@@ -30,7 +30,12 @@ def _to_intent(row: RowMapping) -> Intent:
     return Intent(
         row["id"], row["statement"], row["path"], row["version"], row["created"], row["at"],
         json.loads(row["frontiers"]),
+        tuple(json.loads(row["targets"])) if row["targets"] is not None else None,
     )  # fmt: skip
+
+
+INTENT_SECONDS = 300.0
+"""An intent that its process does not renew for so long may be settled by another host."""
 
 
 class Streams(Store):
@@ -86,22 +91,69 @@ class Streams(Store):
         since it was read; DT-3201 where it is gone."""
         with self._write() as connection:
             for seen in streams:
-                known = self._require(connection, seen.name)
-                self._require_free(known)
-                if (known.id, known.number) != (seen.id, seen.number):
-                    raise error("DT-3203", name=seen.name, owner="another session, just before")
-                own = _stream.update().where(_stream.c.id == known.id)
-                connection.execute(own.values(intent=intent.id))
+                self._take(connection, intent.id, seen)
             connection.execute(_intent.insert().values(
                 id=intent.id, statement=storable(intent.statement), path=intent.path,
                 version=intent.version, created=intent.created, at=intent.at,
                 frontiers=dump({k: dict(v) for k, v in intent.frontiers.items()}),
                 host=self.owner.host, pid=self.owner.pid, uid=self.owner.uid,
-                started=self.owner.started,
+                started=self.owner.started, targets=None, expires=self._expiry(),
             ))  # fmt: skip
 
-    def finish_intent(self, intent: Intent) -> None:
-        """The streams stand where the intent says; once, however often it is called."""
+    def take_stream(self, intent: Intent, stream: Stream) -> None:
+        """One more stream for an intent. As `begin_intent`; DT-3210 where the intent is gone."""
+        with self._write() as connection:
+            self._require_open(connection, intent)
+            self._take(connection, intent.id, stream)
+
+    def _take(self, connection: Connection, intent_id: str, seen: Stream) -> None:
+        known = self._require(connection, seen.name)
+        self._require_free(known)
+        if (known.id, known.number) != (seen.id, seen.number):
+            raise error("DT-3203", name=seen.name, owner="another session, just before")
+        own = _stream.update().where(_stream.c.id == known.id)
+        connection.execute(own.values(intent=intent_id))
+
+    def prepare_intent(self, intent: Intent) -> None:
+        """From now on the transaction is published: its `targets` and `frontiers` are on record.
+        DT-3210 where it is gone, or on record already."""
+        assert intent.targets is not None
+        with self._write() as connection:
+            self._require_open(connection, intent)
+            connection.execute(_intent.update().where(_intent.c.id == intent.id).values(
+                targets=dump(list(intent.targets)), at=intent.at,
+                frontiers=dump({k: dict(v) for k, v in intent.frontiers.items()}),
+            ))  # fmt: skip
+
+    def renew_intent(self, intent_id: str) -> bool:
+        """Its process is there; False where the intent is gone."""
+        with self._write() as connection:
+            own = _intent.update().where(_intent.c.id == intent_id)
+            return connection.execute(own.values(expires=self._expiry())).rowcount == 1
+
+    def intents(self) -> frozenset[str]:
+        """The ids of all intents."""
+        with self._read() as connection:
+            return frozenset(connection.execute(select(_intent.c.id)).scalars())
+
+    def decided(self, intent_id: str) -> bool:
+        """Whether the intent is a transaction on record as committed, and not published yet."""
+        query = select(_intent.c.targets).where(_intent.c.id == intent_id)
+        with self._read() as connection:
+            return connection.execute(query).scalar() is not None
+
+    def _expiry(self) -> Timestamp:
+        return self.clock.now().plus(INTENT_SECONDS)
+
+    def _require_open(self, connection: Connection, intent: Intent) -> None:
+        query = select(_intent.c.targets).where(_intent.c.id == intent.id)
+        row = connection.execute(query).one_or_none()
+        if row is None or row[0] is not None:
+            raise error("DT-3210", statement=intent.statement)
+
+    def finish_intent(self, intent: Intent) -> bool:
+        """The streams stand where the intent says; once, however often it is called. False where
+        it was settled before."""
         with self._write() as connection:
             for stream_id, frontier in intent.frontiers.items():
                 mine = (_stream.c.id == stream_id, _stream.c.intent == intent.id)
@@ -109,25 +161,35 @@ class Streams(Store):
                     frontier=dump(dict(frontier)), advanced=intent.at, initial=False,
                     number=_stream.c.number + 1, intent=None,
                 ))  # fmt: skip
-            connection.execute(_intent.delete().where(_intent.c.id == intent.id))
+            self._let_go(connection, intent)
+            done = connection.execute(_intent.delete().where(_intent.c.id == intent.id))
+            return done.rowcount == 1
 
     def abort_intent(self, intent: Intent) -> None:
         """The streams stay where they are, free again."""
         with self._write() as connection:
-            mine = _stream.c.intent == intent.id
-            connection.execute(_stream.update().where(mine).values(intent=None))
+            self._let_go(connection, intent)
             connection.execute(_intent.delete().where(_intent.c.id == intent.id))
 
+    @staticmethod
+    def _let_go(connection: Connection, intent: Intent) -> None:
+        mine = _stream.c.intent == intent.id
+        connection.execute(_stream.update().where(mine).values(intent=None))
+
     def orphans(self) -> tuple[Intent, ...]:
-        """The intents whose process is gone."""
+        """The intents whose process is gone: on this host, or on another one that has not renewed
+        them for long."""
         with self._read() as connection:
             rows = connection.execute(select(_intent)).mappings().all()
-        return tuple(_to_intent(r) for r in rows if self._is_orphan(r))
+        now = self.clock.now() if rows else None
+        return tuple(_to_intent(r) for r in rows if now is not None and self._is_orphan(r, now))
 
-    def _is_orphan(self, row: RowMapping) -> bool:
+    def _is_orphan(self, row: RowMapping, now: Timestamp) -> bool:
         owner = Owner(row["host"], row["pid"], row["uid"], row["started"])
-        if owner.uid == self.owner.uid or owner.host != self.owner.host:
+        if owner.uid == self.owner.uid:
             return False
+        if owner.host != self.owner.host:
+            return row["expires"] is not None and row["expires"] <= now
         return not self._alive(owner)
 
     # -- small things -----------------------------------------------------------------------------

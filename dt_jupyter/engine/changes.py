@@ -37,7 +37,7 @@ MOST_COMMITS = 500
 
 _OF = Name("__dt", "changes")
 Start = Moment | Mapping[str, int]
-"""Where an interval starts: a point, or the version of each base table by its id."""
+"""Where an interval starts or ends: a point, or the version of each base table by its id."""
 Make = Callable[
     ["SparkSession", Rel, Sequence[str], Callable[[Rel], dict[str, str]], Mapping[str, Side]],
     ChangeQuery,
@@ -77,7 +77,7 @@ class Changes:
 
     def of(
         self, query: str, schema: str, name: str, *, at: Start = OLDEST,
-        end: Moment | None = None, append_only: bool = False, initial: bool = False,
+        end: Start | None = None, append_only: bool = False, initial: bool = False,
     ) -> ChangeRows:  # fmt: skip
         """The changes of a query between two points, called `name` in errors; with `initial` all
         its rows at the end, as inserts.
@@ -92,7 +92,7 @@ class Changes:
                         sentence=f"{e.reason.sentence}.", hint=e.hint) from e  # fmt: skip
 
     def _of(
-        self, query: str, schema: str, name: str, at: Start, end: Moment | None, make: Make
+        self, query: str, schema: str, name: str, at: Start, end: Start | None, make: Make
     ) -> ChangeRows:
         found, versions, schemas = self._resolved(query, schema, name, at, end)
         views = {n: v.text for n, v in found.views.items()}
@@ -167,7 +167,7 @@ class Changes:
         return tuple(self.sources.of_query(query, schema, _OF).sources.values())
 
     def _resolved(
-        self, query: str, schema: str, name: str, at: Start, end: Moment | None
+        self, query: str, schema: str, name: str, at: Start, end: Start | None
     ) -> tuple[Found, dict[str, tuple[int, int]], dict[str, StructType]]:
         """What a query reads: its sources and views, both ends, and the schemas at the new one."""
         found = self.sources.of_query(query, schema, _OF)
@@ -178,7 +178,7 @@ class Changes:
         return found, versions, schemas
 
     def _versions(
-        self, found: Found, name: str, at: Start, end: Moment | None
+        self, found: Found, name: str, at: Start, end: Start | None
     ) -> dict[str, tuple[int, int]]:
         """Both ends of the interval for each source; DT-3103 for one that a frontier lacks, since
         it is another table than it was."""
@@ -188,11 +188,13 @@ class Changes:
         for source in found.sources.values():
             if source.kind is SourceKind.FOREIGN or source.path is None:
                 raise error("DT-3106", name=source.name)
-            if not isinstance(at, Moment) and source.table_id not in at:
+            known = [p for p in (at, end) if p is not None and not isinstance(p, Moment)]
+            if any(source.table_id not in versions for versions in known):
                 raise error("DT-3103", name=name, problem=f"{source.name} was replaced")
             bases.append((source, self.sources.logs[source.path]))
         old = resolver.versions(bases, name, at) if isinstance(at, Moment) else at
-        new = resolver.versions(bases, name, end or Moment(now))
+        last = end or Moment(now)
+        new = resolver.versions(bases, name, last) if isinstance(last, Moment) else last
         versions = {s.table_id: (old[s.table_id], new[s.table_id]) for s, _ in bases}
         if any(start > stop for start, stop in versions.values()):
             raise error("DT-3101", name=name, start=at, end=end or now)

@@ -33,6 +33,7 @@ from dt_jupyter.engine.statements import Executor, bind_parameters
 from dt_jupyter.engine.streams import Streams
 from dt_jupyter.engine.tables import CatalogTables
 from dt_jupyter.engine.timed import Points, warn
+from dt_jupyter.engine.transactions import Transactions
 from dt_jupyter.engine.verify import verify
 from dt_jupyter.engine.views import Explanation, Verification
 from dt_jupyter.model import (
@@ -106,6 +107,7 @@ class Engine:
         self._port = EnginePort(self.graph_of)
         self.change_queries = Changes(spark, self.sources, builtins, clock.now)
         self.streams = Streams(self.catalog, self.change_queries, layout)
+        self.transactions = Transactions(self.streams, self.streams.forward, clock.now)
 
     @classmethod
     def connect(
@@ -145,6 +147,7 @@ class Engine:
                 recover_table(self.catalog, self.sources.logs[str(path)], table)
         self.publisher.restore()
         self.streams.recover()
+        self.streams.forward.sweep()
         self.sessions.warm("default")
 
     # -- statements -------------------------------------------------------------------------------
@@ -395,6 +398,8 @@ class Engine:
         if self._closed:
             return
         self._closed = True
+        if self.transactions.current is not None:
+            self.transactions.rollback()
         self.stop_scheduler()
         self.refresher.cancel_all()
         self.sessions.close()

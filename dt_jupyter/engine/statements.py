@@ -69,7 +69,10 @@ class Executor:
 
     def run(self, statement: S.Statement, script: str, args: Args) -> DataFrame | Created:
         """The statement's result: rows, or what was created."""
+        self.engine.transactions.require_allowed(statement)
         match statement:
+            case S.Begin() | S.Commit() | S.Rollback():
+                return self._transaction(statement)
             case S.CreateDynamicTable():
                 return self._placed(statement, script, args)
             case S.CloneDynamicTable():
@@ -305,6 +308,10 @@ class Executor:
                 with streams_in_place(engine.streams, streams, script, plans) as replaced:
                     ((plan,),) = run([*timed, *replaced]).collect()
                 return self.tables.frame([(plans.before(plan),)], "plan string")
+            if engine.transactions.current is not None:
+                return engine.transactions.run(
+                    statement, streams, script, schema, lambda own: run([*timed, *own])
+                )
             if not streams:
                 return run(timed)
             if statement.kind is S.SparkKind.CREATE_VIEW:
@@ -317,6 +324,19 @@ class Executor:
                 )
             with engine.streams.in_place(streams, script) as (replaced, _):
                 return run([*timed, *replaced])
+
+    def _transaction(self, statement: S.Statement) -> DataFrame:
+        transactions = self.engine.transactions
+        match statement:
+            case S.Begin():
+                transactions.begin()
+                return self.tables.status("Transaction begun.")
+            case S.Commit():
+                tables = len(transactions.commit())
+                self.engine.nudge()
+                return self.tables.status(f"Transaction committed, {tables} tables written.")
+        transactions.rollback()
+        return self.tables.status("Transaction rolled back.")
 
     def _stream(self, statement: S.Statement, args: Args) -> DataFrame:
         engine = self.engine

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.changes import ChangeRows, Changes, whole
+from dt_jupyter.engine.rollforward import RollForward, kept_alive
 from dt_jupyter.engine.timed import Points, aliased, temporary_views
 from dt_jupyter.lake import Unchanged, VersionGone, is_delta, mark_of, marked, plan_changes
 from dt_jupyter.lake.paths import sql_table
@@ -87,6 +88,11 @@ class Streams:
     changes: Changes
     layout: Layout
     lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def forward(self) -> RollForward:
+        """What ends transactions."""
+        return RollForward(self.catalog, self.changes.sources.logs, self.layout)
 
     # -- statements -------------------------------------------------------------------------------
 
@@ -170,12 +176,14 @@ class Streams:
 
     # -- reading ----------------------------------------------------------------------------------
 
-    def rows(self, stream: Stream) -> ChangeRows:
-        """What a stream holds now. DT-3202 where it cannot be read any more."""
+    def rows(self, stream: Stream, end: Mapping[str, int] | None = None) -> ChangeRows:
+        """What a stream holds now, or up to the version of each base table, by its id, of `end`.
+        DT-3202 where it cannot be read any more."""
         try:
             return self.changes.of(
                 whole(stream.source), stream.source.schema, str(stream.name),
-                at=stream.frontier, append_only=stream.append_only, initial=stream.initial,
+                at=stream.frontier, end=end, append_only=stream.append_only,
+                initial=stream.initial,
             )  # fmt: skip
         except DTError as e:
             if e.code != "DT-3103":
@@ -226,14 +234,19 @@ class Streams:
         ]
 
     @contextmanager
-    def in_place(self, found: Sequence[Found], script: str) -> Iterator[tuple[Replaced, Ends]]:
+    def in_place(
+        self,
+        found: Sequence[Found],
+        script: str,
+        read: Callable[[Stream], ChangeRows] | None = None,
+    ) -> Iterator[tuple[Replaced, Ends]]:
         """Each stream as a temporary view, the same rows wherever it stands, and the frontiers
-        that the rows end at."""
+        that the rows end at; `read` gives its rows, by default those that it holds now."""
         with temporary_views(self.changes.spark) as put:
             views: dict[str, str] = {}
             ends: Ends = {}
             for stream in {f.stream.id: f.stream for f in found}.values():
-                rows = self.rows(stream)
+                rows = (read or self.rows)(stream)
                 views[stream.id], ends[stream.id] = put(rows.frame), dict(rows.ends)
             yield (
                 [aliased(views[f.stream.id], f.stream.name.table, script, f.span) for f in found],
@@ -251,7 +264,7 @@ class Streams:
             self.recover()
             fresh = {f.stream.id: self.catalog.stream(f.stream.name) for f in found}
             found = [Found(fresh[f.stream.id], f.span) for f in found]
-            path = self._target(statement, schema)
+            path = self.target(statement, schema)
             with self.in_place(found, script) as (replaced, ends):
                 log = self.changes.sources.logs[str(path)]
                 now = self.changes.now()
@@ -265,13 +278,17 @@ class Streams:
 
     def _written(self, intent: Intent, write: Callable[[], DataFrame]) -> DataFrame:
         try:
-            with marked(self.changes.spark, intent=intent.id):
+            with (
+                kept_alive(self.catalog, intent.id),
+                marked(self.changes.spark, intent=intent.id),
+            ):
                 frame = write()
                 reach("intent_written")
         except BaseException:
             self._settle(intent)
             raise
-        self.catalog.finish_intent(intent)
+        if not self.catalog.finish_intent(intent):
+            raise error("DT-3210", statement=intent.statement.split()[0].upper())
         return frame
 
     def recover(self) -> None:
@@ -280,7 +297,9 @@ class Streams:
             self._settle(intent)
 
     def _settle(self, intent: Intent) -> None:
-        if self.committed(intent):
+        if intent.transaction:
+            self.forward.settle(intent)
+        elif self.committed(intent):
             self.catalog.finish_intent(intent)
         else:
             self.catalog.abort_intent(intent)
@@ -294,7 +313,7 @@ class Streams:
         commits = log.commits(first, log.version())
         return any(mark_of(c.user_metadata).get("intent") == intent.id for c in commits)
 
-    def _target(self, statement: SparkStatement, schema: str) -> Path:
+    def target(self, statement: SparkStatement, schema: str) -> Path:
         """The folder of the one Delta table that a statement writes. DT-3204 for another."""
         name = statement.target
         if name is None or len(statement.targets) > 1:

@@ -16,6 +16,11 @@ POINTS = (
 )  # fmt: skip
 INTENTS = ("intent_recorded", "intent_written")
 """Those of a statement that consumes a stream."""
+TRANSACTIONS = (
+    "tx_intent_recorded", "tx_statement_staged", "tx_prepared", "tx_target_published",
+    "tx_streams_moved",
+)  # fmt: skip
+"""Those of a transaction of several statements."""
 FAILPOINT = "DT_JUPYTER_FAILPOINT"
 
 _hooks: dict[str, Callable[[], None]] = {}
@@ -37,7 +42,7 @@ def reach(name: str) -> None:
 @contextmanager
 def hooked(name: str, hook: Callable[[], None]) -> Iterator[None]:
     """Run `hook` whenever the point is reached inside the block."""
-    if name not in (*POINTS, *INTENTS):
+    if name not in (*POINTS, *INTENTS, *TRANSACTIONS):
         raise ValueError(f"no such point: {name}")
     _hooks[name] = hook
     try:

@@ -118,6 +118,20 @@ CATALOGUE: Mapping[str, Entry] = _entries(
      "CREATE OR REPLACE STREAM {name}: what lies between is lost."),
     ("DT-3203", "55P03", "Stream {name} is being consumed by {owner}.", "Try again."),
     ("DT-3204", "0A000", "A stream cannot be consumed into {name}: {problem}.", "{hint}"),
+    ("DT-3205", "25P01", "{statement} without BEGIN: no transaction is open.",
+     "Write BEGIN first."),
+    ("DT-3206", "25001", "A transaction is open already (since {since}).",
+     "COMMIT or ROLLBACK it first: transactions do not nest."),
+    ("DT-3207", "25000", "{statement} cannot stand in a transaction: {problem}.",
+     "{hint} The transaction is as it was before."),
+    ("DT-3208", "40001", "The transaction was rolled back: {name} does not go with it any more "
+     "({problem}).", "Nothing was published and no stream moved: run the transaction again."),
+    ("DT-3209", "40003", "The transaction is half done: published were {published}; not published "
+     "were {lost}, since {problem}.",
+     "Something wrote past the catalog while it was published. Its streams have moved; what is "
+     "missing is kept as Delta tables in {folder}."),
+    ("DT-3210", "25P02", "{statement} was given up by another host, which did not hear of it.",
+     "Run it again; if it wrote already, look at the table first."),
     ("DT-4101", "22023", "{name} at {point} is out of reach: the oldest is {oldest}.",
      "Choose a later time or version."),
     ("DT-4102", "22023", "{point} lies in the future of {name}.", "Choose a time up to now."),

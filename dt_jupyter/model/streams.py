@@ -39,10 +39,12 @@ class Stream:
 
 @dataclass(frozen=True)
 class Intent:
-    """A statement that consumes streams, recorded before it writes.
+    """A statement that consumes streams, or a transaction of several, recorded before it writes.
 
     `frontiers` are where each stream, by id, will stand; `path` and `version` are the table that is
     written and its version before (None: it is not there yet). The commit carries the intent's id.
+    A transaction's `path` is empty; its `targets`, None until it is decided that it commits, are
+    the files that say what is published.
     """
 
     id: str
@@ -52,3 +54,9 @@ class Intent:
     created: Timestamp
     at: Timestamp
     frontiers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    targets: tuple[str, ...] | None = None
+
+    @property
+    def transaction(self) -> bool:
+        """Whether it is a transaction of several statements."""
+        return not self.path

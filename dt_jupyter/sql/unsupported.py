@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from dt_jupyter.model import Span
 from dt_jupyter.sql.lex import Token
 from dt_jupyter.sql.statements import (
-    Begin,
-    Commit,
     PointKind,
-    Rollback,
     SparkStatement,
     Statement,
     TimedRelation,
@@ -21,7 +18,6 @@ from dt_jupyter.sql.timed import has_data_in, timed_in
 _STREAM = "Until then read a table's change feed: SELECT * FROM table_changes('t', 0)."
 _REPLACE = "Use CREATE OR REPLACE STREAM."
 _TRAVEL = "Spark's own form reads a table: FROM t TIMESTAMP AS OF '…', or VERSION AS OF k."
-_TRANSACTION = "Every statement is a transaction of its own: leave BEGIN and COMMIT out."
 _PRESENT = "A definition reads its sources as they are: query their past or changes directly."
 _HAS_DATA = "SYSTEM$STREAM_HAS_DATA"
 _GRANT = "All who use this engine may do the same."
@@ -39,11 +35,6 @@ _LEADING: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("CREATE", "OR", "REPLACE", "DYNAMIC", "ICEBERG", "TABLE"), "CREATE DYNAMIC ICEBERG TABLE",
      "Create a DYNAMIC TABLE: it is a Delta table."),
 )  # fmt: skip
-_LATER: tuple[tuple[type[Statement], tuple[str, str]], ...] = (
-    (Begin, ("BEGIN", _TRANSACTION)),
-    (Commit, ("COMMIT", _TRANSACTION)),
-    (Rollback, ("ROLLBACK", _TRANSACTION)),
-)
 
 
 def unsupported_statement(words: Sequence[Token]) -> Unsupported | None:
@@ -64,9 +55,7 @@ def later(statement: Statement) -> Unsupported | None:
     if isinstance(statement, SparkStatement):
         found = [_refused(timed) for timed in statement.timed if not _handled(timed)]
         return Unsupported(*found[0]) if found else None
-    why = next((why for kind, why in _LATER if isinstance(statement, kind)), None)
-    place = Span(statement.offset, statement.offset + len(statement.text))
-    return Unsupported(*why, place) if why else None
+    return None
 
 
 def _handled(timed: TimedRelation) -> bool:

@@ -107,7 +107,8 @@ def _commits_of(statement: str, source: Source, log: TableLog) -> tuple[int, int
         last: int | None = None
         for version in range(log.version(), log.oldest() - 1, -1):
             mark = mark_of(log.user_metadata(version))
-            if statement in (mark.get("statement"), mark.get("attempt")):
+            of_transaction = mark.get("statements", ())
+            if statement in (mark.get("statement"), mark.get("attempt"), *of_transaction):
                 last = version if last is None else last
             elif last is not None:
                 return version + 1, last

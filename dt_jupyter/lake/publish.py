@@ -1,0 +1,312 @@
+"""What a transaction staged for a table, published in one commit of the table's own log.
+
+The commit is written by hand, so that it needs no session, recovery included: one file of the log,
+put in place by a link that fails where another commit was faster. Its metadata carries the mark of
+the transaction, by which whoever comes later sees that it is there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from dt_jupyter.lake.actions import commit_name, read_actions
+from dt_jupyter.lake.disk import make_durable
+from dt_jupyter.lake.errors import LakeError, TableGone
+from dt_jupyter.lake.log import TableLog
+from dt_jupyter.lake.marks import mark_of
+from dt_jupyter.lake.staging import Staging, file_key, vector_file
+from dt_jupyter.lake.state import (
+    ROW_TRACKING,
+    Action,
+    FileKey,
+    high_water_mark,
+    row_id_domain,
+    table_state,
+)
+
+_ICT = "delta.enableInCommitTimestamps"
+_SCHEMA = ("metaData", "protocol")
+_PASSED = frozenset(("add", "remove", "cdc", "commitInfo"))
+_PRESERVED = "delta.rowTracking.preserved"
+
+
+class Conflict(LakeError):
+    """The table was written since in a way that what is staged does not go with. Facts: path."""
+
+    code = "CONFLICT"
+
+
+@dataclass(frozen=True)
+class Publication:
+    """One commit to come: `actions` on the table at `path`, on its `version` or a later one that
+    goes with it; `files` are brought from `folder`. Both ways JSON.
+
+    `append`: it only adds rows and read nothing of the table, so that others may have added some
+    meanwhile. `row_ids` is the highest row id that it gives out; None where rows are not tracked.
+    """
+
+    path: str
+    table_id: str
+    version: int
+    folder: str
+    append: bool
+    info: Mapping[str, Any]
+    actions: Sequence[Mapping[str, Any]]
+    files: Sequence[str]
+    row_ids: int | None = None
+    in_commit_times: bool = False
+    mark: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, text: str) -> Publication:
+        return cls(**json.loads(text))
+
+
+# -- what there is to publish ----------------------------------------------------------------------
+
+
+def refused(actions: Iterable[tuple[str, Any]]) -> str | None:
+    """The kind of action in a staged commit that no transaction publishes; None for none."""
+    for kind, body in actions:
+        if kind not in _PASSED and not (
+            kind == "domainMetadata" and body["domain"] == ROW_TRACKING
+        ):
+            return kind
+    return None
+
+
+def data_commits(staging: Staging) -> list[int]:
+    """The versions of the copy that brought or took rows."""
+    wanted = {"add", "remove"}
+    return [
+        v for v in range(staging.version + 1, staging.last + 1)
+        if any(kind in wanted for kind, _ in staging.actions(v))
+    ]  # fmt: skip
+
+
+def loses_changes(staging: Staging) -> bool:
+    """Whether several commits, some with files of changes, are to become one: the feed reads a
+    commit's files of changes and then nothing else of it."""
+    versions = data_commits(staging) if staging.metadata.feed else []
+    kinds = (kind for v in versions for kind, _ in staging.actions(v))
+    return len(versions) > 1 and "cdc" in kinds
+
+
+def publication(
+    staging: Staging, mark: Mapping[str, Any], changes: Sequence[Action] | None = None
+) -> Publication | None:
+    """The one commit that all staged ones make; None where nothing came of them.
+
+    `changes` are the files of changes to give it, instead of those of the staged commits.
+    """
+    came: dict[FileKey, dict[str, Any]] = {}
+    went: dict[FileKey, dict[str, Any]] = {}
+    infos: list[Mapping[str, Any]] = []
+    cdc: list[Action] = []
+    row_ids = staging.row_ids
+    for version in data_commits(staging):
+        for kind, body in staging.actions(version):
+            if kind in ("add", "remove"):
+                _net(came, went, kind, body)
+            elif kind == "cdc":
+                cdc.append(body)
+            elif kind == "commitInfo":
+                infos.append(body)
+            elif kind == "domainMetadata":
+                row_ids = high_water_mark(body)
+    cdc = list(cdc if changes is None else changes)
+    if not (came or went or cdc):
+        return None
+    old_paths = {path for path, _ in staging.files}
+    actions: list[Mapping[str, Any]] = [{"remove": r} for r in went.values()]
+    actions += [{"add": a} for a in came.values()]
+    actions += [{"cdc": c} for c in cdc]
+    files = [a["path"] for a in came.values() if a["path"] not in old_paths]
+    files += [c["path"] for c in cdc]
+    known = {own["pathOrInlineDv"] for own in staging.vectors.values()}
+    vectors = (a["deletionVector"] for a in came.values() if a.get("deletionVector"))
+    fresh = dict.fromkeys(
+        vector_file(v)
+        for v in vectors
+        if v["storageType"] == "u" and v["pathOrInlineDv"] not in known
+    )
+    blind = all(i.get("isBlindAppend") for i in infos) and not went and not cdc
+    return Publication(
+        str(staging.table), staging.metadata.id, staging.version, str(staging.folder), blind,
+        _info(infos, blind), actions, [*map(unquote, files), *fresh], row_ids,
+        staging.metadata.configuration.get(_ICT, "").lower() == "true", _mark(infos, mark),
+    )  # fmt: skip
+
+
+def _mark(infos: Sequence[Mapping[str, Any]], mark: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the whole: the ids of all statements are in it."""
+    own = [mark_of(info.get("userMetadata")) for info in infos]
+    ids = [m["statement"] for m in own if "statement" in m]
+    return {**(own[-1] if own else {}), "statements": ids, **mark}
+
+
+def _net(
+    came: dict[FileKey, dict[str, Any]], went: dict[FileKey, dict[str, Any]], kind: str,
+    body: dict[str, Any],
+) -> None:  # fmt: skip
+    mine, other = (came, went) if kind == "add" else (went, came)
+    if other.pop(file_key(body), None) is None:
+        mine[file_key(body)] = body
+
+
+def _info(infos: Sequence[Mapping[str, Any]], blind: bool) -> dict[str, Any]:
+    one = infos[0] if len(infos) == 1 else {}
+    info = {
+        "operation": one.get("operation", "TRANSACTION"),
+        "operationParameters": one.get("operationParameters", {"statements": str(len(infos))}),
+        "isolationLevel": "Serializable",
+        "isBlindAppend": blind,
+        "operationMetrics": one.get("operationMetrics", {}),
+        "engineInfo": infos[0].get("engineInfo", ""),
+    }
+    if all((i.get("tags") or {}).get(_PRESERVED) == "true" for i in infos):
+        info["tags"] = {_PRESERVED: "true"}
+    return info
+
+
+def make_staged_durable(made: Publication) -> None:
+    """fsync what is to be published: its files are on the disk before anything says so."""
+    for name in made.files:
+        handle = os.open(Path(made.folder) / name, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+# -- publishing ------------------------------------------------------------------------------------
+
+
+def published(made: Publication, log: TableLog) -> int | None:
+    """The version of the table that this publication is; None where it is not there yet."""
+    for version in range(log.version(), max(made.version, log.oldest() - 1), -1):
+        found = mark_of(log.user_metadata(version))
+        if found.get("intent") == made.mark["intent"]:
+            return version
+    return None
+
+
+def check(made: Publication, log: TableLog) -> int:
+    """The version to publish on. Raises Conflict."""
+    try:
+        newest = log.version()
+        replaced = newest < made.version or log.table_id() != made.table_id
+    except TableGone:
+        raise Conflict(f"{made.path} is gone", path=made.path) from None
+    if replaced:
+        raise Conflict(f"{made.path} was replaced", path=made.path)
+    for version in range(made.version + 1, newest + 1):
+        wanted = frozenset(("add", "remove", *_SCHEMA))
+        kinds = {k for k, _ in read_actions(log.path / "_delta_log" / commit_name(version), wanted)}
+        if kinds.intersection(_SCHEMA) or (kinds and not made.append):
+            raise Conflict(f"version {version} was written since", path=made.path, version=version)
+    return newest
+
+
+def publish(made: Publication, log: TableLog) -> int:
+    """Commits what is staged, once however often it is called; the version that it is.
+
+    The caller holds the table's lock. Raises Conflict; what is staged is then still there.
+    """
+    while True:
+        found = published(made, log)
+        if found is not None:
+            return found
+        version = check(made, log) + 1
+        for name in made.files:
+            _bring(Path(made.folder) / name, log.path / name)
+        if _put(log, version, _lines(made, log, version)):
+            make_durable(log.path, made.files, version)
+            return version
+
+
+def _lines(made: Publication, log: TableLog, version: int) -> list[dict[str, Any]]:
+    millis = time.time_ns() // 1_000_000
+    if made.in_commit_times:
+        millis = max(millis, log.commit_time(version - 1).micros // 1000 + 1)
+    info: dict[str, Any] = {"timestamp": millis, **made.info, "readVersion": version - 1,
+            "txnId": str(uuid.uuid4()), "userMetadata": json.dumps(dict(made.mark))}  # fmt: skip
+    if made.in_commit_times:
+        info = {"inCommitTimestamp": millis, **info}
+    actions = [dict(a) for a in made.actions]
+    row_ids = made.row_ids
+    if row_ids is not None:
+        if version - 1 > made.version and made.append:
+            row_ids = _numbered(actions, _last_row_id(log, version - 1))
+        _versioned(actions, made, version)
+        actions.append({"domainMetadata": row_id_domain(row_ids)})
+    return [{"commitInfo": info}, *actions]
+
+
+def _last_row_id(log: TableLog, version: int) -> int:
+    found = table_state(log, version).row_ids
+    return -1 if found is None else found
+
+
+def _numbered(actions: list[dict[str, Any]], mark: int) -> int:
+    """Ids anew for the rows of all added files, after those that others gave out; the last one."""
+    for action in actions:
+        add = action["add"]
+        action["add"] = {**add, "baseRowId": mark + 1}
+        mark += int(json.loads(add["stats"])["numRecords"])
+    return mark
+
+
+def _versioned(actions: list[dict[str, Any]], made: Publication, version: int) -> None:
+    """New files are of this version; an old one with another deletion vector is as old as ever."""
+    fresh = set(made.files)
+    for action in actions:
+        add = action.get("add")
+        if add is not None and unquote(add["path"]) in fresh:
+            action["add"] = {**add, "defaultRowCommitVersion": version}
+
+
+def _bring(staged: Path, there: Path) -> None:
+    """The staged file at its place in the table, also where another disk holds that."""
+    if there.exists():
+        return
+    there.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with suppress(FileExistsError):
+            os.link(staged, there)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        copy = there.with_name(f".{there.name}.{uuid.uuid4().hex}")
+        shutil.copyfile(staged, copy)
+        os.replace(copy, there)
+
+
+def _put(log: TableLog, version: int, lines: Sequence[Mapping[str, Any]]) -> bool:
+    """The commit `version`, whole or not at all; False where another has that version."""
+    folder = log.path / "_delta_log"
+    draft = folder / f".{version}.{uuid.uuid4().hex}.tmp"
+    with draft.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, folder / commit_name(version))
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink()
+    return True
