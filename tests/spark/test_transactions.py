@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from py4j.protocol import Py4JJavaError
 
-from tests.spark.engine_lab import Lab, refused
+from tests.spark.engine_lab import Lab
 
 Row = tuple[Any, ...]
 
