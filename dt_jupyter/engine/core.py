@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 from dt_jupyter.catalog import Catalog, Owner
 from dt_jupyter.engine.changes import ChangeRows, Changes, moment, whole
+from dt_jupyter.engine.consume import OpenTransaction, consume, transaction
 from dt_jupyter.engine.create import Created, Creator
 from dt_jupyter.engine.explain import explain_defined, explain_table
 from dt_jupyter.engine.graph import Graph
@@ -317,6 +319,32 @@ class Engine:
             if view is not None:
                 self.sql(f"DROP VIEW IF EXISTS {view.sql}")
             raise
+
+    @contextmanager
+    def transaction(self) -> Iterator[OpenTransaction]:
+        """A transaction for the block: `with dt.transaction() as tx: …`; all that the block writes
+        by `dt.sql`, or by `tx.insert`, is committed at its end, or rolled back where it raises.
+
+        Writes of DataFrames (`df.write`) are no part of it. Errors: DT-3206, DT-3208, DT-3209.
+        """
+        self._require_open()
+        with transaction(self) as made:
+            yield made
+
+    def consume(
+        self, stream: str | Name, fn: Callable[[DataFrame], DataFrame | None], *,
+        into: str | Name | None = None, batches: int | None = None, every: float | None = None,
+    ) -> int:  # fmt: skip
+        """Calls `fn` once for each batch of a stream until it holds nothing; how many there were.
+
+        A batch is a DataFrame of what the stream holds; what `fn` writes by `dt.sql`, and the
+        DataFrame that it returns where `into` names a table, is committed together with the
+        stream's move: each change is in the tables exactly once, though `fn` may be called again
+        for a batch that failed. `batches` is the most of them; with `every`, it looks again after
+        so many seconds where there is nothing. Errors: DT-3201 to DT-3210.
+        """
+        self._require_open()
+        return consume(self, self.name(stream), fn, into=into, batches=batches, every=every)
 
     def _moment(self, point: Point | TimePoint) -> Moment:
         if isinstance(point, TimePoint):

@@ -72,13 +72,15 @@ class Transactions:
 
     # -- statements -------------------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def begin(self) -> Transaction:
         """Opens a transaction. DT-3206 where one is open."""
         with self.streams.lock:
             if self.current is not None:
                 raise error("DT-3206", since=self.current.intent.created)
             now = self.now()
-            self.current = Transaction(Intent(uuid.uuid4().hex, "BEGIN", "", None, now, now))
+            intent = Intent(uuid.uuid4().hex, "BEGIN", "", None, now, now)
+            self.current = Transaction(intent)
+            return self.current
 
     def rollback(self) -> None:
         """Nothing of the transaction happened, its streams stand where they stood. DT-3205."""
@@ -168,8 +170,9 @@ class Transactions:
         """The rows of a stream, which moves at COMMIT whatever is done with them. DT-3201, 3203."""
         with self.streams.lock:
             tx = self._require("A stream's consumption")
-            rows = self.rows(tx, self.streams.catalog.stream(name))
-            tx.consumed.add(self.streams.catalog.stream(name).id)
+            stream = self.streams.catalog.stream(name)
+            rows = self.rows(tx, stream)
+            tx.consumed.add(stream.id)
             return rows.frame
 
     # -- tables -----------------------------------------------------------------------------------

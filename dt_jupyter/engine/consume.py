@@ -1,0 +1,88 @@
+"""Transactions and streams from Python."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dt_jupyter.engine.transactions import Transaction
+from dt_jupyter.model import Name, error
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dt_jupyter.engine.core import Engine
+
+
+@dataclass(frozen=True)
+class OpenTransaction:
+    """What a block of `dt.transaction()` works with; `dt.sql` in the block is part of it too."""
+
+    engine: Engine
+    transaction: Transaction
+
+    def sql(self, script: str) -> DataFrame:
+        """As `dt.sql`."""
+        return self.engine.sql(script)
+
+    def rows(self, stream: str | Name) -> DataFrame:
+        """What a stream holds: the same rows throughout. At the end of the block the stream has
+        moved past them. DT-3201, DT-3203."""
+        return self.engine.transactions.consume(self.engine.name(stream))
+
+    def insert(self, frame: DataFrame, into: str | Name) -> None:
+        """Adds the rows of a frame to a table, column by name."""
+        view = f"__dt_frame_{uuid.uuid4().hex[:12]}"
+        frame.createOrReplaceTempView(view)
+        try:
+            self.engine.sql(
+                f"INSERT INTO {self.engine.name(into).sql} BY NAME SELECT * FROM {view}"
+            )
+        finally:
+            self.engine.spark.catalog.dropTempView(view)
+
+
+@contextmanager
+def transaction(engine: Engine) -> Iterator[OpenTransaction]:
+    """BEGIN; COMMIT at the end of the block, ROLLBACK where it raises. The block may do either
+    itself, as its last statement. DT-3206, DT-3208, DT-3209."""
+    transactions = engine.transactions
+    mine = transactions.begin()
+    try:
+        yield OpenTransaction(engine, mine)
+    except BaseException:
+        if transactions.current is mine:
+            transactions.rollback()
+        raise
+    if transactions.current is mine:
+        engine.sql("COMMIT")
+
+
+def consume(
+    engine: Engine, stream: Name, fn: Callable[[DataFrame], DataFrame | None], *,
+    into: str | Name | None = None, batches: int | None = None, every: float | None = None,
+) -> int:  # fmt: skip
+    """Calls `fn` with what the stream holds, in a transaction that moves it; how often it did.
+
+    See `Engine.consume`.
+    """
+    done = 0
+    while batches is None or done < batches:
+        if not engine.streams.has_data(stream):
+            if every is None:
+                return done
+            time.sleep(every)
+            continue
+        with transaction(engine) as tx:
+            made = fn(tx.rows(stream))
+            if into is not None:
+                if made is None:
+                    problem, hint = "fn returned no DataFrame", "Return it, or leave into= out."
+                    raise error("DT-1003", option="into", value=into, problem=problem, hint=hint)
+                tx.insert(made, into)
+        done += 1
+    return done
