@@ -68,3 +68,48 @@ def test_a_transaction_that_is_killed_is_whole_or_nothing(till: Lab) -> None:
         assert run(till.engine) == "done"
         assert whole(till), failpoint
         assert clean(till), failpoint
+
+
+def test_two_processes_on_one_stream_by_phases(till: Lab) -> None:
+    """Whoever takes a stream first has it to the end; a loser has changed nothing."""
+    told: dict[str, str] = {}
+
+    def other_runs(point: str) -> None:
+        other = process(till.spark, MODULE, str(till.folder))
+        out, errors = other.communicate("\n", timeout=300)
+        assert other.returncode == 0, errors[-2000:]
+        told[point] = out.split()[-1]
+
+    for point in ("tx_intent_recorded", "tx_statement_staged", "tx_prepared", "tx_streams_moved"):
+        till.insert("orders", "1")
+        till.insert("payments", "2")
+        reached = iter([point])
+        with hooked(point, lambda: [other_runs(p) for p in reached] and None):
+            mine = run(till.engine)
+        # Before the stream is taken the other one is faster; what it moved, this one tells by
+        # the number of consumptions that the stream had when it was read.
+        assert (mine == "done") is (point != "tx_intent_recorded"), (point, mine)
+        if mine != "done":
+            assert run(till.engine) == "done"
+        assert whole(till), point
+        assert clean(till), point
+    assert told == {
+        "tx_intent_recorded": "done", "tx_statement_staged": "DT-3203", "tx_prepared": "DT-3203",
+        "tx_streams_moved": "done",
+    }  # fmt: skip
+
+
+def test_a_whole_process_that_is_killed(till: Lab) -> None:
+    """With its own JVM, between the two tables."""
+    till.engine.close()
+    env = {**os.environ, FAILPOINT: "tx_target_published:1"}
+    other = subprocess.Popen(
+        [sys.executable, "-m", MODULE, str(till.folder)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=ROOT, env=env,
+    )  # fmt: skip
+    _, errors = other.communicate("\n", timeout=300)
+    assert other.returncode == -signal.SIGKILL, errors[-2000:]
+    till.reopen()
+    assert whole(till)
+    assert clean(till)
