@@ -178,7 +178,7 @@ class Streams(Store):
 
     def orphans(self) -> tuple[Intent, ...]:
         """The intents whose process is gone: on this host, or on another one that has not renewed
-        them for long."""
+        them for long. Of this engine's own, a transaction that is on record and was interrupted."""
         with self._read() as connection:
             rows = connection.execute(select(_intent)).mappings().all()
         now = self.clock.now() if rows else None
@@ -187,7 +187,7 @@ class Streams(Store):
     def _is_orphan(self, row: RowMapping, now: Timestamp) -> bool:
         owner = Owner(row["host"], row["pid"], row["uid"], row["started"])
         if owner.uid == self.owner.uid:
-            return False
+            return row["targets"] is not None
         if owner.host != self.owner.host:
             return row["expires"] is not None and row["expires"] <= now
         return not self._alive(owner)

@@ -293,8 +293,9 @@ class Streams:
 
     def recover(self) -> None:
         """Settles what processes that are gone left unfinished."""
-        for intent in self.catalog.orphans():
-            self._settle(intent)
+        with self.lock:
+            for intent in self.catalog.orphans():
+                self._settle(intent)
 
     def _settle(self, intent: Intent) -> None:
         if intent.transaction:

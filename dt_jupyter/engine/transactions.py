@@ -77,6 +77,7 @@ class Transactions:
         with self.streams.lock:
             if self.current is not None:
                 raise error("DT-3206", since=self.current.intent.created)
+            self.streams.recover()
             now = self.now()
             intent = Intent(uuid.uuid4().hex, "BEGIN", "", None, now, now)
             self.current = Transaction(intent)

@@ -155,7 +155,7 @@ def _mark(infos: Sequence[Mapping[str, Any]], mark: Mapping[str, Any]) -> dict[s
     """Of the whole: the ids of all statements are in it."""
     own = [mark_of(info.get("userMetadata")) for info in infos]
     ids = [m["statement"] for m in own if "statement" in m]
-    return {**(own[-1] if own else {}), "statements": ids, **mark}
+    return {**{k: v for m in own for k, v in m.items()}, "statements": ids, **mark}
 
 
 def _net(

@@ -124,7 +124,7 @@ def _plain(body: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in body.items():
         if value is None or key.endswith("_parsed"):
             continue
-        if key in _MAPS:
+        if key in _MAPS and not isinstance(value, str):  # a domain's configuration is a text
             made[key] = dict(value)
         else:
             made[key] = _plain(value) if isinstance(value, Mapping) else value

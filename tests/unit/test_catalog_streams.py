@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.catalog import Catalog, Owner
+from dt_jupyter.catalog.streams import INTENT_SECONDS
 from dt_jupyter.model import Intent, Stream
 from tests.unit.catalog_lab import HERE, Lab, at, name, refused
 
@@ -105,3 +106,50 @@ def test_an_intent_is_an_orphan_where_its_process_is_gone(
     if dead:
         lab.dead.add(owner.uid)
     assert lab.catalog.orphans() == ((intent("i", made),) if orphan else ())
+
+
+def transaction(which: str) -> Intent:
+    return Intent(which, "BEGIN", "", None, at(1), at(1))
+
+
+def test_a_transaction_takes_its_streams_one_by_one_and_moves_what_it_consumed(lab: Lab) -> None:
+    a, b, c = (lab.catalog.create_stream(stream(n)) for n in "abc")
+    lab.catalog.begin_intent(transaction("i"), [])
+    for each in (a, b):
+        lab.catalog.take_stream(transaction("i"), each)
+    with refused("DT-3203"):
+        lab.catalog.take_stream(transaction("i"), a)
+    assert not lab.catalog.decided("i")
+    decided = replace(transaction("i"), targets=("/x.json",), frontiers={a.id: {"t1": 9}}, at=at(2))
+    lab.catalog.prepare_intent(decided)
+    assert lab.catalog.decided("i")
+    assert lab.catalog.orphans() == (decided,), "interrupted: its own engine goes on with it"
+    with refused("DT-3210"):
+        lab.catalog.take_stream(transaction("i"), c)
+    with refused("DT-3210"):
+        lab.catalog.prepare_intent(decided)
+    assert lab.catalog.finish_intent(decided)
+    assert not lab.catalog.finish_intent(decided)
+    moved, free = lab.catalog.stream(name("a")), lab.catalog.stream(name("b"))
+    assert (moved.frontier, moved.number, moved.intent) == ({"t1": 9}, 1, None)
+    assert free == b, "it was read, not consumed"
+    assert lab.catalog.intents() == frozenset()
+
+
+def test_a_transaction_that_another_host_gave_up_cannot_commit(lab: Lab) -> None:
+    made = lab.catalog.create_stream(stream("s"))
+    there = lab.open(ELSEWHERE)
+    there.begin_intent(transaction("i"), [])
+    there.take_stream(transaction("i"), made)
+    lab.wall.forward(INTENT_SECONDS - 1)
+    assert lab.catalog.orphans() == ()
+    assert there.renew_intent("i")
+    lab.wall.forward(INTENT_SECONDS - 1)
+    assert lab.catalog.orphans() == ()
+    lab.wall.forward(2)
+    assert [i.id for i in lab.catalog.orphans()] == ["i"]
+    lab.catalog.abort_intent(transaction("i"))
+    assert not there.renew_intent("i")
+    with refused("DT-3210"):
+        there.prepare_intent(replace(transaction("i"), targets=()))
+    assert lab.catalog.stream(name("s")) == made

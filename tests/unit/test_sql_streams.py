@@ -22,7 +22,6 @@ from dt_jupyter.sql.statements import (
     StreamSource,
     TimePoint,
 )
-from dt_jupyter.sql.unsupported import later
 
 S = Name("default", "s")
 T = Name("default", "t")
@@ -187,24 +186,3 @@ def test_where_and_why(before: str, text: str, code: str, place: str) -> None:
     assert found.query[found.span.start : found.span.end] == place
     assert found.span.start >= len(before)
     assert found.hint
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("START TRANSACTION", "BEGIN"),
-        ("COMMIT", "COMMIT"),
-        ("ROLLBACK", "ROLLBACK"),
-    ],
-)
-def test_what_the_engine_refuses_for_now(text: str, what: str) -> None:
-    script = f"SELECT 1; {text}"
-    first, second = parse_script(script)
-    assert later(first) is None
-    refused = later(second)
-    assert refused is not None
-    found = refused.error(script)
-    assert found.code == "DT-1005"
-    assert found.sentence == f"{what} is not supported by this version."
-    assert found.span is not None
-    assert script[found.span.start : found.span.end] == text
