@@ -18,13 +18,13 @@ from dt_jupyter.engine.changes import ChangeRows, whole
 from dt_jupyter.engine.rollforward import RollForward, kept_alive
 from dt_jupyter.engine.streams import CONSUMERS, Found, Replaced, Streams
 from dt_jupyter.engine.timed import aliased
-from dt_jupyter.lake import NotSupported
+from dt_jupyter.lake import LakeError
 from dt_jupyter.lake.folded import folded
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.points import reach
 from dt_jupyter.lake.publish import Publication, loses_changes, publication, refused
 from dt_jupyter.lake.staging import Staging, stage
-from dt_jupyter.model import Intent, Name, Span, Stream, Timestamp, error
+from dt_jupyter.model import DTError, Intent, Name, Span, Stream, Timestamp, did_you_mean, error
 from dt_jupyter.refresh.sources import name_of
 from dt_jupyter.spark.relations import RelationKind, lookup
 from dt_jupyter.sql import statements as S
@@ -180,16 +180,24 @@ class Transactions:
 
     def _target(self, tx: Transaction, statement: S.SparkStatement, schema: str) -> Path:
         """The folder of the table that the statement writes; staged from its first write on."""
-        path = self.streams.target(statement, schema)
+        changes, name = self.streams.changes, statement.target
+        if name is not None and lookup(changes.spark, name) is None:
+            hint = did_you_mean(name.table, changes.sources.known())
+            raise error("DT-1101", name=name, hint=hint)
+        what = f"Writing {name or 'a path'}"
+        try:
+            path = self.streams.target(statement, schema)
+        except DTError as e:
+            facts = {k: e.facts[k] for k in ("problem", "hint")}
+            raise error("DT-3207", statement=what, **facts) from e
         if path in tx.tables:
             return path
-        log = self.streams.changes.sources.logs[str(path)]
+        log = changes.sources.logs[str(path)]
         self._record(tx)
-        folder = self._folder(tx)
         try:
-            tx.tables[path] = stage(log, log.version(), folder)
-        except NotSupported as e:
-            raise error("DT-3204", name=statement.target, problem=e.sentence, hint="") from e
+            tx.tables[path] = stage(log, log.version(), self._folder(tx))
+        except LakeError as e:
+            raise error("DT-3207", statement=what, problem=e.sentence, hint="") from e
         return path
 
     def _folder(self, tx: Transaction) -> Path:
