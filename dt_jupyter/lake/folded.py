@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from dt_jupyter.lake.paths import sql_string
+from dt_jupyter.lake.relation import WEIGHT
 from dt_jupyter.lake.staging import Staging
 from dt_jupyter.lake.writer_spark import _MICROS, confs
 from dt_jupyter.model import quote
@@ -44,9 +45,10 @@ def _net(spark: SparkSession, staging: Staging) -> DataFrame:
         return rows
     weight = "SUM(CASE WHEN _change_type IN ('insert', 'update_postimage') THEN 1 ELSE -1 END)"
     return spark.sql(
-        f"SELECT {listed}, IF(n > 0, 'insert', 'delete') AS _change_type FROM"
-        f" (SELECT {listed}, n, EXPLODE(SEQUENCE(1L, ABS(n))) FROM"
-        f" (SELECT {listed}, {weight} AS n FROM {feed} GROUP BY {listed}) WHERE n <> 0)"
+        f"SELECT {listed}, IF({WEIGHT} > 0, 'insert', 'delete') AS _change_type FROM"
+        f" (SELECT {listed}, {WEIGHT}, EXPLODE(SEQUENCE(1L, ABS({WEIGHT}))) FROM"
+        f" (SELECT {listed}, {weight} AS {WEIGHT} FROM {feed} GROUP BY {listed})"
+        f" WHERE {WEIGHT} <> 0)"
     )
 
 
