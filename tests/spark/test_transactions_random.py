@@ -12,8 +12,8 @@ from py4j.protocol import Py4JJavaError
 from tests.spark.engine_lab import Lab
 from tests.spark.test_transactions import KEPT, clean
 
-SEEDS = range(int(os.environ.get("DT_JUPYTER_SEEDS", "2")))
-TRANSACTIONS = 4
+SEEDS = range(int(os.environ.get("DT_JUPYTER_SEEDS", "1")))
+TRANSACTIONS = 3
 VALUES = range(6)
 
 
