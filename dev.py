@@ -47,7 +47,8 @@ SECONDS = {
     "test_oracle_random.py": 500, "test_tpch.py": 350, "test_operators.py": 400,
     "test_changes.py": 200, "test_engine_statements.py": 200, "test_lake_changes.py": 150,
     "test_refresh_actions.py": 280, "test_refresh_sources.py": 150, "test_lake_writers.py": 120,
-    "test_streams.py": 120, "test_refresh_selected.py": 80, "test_refresh_bounds.py": 60,
+    "test_streams.py": 120, "test_transactions.py": 120, "test_transaction_tables.py": 120,
+    "test_transactions_random.py": 60, "test_refresh_selected.py": 80, "test_refresh_bounds.py": 60,
 }  # fmt: skip
 """About what the longest files of that folder take, to make its parts alike; others: SHORT."""
 SHORT = 30

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from dt_jupyter.engine.changes import ChangeRows, Interval
-from dt_jupyter.engine.streams import Found, Streams
-from dt_jupyter.engine.timed import aliased, temporary_views
-from dt_jupyter.model import Span
+from dt_jupyter.model import Stream
 from dt_jupyter.streams.changes import Shape
 from dt_jupyter.streams.identity import By
 
@@ -50,6 +46,11 @@ class ChangePlans:
         initial = shape is Shape.INITIAL_ROWS
         self.lines += [f"  {interval_text(i, initial)}" for i in rows.intervals]
 
+    def add_stream(self, stream: Stream, rows: ChangeRows) -> ChangeRows:
+        """The rows, after telling how they were found."""
+        self.add(f"stream {stream.name} on {stream.source}", rows)
+        return rows
+
     def before(self, plan: str) -> str:
         """The lines, and then Spark's plan."""
         return "\n".join([_HEAD, *self.lines, _NEXT, plan]) if self.lines else plan
@@ -61,17 +62,3 @@ def interval_text(interval: Interval, initial: bool = False) -> str:
     ids = interval.ids
     key = f" ({', '.join(ids.names)})" if ids.by is By.KEY else ""
     return f"{interval.name}: {start} {interval.end}, ids from {ids.by}{key}"
-
-
-@contextmanager
-def streams_in_place(
-    streams: Streams, found: Sequence[Found], script: str, plans: ChangePlans
-) -> Iterator[list[tuple[Span, str]]]:
-    """As `Streams.in_place`, and `plans` are told of each stream."""
-    with temporary_views(streams.changes.spark) as put:
-        views: dict[str, str] = {}
-        for stream in {f.stream.id: f.stream for f in found}.values():
-            rows = streams.rows(stream)
-            plans.add(f"stream {stream.name} on {stream.source}", rows)
-            views[stream.id] = put(rows.frame)
-        yield [aliased(views[f.stream.id], f.stream.name.table, script, f.span) for f in found]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.engine.change_plans import ChangePlans, explains, streams_in_place
+from dt_jupyter.engine.change_plans import ChangePlans, explains
 from dt_jupyter.engine.create import Created, Creator
 from dt_jupyter.engine.publish import Publisher
 from dt_jupyter.engine.streams import CONSUMERS
@@ -305,7 +305,9 @@ class Executor:
         plans, queries = ChangePlans(), engine.change_queries
         with in_place(statement, script, queries, schema, points, plans.add) as timed:
             if explains(statement.text):
-                with streams_in_place(engine.streams, streams, script, plans) as replaced:
+                with engine.streams.in_place(
+                    streams, script, lambda s: plans.add_stream(s, engine.streams.rows(s))
+                ) as (replaced, _):
                     ((plan,),) = run([*timed, *replaced]).collect()
                 return self.tables.frame([(plans.before(plan),)], "plan string")
             if engine.transactions.current is not None:
