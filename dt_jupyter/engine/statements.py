@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ from dt_jupyter.model import (
     Warehouse,
     did_you_mean,
     error,
+    quote,
 )
 from dt_jupyter.refresh.define import placed
 from dt_jupyter.refresh.failures import first_line
@@ -38,6 +40,7 @@ from dt_jupyter.spark.relations import RelationKind, lookup
 from dt_jupyter.sql import statements as S
 from dt_jupyter.sql.functions import find_parameters, replace_spans
 from dt_jupyter.sql.literals import literal
+from dt_jupyter.sql.subquery_dml import as_merge
 from dt_jupyter.sql.timed import find_last_query_id, quote_change_columns
 
 if TYPE_CHECKING:
@@ -54,6 +57,8 @@ _WRITES = frozenset({
     S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW, S.SparkKind.CREATE_TABLE,
     S.SparkKind.CREATE_VIEW,
 })  # fmt: skip
+_ONE_TRUTH = re.compile(r"\s*SELECT\s+(TRUE|FALSE)(?:\s+AS\s+(\w+))?\s*;?\s*\Z", re.IGNORECASE)
+_CHOOSING = frozenset({S.SparkKind.DELETE, S.SparkKind.UPDATE})
 _MARKED = CONSUMERS | {S.SparkKind.TRUNCATE, S.SparkKind.RESTORE}
 """What writes rows: its commit carries the id of its statement."""
 
@@ -300,7 +305,11 @@ class Executor:
         streams = engine.streams.found_in(statement, schema)
 
         def run(replaced: list[tuple[Span, str]]) -> DataFrame:
-            return self.run_spark(self._with_ours(statement, replaced), args)
+            text = self._with_ours(statement, replaced)
+            merge = as_merge(text) if statement.kind in _CHOOSING else None
+            if merge is not None:
+                return self.run_spark(merge, args).select("num_affected_rows")
+            return self.run_spark(text, args)
 
         plans, queries = ChangePlans(), engine.change_queries
         with in_place(statement, script, queries, schema, points, plans.add) as timed:
@@ -388,6 +397,8 @@ class Executor:
         text = replace_spans(
             statement.text, [(Span(s.start - start, s.end - start), v) for s, v in replaced]
         )
+        if len(statement.has_data) == len(replaced) == 1:
+            text = _without_job(text)
         return quote_change_columns(text) if timed else text
 
     def _function(self, name: str, args: Mapping[str, str]) -> DataFrame:
@@ -532,3 +543,12 @@ def _literal(value: Any) -> str:
             return literal(value)
     problem, hint = f"a {type(value).__name__} has no literal", "Pass a plain value."
     raise error("DT-1003", option="a parameter", value=repr(value), problem=problem, hint=hint)
+
+
+def _without_job(text: str) -> str:
+    """A SELECT of one truth as a local row: Spark runs a job for a SELECT without FROM."""
+    match = _ONE_TRUTH.match(text)
+    if match is None:
+        return text
+    value, name = match.groups()
+    return f"SELECT * FROM VALUES ({value}) AS has_data({quote(name or value.lower())})"

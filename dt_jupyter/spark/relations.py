@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_IDENTIFIER = "org.apache.spark.sql.catalyst.TableIdentifier"
+
+
 class RelationKind(StrEnum):
     TABLE = "table"
     VIEW = "view"
@@ -37,13 +40,11 @@ def lookup(spark: SparkSession, name: Name) -> CatalogRelation | None:
         return _described(spark, name)
     session: Any = spark
     catalog = session._jsparkSession.sessionState().catalog()
-    jvm = session._jvm
-    identifiers = jvm.org.apache.spark.sql.catalyst
-    if name.schema == session.catalog.currentDatabase().lower():
-        temporary = identifiers.TableIdentifier(name.table, jvm.scala.Option.empty())
-        if catalog.isTempView(temporary):
-            return CatalogRelation(RelationKind.TEMPORARY_VIEW)
-    full = identifiers.TableIdentifier(name.table, jvm.scala.Option.apply(name.schema))
+    identifier, option = _class(session, _IDENTIFIER), _class(session, "scala.Option")
+    here = name.schema == catalog.getCurrentDatabase().lower()
+    if here and catalog.isTempView(identifier(name.table, option.empty())):
+        return CatalogRelation(RelationKind.TEMPORARY_VIEW)
+    full = identifier(name.table, option.apply(name.schema))
     if not catalog.databaseExists(name.schema) or not catalog.tableExists(full):
         return None
     metadata = catalog.getTableMetadata(full)
@@ -56,6 +57,13 @@ def lookup(spark: SparkSession, name: Name) -> CatalogRelation | None:
         provider.get().lower() if provider.isDefined() else None,
         local_path(location.get().toString()) if location.isDefined() else None,
     )
+
+
+def _class(session: Any, name: str) -> Any:
+    """A class of Java by its full name: `session._jvm` asks Java about each part of it."""
+    from py4j.java_gateway import JavaClass
+
+    return JavaClass(name, session._jvm._gateway_client)
 
 
 def _described(spark: SparkSession, name: Name) -> CatalogRelation | None:
