@@ -62,14 +62,15 @@ def serve(folder: Path, lake: Path) -> None:
 
     from dt_jupyter.spark import find_java
     from dt_jupyter.spark.java import launch_environment
-    from dt_jupyter.spark.session import DELTA_CONFS
+    from dt_jupyter.spark.session import LOCAL_CONFS
 
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.update(launch_environment(find_java(os.environ), os.environ, folder))
     package = f"io.delta:delta-spark_4.2_2.13:{version('delta-spark')}"
     builder = SparkSession.builder.remote("local[*]").config("spark.jars.packages", package)
     confs = {
-        **DELTA_CONFS, "spark.ui.enabled": "false", "spark.driver.memory": "4g",
+        **LOCAL_CONFS, "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "4g",
         "spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.sql.sources.default": "delta",
     }  # fmt: skip
     for key, value in confs.items():
@@ -78,6 +79,7 @@ def serve(folder: Path, lake: Path) -> None:
     for table in TABLES:
         at = next(p for p in lake.rglob(table) if (p / "_delta_log").is_dir())
         spark.sql(f"CREATE TABLE {table} USING delta LOCATION '{at}'").collect()
+    storage = (folder / "storage").absolute().as_uri()
     print(_READY, flush=True)
     for line in sys.stdin:
         view = line.strip()
@@ -87,7 +89,7 @@ def serve(folder: Path, lake: Path) -> None:
             text = f"CREATE MATERIALIZED VIEW mv_{view} AS {VIEWS[view]}"
             registry.register_sql(text, Path("pipeline.sql"))
         start = time.perf_counter()
-        for _ in runs.start_run(spark, graph, [], False, [], False, str(folder / "storage")):
+        for _ in runs.start_run(spark, graph, [], False, [], False, storage):
             pass
         print(_READY, time.perf_counter() - start, flush=True)
     spark.stop()
