@@ -29,8 +29,8 @@ _NEW = "('insert', 'update_postimage')"
 class Small:
     """What travels as Arrow: at most so many records (where known) and bytes of files."""
 
-    rows: int = 20_000
-    bytes: int = 16 << 20
+    rows: int = 150_000
+    bytes: int = 64 << 20
 
 
 @dataclass(frozen=True)

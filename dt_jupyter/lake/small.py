@@ -97,13 +97,15 @@ class SmallTables:
         from deltalake.exceptions import DeltaError
 
         metadata = log.metadata(version)
-        if metadata.mapping != "none" or len(values) > self.selected_by:
+        if metadata.mapping != "none":
             return None
         try:
             schema = arrow_schema(fields_named(metadata, columns))
             wanted = _keys(values, schema.field(key).type)
             snapshot = Snapshot(log.path, version)
-            if wanted is None or self._has_old_times(log, metadata, snapshot, columns):
+            if wanted is None or len(wanted) > self.selected_by:
+                return None
+            if self._has_old_times(log, metadata, snapshot, columns):
                 return None
             return self._selected(snapshot, metadata, schema, key, wanted, nulls)
         except (LakeError, NotSupported, DeltaError, pa.ArrowException, OSError):

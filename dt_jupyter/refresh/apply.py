@@ -118,7 +118,7 @@ class StageRun:
         where the table is small, or there are too many of them."""
         assert self.target_version is not None
         log, version, columns = self.target_log, self.target_version, sql.state_columns
-        if not self._fits_driver() or not self.reading.is_large(log, version, columns):
+        if not self._is_small() or not self.reading.is_large(log, version, columns):
             return None
         selecting = selecting_columns(log.metadata(version))
         plain = [i for i, k in enumerate(sql.keys) if k in selecting]
@@ -155,7 +155,7 @@ class StageRun:
         self._plan(heavy=heavy)
         frame = self.spark.sql(text)
         self.touched_count += 1
-        if not self._fits_driver():
+        if not self._is_small():
             return self.staged(frame, f"keys_{self.touched_count}")
         rows = frame.toArrow()
         name = quote(self.reading.view(rows))
@@ -188,7 +188,7 @@ class StageRun:
         frame = self.spark.sql(text)
         if isinstance(self.compiled.sql, BagSql) and self.insert_only and not self._fits_driver():
             return Append(self._numbered(frame))
-        arrow = frame.limit(DRIVER_ROWS + 1).toArrow() if self._fits_driver() else None
+        arrow = frame.limit(DRIVER_ROWS + 1).toArrow() if self._may_fit() else None
         if arrow is None or arrow.num_rows > DRIVER_ROWS:
             return self._large(frame)
         if isinstance(self.compiled.sql, GroupSql):
@@ -208,6 +208,10 @@ class StageRun:
 
     def _fits_driver(self) -> bool:
         return self._is_small() and sum(rows_of(p) or 0 for p in self.plans.values()) <= DRIVER_ROWS
+
+    def _may_fit(self) -> bool:
+        """Whether what comes out is worth a try: a group's rows are one, however many changed."""
+        return self._fits_driver() or (self._is_small() and isinstance(self.compiled.sql, GroupSql))
 
     def _scanned(self) -> int:
         """Bytes of the snapshots that the terms of a join may read."""
