@@ -50,6 +50,7 @@ DRIVER_ROWS = 100_000
 
 _HEAVY_BYTES = 64 << 20
 CODEGEN = "spark.sql.codegen.wholeStage"
+_FEW = 20_000
 
 
 @dataclass
@@ -200,7 +201,8 @@ class StageRun:
         do."""
         local = self.reading.all_local
         plan_for(self.spark, heavy=heavy, local=local)
-        self.spark.conf.set(CODEGEN, "false" if local else self.codegen)
+        few = local and self.reading.local_rows <= _FEW
+        self.spark.conf.set(CODEGEN, "false" if few else self.codegen)
 
     def _is_small(self) -> bool:
         """Small enough to be sent to every task; what fits the driver is smaller still."""
