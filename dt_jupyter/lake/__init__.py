@@ -4,6 +4,7 @@ Reads go through the log first; a commit happens exactly once, and says which wr
 why. Errors are `LakeError`s with a code; the refresh engine words them.
 """
 
+from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.actions import CommitFacts
 from dt_jupyter.lake.changes import (
     Added,
@@ -28,7 +29,7 @@ from dt_jupyter.lake.log import FileChanges, TableLog, TableSize, is_delta
 from dt_jupyter.lake.marks import mark_of, marked
 from dt_jupyter.lake.metadata import Metadata, Protocol, SchemaChange
 from dt_jupyter.lake.paths import TablePath
-from dt_jupyter.lake.relation import WEIGHT, Relation, Small, relation
+from dt_jupyter.lake.relation import Relation, Small, relation
 from dt_jupyter.lake.requests import (
     OP,
     Append,
@@ -50,7 +51,7 @@ from dt_jupyter.lake.tables import (
     register,
     restore_folder,
 )
-from dt_jupyter.lake.types import plain_type
+from dt_jupyter.lake.types import is_comparable, plain_type
 from dt_jupyter.lake.writer_rs import FastLane
 
 __all__ = [
@@ -59,7 +60,7 @@ __all__ = [
     "LogBroken", "Lost", "Merge", "Metadata", "NotSupported", "Overwrite", "Protocol",
     "Recovered", "Relation", "SchemaChange", "Small", "SmallTables", "TableGone", "TableLocked",
     "TableLog", "TablePath", "TableSize", "Unchanged", "Unreadable", "VersionGone",
-    "backing_properties", "commit", "create", "drop_folder", "enable_feed", "head", "is_delta",
-    "local_view", "mark_of", "marked", "plain_type", "plan_changes", "recover", "register",
-    "relation", "restore_folder", "selecting_columns", "snapshot_sql",
+    "backing_properties", "commit", "create", "drop_folder", "enable_feed", "head", "is_comparable",
+    "is_delta", "local_view", "mark_of", "marked", "plain_type", "plan_changes", "recover",
+    "register", "relation", "restore_folder", "selecting_columns", "snapshot_sql",
 ]  # fmt: skip

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.paths import sql_string
-from dt_jupyter.lake.relation import WEIGHT
 from dt_jupyter.lake.staging import Staging
 from dt_jupyter.lake.writer_spark import _MICROS, confs
 from dt_jupyter.model import quote

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.changes import Added, ChangePlan, Feed, FileDiff, Unchanged, Unreadable
 from dt_jupyter.lake.errors import LakeError, NotSupported
 from dt_jupyter.lake.file_rows import files_view
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.paths import data_file, sql_string, sql_table
-from dt_jupyter.lake.types import arrow_schema, contains, fields_named, int96, spark_schema
+from dt_jupyter.lake.small import local_view
+from dt_jupyter.lake.types import arrow_schema, contains, fields_named, int96
 from dt_jupyter.model import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-WEIGHT = "__dt_w"
 TRACKED_ID = "__dt_row_id"
 """The column of a change's rows that has Delta's row ids, where they were asked for."""
 _MODE = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
@@ -155,9 +156,7 @@ def _local(
     prefix: str,
 ) -> Relation:
     view = f"{prefix}_local"
-    weight = {"name": WEIGHT, "type": "long", "nullable": False, "metadata": {}}
-    schema = spark_schema([*fields_named(log.metadata(plan.last), columns), weight])
-    spark.createDataFrame(rows, schema).createOrReplaceTempView(quote(view))
+    local_view(spark, log, plan.last, rows, view)
     sql = f"(SELECT {_names(columns)}, {WEIGHT} FROM {quote(view)})"
     return Relation(sql, "local", "small", rows.num_rows, (view,), rows)
 

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.errors import LakeError, NotSupported
 from dt_jupyter.lake.files import Snapshot
 from dt_jupyter.lake.log import TableLog
@@ -24,11 +25,13 @@ from dt_jupyter.lake.types import (
     spark_schema,
 )
 from dt_jupyter.model import quote
+from dt_jupyter.spark.frames import arrow_frame
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+_WEIGHT = {"name": WEIGHT, "type": "long", "nullable": False, "metadata": {}}
 _Key = tuple[str, str, int, tuple[str, ...]]
 _SELECTING = frozenset({"byte", "short", "integer", "long", "date", "string"})
 
@@ -189,7 +192,10 @@ def _keys(values: pa.Array, type_: pa.DataType) -> pa.Array | None:
 
 
 def local_view(spark: SparkSession, log: TableLog, version: int, rows: pa.Table, view: str) -> str:
-    """The rows as a temporary view with the table's own types; the relation's text."""
-    schema = spark_schema(fields_named(log.metadata(version), rows.column_names))
-    spark.createDataFrame(rows, schema).createOrReplaceTempView(quote(view))
+    """The rows, or changes with their weight last, as a temporary view with the table's own types;
+    the relation's text."""
+    names = [c for c in rows.column_names if c != WEIGHT]
+    fields = fields_named(log.metadata(version), names)
+    schema = spark_schema([*fields, _WEIGHT] if WEIGHT in rows.column_names else fields)
+    arrow_frame(spark, rows, schema).createOrReplaceTempView(quote(view))
     return quote(view)

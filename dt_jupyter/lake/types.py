@@ -18,6 +18,7 @@ _DOUBLE_DIGITS = 15
 FLOATS = frozenset(("float", "double"))
 _SPECIAL = ("__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING", "delta.generationExpression",
             "delta.identity.start")  # fmt: skip
+_COMPARABLE = frozenset({"byte", "short", "integer", "long", "date", "string"})
 _COMPARED = frozenset(_SPECIAL[:2])
 """What a column's metadata says where `=` is not that of its type."""
 
@@ -118,6 +119,12 @@ def plain_type(field: Mapping[str, Any]) -> str | None:
     if _COMPARED & field["metadata"].keys() or not isinstance(field["type"], str):
         return None
     return field["type"]
+
+
+def is_comparable(kind: str) -> bool:
+    """A plain type whose values Arrow compares as Spark does: no floats, which have NaN and two
+    zeros."""
+    return kind in _COMPARABLE or kind.startswith("decimal(")
 
 
 def stored_name(field: Mapping[str, Any]) -> str:

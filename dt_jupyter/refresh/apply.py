@@ -38,6 +38,7 @@ from dt_jupyter.lake import (
 from dt_jupyter.model import Frontier, Name, error, quote
 from dt_jupyter.refresh.compiled import CompiledStage
 from dt_jupyter.refresh.reading import Reading, rows_of
+from dt_jupyter.refresh.reduction import is_nothing
 from dt_jupyter.sql.hashing import HASH
 from dt_jupyter.sql.maintain import EXISTED, POSITION, RESCAN, ROW_ID, SEQUENCE, BagSql, GroupSql
 
@@ -50,6 +51,7 @@ DRIVER_ROWS = 100_000
 
 _HEAVY_BYTES = 64 << 20
 CODEGEN = "spark.sql.codegen.wholeStage"
+_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 _FEW = 20_000
 
 
@@ -106,13 +108,13 @@ class StageRun:
 
     def change_text(self, delta: Rel) -> str:
         """ΔQ: the statement whose rows decide everything else."""
-        render, sql = self.reading.renderer(), self.compiled.sql
+        render, sql = self.reading.renderer(local=self.reading.is_local(delta)), self.compiled.sql
         if isinstance(sql, BagSql):
             return sql.change(render, delta, consolidate=not self.insert_only)
         touched = sql.touched(render, delta)
         found = self._state_of(touched, sql)
         groups, state = found if found is not None else (touched, self.state())
-        return sql.merged(groups, state, small=self._is_small())
+        return sql.merged(groups, state, hint=self._hint(self.reading.is_local(delta)))
 
     def _state_of(self, touched: str, sql: GroupSql) -> tuple[str, str] | None:
         """The touched groups, computed, and their old state, selected from a large table; None
@@ -136,16 +138,17 @@ class StageRun:
 
     def delta(self) -> Rel | None:
         """ΔQ, its touched keys computed: each of them is a small relation that is then read as
-        often as it is needed, and no derivative is computed twice."""
+        often as it is needed, and no derivative is computed twice. None: there is no change."""
         delta = differentiate(arranged(self.compiled.stage.input, self.reading.sizes), self.changed)
         if delta is None:
             return None
         names: dict[Rel, str] = {}
         for keys in key_relations(delta):
-            names[keys] = self.touched(
-                self.reading.renderer()(self.reading.prepared(with_keys(keys, names)))
-            )
-        return self.reading.prepared(with_keys(delta, names))
+            read = self.reading.prepared(with_keys(keys, names))
+            render = self.reading.renderer(local=self.reading.is_local(read))
+            names[keys] = self.touched(render(read))
+        delta = self.reading.prepared(with_keys(delta, names))
+        return None if is_nothing(delta) else delta
 
     def touched(self, text: str) -> str:
         """The keys of a change, computed; the name of their relation."""
@@ -203,6 +206,10 @@ class StageRun:
         plan_for(self.spark, heavy=heavy, local=local)
         few = local and self.reading.local_rows <= _FEW
         self.spark.conf.set(CODEGEN, "false" if few else self.codegen)
+
+    def _hint(self, local: bool) -> str:
+        """How a change is joined to the table's rows; empty: as Spark likes."""
+        return "SHUFFLE_HASH" if local else "BROADCAST" if self._is_small() else ""
 
     def _is_small(self) -> bool:
         """Small enough to be sent to every task; what fits the driver is smaller still."""
@@ -407,10 +414,11 @@ def _few(plan: ChangePlan) -> bool:
 
 
 def plan_for(spark: SparkSession, *, heavy: bool, local: bool = False) -> None:
-    """Re-planning between stages pays for large work only, and a second task for none of local
-    rows alone."""
+    """Re-planning between stages pays for large work only; a second task, or a job that sends
+    rows to tasks, for none of local rows alone."""
     spark.conf.set("spark.sql.adaptive.enabled", "true" if heavy else "false")
     spark.conf.set("spark.sql.leafNodeDefaultParallelism", "1" if not heavy else "8")
+    spark.conf.set(_BROADCAST, "-1" if local else "10MB")
     if local:
         spark.conf.set("spark.sql.shuffle.partitions", "1")
     if heavy:

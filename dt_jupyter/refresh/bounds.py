@@ -106,14 +106,18 @@ def _literal(value: Any) -> str | None:
     return None
 
 
-def bounded(delta: Rel, facts: Facts, keys: Callable[[str, str], Bounds | None]) -> Rel:
+def bounded(
+    delta: Rel, facts: Facts, keys: Callable[[str, str], Bounds | None],
+    at_hand: Callable[[Rel], bool] = lambda rel: False,
+) -> Rel:  # fmt: skip
     """The derivative with the other sides of its joins bounded by the change they are joined to,
-    and restrictions bounded by the keys that were computed (`keys(name, column)`)."""
+    and restrictions bounded by the keys that were computed (`keys(name, column)`). What is at hand
+    has no files to skip."""
 
     def rule(rel: Rel) -> Rel:
         if isinstance(rel, Join):
-            return _bounded_join(rel, facts)
-        if isinstance(rel, Restrict) and isinstance(rel.keys, str):
+            return _bounded_join(rel, facts, at_hand)
+        if isinstance(rel, Restrict) and isinstance(rel.keys, str) and not at_hand(rel.input):
             name = rel.keys
             known = [(a, b) for a, k in rel.on if (b := keys(name, k)) is not None]
             on = tuple(b.predicate(a, null_safe=True) for a, b in known)
@@ -123,7 +127,7 @@ def bounded(delta: Rel, facts: Facts, keys: Callable[[str, str], Bounds | None])
     return rewrite(delta, rule)
 
 
-def _bounded_join(rel: Join, facts: Facts) -> Rel:
+def _bounded_join(rel: Join, facts: Facts, at_hand: Callable[[Rel], bool]) -> Rel:
     on: dict[int, list[Expr]] = {}
     for predicate in rel.on:
         pair = equated(predicate)
@@ -133,6 +137,8 @@ def _bounded_join(rel: Join, facts: Facts) -> Rel:
             known = next((o for m in rel.members if (o := of_changes(m, mine))), None)
             home = next((i for i, m in enumerate(rel.members) if other in m.columns), None)
             if known is None or home is None or WEIGHT in rel.members[home].columns:
+                continue
+            if at_hand(rel.members[home]):
                 continue
             found = facts(known)
             if found is not None:

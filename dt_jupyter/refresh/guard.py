@@ -205,7 +205,7 @@ def _move_group(
     box.put("state", End.OLD, box.frame(old, schema))
     state = quote(box.views[("state", End.OLD)])
     touched = sql.touched(render, delta)
-    merged = box.spark.sql(sql.merged(touched, state, small=False))
+    merged = box.spark.sql(sql.merged(touched, state))
     changes = as_rows(merged)
     if any(c[COUNT] < 0 for c in changes):
         return [{}]

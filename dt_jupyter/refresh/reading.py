@@ -10,7 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dt_jupyter.ivm import End, Origin, Rel, Scan, Sizes, directed
+from dt_jupyter.ivm import (
+    End,
+    Origin,
+    Rel,
+    Restrict,
+    Scan,
+    Sizes,
+    directed,
+    scans,
+    walk,
+)
 from dt_jupyter.lake import (
     ChangePlan,
     Relation,
@@ -18,6 +28,7 @@ from dt_jupyter.lake import (
     SmallTables,
     TableLog,
     Unchanged,
+    is_comparable,
     local_view,
     plain_type,
     relation,
@@ -25,8 +36,9 @@ from dt_jupyter.lake import (
 )
 from dt_jupyter.model import Frontier
 from dt_jupyter.refresh.bounds import Bounds, bounded, bounds_of
-from dt_jupyter.refresh.selected import Selected
+from dt_jupyter.refresh.reduction import Reduction, Tables
 from dt_jupyter.refresh.settled import settled
+from dt_jupyter.spark.frames import arrow_frame
 from dt_jupyter.sql.render import Renderer
 
 if TYPE_CHECKING:
@@ -59,31 +71,50 @@ class Reading:
     local_rows: int = 0
     all_local: bool = True
     _snapshots: dict[tuple[str, int, tuple[str, ...]], str] = field(default_factory=dict)
-    _found: dict[str, str] = field(default_factory=dict)
+    _found: dict[int, str] = field(default_factory=dict)
+    _read: set[tuple[str, int]] = field(default_factory=set)
     _views: int = 0
 
     def __post_init__(self) -> None:
-        self._selected = Selected(self._select, self._values, self._key_values)
+        tables = Tables(self._rows_at_hand, self._select, self._comparable, self._key_values)
+        self._reduction = Reduction(tables)
 
-    def renderer(self, key_view: str | None = None) -> Renderer:
-        """Texts over what is read; `key_view` is the relation that all restrictions are by."""
-        return Renderer(self._place, keys=lambda name: key_view or name, small=self.sizes.is_small)
+    def renderer(self, key_view: str | None = None, *, local: bool = False) -> Renderer:
+        """Texts over what is read; `key_view` is the relation that all restrictions are by.
+        `local`: rows at hand alone, which are one partition and need not be sent to any task."""
+        hint = "SHUFFLE_HASH" if local else "BROADCAST"
+        return Renderer(
+            self._place, keys=lambda name: key_view or name, small=self.sizes.is_small, hint=hint
+        )
 
     def prepared(self, rel: Rel) -> Rel:
-        """A relation of changes in order, what it joins them to bounded by their values, and read
-        where few rows have them."""
-        rel = bounded(directed(rel, self.sizes), self._bounds, self._key_bounds)
-        return self._selected.local(rel) if self.runs and self.tables is not None else rel
+        """A relation of changes in order, reduced to what matters, and what stays with Spark
+        bounded by its values."""
+        rel = directed(rel, self.sizes)
+        if self.runs and self.tables is not None:
+            rel = self._reduction(rel)
+        return bounded(rel, self._bounds, self._key_bounds, self._is_at_hand)
+
+    def _is_at_hand(self, rel: Rel) -> bool:
+        return all(s.source in self._reduction.found for s in scans(rel))
+
+    def is_local(self, rel: Rel) -> bool:
+        """Whether all that the relation reads is at hand."""
+        names = (n.keys for n in walk(rel) if isinstance(n, Restrict))
+        return self._is_at_hand(rel) and all(n in self.keys for n in names)
 
     @property
     def sizes(self) -> Sizes:
         """What the logs tell of the sources and their changes."""
         changed = {s: rows_of(p) for s, p in self.plans.items() if not isinstance(p, Unchanged)}
+        for mark, (scan, rows) in self._reduction.found.items():
+            if scan.end is End.DELTA:
+                changed[mark] = rows.num_rows
         return Sizes(self._table_rows, changed, self._type_of)
 
     def _table_rows(self, source: str) -> int:
-        if source in self._selected.found:
-            return int(self._selected.found[source][1].num_rows)
+        if source in self._reduction.found:
+            return int(self._reduction.found[source][1].num_rows)
         known = self.logs[source].size().rows
         return _UNKNOWN_ROWS if known is None else known
 
@@ -93,20 +124,38 @@ class Reading:
         return plain_type(field) if field is not None else None
 
     def _place(self, scan: Scan) -> str:
-        if scan.source in self._selected.found:
+        if scan.source in self._reduction.found:
             return self._found_view(scan.source)
         if scan.end is End.DELTA:
             return self.change(scan.source).sql
         columns = tuple(sorted(self.reads[scan.source]))
         return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
 
-    def _found_view(self, source: str) -> str:
-        """Selected rows as a view."""
-        if source not in self._found:
-            scan, rows = self._selected.found[source]
+    def _found_view(self, mark: str) -> str:
+        """Rows at hand as a view; scans of which nothing was left out share one."""
+        scan, rows = self._reduction.found[mark]
+        if id(rows) not in self._found:
             log, version = self.logs[scan.source], self._version_of(scan)
-            self._found[source] = local_view(self.spark, log, version, rows, f"__dt_{source}")
-        return self._found[source]
+            view = f"__dt_found_{len(self._found)}"
+            self._found[id(rows)] = local_view(self.spark, log, version, rows, view)
+        return self._found[id(rows)]
+
+    def _rows_at_hand(self, scan: Scan) -> pa.Table | None:
+        """All rows of a scan, of a change or a small table; None where there are too many."""
+        if scan.end is End.DELTA:
+            return self.change(scan.source).arrow
+        assert self.tables is not None
+        log, version = self.logs[scan.source], self._version_of(scan)
+        rows = self.tables.rows(log, version, tuple(sorted(self.reads[scan.source])))
+        if rows is not None and (scan.source, version) not in self._read:
+            self._read.add((scan.source, version))
+            self.local_rows += rows.num_rows
+        return rows
+
+    def _comparable(self, scan: Scan) -> frozenset[str]:
+        """The columns that `=` and `<` compare as Arrow does."""
+        found = {n: self._type_of(scan.source, n) for _, n in scan.reads}
+        return frozenset(n for n, t in found.items() if t is not None and is_comparable(t))
 
     def _version_of(self, scan: Scan) -> int:
         frontier = self.old if scan.end is End.OLD else self.new
@@ -133,7 +182,7 @@ class Reading:
             prefix = f"__dt_delta_{len(self.relations)}"
             log, plan = self.logs[source], self.plans[source]
             change = relation(self.spark, log, plan, columns, view_prefix=prefix, small=self.small)
-            self.relations[source] = settled(change, log, plan, columns)
+            self.relations[source] = settled(self.spark, change, log, plan, columns)
             arrow = self.relations[source].arrow
             self.all_local = self.all_local and arrow is not None
             self.local_rows += arrow.num_rows if arrow is not None else 0
@@ -182,8 +231,8 @@ class Reading:
         return pa.chunked_array([c for a in arrays for c in a.chunks], arrays[0].type)
 
     def _rows_of(self, scan: Scan) -> pa.Table | None:
-        if scan.source in self._selected.found:
-            return self._selected.found[scan.source][1]
+        if scan.source in self._reduction.found:
+            return self._reduction.found[scan.source][1]
         return self.change(scan.source).arrow
 
     def _key_values(self, name: str, column: str) -> pa.ChunkedArray | None:
@@ -205,7 +254,7 @@ class Reading:
         """Arrow rows as a temporary view of the private session."""
         self._views += 1
         name = f"__dt_rows_{self._views}"
-        self.spark.createDataFrame(rows).createOrReplaceTempView(name)
+        arrow_frame(self.spark, rows).createOrReplaceTempView(name)
         return name
 
 

@@ -123,10 +123,11 @@ class GroupSql:
                   for s in self.states if s.kind is not Kind.SUM]  # fmt: skip
         return self._by_keys(f"SELECT {_list(items)}\nFROM (\n{render(delta)}\n)")
 
-    def merged(self, touched: str, state: str, *, small: bool) -> str:
+    def merged(self, touched: str, state: str, *, hint: str = "") -> str:
         """The touched groups' new rows: old state and change in one, with what is to be done.
 
-        `__dt_op` is I, U or D (NULL: nothing), `__dt_rescan` that the sources must be asked.
+        `__dt_op` is I, U or D (NULL: nothing), `__dt_rescan` that the sources must be asked;
+        `hint` is for the join of both.
         """
         items = [f"t.{quote(k)}" for k in self.top.keys]
         items += [f"o.{COUNT} IS NOT NULL AS {EXISTED}",
@@ -146,9 +147,9 @@ class GroupSql:
         on = " AND ".join(
             f"t.{quote(k)} <=> o.{c}" for k, c in zip(self.top.keys, self.keys, strict=False)
         )
-        hint = "/*+ BROADCAST(t) */ " if small else ""
+        how = f"/*+ {hint}(t) */ " if hint else ""
         sides = f"(\n{touched}\n) t LEFT JOIN {state} o ON {on or 'TRUE'}"
-        joined = f"SELECT {hint}{_list(items)}\nFROM {sides}"
+        joined = f"SELECT {how}{_list(items)}\nFROM {sides}"
         alive = f"NOT {RESCAN}" if self.scalar else f"{COUNT} > 0 AND NOT {RESCAN}"
         gone = (
             ""

@@ -31,12 +31,14 @@ Place = Callable[[Scan], str]
 @dataclass(frozen=True)
 class Renderer:
     """`place` gives each scan's relation; `keys` the text of each materialised key relation;
-    `small` whether a relation of changes is small enough to be sent to every task."""
+    `small` whether a relation of changes is small enough to be sent to every task, `hint` how
+    Spark is told of it."""
 
     place: Place
     keys: Callable[[str], str] = quote
     quote: Callable[[str], str] = quote
     small: Callable[[Rel], bool] = lambda rel: False
+    hint: str = "BROADCAST"
 
     def __call__(self, rel: Rel) -> str:
         return self.text(rel, 0)
@@ -96,7 +98,7 @@ def _change_join(r: Renderer, rel: Join, depth: int) -> str:
     left: Rel = Join(tuple(others), below)
     if len(others) == 1:
         left = Filter(others[0], below) if below else others[0]
-    hint = "/*+ BROADCAST(d) */ " if r.small(left) else ""
+    hint = f"/*+ {r.hint}(d) */ " if r.small(left) else ""
     columns = ", ".join(r.quote(c) for c in rel.columns)
     sides = f"{r.nested(left, depth)} d, {r.nested(member, depth)} m"
     return f"SELECT {hint}{columns} FROM {sides}{_where(r, on, '  ' * depth)}"
@@ -183,7 +185,7 @@ def _restrict(r: Renderer, rel: Rel, depth: int) -> str:
     on = " AND ".join(f"r.{r.quote(a)} <=> k.{r.quote(b)}" for a, b in rel.on)
     keys = r.keys(rel.keys) if isinstance(rel.keys, str) else r.nested(rel.keys, depth)
     return (
-        f"SELECT /*+ BROADCAST(k) */ r.* FROM {r.nested(rel.input, depth)} r"
+        f"SELECT /*+ {r.hint}(k) */ r.* FROM {r.nested(rel.input, depth)} r"
         f" LEFT SEMI JOIN {keys} k ON {on}"
     )
 

@@ -8,6 +8,7 @@ import pytest
 
 from dt_jupyter.lake import SmallTables
 from tests.spark.engine_lab import Lab
+from tests.unit.test_refresh_reduction import CONDITIONS, VALUES
 
 ROWS = 3_000
 
@@ -95,3 +96,12 @@ def test_what_selects_too_much_is_left_to_spark(
     assert large.record("d").action == "INCREMENTAL"
     assert True in given_up
     large.verified("d")
+
+
+def test_conditions_mean_here_what_they_mean_to_spark(quick_lab: Lab) -> None:
+    spark = quick_lab.engine.spark
+    spark.createDataFrame(VALUES).createOrReplaceTempView("v")
+    for text, kept in CONDITIONS.items():
+        where = text.format(**{n: f"`{n}`" for n in VALUES.column_names})
+        rows = spark.sql(f"SELECT * FROM v WHERE {where}").toArrow()
+        assert rows.to_pylist() == VALUES.take(kept).to_pylist(), text

@@ -171,7 +171,7 @@ class Table:
         change = differentiate(self.sql.stage.input, frozenset({"s"}))
         assert change is not None
         touched = self.sql.touched(render, change)
-        changes = rows(self.sql.merged(touched, self.state(), small=False))
+        changes = rows(self.sql.merged(touched, self.state()))
         assert len({self.key(c) for c in changes}) == len(changes)
         again = [c for c in changes if c[RESCAN]]
         changes = [c for c in changes if not c[RESCAN]]
@@ -356,7 +356,7 @@ def test_a_group_with_fewer_than_no_rows_is_marked(keys: tuple[str, ...]) -> Non
     )  # fmt: skip
     table = Table(sql)
     table.start([])
-    (row,) = rows(sql.merged(touched, table.state(), small=False))
+    (row,) = rows(sql.merged(touched, table.state()))
     assert row[OP] == "X"
 
 

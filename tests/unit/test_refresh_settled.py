@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dt_jupyter.refresh.settled import _cancels, _paired_off
+from dt_jupyter.refresh.settled import _paired_off, paired_off
 from tests.unit.ivm_lab import connection, literal_rows
 
 Row = tuple[int, int, int]
@@ -37,9 +37,15 @@ def test_pairs_cancel_and_what_is_left_weighs_the_same(rows: list[Row]) -> None:
 
 
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)
-@given(ROWS)
-def test_a_small_change_is_looked_at_before_it_is_sorted(rows: list[Row]) -> None:
-    names = ("a", "b", "__dt_w")
-    table = pa.table({n: [r[i] for r in rows] for i, n in enumerate(names)})
-    both = {r[:2] for r in rows if r[2] > 0} & {r[:2] for r in rows if r[2] < 0}
-    assert _cancels(table) == bool(both)
+@given(ROWS, st.sampled_from([pa.int64(), pa.float64(), pa.list_(pa.int64())]))
+def test_a_small_change_is_paired_off_by_contents(rows: list[Row], type_: pa.DataType) -> None:
+    values: dict[int, object] = {0: None, 1: [1] if pa.types.is_list(type_) else 1}
+    columns = {
+        "a": pa.array([values[r[0]] for r in rows], type_),
+        "b": pa.array([r[1] for r in rows], pa.int64()),
+        "__dt_w": pa.array([r[2] for r in rows], pa.int64()),
+    }
+    left = [tuple(r.values()) for r in paired_off(pa.table(columns)).to_pylist()]
+    expected = [(values[a], b, w) for a, b, w in settled(rows)]
+    assert len(left) == len(expected)
+    assert all(row in expected for row in left)

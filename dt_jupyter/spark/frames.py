@@ -1,0 +1,33 @@
+"""Arrow rows as DataFrames that the engine's own statements read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.spark.modes import is_connect
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+FEW = 1_000
+"""So many rows stand in the plan itself, where Spark's optimizer may compute with them."""
+
+_THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
+
+
+def arrow_frame(spark: SparkSession, rows: pa.Table, schema: Any = None) -> DataFrame:
+    """The rows in one partition, so that nothing over such rows alone has to be exchanged.
+
+    More than `FEW` rows stay Arrow until a task reads them: Spark copies the rows of a plan
+    whenever it rewrites it. `spark` is a session of the engine's own.
+    """
+    if is_connect(spark):
+        return _frame(spark, rows, schema)
+    spark.conf.set(_THRESHOLD, "0" if rows.num_rows > FEW else "48MB")
+    return _frame(spark, rows, schema).coalesce(1)
+
+
+def _frame(spark: SparkSession, rows: pa.Table, schema: Any) -> DataFrame:
+    given = () if schema is None else (schema,)
+    return spark.createDataFrame(rows, *given)
