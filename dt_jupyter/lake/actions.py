@@ -14,6 +14,8 @@ from dt_jupyter.lake.metadata import Metadata, SchemaChange
 from dt_jupyter.model import Timestamp
 
 _STATE = frozenset(("metaData", "protocol", "txn"))
+FileKey = tuple[str, str]
+"""A file's path, and what its deletion vector is called ("" for none)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +118,14 @@ def rows_of(action: Mapping[str, Any]) -> int | None:
     return int(records) - int((action.get("deletionVector") or {}).get("cardinality", 0))
 
 
-def same_file(action: Mapping[str, Any]) -> tuple[str, str, int]:
-    """What identifies a logical file: its path and its deletion vector."""
-    vector = action.get("deletionVector") or {}
-    return action["path"], vector.get("pathOrInlineDv", ""), vector.get("offset", 0)
+def file_key(action: Mapping[str, Any]) -> FileKey:
+    """What identifies a logical file: its path and its deletion vector's unique id, as Delta's
+    protocol has it."""
+    vector = action.get("deletionVector")
+    if not vector:
+        return action["path"], ""
+    name = f"{vector['storageType']}{vector['pathOrInlineDv']}@{vector.get('offset', '')}"
+    return action["path"], name
 
 
 class FactsBuilder:

@@ -17,8 +17,8 @@ from dt_jupyter.lake.actions import (
     CommitFacts,
     FactsBuilder,
     commit_name,
+    file_key,
     read_actions,
-    same_file,
     state_actions,
     user_metadata,
 )
@@ -328,7 +328,7 @@ class TableLog:
         for v in range(first, last + 1):
             for kind, body in self._files_of(v):
                 mine, other = (came, went) if kind == "add" else (went, came)
-                key = same_file(body)
+                key = file_key(body)
                 if other.pop(key, None) is None:
                     mine[key] = body
         return FileChanges(tuple(came.values()), tuple(went.values()))

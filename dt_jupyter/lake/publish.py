@@ -19,16 +19,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from dt_jupyter.lake.actions import commit_name, read_actions
+from dt_jupyter.lake.actions import FileKey, commit_name, file_key, read_actions
 from dt_jupyter.lake.disk import make_durable
 from dt_jupyter.lake.errors import LakeError, TableGone
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.marks import mark_of
-from dt_jupyter.lake.staging import Staging, file_key, vector_file
+from dt_jupyter.lake.staging import Staging, vector_file
 from dt_jupyter.lake.state import (
     ROW_TRACKING,
     Action,
-    FileKey,
     high_water_mark,
     row_id_domain,
     table_state,

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dt_jupyter.lake.actions import commit_name, read_actions
+from dt_jupyter.lake.actions import FileKey, commit_name, read_actions
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.metadata import Metadata
-from dt_jupyter.lake.state import Action, FileKey, TableState, file_key, table_state
+from dt_jupyter.lake.state import Action, TableState, table_state
 
 _DROPPED = (
     "delta.autoOptimize.autoCompact", "delta.autoOptimize",
@@ -232,4 +232,4 @@ def _checkpoint_schema() -> Any:
     })  # fmt: skip
 
 
-__all__ = ["Staging", "absolute", "file_key", "relative", "stage", "unstage", "vector_file"]
+__all__ = ["Staging", "absolute", "relative", "stage", "unstage", "vector_file"]

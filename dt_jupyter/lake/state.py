@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dt_jupyter.lake.actions import commit_name, read_actions
+from dt_jupyter.lake.actions import FileKey, commit_name, file_key, read_actions
 from dt_jupyter.lake.checkpoints import checkpoints
 from dt_jupyter.lake.log import TableLog
 
@@ -18,20 +18,6 @@ _KINDS = ("add", "protocol", "metaData", "domainMetadata", "sidecar")
 _WANTED = frozenset((*_KINDS, "remove"))
 _MAPS = frozenset(("partitionValues", "tags", "configuration", "options"))
 Action = Mapping[str, Any]
-FileKey = tuple[str, str]
-"""A file's path, and what its deletion vector is called ("" for none)."""
-
-
-def file_key(action: Action) -> FileKey:
-    """What identifies a logical file in the state: its path and its deletion vector."""
-    return action["path"], vector_key(action.get("deletionVector"))
-
-
-def vector_key(vector: Action | None) -> str:
-    """What identifies a deletion vector; "" for none."""
-    if not vector:
-        return ""
-    return f"{vector['storageType']}{vector['pathOrInlineDv']}@{vector.get('offset', '')}"
 
 
 @dataclass

@@ -62,7 +62,9 @@ def _file(path: str, rows: int | None, size: int, change: bool, dv: int) -> dict
     if rows is not None:
         body["stats"] = json.dumps({"numRecords": rows})
     if dv:
-        body["deletionVector"] = {"pathOrInlineDv": f"v{dv}", "offset": 1, "cardinality": dv}
+        body["deletionVector"] = {
+            "storageType": "u", "pathOrInlineDv": f"v{dv}", "offset": 1, "cardinality": dv,
+        }  # fmt: skip
     return body
 
 
