@@ -128,6 +128,21 @@ def file_key(action: Mapping[str, Any]) -> FileKey:
     return action["path"], name
 
 
+@dataclass
+class NetFiles:
+    """Files that commits brought and took, by key; what came and went again is in neither."""
+
+    came: dict[FileKey, Mapping[str, Any]] = field(default_factory=dict)
+    went: dict[FileKey, Mapping[str, Any]] = field(default_factory=dict)
+
+    def take(self, kind: str, body: Mapping[str, Any]) -> None:
+        """One more action, an add or a remove."""
+        mine, other = (self.came, self.went) if kind == "add" else (self.went, self.came)
+        key = file_key(body)
+        if other.pop(key, None) is None:
+            mine[key] = body
+
+
 class FactsBuilder:
     """Adds up the actions of one commit."""
 

@@ -16,8 +16,8 @@ from urllib.parse import unquote
 from dt_jupyter.lake.actions import (
     CommitFacts,
     FactsBuilder,
+    NetFiles,
     commit_name,
-    file_key,
     read_actions,
     state_actions,
     user_metadata,
@@ -323,15 +323,11 @@ class TableLog:
     def file_changes(self, first: int, last: int) -> FileChanges:
         """The files whose data the commits first … last added and removed. What came and went
         again within the range is left out; OPTIMIZE (dataChange = false) counts for nothing."""
-        came: dict[Any, Mapping[str, Any]] = {}
-        went: dict[Any, Mapping[str, Any]] = {}
+        net = NetFiles()
         for v in range(first, last + 1):
             for kind, body in self._files_of(v):
-                mine, other = (came, went) if kind == "add" else (went, came)
-                key = file_key(body)
-                if other.pop(key, None) is None:
-                    mine[key] = body
-        return FileChanges(tuple(came.values()), tuple(went.values()))
+                net.take(kind, body)
+        return FileChanges(tuple(net.came.values()), tuple(net.went.values()))
 
     def new_files(self, first: int, last: int) -> tuple[Mapping[str, Any], ...]:
         """The files whose data the commits first … last wrote, each as it was first added; one

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from dt_jupyter.lake.actions import FileKey, commit_name, file_key, read_actions
+from dt_jupyter.lake.actions import NetFiles, commit_name, read_actions
 from dt_jupyter.lake.disk import make_durable
 from dt_jupyter.lake.errors import LakeError, TableGone
 from dt_jupyter.lake.log import TableLog
@@ -111,15 +111,14 @@ def publication(
 
     `changes` are the files of changes to give it, instead of those of the staged commits.
     """
-    came: dict[FileKey, dict[str, Any]] = {}
-    went: dict[FileKey, dict[str, Any]] = {}
+    net = NetFiles()
     infos: list[Mapping[str, Any]] = []
     cdc: list[Action] = []
     row_ids = staging.row_ids
     for version in data_commits(staging):
         for kind, body in staging.actions(version):
             if kind in ("add", "remove"):
-                _net(came, went, kind, body)
+                net.take(kind, body)
             elif kind == "cdc":
                 cdc.append(body)
             elif kind == "commitInfo":
@@ -127,22 +126,22 @@ def publication(
             elif kind == "domainMetadata":
                 row_ids = high_water_mark(body)
     cdc = list(cdc if changes is None else changes)
-    if not (came or went or cdc):
+    if not (net.came or net.went or cdc):
         return None
     old_paths = {path for path, _ in staging.files}
-    actions: list[Mapping[str, Any]] = [{"remove": r} for r in went.values()]
-    actions += [{"add": a} for a in came.values()]
+    actions: list[Mapping[str, Any]] = [{"remove": r} for r in net.went.values()]
+    actions += [{"add": a} for a in net.came.values()]
     actions += [{"cdc": c} for c in cdc]
-    files = [a["path"] for a in came.values() if a["path"] not in old_paths]
+    files = [a["path"] for a in net.came.values() if a["path"] not in old_paths]
     files += [c["path"] for c in cdc]
     known = {own["pathOrInlineDv"] for own in staging.vectors.values()}
-    vectors = (a["deletionVector"] for a in came.values() if a.get("deletionVector"))
+    vectors = (a["deletionVector"] for a in net.came.values() if a.get("deletionVector"))
     fresh = dict.fromkeys(
         vector_file(v)
         for v in vectors
         if v["storageType"] == "u" and v["pathOrInlineDv"] not in known
     )
-    blind = all(i.get("isBlindAppend") for i in infos) and not went and not cdc
+    blind = all(i.get("isBlindAppend") for i in infos) and not net.went and not cdc
     return Publication(
         str(staging.table), staging.metadata.id, staging.version, str(staging.folder), blind,
         _info(infos, blind), actions, [*map(unquote, files), *fresh], row_ids,
@@ -155,15 +154,6 @@ def _mark(infos: Sequence[Mapping[str, Any]], mark: Mapping[str, Any]) -> dict[s
     own = [mark_of(info.get("userMetadata")) for info in infos]
     ids = [m["statement"] for m in own if "statement" in m]
     return {**{k: v for m in own for k, v in m.items()}, "statements": ids, **mark}
-
-
-def _net(
-    came: dict[FileKey, dict[str, Any]], went: dict[FileKey, dict[str, Any]], kind: str,
-    body: dict[str, Any],
-) -> None:  # fmt: skip
-    mine, other = (came, went) if kind == "add" else (went, came)
-    if other.pop(file_key(body), None) is None:
-        mine[file_key(body)] = body
 
 
 def _info(infos: Sequence[Mapping[str, Any]], blind: bool) -> dict[str, Any]:
