@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ _NAME = re.compile(
     r"(?P<version>\d{20})\.checkpoint\."
     r"(?:(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet|parquet|[0-9a-f-]{36}\.(?:parquet|json))\Z"
 )
-_KINDS = ("metaData", "protocol", "txn")
+_KINDS = frozenset(("metaData", "protocol", "txn"))
+_MAPS = frozenset(("partitionValues", "tags", "configuration", "options"))
 
 
 @dataclass(frozen=True)
@@ -70,24 +71,41 @@ def checkpoints(names: Iterable[str]) -> dict[int, tuple[str, ...]]:
 
 def checkpoint_state(folder: Path, version: int, names: tuple[str, ...]) -> LogState:
     """The state that a checkpoint holds; raises LogBroken where it cannot be read."""
-    actions: list[tuple[str, Any]] = []
-    for name in names:
-        if name.endswith(".json"):
-            actions += read_actions(folder / name, frozenset(_KINDS))
-        else:
-            actions += _from_parquet(folder / name)
+    actions = (a for name in names for a in checkpoint_actions(folder / name, _KINDS))
     return LogState(-1).after(version, actions)
 
 
-def _from_parquet(file: Path) -> list[tuple[str, Any]]:
+def checkpoint_actions(file: Path, wanted: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    """(kind, action) of the wanted kinds in one file of a checkpoint, as the JSON of a commit has
+    them. Raises LogBroken where it cannot be read."""
+    return read_actions(file, wanted) if file.suffix == ".json" else _from_parquet(file, wanted)
+
+
+def _from_parquet(file: Path, wanted: frozenset[str]) -> Iterator[tuple[str, Any]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        present = set(pq.read_schema(file).names)
-        table = pq.read_table(file, columns=[k for k in _KINDS if k in present])
+        with pq.ParquetFile(file) as parquet:
+            kinds = [k for k in parquet.schema_arrow.names if k in wanted]
+            for batch in parquet.iter_batches(columns=kinds):
+                for kind in kinds:
+                    for body in batch.column(kind).drop_null().to_pylist():
+                        yield kind, _plain(body)
     except (pa.ArrowException, OSError) as e:
         raise LogBroken(
             f"the checkpoint {file.name} cannot be read: {e}", path=str(file), file=file.name
         ) from e
-    return [(k, a) for k in table.column_names for a in table[k].drop_null().to_pylist()]
+
+
+def _plain(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Maps are objects, what is absent is left out."""
+    made: dict[str, Any] = {}
+    for key, value in body.items():
+        if value is None or key.endswith("_parsed"):
+            continue
+        if key in _MAPS and not isinstance(value, str):  # a domain's configuration is a text
+            made[key] = dict(value)
+        else:
+            made[key] = _plain(value) if isinstance(value, Mapping) else value
+    return made

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from dt_jupyter.lake.actions import FileKey, commit_name, file_key, read_actions
-from dt_jupyter.lake.checkpoints import checkpoints
+from dt_jupyter.lake.checkpoints import checkpoint_actions, checkpoints
 from dt_jupyter.lake.log import TableLog
 
 ROW_TRACKING = "delta.rowTracking"
-_KINDS = ("add", "protocol", "metaData", "domainMetadata", "sidecar")
-_WANTED = frozenset((*_KINDS, "remove"))
-_MAPS = frozenset(("partitionValues", "tags", "configuration", "options"))
+_KINDS = frozenset(("add", "protocol", "metaData", "domainMetadata", "sidecar"))
+_WANTED = _KINDS | {"remove"}
 Action = Mapping[str, Any]
 
 
@@ -81,37 +80,10 @@ def table_state(log: TableLog, version: int) -> TableState:
 
 
 def _checkpoint(folder: Path, file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    actions = (
-        read_actions(file, frozenset(_KINDS)) if file.suffix == ".json" else _from_parquet(file)
-    )
-    for kind, body in actions:
+    for kind, body in checkpoint_actions(file, _KINDS):
         if kind == "sidecar":
             path = Path(body["path"])
             name = path if path.is_absolute() else folder / "_sidecars" / path
             yield from _checkpoint(folder, name)
         else:
             yield kind, body
-
-
-def _from_parquet(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    import pyarrow.parquet as pq
-
-    parquet = pq.ParquetFile(file)
-    present = [k for k in _KINDS if k in parquet.schema_arrow.names]
-    for batch in parquet.iter_batches(columns=present):
-        for kind in present:
-            for body in batch.column(kind).drop_null().to_pylist():
-                yield kind, _plain(body)
-
-
-def _plain(body: Mapping[str, Any]) -> dict[str, Any]:
-    """As the JSON of a commit has it: maps are objects, what is absent is left out."""
-    made: dict[str, Any] = {}
-    for key, value in body.items():
-        if value is None or key.endswith("_parsed"):
-            continue
-        if key in _MAPS and not isinstance(value, str):  # a domain's configuration is a text
-            made[key] = dict(value)
-        else:
-            made[key] = _plain(value) if isinstance(value, Mapping) else value
-    return made
