@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import threading
 import warnings
@@ -14,6 +13,7 @@ from pathlib import Path
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.catalog.streams import INTENT_SECONDS
 from dt_jupyter.lake import LakeError
+from dt_jupyter.lake.disk import write_durable
 from dt_jupyter.lake.locks import table_lock
 from dt_jupyter.lake.points import reach
 from dt_jupyter.lake.publish import Publication, check, make_staged_durable, publish, published
@@ -74,10 +74,7 @@ class RollForward:
         for i, each in enumerate(made):
             make_staged_durable(each)
             path = folder / f"publication_{i}.json"
-            with path.open("w", encoding="utf-8") as file:
-                file.write(each.to_json())
-                file.flush()
-                os.fsync(file.fileno())
+            write_durable(path, each.to_json())
             files.append(str(path))
         return tuple(files)
 

@@ -1,11 +1,14 @@
-"""What a commit put on disk: made durable, or removed again."""
+"""Commits and their files on disk: put there, made durable, or removed again."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable
+import uuid
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from dt_jupyter.lake.actions import commit_name
 
@@ -30,12 +33,34 @@ def make_durable(table: Path, files: Iterable[str], version: int) -> None:
     log = table / "_delta_log"
     paths = [table / f for f in files]
     folders = dict.fromkeys([*(p.parent for p in paths), table, log])
-    for path in (*paths, log / commit_name(version), *folders):
+    sync((*paths, log / commit_name(version), *folders))
+
+
+def sync(paths: Iterable[Path]) -> None:
+    """fsync files and folders."""
+    for path in paths:
         handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def write_durable(path: Path, text: str) -> None:
+    """A file of that text, which is on the disk."""
+    path.write_text(text, "utf-8")
+    sync([path])
+
+
+def put_commit(table: Path, version: int, actions: Iterable[Mapping[str, Any]]) -> None:
+    """The commit `version` of a table, whole or not at all. FileExistsError where there is one."""
+    log = table / "_delta_log"
+    draft = log / f".{version}.{uuid.uuid4().hex}.tmp"
+    write_durable(draft, "".join(f"{json.dumps(a)}\n" for a in actions))
+    try:
+        os.link(draft, log / commit_name(version))
+    finally:
+        draft.unlink()
 
 
 def remove_orphans(table: Path, files: Iterable[str]) -> tuple[str, ...]:

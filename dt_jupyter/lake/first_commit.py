@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.lake.actions import commit_name
-from dt_jupyter.lake.disk import make_durable
+from dt_jupyter.lake.disk import make_durable, put_commit
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.types import arrow_schema, leaves
 
@@ -79,12 +77,6 @@ def write_first(path: Path, fields: list[dict[str, Any]], properties: Mapping[st
         }},
         {"protocol": _PROTOCOL},
     )  # fmt: skip
-    log = path / "_delta_log"
-    log.mkdir(parents=True, exist_ok=True)
-    written = log / f".{uuid.uuid4().hex}.tmp"
-    written.write_text("".join(f"{json.dumps(a)}\n" for a in actions), "utf-8")
-    try:
-        os.link(written, log / commit_name(0))
-    finally:
-        written.unlink()
+    (path / "_delta_log").mkdir(parents=True, exist_ok=True)
+    put_commit(path, 0, actions)
     make_durable(path, (), 0)

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from dt_jupyter.lake.actions import NetFiles, commit_name, read_actions
-from dt_jupyter.lake.disk import make_durable
+from dt_jupyter.lake.disk import make_durable, put_commit, sync
 from dt_jupyter.lake.errors import LakeError, TableGone
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.marks import mark_of
@@ -173,12 +173,7 @@ def _info(infos: Sequence[Mapping[str, Any]], blind: bool) -> dict[str, Any]:
 
 def make_staged_durable(made: Publication) -> None:
     """fsync what is to be published: its files are on the disk before anything says so."""
-    for name in made.files:
-        handle = os.open(Path(made.folder) / name, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    sync(Path(made.folder) / name for name in made.files)
 
 
 # -- publishing ------------------------------------------------------------------------------------
@@ -222,9 +217,12 @@ def publish(made: Publication, log: TableLog) -> int:
         version = check(made, log) + 1
         for name in made.files:
             _bring(Path(made.folder) / name, log.path / name)
-        if _put(log, version, _lines(made, log, version)):
-            make_durable(log.path, made.files, version)
-            return version
+        try:
+            put_commit(log.path, version, _lines(made, log, version))
+        except FileExistsError:  # another commit was faster
+            continue
+        make_durable(log.path, made.files, version)
+        return version
 
 
 def _lines(made: Publication, log: TableLog, version: int) -> list[dict[str, Any]]:
@@ -282,20 +280,3 @@ def _bring(staged: Path, there: Path) -> None:
         copy = there.with_name(f".{there.name}.{uuid.uuid4().hex}")
         shutil.copyfile(staged, copy)
         os.replace(copy, there)
-
-
-def _put(log: TableLog, version: int, lines: Sequence[Mapping[str, Any]]) -> bool:
-    """The commit `version`, whole or not at all; False where another has that version."""
-    folder = log.path / "_delta_log"
-    draft = folder / f".{version}.{uuid.uuid4().hex}.tmp"
-    with draft.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(line) + "\n" for line in lines)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(draft, folder / commit_name(version))
-    except FileExistsError:
-        return False
-    finally:
-        draft.unlink()
-    return True
