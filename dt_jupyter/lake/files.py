@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from dt_jupyter.lake.paths import data_file
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -37,6 +40,10 @@ class Snapshot:
         from deltalake import DeltaTable
 
         return DeltaTable(self.path, version=self.version)
+
+    def on_disk(self, file: LiveFile) -> str:
+        """The file's path, as the operating system has it."""
+        return data_file(self.path, unquote(file.path))
 
     def files(self, columns: Iterable[str] = (), *, live_rows: bool = True) -> list[LiveFile]:
         """Every file; without `live_rows` deletion vectors are not read, and rows are records."""

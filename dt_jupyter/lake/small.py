@@ -8,22 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.errors import LakeError, NotSupported
 from dt_jupyter.lake.files import Snapshot
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.metadata import Metadata
-from dt_jupyter.lake.paths import data_file
-from dt_jupyter.lake.types import (
-    arrow_schema,
-    contains,
-    fields_named,
-    int96,
-    plain_type,
-    spark_schema,
-)
+from dt_jupyter.lake.reader_rs import items, read, times_are_sparks
+from dt_jupyter.lake.types import arrow_schema, fields_named, plain_type, spark_schema
 from dt_jupyter.model import quote
 from dt_jupyter.spark.frames import arrow_frame
 
@@ -68,24 +60,19 @@ class SmallTables:
 
     def _read(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
         import pyarrow as pa
-        from deltalake import QueryBuilder
         from deltalake.exceptions import DeltaError
 
         metadata = log.metadata(version)
         if metadata.mapping != "none":
             return None
-        fields = fields_named(metadata, columns)
-        schema = arrow_schema(fields)
+        schema = arrow_schema(fields_named(metadata, columns))
         try:
             snapshot = Snapshot(log.path, version)
             if self._bytes(log, version, snapshot) > self.table_bytes:
                 return None
-            if self._has_old_times(log, metadata, snapshot, columns):
+            if times_are_sparks(snapshot, metadata, columns):
                 return None
-            query = QueryBuilder().register("t", snapshot.table)
-            text = f"SELECT {_items(metadata, columns)} FROM t"
-            read = pa.table(query.execute(text).read_all())
-            return read.rename_columns(list(columns)).cast(schema)
+            return read(snapshot, metadata, schema)
         except (DeltaError, pa.ArrowException, OSError):
             return None
 
@@ -108,7 +95,7 @@ class SmallTables:
             snapshot = Snapshot(log.path, version)
             if wanted is None or len(wanted) > self.selected_by:
                 return None
-            if self._has_old_times(log, metadata, snapshot, columns):
+            if times_are_sparks(snapshot, metadata, columns):
                 return None
             return self._selected(snapshot, metadata, schema, key, wanted, nulls)
         except (LakeError, NotSupported, DeltaError, pa.ArrowException, OSError):
@@ -122,7 +109,7 @@ class SmallTables:
         import pyarrow as pa
         from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
-        items, named = _items(metadata, schema.names), _items(metadata, [key])
+        listed, named = items(metadata, schema.names), items(metadata, [key])
         found: list[pa.RecordBatch] = []
         with TemporaryDirectory(prefix="dt_keys_") as folder:
             write_deltalake(folder, pa.table({"__dt_key": values}))
@@ -131,23 +118,13 @@ class SmallTables:
             conditions = [f"{named} IN (SELECT __dt_key FROM keys)"]
             conditions += [f"{named} IS NULL"] if nulls else []
             for condition in conditions:
-                for batch in tables.execute(f"SELECT {items} FROM t WHERE {condition}"):
+                for batch in tables.execute(f"SELECT {listed} FROM t WHERE {condition}"):
                     found.append(pa.record_batch(batch))
                     if sum(b.num_rows for b in found) > self.selected:
                         return None
         if not found:
             return schema.empty_table()
         return pa.Table.from_batches(found).rename_columns(schema.names).cast(schema)
-
-    @staticmethod
-    def _has_old_times(
-        log: TableLog, metadata: Metadata, snapshot: Snapshot, columns: Sequence[str]
-    ) -> bool:
-        """Whether a file holds timestamps as INT96, which lose what Spark wrote."""
-        if not contains(metadata, frozenset(["timestamp"]), columns):
-            return False
-        files = snapshot.files(live_rows=False)
-        return int96([data_file(log.path, unquote(f.path)) for f in files]) is not None
 
     def _bytes(self, log: TableLog, version: int, snapshot: Snapshot) -> int:
         key = (str(log.path), log.table_id(version), version)
@@ -167,12 +144,6 @@ class SmallTables:
             total = sum(t.nbytes for t in self._kept.values())
             while len(self._kept) > 1 and total > self.kept_bytes:
                 total -= self._kept.popitem(last=False)[1].nbytes
-
-
-def _items(metadata: Metadata, columns: Sequence[str]) -> str:
-    """The columns as they are stored, quoted for delta-rs."""
-    stored = {f["name"].lower(): f["name"] for f in metadata.fields}
-    return ", ".join('"' + stored[c.lower()].replace('"', '""') + '"' for c in columns)
 
 
 def selecting_columns(metadata: Metadata) -> frozenset[str]:

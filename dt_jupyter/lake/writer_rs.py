@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.files import LiveFile, Snapshot
 from dt_jupyter.lake.key_ranges import KeyRange, key_range, lookups
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.metadata import Metadata
-from dt_jupyter.lake.paths import data_file
 from dt_jupyter.lake.requests import OP, Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.lake.types import (
     FLOATS,
@@ -129,7 +127,7 @@ def _merge_refusal(
     if size > lane.touched_bytes:
         return f"{size} bytes of files may be touched, more than {lane.touched_bytes}"
     if contains(metadata, frozenset(["timestamp"])):
-        return int96(data_file(snapshot.path, unquote(f.path)) for f in files)
+        return int96(map(snapshot.on_disk, files))
     return None
 
 
