@@ -7,7 +7,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dt_jupyter.catalog import Catalog
@@ -57,11 +57,7 @@ class RollForward:
                     check(each, self.logs[each.path])
                 except LakeError as e:
                     raise _conflict(e, each.path) from e
-            files = self._written(intent, made)
-            recorded = Intent(
-                intent.id, intent.statement, intent.path, intent.version, intent.created,
-                intent.at, intent.frontiers, files,
-            )  # fmt: skip
+            recorded = replace(intent, targets=self._written(intent, made))
             self.catalog.prepare_intent(recorded)
             reach("tx_prepared")
             return self._publish(recorded, made)

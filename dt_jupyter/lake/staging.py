@@ -12,7 +12,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -90,10 +90,7 @@ class Staging:
                 there.parent.mkdir(parents=True, exist_ok=True)
                 os.link(path, there)
         assert log.is_dir()
-        return Staging(
-            self.table, self.version, folder, self.last, self.vectors, self.files, self.metadata,
-            self.row_ids,
-        )  # fmt: skip
+        return replace(self, folder=folder)
 
 
 def _after(path: Path, log: Path, last: int) -> bool:
