@@ -62,10 +62,11 @@ from dt_jupyter.spark import (
     Cancelled,
     RefreshSessions,
     cancel,
+    count_jobs,
     is_connect,
     run_cancellable,
 )
-from dt_jupyter.spark.metrics import JobMetrics, job_count, job_metrics
+from dt_jupyter.spark.metrics import JobMetrics, job_metrics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -451,7 +452,7 @@ class Refresher:
         rows_read = metrics.rows_read + local_rows
         if last is None:
             return RefreshStatistics(spark_jobs=metrics.jobs, rows_read=rows_read)
-        jobs = metrics.jobs if before_commit is None else job_count(spark, group)
+        jobs = metrics.jobs if before_commit is None else (count_jobs(spark, group) or 0)
         updated = last.updated or 0
         return RefreshStatistics(
             inserted_rows=(last.inserted or 0) + updated,

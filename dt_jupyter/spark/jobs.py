@@ -101,9 +101,14 @@ def count_jobs(spark: SparkSession, group: str) -> int | None:
     """
     if is_connect(spark):
         return None
+    return len(job_ids(spark, group))
+
+
+def job_ids(spark: SparkSession, group: str) -> list[int]:
+    """The jobs that `group` has started so far, as `count_jobs` counts them; classic Spark only."""
     context: Any = spark.sparkContext
     context._jsc.sc().listenerBus().waitUntilEmpty()
-    return len(context.statusTracker().getJobIdsForGroup(group))
+    return list(context.statusTracker().getJobIdsForGroup(group))
 
 
 @contextmanager

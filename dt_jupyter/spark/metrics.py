@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.spark.jobs import job_ids
 from dt_jupyter.spark.modes import is_connect
 
 if TYPE_CHECKING:
@@ -27,11 +28,9 @@ def job_metrics(spark: SparkSession, group: str) -> JobMetrics:
     """
     if is_connect(spark):
         return JobMetrics()
+    jobs = job_ids(spark, group)
     context: Any = spark.sparkContext
-    scala = context._jsc.sc()
-    scala.listenerBus().waitUntilEmpty()
-    tracker = context.statusTracker()
-    jobs = tracker.getJobIdsForGroup(group)
+    scala, tracker = context._jsc.sc(), context.statusTracker()
     rows = read = 0
     for stage in {s for j in jobs if (info := tracker.getJobInfo(j)) for s in info.stageIds}:
         attempts = scala.statusStore().stageData(stage, False, context._jvm.java.util.ArrayList(),
@@ -40,15 +39,6 @@ def job_metrics(spark: SparkSession, group: str) -> JobMetrics:
             rows += attempts.apply(i).inputRecords()
             read += attempts.apply(i).inputBytes()
     return JobMetrics(len(jobs), rows, read)
-
-
-def job_count(spark: SparkSession, group: str) -> int:
-    """Spark jobs that a group has started; 0 on Spark Connect."""
-    if is_connect(spark):
-        return 0
-    context: Any = spark.sparkContext
-    context._jsc.sc().listenerBus().waitUntilEmpty()
-    return len(context.statusTracker().getJobIdsForGroup(group))
 
 
 def scala_doubles(context: Any) -> Any:
