@@ -96,9 +96,10 @@ class Attempts(Store):
         dynamic table is gone, and Overtaken where its sequence is not `after` any more.
         """
         with self._write() as connection:
-            if after is not None and _standing(connection, dt_id)["sequence"] != after:
+            row = _standing(connection, dt_id)
+            if after is not None and row["sequence"] != after:
                 raise Overtaken
-            attempt, row = self._open(connection, dt_id, trigger, data_timestamp, attempt_id, ttl)
+            attempt = self._open(connection, dt_id, row, trigger, data_timestamp, attempt_id, ttl)
             record = RefreshRecord(
                 attempt.name,
                 attempt_id,
@@ -183,7 +184,8 @@ class Attempts(Store):
         time. Raises as `begin` does, and DT-2101 before the first data."""
         with self._write() as connection:
             now = self.clock.now()
-            row, held = self._free(connection, dt_id, trigger, data_timestamp, now)
+            row = _standing(connection, dt_id)
+            held = self._free(connection, dt_id, row, trigger, data_timestamp, now)
             before = to_frontier(row["frontier"])
             if before is None:
                 raise error("DT-2101", name=_name(row))
@@ -343,13 +345,14 @@ class Attempts(Store):
         self,
         connection: Connection,
         dt_id: str,
+        row: RowMapping,
         trigger: RefreshTrigger,
         t: Timestamp,
         attempt_id: str,
         ttl: float,
-    ) -> tuple[Attempt, RowMapping]:
+    ) -> Attempt:
         now = self.clock.now()
-        row, held = self._free(connection, dt_id, trigger, t, now)
+        held = self._free(connection, dt_id, row, trigger, t, now)
         dead = held is not None and held["attempt"] is not None
         attempt = Attempt(
             id=attempt_id,
@@ -365,18 +368,18 @@ class Attempts(Store):
             abandoned=leases.abandon(connection, held, leases.GONE, now) if held and dead else None,
         )
         leases.take(connection, attempt, self.owner, new=held is None)
-        return attempt, row
+        return attempt
 
     def _free(
         self,
         connection: Connection,
         dt_id: str,
+        row: RowMapping,
         trigger: RefreshTrigger,
         t: Timestamp,
         now: Timestamp,
-    ) -> tuple[RowMapping, RowMapping | None]:
-        """The standing, and the lease row if there is one, after checking that `t` may begin."""
-        row = _standing(connection, dt_id)
+    ) -> RowMapping | None:
+        """The lease row if there is one, after checking that `t` may begin on the standing."""
         held = leases.read(connection, dt_id)
         if held is not None and leases.in_force(held, self.owner, self._alive, now):
             raise error("DT-2104", name=_name(row), owner=leases.owner_of(held))
@@ -386,7 +389,7 @@ class Attempts(Store):
         low = max((floor for floor in floors if floor is not None), default=None)
         if low is not None and t <= low:
             raise error("DT-2109", timestamp=t, low=low, high=now)
-        return row, held
+        return held
 
     def _held(self, connection: Connection, attempt: Attempt, sequence: int) -> RowMapping:
         if not leases.holds(leases.read(connection, attempt.dt_id), attempt):
