@@ -159,22 +159,22 @@ class Streams(Store):
                 mine = (_stream.c.id == stream_id, _stream.c.intent == intent.id)
                 connection.execute(_stream.update().where(*mine).values(
                     frontier=dump(dict(frontier)), advanced=intent.at, initial=False,
-                    number=_stream.c.number + 1, intent=None,
+                    number=_stream.c.number + 1,
                 ))  # fmt: skip
-            self._let_go(connection, intent)
-            done = connection.execute(_intent.delete().where(_intent.c.id == intent.id))
-            return done.rowcount == 1
+            return self._remove(connection, intent)
 
     def abort_intent(self, intent: Intent) -> None:
         """The streams stay where they are, free again."""
         with self._write() as connection:
-            self._let_go(connection, intent)
-            connection.execute(_intent.delete().where(_intent.c.id == intent.id))
+            self._remove(connection, intent)
 
     @staticmethod
-    def _let_go(connection: Connection, intent: Intent) -> None:
+    def _remove(connection: Connection, intent: Intent) -> bool:
+        """Its streams are free again; False where it was gone."""
         mine = _stream.c.intent == intent.id
         connection.execute(_stream.update().where(mine).values(intent=None))
+        done = connection.execute(_intent.delete().where(_intent.c.id == intent.id))
+        return done.rowcount == 1
 
     def orphans(self) -> tuple[Intent, ...]:
         """The intents whose process is gone: on this host, or on another one that has not renewed
