@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,7 +90,7 @@ class Streams:
     layout: Layout
     lock: threading.RLock = field(default_factory=threading.RLock)
 
-    @property
+    @cached_property
     def forward(self) -> RollForward:
         """What ends transactions."""
         return RollForward(self.catalog, self.changes.sources.logs, self.layout)
