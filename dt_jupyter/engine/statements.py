@@ -472,12 +472,7 @@ class Executor:
             raise error("DT-1118", name=name, problem="nothing of that name was dropped", hint="")
         if lookup(self.engine.spark, name) is not None:
             raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
-        root = self.engine.layout.tables
-        folder = (
-            root / name.table
-            if name.schema == "default"
-            else root / f"{name.schema}.db" / name.table
-        )
+        folder = self.engine.layout.table(name)
         restore_folder(found[-1], folder)
         register(self.engine.spark, name, folder)
         self.engine.catalog.record_table(

@@ -332,10 +332,7 @@ class Streams:
             hint = "Create the table first, and INSERT into it."
             problem = "its folder is not known before"
             raise error("DT-3204", name=name, problem=problem, hint=hint)
-        root = self.layout.tables
-        return root / name.table if name.schema == "default" else (
-            root / f"{name.schema}.db" / name.table
-        )  # fmt: skip
+        return self.layout.table(name)
 
 
 def _days(interval: str) -> float | None:

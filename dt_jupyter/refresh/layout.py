@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from dt_jupyter.model import Name
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -15,6 +17,11 @@ class Layout:
     @property
     def tables(self) -> Path:
         return self.lake / "tables"
+
+    def table(self, name: Name) -> Path:
+        """A table made in the session: the schema's folder has a name that ends with `.db`."""
+        schema = self.tables if name.schema == "default" else self.tables / f"{name.schema}.db"
+        return schema / name.table
 
     @property
     def own(self) -> Path:
