@@ -21,6 +21,7 @@ from dt_jupyter.engine.create import Created, Creator
 from dt_jupyter.engine.explain import explain_defined, explain_table
 from dt_jupyter.engine.graph import Graph
 from dt_jupyter.engine.interrupts import StatementFlag
+from dt_jupyter.engine.parameters import bind_parameters
 from dt_jupyter.engine.publish import Publisher
 from dt_jupyter.engine.reports import (
     FrontierReport,
@@ -31,7 +32,7 @@ from dt_jupyter.engine.reports import (
     lag_report,
 )
 from dt_jupyter.engine.scheduling import EnginePort, spawner
-from dt_jupyter.engine.statements import Executor, bind_parameters
+from dt_jupyter.engine.statements import Executor
 from dt_jupyter.engine.streams import Streams
 from dt_jupyter.engine.tables import CatalogTables
 from dt_jupyter.engine.timed import Points, warn

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +13,7 @@ from pyspark.errors import PySparkException
 
 from dt_jupyter.engine.change_plans import ChangePlans, explains
 from dt_jupyter.engine.create import Created, Creator
+from dt_jupyter.engine.parameters import Args, bind_parameters, binding, values_in
 from dt_jupyter.engine.publish import Publisher
 from dt_jupyter.engine.streams import CONSUMERS
 from dt_jupyter.engine.tables import CatalogTables
@@ -32,32 +30,29 @@ from dt_jupyter.model import (
     Warehouse,
     did_you_mean,
     error,
-    quote,
 )
 from dt_jupyter.refresh.define import placed
 from dt_jupyter.refresh.failures import first_line
 from dt_jupyter.spark.relations import RelationKind, lookup
 from dt_jupyter.sql import statements as S
-from dt_jupyter.sql.functions import find_parameters, replace_spans
+from dt_jupyter.sql.functions import replace_spans
 from dt_jupyter.sql.literals import literal
+from dt_jupyter.sql.local_rows import without_job
 from dt_jupyter.sql.subquery_dml import as_merge
 from dt_jupyter.sql.timed import find_last_query_id, quote_change_columns
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from dt_jupyter.engine.core import Engine
 
-_BIND_LATER = "spark.sql.legacy.parameterSubstitution.constantsOnly"
 _FEED_DEFAULT = "spark.databricks.delta.properties.defaults.enableChangeDataFeed"
-Args = Mapping[str, Any]
 _WRITES = frozenset({
     S.SparkKind.INSERT, S.SparkKind.UPDATE, S.SparkKind.DELETE, S.SparkKind.MERGE,
     S.SparkKind.TRUNCATE, S.SparkKind.RESTORE, S.SparkKind.ALTER_TABLE, S.SparkKind.ALTER_VIEW,
     S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW, S.SparkKind.CREATE_TABLE,
     S.SparkKind.CREATE_VIEW,
 })  # fmt: skip
-_ONE_TRUTH = re.compile(r"\s*SELECT\s+(TRUE|FALSE)(?:\s+AS\s+(\w+))?\s*;?\s*\Z", re.IGNORECASE)
 _CHOOSING = frozenset({S.SparkKind.DELETE, S.SparkKind.UPDATE})
 _MARKED = CONSUMERS | {S.SparkKind.TRUNCATE, S.SparkKind.RESTORE}
 """What writes rows: its commit carries the id of its statement."""
@@ -372,12 +367,8 @@ class Executor:
         last = self.engine.last_query_id
         known = literal(last) if last else "CAST(NULL AS STRING)"
         text = replace_spans(text, [(span, known) for span in find_last_query_id(text)])
-        wanted = {p.name for p in find_parameters(text)}
-        missing = sorted(wanted - args.keys())
-        if missing:
-            raise error("DT-1113", name=missing[0])
-        bound = {k: v for k, v in args.items() if k in wanted}
-        with _binding(self.engine.spark, bound):
+        bound = values_in(text, args)
+        with binding(self.engine.spark, bound):
             return self.engine.spark.sql(text, args=bound or None)
 
     def _with_ours(self, statement: S.SparkStatement, timed: Sequence[tuple[Span, str]]) -> str:
@@ -398,7 +389,7 @@ class Executor:
             statement.text, [(Span(s.start - start, s.end - start), v) for s, v in replaced]
         )
         if len(statement.has_data) == len(replaced) == 1:
-            text = _without_job(text)
+            text = without_job(text)
         return quote_change_columns(text) if timed else text
 
     def _function(self, name: str, args: Mapping[str, str]) -> DataFrame:
@@ -490,60 +481,3 @@ def _defaults(names: frozenset[str]) -> dict[str, Any]:
         "SCHEDULER": ("scheduler_enabled", True), "ALTER_SOURCES": ("alter_sources", True),
     }  # fmt: skip
     return dict(known[n] for n in names)
-
-
-@contextmanager
-def _binding(spark: SparkSession, values: Args) -> Iterator[None]:
-    """Spark 4.1 binds parameters in its parser, and Delta's in front of it drops them
-    (delta-io/delta#7640); with this conf they are bound in the analysed plan, as in Spark 4.0."""
-    before = spark.conf.get(_BIND_LATER, None) if values else None
-    if values:
-        spark.conf.set(_BIND_LATER, "true")
-    try:
-        yield
-    finally:
-        if before is not None:
-            spark.conf.set(_BIND_LATER, before)
-        elif values:
-            spark.conf.unset(_BIND_LATER)
-
-
-def bind_parameters(query: str, args: Args) -> str:
-    """A definition's `:parameters` become literals: their values then are its values for ever."""
-    found = []
-    for parameter in find_parameters(query):
-        if parameter.name not in args:
-            raise error("DT-1113", name=parameter.name).at(query, parameter.span)
-        found.append((parameter.span, _literal(args[parameter.name])))
-    return replace_spans(query, tuple(found))
-
-
-def _literal(value: Any) -> str:
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case int():
-            return f"{value}L" if abs(value) >= 2**31 else str(value)
-        case float():
-            return f"CAST({literal(repr(value))} AS DOUBLE)"
-        case Decimal():
-            return f"{value:f}BD"
-        case datetime():
-            return f"TIMESTAMP{literal(value.isoformat(sep=' '))}"
-        case date():
-            return f"DATE{literal(value.isoformat())}"
-        case str():
-            return literal(value)
-    problem, hint = f"a {type(value).__name__} has no literal", "Pass a plain value."
-    raise error("DT-1003", option="a parameter", value=repr(value), problem=problem, hint=hint)
-
-
-def _without_job(text: str) -> str:
-    """A SELECT of one truth as a local row: Spark runs a job for a SELECT without FROM."""
-    match = _ONE_TRUTH.match(text)
-    if match is None:
-        return text
-    value, name = match.groups()
-    return f"SELECT * FROM VALUES ({value}) AS has_data({quote(name or value.lower())})"

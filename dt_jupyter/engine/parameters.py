@@ -1,0 +1,76 @@
+"""The values of `:parameters`: bound by Spark in a statement, written out in a definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.model import error
+from dt_jupyter.sql.functions import find_parameters, replace_spans
+from dt_jupyter.sql.literals import literal
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_BIND_LATER = "spark.sql.legacy.parameterSubstitution.constantsOnly"
+Args = Mapping[str, Any]
+
+
+def values_in(text: str, args: Args) -> dict[str, Any]:
+    """The values of the parameters that a text has. DT-1113 where one is missing."""
+    names = {p.name for p in find_parameters(text)}
+    missing = sorted(names - args.keys())
+    if missing:
+        raise error("DT-1113", name=missing[0])
+    return {k: v for k, v in args.items() if k in names}
+
+
+@contextmanager
+def binding(spark: SparkSession, values: Args) -> Iterator[None]:
+    """Spark 4.1 binds parameters in its parser, and Delta's in front of it drops them
+    (delta-io/delta#7640); with this conf they are bound in the analysed plan, as in Spark 4.0."""
+    before = spark.conf.get(_BIND_LATER, None) if values else None
+    if values:
+        spark.conf.set(_BIND_LATER, "true")
+    try:
+        yield
+    finally:
+        if before is not None:
+            spark.conf.set(_BIND_LATER, before)
+        elif values:
+            spark.conf.unset(_BIND_LATER)
+
+
+def bind_parameters(query: str, args: Args) -> str:
+    """A definition's `:parameters` become literals: their values then are its values for ever."""
+    found = []
+    for parameter in find_parameters(query):
+        if parameter.name not in args:
+            raise error("DT-1113", name=parameter.name).at(query, parameter.span)
+        found.append((parameter.span, _literal(args[parameter.name])))
+    return replace_spans(query, tuple(found))
+
+
+def _literal(value: Any) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int():
+            return f"{value}L" if abs(value) >= 2**31 else str(value)
+        case float():
+            return f"CAST({literal(repr(value))} AS DOUBLE)"
+        case Decimal():
+            return f"{value:f}BD"
+        case datetime():
+            return f"TIMESTAMP{literal(value.isoformat(sep=' '))}"
+        case date():
+            return f"DATE{literal(value.isoformat())}"
+        case str():
+            return literal(value)
+    problem, hint = f"a {type(value).__name__} has no literal", "Pass a plain value."
+    raise error("DT-1003", option="a parameter", value=repr(value), problem=problem, hint=hint)
