@@ -21,6 +21,7 @@ from dt_jupyter.engine.create import Created, Creator
 from dt_jupyter.engine.explain import explain_defined, explain_table
 from dt_jupyter.engine.graph import Graph
 from dt_jupyter.engine.interrupts import StatementFlag
+from dt_jupyter.engine.lake_tables import LakeTables
 from dt_jupyter.engine.parameters import bind_parameters
 from dt_jupyter.engine.publish import Publisher
 from dt_jupyter.engine.reports import (
@@ -105,7 +106,9 @@ class Engine:
             spark, self.sources, definer, self.sessions, self.graph_of, self.publisher, clock
         )
         self.tables = CatalogTables(spark, self.catalog, clock)
-        self._executor = Executor(self, creator, self.publisher, self.tables)
+        self._executor = Executor(
+            self, creator, self.publisher, self.tables, LakeTables(self.sources)
+        )
         self._creator = creator
         self._port = EnginePort(self.graph_of)
         self.change_queries = Changes(spark, self.sources, builtins, clock.now)

@@ -6,19 +6,19 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
 from dt_jupyter.engine.change_plans import ChangePlans, explains
 from dt_jupyter.engine.create import Created, Creator
+from dt_jupyter.engine.lake_tables import LakeTables
 from dt_jupyter.engine.parameters import Args, bind_parameters, binding, values_in
 from dt_jupyter.engine.publish import Publisher
 from dt_jupyter.engine.streams import CONSUMERS
 from dt_jupyter.engine.tables import CatalogTables
 from dt_jupyter.engine.timed import in_place
-from dt_jupyter.lake import drop_folder, is_delta, marked, register, restore_folder
+from dt_jupyter.lake import marked
 from dt_jupyter.model import (
     DTError,
     DynamicTable,
@@ -33,7 +33,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.refresh.define import placed
 from dt_jupyter.refresh.failures import first_line
-from dt_jupyter.spark.relations import RelationKind, lookup
+from dt_jupyter.spark.relations import lookup
 from dt_jupyter.sql import statements as S
 from dt_jupyter.sql.functions import replace_spans
 from dt_jupyter.sql.literals import literal
@@ -66,6 +66,7 @@ class Executor:
     creator: Creator
     publisher: Publisher
     tables: CatalogTables
+    lake_tables: LakeTables
 
     def run(self, statement: S.Statement, script: str, args: Args) -> DataFrame | Created:
         """The statement's result: rows, or what was created."""
@@ -198,7 +199,9 @@ class Executor:
         catalog = self.engine.catalog
         name = statement.name
         if isinstance(statement, S.UndropTable):
-            return self._undrop_table(name)
+            self.lake_tables.undrop(name)
+            self.engine.nudge()
+            return self.tables.status(f"Table {name} restored.")
         if isinstance(statement, S.UndropDynamicTable):
             if lookup(self.engine.spark, name) is not None:
                 raise error(
@@ -265,9 +268,9 @@ class Executor:
                     "DT-1109", name=target, kind="dynamic table", expected="table", hint=hint
                 )
         if statement.kind is S.SparkKind.DROP_TABLE and statement.target is not None:
-            dropped = self._drop_table(statement, statement.target)
-            if dropped is not None:
-                return dropped
+            name = statement.target
+            if self.lake_tables.drop(name):
+                return self.tables.status(f"Table {name} dropped; UNDROP TABLE brings it back.")
         self.engine.spark.conf.set(_FEED_DEFAULT, "true")
         try:
             with self._marked(statement):
@@ -276,7 +279,7 @@ class Executor:
             raise self._spark_error(e, statement, script) from e
         finally:
             self.engine.spark.conf.unset(_FEED_DEFAULT)
-        self._remember(statement)
+        self.lake_tables.remember(statement)
         if statement.kind is not S.SparkKind.QUERY:
             self.engine.nudge()
         return frame
@@ -417,60 +420,6 @@ class Executor:
         if span is None:
             return made.at(script, Span(statement.offset, statement.offset + len(statement.text)))
         return made.at(script, Span(statement.offset + span.start, statement.offset + span.end))
-
-    def _remember(self, statement: S.SparkStatement) -> None:
-        """Tables and views that a later session must find again."""
-        catalog, spark = self.engine.catalog, self.engine.spark
-        name = statement.target
-        if name is None or statement.temporary:
-            return
-        if statement.kind in (S.SparkKind.CREATE_TABLE, S.SparkKind.CREATE_VIEW):
-            relation = lookup(spark, name)
-            if relation is None:
-                return
-            if relation.kind is RelationKind.VIEW and relation.text is not None:
-                catalog.record_view(name, relation.text)
-            elif relation.provider == "delta" and relation.location and is_delta(relation.location):
-                log = self.engine.sources.logs[relation.location]
-                catalog.record_table(name, log.table_id(), relation.location)
-        elif statement.kind in (S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW):
-            catalog.forget(name)
-
-    def _drop_table(self, statement: S.SparkStatement, name: Name) -> DataFrame | None:
-        """A table in the lake's folder is put aside, so that UNDROP can bring it back."""
-        relation = lookup(self.engine.spark, name)
-        root = self.engine.layout.tables.resolve()
-        if relation is None or relation.provider != "delta" or not relation.location:
-            return None
-        path = Path(relation.location)
-        if root not in path.resolve().parents or not is_delta(path):
-            return None
-        drop_folder(path, self.engine.layout.trash, f"{name.schema}.{name.table}")
-        self.run_spark(f"DROP TABLE IF EXISTS {name.sql}", {})
-        self.engine.catalog.forget(name)
-        return self.tables.status(f"Table {name} dropped; UNDROP TABLE brings it back.")
-
-    def _undrop_table(self, name: Name) -> DataFrame:
-        trash = self.engine.layout.trash
-        label = f"{name.schema}.{name.table}"
-        found = (
-            sorted(trash.glob(f"{label}*"), key=lambda p: p.stat().st_mtime)
-            if trash.is_dir()
-            else []
-        )
-        found = [p for p in found if p.name == label or p.name.removeprefix(f"{label}.").isdigit()]
-        if not found:
-            raise error("DT-1118", name=name, problem="nothing of that name was dropped", hint="")
-        if lookup(self.engine.spark, name) is not None:
-            raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
-        folder = self.engine.layout.table(name)
-        restore_folder(found[-1], folder)
-        register(self.engine.spark, name, folder)
-        self.engine.catalog.record_table(
-            name, self.engine.sources.logs[str(folder)].table_id(), str(folder)
-        )
-        self.engine.nudge()
-        return self.tables.status(f"Table {name} restored.")
 
 
 def _defaults(names: frozenset[str]) -> dict[str, Any]:
