@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.paths import sql_string
 from dt_jupyter.lake.staging import Staging
+from dt_jupyter.lake.types import PHYSICAL, stored_name
 from dt_jupyter.lake.writer_spark import _MICROS, confs
 from dt_jupyter.model import quote
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-_PHYSICAL = "delta.columnMapping.physicalName"
 _UNGROUPED = ("map<", "variant", "interval")
 
 
@@ -27,7 +27,7 @@ def folded(spark: SparkSession, staging: Staging) -> list[dict[str, Any]]:
     none of them; an update of an update is one delete and one insert."""
     rows = _net(spark, staging)
     physical = rows.select(*(_physical(rows, f) for f in staging.metadata.fields), "_change_type")
-    names = {f["name"]: f["metadata"].get(_PHYSICAL, f["name"]) for f in staging.metadata.fields}
+    names = {f["name"]: stored_name(f) for f in staging.metadata.fields}
     by = [names[c] for c in staging.metadata.partition_columns]
     out = staging.folder / f"_folded_{uuid.uuid4().hex}"
     with confs(spark, _MICROS):
@@ -58,7 +58,7 @@ def _physical(rows: DataFrame, field: Any) -> Any:
 
     known = StructField.fromJson(field)
     column = rows[quote(field["name"])]
-    name = field["metadata"].get(_PHYSICAL)
+    name = field["metadata"].get(PHYSICAL)
     if name is None:
         return column
     return column.cast(_renamed(known.dataType)).alias(name)
@@ -70,7 +70,7 @@ def _renamed(kind: Any) -> Any:
     match kind:
         case StructType():
             return StructType([
-                StructField((f.metadata or {}).get(_PHYSICAL, f.name), _renamed(f.dataType),
+                StructField((f.metadata or {}).get(PHYSICAL, f.name), _renamed(f.dataType),
                             f.nullable)
                 for f in kind.fields
             ])  # fmt: skip

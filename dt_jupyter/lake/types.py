@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-_PHYSICAL = "delta.columnMapping.physicalName"
+PHYSICAL = "delta.columnMapping.physicalName"
 _DOUBLE_DIGITS = 15
 FLOATS = frozenset(("float", "double"))
 _SPECIAL = ("__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING", "delta.generationExpression",
@@ -129,7 +129,7 @@ def is_comparable(kind: str) -> bool:
 
 def stored_name(field: Mapping[str, Any]) -> str:
     """A column's name in its files: with column mapping that is not the table's."""
-    return str(field["metadata"].get(_PHYSICAL, field["name"]))
+    return str(field["metadata"].get(PHYSICAL, field["name"]))
 
 
 def is_inexact(kind: str) -> bool:
