@@ -12,7 +12,7 @@ from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.paths import sql_string
 from dt_jupyter.lake.staging import Staging
 from dt_jupyter.lake.types import PHYSICAL, stored_name
-from dt_jupyter.lake.writer_spark import _MICROS, confs
+from dt_jupyter.lake.writer_spark import MICROS, confs
 from dt_jupyter.model import quote
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def folded(spark: SparkSession, staging: Staging) -> list[dict[str, Any]]:
     names = {f["name"]: stored_name(f) for f in staging.metadata.fields}
     by = [names[c] for c in staging.metadata.partition_columns]
     out = staging.folder / f"_folded_{uuid.uuid4().hex}"
-    with confs(spark, _MICROS):
+    with confs(spark, MICROS):
         physical.coalesce(1).write.partitionBy(*by).parquet(str(out))
     return [_moved(file, out, staging.folder) for file in sorted(out.rglob("*.parquet"))]
 

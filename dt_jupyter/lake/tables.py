@@ -14,7 +14,7 @@ from dt_jupyter.lake.locks import lock_file
 from dt_jupyter.lake.log import TableLog, is_delta
 from dt_jupyter.lake.paths import TablePath, local, sql_string, sql_table
 from dt_jupyter.lake.types import is_inexact
-from dt_jupyter.lake.writer_spark import confs
+from dt_jupyter.lake.writer_spark import MICROS, confs
 from dt_jupyter.model import Name, quote
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ def enable_feed(spark: SparkSession, path: TablePath) -> bool:
     """Turn the change data feed on (one metadata commit); False: it was on already."""
     if TableLog(path).metadata().feed:
         return False
-    micros = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
-    with confs(spark, micros):
+    with confs(spark, MICROS):
         spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ({sql_string(FEED)} = 'true')")
     return True
 

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 NAME = "spark"
-_MICROS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+MICROS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+"""Timestamps in files as delta-rs reads them: a session may write INT96."""
 
 
 def write(request: CommitRequest, change: Change, metadata: Metadata, spark: SparkSession) -> None:
     """One Delta commit with the change, the sequence and the metadata; `spark` is a session
     private to this write. Returns nothing: Delta skips a stale sequence silently, so the
     caller reads back."""
-    with confs(spark, _MICROS):
+    with confs(spark, MICROS):
         match change:
             case Append(rows):
                 _save(request, frame(spark, rows, metadata), "append", {})
