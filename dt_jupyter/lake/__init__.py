@@ -24,6 +24,7 @@ from dt_jupyter.lake.errors import (
     TableLocked,
     VersionGone,
 )
+from dt_jupyter.lake.feed import WEIGHT
 from dt_jupyter.lake.heads import head
 from dt_jupyter.lake.log import FileChanges, TableLog, TableSize, is_delta
 from dt_jupyter.lake.marks import mark_of, marked

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from sys import intern
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from dt_jupyter.lake.errors import LogBroken
 from dt_jupyter.lake.metadata import Metadata, SchemaChange
 from dt_jupyter.model import Timestamp
 
+FileAction: TypeAlias = tuple[str, Mapping[str, Any]]
+"""add, remove or cdc, and the action without its statistics."""
+
 _STATE = frozenset(("metaData", "protocol", "txn"))
+_FILES = frozenset(("add", "remove"))
+_KEPT = ("path", "partitionValues", "size", "modificationTime", "deletionVector", "baseRowId",
+         "defaultRowCommitVersion")  # fmt: skip
+_RECORDS = re.compile(r'"numRecords":\s*(\d+)')
 FileKey = tuple[str, str]
 """A file's path, and what its deletion vector is called ("" for none)."""
 
@@ -63,46 +73,65 @@ def commit_name(version: int) -> str:
     return f"{version:020d}.json"
 
 
-def read_actions(file: Path, wanted: frozenset[str] | None = None) -> Iterator[tuple[str, Any]]:
+def read_actions(
+    file: Path | str, wanted: frozenset[str] | None = None
+) -> Iterator[tuple[str, Any]]:
     """(kind, action) of each line; only `wanted` kinds are parsed. Raises FileNotFoundError and
     LogBroken (empty, truncated, not JSON)."""
+    for line in _lines(file, wanted):
+        for kind, body in _parsed(file, line).items():
+            if body is not None and (wanted is None or kind in wanted):
+                yield kind, body
+
+
+def _lines(file: Path | str, wanted: frozenset[str] | None) -> Iterator[bytes]:
+    """The lines of the wanted kinds, told by how they begin; one that is written unusually is
+    among them."""
+    begins = None if wanted is None else _begins(wanted)
     empty = True
-    with file.open("rb") as lines:
+    with open(file, "rb") as lines:
         for line in lines:
-            if not line.strip():
+            if line.isspace():
                 continue
             empty = False
-            kind = _kind(line)
-            if wanted is None or kind is None or kind in wanted:
-                yield from _parse(file, line, wanted)
+            if begins is None or line.startswith(begins) or not line.startswith(b'{"'):
+                yield line
     if empty:
         raise _broken(file, "is empty")
 
 
-def _kind(line: bytes) -> str | None:
-    """The name of a line's action without parsing it; None if it is written unusually."""
-    if not line.startswith(b'{"'):
-        return None
-    end = line.find(b'"', 2)
-    return line[2:end].decode("ascii", "replace")
+@cache
+def _begins(wanted: frozenset[str]) -> tuple[bytes, ...]:
+    return tuple(f'{{"{kind}"'.encode() for kind in sorted(wanted))
 
 
-def _parse(file: Path, line: bytes, wanted: frozenset[str] | None) -> Iterator[tuple[str, Any]]:
+def _parsed(file: Path | str, line: bytes) -> dict[str, Any]:
     try:
-        action = json.loads(line)
+        action: dict[str, Any] = json.loads(line.decode())  # bytes would have to be sniffed first
     except ValueError as e:
         raise _broken(file, f"is not JSON: {e}") from e
-    for kind, body in action.items():
-        if body is not None and (wanted is None or kind in wanted):
-            yield kind, body
+    return action
 
 
-def _broken(file: Path, problem: str) -> LogBroken:
-    table = str(file.parent.parent)
-    return LogBroken(f"the commit {file.name} {problem}", path=table, file=file.name)
+def _broken(file: Path | str, problem: str) -> LogBroken:
+    path = Path(file)
+    table = str(path.parent.parent)
+    return LogBroken(f"the commit {path.name} {problem}", path=table, file=path.name)
 
 
-def state_actions(file: Path) -> Iterator[tuple[str, Any]]:
+def changes_data(file: Path | str) -> bool:
+    """Whether a commit adds or removes rows; reads no further than to its first file that does.
+    Raises as `read_actions` does."""
+    for line in _lines(file, _FILES):
+        if b'"dataChange":false' in line:  # unquoted, so it is the action's own and no text
+            continue
+        for kind, body in _parsed(file, line).items():
+            if kind in _FILES and body is not None and body.get("dataChange", True):
+                return True
+    return False
+
+
+def state_actions(file: Path | str) -> Iterator[tuple[str, Any]]:
     """The actions that make up a table's state besides its files."""
     return read_actions(file, _STATE)
 
@@ -112,7 +141,8 @@ def rows_of(action: Mapping[str, Any]) -> int | None:
     stats = action.get("stats")
     if not stats:
         return None
-    records = json.loads(stats).get("numRecords")
+    found = _RECORDS.findall(stats)
+    records = found[0] if len(found) == 1 else json.loads(stats).get("numRecords")
     if records is None:
         return None
     return int(records) - int((action.get("deletionVector") or {}).get("cardinality", 0))
@@ -156,6 +186,7 @@ class FactsBuilder:
         self.moves: dict[str, set[str]] = {}
         self.with_vector: set[str] = set()
         self.data_change = False
+        self.files: list[FileAction] = []
 
     def take(self, kind: str, body: Mapping[str, Any]) -> None:
         if kind in ("add", "remove", "cdc"):
@@ -178,13 +209,14 @@ class FactsBuilder:
             rows, known = rows_of(body), self.rows[kind]
             self.rows[kind] = None if rows is None or known is None else known + rows
         self.data_change = True
+        self.files.append((kind, {k: body[k] for k in _KEPT if body.get(k) is not None}))
         self.counts[kind][0] += 1
         self.counts[kind][1] += int(body.get("size") or 0)
 
     def facts(
         self, version: int, time: Timestamp, metadata: Metadata, schema: SchemaChange | None
     ) -> CommitFacts:
-        operation = str(self.info.get("operation", "UNKNOWN"))
+        operation = intern(str(self.info.get("operation", "UNKNOWN")))
         (added, added_bytes), (removed, removed_bytes), (cdc, cdc_bytes) = self.counts.values()
         metrics = self.info.get("operationMetrics") or {}
         return CommitFacts(
@@ -208,7 +240,7 @@ class FactsBuilder:
             is_replace=_replaces(operation, self.metadata is not None),
             transactions=MappingProxyType(dict(self.transactions)),
             user_metadata=user_metadata(self.info),
-            metrics=MappingProxyType({k: str(v) for k, v in metrics.items()}),
+            metrics=MappingProxyType({intern(k): str(v) for k, v in metrics.items()}),
         )
 
 

@@ -6,30 +6,32 @@ import os
 import threading
 from array import array
 from bisect import bisect_right
-from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from dt_jupyter.lake.actions import (
     CommitFacts,
-    FactsBuilder,
+    FileAction,
     NetFiles,
+    changes_data,
     commit_name,
     read_actions,
     state_actions,
     user_metadata,
 )
 from dt_jupyter.lake.checkpoints import LogState, checkpoint_state, checkpoints
+from dt_jupyter.lake.commits import Commit, Read, Remembered, in_commit_time
 from dt_jupyter.lake.errors import LogBroken, TableGone, VersionGone
 from dt_jupyter.lake.files import LiveFile, Snapshot
-from dt_jupyter.lake.metadata import Metadata, Protocol, schema_change
+from dt_jupyter.lake.metadata import Metadata, Protocol
 from dt_jupyter.lake.paths import TablePath, local
 from dt_jupyter.model import Timestamp
 
-_REMEMBERED = 256
+_NEAR = 256
+"""A state is carried on by so many commits, rather than read from a checkpoint."""
 _ICT = "delta.enableInCommitTimestamps"
 _ICT_SINCE = "delta.inCommitTimestampEnablementVersion"
 
@@ -45,7 +47,8 @@ class TableSize:
 
 @dataclass(frozen=True, slots=True)
 class FileChanges:
-    """Files whose data came and went over a range of commits, as the log's own actions."""
+    """Files whose data came and went over a range of commits, as the log's own actions less their
+    statistics."""
 
     added: tuple[Mapping[str, Any], ...]
     removed: tuple[Mapping[str, Any], ...]
@@ -77,6 +80,7 @@ class TableLog:
     def __init__(self, path: TablePath) -> None:
         self.path: Path = local(path)
         self._dir = self.path / "_delta_log"
+        self._prefix = str(self._dir) + os.sep
         self._lock = threading.RLock()
         self._forget()
 
@@ -87,7 +91,7 @@ class TableLog:
         self._times_from = 0
         self._state: LogState | None = None
         self._size: tuple[int, TableSize] | None = None
-        self._facts: OrderedDict[int, CommitFacts] = OrderedDict()
+        self._commits = Remembered()
 
     # -- versions -------------------------------------------------------------------------------
 
@@ -109,9 +113,12 @@ class TableLog:
                 self._list()
             return self._oldest
 
+    def _file(self, version: int) -> str:
+        return self._prefix + commit_name(version)
+
     def _stat(self, version: int) -> tuple[int, int, int] | None:
         try:
-            s = os.stat(self._dir / commit_name(version))
+            s = os.stat(self._file(version))
         except (FileNotFoundError, NotADirectoryError):
             return None
         if s.st_size == 0:
@@ -131,7 +138,7 @@ class TableLog:
         self._newest = self._oldest = max(versions)
         while self._oldest - 1 in versions:
             self._oldest -= 1
-        known = checkpoints(names)
+        known = checkpoints(n for n in names if ".checkpoint." in n)
         if self._oldest > 0 and not any(c >= self._oldest - 1 for c in known):
             raise self._broken(f"the commit {self._oldest - 1} is missing", self._oldest - 1)
         self._seal = self._stat(self._newest)
@@ -183,12 +190,13 @@ class TableLog:
             if not 0 <= version <= newest:
                 raise self._gone(version)
             known = self._state
-            near = known is not None and 0 <= version - known.version <= _REMEMBERED
+            near = known is not None and 0 <= version - known.version <= _NEAR
             return self._advance(known if near and known else self._restart(version), version)
 
     def _restart(self, version: int) -> LogState:
         """The state at the last checkpoint up to `version`, or before the first commit."""
-        found = {c: f for c, f in checkpoints(os.listdir(self._dir)).items() if c <= version}
+        names = (n for n in os.listdir(self._dir) if ".checkpoint." in n)
+        found = {c: f for c, f in checkpoints(names).items() if c <= version}
         if found:
             return checkpoint_state(self._dir, max(found), found[max(found)])
         if self.oldest() > 0:
@@ -197,12 +205,13 @@ class TableLog:
 
     def _advance(self, state: LogState, version: int) -> LogState:
         for v in range(state.version + 1, version + 1):
-            state = state.after(v, self._read_state(v))
-        return state
+            actions = self._read_state(v)
+            state = state.after(v, actions) if actions else state
+        return state if state.version == version else replace(state, version=version)
 
     def _read_state(self, version: int) -> list[tuple[str, Any]]:
         try:
-            return list(state_actions(self._dir / commit_name(version)))
+            return list(state_actions(self._file(version)))
         except FileNotFoundError as e:
             raise self._gone(version) from e
 
@@ -215,11 +224,7 @@ class TableLog:
             since = self._in_commit_since()
             if since is not None and version >= since:
                 return self._in_commit_time(version)
-            times = self._file_times()
-            index = version - self._times_from
-            if not 0 <= index < len(times):
-                raise self._gone(version)
-            return Timestamp(times[index] * 1000)
+            return self._file_time(version)
 
     def version_at(self, t: Timestamp) -> int | None:
         """The newest version committed at or before `t`; None if the table is younger.
@@ -234,8 +239,8 @@ class TableLog:
                 if self._in_commit_time(first) <= t:
                     return self._search(t, first, newest)
                 newest = first - 1
-            times = self._file_times()[: newest - self._times_from + 1]
-            found = bisect_right(times, t.micros // 1000)
+            times = self._file_times()
+            found = bisect_right(times, t.micros // 1000, hi=newest - self._times_from + 1)
             if found:
                 return self._times_from + found - 1
             if oldest > 0:
@@ -259,13 +264,28 @@ class TableLog:
         return int(properties.get(_ICT_SINCE, 0))
 
     def _in_commit_time(self, version: int) -> Timestamp:
-        file, wanted = self._dir / commit_name(version), frozenset(["commitInfo"])
+        return self._in_commit(version, in_commit_time(self._info(version)))
+
+    def _in_commit(self, version: int, time: Timestamp | None) -> Timestamp:
+        if time is None:
+            raise self._broken(f"the commit {version} has no in-commit timestamp", version)
+        return time
+
+    def _info(self, version: int) -> Mapping[str, Any]:
+        """The commitInfo; reads that one action alone."""
         try:
-            for _, info in read_actions(file, wanted):
-                return Timestamp(int(info["inCommitTimestamp"]) * 1000)
+            found = read_actions(self._file(version), frozenset(["commitInfo"]))
+            return next((info for _, info in found), {})
         except FileNotFoundError as e:
             raise self._gone(version) from e
-        raise self._broken(f"the commit {version} has no in-commit timestamp", version)
+
+    def _file_time(self, version: int) -> Timestamp:
+        if version >= self._times_from + len(self._times):
+            self._file_times()
+        index = version - self._times_from
+        if not 0 <= index < len(self._times):
+            raise self._gone(version)
+        return Timestamp(self._times[index] * 1000)
 
     def _file_times(self) -> array[int]:
         """Modification times in ms of the commits from `_times_from` on, each later than the one
@@ -286,68 +306,73 @@ class TableLog:
     def commits(self, after: int, upto: int) -> tuple[CommitFacts, ...]:
         """The commits of (after, upto], oldest first."""
         with self._lock:
-            if upto > self.version() or after < -1:
-                raise self._gone(upto)
-            return tuple(self._commit(v) for v in range(after + 1, upto + 1))
+            return tuple(c.facts for _, c in self._known(after + 1, upto))
 
-    def _commit(self, version: int) -> CommitFacts:
-        known = self._facts.get(version)
-        if known is not None:
-            return known
-        builder = FactsBuilder()
+    def files(self, first: int, last: int) -> tuple[tuple[int, tuple[FileAction, ...]], ...]:
+        """By version, the files whose data the commits first … last brought and took, those of the
+        change feed among them; of commits without any nothing."""
+        with self._lock:
+            found = ((v, self._files_of(v, c)) for v, c in self._known(first, last))
+            return tuple((v, files) for v, files in found if files)
+
+    def _known(self, first: int, last: int) -> Iterator[tuple[int, Commit]]:
+        """The commits first … last; each that is not remembered is read once."""
+        if last > self.version() or first < 0:
+            raise self._gone(last)
+        if first > last:
+            return
+        if self._stat(first) is None:  # what is cleaned up is gone, remembered or not
+            self.oldest()
+            raise self._gone(first)
+        since = self._in_commit_since()
+        before: Metadata | None = None
+        for v in range(first, last + 1):
+            commit = self._commits.get(v)
+            if commit is None:
+                if before is None and v > 0:
+                    before = self.metadata(v - 1)
+                commit = self._read(v, since, before)
+                self._commits.keep(v, commit)
+            before = commit.facts.metadata
+            yield v, commit
+
+    def _read(self, version: int, since: int | None, before: Metadata | None) -> Commit:
         try:
-            for kind, body in read_actions(self._dir / commit_name(version)):
-                builder.take(kind, body)
+            read = Read(self._file(version))
         except FileNotFoundError as e:
             raise self._gone(version) from e
-        before = self._metadata_before(version, builder.metadata)
-        metadata = builder.metadata or before
-        schema = schema_change(before, metadata)
-        facts = builder.facts(version, self.commit_time(version), metadata, schema)
-        self._facts[version] = facts
-        if len(self._facts) > _REMEMBERED:
-            self._facts.popitem(last=False)
-        return facts
+        if since is not None and version >= since:
+            time = self._in_commit(version, read.in_commit_time)
+        else:
+            time = self._file_time(version)
+        return read.commit(version, time, before)
 
-    def _metadata_before(self, version: int, own: Metadata | None) -> Metadata:
-        """The metadata that the commit found; the first commit finds its own."""
-        previous = self._facts.get(version - 1)
-        if previous is not None:
-            return previous.metadata
-        if version > 0:
-            return self.metadata(version - 1)
-        if own is None:
-            raise self._broken("the first commit has no metadata", 0)
-        return own
+    def _files_of(self, version: int, commit: Commit) -> tuple[FileAction, ...]:
+        try:
+            return Read(self._file(version)).files if commit.files is None else commit.files
+        except FileNotFoundError as e:
+            raise self._gone(version) from e
 
     def file_changes(self, first: int, last: int) -> FileChanges:
         """The files whose data the commits first … last added and removed. What came and went
         again within the range is left out; OPTIMIZE (dataChange = false) counts for nothing."""
         net = NetFiles()
-        for v in range(first, last + 1):
-            for kind, body in self._files_of(v):
-                net.take(kind, body)
+        for _, files in self.files(first, last):
+            for kind, body in files:
+                if kind != "cdc":
+                    net.take(kind, body)
         return FileChanges(tuple(net.came.values()), tuple(net.went.values()))
 
     def new_files(self, first: int, last: int) -> tuple[Mapping[str, Any], ...]:
         """The files whose data the commits first … last wrote, each as it was first added; one
         that only got another deletion vector is not new."""
         found: dict[str, Mapping[str, Any]] = {}
-        for v in range(first, last + 1):
-            actions = self._files_of(v)
-            old = {b["path"] for k, b in actions if k == "remove"}
-            for kind, body in actions:
+        for _, files in self.files(first, last):
+            old = {b["path"] for k, b in files if k == "remove"}
+            for kind, body in files:
                 if kind == "add" and body["path"] not in old:
                     found.setdefault(body["path"], body)
         return tuple(found.values())
-
-    def _files_of(self, version: int) -> list[tuple[str, Mapping[str, Any]]]:
-        wanted = frozenset(("add", "remove"))
-        try:
-            found = read_actions(self._dir / commit_name(version), wanted)
-            return [(k, b) for k, b in found if b.get("dataChange", True)]
-        except FileNotFoundError as e:
-            raise self._gone(version) from e
 
     def transactions_of(self, version: int) -> dict[str, int]:
         """The sequences that the commit itself carries, by application."""
@@ -355,29 +380,23 @@ class TableLog:
         return {b["appId"]: int(b["version"]) for k, b in found if k == "txn"}
 
     def user_metadata(self, version: int) -> str | None:
-        """What the commit's writer said of it; reads that one action alone."""
-        file = self._dir / commit_name(version)
-        try:
-            found = read_actions(file, frozenset(["commitInfo"]))
-            return next((user_metadata(info) for _, info in found), None)
-        except FileNotFoundError as e:
-            raise self._gone(version) from e
+        """What the commit's writer said of it."""
+        return user_metadata(self._info(version))
 
     def changes_data(self, version: int) -> bool:
         """Whether the commit adds or removes rows."""
-        return bool(self._files_of(version))
+        known = self._commits.get(version)
+        if known is not None:
+            return known.facts.data_change
+        try:
+            return changes_data(self._file(version))
+        except FileNotFoundError as e:
+            raise self._gone(version) from e
 
     def files_written(self, version: int) -> tuple[str, ...]:
         """Paths, relative to the table, of the Parquet files that the commit brought."""
-        return self._paths(version, frozenset(("add", "cdc")))
-
-    def files_touched(self, version: int) -> tuple[str, ...]:
-        """Paths of the Parquet files that the commit brought or took."""
-        return self._paths(version, frozenset(("add", "cdc", "remove")))
-
-    def _paths(self, version: int, wanted: frozenset[str]) -> tuple[str, ...]:
         try:
-            found = read_actions(self._dir / commit_name(version), wanted)
+            found = read_actions(self._file(version), frozenset(("add", "cdc")))
             return tuple(dict.fromkeys(unquote(b["path"]) for _, b in found))
         except FileNotFoundError as e:
             raise self._gone(version) from e

@@ -37,4 +37,4 @@ def sql_string(text: str) -> str:
 
 def data_file(table: Path, logged: str) -> str:
     """The file that a log's action names: relative to the table, or a URI of its own (a clone)."""
-    return str(local(logged) if ":/" in logged else table / logged)
+    return str(local(logged)) if ":/" in logged else os.path.join(table, logged)

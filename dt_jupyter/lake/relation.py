@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.changes import Added, ChangePlan, Feed, FileDiff, Unchanged, Unreadable
 from dt_jupyter.lake.errors import LakeError, NotSupported
+from dt_jupyter.lake.feed import feed_table
 from dt_jupyter.lake.file_rows import files_view
 from dt_jupyter.lake.log import TableLog
-from dt_jupyter.lake.paths import data_file, sql_string, sql_table
+from dt_jupyter.lake.paths import sql_string, sql_table
 from dt_jupyter.lake.small import local_view
-from dt_jupyter.lake.types import arrow_schema, contains, fields_named, int96
+from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.model import quote
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Small:
 class Relation:
     """`sql` is a relation's text with the asked columns and `__dt_w`, not consolidated.
 
-    `way`: local (delta-rs, Arrow), feed (Spark), files (Spark over chosen files) or empty, with
+    `way`: local (Arrow), feed (Spark), files (Spark over chosen files) or empty, with
     the `reason` where a faster one was passed over; `arrow` holds the rows of a local one.
     """
 
@@ -70,7 +71,7 @@ def relation(
 ) -> Relation:
     """The rows of a planned change, in the session `spark`; views are named after `view_prefix`.
 
-    Raises LakeError for an Unreadable plan. `small` bounds what is read by delta-rs. With
+    Raises LakeError for an Unreadable plan. `small` bounds what is read without Spark. With
     `row_ids` the relation has Delta's as `__dt_row_id` too; that reads whole files, since the
     feed has none.
     """
@@ -86,9 +87,11 @@ def relation(
     reason = why_not_local(log, plan, columns, small or Small())
     if reason is None:
         try:
-            rows = feed_table(log, plan, columns)
+            rows = feed_table(log, plan.first, plan.last, columns)
+        except NotSupported as e:
+            reason = e.sentence
         except Exception as e:  # delta-rs raises this very class, among others; Spark reads it
-            reason = f"delta-rs cannot read it: {e}"
+            reason = f"it is not read without Spark: {e}"
         else:
             return _local(spark, log, plan, rows, columns, view_prefix)
     return _feed(spark, log, plan, columns, view_prefix, reason)
@@ -101,50 +104,29 @@ def _empty(log: TableLog, columns: Sequence[str], row_ids: bool) -> Relation:
     return Relation(sql, "empty", "nothing changed", 0)
 
 
-# -- delta-rs ------------------------------------------------------------------------------------
+# -- without Spark -------------------------------------------------------------------------------
 
 
 def why_not_local(
     log: TableLog, plan: Added | Feed, columns: Sequence[str], small: Small
 ) -> str | None:
-    """Why the change is not read by delta-rs; None: it is."""
+    """Why the driver does not read the change itself; None: it does."""
     if plan.rows is not None and plan.rows > small.rows:
         return f"{plan.rows} records are more than {small.rows}"
     if plan.bytes > small.bytes:
         return f"{plan.bytes} bytes are more than {small.bytes}"
     data = [f for f in log.commits(plan.first - 1, plan.last) if f.data_change]
     if any(f.loose_vectors and not f.cdc_files for f in data):
-        # load_cdf would also give the rows that the vector of a removed file had deleted.
+        # delta-rs would also give the rows that the vector of a removed file had deleted.
         return "a file with a deletion vector came or went whole"
     metadata = log.metadata(plan.last)
     if metadata.mapping != "none":
-        return "delta-rs reads no feed of a table with column mapping"
+        return "the table has column mapping"
     try:
         arrow_schema(fields_named(metadata, columns))
     except NotSupported as e:
         return e.sentence
-    if contains(metadata, frozenset(["timestamp"]), columns):
-        return int96(data_file(log.path, p) for f in data for p in log.files_touched(f.version))
     return None
-
-
-def feed_table(log: TableLog, plan: Added | Feed, columns: Sequence[str]) -> pa.Table:
-    """The change as Arrow, read by delta-rs: `columns` in Delta's own types, and `__dt_w`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from deltalake import DeltaTable
-
-    metadata = log.metadata(plan.last)
-    fields = fields_named(metadata, columns)
-    stored = {f["name"].lower(): f["name"] for f in metadata.fields}
-    names = [stored[c.lower()] for c in columns]
-    quoted = ['"' + n.replace('"', '""') + '"' for n in (*names, "_change_type")]
-    table_at = DeltaTable(log.path, version=plan.last)
-    raw = pa.table(table_at.load_cdf(plan.first, plan.last, columns=quoted).read_all())
-    table = raw.select(names).rename_columns(list(columns))
-    new = pc.is_in(raw["_change_type"].cast(pa.string()), pa.array(["insert", "update_postimage"]))
-    weight = pc.if_else(new, pa.scalar(1, pa.int64()), pa.scalar(-1, pa.int64()))
-    return table.cast(arrow_schema(fields)).append_column(WEIGHT, weight)
 
 
 def _local(

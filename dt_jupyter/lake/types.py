@@ -11,6 +11,7 @@ from dt_jupyter.lake.metadata import Metadata
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
     from pyspark.sql.types import StructType
 
 PHYSICAL = "delta.columnMapping.physicalName"
@@ -157,6 +158,14 @@ def int96(files: Iterable[Any]) -> str | None:
             schema = pq.read_metadata(file).schema
         except FileNotFoundError:
             return f"the file {file} is gone"
-        if any(schema.column(i).physical_type == "INT96" for i in range(len(schema))):
-            return "a timestamp is stored as INT96"
+        if stores_int96(schema):
+            return INT96
     return None
+
+
+INT96 = "a timestamp is stored as INT96"
+
+
+def stores_int96(schema: pq.ParquetSchema) -> bool:
+    """Whether a Parquet file of the schema stores a timestamp in the old way."""
+    return any(schema.column(i).physical_type == "INT96" for i in range(len(schema)))
