@@ -21,7 +21,7 @@ from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.changes import ChangeRows, Changes, whole
 from dt_jupyter.engine.rollforward import RollForward, kept_alive
 from dt_jupyter.engine.timed import Points, aliased, temporary_views
-from dt_jupyter.lake import Unchanged, VersionGone, is_delta, mark_of, marked, plan_changes
+from dt_jupyter.lake import VersionGone, is_delta, mark_of, marked, may_change
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.points import reach
 from dt_jupyter.model import (
@@ -202,7 +202,7 @@ class Streams:
             assert base.path is not None
             log = self.changes.sources.logs[base.path]
             old = stream.frontier.get(base.table_id)
-            if old is None or not isinstance(plan_changes(log, old, log.version()), Unchanged):
+            if old is None or may_change(log, old, log.version()):
                 return True
         return False
 

@@ -13,6 +13,7 @@ from dt_jupyter.lake.changes import (
     FileDiff,
     Unchanged,
     Unreadable,
+    may_change,
     plan_changes,
 )
 from dt_jupyter.lake.commit import Recovered, commit, recover
@@ -24,7 +25,6 @@ from dt_jupyter.lake.errors import (
     TableLocked,
     VersionGone,
 )
-from dt_jupyter.lake.feed import WEIGHT
 from dt_jupyter.lake.heads import head
 from dt_jupyter.lake.log import FileChanges, TableLog, TableSize, is_delta
 from dt_jupyter.lake.marks import mark_of, marked
@@ -62,6 +62,6 @@ __all__ = [
     "Recovered", "Relation", "SchemaChange", "Small", "SmallTables", "TableGone", "TableLocked",
     "TableLog", "TablePath", "TableSize", "Unchanged", "Unreadable", "VersionGone",
     "backing_properties", "commit", "create", "drop_folder", "enable_feed", "head", "is_comparable",
-    "is_delta", "local_view", "mark_of", "marked", "plain_type", "plan_changes", "recover",
-    "register", "relation", "restore_folder", "selecting_columns", "snapshot_sql",
+    "is_delta", "local_view", "mark_of", "marked", "may_change", "plain_type", "plan_changes",
+    "recover", "register", "relation", "restore_folder", "selecting_columns", "snapshot_sql",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ _STATE = frozenset(("metaData", "protocol", "txn"))
 _FILES = frozenset(("add", "remove"))
 _KEPT = ("path", "partitionValues", "size", "modificationTime", "deletionVector", "baseRowId",
          "defaultRowCommitVersion")  # fmt: skip
-_RECORDS = re.compile(r'"numRecords":\s*(\d+)')
+_RECORDS = re.compile(r'\{"numRecords":(\d+)[,}]')
 FileKey = tuple[str, str]
 """A file's path, and what its deletion vector is called ("" for none)."""
 
@@ -141,8 +141,8 @@ def rows_of(action: Mapping[str, Any]) -> int | None:
     stats = action.get("stats")
     if not stats:
         return None
-    found = _RECORDS.findall(stats)
-    records = found[0] if len(found) == 1 else json.loads(stats).get("numRecords")
+    found = _RECORDS.match(stats)  # as Spark and delta-rs begin it
+    records = found[1] if found else json.loads(stats).get("numRecords")
     if records is None:
         return None
     return int(records) - int((action.get("deletionVector") or {}).get("cardinality", 0))

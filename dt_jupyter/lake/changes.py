@@ -89,6 +89,19 @@ def plan_changes(
     return plan(facts, columns, file_diff=file_diff)
 
 
+def may_change(log: TableLog, after: int, upto: int) -> bool:
+    """Whether the plan for (after, upto] is another than Unchanged; looked for from the newest
+    commit on, since mostly that one tells."""
+    if after == upto:
+        return False
+    try:
+        if any(log.changes_data(v) for v in range(upto, after, -1)):
+            return True
+    except VersionGone:
+        return True
+    return not isinstance(plan_changes(log, after, upto), Unchanged)
+
+
 def plan(
     facts: Sequence[CommitFacts], columns: Collection[str] | None = None, *, file_diff: bool = True
 ) -> ChangePlan:

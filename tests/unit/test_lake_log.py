@@ -284,6 +284,78 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
         assert [v for v in range(41) if remembered.get(v)] == list(range(32, 41))
 
 
+def test_what_is_cleaned_up_is_gone_though_it_was_read(tmp_path: Path) -> None:
+    log = small_table(tmp_path / "t")
+    for n in range(1, 5):
+        write_deltalake(str(log.path), rows(n), mode="append")
+    assert [f.added_rows for f in log.commits(0, 4)] == [1, 1, 1, 1]
+    DeltaTable(str(log.path), version=2).create_checkpoint()
+    for v in range(3):
+        (log.path / "_delta_log" / f"{v:020d}.json").unlink()
+    for read in (log.commits, lambda after, upto: log.files(after + 1, upto)):
+        assert len(read(2, 4)) == 2
+        with pytest.raises(VersionGone) as gone:
+            read(1, 4)
+        assert (gone.value.facts["version"], gone.value.facts["oldest"]) == (2, 3)
+
+
+def test_a_commit_is_read_once(tmp_path: Path) -> None:
+    table = Written(tmp_path / "t")
+    for n in range(3):
+        table.commit(info(), add(str(n)), remove(f"old {n}", change=n != 1))
+    facts, changes = table.log.commits(0, 3), table.log.file_changes(1, 3)
+    for v in (1, 2):
+        table.file(v).write_text("not to be read again")
+    assert table.log.commits(0, 3) == facts
+    assert table.log.file_changes(1, 3) == changes
+    assert [f["path"] for f in changes.removed] == ["old 0", "old 2"]
+    assert [table.log.changes_data(v) for v in (1, 2)] == [True, True]
+    with pytest.raises(LogBroken):
+        TableLog(table.path).commits(0, 3)
+
+
+def test_files_of_a_large_commit_are_not_kept_but_read(tmp_path: Path) -> None:
+    table = Written(tmp_path / "t")
+    table.commit(info(), *(add(str(n)) for n in range(500)))
+    assert table.log.commits(0, 1)[0].added_files == 500
+    assert table.log._commits.bytes < 5_000
+    assert len(table.log.file_changes(1, 1).added) == 500
+
+
+@pytest.mark.parametrize(
+    ("stats", "known"),
+    [({"numRecords": 3, "minValues": {"numRecords": 8}}, 3),
+     ({"minValues": {"numRecords": 8}, "numRecords": 3}, 3),
+     ({"minValues": {"numRecords": 8}}, None), ({"numRecords": None}, None)],
+)  # fmt: skip
+def test_records_are_counted_whatever_the_columns_are_called(
+    tmp_path: Path, stats: object, known: int | None
+) -> None:
+    table = Written(tmp_path / "t")
+    added = add("a", rows=None)
+    added["add"]["stats"] = json.dumps(stats)
+    table.commit(info(), added)
+    (facts,) = table.log.commits(0, 1)
+    assert facts.added_rows == known
+
+
+@pytest.mark.parametrize("spaced", [False, True])
+def test_whether_a_commit_changes_data(tmp_path: Path, spaced: bool) -> None:
+    table = Written(tmp_path / "t")
+    text = {"tags": {"dataChange": "false"}, "path": '"dataChange":false'}
+    actions = (
+        [add("a", change=False), remove("b", change=False)],
+        [add("a", change=False), {"add": {**add("b")["add"], **text}}],
+        [{"remove": {"path": "no word of it"}}],
+        [{"cdc": {"path": "c"}}, metadata(), txn("dt:1", 1)],
+    )
+    for some in actions:
+        v = table.commit(info(), *some)
+        if spaced:
+            table.file(v).write_text("\n".join(json.dumps(a) for a in some))
+    assert [table.log.changes_data(v) for v in (1, 2, 3, 4)] == [False, True, True, False]
+
+
 def test_a_replaced_newest_commit_is_noticed(tmp_path: Path) -> None:
     table = Written(tmp_path / "t")
     table.commit(info(), add("a"))

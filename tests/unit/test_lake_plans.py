@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from dt_jupyter.lake import Added, Feed, FileDiff, Unchanged, Unreadable, plan_changes
+from dt_jupyter.lake import (
+    Added,
+    Feed,
+    FileDiff,
+    TableLog,
+    Unchanged,
+    Unreadable,
+    may_change,
+    plan_changes,
+)
 from dt_jupyter.lake.metadata import Metadata, SchemaChange, schema_change
 from tests.unit.delta_logs import Written, add, column, info, metadata, remove
 
@@ -210,3 +219,34 @@ def test_a_nested_change_is_a_change_of_type() -> None:
 def test_a_collation_is_part_of_the_type() -> None:
     old, new = of(column("s", "string")), of(column("s", "string", __COLLATIONS={"s": "ICU"}))
     assert schema_change(old, new) == SchemaChange(retyped=("s",))
+
+
+COMMITS = (
+    lambda: (info("OPTIMIZE"), add("a", change=False), remove("b", change=False)),
+    lambda: (info("SET TBLPROPERTIES"), metadata(column("a"), **FEED)),
+    lambda: (info("ADD COLUMNS"), metadata(column("a"), column("b"))),
+    lambda: (info("CHANGE COLUMN"), metadata(column("a", "string"))),
+    lambda: (info("REPLACE TABLE"), metadata(column("a"))),
+    lambda: (info(), add("a")),
+    lambda: (info("UPDATE"), add("a"), remove("b"), CDC),
+)
+
+
+@pytest.mark.parametrize("first", range(len(COMMITS)))
+@pytest.mark.parametrize("second", range(len(COMMITS)))
+def test_may_change_says_what_the_plan_says(table, first: int, second: int) -> None:
+    t = table(column("a"))
+    for made in (first, second):
+        t.commit(*COMMITS[made]())
+    for after, upto in ((0, 2), (0, 1), (1, 2), (2, 2), (2, 0)):
+        log = TableLog(t.path)
+        log.version()
+        told = may_change(log, after, upto)
+        assert told == (not isinstance(plan_changes(log, after, upto), Unchanged)), (after, upto)
+        assert may_change(log, after, upto) == told
+
+
+def test_what_is_not_in_the_log_may_have_changed(table) -> None:
+    t = table(column("a"))
+    t.commit(*COMMITS[0]())
+    assert may_change(t.log, 0, 2)
