@@ -7,6 +7,7 @@ turns in one process. `plan` is the engine's part, before Spark is asked for a r
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import statistics
 import tempfile
@@ -16,12 +17,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+
 import dt_jupyter
 from dt_jupyter.engine import Engine
 from dt_jupyter.engine.changes import ChangeRows
+from dt_jupyter.lake import TableLog, may_change, plan_changes
+from dt_jupyter.lake.feed import feed_table
 
 CHANGED = 1_000
 LEAST, ENOUGH_SECONDS = 3, 60.0
+LONG_LOG = 10_000
 FILE_ROWS = 100_000
 """Rows of a file of the tables made here."""
 IDENTITIES = {
@@ -212,9 +219,6 @@ def has_data(dt: Engine, commits: int, times: int) -> None:
 
 def write_commits(dt: Engine, commits: int) -> dict[str, list[Interval]]:
     """CHANGED rows inserted and updated: by one commit, and by many that delta-rs writes."""
-    import pyarrow as pa
-    from deltalake import DeltaTable, write_deltalake
-
     each = max(1, CHANGED // commits)
     intervals = {}
     for change in ("inserts", "updates"):
@@ -259,6 +263,60 @@ def by_commits(dt: Engine, written: dict[str, list[Interval]], commits: int, tim
          ("change", "log", "commits", "plan ms", "ms", "Spark jobs", "ratio"), found)  # fmt: skip
 
 
+def rows_of(log: TableLog, it: Interval) -> None:
+    plan_changes(log, it.old, it.new)
+    feed_table(log, it.old + 1, it.new, ["id", "n", "name"])
+
+
+LOG_WORK: dict[str, Callable[[TableLog, Interval], object]] = {
+    "the plan": lambda log, it: plan_changes(log, it.old, it.new),
+    "whether it has data": lambda log, it: may_change(log, it.old, log.version()),
+    "the plan and its rows": rows_of,
+    "the rows by delta-rs": lambda log, it: pa.table(
+        DeltaTable(log.path, version=it.new).load_cdf(it.old + 1, it.new).read_all()
+    ),
+}
+
+
+def by_log(dt: Engine, written: dict[str, list[Interval]], lake: Path, times: int) -> None:
+    """The parts that Spark has no part in, each by a log as a new process finds it, and by one
+    that was read before: of the intervals with many commits, and of a log of LONG_LOG."""
+    found: list[tuple[object, ...]] = []
+
+    def measure(what: str, path: Path, work: Callable[[TableLog], object]) -> None:
+        log = TableLog(path)
+        new = repeated(dt, lambda: work(TableLog(path)), times)
+        known = repeated(dt, lambda: work(log), times)
+        found.append((what, f"{log.version():,}", f"{new.total:.1f}", f"{known.total:.1f}"))
+
+    for change, (_, many) in written.items():
+        for what, work in LOG_WORK.items():
+            path = Path(path_of(dt, many.table))
+            measure(f"{change}: {what}", path, lambda log, w=work, m=many: w(log, m))
+    long = write_log(lake / "long", LONG_LOG)
+    middle = TableLog(long).commit_time(LONG_LOG // 2)
+    last = Interval("long", LONG_LOG - 1_000, LONG_LOG, 1_000)
+    measure("a time's version", long, lambda log: log.version_at(middle))
+    measure("the plan of the last 1,000", long, lambda log: plan_changes(log, last.old, last.new))
+    show("Logs without Spark", ("what", "commits", "new ms", "known ms"), found)
+
+
+def write_log(path: Path, commits: int) -> Path:
+    """A log alone: a table of one column, and commits that each add a file that is not there."""
+    folder = path / "_delta_log"
+    DeltaTable.create(path, pa.schema([("id", pa.int64())]))
+    for version in range(1, commits + 1):
+        stats = json.dumps({"numRecords": 1, "minValues": {"id": version}})
+        added = {"path": f"part-{version:036d}.parquet", "partitionValues": {}, "size": 1_000,
+                 "modificationTime": 0, "dataChange": True, "stats": stats}  # fmt: skip
+        info = {"operation": "WRITE", "operationMetrics": {"numFiles": "1", "numOutputRows": "1"}}
+        lines = json.dumps({"commitInfo": info}), json.dumps({"add": added})
+        (folder / f"{version:020d}.json").write_text("\n".join(lines))
+        if version % 1_000 == 0:
+            DeltaTable(path).create_checkpoint()
+    return path
+
+
 def by_shape(dt: Engine, rows: int, times: int) -> None:
     """An interval that grows from inserts alone to the first deletion."""
     found = []
@@ -299,6 +357,7 @@ def main() -> None:
             by_size(dt, sizes, args.times)
             written = write_commits(dt, args.commits)
             by_commits(dt, written, args.commits, args.times)
+            by_log(dt, written, lake, args.times)
             has_data(dt, args.commits, args.times)
             by_shape(dt, sizes[1], args.times)
     finally:
