@@ -49,26 +49,47 @@ def feed_table(log: TableLog, first: int, last: int, columns: Sequence[str]) -> 
     """
     import pyarrow as pa
 
-    metadata = log.metadata(last)
-    fields = fields_named(metadata, columns)
-    schema = arrow_schema(fields)
-    stored = {f["name"].lower(): f["name"] for f in metadata.fields}
-    names = [stored[c.lower()] for c in columns]
-    inside = pa.schema([pa.field(n, f.type) for n, f in zip(names, schema, strict=True)])
     commits = log.files(first, last)
-    timestamps = contains(metadata, frozenset(["timestamp"]), columns)
     groups = _groups(commits)
-    if groups is not None and _flat(metadata, fields, groups):
-        partitions = frozenset(metadata.partition_columns)
-        scan = _Scan(log.path, inside, partitions, timestamps)
+    actions = [] if groups is None else [f for files in groups.values() for f in files]
+    scan = None if groups is None else scan_of(log, last, columns, actions)
+    if groups is not None and scan is not None:
         parts = [scan.rows(files, weight) for weight, files in groups.items() if files]
     else:
-        if timestamps:
-            _require_no_int96(log.path, commits)
-        parts = [_by_delta_rs(log, first, last, inside)]
+        parts = [_by_delta_rs(log, first, last, columns, commits)]
+    schema = arrow_schema(fields_named(log.metadata(last), columns))
     made = pa.schema([*schema, pa.field(WEIGHT, pa.int64())])
     found = pa.concat_tables(parts) if parts else made.empty_table()
     return found.rename_columns(made.names).cast(made)
+
+
+def scan_of(
+    log: TableLog, version: int, columns: Sequence[str], files: Sequence[_Action]
+) -> Scan | None:
+    """What reads columns of the files, as they are at a version; None for nested ones, and where
+    the log does not tell a partition column's values in one way only."""
+    metadata = log.metadata(version)
+    partitions = frozenset(metadata.partition_columns)
+    fields = _stored(metadata, columns)
+    schema = arrow_schema(fields)
+    apart = [f for f in fields if f["name"] in partitions]
+    if any(not isinstance(f["type"], str) for f in fields):
+        return None
+    if apart and any("partitionValues" not in f for f in files):
+        return None
+    if any(f["type"] not in _PARTITIONS for f in apart):
+        return None
+    return Scan(log.path, schema, partitions, _has_timestamps(metadata, columns))
+
+
+def _stored(metadata: Metadata, columns: Sequence[str]) -> list[_Action]:
+    """The columns' fields, named as the table names them."""
+    known = {f["name"].lower(): f for f in metadata.fields}
+    return [known[c.lower()] for c in columns]
+
+
+def _has_timestamps(metadata: Metadata, columns: Sequence[str]) -> bool:
+    return contains(metadata, frozenset(["timestamp"]), columns)
 
 
 _TOLD = 0
@@ -90,24 +111,8 @@ def _groups(commits: _Commits) -> dict[int, list[_Action]] | None:
     return groups
 
 
-def _flat(
-    metadata: Metadata, fields: Sequence[_Action], groups: Mapping[int, Sequence[_Action]]
-) -> bool:
-    """Whether the columns are neither nested nor partition columns of an awkward type."""
-    apart = [f for f in fields if f["name"].lower() in _lower(metadata.partition_columns)]
-    return (
-        all(isinstance(f["type"], str) for f in fields)
-        and all(f["type"] in _PARTITIONS for f in apart)
-        and not (apart and any("partitionValues" not in b for g in groups.values() for b in g))
-    )
-
-
-def _lower(names: Sequence[str]) -> set[str]:
-    return {n.lower() for n in names}
-
-
 @dataclass(frozen=True)
-class _Scan:
+class Scan:
     """Reads columns of the files of the table at `folder`: `schema` are their names there, and
     Delta's types; of those in `partitions` the log has the values."""
 
@@ -122,7 +127,7 @@ class _Scan:
 
         told = [pa.field(_CHANGE, pa.string())] if weight == _TOLD else []
         schema = pa.schema([*self.schema, *told])
-        read = [self._file(f, schema) for f in files]
+        read = [self.file(f, schema) for f in files]
         try:
             rows = pa.concat_tables(read).cast(schema)
         except pa.ArrowInvalid:  # several writers have stored the types in their own ways
@@ -131,7 +136,8 @@ class _Scan:
             return _weighted(rows)
         return rows.append_column(WEIGHT, pa.repeat(pa.scalar(weight, pa.int64()), len(rows)))
 
-    def _file(self, action: _Action, schema: pa.Schema) -> pa.Table:
+    def file(self, action: _Action, schema: pa.Schema) -> pa.Table:
+        """The rows of one file; the columns of `schema`, in the types that the file has."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -142,7 +148,7 @@ class _Scan:
             if self.timestamps and stores_int96(parquet.schema):
                 raise NotSupported(INT96, file=path)
             names = [n for n in schema.names if n not in self.partitions]
-            rows = parquet.read(columns=names, use_threads=False)
+            rows = parquet.read(columns=names, use_threads=not small)
             if rows.column_names == schema.names:
                 return rows
             return self._completed(action, schema, parquet)
@@ -182,14 +188,19 @@ def _weighted(rows: pa.Table) -> pa.Table:
     return rows.drop_columns([_CHANGE]).append_column(WEIGHT, weight)
 
 
-def _by_delta_rs(log: TableLog, first: int, last: int, schema: pa.Schema) -> pa.Table:
+def _by_delta_rs(
+    log: TableLog, first: int, last: int, columns: Sequence[str], commits: _Commits
+) -> pa.Table:
     import pyarrow as pa
     from deltalake import DeltaTable
 
-    quoted = ['"' + n.replace('"', '""') + '"' for n in (*schema.names, _CHANGE)]
+    metadata = log.metadata(last)
+    if _has_timestamps(metadata, columns):
+        _require_no_int96(log.path, commits)
+    told = arrow_schema(_stored(metadata, columns)).append(pa.field(_CHANGE, pa.string()))
+    quoted = ['"' + n.replace('"', '""') + '"' for n in told.names]
     table = DeltaTable(log.path, version=last)
     raw = pa.table(table.load_cdf(first, last, columns=quoted).read_all())
-    told = pa.schema([*schema, pa.field(_CHANGE, pa.string())])
     return _weighted(raw.select(told.names).cast(told))
 
 

@@ -14,6 +14,7 @@ from dt_jupyter.lake.file_rows import files_view
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.paths import sql_string, sql_table
 from dt_jupyter.lake.small import local_view
+from dt_jupyter.lake.tracked import TRACKED_ID, tracked_table
 from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.model import quote
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-TRACKED_ID = "__dt_row_id"
-"""The column of a change's rows that has Delta's row ids, where they were asked for."""
 _MODE = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
 _NEW = "('insert', 'update_postimage')"
 
@@ -80,20 +79,27 @@ def relation(
             raise LakeError(f"{code}: {sentence}", plan=plan)
         case Unchanged():
             return _empty(log, columns, row_ids)
-        case FileDiff() | Added(feed=False):
-            return _files(spark, log, plan, columns, view_prefix, row_ids)
-        case _ if row_ids:
-            return _files(spark, log, plan, columns, view_prefix, row_ids)
-    reason = why_not_local(log, plan, columns, small or Small())
+        case FileDiff() if not row_ids:
+            return _files(spark, log, plan, columns, view_prefix, "the change data feed is off")
+    small = small or Small()
+    if row_ids:
+        reason = _too_large_to_compare(log, plan, small) or _unknown_types(log, plan, columns)
+    else:
+        reason = why_not_local(log, plan, columns, small)
     if reason is None:
+        read = tracked_table if row_ids else feed_table
         try:
-            rows = feed_table(log, plan.first, plan.last, columns)
+            rows = read(log, plan.first, plan.last, columns)
         except NotSupported as e:
             reason = e.sentence
         except Exception as e:  # delta-rs raises this very class, among others; Spark reads it
             reason = f"it is not read without Spark: {e}"
         else:
-            return _local(spark, log, plan, rows, columns, view_prefix)
+            if rows.num_rows <= small.rows:
+                return _local(spark, log, plan, rows, columns, view_prefix)
+            reason = f"{rows.num_rows} records are more than {small.rows}"
+    if isinstance(plan, FileDiff) or row_ids or (isinstance(plan, Added) and not plan.feed):
+        return _files(spark, log, plan, columns, view_prefix, reason, row_ids=row_ids)
     return _feed(spark, log, plan, columns, view_prefix, reason)
 
 
@@ -108,7 +114,7 @@ def _empty(log: TableLog, columns: Sequence[str], row_ids: bool) -> Relation:
 
 
 def why_not_local(
-    log: TableLog, plan: Added | Feed, columns: Sequence[str], small: Small
+    log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str], small: Small
 ) -> str | None:
     """Why the driver does not read the change itself; None: it does."""
     if plan.rows is not None and plan.rows > small.rows:
@@ -119,6 +125,19 @@ def why_not_local(
     if any(f.loose_vectors and not f.cdc_files for f in data):
         # delta-rs would also give the rows that the vector of a removed file had deleted.
         return "a file with a deletion vector came or went whole"
+    return _unknown_types(log, plan, columns)
+
+
+def _too_large_to_compare(log: TableLog, plan: Added | Feed | FileDiff, small: Small) -> str | None:
+    """By row ids the files are read that came and went, not those of the feed."""
+    changes = log.file_changes(plan.first, plan.last)
+    size = sum(int(f.get("size", 0)) for f in (*changes.added, *changes.removed))
+    return f"{size} bytes are more than {small.bytes}" if size > small.bytes else None
+
+
+def _unknown_types(
+    log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str]
+) -> str | None:
     metadata = log.metadata(plan.last)
     if metadata.mapping != "none":
         return "the table has column mapping"
@@ -132,14 +151,14 @@ def why_not_local(
 def _local(
     spark: SparkSession,
     log: TableLog,
-    plan: Added | Feed,
+    plan: Added | Feed | FileDiff,
     rows: pa.Table,
     columns: Sequence[str],
     prefix: str,
 ) -> Relation:
     view = f"{prefix}_local"
     local_view(spark, log, plan.last, rows, view)
-    sql = f"(SELECT {_names(columns)}, {WEIGHT} FROM {quote(view)})"
+    sql = f"(SELECT {_names(rows.column_names)} FROM {quote(view)})"
     return Relation(sql, "local", "small", rows.num_rows, (view,), rows)
 
 
@@ -181,7 +200,7 @@ def _at_its_end(spark: SparkSession, sql: str) -> DataFrame:
 
 def _files(
     spark: SparkSession, log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str],
-    prefix: str, row_ids: bool,
+    prefix: str, reason: str, *, row_ids: bool = False,
 ) -> Relation:  # fmt: skip
     changes = log.file_changes(plan.first, plan.last)
     parts, views = [], []
@@ -198,7 +217,6 @@ def _files(
     if not parts:
         return _empty(log, columns, row_ids)
     sql = f"({' UNION ALL '.join(parts)})"
-    reason = "row ids are asked for" if row_ids else "the change data feed is off"
     return Relation(sql, "files", reason, plan.rows, tuple(views))
 
 

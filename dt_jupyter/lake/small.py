@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-_WEIGHT = {"name": WEIGHT, "type": "long", "nullable": False, "metadata": {}}
 _Key = tuple[str, str, int, tuple[str, ...]]
 _SELECTING = frozenset({"byte", "short", "integer", "long", "date", "string"})
 
@@ -163,10 +162,11 @@ def _keys(values: pa.Array, type_: pa.DataType) -> pa.Array | None:
 
 
 def local_view(spark: SparkSession, log: TableLog, version: int, rows: pa.Table, view: str) -> str:
-    """The rows, or changes with their weight last, as a temporary view with the table's own types;
+    """The rows, or changes with weights and row ids, as a temporary view with the table's own types;
     the relation's text."""
-    names = [c for c in rows.column_names if c != WEIGHT]
-    fields = fields_named(log.metadata(version), names)
-    schema = spark_schema([*fields, _WEIGHT] if WEIGHT in rows.column_names else fields)
-    arrow_frame(spark, rows, schema).createOrReplaceTempView(quote(view))
+    ours = [c for c in rows.column_names if c in (TRACKED_ID, WEIGHT)]
+    names = [c for c in rows.column_names if c not in ours]
+    longs = [{"name": c, "type": "long", "nullable": False, "metadata": {}} for c in ours]
+    schema = spark_schema([*fields_named(log.metadata(version), names), *longs])
+    arrow_frame(spark, rows.select([*names, *ours]), schema).createOrReplaceTempView(quote(view))
     return quote(view)

@@ -20,12 +20,18 @@ def arrow_frame(spark: SparkSession, rows: pa.Table, schema: Any = None) -> Data
     """The rows in one partition, so that nothing over such rows alone has to be exchanged.
 
     More than `FEW` rows stay Arrow until a task reads them: Spark copies the rows of a plan
-    whenever it rewrites it. `spark` is a session of the engine's own.
+    whenever it rewrites it.
     """
     if is_connect(spark):
         return _frame(spark, rows, schema)
-    spark.conf.set(_THRESHOLD, "0" if rows.num_rows > FEW else "48MB")
-    return _frame(spark, rows, schema).coalesce(1)
+    if rows.num_rows <= FEW:
+        return _frame(spark, rows, schema).coalesce(1)
+    before = str(spark.conf.get(_THRESHOLD))
+    spark.conf.set(_THRESHOLD, "0")
+    try:
+        return _frame(spark, rows, schema).coalesce(1)
+    finally:
+        spark.conf.set(_THRESHOLD, before)
 
 
 def _frame(spark: SparkSession, rows: pa.Table, schema: Any) -> DataFrame:

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.metadata import Metadata
-from dt_jupyter.lake.relation import TRACKED_ID
+from dt_jupyter.lake.tracked import TRACKED_ID
 from dt_jupyter.model import quote
 from dt_jupyter.sql.hashing import exact_text
 

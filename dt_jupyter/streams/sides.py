@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from dt_jupyter.ivm import ROW_ID, WEIGHT, End, Scan
 from dt_jupyter.lake import Added, ChangePlan, Feed, FileDiff, TableLog, Unreadable, relation
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.relation import TRACKED_ID, inserted
+from dt_jupyter.lake.relation import inserted
+from dt_jupyter.lake.tracked import TRACKED_ID
 from dt_jupyter.model import error, quote
 from dt_jupyter.streams.identity import By, Identity
 
