@@ -6,6 +6,7 @@ import os
 import threading
 from array import array
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,8 @@ from dt_jupyter.model import Timestamp
 
 _NEAR = 256
 """A state is carried on by so many commits, rather than read from a checkpoint."""
+_PAST = 16
+"""So many stretches of older versions, each with one metadata, are remembered."""
 _ICT = "delta.enableInCommitTimestamps"
 _ICT_SINCE = "delta.inCommitTimestampEnablementVersion"
 
@@ -91,6 +94,7 @@ class TableLog:
         self._times_from = 0
         self._state: LogState | None = None
         self._size: tuple[int, TableSize] | None = None
+        self._past: deque[tuple[int, int, Metadata]] = deque(maxlen=_PAST)
         self._commits = Remembered()
 
     # -- versions -------------------------------------------------------------------------------
@@ -157,11 +161,16 @@ class TableLog:
 
     def metadata(self, version: int | None = None) -> Metadata:
         with self._lock:
-            known = self._state
-            if version is not None and known and known.since <= version <= known.version:
-                self.version()
-                return known.metadata if self._state is known else self._state_at(version).metadata
-            return self._state_at(version).metadata
+            newest = self.version()
+            if version is None or version == newest:
+                return self._state_at(None).metadata
+            own = [(s.since, s.version, s.metadata) for s in (self._state,) if s and s.found]
+            for since, upto, metadata in (*own, *self._past):
+                if since <= version <= upto:
+                    return metadata
+            state = self._state_at(version)
+            self._past.append((state.since, version, state.metadata))
+            return state.metadata
 
     def protocol(self, version: int | None = None) -> Protocol:
         return self._state_at(version).protocol

@@ -284,6 +284,21 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
         assert [v for v in range(41) if remembered.get(v)] == list(range(32, 41))
 
 
+def test_older_metadata_is_remembered(tmp_path: Path) -> None:
+    table = Written(tmp_path / "t")
+    for n in range(3):
+        table.commit(info(), add(str(n)))
+    table.commit(info("ADD COLUMNS"), metadata(column("id"), column("more")))
+    table.commit(info(), add("x"))
+    log = table.log
+    assert [log.metadata(v).columns for v in (3, 4, 5)] == [("id",), ("id", "more"), ("id", "more")]
+    table.file(0).write_text("not to be read again")
+    assert [log.metadata(v).columns for v in (1, 2, 3)] == [("id",)] * 3
+    for wrong in (-1, 6):
+        with pytest.raises(VersionGone):
+            log.metadata(wrong)
+
+
 def test_what_is_cleaned_up_is_gone_though_it_was_read(tmp_path: Path) -> None:
     log = small_table(tmp_path / "t")
     for n in range(1, 5):
