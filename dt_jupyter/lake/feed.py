@@ -49,18 +49,31 @@ def feed_table(log: TableLog, first: int, last: int, columns: Sequence[str]) -> 
     """
     import pyarrow as pa
 
-    commits = log.files(first, last)
-    groups = _groups(commits)
-    actions = [] if groups is None else [f for files in groups.values() for f in files]
-    scan = None if groups is None else scan_of(log, last, columns, actions)
-    if groups is not None and scan is not None:
-        parts = [scan.rows(files, weight) for weight, files in groups.items() if files]
-    else:
-        parts = [_by_delta_rs(log, first, last, columns, commits)]
     schema = arrow_schema(fields_named(log.metadata(last), columns))
-    made = pa.schema([*schema, pa.field(WEIGHT, pa.int64())])
-    found = pa.concat_tables(parts) if parts else made.empty_table()
-    return found.rename_columns(made.names).cast(made)
+    made = schema.append(pa.field(WEIGHT, pa.int64()))
+    commits = log.files(first, last)
+    upto, known = log.kept.find(first, last, made) or (first - 1, made.empty_table())
+    if upto < last:
+        since = [c for c in commits if c[0] > upto]
+        parts = [known, *(_named(r, made) for r in _read(log, upto + 1, last, columns, since))]
+        known = pa.concat_tables(parts).combine_chunks()
+        log.kept.keep(first, last, known)
+    return known
+
+
+def _named(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    return rows.rename_columns(schema.names).cast(schema)
+
+
+def _read(
+    log: TableLog, first: int, last: int, columns: Sequence[str], commits: _Commits
+) -> list[pa.Table]:
+    groups = _groups(commits)
+    if groups is not None:
+        scan = scan_of(log, last, columns, [f for files in groups.values() for f in files])
+        if scan is not None:
+            return [scan.rows(files, weight) for weight, files in groups.items() if files]
+    return [_by_delta_rs(log, first, last, columns, commits)]
 
 
 def scan_of(

@@ -27,6 +27,7 @@ from dt_jupyter.lake.checkpoints import LogState, checkpoint_state, checkpoints
 from dt_jupyter.lake.commits import Commit, Read, Remembered, in_commit_time
 from dt_jupyter.lake.errors import LogBroken, TableGone, VersionGone
 from dt_jupyter.lake.files import LiveFile, Snapshot
+from dt_jupyter.lake.kept import KeptRows
 from dt_jupyter.lake.metadata import Metadata, Protocol
 from dt_jupyter.lake.paths import TablePath, local
 from dt_jupyter.model import Timestamp
@@ -96,6 +97,7 @@ class TableLog:
         self._size: tuple[int, TableSize] | None = None
         self._past: deque[tuple[int, int, Metadata]] = deque(maxlen=_PAST)
         self._commits = Remembered()
+        self.kept = KeptRows()
 
     # -- versions -------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -17,6 +18,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from dt_jupyter.lake import NotSupported, TableLog, feed
 from dt_jupyter.lake.feed import feed_table
+from dt_jupyter.lake.kept import KeptRows
 from tests.unit.delta_logs import PROPERTIES, Written, add, column, info, metadata, remove
 
 SCHEMA = pa.schema([
@@ -141,6 +143,46 @@ def test_types_as_other_writers_store_them(tmp_path: Path, files_alone: Any) -> 
     expected = bag(pa.concat_tables([some(1), some(2), some(3)]).append_column(
         "w", pa.array([1, 1, 1])))  # fmt: skip
     assert bag(feed_table(log, 1, 3, SCHEMA.names)) == expected
+
+
+def test_what_was_read_is_kept_and_only_the_news_read(tmp_path: Path) -> None:
+    log = made(tmp_path / "t")
+    for n in (1, 2):
+        write_deltalake(str(log.path), some(n), mode="append")
+    before = feed_table(log, 1, 2, ["id", "day"])
+    for file in log.path.glob("*.parquet"):
+        file.unlink()
+    write_deltalake(str(log.path), some(3), mode="append")
+    again, grown = feed_table(log, 1, 2, ["id", "day"]), feed_table(log, 1, 3, ["id", "day"])
+    assert again == before
+    assert grown.slice(0, 2) == before
+    assert grown["id"].to_pylist() == [1, 2, 3]
+    for first, last, columns in ((1, 2, ["id", "day"]), (2, 3, ["id", "day"]), (1, 3, ["id"])):
+        with pytest.raises(FileNotFoundError):
+            feed_table(log, first, last, columns)
+
+
+def test_a_table_made_again_has_rows_of_its_own(tmp_path: Path) -> None:
+    log = made(tmp_path / "t")
+    write_deltalake(str(log.path), some(1), mode="append")
+    assert feed_table(log, 1, 1, ["id"])["id"].to_pylist() == [1]
+    shutil.rmtree(log.path)
+    made(tmp_path / "t")
+    write_deltalake(str(log.path), some(2), mode="append")
+    assert feed_table(log, 1, 1, ["id"])["id"].to_pylist() == [2]
+
+
+def test_rows_are_kept_by_their_bytes() -> None:
+    rows = pa.table({"id": [1, 2, 3, 4]})
+    kept = KeptRows(most=3 * rows.nbytes)
+    for first in range(1, 6):
+        kept.keep(first, 9, rows)
+        kept.keep(1, 9, rows)
+    assert [f for f in range(1, 6) if kept.find(f, 9, rows.schema)] == [1, 4, 5]
+    kept.keep(7, 9, pa.table({"id": range(100)}))
+    assert kept.find(7, 9, rows.schema) is None
+    assert (kept.find(1, 8, rows.schema), kept.find(1, 12, rows.schema)) == (None, (9, rows))
+    assert kept.find(1, 9, pa.schema([("id", pa.int32())])) is None
 
 
 def test_old_timestamps_are_sparks(tmp_path: Path) -> None:
