@@ -51,7 +51,8 @@ def tracked_table(log: TableLog, first: int, last: int, columns: Sequence[str]) 
         t.append_column(WEIGHT, pa.repeat(pa.scalar(w, pa.int64()), len(t)))
         for t, w in ((new, 1), (old, -1))
     ]
-    return pa.concat_tables(parts).rename_columns([*columns, TRACKED_ID, WEIGHT])
+    found = pa.concat_tables(parts).combine_chunks()
+    return found.rename_columns([*columns, TRACKED_ID, WEIGHT])
 
 
 def _with_ids(scan: Scan, name: str, files: Sequence[Mapping[str, Any]]) -> pa.Table:

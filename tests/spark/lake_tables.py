@@ -26,12 +26,15 @@ def make(
     feed: bool,
     vectors: bool = True,
     mapped: bool = False,
+    tracked: bool = False,
     more: str = "",
 ) -> TableLog:
-    """An empty table, with or without change feed, deletion vectors and column mapping."""
-    mapping = "'delta.columnMapping.mode' = 'name', " if mapped else ""
+    """An empty table, with or without change feed, deletion vectors, column mapping and row
+    tracking."""
+    extra = "'delta.columnMapping.mode' = 'name', " if mapped else ""
+    extra += "'delta.enableRowTracking' = 'true', " if tracked else ""
     spark.sql(
-        f"CREATE TABLE {sql_table(path)} ({columns}) USING delta {more} TBLPROPERTIES ({mapping}"
+        f"CREATE TABLE {sql_table(path)} ({columns}) USING delta {more} TBLPROPERTIES ({extra}"
         f"'delta.enableChangeDataFeed' = '{str(feed).lower()}', "
         f"'delta.enableDeletionVectors' = '{str(vectors).lower()}')"
     )

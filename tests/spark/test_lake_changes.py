@@ -90,6 +90,36 @@ def test_a_history_read_over_every_interval(spark, lake_dir, feed, vectors) -> N
     assert ways == {"empty", "local", "feed" if feed else "files"}
 
 
+TRACKED = (
+    *("insert", "update", "optimize", "delete", "merge", "delete a duplicate's both"),
+    *("insert", "delete last", "to minus zero", "overwrite", "insert", "restore"),
+)
+
+
+def test_tracked_rows_are_compared_in_the_driver_as_spark_does(spark, lake_dir) -> None:
+    log = make(spark, lake_dir / "t", DDL, feed=False, vectors=False, tracked=True)
+    spark.sql(ROWS.format(t=sql_table(log.path)))
+    for name in TRACKED:
+        if name == "delete last":  # the last file goes as a whole
+            spark.sql(f"DELETE FROM {sql_table(log.path)} WHERE id IN (90, 91)")
+        else:
+            run(spark, log.path, name)
+    columns = [*COLUMNS, "__dt_row_id"]
+    ways = set()
+    last = log.version()
+    for after, upto in [*((v, v + 1) for v in range(1, last)), (1, last), (1, 8), (3, 7)]:
+        told = []
+        for small in (LOCAL, NOT_LOCAL):
+            plan = plan_changes(log, after, upto, COLUMNS)
+            found = relation(spark, log, plan, COLUMNS, view_prefix="t", small=small, row_ids=True)
+            items = ", ".join((*columns, "__dt_w"))
+            told.append(weighted(spark.sql(f"SELECT {items} FROM {found}").collect()))
+            found.drop(spark)
+            ways.add(found.way)
+        assert told[0] == told[1], (after, upto, plan)
+    assert ways == {"empty", "local", "files"}
+
+
 def test_rows_read_are_the_rows_of_the_change(spark, lake_dir) -> None:
     log = make(spark, lake_dir / "t", DDL, feed=True)
     spark.sql(f"INSERT INTO {sql_table(log.path)} SELECT id, 'n', 0.0 FROM range(1000)")
