@@ -15,6 +15,7 @@ from dt_jupyter.lake.files import Snapshot
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.metadata import Metadata
 from dt_jupyter.lake.reader_rs import items, read, times_are_sparks
+from dt_jupyter.lake.tracked import TRACKED_ID
 from dt_jupyter.lake.types import arrow_schema, fields_named, plain_type, spark_schema
 from dt_jupyter.model import quote
 from dt_jupyter.spark.frames import arrow_frame
@@ -162,8 +163,8 @@ def _keys(values: pa.Array, type_: pa.DataType) -> pa.Array | None:
 
 
 def local_view(spark: SparkSession, log: TableLog, version: int, rows: pa.Table, view: str) -> str:
-    """The rows, or changes with weights and row ids, as a temporary view with the table's own types;
-    the relation's text."""
+    """The rows, or changes with weights and row ids, as a temporary view with the table's own
+    types; the relation's text."""
     ours = [c for c in rows.column_names if c in (TRACKED_ID, WEIGHT)]
     names = [c for c in rows.column_names if c not in ours]
     longs = [{"name": c, "type": "long", "nullable": False, "metadata": {}} for c in ours]
