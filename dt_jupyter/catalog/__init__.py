@@ -7,7 +7,10 @@ about a dynamic table's data is a copy; the truth is in that table's own log.
 """
 
 from dt_jupyter.catalog.attempts import Attempts, Overtaken
+from dt_jupyter.catalog.codec import definition_digest
+from dt_jupyter.catalog.definitions import Definitions
 from dt_jupyter.catalog.history import History
+from dt_jupyter.catalog.holds import Holds
 from dt_jupyter.catalog.owner import Owner, running
 from dt_jupyter.catalog.registry import DEFAULT_WAREHOUSE, Sources, Warehouses
 from dt_jupyter.catalog.streams import Streams
@@ -16,7 +19,11 @@ from dt_jupyter.catalog.values import (
     FAILURES_ALLOWED,
     Attempt,
     BaseTable,
+    DefinitionRow,
     GraphRow,
+    HeldTable,
+    Hold,
+    HoldKind,
     Lease,
     Pin,
     StageRow,
@@ -24,7 +31,9 @@ from dt_jupyter.catalog.values import (
 from dt_jupyter.catalog.versions import Versions
 
 
-class Catalog(DynamicTables, Warehouses, Sources, Versions, Attempts, History, Streams):
+class Catalog(
+    DynamicTables, Warehouses, Sources, Versions, Attempts, History, Streams, Holds, Definitions
+):
     """The catalog of a lake; a context manager that closes itself."""
 
     def __enter__(self) -> "Catalog":
@@ -40,11 +49,16 @@ __all__ = [
     "Attempt",
     "BaseTable",
     "Catalog",
+    "DefinitionRow",
     "GraphRow",
+    "HeldTable",
+    "Hold",
+    "HoldKind",
     "Lease",
     "Overtaken",
     "Owner",
     "Pin",
     "StageRow",
+    "definition_digest",
     "running",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import fields
 from functools import lru_cache
@@ -77,6 +78,11 @@ def from_definition(definition: Definition) -> str:
             "current_schema": definition.current_schema,
         }
     )
+
+
+def definition_digest(definition: Definition) -> str:
+    """Tells definitions apart: 16 hexadecimal digits."""
+    return hashlib.blake2b(from_definition(definition).encode(), digest_size=8).hexdigest()
 
 
 @lru_cache(maxsize=2048)  # a scheduler reads all definitions again and again

@@ -6,7 +6,7 @@ import json
 
 from sqlalchemy import Connection, select
 
-from dt_jupyter.catalog import schema
+from dt_jupyter.catalog import definitions, schema
 from dt_jupyter.catalog.codec import dump, from_name, storable, to_name
 from dt_jupyter.catalog.store import Store
 from dt_jupyter.catalog.values import GraphRow
@@ -39,6 +39,7 @@ def open_row(connection: Connection, dt: DynamicTable, trigger: str, now: Timest
             trigger_kind=trigger,
         )
     )
+    definitions.keep(connection, dt, now)
     table = schema.dynamic_table
     connection.execute(table.update().where(table.c.id == dt.id).values(graph_valid_from=now))
 

@@ -86,4 +86,17 @@ _TRANSACTIONS: Migration = (
     "ALTER TABLE intent ADD COLUMN expires TEXT",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _STREAMS, _TRANSACTIONS)
+_TIME_TRAVEL: Migration = (
+    """CREATE TABLE hold (
+        id TEXT PRIMARY KEY, kind TEXT NOT NULL, name TEXT, subject TEXT NOT NULL,
+        point TEXT NOT NULL, created TEXT NOT NULL, expires TEXT, tables TEXT NOT NULL,
+        host TEXT NOT NULL, pid INTEGER NOT NULL, uid TEXT NOT NULL, started TEXT NOT NULL)""",
+    "CREATE UNIQUE INDEX hold_name ON hold (name) WHERE name IS NOT NULL",
+    """CREATE TABLE definition (
+        dt_id TEXT NOT NULL, valid_from TEXT NOT NULL, digest TEXT NOT NULL, text TEXT NOT NULL,
+        PRIMARY KEY (dt_id, valid_from))""",
+    """INSERT INTO definition (dt_id, valid_from, digest, text)
+        SELECT id, created, '', definition FROM dynamic_table""",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _STREAMS, _TRANSACTIONS, _TIME_TRAVEL)

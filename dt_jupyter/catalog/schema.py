@@ -215,3 +215,25 @@ intent = _table(
     Column("targets", Text),  # JSON: files that say what is published; null: not decided
     Column("expires", Moment),  # from when another host may settle it
 )
+hold = _table(
+    "hold",
+    Column("id", Text, primary_key=True),
+    Column("kind", Text),
+    Column("name", Text),  # null: it has none
+    Column("subject", Text),
+    Column("point", Text),
+    Column("created", Moment),
+    Column("expires", Moment),  # null: with its process, a named one never
+    Column("tables", Text),  # JSON: what is held of each table
+    Column("host", Text),
+    Column("pid", Integer),
+    Column("uid", Text),
+    Column("started", Text),
+)
+definition = _table(
+    "definition",
+    Column("dt_id", Text, primary_key=True),
+    Column("valid_from", Moment, primary_key=True),
+    Column("digest", Text),
+    Column("text", Text),
+)

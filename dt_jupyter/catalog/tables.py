@@ -202,6 +202,7 @@ class DynamicTables(graph.GraphHistory):
                 schema.lease,
                 schema.history,
                 schema.graph_history,
+                schema.definition,
             ):
                 connection.execute(table.delete().where(table.c.dt_id == dt_id))
             connection.execute(_table.delete().where(_table.c.id == dt_id))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from dt_jupyter.catalog.owner import Owner
 from dt_jupyter.model import (
+    Definition,
     Frontier,
     Name,
     Reason,
@@ -81,6 +83,65 @@ class Pin:
     attempt: str
     table_id: str
     version: int
+
+
+class HoldKind(StrEnum):
+    """Why versions are held: a name that the user gave them, or a replay that reads them."""
+
+    PIN = "PIN"
+    REPLAY = "REPLAY"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTable:
+    """The versions `first` … `last` of a table; `copy` is the folder of their hard links, None
+    where there is none, so that the engine's own vacuum alone knows of them."""
+
+    table_id: str
+    name: str
+    path: str
+    first: int
+    last: int
+    copy: str | None = None
+
+    def covers(self, table_id: str, version: int) -> bool:
+        return self.table_id == table_id and self.first <= version <= self.last
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Versions of tables that no vacuum may take: a pin by its name, or a running replay.
+
+    `point` says in words what was asked for; a pin is held until it is taken off or `expires`, a
+    replay as long as its process lives (on another host: until `expires`).
+    """
+
+    id: str
+    kind: HoldKind
+    name: str | None
+    subject: str
+    point: str
+    created: Timestamp
+    expires: Timestamp | None
+    tables: tuple[HeldTable, ...]
+    owner: Owner
+
+    @property
+    def holder(self) -> str:
+        """Who it is, in words."""
+        if self.kind is HoldKind.PIN:
+            return f"pin {self.name}"
+        return f"replay of {self.subject} ({self.owner})"
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionRow:
+    """A definition of a dynamic table, in force from `valid_from`; its commits name the digest."""
+
+    dt_id: str
+    valid_from: Timestamp
+    digest: str
+    definition: Definition
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@ as committed (DT paper, 5.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, func, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.store import Store
@@ -75,6 +75,65 @@ class Versions(Store):
         with self._read() as connection:
             row = connection.execute(query).one_or_none()
         return (row[0], row[1]) if row is not None else None
+
+    def time_of(self, dt_id: str, version: int) -> Timestamp | None:
+        """The newest data timestamp that has this version."""
+        query = select(func.max(_version.c.data_timestamp)).where(
+            _version.c.dt_id == dt_id, _version.c.version == version
+        )
+        with self._read() as connection:
+            found = connection.scalar(query)
+        return found if found is None or isinstance(found, Timestamp) else Timestamp.parse(found)
+
+    def oldest(self, dt_id: str) -> tuple[Timestamp, int] | None:
+        """Its oldest data timestamp, with the version."""
+        query = (
+            select(_version.c.data_timestamp, _version.c.version)
+            .where(_version.c.dt_id == dt_id)
+            .order_by(_version.c.data_timestamp)
+            .limit(1)
+        )
+        with self._read() as connection:
+            row = connection.execute(query).one_or_none()
+        return (row[0], row[1]) if row is not None else None
+
+    def versions(
+        self, dt_id: str, low: Timestamp | None = None, high: Timestamp | None = None
+    ) -> list[tuple[Timestamp, int]]:
+        """Its data timestamps from `low` to `high`, both included, oldest first, each with the
+        version."""
+        query = select(_version.c.data_timestamp, _version.c.version).where(
+            _version.c.dt_id == dt_id
+        )
+        if low is not None:
+            query = query.where(_version.c.data_timestamp >= low)
+        if high is not None:
+            query = query.where(_version.c.data_timestamp <= high)
+        with self._read() as connection:
+            rows = connection.execute(query.order_by(_version.c.data_timestamp)).all()
+        return [(row[0], row[1]) for row in rows]
+
+    def common(self, dt_ids: Iterable[str], limit: int = 100) -> tuple[Timestamp, ...]:
+        """The data timestamps that all of these have a version for, newest first."""
+        wanted = sorted(set(dt_ids))
+        query = (
+            select(_version.c.data_timestamp)
+            .where(_version.c.dt_id.in_(wanted))
+            .group_by(_version.c.data_timestamp)
+            .having(func.count() == len(wanted))
+            .order_by(_version.c.data_timestamp.desc())
+            .limit(limit)
+        )
+        with self._read() as connection:
+            return tuple(connection.execute(query).scalars())
+
+    def resolved(self, data_timestamp: Timestamp) -> dict[str, int]:
+        """The versions of base tables that refreshes to a data timestamp have read, by id."""
+        query = select(_resolved.c.table_id, _resolved.c.version).where(
+            _resolved.c.data_timestamp == data_timestamp
+        )
+        with self._read() as connection:
+            return {row[0]: row[1] for row in connection.execute(query)}
 
     def timestamps(self, dt_id: str, limit: int = 100) -> tuple[Timestamp, ...]:
         """Its data timestamps, newest first."""

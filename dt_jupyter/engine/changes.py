@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import Refused, Rel, scans
 from dt_jupyter.lake import TableLog, plan_changes
-from dt_jupyter.lake.snapshot import snapshot_sql
 from dt_jupyter.model import Name, Source, SourceKind, Timestamp, error, quote
 from dt_jupyter.refresh.compiled import bind_query, empty_relation
 from dt_jupyter.refresh.original import pinned
 from dt_jupyter.refresh.sources import Found, Sources, name_of
+from dt_jupyter.replay.snapshots import whole
 from dt_jupyter.spark import is_connect
 from dt_jupyter.sql.maintain import VISIBLE
 from dt_jupyter.streams.changes import (
@@ -143,20 +143,6 @@ class Changes:
         told = tuple(replace(i, start=old) for i in nothing.intervals)
         return ChangeRows(ordered, nothing.query, {table: new}, told)
 
-    def at(self, query: str, schema: str, name: str, at: Moment) -> DataFrame:
-        """The rows of a query as of a point, all its tables at once; each in its schema of then.
-
-        Raises DT-1101, DT-3106, DT-4101 and DT-4102.
-        """
-        found, versions, schemas = self._resolved(query, schema, name, at, at)
-
-        def snapshot(source: Source) -> str:
-            assert source.path is not None
-            known = schemas[source.table_id].names
-            return snapshot_sql(source.path, versions[source.table_id][1], known)
-
-        return self.spark.sql(self._placed(query, schema, found, schemas, snapshot))
-
     def frontier(self, query: str, schema: str, name: str, at: Moment) -> dict[str, int]:
         """The version of each base table of a query at a point, by its id."""
         found = self.sources.of_query(query, schema, _OF)
@@ -259,11 +245,6 @@ class Changes:
                 f"{prefix}_{len(sides)}",
             )  # fmt: skip
         return sides
-
-
-def whole(source: Name) -> str:
-    """The query of all that a table, view or dynamic table holds."""
-    return f"SELECT * FROM {source.sql}"
 
 
 def _micros(time: int) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from dt_jupyter.catalog import Catalog, Owner
-from dt_jupyter.engine.changes import ChangeRows, Changes, moment, whole
+from dt_jupyter.engine.changes import ChangeRows, Changes, moment
 from dt_jupyter.engine.consume import OpenTransaction, consume, transaction
 from dt_jupyter.engine.create import Created, Creator
 from dt_jupyter.engine.explain import explain_defined, explain_table
@@ -36,13 +36,15 @@ from dt_jupyter.engine.scheduling import EnginePort, spawner
 from dt_jupyter.engine.statements import Executor
 from dt_jupyter.engine.streams import Streams
 from dt_jupyter.engine.tables import CatalogTables
-from dt_jupyter.engine.timed import Points, warn
+from dt_jupyter.engine.timed import Points, all_common, warn
 from dt_jupyter.engine.transactions import Transactions
+from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.verify import verify
 from dt_jupyter.engine.views import Explanation, Verification
 from dt_jupyter.model import (
     Clock,
     DynamicTable,
+    Isolation,
     Name,
     RefreshRecord,
     RefreshTrigger,
@@ -55,6 +57,7 @@ from dt_jupyter.refresh.layout import Layout
 from dt_jupyter.refresh.recovery import recover_table
 from dt_jupyter.refresh.run import Refresher
 from dt_jupyter.refresh.sources import Logs, Sources
+from dt_jupyter.replay.snapshots import whole
 from dt_jupyter.schedule import Scheduler
 from dt_jupyter.spark import Pool, RefreshSessions, declare_pool, local_session, run_cancellable
 from dt_jupyter.spark.relations import builtin_functions
@@ -113,6 +116,7 @@ class Engine:
         self._port = EnginePort(self.graph_of)
         self.change_queries = Changes(spark, self.sources, builtins, clock.now)
         self.streams = Streams(self.catalog, self.change_queries, layout)
+        self.travel = Travel(spark, self.sources, clock.now)
         self.transactions = Transactions(self.streams, self.streams.forward, clock.now)
 
     @classmethod
@@ -158,19 +162,25 @@ class Engine:
 
     # -- statements -------------------------------------------------------------------------------
 
-    def sql(self, script: str, args: Mapping[str, Any] | None = None) -> DataFrame:
+    def sql(
+        self, script: str, args: Mapping[str, Any] | None = None, *, consistent: bool = False
+    ) -> DataFrame:
         """Runs a script of our statements and Spark's, mixed freely; the last one's result.
 
-        `args` are the values of `:parameters`, bound by Spark. Errors are the catalogue's, placed
-        in the script; the statements before the failing one have been run.
+        `args` are the values of `:parameters`, bound by Spark. With `consistent` all that a
+        statement reads is AT (COMMON): dynamic tables at their greatest common data timestamp,
+        base tables as of it, or DT-4106. What a query read is told by `isolation`. Errors are the
+        catalogue's, placed in the script; the statements before the failing one have been run.
         """
-        results = self.run(script, args)
+        results = self.run(script, args, consistent=consistent)
         last = results[-1] if results else None
         if last is None:
             return self.tables.status("Nothing to do.")
         return self.tables.status(last.status) if isinstance(last, Created) else last
 
-    def run(self, script: str, args: Mapping[str, Any] | None = None) -> list[DataFrame | Created]:
+    def run(
+        self, script: str, args: Mapping[str, Any] | None = None, *, consistent: bool = False
+    ) -> list[DataFrame | Created]:
         """As `sql`, with each statement's result; of a created table, what was decided."""
         self._require_open()
         for parsed in parse_script(script, self.schema()):
@@ -184,6 +194,8 @@ class Engine:
             statement = parse_piece(script, piece, self.schema())
             if statement is None:
                 continue
+            if consistent:
+                statement = all_common(statement, self.catalog.find_stream, self.schema())
             results.append(
                 run_cancellable(
                     self.spark, f"{group}:{len(results)}", statement.text[:80],
@@ -192,6 +204,12 @@ class Engine:
                 )
             )  # fmt: skip
         return results
+
+    def isolation(self, frame: DataFrame | None = None) -> Isolation | None:
+        """What a result of `sql` shows: one moment's state, or each table's own, as it was when
+        the query was analysed. Without `frame` of the last query; None where a query read
+        nothing that has versions."""
+        return self.travel.isolation_of(frame)
 
     @property
     def last_query_id(self) -> str | None:

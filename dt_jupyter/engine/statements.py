@@ -309,8 +309,8 @@ class Executor:
                 return self.run_spark(merge, args).select("num_affected_rows")
             return self.run_spark(text, args)
 
-        plans, queries = ChangePlans(), engine.change_queries
-        with in_place(statement, script, queries, schema, points, plans.add) as timed:
+        plans, past = ChangePlans(), engine.travel.past(engine.change_queries)
+        with in_place(statement, script, past, schema, points, plans.add) as timed:
             if explains(statement.text):
                 with engine.streams.in_place(
                     streams, script, lambda s: plans.add_stream(s, engine.streams.rows(s))
@@ -322,7 +322,7 @@ class Executor:
                     statement, streams, script, schema, lambda own: run([*timed, *own])
                 )
             if not streams:
-                return run(timed)
+                return engine.travel.labelled(run(timed), statement, schema, past.reads)
             if statement.kind is S.SparkKind.CREATE_VIEW:
                 hint = "Consume it into a table."
                 made = error("DT-3107", what="A stream", where="in a view", hint=hint)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.engine.changes import ChangeRows, Changes, whole
+from dt_jupyter.engine.changes import ChangeRows, Changes
 from dt_jupyter.engine.rollforward import RollForward, kept_alive
 from dt_jupyter.engine.timed import Points, aliased, temporary_views
 from dt_jupyter.lake import VersionGone, is_delta, mark_of, marked, may_change
@@ -37,6 +37,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.refresh.layout import Layout
 from dt_jupyter.refresh.sources import name_of
+from dt_jupyter.replay.snapshots import whole
 from dt_jupyter.spark.relations import lookup
 from dt_jupyter.sql.statements import (
     CreateAction,

@@ -6,23 +6,26 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.engine.changes import ChangeRows, Changes, whole
-from dt_jupyter.model import DTError, Span, Stream, Timestamp, error, plain
+from dt_jupyter.engine.changes import ChangeRows, Changes
+from dt_jupyter.model import DTError, Name, ReadAt, Span, Stream, Timestamp, error, plain
 from dt_jupyter.refresh.sources import name_of
+from dt_jupyter.replay.common import common_moment
+from dt_jupyter.replay.snapshots import Snapshots, whole
 from dt_jupyter.sql.statements import (
     Information,
     PointKind,
     SparkKind,
     SparkStatement,
+    Statement,
     TimedRelation,
     TimePoint,
 )
-from dt_jupyter.sql.timed import has_alias
+from dt_jupyter.sql.timed import has_alias, relations_in
 from dt_jupyter.streams.points import OLDEST, Moment
 
 if TYPE_CHECKING:
@@ -60,7 +63,8 @@ class Points:
     def moment(self, point: TimePoint) -> Moment:
         """The moment of AT|BEFORE (kind => expression); DT-1003 where it is none."""
         if point.kind is PointKind.STREAM:
-            return Moment(self.stream_of(point).advanced, before=point.before)
+            stream = self.stream_of(point)
+            return Moment(stream.advanced, before=point.before, frontier=stream.frontier)
         template = _VALUES.get(point.kind)
         if template is None:
             hint = "Use TIMESTAMP, OFFSET, VERSION, STATEMENT or STREAM."
@@ -111,7 +115,7 @@ def aliased(view: str, name: str | None, script: str, span: Span) -> tuple[Span,
 
 @contextmanager
 def in_place(
-    statement: SparkStatement, script: str, changes: Changes, schema: str, points: Points,
+    statement: SparkStatement, script: str, past: Past, schema: str, points: Points,
     tell: Tell = lambda *told: None,
 ) -> Iterator[list[tuple[Span, str]]]:  # fmt: skip
     """The spans of a statement's timed relations, by offsets in `script`, with the names of
@@ -122,11 +126,12 @@ def in_place(
         raise error("DT-3107", what="CHANGES, AT or BEFORE", where="in a view", hint=hint).at(
             script, span
         )
-    with temporary_views(changes.spark) as put:
+    with temporary_views(past.changes.spark) as put:
         replaced = []
+        common = _common(statement.timed, script, past, schema)
         for timed in statement.timed:
             try:
-                view = put(rows_of(timed, script, changes, schema, points, tell))
+                view = put(rows_of(timed, script, past, schema, points, tell, common))
             except DTError as e:
                 raise (e if e.span is not None else e.at(script, timed.span)) from e
             name = timed.parts[-1] if timed.parts else None
@@ -134,19 +139,70 @@ def in_place(
         yield replaced
 
 
-def rows_of(
-    timed: TimedRelation, script: str, changes: Changes, schema: str, points: Points, tell: Tell
-) -> DataFrame:
-    """The rows of one timed relation; notes on changes are warnings."""
-    at = points.moment(timed.at) if timed.at else OLDEST
-    end = points.moment(timed.end) if timed.end else None
+@dataclass(frozen=True)
+class Past:
+    """What reads snapshots and changes; `reads` are the tables of the snapshots that were."""
+
+    changes: Changes
+    snapshots: Snapshots
+    reads: list[ReadAt] = field(default_factory=list)
+
+
+def _common(
+    relations: Sequence[TimedRelation], script: str, past: Past, schema: str
+) -> Moment | None:
+    """The one moment of all AT (COMMON) of a statement; None where there is none."""
+    asked = [t for t in relations if _is_common(t)]
+    if not asked:
+        return None
+    queries = [_query_of(t, script, schema)[0] for t in asked]
+    return common_moment(past.snapshots, queries, schema)
+
+
+def all_common(
+    statement: Statement, stream: Callable[[Name], Stream | None], schema: str
+) -> Statement:
+    """A statement of Spark's with all that it reads AT (COMMON), but streams and what is timed
+    already."""
+    if not isinstance(statement, SparkStatement):
+        return statement
+    common = TimePoint(PointKind.COMMON, "")
+    added = []
+    for parts, found in relations_in(statement.text):
+        if stream(name_of(parts, schema)) is None:
+            span = Span(statement.offset + found.start, statement.offset + found.end)
+            added.append(TimedRelation(parts, None, common, None, span, span))
+    return replace(statement, timed=(*statement.timed, *added))
+
+
+def _is_common(timed: TimedRelation) -> bool:
+    return timed.at is not None and timed.at.kind is PointKind.COMMON
+
+
+def _query_of(timed: TimedRelation, script: str, schema: str) -> tuple[str, str]:
+    """The query of a timed relation, and what it is called."""
     if timed.query_span is not None:
-        query, name = script[timed.query_span.start : timed.query_span.end], "the subquery"
+        return script[timed.query_span.start : timed.query_span.end], "the subquery"
+    known = name_of(timed.parts, schema)
+    return whole(known), str(known)
+
+
+def rows_of(
+    timed: TimedRelation, script: str, past: Past, schema: str, points: Points, tell: Tell,
+    common: Moment | None = None,
+) -> DataFrame:  # fmt: skip
+    """The rows of one timed relation; notes on changes are warnings."""
+    changes = past.changes
+    query, name = _query_of(timed, script, schema)
+    if common is not None and _is_common(timed):
+        at = common
     else:
-        known = name_of(timed.parts, schema)
-        query, name = whole(known), str(known)
+        at = points.moment(timed.at) if timed.at else OLDEST
+    end = points.moment(timed.end) if timed.end else None
     if timed.information is None:
-        return changes.at(query, schema, name, at)
+        snapshot = past.snapshots.of(query, schema, name, at)
+        past.reads.extend(snapshot.reads)
+        return past.snapshots.frame(snapshot)
     if timed.information is Information.REDO:
         redo = changes.redo(name_of(timed.parts, schema), at=at, end=end)
         tell(f"changes of {name}", redo, True)

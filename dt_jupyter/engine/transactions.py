@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dt_jupyter.engine.changes import ChangeRows, whole
+from dt_jupyter.engine.changes import ChangeRows
 from dt_jupyter.engine.rollforward import RollForward, kept_alive
 from dt_jupyter.engine.streams import CONSUMERS, Found, Replaced, Streams
 from dt_jupyter.engine.timed import aliased
@@ -26,6 +26,7 @@ from dt_jupyter.lake.publish import Publication, loses_changes, publication, ref
 from dt_jupyter.lake.staging import Staging, stage
 from dt_jupyter.model import DTError, Intent, Name, Span, Stream, Timestamp, did_you_mean, error
 from dt_jupyter.refresh.sources import name_of
+from dt_jupyter.replay.snapshots import whole
 from dt_jupyter.spark.relations import RelationKind, lookup
 from dt_jupyter.sql import statements as S
 from dt_jupyter.sql.timed import relations_in

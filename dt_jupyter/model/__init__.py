@@ -13,6 +13,7 @@ from dt_jupyter.model.definition import (
 )
 from dt_jupyter.model.errors import CATALOGUE, DTError, Span, did_you_mean, error
 from dt_jupyter.model.frontier import Frontier
+from dt_jupyter.model.isolation import Isolation, Level, ReadAt, isolation
 from dt_jupyter.model.lag import TargetLag
 from dt_jupyter.model.names import HIDDEN, Name, plain, quote
 from dt_jupyter.model.records import RefreshRecord, RefreshStatistics
@@ -30,8 +31,8 @@ from dt_jupyter.model.time import Clock, Timestamp
 
 __all__ = [
     "CATALOGUE", "HIDDEN", "Clock", "DTError", "Definition", "DynamicTable", "Frontier",
-    "Initialize", "Intent", "Name", "Reason", "RefreshAction", "RefreshMode", "RefreshRecord",
-    "RefreshState", "RefreshStatistics", "RefreshTrigger", "SchedulingState", "Source",
-    "SourceKind", "Span", "Stream", "TargetLag", "Timestamp", "ViewSource", "Warehouse",
-    "did_you_mean", "error", "plain", "quote",
+    "Initialize", "Intent", "Isolation", "Level", "Name", "ReadAt", "Reason", "RefreshAction",
+    "RefreshMode", "RefreshRecord", "RefreshState", "RefreshStatistics", "RefreshTrigger",
+    "SchedulingState", "Source", "SourceKind", "Span", "Stream", "TargetLag", "Timestamp",
+    "ViewSource", "Warehouse", "did_you_mean", "error", "isolation", "plain", "quote",
 ]  # fmt: skip

@@ -137,6 +137,17 @@ CATALOGUE: Mapping[str, Entry] = _entries(
     ("DT-4102", "22023", "{point} lies in the future of {name}.", "Choose a time up to now."),
     ("DT-4103", "22023", "Statement {statement} made no commit of {name} that is retained.",
      "Take LAST_QUERY_ID() after a statement that changed it, or QUERY_ID of a refresh."),
+    ("DT-4104", "55000", "{name} at version {version} is past its retention: {gone} of its files "
+     "are gone. The oldest version that is whole is {oldest}.",
+     "Choose that one or a later one; dt.pin(…) keeps a version from now on."),
+    ("DT-4105", "42846", "Column {column} of {name} was {then} then and is {now} now: its old "
+     "values have no form in the schema of now.", "Replay it with schema_mode='snapshot_time'."),
+    ("DT-4106", "55000", "{names} have no data timestamp in common: {facts}.",
+     "Refresh them to one data timestamp, or query each AT a time of its own."),
+    ("DT-4107", "42704", "Pin {name} {problem}.", "{hint}"),
+    ("DT-4108", "55000", "The replay of {name} is closed.",
+     "Open it again: dt.replay('{name}', …)."),
+    ("DT-4109", "55000", "The refresh {refresh} cannot be run again: {problem}.", "{hint}"),
     # 5xxx catalog, leases, set-up
     ("DT-5101", "58030", "The catalog {path} has schema version {found}, not {known}.",
      "Open the lake with the release that wrote it, or a newer one."),

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 
 from dt_jupyter.model import Span
 from dt_jupyter.sql.lex import Token
-from dt_jupyter.sql.statements import (
-    PointKind,
-    SparkStatement,
-    Statement,
-    TimedRelation,
-    Unsupported,
-)
+from dt_jupyter.sql.statements import Statement, TimedRelation, Unsupported
 from dt_jupyter.sql.timed import has_data_in, timed_in
 
 _STREAM = "Until then read a table's change feed: SELECT * FROM table_changes('t', 0)."
@@ -52,15 +46,7 @@ def later(statement: Statement) -> Unsupported | None:
     """What the engine refuses of a statement that it does not handle yet; None for the others."""
     if isinstance(statement, Unsupported):
         return statement
-    if isinstance(statement, SparkStatement):
-        found = [_refused(timed) for timed in statement.timed if not _handled(timed)]
-        return Unsupported(*found[0]) if found else None
     return None
-
-
-def _handled(timed: TimedRelation) -> bool:
-    points = (timed.at, timed.end)
-    return not any(p.kind is PointKind.COMMON for p in points if p is not None)
 
 
 def unsupported_in(script: str, words: Sequence[Token]) -> Unsupported | None:

@@ -6,22 +6,30 @@ A snapshot is current from its own time, inclusive, until the next one's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.lake import TableGone, TableLog, VersionGone, mark_of
 from dt_jupyter.model import Source, SourceKind, Timestamp, error
 
+_LAST = 999_999_999
+
+
+def whole_micro(t: Timestamp) -> Timestamp:
+    """A time that people write means all timestamps of its microsecond."""
+    return t if t.logical else Timestamp(t.micros, _LAST)
+
 
 @dataclass(frozen=True)
 class Moment:
     """A time, the number of a version, or the id of a statement; `before`: what was current just
-    before it."""
+    before it. The tables of a `frontier` stand at its versions, the others at the time."""
 
     time: Timestamp | None = None
     version: int | None = None
     before: bool = False
     statement: str | None = None
+    frontier: Mapping[str, int] | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         numbered = f"version {self.version}" if self.version is not None else "the oldest version"
@@ -78,20 +86,30 @@ class Resolver:
         except VersionGone:
             found = None
         if found is None:
-            oldest = log.commit_time(log.oldest())
-            raise error("DT-4101", name=source.name, point=at, oldest=oldest)
+            raise error("DT-4101", name=source.name, point=at, oldest=self._oldest(source, log))
         return found
+
+    def _oldest(self, source: Source, log: TableLog) -> str:
+        """The oldest that there is: a version and its time."""
+        if source.kind is SourceKind.DYNAMIC_TABLE:
+            first = self.catalog.oldest(source.table_id)
+            if first is not None:
+                return f"version {first[1]} of data timestamp {first[0]}"
+        oldest = log.oldest()
+        return f"version {oldest} of {log.commit_time(oldest)}"
 
     def _version(self, source: Source, log: TableLog, at: Moment) -> int | None:
         if at is OLDEST:
             return log.oldest()
+        if at.frontier is not None and source.table_id in at.frontier and not at.before:
+            return self._numbered(source, log, at.frontier[source.table_id], at)
         if at.version is not None:
             return self._numbered(source, log, at.version - at.before, at)
         assert at.time is not None
         t = Timestamp(at.time.micros - 1) if at.before else at.time
         if source.kind is not SourceKind.DYNAMIC_TABLE:
             return log.version_at(t)
-        newest = self.catalog.newest_at(source.table_id, t)
+        newest = self.catalog.newest_at(source.table_id, whole_micro(t))
         return newest[1] if newest else None
 
     @staticmethod

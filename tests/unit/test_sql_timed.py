@@ -295,29 +295,13 @@ def test_where_and_why(before: str, text: str, code: str, place: str) -> None:
         F + "t CHANGES (INFORMATION => REDO)",
         F + "t BEFORE (STATEMENT => 'x')",
         F + "t CHANGES AT (STATEMENT => LAST_QUERY_ID()) END (STATEMENT => 'y')",
+        F + "u AT (VERSION => 1), t AT (COMMON) x",
         "SELECT SYSTEM$STREAM_HAS_DATA('s')",
         "INSERT INTO u " + F + "t CHANGES AT (OFFSET => -60) END (VERSION => 3)",
     ],
 )
 def test_what_the_engine_reads(text: str) -> None:
     assert later(parse_script(text)[0]) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "what", "place"),
-    [
-        (F + "t AT (COMMON)", "AT (…)", "t AT (COMMON)"),
-        (F + "u AT (VERSION => 1), t AT (COMMON) x", "AT (…)", "t AT (COMMON)"),
-    ],
-)
-def test_what_the_engine_refuses_for_now(text: str, what: str, place: str) -> None:
-    script = f"SELECT 1; {text}"
-    refused = later(parse_script(script)[1])
-    assert refused is not None
-    found = refused.error(script)
-    assert found.code == "DT-1005"
-    assert found.sentence == f"{what} is not supported by this version."
-    assert cut(script, found.span) == place
 
 
 @pytest.mark.parametrize(

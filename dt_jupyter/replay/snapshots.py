@@ -1,0 +1,215 @@
+"""Snapshots: what a name or a query reads at a point in time, resolved once, and its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dt_jupyter.ivm import Refused
+from dt_jupyter.lake import Metadata, TableLog, VersionGone, mark_of, snapshot_sql
+from dt_jupyter.lake.live import LiveFiles, file_at, missing, paths_of
+from dt_jupyter.model import Name, ReadAt, Source, SourceKind, Timestamp, ViewSource, error
+from dt_jupyter.refresh.original import pinned
+from dt_jupyter.refresh.sources import Sources, name_of
+from dt_jupyter.replay.schema_modes import Projected, as_it_was, as_now, select_list
+from dt_jupyter.sql.maintain import VISIBLE
+from dt_jupyter.sql.statements import SchemaMode
+from dt_jupyter.streams.points import Moment, Resolver, whole_micro
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NOBODY = Name("__dt", "snapshot")
+
+
+def whole(name: Name) -> str:
+    """The query of all that a table, view or dynamic table holds."""
+    return f"SELECT * FROM {name.sql}"
+
+
+@dataclass(frozen=True)
+class TableAt:
+    """A table as it is read: a version, in the table's own folder or in a copy that was pinned."""
+
+    source: Source
+    version: int
+    folder: Path
+    then: Metadata
+    now: Metadata
+
+    def columns(self, mode: SchemaMode) -> tuple[Projected, ...]:
+        """Its public columns. DT-4105 where a value of then has no form now."""
+        if mode is SchemaMode.CURRENT:
+            return as_now(self.then, self.now, self.source.name)
+        return as_it_was(self.then)
+
+    def sql(self, mode: SchemaMode) -> str:
+        """A parenthesised SELECT of its public rows."""
+        return rows_sql(self, snapshot_sql(self.folder, self.version), mode)
+
+
+def rows_sql(table: TableAt, relation: str, mode: SchemaMode) -> str:
+    """The public rows of a relation that has the columns of the table then."""
+    shown = f" WHERE {VISIBLE}" if VISIBLE in table.then.columns else ""
+    return f"(SELECT {select_list(table.columns(mode))} FROM {relation}{shown})"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A query at a point: every table that it reads, views looked through, by id.
+
+    `data_time` is the time at which its rows are those of the query: a dynamic table's data
+    timestamp, else the time that was asked for, or that of the newest commit among its tables.
+    """
+
+    subject: str
+    query: str
+    schema: str
+    tables: Mapping[str, TableAt]
+    sources: Mapping[Name, Source]
+    views: Mapping[Name, ViewSource]
+    reads: tuple[ReadAt, ...]
+    data_time: Timestamp
+
+    @property
+    def versions(self) -> dict[str, int]:
+        return {id_: t.version for id_, t in self.tables.items()}
+
+    @property
+    def only(self) -> TableAt | None:
+        """The one table that it is all of; None for a view or another query."""
+        if len(self.sources) != 1 or self.views or self.query != whole(next(iter(self.sources))):
+            return None
+        return next(iter(self.tables.values()))
+
+    def sql(self, mode: SchemaMode = SchemaMode.SNAPSHOT_TIME) -> str:
+        """The query with each table replaced by its rows then."""
+
+        def relation(parts: tuple[str, ...]) -> str:
+            return self.tables[self.sources[name_of(parts, self.schema)].table_id].sql(mode)
+
+        def view(parts: tuple[str, ...]) -> str | None:
+            known = self.views.get(name_of(parts, self.schema))
+            return known.text if known else None
+
+        return pinned(self.query, relation, view)
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """Resolves snapshots in the session `spark`. `copies` gives the folder of a pinned copy that
+    holds a version of a table, None where there is none."""
+
+    spark: SparkSession
+    sources: Sources
+    now: Callable[[], Timestamp]
+    copies: Callable[[str, int], Path | None] = lambda table, version: None
+    _live: dict[str, LiveFiles] = field(default_factory=dict)
+
+    def of(self, query: str, schema: str, name: str, at: Moment) -> Snapshot:
+        """A query at a point, called `name` in errors.
+
+        Raises DT-1101, DT-3106, DT-4101 to DT-4104.
+        """
+        try:
+            found = self.sources.of_query(query, schema, NOBODY)
+        except Refused as e:
+            raise error("DT-1001", problem=e.reason.sentence, hint=e.hint) from e
+        now = self.now()
+        resolver = Resolver(self.sources.catalog, now)
+        bases = [(s, self.log(s)) for s in dict.fromkeys(found.sources.values())]
+        versions = resolver.versions(bases, name, at)
+        tables = {s.table_id: self.table(s, versions[s.table_id]) for s, _ in bases}
+        asked = at.time if at.time is not None and not at.before else None
+        reads = tuple(self.read_at(s, versions[s.table_id], asked) for s, _ in bases)
+        return Snapshot(
+            name, query, schema, tables, dict(found.sources), dict(found.views), reads,
+            data_time(reads, asked) or now,
+        )  # fmt: skip
+
+    def log(self, source: Source) -> TableLog:
+        """The log of a Delta table; DT-3106 for what is none."""
+        if source.kind is SourceKind.FOREIGN or source.path is None:
+            raise error("DT-3106", name=source.name)
+        return self.sources.logs[source.path]
+
+    def table(self, source: Source, version: int) -> TableAt:
+        """A version of a table, all of whose files are there: in its folder, or in a copy.
+        DT-4104 where they are gone."""
+        log = self.log(source)
+        folder = self._whole(source, log, version)
+        return TableAt(source, version, folder, log.metadata(version), log.metadata())
+
+    def frame(self, snapshot: Snapshot, mode: SchemaMode = SchemaMode.SNAPSHOT_TIME) -> DataFrame:
+        return self.spark.sql(snapshot.sql(mode))
+
+    def read_at(self, source: Source, version: int, asked: Timestamp | None = None) -> ReadAt:
+        """When the rows of a version are those of the table; of a dynamic table its newest data
+        timestamp that it was asked for, or that it has."""
+        log = self.log(source)
+        if source.kind is SourceKind.DYNAMIC_TABLE:
+            t = self._data_timestamp(source, log, version, asked)
+            return ReadAt(str(source.name), source.kind, version, t, None)
+        until = log.commit_time(version + 1) if version < log.version() else None
+        return ReadAt(str(source.name), source.kind, version, log.commit_time(version), until)
+
+    def _data_timestamp(
+        self, source: Source, log: TableLog, version: int, asked: Timestamp | None
+    ) -> Timestamp:
+        catalog = self.sources.catalog
+        newest = catalog.newest_at(source.table_id, whole_micro(asked)) if asked else None
+        if newest is not None and newest[1] == version:
+            return newest[0]
+        known = catalog.time_of(source.table_id, version)
+        if known is not None:
+            return known
+        told = mark_of(log.user_metadata(version)).get("data_ts")
+        return Timestamp.parse(told) if told else log.commit_time(version)
+
+    def live(self, path: str | Path) -> LiveFiles:
+        """The files of a table at its versions."""
+        return self._live.setdefault(str(path), LiveFiles(path))
+
+    def gone(self, log: TableLog, version: int) -> list[str]:
+        """The files of a version that are not there any more. Those of the newest version are
+        not looked for: no VACUUM takes them."""
+        newest = log.version()
+        if version == newest:
+            return []
+        live = self.live(log.path)
+        kept = {p for a in live.at(newest) for p in paths_of(a)}
+        named = {p for a in live.at(version) for p in paths_of(a)} - kept
+        return sorted(p for p in named if not file_at(log.path, p).exists())
+
+    def _whole(self, source: Source, log: TableLog, version: int) -> Path:
+        try:
+            gone = self.gone(log, version)
+        except VersionGone:
+            gone = ["its log"]
+        if not gone:
+            return log.path
+        copy = self.copies(source.table_id, version)
+        if copy is not None:
+            return copy
+        raise error("DT-4104", name=source.name, version=version, gone=len(gone),
+                    oldest=self._oldest_whole(log, version))  # fmt: skip
+
+    def _oldest_whole(self, log: TableLog, version: int) -> str:
+        """The boundary of retention: from there on every version can be read."""
+        newest = log.version()
+        live, there = self.live(log.path), {}
+        low, high = version, newest
+        while high - low > 1:  # a later version keeps what an earlier one keeps, and more
+            middle = (low + high) // 2
+            there[middle] = not missing(log.path, live.at(middle))
+            low, high = (low, middle) if there[middle] else (middle, high)
+        return f"version {high} of {log.commit_time(high)}"
+
+
+def data_time(reads: tuple[ReadAt, ...], asked: Timestamp | None) -> Timestamp | None:
+    """The time whose state the rows show: of a dynamic table alone its data timestamp."""
+    if len(reads) == 1 and reads[0].kind is SourceKind.DYNAMIC_TABLE:
+        return reads[0].since
+    return asked or max((r.since for r in reads), default=None)
