@@ -11,10 +11,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 from zoneinfo import ZoneInfo
 
-from dt_jupyter.catalog import Catalog, Owner
+from dt_jupyter.catalog import Catalog, DefinitionRow, Hold, Owner
 from dt_jupyter.engine.changes import ChangeRows, Changes, moment
 from dt_jupyter.engine.consume import OpenTransaction, consume, transaction
 from dt_jupyter.engine.create import Created, Creator
@@ -39,8 +39,9 @@ from dt_jupyter.engine.tables import CatalogTables
 from dt_jupyter.engine.timed import Points, all_common, warn
 from dt_jupyter.engine.transactions import Transactions
 from dt_jupyter.engine.travel import Travel
+from dt_jupyter.engine.upkeep import Keeper, Pins, Storage, Vacuum
 from dt_jupyter.engine.verify import verify
-from dt_jupyter.engine.views import Explanation, Verification
+from dt_jupyter.engine.views import Explanation, Verification, Verifications
 from dt_jupyter.model import (
     Clock,
     DynamicTable,
@@ -57,6 +58,10 @@ from dt_jupyter.refresh.layout import Layout
 from dt_jupyter.refresh.recovery import recover_table
 from dt_jupyter.refresh.run import Refresher
 from dt_jupyter.refresh.sources import Logs, Sources
+from dt_jupyter.replay.diff import Diff, diff
+from dt_jupyter.replay.refreshes import RefreshReplay
+from dt_jupyter.replay.replay import Replay, open_replay
+from dt_jupyter.replay.secure import release
 from dt_jupyter.replay.snapshots import whole
 from dt_jupyter.schedule import Scheduler
 from dt_jupyter.spark import Pool, RefreshSessions, declare_pool, local_session, run_cancellable
@@ -64,9 +69,15 @@ from dt_jupyter.spark.relations import builtin_functions
 from dt_jupyter.sql.functions import qualified_name
 from dt_jupyter.sql.parse import parse_piece, parse_script
 from dt_jupyter.sql.split import split
-from dt_jupyter.sql.statements import CreateDynamicTable, CreateStream, StreamSource, TimePoint
+from dt_jupyter.sql.statements import (
+    CreateDynamicTable,
+    CreateStream,
+    SchemaMode,
+    StreamSource,
+    TimePoint,
+)
 from dt_jupyter.sql.unsupported import later
-from dt_jupyter.streams.points import OLDEST, Moment
+from dt_jupyter.streams.points import OLDEST, Moment, whole_micro
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -117,6 +128,7 @@ class Engine:
         self.change_queries = Changes(spark, self.sources, builtins, clock.now)
         self.streams = Streams(self.catalog, self.change_queries, layout)
         self.travel = Travel(spark, self.sources, clock.now)
+        self.keeper = Keeper(self.sources, self.travel.snapshots, layout, self.publisher)
         self.transactions = Transactions(self.streams, self.streams.forward, clock.now)
 
     @classmethod
@@ -151,6 +163,7 @@ class Engine:
         for warehouse in self.catalog.warehouses():
             self.declare(warehouse)
         self.catalog.reap()
+        self.keeper.reap()
         for table in self.catalog.list():
             path = self.layout.public(table.id)
             if table.sequence or path.exists():
@@ -262,15 +275,35 @@ class Engine:
         t = self.timestamp(at) if at is not None else None
         return self.graph_of.refresh(table.id, RefreshTrigger.MANUAL, t)
 
-    def verify(self, name: str | Name) -> Verification:
-        """Compares a dynamic table with its query at its data timestamp, all rows."""
+    @overload
+    def verify(self, name: str | Name, at: Point | TimePoint | None = None) -> Verification: ...
+
+    @overload
+    def verify(
+        self, name: str | Name, at: Point | TimePoint | None = None, *, all: Literal[True]
+    ) -> Verifications: ...
+
+    def verify(
+        self, name: str | Name, at: Point | TimePoint | None = None, *, all: bool = False
+    ) -> Verification | Verifications:
+        """Compares a dynamic table with its query at its data timestamp, all rows: exactly, floats
+        within a relative tolerance, and the result says so.
+
+        With `at` as it stood then, against the definition of then; with `all` every version that
+        is retained, from `at` on. Errors: DT-1101, DT-2101, DT-4101 to DT-4104, DT-4109.
+        """
         self._require_open()
         table = self._executor.require(self.name(name))
         group = f"verify:{uuid.uuid4().hex}"
-        with self.sessions.lease("__verify", table.definition.settings) as spark:
-            return run_cancellable(
-                spark, group, f"verify {table.name}", lambda: verify(spark, self.refresher, table)
-            )
+
+        def run() -> Verification | Verifications:
+            if at is None and not all:
+                with self.sessions.lease("__verify", table.definition.settings) as spark:
+                    return verify(spark, self.refresher, table)
+            point = OLDEST if at is None else self._moment(at)
+            return self.travel.verified(self, table, point, every=all)
+
+        return run_cancellable(self.spark, group, f"verify {table.name}", run)
 
     # -- changes ----------------------------------------------------------------------------------
 
@@ -380,6 +413,108 @@ class Engine:
             lambda s: self.catalog.stream(self.name(s)), self.clock.now,
         )  # fmt: skip
 
+    # -- time travel ------------------------------------------------------------------------------
+
+    def replay(
+        self, name: str | Name, at: Point | TimePoint | None = None,
+        to: Point | TimePoint | None = None, *, every: float | timedelta | None = None,
+        schema_mode: str = SchemaMode.SNAPSHOT_TIME,
+    ) -> Replay:  # fmt: skip
+        """A pinned walk over the snapshots of a table, view, dynamic table or stream's source,
+        from `at` to `to`; without `to` the snapshot at `at`, without both the one of now.
+
+        The steps are the versions of a table, the data timestamps of a dynamic table, the commits
+        of a view's tables, or `every` so many seconds. `schema_mode`: `snapshot_time` shows the
+        schema of then, `current` the rows of then in the schema of now. Close it, or use it as a
+        context manager. Errors: DT-1003, DT-1101, DT-3101, DT-3106, DT-41xx.
+        """
+        self._require_open()
+        mode = self.travel.mode(schema_mode)
+        known = self.name(name)
+        stream = self.catalog.find_stream(known)
+        start = self._moment(at) if at is not None else None
+        if stream is not None:
+            known = stream.source
+            start = start or Moment(stream.advanced, frontier=stream.frontier)
+        if start is None:
+            start = Moment(self.clock.now()) if to is None else OLDEST
+        seconds = every.total_seconds() if isinstance(every, timedelta) else every
+        return open_replay(
+            self.travel.bench(self), known, whole(known), start,
+            None if to is None else self._moment(to), every=seconds, mode=mode,
+        )  # fmt: skip
+
+    def replay_refresh(
+        self, name: str | Name, at: datetime | str | Timestamp | None = None, *,
+        query_id: str | None = None,
+    ) -> RefreshReplay:  # fmt: skip
+        """A past refresh of a dynamic table run again on the versions that it read, beside what
+        it committed: the one of `query_id`, else the newest up to a data timestamp `at`.
+
+        Nothing is written. Errors: DT-1101, DT-4104, DT-4109.
+        """
+        self._require_open()
+        table = self._executor.require(self.name(name))
+        t = whole_micro(self.timestamp(at)) if at is not None else None
+        return self.travel.refresh_again(self, table, query_id, t)
+
+    def diff(self, name: str | Name, a: Point | TimePoint, b: Point | TimePoint) -> Diff:
+        """What changed of a table, view or dynamic table between two points: the text of its
+        definition, its schema, and its rows. Errors: DT-1101, DT-41xx."""
+        self._require_open()
+        known = self.name(name)
+        return diff(
+            self.travel.bench(self), known, whole(known), self._moment(a), self._moment(b),
+            self.catalog.get(known),
+        )  # fmt: skip
+
+    def definitions(self, name: str | Name) -> tuple[DefinitionRow, ...]:
+        """The definitions that a dynamic table has had, oldest first, each with since when."""
+        return self.catalog.definitions(self.table(name).id)
+
+    def pin(
+        self, name: str, table: str | Name, at: Point | TimePoint | None = None,
+        days: float | None = None,
+    ) -> Hold:  # fmt: skip
+        """Keeps a table, view or dynamic table as it was at a point (now), by a name: no VACUUM of
+        the engine takes its files, and where the disk has hard links none from outside reaches
+        them. For so many days, or until `unpin`. Errors: DT-1101, DT-4101 to DT-4104, DT-4107."""
+        self._require_open()
+        known, now = self.name(table), self.clock.now()
+        point = Moment(now) if at is None else self._moment(at)
+        expires = None if days is None else now.plus(days * 86_400)
+        return self.keeper.pin(name, whole(known), known, point, expires)
+
+    def unpin(self, name: str) -> None:
+        """Lets go of a pin; DT-4107."""
+        self._require_open()
+        self.keeper.unpin(name)
+
+    def pins(self) -> Pins:
+        """What is held against VACUUM: pins, and the replays that run."""
+        self._require_open()
+        return self.keeper.pins()
+
+    def vacuum(
+        self, name: str | Name | None = None, *, retain_hours: float | None = None,
+        dry_run: bool = False,
+    ) -> Vacuum:  # fmt: skip
+        """Takes the files that no version within the retention needs and nobody holds, of one
+        table or of the lake; says how many bytes, and who held how many. `dry_run` only says it.
+
+        `retain_hours` stands for every table's `delta.deletedFileRetentionDuration`. Pins,
+        replays, running refreshes, streams, and what the next refreshes read are never taken.
+        Errors: DT-1003, DT-1101.
+        """
+        self._require_open()
+        known = self.name(name) if name is not None else None
+        return self.keeper.vacuum(known, retain_hours, self.clock.now(), dry=dry_run)
+
+    def storage(self) -> Storage:
+        """The bytes of each table: live, history, hidden state, log, and copies of pins."""
+        self._require_open()
+        return self.keeper.storage()
+
     # -- reports ----------------------------------------------------------------------------------
 
     def table(self, name: str | Name) -> DynamicTable:
@@ -453,6 +588,8 @@ class Engine:
         self.stop_scheduler()
         self.refresher.cancel_all()
         self.sessions.close()
+        for hold in self.catalog.own_replays():
+            release(self.catalog, self.layout, hold)
         self.catalog.close()
 
     def __enter__(self) -> Engine:

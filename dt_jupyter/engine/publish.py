@@ -51,7 +51,7 @@ class Publisher:
 
     def restore(self) -> None:
         """Everything of the lake known by name again, as before the session ended."""
-        for name, path in self._tables().items():
+        for name, path in self._unknown_tables().items():
             if is_delta(path):
                 register(self.spark, name, path)
         for table in self.sources.catalog.list():
@@ -77,7 +77,7 @@ class Publisher:
             return False
         return True
 
-    def _tables(self) -> dict[Name, str]:
+    def known_tables(self) -> dict[Name, str]:
         """Tables in the lake's folder, and those elsewhere that the catalog remembers."""
         root = self.sources.layout.tables
         found = {t.name: t.path for t in self.sources.catalog.tables()}
@@ -87,8 +87,12 @@ class Publisher:
                 found |= {Name(schema, f.name): str(f) for f in folder.iterdir() if is_delta(f)}
             elif is_delta(folder):
                 found[Name("default", folder.name)] = str(folder)
+        return found
+
+    def _unknown_tables(self) -> dict[Name, str]:
+        """Those that the session does not know by name."""
         known = listed(self.spark)
-        return {n: p for n, p in found.items() if str(n) not in known}
+        return {n: p for n, p in self.known_tables().items() if str(n) not in known}
 
 
 def _nothing(table: DynamicTable) -> str:

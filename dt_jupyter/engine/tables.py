@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from dt_jupyter.engine.streams import Streams
+    from dt_jupyter.replay.replay import Step
 
 DATABASE = "spark_catalog"
 _LAG_RECORDS = 500
@@ -108,6 +109,19 @@ class CatalogTables:
                 ", ".join(names), "DELTA", problem is not None, stream.mode,
                 _time(after), problem, stream.comment,
             ))  # fmt: skip
+        return self.frame(rows, schema)
+
+    def replay(self, steps: Iterable[Step]) -> DataFrame:
+        """The steps of a walk: one row for each."""
+        schema = (
+            "STEP int, TIME timestamp, VERSIONS map<string, bigint>, OPERATION string, "
+            "ROW_COUNT bigint, INSERTED bigint, DELETED bigint, SCHEMA_CHANGE string, DIGEST string"
+        )
+        rows = (
+            (s.number, _time(s.time), dict(s.versions), s.operation or None, s.row_count,
+             s.inserted, s.deleted, s.schema_change or None, s.digest)
+            for s in steps
+        )  # fmt: skip
         return self.frame(rows, schema)
 
     def _row(self, table: DynamicTable, now: Timestamp) -> tuple[Any, ...]:

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from dt_jupyter.engine.changes import Changes
 from dt_jupyter.engine.timed import Past
+from dt_jupyter.engine.verify import verify_at
+from dt_jupyter.engine.views import Verification, Verifications
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import LakeError
-from dt_jupyter.model import DTError, Isolation, ReadAt, Source, Timestamp, isolation
+from dt_jupyter.model import (
+    DTError,
+    DynamicTable,
+    Isolation,
+    ReadAt,
+    Source,
+    SourceKind,
+    Timestamp,
+    error,
+    isolation,
+)
 from dt_jupyter.refresh.sources import Sources, name_of
+from dt_jupyter.replay.past import Past as PastTable
+from dt_jupyter.replay.refreshes import RefreshReplay, find_refresh, replay_refresh
+from dt_jupyter.replay.replay import Bench, Replay
 from dt_jupyter.replay.snapshots import NOBODY, Snapshots
-from dt_jupyter.sql.statements import SparkKind, SparkStatement
+from dt_jupyter.spark import run_cancellable
+from dt_jupyter.sql.statements import SchemaMode, SparkKind, SparkStatement
 from dt_jupyter.sql.timed import relations_in
+from dt_jupyter.streams.points import OLDEST, Moment
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from dt_jupyter.engine.core import Engine
 
 
 @dataclass
@@ -37,6 +57,66 @@ class Travel:
     def past(self, changes: Changes) -> Past:
         """For one statement."""
         return Past(changes, self.snapshots)
+
+    @staticmethod
+    def mode(text: str) -> SchemaMode:
+        """The schema mode of that name; DT-1003."""
+        if text not in tuple(SchemaMode):
+            hint = f"Use {' or '.join(SchemaMode)}."
+            raise error("DT-1003", option="schema_mode", value=text, problem="there is none such",
+                        hint=hint)  # fmt: skip
+        return SchemaMode(text)
+
+    def bench(self, engine: Engine) -> Bench:
+        """What replays work with."""
+        catalog = self.sources.catalog
+        return Bench(
+            self.spark, self.snapshots, engine.sessions, engine.layout,
+            lambda: bool(catalog.running()),
+        )  # fmt: skip
+
+    def kept(self, replay: Replay) -> DataFrame:
+        """The rows of a replay's last step as a DataFrame that outlives it: read from the tables
+        themselves, so a vacuum may take what it reads."""
+        snapshot = replay.snapshot(len(replay) - 1)
+        tables = {i: self.snapshots.table(t.source, t.version) for i, t in snapshot.tables.items()}
+        return self.snapshots.frame(replace(snapshot, tables=tables), replay.schema_mode)
+
+    # -- dynamic tables as they were --------------------------------------------------------------
+
+    def verified(
+        self, engine: Engine, table: DynamicTable, at: Moment, *, every: bool
+    ) -> Verification | Verifications:
+        """The version of a point against the defining query of its time, or all from it on."""
+        source = Source(table.name, SourceKind.DYNAMIC_TABLE, table.id,
+                        str(engine.layout.public(table.id)))  # fmt: skip
+        if table.frontier is None:
+            raise error("DT-2101", name=table.name)
+        first = self.snapshots.oldest_retained(source) if at is OLDEST else None
+        if first is None:
+            version = self.snapshots.versions([source], str(table.name), at)[table.id]
+            start = self.snapshots.read_at(source, version, at.time).since
+            wanted = [(start, version)]
+        else:
+            start, wanted = Timestamp(0), []
+        if every:
+            found = self.sources.catalog.versions(table.id, start)
+            wanted = [(t, v) for t, v in found if first is None or v >= first]
+        done = []
+        for t, version in wanted:
+            with engine.sessions.lease("__verify", table.definition.settings) as spark:
+                done.append(verify_at(spark, engine.refresher, self.snapshots, table, t, version))
+        return Verifications(table.name, tuple(done)) if every else done[0]
+
+    def refresh_again(
+        self, engine: Engine, table: DynamicTable, query_id: str | None, t: Timestamp | None
+    ) -> RefreshReplay:
+        """A past refresh run again."""
+        record = find_refresh(PastTable(self.sources, table), query_id, t)
+        return run_cancellable(
+            self.spark, f"replay:{uuid.uuid4().hex}", f"replay of a refresh of {table.name}",
+            lambda: replay_refresh(self.bench(engine), engine.refresher, table, record),
+        )  # fmt: skip
 
     # -- isolation --------------------------------------------------------------------------------
 

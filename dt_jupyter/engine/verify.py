@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.views import Verification
-from dt_jupyter.ivm import Refused
-from dt_jupyter.lake import snapshot_sql
-from dt_jupyter.model import DynamicTable, RefreshMode, error, quote
-from dt_jupyter.refresh.compare import difference
+from dt_jupyter.lake import TableLog
+from dt_jupyter.model import DynamicTable, RefreshMode, Source, SourceKind, Timestamp, error, quote
 from dt_jupyter.refresh.run import Refresher, list_anew
-from dt_jupyter.sql.hashing import HASH, content_hash
+from dt_jupyter.replay.compare import compare
+from dt_jupyter.replay.past import Past, elsewhere, require_versions
+from dt_jupyter.replay.refreshes import compiled_then, defining_text
+from dt_jupyter.replay.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_COMPARED = 20_000
-"""Rows of either side that differ exactly and are then compared within a tolerance."""
 
 
 def verify(spark: SparkSession, refresher: Refresher, table: DynamicTable) -> Verification:
@@ -26,59 +25,50 @@ def verify(spark: SparkSession, refresher: Refresher, table: DynamicTable) -> Ve
         raise error("DT-2101", name=table.name)
     path = str(refresher.sources.layout.public(table.id))
     list_anew(spark, table.definition)
-    left = refresher.read_text(path, table.version)
-    right = _wanted(spark, refresher, table)
-    names = [n for n, _, _ in table.definition.columns]
-    listed = ", ".join(quote(n) for n in names)
-    spark.sql(f"SELECT {listed} FROM {left}").createOrReplaceTempView("__dt_left")
-    spark.sql(right).toDF(*names).createOrReplaceTempView("__dt_right")
-    try:
-        hashes = content_hash((n, t) for n, t, _ in table.definition.columns)
-    except Refused as e:
-        raise error("DT-1116", name=table.name, problem=e.reason.sentence) from e
-    hashed = ", ".join(f"{h} AS {c}" for h, c in zip(hashes, HASH, strict=True))
-    h1, h2 = HASH
-    count = "\n".join((
-        f"SELECT {h1}, {h2}, SUM(n) AS n FROM (",
-        f"SELECT {hashed}, 1 AS n FROM __dt_left",
-        f"UNION ALL SELECT {hashed}, -1 AS n FROM __dt_right",
-        f") GROUP BY {h1}, {h2} HAVING SUM(n) <> 0",
-    ))  # fmt: skip
-    differing = spark.sql(count).limit(2 * _COMPARED)
-    off = [tuple(r) for r in differing.collect()]
-    rows = spark.sql("SELECT COUNT(*) FROM __dt_left").collect()[0][0]
-    found = _explained(spark, off, hashed, listed) if off else None
-    return Verification(table.name, table.frontier.data_timestamp, table.frontier, rows, found)
-
-
-def _wanted(spark: SparkSession, refresher: Refresher, table: DynamicTable) -> str:
-    """The user's text at the frontier; where it leaves an order open, with that order fixed."""
-    definition, frontier = table.definition, table.frontier
-    assert frontier is not None
+    compiled = None
     if table.effective_mode is RefreshMode.INCREMENTAL:
-        compiled = refresher.compiled(spark, table.id, definition)
-        if compiled.settles:
-            paths = {s.table_id: str(s.path) for s in definition.sources}
-            versions = frontier.versions
-            return compiled.text(lambda s: snapshot_sql(paths[s.source], versions[s.source]))
-    return refresher.full_text(definition, frontier)
+        compiled = refresher.compiled(spark, table.id, table.definition)
+    left = refresher.read_text(path, table.version)
+    right = defining_text(refresher, table.definition, table.frontier, compiled)
+    return _compared(spark, table, left, right, table.version)
 
 
-def _explained(
-    spark: SparkSession, off: list[tuple[int, ...]], hashed: str, listed: str
-) -> str | None:
-    """The rows behind hashes that occur more often on one side, compared with tolerance."""
-    h1, h2 = HASH
-    schema = f"{h1} bigint, {h2} bigint, n bigint"
-    spark.createDataFrame(off, schema).createOrReplaceTempView("__dt_off")
-    sides = []
-    for side, sign in (("__dt_left", ">"), ("__dt_right", "<")):
-        text = (
-            f"SELECT {listed} FROM (SELECT t.*, ROW_NUMBER() OVER (PARTITION BY t.{h1}, t.{h2}"
-            f" ORDER BY t.{h1}) AS __dt_rank, o.n AS __dt_many"
-            f" FROM (SELECT *, {hashed} FROM {side}) t"
-            f" JOIN __dt_off o ON t.{h1} = o.{h1} AND t.{h2} = o.{h2} AND o.n {sign} 0)"
-            f" WHERE __dt_rank <= ABS(__dt_many)"
-        )
-        sides.append([tuple(r.asDict(recursive=True).values()) for r in spark.sql(text).collect()])
-    return difference(sides[0], sides[1])
+def verify_at(
+    spark: SparkSession, refresher: Refresher, snapshots: Snapshots, table: DynamicTable,
+    t: Timestamp, version: int,
+) -> Verification:  # fmt: skip
+    """A version that is retained against the defining query of its time, at its data timestamp
+    `t`. DT-4104 where what either reads is gone, DT-4109 where it cannot be told."""
+    past = Past(refresher.sources, table)
+    frontier = past.frontier_at(t, version)
+    definition = past.definition_of(past.commit_of(version))
+    require_versions(definition, table.name)
+    path = str(refresher.sources.layout.public(table.id))
+    own = Source(table.name, SourceKind.DYNAMIC_TABLE, table.id, path)
+    folders = {
+        s.table_id: snapshots.table(s, frontier.versions[s.table_id]).folder
+        for s in definition.sources
+    }
+    moved = elsewhere(definition, folders)
+    then = replace(table, definition=moved, frontier=frontier, version=version)
+    logs = {i: TableLog(f) for i, f in folders.items()}
+    public = snapshots.table(own, version)
+    left = refresher.read_text(str(public.folder), version)
+    stages = compiled_then(spark, refresher, past, moved, frontier, logs, public.then.columns)
+    right = defining_text(refresher, moved, frontier, stages)
+    return _compared(spark, then, left, right, version)
+
+
+def _compared(
+    spark: SparkSession, table: DynamicTable, left: str, right: str, version: int
+) -> Verification:
+    columns = [(n, t) for n, t, _ in table.definition.columns]
+    assert table.frontier is not None
+    found = compare(
+        spark, spark.sql(f"SELECT * FROM {left}").select(*(quote(n) for n, _ in columns)),
+        spark.sql(right), columns, table.name,
+    )  # fmt: skip
+    return Verification(
+        table.name, table.frontier.data_timestamp, table.frontier, found.rows, found.difference,
+        version, found.wrong, found.tolerance,
+    )  # fmt: skip

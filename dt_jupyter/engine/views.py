@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp
 
@@ -52,7 +53,9 @@ class Verification:
     """Whether a dynamic table equals its query at its data timestamp (delayed view semantics).
 
     `difference` is None where it does, else a sentence about the first rows that differ; `rows`
-    counts the table's rows, all of which were compared.
+    counts the table's rows, all of which were compared. `wrong` is the first row that is not as
+    it should be: "too many" or "missing", and its values. `tolerance` is the relative one within
+    which floats were found equal, 0 where all rows are equal exactly.
     """
 
     name: Name
@@ -60,6 +63,9 @@ class Verification:
     frontier: Frontier
     rows: int
     difference: str | None
+    version: int | None = None
+    wrong: tuple[str, tuple[Any, ...]] | None = None
+    tolerance: float = 0.0
 
     @property
     def equal(self) -> bool:
@@ -72,6 +78,31 @@ class Verification:
         if self.equal:
             return (
                 f"{self.name} equals its query at {self.data_timestamp}: "
-                f"all {self.rows:,} rows compared, no difference."
+                f"all {self.rows:,} rows compared, no difference"
+                + (f" beyond {self.tolerance:g} of floats." if self.tolerance else ".")
             )
         return f"{self.name} differs from its query at {self.data_timestamp}: {self.difference}."
+
+
+@dataclass(frozen=True)
+class Verifications:
+    """Every retained version of a dynamic table against the defining query of its time."""
+
+    name: Name
+    found: tuple[Verification, ...]
+
+    @property
+    def equal(self) -> bool:
+        return all(self.found)
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __str__(self) -> str:
+        wrong = [str(v) for v in self.found if not v.equal]
+        if not wrong:
+            return f"{self.name}: all {len(self.found)} retained versions equal their query."
+        return "\n".join([f"{self.name}: {len(wrong)} of {len(self.found)} differ.", *wrong])

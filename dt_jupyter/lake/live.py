@@ -149,9 +149,3 @@ def vector_file(vector: Mapping[str, Any]) -> str:
 def file_at(table: Path, named: str) -> Path:
     """The file that `paths_of` names."""
     return local(named) if ":/" in named else table / named
-
-
-def missing(table: Path, actions: Iterable[Action]) -> list[str]:
-    """The files of the actions that are not on the disk any more."""
-    named = {p for a in actions for p in paths_of(a)}
-    return sorted(p for p in named if not file_at(table, p).exists())

@@ -39,7 +39,7 @@ def mirror(log: TableLog, first: int, last: int, folder: Path) -> Mirror | None:
     parts = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(parts, ignore_errors=True)
     try:
-        files = _data(log, first, last)
+        files = needed(log, first, last)
         _link_all(log.path, parts, files)
         _link_log(log.path / "_delta_log", parts / "_delta_log", first, last)
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -58,8 +58,9 @@ def drop_mirror(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _data(log: TableLog, first: int, last: int) -> set[str]:
-    """The files of all the versions, and of the change feed between them."""
+def needed(log: TableLog, first: int, last: int) -> set[str]:
+    """The files of all the versions, and of the change feed between them, as `paths_of` names them.
+    VersionGone where the log does not reach them."""
     found = {p for a in LiveFiles(log.path).at(first) for p in paths_of(a)}
     folder = log.path / "_delta_log"
     for version in range(first + 1, last + 1):

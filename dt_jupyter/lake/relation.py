@@ -185,6 +185,13 @@ def _feed(
     return Relation(sql, "feed", reason, plan.rows, views)
 
 
+def feed_by_version(
+    spark: SparkSession, log: TableLog, plan: Added | Feed, columns: Sequence[str], view_prefix: str
+) -> Relation:
+    """The change feed of all the commits of a plan, with `_commit_version` behind the columns."""
+    return _feed(spark, log, plan, (*columns, "_commit_version"), view_prefix, "by version")
+
+
 def _at_its_end(spark: SparkSession, sql: str) -> DataFrame:
     """The feed with the columns of its last version, not of now: they may have been renamed."""
     before = spark.conf.get(_MODE, None)

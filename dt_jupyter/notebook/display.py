@@ -10,6 +10,12 @@ SHOWN = (
     ("dt_jupyter.engine.reports", "FrontierReport"),
     ("dt_jupyter.engine.views", "Explanation"),
     ("dt_jupyter.engine.views", "Verification"),
+    ("dt_jupyter.engine.views", "Verifications"),
+    ("dt_jupyter.engine.upkeep", "Pins"),
+    ("dt_jupyter.engine.upkeep", "Storage"),
+    ("dt_jupyter.engine.upkeep", "Vacuum"),
+    ("dt_jupyter.replay.diff", "Diff"),
+    ("dt_jupyter.replay.refreshes", "RefreshReplay"),
     ("dt_jupyter.engine.create", "Created"),
     ("dt_jupyter.model.records", "RefreshRecord"),
 )

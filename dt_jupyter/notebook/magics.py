@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic import (
+    Magics,
+    line_cell_magic,
+    line_magic,
+    magics_class,
+    no_var_expand,
+)
 
 from dt_jupyter.model import DTError, Name, RefreshState, Span, error
 from dt_jupyter.notebook.display import show
@@ -16,11 +22,21 @@ from dt_jupyter.notebook.variables import parameters
 from dt_jupyter.sql.magic_options import (
     ChangesCommand,
     DtMagic,
+    ReplayCommand,
     parse_changes,
     parse_dt,
     parse_dynamic_table,
+    parse_replay,
 )
-from dt_jupyter.sql.magic_specs import CHANGES, CHANGES_CELL, DT, DYNAMIC_TABLE, SQL, usage
+from dt_jupyter.sql.magic_specs import (
+    CHANGES,
+    CHANGES_CELL,
+    DT,
+    DYNAMIC_TABLE,
+    REPLAY,
+    SQL,
+    usage,
+)
 from dt_jupyter.sql.statements import CreateDynamicTable, Unsupported
 
 if TYPE_CHECKING:
@@ -99,6 +115,18 @@ class DynamicTableMagics(Magics):
             return
         with _interrupted("nothing was changed."):
             self._keep(asked.out, _changes(self.notebook.require(), asked))
+
+    @no_var_expand
+    @line_magic
+    def replay(self, line: str) -> None:
+        """A table, view or dynamic table as it was; `%replay -h` shows the options."""
+        engine = self.notebook.engine
+        asked = parse_replay(line, engine.schema() if engine is not None else "default")
+        if asked.help:
+            print(usage(REPLAY))
+            return
+        with _interrupted("nothing was changed."):
+            self._keep(asked.out, _replay(self.notebook.require(), asked))
 
     def _stream(self, name: Name, asked: ChangesCommand) -> None:
         with _interrupted("no stream was created."):
@@ -179,6 +207,25 @@ def _changes(engine: Engine, asked: ChangesCommand) -> Any:
     )  # fmt: skip
     show(shown)
     return found.frame
+
+
+def _replay(engine: Engine, asked: ReplayCommand) -> Any:
+    """The rows of a snapshot, or the table of a walk's steps; that DataFrame is kept. What it was
+    read from is let go of."""
+    from dt_jupyter.widgets.from_engine import replay_message, result_message
+    from dt_jupyter.widgets.script import interruptible
+
+    assert asked.name is not None
+    name, mode = asked.name, asked.schema_mode
+    with engine.replay(name, asked.at, asked.to, schema_mode=mode) as replay:
+        found = interruptible(engine, f"replay of {name}", lambda: list(replay))
+        show(replay_message(str(name), found))
+        if asked.to is not None:
+            return engine.tables.replay(found)
+        frame = engine.travel.kept(replay)
+        title = f"{name} as of {found[0].time}"
+        show(interruptible(engine, title, lambda: result_message(frame, title=title)))
+    return frame
 
 
 def _graph(engine: Engine, _: str | None) -> Any:

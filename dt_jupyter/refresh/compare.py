@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 Row = tuple[Any, ...]
 
 
 def difference(got: list[Row], wanted: list[Row], tolerance: float = 1e-9) -> str | None:
-    """None where both hold the same rows as often; else a sentence about the first that differ.
+    """None where both hold the same rows as often; else a sentence about the first that differ."""
+    return sentence(*differing(got, wanted, tolerance))
+
+
+def differing(
+    got: list[Row], wanted: list[Row], tolerance: float = 1e-9
+) -> tuple[list[Row], list[Row]]:
+    """The rows that are too many, and those that are missing, each in order of their texts.
 
     Rows equal but for floats within `tolerance` (relative) are paired; NaN equals NaN.
     """
     left, right = Counter(map(_frozen, got)), Counter(map(_frozen, wanted))
-    extra, missing = list((left - right).elements()), list((right - left).elements())
+    extra = sorted((left - right).elements(), key=repr)
+    missing = sorted((right - left).elements(), key=repr)
     unpaired = []
     for row in extra:
         partner = next((m for m in missing if _close(row, m, tolerance)), None)
@@ -23,9 +32,14 @@ def difference(got: list[Row], wanted: list[Row], tolerance: float = 1e-9) -> st
             unpaired.append(row)
         else:
             missing.remove(partner)
-    if not unpaired and not missing:
+    return list(map(_thawed, unpaired)), list(map(_thawed, missing))
+
+
+def sentence(too_many: list[Row], missing: list[Row]) -> str | None:
+    """The difference in words; None for none."""
+    if not too_many and not missing:
         return None
-    parts = [f"{len(unpaired)} rows too many, such as {_show(unpaired[0])}"] if unpaired else []
+    parts = [f"{len(too_many)} rows too many, such as {_show(too_many[0])}"] if too_many else []
     parts += [f"{len(missing)} rows missing, such as {_show(missing[0])}"] if missing else []
     return "; ".join(parts)
 
@@ -45,9 +59,16 @@ class _NaN:
 _NAN = _NaN()
 
 
+@dataclass(frozen=True, slots=True)
+class _Float:
+    """By its exact text: −0.0 is not 0.0."""
+
+    text: str
+
+
 def _frozen(value: Any) -> Any:
     if isinstance(value, float):
-        return _NAN if math.isnan(value) else ("f", repr(value))
+        return _NAN if math.isnan(value) else _Float(repr(value))
     if isinstance(value, dict):
         return tuple(sorted(((k, _frozen(v)) for k, v in value.items()), key=repr))
     if isinstance(value, list | tuple):
@@ -55,9 +76,19 @@ def _frozen(value: Any) -> Any:
     return bytes(value) if isinstance(value, bytearray) else value
 
 
+def _thawed(value: Any) -> Any:
+    """What `_frozen` made a value of, as it was; maps and lists stay tuples."""
+    if value is _NAN:
+        return math.nan
+    if isinstance(value, _Float):
+        return float(value.text)
+    return tuple(map(_thawed, value)) if isinstance(value, tuple) else value
+
+
 def _close(a: Any, b: Any, tolerance: float) -> bool:
+    if isinstance(a, _Float) and isinstance(b, _Float):
+        x, y = float(a.text), float(b.text)
+        return math.isclose(x, y, rel_tol=tolerance, abs_tol=tolerance)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        if len(a) == 2 and a[0] == b[0] == "f" and isinstance(a[1], str):
-            return math.isclose(float(a[1]), float(b[1]), rel_tol=tolerance, abs_tol=tolerance)
         return all(_close(x, y, tolerance) for x, y in zip(a, b, strict=True))
     return bool(a == b)

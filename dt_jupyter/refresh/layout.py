@@ -35,6 +35,11 @@ class Layout:
     def trash(self) -> Path:
         return self.own / "dropped"
 
+    @property
+    def pins(self) -> Path:
+        """Copies of versions that are held, a folder for each hold."""
+        return self.own / "pins"
+
     def folder(self, dt_id: str) -> Path:
         return self.own / "dynamic" / dt_id
 

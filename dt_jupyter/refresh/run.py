@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.catalog import Attempt, Overtaken
+from dt_jupyter.catalog import Attempt, Overtaken, definition_digest
 from dt_jupyter.ivm import Bag, Refused, Sizes, monotone
 from dt_jupyter.lake import (
     Added,
@@ -408,14 +408,15 @@ class Refresher:
         new_schema = prepare(spark, path, frame.schema, table)
         flag.check(group)
         done = self.commit(spark, path, f"dt:{table.id}", attempt.sequence, attempt, seen.frontier,
-                           Overwrite(frame, new_schema), choice, table.version, {})  # fmt: skip
+                           Overwrite(frame, new_schema), choice, table.version, {},
+                           definition)  # fmt: skip
         statistics = self.statistics(spark, group, [done])
         return Outcome(seen.frontier, attempt.sequence, done.version, (), statistics)
 
     def commit(
         self, spark: SparkSession, path: Any, app_id: str, sequence: int, attempt: Attempt,
         frontier: Frontier, change: Change, choice: Choice, expected: int | None,
-        stages: Mapping[str, Any],
+        stages: Mapping[str, Any], definition: Definition,
     ) -> Committed:  # fmt: skip
         """One commit with its frontier; DT-2108 or DT-2113 where it lost.
 
@@ -432,6 +433,7 @@ class Refresher:
             "reason": [choice.reason.code, choice.reason.sentence],
             "trigger": attempt.trigger.value,
             "stages": dict(stages),
+            "definition": definition_digest(definition),
         }
         request = CommitRequest(path, app_id, sequence, attempt.id, metadata, expected)
         done = commit(request, change, spark=spark, log=self.sources.logs[str(path)])

@@ -146,7 +146,7 @@ class Stages:
         self.flag.check(self.group)
         done = self.refresher.commit(
             self.spark, path, f"dt:{self.table.id}", self.attempt.sequence, self.attempt, frontier,
-            change, self.choice, self.table.version, names,
+            change, self.choice, self.table.version, names, self.definition,
         )  # fmt: skip
         self.commits.append(done)
         statistics = self.refresher.statistics(
@@ -176,7 +176,7 @@ class Stages:
         sequence = (row.sequence if row else 0) + 1
         done = self.refresher.commit(
             self.spark, path, app_id, sequence, self.attempt, frontier, change, self.choice,
-            row.version if row else None, {},
+            row.version if row else None, {}, self.definition,
         )  # fmt: skip
         self.commits.append(done)
         version = compacted(self.spark, path, sources.logs[str(path)], done.version, compiled.keys)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import Refused
-from dt_jupyter.lake import Metadata, TableLog, VersionGone, mark_of, snapshot_sql
-from dt_jupyter.lake.live import LiveFiles, file_at, missing, paths_of
-from dt_jupyter.model import Name, ReadAt, Source, SourceKind, Timestamp, ViewSource, error
+from dt_jupyter.lake import Metadata, TableLog, VersionGone, is_delta, mark_of, snapshot_sql
+from dt_jupyter.lake.live import LiveFiles, file_at, paths_of
+from dt_jupyter.model import DTError, Name, ReadAt, Source, SourceKind, Timestamp, ViewSource, error
 from dt_jupyter.refresh.original import pinned
-from dt_jupyter.refresh.sources import Sources, name_of
+from dt_jupyter.refresh.sources import Found, Sources, name_of
 from dt_jupyter.replay.schema_modes import Projected, as_it_was, as_now, select_list
 from dt_jupyter.sql.maintain import VISIBLE
 from dt_jupyter.sql.statements import SchemaMode
@@ -99,13 +99,11 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Snapshots:
-    """Resolves snapshots in the session `spark`. `copies` gives the folder of a pinned copy that
-    holds a version of a table, None where there is none."""
+    """Resolves snapshots in the session `spark`."""
 
     spark: SparkSession
     sources: Sources
     now: Callable[[], Timestamp]
-    copies: Callable[[str, int], Path | None] = lambda table, version: None
     _live: dict[str, LiveFiles] = field(default_factory=dict)
 
     def of(self, query: str, schema: str, name: str, at: Moment) -> Snapshot:
@@ -113,21 +111,55 @@ class Snapshots:
 
         Raises DT-1101, DT-3106, DT-4101 to DT-4104.
         """
-        try:
-            found = self.sources.of_query(query, schema, NOBODY)
-        except Refused as e:
-            raise error("DT-1001", problem=e.reason.sentence, hint=e.hint) from e
-        now = self.now()
-        resolver = Resolver(self.sources.catalog, now)
-        bases = [(s, self.log(s)) for s in dict.fromkeys(found.sources.values())]
-        versions = resolver.versions(bases, name, at)
-        tables = {s.table_id: self.table(s, versions[s.table_id]) for s, _ in bases}
+        found = self._found(query, schema)
+        bases = self.bases(query, schema, found)
+        versions = self.versions(bases, name, at)
+        tables = {s.table_id: self.table(s, versions[s.table_id]) for s in bases}
         asked = at.time if at.time is not None and not at.before else None
-        reads = tuple(self.read_at(s, versions[s.table_id], asked) for s, _ in bases)
+        reads = tuple(self.read_at(s, versions[s.table_id], asked) for s in bases)
         return Snapshot(
             name, query, schema, tables, dict(found.sources), dict(found.views), reads,
-            data_time(reads, asked) or now,
+            data_time(reads, asked) or self.now(),
         )  # fmt: skip
+
+    def at_versions(
+        self, query: str, schema: str, name: str, versions: Mapping[str, int],
+        folders: Mapping[str, Path],
+    ) -> Snapshot:  # fmt: skip
+        """A query over given versions of its tables, by id, read in these folders."""
+        found = self._found(query, schema)
+        tables, reads = {}, []
+        for source in self.bases(query, schema, found):
+            id_ = source.table_id
+            log = TableLog(folders[id_])
+            now = self.log(source).metadata()
+            tables[id_] = TableAt(
+                source, versions[id_], folders[id_], log.metadata(versions[id_]), now
+            )
+            reads.append(self.read_at(source, versions[id_]))
+        return Snapshot(
+            name, query, schema, tables, dict(found.sources), dict(found.views), tuple(reads),
+            data_time(tuple(reads), None) or self.now(),
+        )  # fmt: skip
+
+    def _found(self, query: str, schema: str) -> Found:
+        try:
+            return self.sources.of_query(query, schema, NOBODY)
+        except Refused as e:
+            raise error("DT-1001", problem=e.reason.sentence, hint=e.hint) from e
+
+    def bases(self, query: str, schema: str, found: Found | None = None) -> tuple[Source, ...]:
+        """The tables that a query reads in the end, each once; DT-3106 for one without versions."""
+        sources = (found or self._found(query, schema)).sources.values()
+        bases = {s.table_id: s for s in sources}
+        for source in bases.values():
+            self.log(source)
+        return tuple(bases.values())
+
+    def versions(self, bases: Sequence[Source], name: str, at: Moment) -> dict[str, int]:
+        """The version of each table at a point, by id. DT-4101 to DT-4103."""
+        resolver = Resolver(self.sources.catalog, self.now())
+        return resolver.versions([(s, self.log(s)) for s in bases], name, at)
 
     def log(self, source: Source) -> TableLog:
         """The log of a Delta table; DT-3106 for what is none."""
@@ -190,22 +222,45 @@ class Snapshots:
             gone = ["its log"]
         if not gone:
             return log.path
-        copy = self.copies(source.table_id, version)
-        if copy is not None:
-            return copy
-        raise error("DT-4104", name=source.name, version=version, gone=len(gone),
-                    oldest=self._oldest_whole(log, version))  # fmt: skip
+        for copy in self.other_copies(source.table_id, version, version):
+            return copy.path
+        raise self.past_retention(source, version)
 
-    def _oldest_whole(self, log: TableLog, version: int) -> str:
-        """The boundary of retention: from there on every version can be read."""
-        newest = log.version()
-        live, there = self.live(log.path), {}
-        low, high = version, newest
-        while high - low > 1:  # a later version keeps what an earlier one keeps, and more
+    def other_copies(self, table_id: str, first: int, last: int) -> Iterator[TableLog]:
+        """The copies that pins and replays made of these versions."""
+        for hold in self.sources.catalog.holds():
+            for table in hold.tables:
+                covers = table.covers(table_id, first) and table.covers(table_id, last)
+                if covers and table.copy is not None and is_delta(table.copy):
+                    yield TableLog(table.copy)
+
+    def past_retention(self, source: Source, version: int) -> DTError:
+        """DT-4104 for a version whose files are gone, with the oldest that is whole."""
+        log = self.log(source)
+        try:
+            gone = str(len(self.gone(log, version)))
+        except VersionGone:
+            gone = "all"
+        oldest = self.oldest_whole(log, max(version, log.oldest()))
+        return error("DT-4104", name=source.name, version=version, gone=gone,
+                     oldest=f"version {oldest} of {log.commit_time(oldest)}")  # fmt: skip
+
+    def oldest_retained(self, source: Source) -> int:
+        """The oldest version that can be read; of a dynamic table the oldest that was refreshed."""
+        oldest = self.oldest_whole(self.log(source))
+        if source.kind is not SourceKind.DYNAMIC_TABLE:
+            return oldest
+        known = (v for _, v in self.sources.catalog.versions(source.table_id))
+        return next((v for v in known if v >= oldest), oldest)
+
+    def oldest_whole(self, log: TableLog, low: int | None = None) -> int:
+        """The boundary of retention: from there on every version can be read. A later version
+        keeps what an earlier one keeps of what there is now, so it is found by halving."""
+        low, high = log.oldest() if low is None else low, log.version()
+        while low < high:
             middle = (low + high) // 2
-            there[middle] = not missing(log.path, live.at(middle))
-            low, high = (low, middle) if there[middle] else (middle, high)
-        return f"version {high} of {log.commit_time(high)}"
+            low, high = (middle + 1, high) if self.gone(log, middle) else (low, middle)
+        return high
 
 
 def data_time(reads: tuple[ReadAt, ...], asked: Timestamp | None) -> Timestamp | None:

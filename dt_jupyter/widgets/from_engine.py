@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.reports import FrontierReport, GraphReport, LagReport
 from dt_jupyter.engine.reports import GraphNode as ReportNode
-from dt_jupyter.engine.views import Explanation, Verification
+from dt_jupyter.engine.upkeep import Pins, Storage, Vacuum
+from dt_jupyter.engine.views import Explanation, Verification, Verifications
 from dt_jupyter.model import DynamicTable, RefreshRecord, RefreshState, Timestamp
+from dt_jupyter.replay.diff import Diff
+from dt_jupyter.replay.refreshes import RefreshReplay
 from dt_jupyter.widgets.explanation import ExplanationMessage
 from dt_jupyter.widgets.messages import (
     CardMessage,
@@ -32,8 +35,12 @@ from dt_jupyter.widgets.units import instant
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from dt_jupyter.replay.replay import Step
+
 ROWS = 50
 """Rows of a result that are shown."""
+REPLAY_ROWS = 500
+"""Steps of a replay that are shown."""
 _NOT_RUN = (RefreshState.SCHEDULED, RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED)
 
 
@@ -54,7 +61,15 @@ def message_of(value: Any) -> Message | ExplanationMessage:
             return verification_message(value)
         case Explanation():
             return explanation_message(value)
+        case Verifications() | RefreshReplay() | Diff() | Pins() | Vacuum() | Storage():
+            return report_message(_TITLES[type(value)], str(value))
     raise TypeError(f"a {type(value).__name__} has no picture")
+
+
+_TITLES = {
+    Verifications: "Verification", RefreshReplay: "Replay of a refresh", Diff: "Difference",
+    Pins: "Pins", Vacuum: "Vacuum", Storage: "Storage",
+}  # fmt: skip
 
 
 def picture_of(value: Any) -> Picture | Panel | ExplanationMessage:
@@ -106,6 +121,30 @@ def verification_message(found: Verification) -> ResultMessage:
     verdict = "✓ {} equals its query" if found.equal else "✗ {} differs from its query"
     shown = 2 if found.equal else 3
     return ResultMessage(columns[:shown], (row[:shown],), title=verdict.format(found.name))
+
+
+def replay_message(name: str, steps: Sequence[Step]) -> ResultMessage:
+    """A row for each step of a walk."""
+    names = ("step", "time", "version", "operation", "rows", "inserted", "deleted",
+             "schema_change", "digest")  # fmt: skip
+    types = ("int", "timestamp", "string", "string", "bigint", "bigint", "bigint", "string",
+             "string")  # fmt: skip
+    rows = tuple(
+        (str(s.number), _time(s.time), ", ".join(str(v) for v in s.versions.values()),
+         s.operation or None, f"{s.row_count:,}", _text(s.inserted), _text(s.deleted),
+         s.schema_change or None, s.digest)
+        for s in steps
+    )  # fmt: skip
+    columns = tuple(Column(n, t) for n, t in zip(names, types, strict=True))
+    many = f"{len(steps)} snapshots" if len(steps) > 1 else "one snapshot"
+    shown = rows[:REPLAY_ROWS]
+    return ResultMessage(columns, shown, len(rows) > len(shown), f"Replay of {name}: {many}")
+
+
+def report_message(title: str, text: str) -> ResultMessage:
+    """A report of several lines as it is."""
+    lines = tuple((line,) for line in text.splitlines())
+    return ResultMessage((Column("report", "string"),), lines, title=title)
 
 
 def explanation_message(found: Explanation, note: str = "") -> ExplanationMessage:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dt_jupyter.engine import Engine
 from dt_jupyter.engine.create import Created
-from dt_jupyter.model import DTError, Span
+from dt_jupyter.model import DTError, Level, SourceKind, Span
 from dt_jupyter.spark import run_cancellable
 from dt_jupyter.sql.functions import find_parameters
 from dt_jupyter.sql.parse import parse_piece, parse_script
@@ -129,7 +129,16 @@ def _shown(
         return rows.rows[0][0] or ""
     if isinstance(statement, SparkStatement) and statement.kind not in _READS:
         return _told(statement, rows)
-    return rows
+    return replace(rows, note=_isolation(engine, frame))
+
+
+def _isolation(engine: Engine, frame: DataFrame) -> str | None:
+    """What a result shows, where that is not plainly the tables as they are."""
+    found = engine.isolation(frame)
+    if found is None or found.level is Level.READ_COMMITTED:
+        return str(found) if found else None
+    plain = all(r.kind is not SourceKind.DYNAMIC_TABLE and r.until is None for r in found.reads)
+    return None if plain else str(found)
 
 
 def _told(statement: Statement, rows: ResultMessage | None = None) -> str:

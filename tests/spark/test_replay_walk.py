@@ -1,0 +1,158 @@
+"""A walk over snapshots: what each holds, what moved, who made it; the same every time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import dt_jupyter.replay.rows as rows_of_replay
+from dt_jupyter.engine import Engine
+from dt_jupyter.replay.replay import Replay, Step
+from dt_jupyter.spark.jobs import count_jobs, run_cancellable
+from tests.spark.engine_lab import Lab, refused
+
+
+@pytest.fixture
+def item(quick_lab: Lab) -> Lab:
+    """Versions: 0 made, 1 two rows, 2 one more, 3 an update, 4 a delete, 5 the same again."""
+    quick_lab.table("item", "id INT, name STRING", "1, 'rug'", "2, 'car'")
+    quick_lab.insert("item", "3, 'pen'")
+    quick_lab.sql("UPDATE item SET name = 'mat' WHERE id = 1")
+    quick_lab.sql("DELETE FROM item WHERE id = 2")
+    quick_lab.sql("UPDATE item SET name = name WHERE id = 3")
+    return quick_lab
+
+
+def moved(replay: Replay) -> list[tuple[int, int | None, int | None]]:
+    return [(s.row_count, s.inserted, s.deleted) for s in replay]
+
+
+def rows(step: Step) -> list[Any]:
+    return sorted(tuple(r) for r in step.frame().collect())
+
+
+def in_order(step: Step) -> list[Any]:
+    return [tuple(r.values()) for b in step.batches() for r in b.to_pylist()]
+
+
+def test_each_version_with_what_moved_and_who_made_it(item: Lab) -> None:
+    with item.engine.replay("item", at=0, to=5) as replay:
+        assert moved(replay) == [(0, None, None), (2, 2, 0), (3, 1, 0), (3, 1, 1), (2, 0, 1),
+                                 (2, 0, 0)]  # fmt: skip
+        assert [s.version for s in replay] == [0, 1, 2, 3, 4, 5]
+        assert [s.operation for s in replay][2:4] == ["WRITE", "UPDATE"]
+        assert rows(replay[3]) == [(1, "mat"), (2, "car"), (3, "pen")]
+        assert Counter(in_order(replay[3])) == Counter(rows(replay[3]))
+        assert replay[4].digest == replay[5].digest != replay[3].digest
+        changed = replay[3].changes()
+        assert sorted(map(tuple, changed.collect())) == [
+            (1, "mat", "INSERT", 1), (1, "rug", "DELETE", 1),
+        ]  # fmt: skip
+        assert replay[4].schema_change == ""
+        assert len(replay) == 6
+    with refused("DT-4108"):
+        replay.frame()
+
+
+def test_it_is_the_same_every_time_and_over_another_way(
+    item: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Digests by the feed, many commits at once, are those of each snapshot read whole."""
+    with item.engine.replay("item", at=1, to=5) as replay:
+        told = [(s.digest, in_order(s)) for s in replay]
+    for version, (digest, ordered) in enumerate(told, start=1):
+        with item.engine.replay("item", at=version) as one:
+            assert one[0].digest == digest
+            assert in_order(one[0]) == ordered
+    item.sql("ALTER TABLE item SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')")
+    item.sql("UPDATE item SET name = 'x'; INSERT INTO item VALUES (4, 'x'), (4, 'x')")
+    with item.engine.replay("item", at=5, to=8) as replay:
+        assert moved(replay) == [(2, None, None), (2, 0, 0), (2, 2, 2), (4, 2, 0)]
+        with item.engine.replay("item") as now:
+            assert now[0].digest == replay[3].digest
+
+
+def test_a_walk_costs_a_job_or_two_however_many_versions(item: Lab) -> None:
+    def walked(first: int) -> int:
+        group = f"walk {first}"
+        with item.engine.replay("item", at=first, to=5) as replay:
+            run_cancellable(item.spark, group, "", lambda: replay[-1])
+        jobs = count_jobs(item.spark, group)
+        assert jobs is not None
+        return jobs
+
+    assert walked(1) <= walked(4) + 1
+
+
+def test_by_data_timestamp_and_by_fixed_steps(item: Lab) -> None:
+    made = item.dynamic_table("named", "SELECT name, COUNT(*) AS n FROM item GROUP BY name")
+    item.refresh("named")
+    item.insert("item", "7, 'pen'")
+    item.refresh("named")
+    with item.engine.replay("named", to=item.engine.clock.now()) as walk:
+        assert moved(walk) == [(2, None, None), (2, 0, 0), (2, 1, 1)]
+        assert walk[0].time == made.data_timestamp
+        assert rows(walk[-1]) == [("mat", 1), ("pen", 2)]
+        assert walk[-1].columns == (("name", "string"), ("n", "bigint"))
+    log = item.engine.sources.logs[str(item.engine.layout.tables / "item")]
+    start, end = log.commit_time(1), log.commit_time(6)
+    with item.engine.replay("item", at=start, to=end, every=end.since(start) / 4) as walk:
+        assert len(walk) == 5
+        assert [s.version for s in walk] == [
+            log.version_at(start.plus(i * end.since(start) / 4)) for i in range(4)
+        ] + [6]
+        assert walk[-1].row_count == 3
+        assert sum((s.inserted or 0) - (s.deleted or 0) for s in walk) == 3 - walk[0].row_count
+
+
+def test_a_large_file_comes_in_order_through_files(
+    item: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item.sql("INSERT INTO item SELECT /*+ COALESCE(1) */ id + 10, 'n' FROM RANGE(50)")
+    with item.engine.replay("item") as replay:
+        wanted = in_order(replay[0])
+        assert wanted[-50:] == [(i + 10, "n") for i in range(50)]
+        monkeypatch.setattr(rows_of_replay, "PART_BYTES", 1)
+        assert in_order(replay[0]) == wanted
+        assert not list((item.engine.layout.pins / replay.hold).glob("rows_*/*"))
+
+
+def test_a_view_moves_with_its_tables(item: Lab) -> None:
+    item.table("price", "id INT, price INT", "1, 10", "3, 30")
+    item.sql("CREATE VIEW priced AS SELECT name, price FROM item JOIN price USING (id)")
+    item.sql("UPDATE price SET price = 31 WHERE id = 3; INSERT INTO item VALUES (1, 'twin')")
+    with item.engine.replay("priced", to=item.engine.clock.now()) as walk:
+        assert walk[-1].row_count == 3
+        assert rows(walk[-1]) == [("mat", 10), ("pen", 31), ("twin", 10)]
+        assert sorted(in_order(walk[-1])) == rows(walk[-1])
+        ordered = in_order(walk[-1])
+        assert [s.inserted for s in walk][-3:] == [1, 1, 0]
+    with item.engine.replay("priced") as now:
+        assert in_order(now[0]) == ordered
+
+
+def test_an_interrupted_walk_goes_on_where_it_was(item: Lab) -> None:
+    with item.engine.replay("item", at=0, to=5) as replay:
+        first = [next(iter(replay)).digest, replay[2].digest]
+        assert [s.digest for s in replay][0:3:2] == first
+        batches = list(replay.batches(3))
+        everything = [r for b in batches for r in b.to_pylist()]
+        rest = [r for b in replay.batches(3, start=2) for r in b.to_pylist()]
+        assert rest == everything[2:]
+
+
+def test_bad_asks_are_named_and_hold_nothing(item: Lab) -> None:
+    engine: Engine = item.engine
+    for code, options in (
+        ("DT-4102", {"at": 99}), ("DT-3101", {"at": 3, "to": 1}),
+        ("DT-1003", {"schema_mode": "now"}), ("DT-1003", {"at": 0, "to": 5, "every": -1}),
+        ("DT-4101", {"at": "2000-01-01"}),
+    ):  # fmt: skip
+        with refused(code):
+            engine.replay("item", **options)  # type: ignore[arg-type]
+    with refused("DT-1101"):
+        engine.replay("nothing")
+    assert len(engine.pins()) == 0
+    assert str(engine.pins()) == "nothing is pinned"
