@@ -120,10 +120,10 @@ def _from_parquet(file: Path) -> Iterator[Action]:
 def _column(file: Path, name: str, parts: Iterable[str]) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
-    if name not in pq.read_schema(file).names:
-        return
-    table = pq.read_table(file, columns=[f"{name}.{p}" for p in parts])
-    yield from table[name].drop_null().to_pylist()
+    parquet = pq.ParquetFile(file)
+    if name in parquet.schema_arrow.names:
+        table = parquet.read(columns=[f"{name}.{p}" for p in parts])
+        yield from table[name].drop_null().to_pylist()
 
 
 def paths_of(action: Action) -> tuple[str, ...]:

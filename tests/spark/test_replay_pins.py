@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.catalog import Owner
-from dt_jupyter.lake.live import LiveFiles, paths_of, vector_file
+from dt_jupyter.lake.live import LiveFiles, paths_of
 from tests.spark.engine_lab import Lab, refused
 
 OUTSIDE = {
@@ -151,9 +151,3 @@ def test_what_tables_take(item: Lab) -> None:
     assert names.hidden > 0
     assert names.total == names.live + names.history + names.hidden + names.log
     assert "names" in str(item.engine.storage())
-
-
-def test_the_names_of_deletion_vectors() -> None:
-    """The examples of Delta's protocol, deletion vector descriptors."""
-    vector = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^"}
-    assert vector_file(vector) == "ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
