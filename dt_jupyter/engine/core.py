@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 from zoneinfo import ZoneInfo
 
-from dt_jupyter.catalog import Catalog, DefinitionRow, Hold, Owner
+from dt_jupyter.catalog import DEFAULT_WAREHOUSE, Catalog, DefinitionRow, Hold, Owner
 from dt_jupyter.engine.changes import ChangeRows, Changes, moment
 from dt_jupyter.engine.consume import OpenTransaction, consume, transaction
 from dt_jupyter.engine.create import Created, Creator
@@ -65,6 +65,7 @@ from dt_jupyter.replay.secure import release
 from dt_jupyter.replay.snapshots import whole
 from dt_jupyter.schedule import Scheduler
 from dt_jupyter.spark import Pool, RefreshSessions, declare_pool, local_session, run_cancellable
+from dt_jupyter.spark.pools import SHARE
 from dt_jupyter.spark.relations import builtin_functions
 from dt_jupyter.sql.functions import qualified_name
 from dt_jupyter.sql.parse import parse_piece, parse_script
@@ -151,8 +152,9 @@ class Engine:
             raise error("DT-5103", path=lake, problem=str(e), hint="Choose another folder.") from e
         owns = spark is None
         session = spark or local_session(
-            layout.tables, cores=os.cpu_count() or 2, memory=memory, confs=SESSION_CONFS
-        )
+            layout.tables, cores=os.cpu_count() or 2, memory=memory, confs=SESSION_CONFS,
+            pools=[Pool(DEFAULT_WAREHOUSE, SHARE)],
+        )  # fmt: skip
         engine = cls(session, layout, clock or Clock(), owns=owns)
         engine._open()
         if scheduler or (scheduler is None and in_notebook()):
@@ -629,7 +631,7 @@ class Engine:
 
     def declare(self, warehouse: Warehouse) -> None:
         """The warehouse's pool and its number of sessions."""
-        declare_pool(self.spark, Pool(warehouse.name, warehouse.weight))
+        declare_pool(self.spark, Pool(warehouse.name, warehouse.weight * SHARE))
         self.sessions.limit(warehouse.name, warehouse.max_concurrency)
 
     def _require_open(self) -> None:

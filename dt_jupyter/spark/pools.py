@@ -11,6 +11,8 @@ from xml.sax.saxutils import quoteattr
 from dt_jupyter.spark.modes import is_connect
 
 POOL_PROPERTY = "spark.scheduler.pool"
+SHARE = 8
+"""The weight of a pool of weight 1: what weighs less than any warehouse gets an eighth of it."""
 
 
 @dataclass(frozen=True)
