@@ -332,7 +332,8 @@ class Executor:
                     statement, streams, script, schema, lambda own: run([*timed, *own])
                 )
             with engine.streams.in_place(streams, script) as (replaced, _):
-                return run([*timed, *replaced])
+                found = run([*timed, *replaced])
+                return engine.travel.labelled(found, statement, schema, past.reads)
 
     def _transaction(self, statement: S.Statement) -> DataFrame:
         transactions = self.engine.transactions

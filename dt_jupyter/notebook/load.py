@@ -13,7 +13,8 @@ from dt_jupyter.notebook.session import Notebook
 
 _notebooks: WeakKeyDictionary[Any, Notebook] = WeakKeyDictionary()
 _completers: WeakKeyDictionary[Any, Completer] = WeakKeyDictionary()
-_MAGICS = dict.fromkeys(("line", "cell"), ("dt", "dynamic_table", "changes"))
+_BOTH = ("dt", "dynamic_table", "changes")
+_MAGICS = {"line": (*_BOTH, "replay"), "cell": _BOTH}
 
 
 def notebook_of(shell: Any) -> Notebook:

@@ -12,6 +12,7 @@ from dt_jupyter.sql.magic_specs import (
     CHANGES_CELL,
     DT,
     DYNAMIC_TABLE,
+    REPLAY,
     SQL,
     MagicOption,
     MagicSpec,
@@ -58,7 +59,7 @@ SPARK = (
 _COMMANDS = {spec.name: spec for spec in DT}
 _MAGICS = {
     "%dynamic_table": DYNAMIC_TABLE, "%%dynamic_table": DYNAMIC_TABLE, "%changes": CHANGES,
-    "%%changes": CHANGES_CELL,
+    "%%changes": CHANGES_CELL, "%replay": REPLAY,
 }  # fmt: skip
 
 
@@ -151,7 +152,7 @@ def _options(spec: MagicSpec, line: str, names: Names) -> tuple[str, list[Candid
     ]
     found: list[Candidate] = []
     if spec.positional in ("NAME", "name") and not given:
-        found = names.tables() if spec is CHANGES else names.dynamic_tables()
+        found = names.tables() if spec in (CHANGES, REPLAY) else names.dynamic_tables()
     return fragment, _starting(fragment, [*found, *([] if fragment else _flags(spec, words))])
 
 

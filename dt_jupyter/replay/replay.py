@@ -16,7 +16,7 @@ from dt_jupyter.catalog import HoldKind
 from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.actions import commit_name, read_actions
 from dt_jupyter.lake.live import LiveFiles
-from dt_jupyter.model import Name, Source, SourceKind, Timestamp, error
+from dt_jupyter.model import Name, Source, Timestamp, error
 from dt_jupyter.refresh.layout import Layout
 from dt_jupyter.replay.digest import WEIGHT, Columns, hash_order, told
 from dt_jupyter.replay.measure import Measured, Reader
@@ -127,9 +127,7 @@ class Replay:
     ) -> None:  # fmt: skip
         self.name, self.schema_mode, self.stops = name, mode, stops
         self._bench, self._snapshot, self._secured = bench, snapshot, secured
-        logs = bench.snapshots.sources.logs
-        self._logs = {i: TableLog(f) if secured.copied else logs[str(f)]
-                      for i, f in secured.folders.items()}  # fmt: skip
+        self._logs = {i: TableLog(f) for i, f in secured.folders.items()}
         self._reader = Reader(stops, self.snapshot, self._logs, mode)
         self._live = LiveFiles(next(iter(secured.folders.values())))
         self._found: list[Measured] = []
@@ -322,8 +320,9 @@ def open_replay(
     snapshots = bench.snapshots
     bases = snapshots.bases(query, name.schema)
     end_at = to if to is not None else at
-    last = _stop(snapshots, bases, name, end_at)
-    first = last if to is None else _stop(snapshots, bases, name, at)
+    stepped = every is not None
+    last = _stop(snapshots, bases, name, end_at, stepped=stepped)
+    first = last if to is None else _stop(snapshots, bases, name, at, stepped=stepped)
     stops = stops_between(snapshots, bases, first, last, every)
     wanted = [
         Wanted(s, min(p.versions[s.table_id] for p in stops),
@@ -343,17 +342,17 @@ def open_replay(
         raise
 
 
-def _stop(snapshots: Snapshots, bases: tuple[Source, ...], name: Name, at: Moment) -> Stop:
-    """The version of each table at a point, and its time; the oldest is the oldest whole one."""
+def _stop(
+    snapshots: Snapshots, bases: tuple[Source, ...], name: Name, at: Moment, *, stepped: bool
+) -> Stop:
+    """The version of each table at a point; the oldest is the oldest that is whole. Its time is
+    the snapshot's own: a commit's, or a data timestamp; of several tables, and where the walk is
+    `stepped` by time, the one that was asked for."""
     versions = snapshots.versions(bases, str(name), at)
     if at is OLDEST:
         for source in bases:
             oldest = snapshots.oldest_retained(source)
             versions[source.table_id] = max(versions[source.table_id], oldest)
     reads = [snapshots.read_at(s, versions[s.table_id], at.time) for s in bases]
-    single = len(reads) == 1
-    asked = None if single or at.before else at.time
-    t = asked or max(r.since for r in reads)
-    if single and reads[0].kind is SourceKind.DYNAMIC_TABLE:
-        t = reads[0].since
-    return Stop(t, versions)
+    asked = at.time if (stepped or len(reads) > 1) and not at.before else None
+    return Stop(asked or max(r.since for r in reads), versions)

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import Refused
-from dt_jupyter.lake import Metadata, TableLog, VersionGone, is_delta, mark_of, snapshot_sql
+from dt_jupyter.lake import (
+    Metadata,
+    TableGone,
+    TableLog,
+    VersionGone,
+    is_delta,
+    mark_of,
+    snapshot_sql,
+)
 from dt_jupyter.lake.live import LiveFiles, file_at, paths_of
 from dt_jupyter.model import DTError, Name, ReadAt, Source, SourceKind, Timestamp, ViewSource, error
 from dt_jupyter.refresh.original import pinned
@@ -241,6 +249,8 @@ class Snapshots:
             gone = str(len(self.gone(log, version)))
         except VersionGone:
             gone = "all"
+        except TableGone:
+            return error("DT-1101", name=source.name, hint="Its folder is gone.")
         oldest = self.oldest_whole(log, max(version, log.oldest()))
         return error("DT-4104", name=source.name, version=version, gone=gone,
                      oldest=f"version {oldest} of {log.commit_time(oldest)}")  # fmt: skip

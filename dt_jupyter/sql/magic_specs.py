@@ -123,7 +123,7 @@ CHANGES_CELL = MagicSpec(
 )  # fmt: skip
 REPLAY = MagicSpec(
     "%replay", "%replay NAME [--at X] [--to Y] [--schema-mode snapshot_time|current]",
-    "Replays a table, view or dynamic table as it was, in a widget or with -o as rows.",
+    "Shows a table, view or dynamic table as it was; with --to every snapshot until then.",
     (replace(_AT, help=_AT.help.replace("from when", "when, or from when")),
      MagicOption(("--to",), "walk from --at until then", "Y", (), "--to -60"),
      MagicOption(("--schema-mode",), "which schema the rows are shown in", "MODE",

@@ -94,6 +94,26 @@ def test_changes_are_shown_with_their_action(kernel: Kernel) -> None:
     assert kernel.complete("%changes au") == ["audit"]
 
 
+def test_the_past_is_shown_and_kept(kernel: Kernel) -> None:
+    made = "CREATE TABLE past (id INT);INSERT INTO past VALUES (1), (2);DELETE FROM past"
+    kernel.run(f"%%dt\n{made}").ok  # noqa: B018
+    reply = kernel.run("%replay past --at 0 --to 2 -o steps").ok
+    assert "Replay of past: 3 snapshots" in reply.text
+    assert "DELETE" in reply.text
+    kept = "[(r['STEP'], r['ROW_COUNT'], r['DELETED']) for r in steps.collect()]"
+    assert kernel.value(kept) == "[(0, 0, None), (1, 2, 0), (2, 0, 2)]"
+    reply = kernel.run("%replay past --at 1 -o rows").ok
+    assert "past as of 2" in reply.text
+    assert kernel.value("sorted(r['id'] for r in rows.collect())") == "[1, 2]"
+    assert "DT-4102" in kernel.run("%replay past --at 9").told
+    assert "--schema-mode" in kernel.run("%replay -h").ok.text
+    assert kernel.complete("%replay pas") == ["past"]
+    reply = kernel.run("%dt SELECT COUNT(*) FROM daily d, past p").ok
+    assert "Read committed" in reply.text
+    assert "VACUUM" in kernel.run("dt.vacuum(dry_run=True)").ok.text
+    assert "nothing is pinned" in kernel.run("dt.pins()").ok.text
+
+
 def test_reports_are_pictures_with_text(kernel: Kernel) -> None:
     assert "<svg" in kernel.run("%dt graph").ok.html
     assert "<svg" in kernel.run("%dt lag daily").ok.html
