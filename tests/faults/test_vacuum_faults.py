@@ -3,6 +3,7 @@ else gives the right rows or an error that says so; never others."""
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +13,38 @@ from pyspark.errors import PySparkException
 
 from dt_jupyter.model import DTError
 from tests.faults.attached import process
+from tests.faults.replay_worker import ordered
 from tests.spark.engine_lab import Lab
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 ROUNDS = 4
+
+
+@pytest.fixture
+def item(lab: Lab) -> Lab:
+    lab.table("item", "id INT, n INT", "1, 1", "2, 2", "3, 3")
+    lab.sql("UPDATE item SET n = 7 WHERE id < 3; DELETE FROM item WHERE id = 3")
+    lab.insert("item", "4, 4", "4, 4")
+    return lab
+
+
+def test_two_processes_find_the_same(item: Lab) -> None:
+    worker = process(item.spark, "tests.faults.replay_worker", str(item.folder), "item")
+    out, errors = worker.communicate(timeout=120)
+    assert worker.returncode == 0, errors[-2000:]
+    assert out.split() == ordered(item.engine, "item")
+    assert len(set(out.split())) == 4
+
+
+def test_what_a_killed_process_held_is_let_go(item: Lab) -> None:
+    arguments = (str(item.folder), "item", "KILLED")
+    worker = process(item.spark, "tests.faults.replay_worker", *arguments)
+    out, errors = worker.communicate(timeout=120)
+    assert worker.returncode == -signal.SIGKILL, errors[-2000:]
+    folder = item.engine.layout.pins / out.strip()
+    assert folder.is_dir()
+    assert len(item.engine.pins()) == 0
+    assert not folder.exists()
 
 
 @contextmanager
