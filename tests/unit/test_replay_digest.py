@@ -50,11 +50,6 @@ def test_neighbours_are_read_together_up_to_a_limit() -> None:
     files = [file("a", 4), file("b", 4), file("c", 4), file("d", 20), file("e", 1)]
     names = ["".join(f["path"] for f in p) for p in parts_of(files, 10)]
     assert names == ["ab", "c", "d", "e"]
-        ["a", "b"],
-        ["c"],
-        ["d"],
-        ["e"],
-    ]
     same = [file("p=1/x", 1), file("p=2/x", 1)]
     assert [len(p) for p in parts_of(same, 10)] == [1, 1]
     assert list(parts_of([], 10)) == []
