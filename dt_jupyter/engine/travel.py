@@ -92,7 +92,7 @@ class Travel:
                         str(engine.layout.public(table.id)))  # fmt: skip
         if table.frontier is None:
             raise error("DT-2101", name=table.name)
-        first = self.snapshots.oldest_retained(source) if at is OLDEST else None
+        first = self.snapshots.oldest_retained(source)[1] if at is OLDEST else None
         if first is None:
             version = self.snapshots.versions([source], str(table.name), at)[table.id]
             start = self.snapshots.read_at(source, version, at.time).since

@@ -350,9 +350,9 @@ def _stop(
     `stepped` by time, the one that was asked for."""
     versions = snapshots.versions(bases, str(name), at)
     if at is OLDEST:
-        for source in bases:
-            oldest = snapshots.oldest_retained(source)
-            versions[source.table_id] = max(versions[source.table_id], oldest)
+        oldest = {s.table_id: snapshots.oldest_retained(s) for s in bases}
+        found = {i: max(v, versions[i]) for i, (_, v) in oldest.items()}
+        return Stop(max(t for t, _ in oldest.values()), found)
     reads = [snapshots.read_at(s, versions[s.table_id], at.time) for s in bases]
     asked = at.time if (stepped or len(reads) > 1) and not at.before else None
     return Stop(asked or max(r.since for r in reads), versions)

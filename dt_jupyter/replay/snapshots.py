@@ -255,13 +255,16 @@ class Snapshots:
         return error("DT-4104", name=source.name, version=version, gone=gone,
                      oldest=f"version {oldest} of {log.commit_time(oldest)}")  # fmt: skip
 
-    def oldest_retained(self, source: Source) -> int:
-        """The oldest version that can be read; of a dynamic table the oldest that was refreshed."""
-        oldest = self.oldest_whole(self.log(source))
-        if source.kind is not SourceKind.DYNAMIC_TABLE:
-            return oldest
-        known = (v for _, v in self.sources.catalog.versions(source.table_id))
-        return next((v for v in known if v >= oldest), oldest)
+    def oldest_retained(self, source: Source) -> tuple[Timestamp, int]:
+        """The oldest version that can be read, and its time; of a dynamic table the oldest that
+        was refreshed, at its first data timestamp."""
+        log = self.log(source)
+        oldest = self.oldest_whole(log)
+        if source.kind is SourceKind.DYNAMIC_TABLE:
+            for t, version in self.sources.catalog.versions(source.table_id):
+                if version >= oldest:
+                    return t, version
+        return log.commit_time(oldest), oldest
 
     def oldest_whole(self, log: TableLog, low: int | None = None) -> int:
         """The boundary of retention: from there on every version can be read. A later version

@@ -14,7 +14,7 @@ from dt_jupyter.replay.replay import Replay
 from tests.spark.engine_lab import Lab
 
 SEEDS = range(int(os.environ.get("DT_JUPYTER_SEEDS", "1")))
-STEPS = 16
+STEPS = 14
 MAPPED = {
     "delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true",
     "delta.enableDeletionVectors": "true",
@@ -204,8 +204,8 @@ class History:
             f"SELECT {', '.join(f'{self.value(c)} AS {c.name}' for c in self.columns)}"
         )
         writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-        writer = writer.partitionBy(part) if part is not None else writer.partitionBy()
-        writer.saveAsTable("h")
+        writer = writer.partitionBy(part) if part is not None else writer
+        writer.save(str(self.lab.engine.layout.tables / "h"))
         self.log.append(f"overwrite by {[c.name for c in self.columns]} partitioned by {part}")
         self.run("REFRESH TABLE h")
 

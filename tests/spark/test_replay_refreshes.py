@@ -23,8 +23,6 @@ def refreshed(lab: Lab, name: str, script: str) -> str:
     ("query", "delta"),
     [
         ("SELECT shop, SUM(price) AS total, COUNT(*) AS n FROM sale GROUP BY shop", (2, 1)),
-        ("SELECT id, price FROM sale WHERE price > 5", (2, 1)),
-        ("SELECT shop, COUNT(DISTINCT price) AS n FROM sale GROUP BY shop", (1, 0)),
         ("SELECT DISTINCT s.shop, t.price FROM sale s JOIN sale t ON s.id = t.id", (2, 1)),
     ],
 )
@@ -34,8 +32,11 @@ def test_an_incremental_refresh_again(sales: Lab, query: str, delta: tuple[int, 
     script = "UPDATE sale SET price = 21 WHERE id = 2; INSERT INTO sale VALUES (3, 'c', 7)"
     assert refreshed(sales, "d", script) == "INCREMENTAL"
     record = sales.engine.records("d")[0]
-    refreshed(sales, "d", "DELETE FROM sale WHERE id = 1; INSERT INTO sale VALUES (4, 'd', 1)")
     sales.refresh("d")
+    nothing = sales.engine.replay_refresh("d")
+    assert nothing.equal
+    assert (nothing.action, nothing.again.inserted) == (RefreshAction.NO_DATA, 0)
+    refreshed(sales, "d", "DELETE FROM sale WHERE id = 1")
     found = sales.engine.replay_refresh("d", query_id=record.query_id)
     assert found.equal, str(found)
     assert (found.again.inserted, found.again.deleted) == delta
@@ -46,11 +47,10 @@ def test_an_incremental_refresh_again(sales: Lab, query: str, delta: tuple[int, 
     assert len(sales.engine.pins()) == 0
 
 
-def test_first_full_and_no_data_refreshes_again(sales: Lab) -> None:
+def test_first_and_full_refreshes_again(sales: Lab) -> None:
     sales.dynamic_table("d", "SELECT shop, price FROM sale ORDER BY price LIMIT 1")
     refreshed(sales, "d", "INSERT INTO sale VALUES (3, 'c', 7)")
-    sales.refresh("d")
-    for record, delta in zip(sales.engine.records("d"), [(0, 0), (1, 1), (1, 0)], strict=True):
+    for record, delta in zip(sales.engine.records("d"), [(1, 1), (1, 0)], strict=True):
         found = sales.engine.replay_refresh("d", query_id=record.query_id)
         assert found.equal, str(found)
         assert (found.again.inserted, found.again.deleted) == delta
@@ -103,7 +103,6 @@ def test_definitions_are_kept_and_compared(sales: Lab) -> None:
     assert found.schema == "+shop string"
     assert (found.inserted, found.deleted) == (2, 1)
     assert sales.engine.verify("d", at=first).equal
-    assert sales.engine.verify("d", all=True).equal
 
 
 def test_two_snapshots_of_a_table(sales: Lab) -> None:
