@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dt_jupyter.catalog import Hold, HoldKind
 from dt_jupyter.engine.publish import Publisher
+from dt_jupyter.engine.streams import RETENTION_DAYS
 from dt_jupyter.lake import TableLog, is_delta
 from dt_jupyter.lake.live import LiveFiles, paths_of
 from dt_jupyter.lake.mirror import drop_mirror
@@ -208,7 +209,7 @@ class Keeper:
                 log = self.sources.logs[str(place.path)]
                 hours = self._retention(log) if retain is None else retain
                 cutoff = now.plus(-timedelta(hours=hours).total_seconds())
-                plan = plan_vacuum(log, self.holds_on(place), cutoff, now)
+                plan = plan_vacuum(log, self.holds_on(place, now), cutoff, now)
                 if not dry:
                     run_vacuum(plan)
                 done.append(TableVacuum(place.name, hours, plan))
@@ -220,9 +221,9 @@ class Keeper:
         found = _INTERVAL.match(text.strip())
         return int(found[1]) * _HOURS[found[2].lower()] if found else _DEFAULT_HOURS
 
-    def holds_on(self, place: Place) -> list[Held]:
-        """Who reads which versions of a table: pins, replays, refreshes that run, streams, and
-        the next refresh of each dynamic table."""
+    def holds_on(self, place: Place, now: Timestamp) -> list[Held]:
+        """Who reads which versions of a table: pins, replays, refreshes that run, streams until
+        they are stale, and the next refresh of each dynamic table."""
         catalog, id_ = self.sources.catalog, place.table_id
         found = [
             Held(h.holder, t.first, t.last)
@@ -234,7 +235,8 @@ class Keeper:
         ]  # fmt: skip
         found += [
             Held(f"stream {s.name}", s.frontier[id_])
-            for s in catalog.streams() if id_ in s.frontier
+            for s in catalog.streams()
+            if id_ in s.frontier and now.since(s.advanced) < RETENTION_DAYS * 86_400
         ]  # fmt: skip
         for table in catalog.list():
             own = place.of is not None and place.of.id == table.id
