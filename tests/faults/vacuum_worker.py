@@ -1,10 +1,9 @@
-"""VACUUM without retention, again and again, beside a lake's engine:
-`python -m tests.faults.vacuum_worker FOLDER…` until a line comes in."""
+"""Delta's own VACUUM without retention, beside a lake's engine:
+`python -m tests.faults.vacuum_worker FOLDER` runs one for each line that comes in."""
 
 from __future__ import annotations
 
 import sys
-import threading
 
 from tests.faults.attached import session
 
@@ -13,15 +12,10 @@ def main() -> None:
     spark = session()
     spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
-    stop = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.readline(), stop.set()), daemon=True).start()
     print("ready", flush=True)
-    done = 0
-    while not stop.is_set():
-        for folder in sys.argv[1:]:
-            spark.sql(f"VACUUM delta.`{folder}` RETAIN 0 HOURS")
-        done += 1
-    print(done, flush=True)
+    for _ in sys.stdin:
+        spark.sql(f"VACUUM delta.`{sys.argv[1]}` RETAIN 0 HOURS")
+        print("done", flush=True)
 
 
 if __name__ == "__main__":
