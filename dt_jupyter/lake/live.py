@@ -12,7 +12,7 @@ from threading import RLock
 from typing import Any
 from urllib.parse import unquote
 
-from dt_jupyter.lake.actions import commit_name, read_actions, same_file
+from dt_jupyter.lake.actions import commit_name, file_key, read_actions
 from dt_jupyter.lake.checkpoints import checkpoints
 from dt_jupyter.lake.errors import VersionGone
 from dt_jupyter.lake.paths import TablePath, local
@@ -69,7 +69,7 @@ class LiveFiles:
             files = dict(self._known[known, start])
         else:
             names = found.get(start, ())
-            files = {same_file(a): a for n in names for a in checkpoint_files(self._dir, n)}
+            files = {file_key(a): a for n in names for a in checkpoint_files(self._dir, n)}
         for v in range(start + 1, version + 1):
             self._apply(files, v)
         return files
@@ -87,9 +87,9 @@ class LiveFiles:
             raise self._gone(version) from e
         for kind, body in sorted(actions, key=lambda a: a[0] == "add"):
             if kind == "add":
-                files[same_file(body)] = body
+                files[file_key(body)] = body
             else:
-                files.pop(same_file(body), None)
+                files.pop(file_key(body), None)
 
     def _gone(self, version: int) -> VersionGone:
         return VersionGone(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake import (
     Added,
     CommitFacts,
@@ -21,7 +22,7 @@ from dt_jupyter.lake import (
     plan_changes,
 )
 from dt_jupyter.lake.changes import plan as plan_of
-from dt_jupyter.lake.relation import WEIGHT, feed_by_version, relation
+from dt_jupyter.lake.relation import feed_by_version, relation
 from dt_jupyter.model import quote
 from dt_jupyter.replay.digest import (
     EMPTY,
