@@ -45,9 +45,10 @@ LONGEST, PARTS = "spark", 5
 """The folder of tests that takes longer than all others together, and in how many parts it runs."""
 SECONDS = {
     "test_oracle_random.py": 500, "test_tpch.py": 350, "test_operators.py": 400,
-    "test_changes.py": 200, "test_engine_statements.py": 200, "test_lake_changes.py": 150,
+    "test_changes.py": 160, "test_engine_statements.py": 200, "test_lake_changes.py": 150,
     "test_refresh_actions.py": 280, "test_refresh_sources.py": 150, "test_lake_writers.py": 120,
     "test_streams.py": 120, "test_transactions.py": 120, "test_transaction_tables.py": 120,
+    "test_changes_random.py": 80, "test_stream_fence.py": 80, "test_retention.py": 60,
     "test_transactions_random.py": 60, "test_refresh_selected.py": 80, "test_refresh_bounds.py": 60,
     "test_replay_refreshes.py": 100, "test_replay_snapshots.py": 80, "test_replay_walk.py": 90,
     "test_replay_pins.py": 60,

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import Refused, Rel, scans
-from dt_jupyter.lake import TableLog, plan_changes
+from dt_jupyter.lake import TableLog, VersionGone, plan_changes
 from dt_jupyter.model import Name, Source, SourceKind, Timestamp, error, quote
 from dt_jupyter.refresh.compiled import bind_query, empty_relation
 from dt_jupyter.refresh.original import pinned
@@ -237,7 +237,10 @@ class Changes:
             log: TableLog = self.sources.logs[source.path]
             old, new = versions[source.table_id]
             types = {f.name: f.dataType.simpleString() for f in schemas[source.table_id].fields}
-            ids = identity(log, old, new, types, source.table_id)
+            try:
+                ids = identity(log, old, new, types, source.table_id)
+            except VersionGone as e:
+                raise error("DT-3103", name=source.name, problem=e.sentence) from e
             columns = read.get(source.table_id, set()) | set(ids.names)
             plan = plan_changes(log, old, new, columns, file_diff=not is_connect(self.spark))
             sides[source.table_id] = Side(

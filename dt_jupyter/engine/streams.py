@@ -1,7 +1,5 @@
 """STREAM objects: made, read, and consumed by the statement that writes what they gave.
 
-A consumption is recorded as an intent before it writes; its commit carries the intent's id, and
-the stream moves after. After a crash the log of the written table tells which of them it was.
 Source: CQ 2.3 and 3.3.
 """
 
@@ -19,14 +17,22 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.changes import ChangeRows, Changes
-from dt_jupyter.engine.rollforward import RollForward, kept_alive
+from dt_jupyter.engine.intents import Ends, Intents
+from dt_jupyter.engine.rollforward import RollForward
 from dt_jupyter.engine.timed import Points, aliased, temporary_views
-from dt_jupyter.lake import VersionGone, is_delta, mark_of, marked, may_change
+from dt_jupyter.lake import (
+    Added,
+    Feed,
+    Unreadable,
+    VersionGone,
+    is_delta,
+    may_change,
+    plan_changes,
+)
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.points import reach
+from dt_jupyter.lake.retained import gone_from_change, gone_from_snapshot
 from dt_jupyter.model import (
     DTError,
-    Intent,
     Name,
     Source,
     SourceKind,
@@ -64,14 +70,12 @@ _KEPT = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
 _DEFAULTS = {_KEPT[0]: "interval 7 days", _KEPT[1]: "interval 30 days"}
 _INTERVAL = re.compile(r"interval\s+(\d+)\s+(hour|day|week)s?\Z", re.IGNORECASE)
 _HOURS = {"hour": 1, "day": 24, "week": 168}
+_ONLY_NEW = re.compile(r"CREATE\s+TABLE\s+IF\s+NOT\s+EXISTS\b", re.IGNORECASE)
 _LOCATION = re.compile(r"\bLOCATION\b", re.IGNORECASE)
 
 
 Replaced = list[tuple[Span, str]]
 """Places in a script, and what is put there."""
-
-Ends = dict[str, dict[str, int]]
-"""For each stream by id, the version of each base table."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,12 @@ class Streams:
     def forward(self) -> RollForward:
         """What ends transactions."""
         return RollForward(self.catalog, self.changes.sources.logs, self.layout)
+
+    @property
+    def intents(self) -> Intents:
+        """What runs statements that consume streams."""
+        changes = self.changes
+        return Intents(self.catalog, changes.spark, changes.sources.logs, self.forward, changes.now)
 
     # -- statements -------------------------------------------------------------------------------
 
@@ -215,14 +225,29 @@ class Streams:
         except DTError as e:
             return [], e.sentence
         names = [str(base.name) for base in bases]
+        problems = (self._problem(stream, base) for base in bases)
+        return names, next((p for p in problems if p is not None), None)
+
+    def _problem(self, stream: Stream, base: Source) -> str | None:
+        """Why the changes of a table cannot be read from where the stream stands, as the log and
+        the files of the table tell."""
+        if base.table_id not in stream.frontier or base.path is None:
+            return f"{base.name} was replaced"
+        log, old = self.changes.sources.logs[base.path], stream.frontier[base.table_id]
+        new, columns, view = log.version(), log.metadata().columns, stream.kind == StreamSource.VIEW
+        plan = plan_changes(log, old, new, () if view else columns)
+        if isinstance(plan, Unreadable):
+            return plan.sentence
         try:
-            for base in bases:
-                if base.table_id not in stream.frontier or base.path is None:
-                    return names, f"{base.name} was replaced"
-                self.changes.sources.logs[base.path].commit_time(stream.frontier[base.table_id])
+            tracked = told_apart(log, old, new, columns)[0] is By.TRACKING
+            feed = isinstance(plan, Feed) or (isinstance(plan, Added) and plan.feed)
+            gone = gone_from_change(
+                log, plan, by_feed=feed and not tracked,
+                first_images=stream.append_only and tracked,
+            )  # fmt: skip
+            return gone or (gone_from_snapshot(log, old) if view else None)
         except VersionGone as e:
-            return names, e.sentence
-        return names, None
+            return e.sentence
 
     def found_in(self, statement: SparkStatement, schema: str) -> list[Found]:
         """The streams that a statement reads, with their places in the script."""
@@ -268,53 +293,21 @@ class Streams:
             found = [Found(fresh[f.stream.id], f.span) for f in found]
             path = self.target(statement, schema)
             with self.in_place(found, script) as (replaced, ends):
-                log = self.changes.sources.logs[str(path)]
-                now = self.changes.now()
-                intent = Intent(
-                    uuid.uuid4().hex, statement.text, str(path),
-                    log.version() if is_delta(path) else None, now, now, ends,
-                )  # fmt: skip
-                self.catalog.begin_intent(intent, list(fresh.values()))
-                reach("intent_recorded")
-                return self._written(intent, lambda: write(replaced))
-
-    def _written(self, intent: Intent, write: Callable[[], DataFrame]) -> DataFrame:
-        try:
-            with (
-                kept_alive(self.catalog, intent.id),
-                marked(self.changes.spark, intent=intent.id),
-            ):
-                frame = write()
-                reach("intent_written")
-        except BaseException:
-            self._settle(intent)
-            raise
-        if not self.catalog.finish_intent(intent):
-            raise error("DT-3210", statement=intent.statement.split()[0].upper())
-        return frame
+                there = is_delta(path)
+                if there and _ONLY_NEW.match(statement.text):
+                    return write(replaced)
+                intent = self.intents.begin(statement.text, path, list(fresh.values()), ends)
+                if there:
+                    return self.intents.run(intent, lambda: write(replaced))
+                place = statement.places["name"]
+                return self.intents.make(
+                    intent, statement.target, lambda table: write([*replaced, (place, table)])
+                )
 
     def recover(self) -> None:
         """Settles what processes that are gone left unfinished."""
         with self.lock:
-            for intent in self.catalog.orphans():
-                self._settle(intent)
-
-    def _settle(self, intent: Intent) -> None:
-        if intent.transaction:
-            self.forward.settle(intent)
-        elif self.committed(intent):
-            self.catalog.finish_intent(intent)
-        else:
-            self.catalog.abort_intent(intent)
-
-    def committed(self, intent: Intent) -> bool:
-        """Whether the written table's log has the commit of an intent."""
-        if not is_delta(intent.path):
-            return False
-        log = self.changes.sources.logs[intent.path]
-        first = max(-1 if intent.version is None else intent.version, log.oldest() - 1)
-        commits = log.commits(first, log.version())
-        return any(mark_of(c.user_metadata).get("intent") == intent.id for c in commits)
+            self.intents.recover()
 
     def target(self, statement: SparkStatement, schema: str) -> Path:
         """The folder of the one Delta table that a statement writes. DT-3204 for another."""

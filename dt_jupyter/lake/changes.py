@@ -154,6 +154,16 @@ def _refusal(facts: Sequence[CommitFacts], columns: Collection[str] | None) -> U
     return None
 
 
+def name_before(column: str, facts: Sequence[CommitFacts]) -> str | None:
+    """What a column of the end was called before the commits; None: it is younger."""
+    name = column
+    for change in [f.schema for f in reversed(facts) if f.schema is not None]:
+        if name.lower() in map(str.lower, change.added):
+            return None
+        name = {b.lower(): a for a, b in change.renamed}.get(name.lower(), name)
+    return name
+
+
 def _last(facts: Sequence[CommitFacts], data: CommitFacts, columns: Collection[str] | None) -> int:
     """The last version to read: of the last data commit, or the end where columns came later."""
     known = {c.lower() for c in data.metadata.columns}

@@ -33,7 +33,7 @@ from dt_jupyter.lake.state import (
     table_state,
 )
 
-_ICT = "delta.enableInCommitTimestamps"
+IN_COMMIT_TIMES = "delta.enableInCommitTimestamps"
 _SCHEMA = ("metaData", "protocol")
 _PASSED = frozenset(("add", "remove", "cdc", "commitInfo"))
 _PRESERVED = "delta.rowTracking.preserved"
@@ -145,7 +145,8 @@ def publication(
     return Publication(
         str(staging.table), staging.metadata.id, staging.version, str(staging.folder), blind,
         _info(infos, blind), actions, [*map(unquote, files), *fresh], row_ids,
-        staging.metadata.configuration.get(_ICT, "").lower() == "true", _mark(infos, mark),
+        staging.metadata.configuration.get(IN_COMMIT_TIMES, "").lower() == "true",
+        _mark(infos, mark),
     )  # fmt: skip
 
 

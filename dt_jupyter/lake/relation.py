@@ -14,6 +14,7 @@ from dt_jupyter.lake.file_rows import files_view
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.paths import sql_string, sql_table
 from dt_jupyter.lake.small import local_view
+from dt_jupyter.lake.snapshot import snapshot_sql
 from dt_jupyter.lake.tracked import TRACKED_ID, tracked_table
 from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.model import quote
@@ -103,10 +104,14 @@ def relation(
     return _feed(spark, log, plan, columns, view_prefix, reason)
 
 
-def _empty(log: TableLog, columns: Sequence[str], row_ids: bool) -> Relation:
+def _empty(
+    log: TableLog, columns: Sequence[str], row_ids: bool, version: int | None = None
+) -> Relation:
+    """Of the columns that the table has at the version; None: now."""
+    source = sql_table(log.path) if version is None else snapshot_sql(log.path, version)
     tracked = f"0L AS {TRACKED_ID}, " if row_ids else ""
     names = f"{_names(columns)}, {tracked}1L AS {WEIGHT}"
-    sql = f"(SELECT {names} FROM {sql_table(log.path)} WHERE false)"
+    sql = f"(SELECT {names} FROM {source} WHERE false)"
     return Relation(sql, "empty", "nothing changed", 0)
 
 
@@ -222,7 +227,7 @@ def _files(
             views.append(view)
             parts.append(f"SELECT {names}, {sign}L AS {WEIGHT} FROM {quote(view)}")
     if not parts:
-        return _empty(log, columns, row_ids)
+        return _empty(log, columns, row_ids, plan.last)
     sql = f"({' UNION ALL '.join(parts)})"
     return Relation(sql, "files", reason, plan.rows, tuple(views))
 
@@ -258,7 +263,7 @@ def _first_images(
     """By row tracking: ids that were given out within the interval, each with its first image."""
     files = log.new_files(plan.first, plan.last)
     if not files:
-        return _empty(log, columns, row_ids=True)
+        return _empty(log, columns, row_ids=True, version=plan.last)
     view, least = f"{prefix}_first", min(int(f["baseRowId"]) for f in files)
     rows = files_view(spark, log.path, plan.last, files)
     rows = rows.selectExpr("*", f"_metadata.row_id AS {TRACKED_ID}",

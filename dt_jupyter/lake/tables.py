@@ -152,6 +152,11 @@ def restore_folder(dropped: TablePath, path: TablePath) -> None:
     source, target = local(dropped), local(path)
     if not is_delta(source):
         raise TableGone(f"there is no Delta table at {source}", path=str(source))
+    move_table(source, target)
+
+
+def move_table(source: Path, target: Path) -> None:
+    """Move a table's folder. Raises FileExistsError where something else is."""
     if target.exists():
         raise FileExistsError(f"{target} exists")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -161,7 +166,9 @@ def restore_folder(dropped: TablePath, path: TablePath) -> None:
 def _move(source: Path, target: Path) -> None:
     try:
         os.rename(source, target)
-    except OSError:
+    except OSError as e:
+        if target.exists():
+            raise FileExistsError(f"{target} exists") from e
         shutil.move(source, target)  # to another file system
 
 

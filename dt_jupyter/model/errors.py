@@ -130,8 +130,8 @@ CATALOGUE: Mapping[str, Entry] = _entries(
      "were {lost}, since {problem}.",
      "Something wrote past the catalog while it was published. Its streams have moved; what is "
      "missing is kept as Delta tables in {folder}."),
-    ("DT-3210", "25P02", "{statement} was given up by another host, which did not hear of it.",
-     "Run it again; if it wrote already, look at the table first."),
+    ("DT-3210", "25P02", "{statement} was given up by another process, which did not hear of it.",
+     "It has written nothing, and its streams stand where they stood: run it again."),
     ("DT-4101", "22023", "{name} at {point} is out of reach: the oldest is {oldest}.",
      "Choose a later time or version."),
     ("DT-4102", "22023", "{point} lies in the future of {name}.", "Choose a time up to now."),

@@ -78,13 +78,15 @@ def told_apart(
 
 
 def declared_key(metadata: Metadata, columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns of `dt.primaryKey`: a JSON list, or names between commas."""
+    """The columns of `dt.primaryKey`: a JSON list, or names between commas; none where the table
+    has one of them no more."""
     text = metadata.configuration.get(KEY, "").strip()
     if not text:
         return ()
     listed: Sequence[str] = json.loads(text) if text.startswith("[") else text.split(",")
     known = {n.lower(): n for n in columns}
-    return tuple(known.get(n.strip().strip("`").lower(), n.strip()) for n in listed)
+    found = [known.get(n.strip().strip("`").lower()) for n in listed]
+    return tuple(n for n in found if n is not None) if None not in found else ()
 
 
 def _tracked(metadata: Metadata) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import ROW_ID, WEIGHT, End, Scan
 from dt_jupyter.lake import Added, ChangePlan, Feed, FileDiff, TableLog, Unreadable, relation
+from dt_jupyter.lake.actions import CommitFacts
+from dt_jupyter.lake.changes import name_before
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.relation import inserted
+from dt_jupyter.lake.retained import gone_from_change, gone_from_snapshot
 from dt_jupyter.lake.tracked import TRACKED_ID
 from dt_jupyter.model import error, quote
 from dt_jupyter.streams.identity import By, Identity
@@ -82,25 +85,46 @@ class Side:
         version = self.old if end is End.OLD else self.new
         return self._snapshot(version, columns, with_id)
 
+    def _require_there(self, gone: str | None) -> None:
+        """DT-3103 where VACUUM took a file that is needed."""
+        if gone is not None:
+            raise error("DT-3103", name=self.name, problem=gone)
+
     def _snapshot(self, version: int, columns: tuple[str, ...], with_id: bool) -> str:
-        """The rows at a version; columns that came later are NULL."""
-        there = {c.lower() for c in self.log.metadata(version).columns}
-        items = [
-            quote(c) if c.lower() in there else f"CAST(NULL AS {self.types[c]}) AS {quote(c)}"
-            for c in columns
-        ]
+        """The rows at a version, in the columns of the new end; those that came later are NULL."""
+        self._require_there(gone_from_snapshot(self.log, version))
+        own = self.identity.names if with_id else ()
+        changed = (
+            self.log.metadata(version).schema_string != self.log.metadata(self.new).schema_string
+        )
+        facts = self.log.commits(version, self.new) if changed else ()
+        items = [self._as_of(c, facts) for c in dict.fromkeys((*columns, *own))]
+        if with_id and self.identity.by is By.TRACKING:
+            items.append(f"_metadata.row_id AS {TRACKED_ID}")
         source = f"{sql_table(self.log.path)} VERSION AS OF {version}"
+        rows = f"(SELECT {', '.join(items) or '1 AS __dt_one'} FROM {source})"
         if not with_id:
-            return f"(SELECT {', '.join(items) or '1 AS __dt_one'} FROM {source})"
-        if self.identity.by is By.TRACKING:
-            source = f"(SELECT *, _metadata.row_id AS {TRACKED_ID} FROM {source})"
-        items.append(f"{self.identity.text} AS {ROW_ID}")
-        return f"(SELECT {', '.join(items)} FROM {source})"
+            return rows
+        named = [*map(quote, columns), f"{self.identity.text} AS {ROW_ID}"]
+        return f"(SELECT {', '.join(named)} FROM {rows})"
+
+    def _as_of(self, column: str, facts: Sequence[CommitFacts]) -> str:
+        """A column of the new end as the table had it before the commits."""
+        then = name_before(column, facts)
+        if then is None:
+            return f"CAST(NULL AS {self.types[column]}) AS {quote(column)}"
+        return quote(then) if then == column else f"{quote(then)} AS {quote(column)}"
 
     def _change(self, spark: SparkSession, columns: tuple[str, ...], with_id: bool) -> str:
         tracked = with_id and self.identity.by is By.TRACKING
         own = self.identity.names if with_id else ()
         wanted = tuple(dict.fromkeys((*columns, *own))) or tuple(self.types)[:1]
+        by_feed = isinstance(self.plan, Feed) or (isinstance(self.plan, Added) and self.plan.feed)
+        gone = gone_from_change(
+            self.log, self.plan, by_feed=by_feed and not tracked,
+            first_images=self.inserts_only and tracked,
+        )  # fmt: skip
+        self._require_there(gone)
         prefix = f"{self.prefix}_{len(self.views)}"
         rows = inserted if self.inserts_only else relation
         found = rows(spark, self.log, self.plan, wanted, view_prefix=prefix, row_ids=tracked)

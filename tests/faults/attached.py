@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from dt_jupyter.lake.points import FAILPOINT
 
@@ -18,8 +18,9 @@ PORT, SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 
 
 def process(
-    spark: SparkSession, module: str, *args: str, failpoint: str | None = None
-) -> subprocess.Popen[str]:
+    spark: SparkSession, module: str, *args: str, failpoint: str | None = None,
+    stderr: int | IO[str] = subprocess.PIPE,
+) -> subprocess.Popen[str]:  # fmt: skip
     """Runs the module in another process that finds the session of the tests by `session`."""
     gateway = spark.sparkContext._gateway
     assert gateway is not None
@@ -29,7 +30,7 @@ def process(
         env[FAILPOINT] = failpoint
     return subprocess.Popen(
         [sys.executable, "-m", module, *args],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True,
         cwd=ROOT, env=env,
     )  # fmt: skip
 

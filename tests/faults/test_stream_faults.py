@@ -1,67 +1,160 @@
-"""Processes killed while they consume a stream, and two that consume one: each change once."""
+"""Processes killed while they consume a stream, and two that consume one: each change once.
+
+DT_JUPYTER_ROUNDS is how often every way is killed at each of its points and at a random moment, and
+two processes race; 0, the default, is once at one of them each (a transaction of SQL at all), and
+a race of one way. DT_JUPYTER_SEED chooses the moments.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 import signal
-import subprocess
-import sys
-from pathlib import Path
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import pytest
 
-from dt_jupyter.lake.points import FAILPOINT, INTENTS
-from tests.faults.stream_worker import CONSUME, consume
+from tests.faults.consumptions import CONSUMPTIONS, UNDECIDED, counted
+from tests.faults.forked import Forked
 from tests.spark.engine_lab import Lab
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
-ROOT = Path(__file__).resolve().parents[2]
+ROUNDS = int(os.environ.get("DT_JUPYTER_ROUNDS", "0"))
+SEED = int(os.environ.get("DT_JUPYTER_SEED", "0"))
+LIMIT = 300 + 400 * ROUNDS
+BETWEEN = "between"
+"""A random moment."""
+RACES = 3
+KEYED = "TBLPROPERTIES ('dt.primaryKey' = 'n')"
+
+
+@dataclass
+class Till:
+    """Events, a stream on them, and what one way of consuming it keeps of them; processes to kill
+    beside. `told` is all that was done."""
+
+    lab: Lab
+    forked: Forked
+    way: str = ""
+    events: int = 0
+    seconds: float = 1.0
+    told: list[str] = field(default_factory=list)
+
+    def start(self, way: str) -> None:
+        self.way = way
+        self.lab.sql(f"CREATE TABLE events (n BIGINT) {KEYED}")
+        self.lab.sql("CREATE STREAM s ON TABLE events SHOW_INITIAL_ROWS = TRUE")
+        if CONSUMPTIONS[way].setup:
+            self.lab.sql(CONSUMPTIONS[way].setup)
+        self.happen()
+
+    def happen(self) -> None:
+        """Two events more."""
+        self.lab.spark.sql(f"INSERT INTO events VALUES ({self.events}), ({self.events + 1})")
+        self.events += 2
+
+    def consume(self) -> str:
+        """By the process of the tests; the time that it takes is kept."""
+        begun = time.monotonic()
+        found = CONSUMPTIONS[self.way].run(self.lab.engine)
+        if found == "done":
+            self.seconds = time.monotonic() - begun
+        self.told.append(f"own: {found}")
+        return found
+
+    def other(self, failpoint: str = "", delay: float | None = None) -> int:
+        """By another process, which is killed; its status. After a `delay` the process of the
+        tests is there for the stream too."""
+        self.forked.ask(self.way, failpoint=failpoint, delay=delay)
+        self.forked.go()
+        if delay is not None:
+            self.consume()
+        status, found = self.forked.ended()
+        self.told.append(f"other ({failpoint or delay}): {status} {found}")
+        return status
+
+    def killed_at(self, failpoint: str) -> None:
+        """Another process dies there, and has done nothing, or all of it."""
+        before = counted(self.lab, self.way)
+        assert self.other(failpoint) == -signal.SIGKILL, self.forked.errors
+        self.lab.engine.streams.recover()
+        expected = before if failpoint in UNDECIDED else self.events
+        assert counted(self.lab, self.way) == expected, (self.way, self.told)
+
+    def agree(self) -> None:
+        """What is left of the stream is taken, and each event is counted once."""
+        assert self.consume() == "done", self.told
+        assert counted(self.lab, self.way) == self.events, (self.way, self.told, self.forked.errors)
+
+
+def nothing_left(lab: Lab) -> bool:
+    """Whether no stream is taken, and nothing staged; what Spark still writes for the dead is swept
+    when it is done."""
+    root = lab.engine.streams.forward.root
+    for _ in range(300):
+        lab.engine.streams.forward.sweep()
+        if not list(root.glob("*")):
+            break
+        time.sleep(0.1)
+    taken = [s for s in lab.engine.catalog.streams() if s.intent is not None]
+    return not taken and not lab.engine.catalog.intents() and not list(root.glob("*"))
+
+
+def kills(way: str) -> list[str]:
+    """Where it is killed, one after the other."""
+    known = [*CONSUMPTIONS[way].points, BETWEEN]
+    if ROUNDS or way == "transaction":
+        return known * max(ROUNDS, 1)
+    return [known[list(CONSUMPTIONS).index(way) % len(known)]]
 
 
 @pytest.fixture
-def till(lab: Lab) -> Lab:
-    """A table of amounts, a stream on it, and the table that the amounts are added up from."""
-    lab.table("events", "n BIGINT", "1", "2")
-    lab.table("total", "n BIGINT")
-    lab.sql("CREATE STREAM s ON TABLE events SHOW_INITIAL_ROWS = TRUE")
-    return lab
+def till(lab: Lab) -> Iterator[Till]:
+    with Forked.on(lab.spark, lab.folder) as forked:
+        yield Till(lab, forked)
 
 
-def worker(
-    lab: Lab, rounds: int, first: int, failpoint: str | None = None
-) -> subprocess.Popen[str]:
-    env = {**os.environ, **({FAILPOINT: failpoint} if failpoint else {})}
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.stream_worker", str(lab.folder), str(rounds),
-         str(first)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        cwd=ROOT, env=env,
-    )  # fmt: skip
+@pytest.mark.timeout(LIMIT)
+@pytest.mark.parametrize("way", CONSUMPTIONS)
+def test_a_consumer_that_is_killed_loses_and_doubles_nothing(
+    till: Till, way: str, record_property: Callable[[str, object], None]
+) -> None:
+    """At each point and between them; Spark goes on, and may write what was given up."""
+    chance = random.Random(f"{SEED} {way}")
+    till.start(way)
+    till.agree()
+    died = 0
+    for place in kills(way):
+        till.happen()
+        if place == BETWEEN:
+            status = till.other(delay=chance.uniform(0, 1.2 * till.seconds))
+            assert status in (0, -signal.SIGKILL), till.forked.errors
+            died += status != 0
+        else:
+            till.killed_at(place)
+            died += 1
+        till.agree()
+    record_property("kills", died)
+    assert nothing_left(till.lab)
 
 
-@pytest.mark.parametrize("failpoint", [f"{point}:{n}" for point in INTENTS for n in (1, 2)])
-def test_a_consumer_that_is_killed_loses_and_doubles_nothing(till: Lab, failpoint: str) -> None:
-    till.engine.close()
-    process = worker(till, 3, 10, failpoint)
-    _, errors = process.communicate("\n", timeout=300)
-    assert process.returncode == -signal.SIGKILL, errors[-2000:]
-    till.reopen()
-    till.insert("events", "100")
-    till.sql(CONSUME)
-    assert till.rows("total") == till.rows("events")
-    assert till.sql("SELECT * FROM s") == []
-
-
-def test_two_processes_on_one_stream_give_each_change_once(till: Lab) -> None:
-    process = worker(till, 4, 1000)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stdout.readline().strip() == "ready"
-    process.stdin.write("\n")
-    process.stdin.flush()
-    mine = consume(till.engine, 4, 2000)
-    out, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors[-2000:]
-    assert len(out.split()) == len(mine) == 4
-    till.sql(CONSUME)
-    assert till.rows("total") == till.rows("events")
+@pytest.mark.timeout(LIMIT)
+@pytest.mark.parametrize("way", ["update", "insert", "transaction"][: 3 if ROUNDS else 1])
+def test_two_processes_on_one_stream_give_each_change_once(
+    till: Till, way: str, record_property: Callable[[str, object], None]
+) -> None:
+    races = RACES * max(ROUNDS, 1)
+    till.start(way)
+    till.forked.ask(way, times=races)
+    till.forked.go()
+    mine = []
+    for _ in range(races):
+        till.happen()
+        mine.append(till.consume())
+    status, theirs = till.forked.ended()
+    assert status == 0, till.forked.errors
+    assert len(theirs) == races
+    record_property("races", f"{races}: {mine}, {theirs}")
+    till.agree()

@@ -1,4 +1,5 @@
-"""Transactions that are killed at every point: all of each or nothing, and each change once."""
+"""Transactions of two processes, by their phases, and one whose JVM dies too: all or nothing, and
+each change once."""
 
 from __future__ import annotations
 
@@ -10,17 +11,13 @@ from functools import partial
 
 import pytest
 
-from dt_jupyter.lake.points import FAILPOINT, TRANSACTIONS, hooked
+from dt_jupyter.lake.points import FAILPOINT, hooked
 from tests.faults.attached import ROOT, process
 from tests.faults.transaction_worker import run
 from tests.spark.engine_lab import Lab
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 MODULE = "tests.faults.transaction_worker"
-TWICE = {"tx_statement_staged", "tx_target_published"}
-KILLS = [f"{p}:{n}" for p in TRANSACTIONS for n in ((1, 2) if p in TWICE else (1,))]
-UNDONE = {"tx_intent_recorded:1", "tx_statement_staged:1", "tx_statement_staged:2"}
-"""Up to there nothing is decided."""
 
 
 @pytest.fixture
@@ -46,32 +43,6 @@ def clean(lab: Lab) -> bool:
     root = lab.engine.streams.forward.root
     taken = [s for s in lab.engine.catalog.streams() if s.intent is not None]
     return not taken and not lab.engine.catalog.intents() and not list(root.glob("*"))
-
-
-def killed(lab: Lab, failpoint: str) -> None:
-    """Another process on this JVM runs the transaction, and dies at the point."""
-    other = process(lab.spark, MODULE, str(lab.folder), failpoint=failpoint)
-    _, errors = other.communicate("\n", timeout=300)
-    assert other.returncode == -signal.SIGKILL, errors[-2000:]
-
-
-def test_a_transaction_that_is_killed_is_whole_or_nothing(till: Lab) -> None:
-    assert run(till.engine) == "done"
-    for i, failpoint in enumerate(KILLS):
-        before = (till.rows("added"), till.rows("listed"))
-        till.insert("orders", str(10 + i))
-        till.insert("payments", str(100 + i))
-        till.engine.close()
-        killed(till, failpoint)
-        till.reopen()
-        assert clean(till), failpoint
-        if failpoint in UNDONE:
-            assert (till.rows("added"), till.rows("listed")) == before, failpoint
-        else:
-            assert whole(till), failpoint
-        assert run(till.engine) == "done"
-        assert whole(till), failpoint
-        assert clean(till), failpoint
 
 
 def test_two_processes_on_one_stream_by_phases(till: Lab) -> None:

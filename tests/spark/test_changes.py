@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -442,16 +441,37 @@ def test_marks_are_of_the_statement_alone(quick_lab: Lab) -> None:
     lab.spark.conf.unset(conf)
 
 
+WRITES = {
+    "INSERT INTO t VALUES (3, 30)": [(1, 10), (2, 20), (3, 30)],
+    "UPDATE t SET v = v + 1 WHERE id = 1": [(1, 11), (2, 20), (3, 30)],
+    "MERGE INTO t USING src s ON t.id = s.id WHEN MATCHED THEN DELETE "
+    "WHEN NOT MATCHED THEN INSERT *": [(2, 20), (3, 30), (9, 90)],
+    "DELETE FROM t WHERE id = 2": [(3, 30), (9, 90)],
+    "DELETE FROM t WHERE id IN (SELECT id FROM src)": [(3, 30)],
+    "INSERT OVERWRITE t VALUES (4, 40), (5, 50)": [(4, 40), (5, 50)],
+    "RESTORE TABLE t TO VERSION AS OF 1": [(1, 10), (2, 20)],
+    "TRUNCATE TABLE t": [],
+    "CREATE OR REPLACE TABLE t AS SELECT 6 AS id, 60 AS v": [(6, 60)],
+}
+"""Whatever writes rows, and what it leaves."""
+
+
 def test_whatever_writes_rows_has_an_id(quick_lab: Lab) -> None:
-    lab = quick_lab
-    lab.sql("CREATE TABLE t (id INT)")
-    lab.insert("t", "1", "2")
-    for statement in (
-        "DELETE FROM t WHERE id = 2", "TRUNCATE TABLE t",
-        "CREATE OR REPLACE TABLE t AS SELECT 1 AS id",
-    ):  # fmt: skip
+    """By which the table is read as the statement left it, and as it was just before."""
+    lab, lefts = quick_lab, [[(1, 10), (2, 20)], *WRITES.values()]
+    lab.sql("CREATE TABLE src (id INT, v INT); INSERT INTO src VALUES (1, 10), (9, 90)")
+    lab.sql("CREATE TABLE t (id INT, v INT); INSERT INTO t VALUES (1, 10), (2, 20)")
+    reads: list[str] = []
+    wanted: list[tuple[int, str, int, int]] = []
+    for step, statement in enumerate(WRITES):
         lab.sql(statement)
-        assert json.loads(mark(lab)) == {"statement": lab.engine.last_query_id}, statement
+        known = lab.engine.last_query_id
+        assert json.loads(mark(lab)) == {"statement": known}, statement
+        for point, rows in (("BEFORE", lefts[step]), ("AT", lefts[step + 1])):
+            chosen = f"FROM t {point} (STATEMENT => '{known}')"
+            reads.append(f"SELECT {step} AS step, '{point}' AS point, id, v {chosen}")
+            wanted += [(step, point, *row) for row in rows]
+    assert sorted(lab.sql(" UNION ALL ".join(reads))) == sorted(wanted)
 
 
 def test_a_refresh_is_a_statement_of_its_dynamic_table(quick_lab: Lab) -> None:
@@ -524,50 +544,3 @@ def test_bad_intervals_have_codes(lab: Lab) -> None:
             lab.engine.changes(name, at, end)
     with refused("DT-3105"):
         lab.engine.changes("counted", append_only=True)
-
-
-# -- the oracle -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("properties", [TRACKED, KEYED, ""])
-def test_applying_the_changes_to_any_old_rows_gives_any_new_ones(
-    quick_lab: Lab, properties: str
-) -> None:
-    """Over a random history, every way to know rows: nothing twice, nothing that cancels."""
-    lab, rng = quick_lab, random.Random(properties)
-    lab.sql(f"CREATE TABLE t (id INT, k STRING, x DOUBLE) {properties}")
-    lab.sql("CREATE VIEW v AS SELECT k, x FROM t WHERE id % 2 = 0")
-    for step in range(8):
-        lab.sql(statement(rng, step))
-    newest = version(lab, "t")
-    kept = {n: lab.sql(f"SELECT * FROM t VERSION AS OF {n}") for n in range(newest + 1)}
-    for _ in range(6):
-        old, new = sorted(rng.choices(range(newest + 1), k=2))
-        found = lab.engine.changes("t", old, new).collect()
-        assert applied(kept[old], found) == sorted(map(repr, kept[new])), (old, new)
-        gone, come = (
-            {(repr(tuple(r)[:-3]), r["$ROW_ID"]) for r in found if r["$ACTION"] == action}
-            for action in ("DELETE", "INSERT")
-        )
-        assert not gone & come, (old, new)
-        assert len(gone) + len(come) == len(found), (old, new)
-    found = lab.engine.changes("v", 0, newest).collect()
-    seen = [(k, x) for i, k, x in kept[newest] if i % 2 == 0]
-    assert applied([], found) == sorted(map(repr, seen))
-
-
-def statement(rng: random.Random, step: int) -> str:
-    some = f"id % {rng.randint(2, 4)} = {rng.randint(0, 1)}"
-    value = rng.choice(("0.0", "-0.0", "1.5", "double('NaN')", "NULL"))
-    rows = ", ".join(f"({100 * step + i}, '{rng.choice('aab')}', {value})" for i in range(4))
-    source = f"(SELECT id + {rng.randint(0, 9)} AS id, 'm' AS k, {value} AS x FROM t)"
-    return rng.choice((
-        f"INSERT INTO t VALUES {rows}",
-        f"INSERT INTO t VALUES {rows}",
-        f"UPDATE t SET x = {value} WHERE {some}",
-        f"UPDATE t SET k = concat(k, '!') WHERE {some}",
-        f"DELETE FROM t WHERE {some}",
-        f"MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET x = s.x "
-        "WHEN NOT MATCHED THEN INSERT *",
-        "OPTIMIZE t",
-    ))  # fmt: skip

@@ -193,6 +193,16 @@ def test_column_mapping_and_renames_around_the_range(spark, lake_dir, feed) -> N
     check(spark, log, ["id"], [(start, log.version())])
 
 
+def test_what_came_and_went_has_the_columns_of_then(spark, lake_dir) -> None:
+    log = make(spark, lake_dir / "t", "id BIGINT, extra INT", feed=False, mapped=True)
+    t = sql_table(log.path)
+    for statement in ("INSERT INTO {} VALUES (1, 2)", "DELETE FROM {} WHERE id = 1",
+                      "ALTER TABLE {} DROP COLUMN extra"):  # fmt: skip
+        spark.sql(statement.format(t))
+    plan, found, rows = change(spark, log, 0, 2, ["id", "extra"], LOCAL)
+    assert (type(plan), found.way, rows) == (FileDiff, "empty", [])
+
+
 def test_an_unreadable_plan_has_no_relation(spark, lake_dir) -> None:
     log = make(spark, lake_dir / "t", DDL, feed=True)
     spark.sql(f"CREATE OR REPLACE TABLE {sql_table(log.path)} USING delta AS SELECT 1L AS id")

@@ -9,7 +9,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from dt_jupyter.catalog import Owner
-from dt_jupyter.engine.streams import Streams
+from dt_jupyter.engine.intents import Intents
 from dt_jupyter.lake.points import INTENTS, hooked
 from dt_jupyter.spark.jobs import count_jobs, run_cancellable
 from tests.spark.engine_lab import Lab, refused
@@ -247,7 +247,7 @@ def test_an_intent_is_settled_by_what_the_log_says(
     people.sql("CREATE STREAM s ON TABLE people; CREATE TABLE total (n INT)")
     people.insert("people", "3, 'Walter'")
     with monkeypatch.context() as dying:
-        dying.setattr(Streams, "_settle", lambda self, intent: None)
+        dying.setattr(Intents, "settle", lambda self, intent, **how: None)
         with hooked(point, vanish), pytest.raises(Gone):
             people.sql("INSERT INTO total SELECT id FROM s")
     catalog = people.engine.catalog

@@ -1,0 +1,82 @@
+"""Whether what a change or an old snapshot is read from is still on the disk: VACUUM takes the
+files of old versions, and leaves the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from dt_jupyter.lake.actions import commit_name, file_key, read_actions
+from dt_jupyter.lake.changes import Added, ChangePlan, Feed, FileDiff
+from dt_jupyter.lake.log import TableLog
+from dt_jupyter.lake.paths import data_file
+from dt_jupyter.lake.staging import vector_file
+
+_FILES = frozenset(("add", "remove", "cdc"))
+
+
+def gone_from_change(
+    log: TableLog, plan: ChangePlan, *, by_feed: bool, first_images: bool = False
+) -> str | None:
+    """What is to be said of a file that the change is read from and that is gone; None: all are
+    there.
+
+    It is read as the change data feed, or from the files that came and went, or, for
+    `first_images`, from all files that came.
+    """
+    if not isinstance(plan, Added | Feed | FileDiff):
+        return None
+    first, last = plan.first, plan.last
+    if first_images:
+        return _gone(log.path, log.new_files(first, last))
+    if by_feed:
+        return _gone(log.path, _of_feed(log, first, last))
+    found = log.file_changes(first, last)
+    return _gone(log.path, (*found.added, *found.removed))
+
+
+def gone_from_snapshot(log: TableLog, version: int) -> str | None:
+    """What is to be said of a file that the version has, and later ones have not, and that is gone;
+    None: all are there."""
+    later: dict[Any, Mapping[str, Any] | None] = {}
+    for v in range(version + 1, log.version() + 1):
+        for kind, body in _actions(log, v):
+            if kind != "cdc":
+                later.setdefault(file_key(body), body if kind == "remove" else None)
+    return _gone(log.path, [body for body in later.values() if body is not None])
+
+
+def _of_feed(log: TableLog, first: int, last: int) -> Iterator[Mapping[str, Any]]:
+    for version in range(first, last + 1):
+        actions = list(_actions(log, version))
+        changes = [body for kind, body in actions if kind == "cdc"]
+        yield from changes or [b for _, b in actions if b.get("dataChange", True)]
+
+
+def _actions(log: TableLog, version: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    return read_actions(log.path / "_delta_log" / commit_name(version), _FILES)
+
+
+def _gone(table: Path, files: Iterable[Mapping[str, Any]]) -> str | None:
+    known: dict[str, bool] = {}
+    for body in files:
+        for name in _names(body):
+            if name not in known:
+                known[name] = Path(data_file(table, name)).exists()
+            if not known[name]:
+                return f"VACUUM removed {name}, which it is read from"
+    return None
+
+
+def _names(body: Mapping[str, Any]) -> Iterator[str]:
+    yield unquote(body["path"])
+    vector = body.get("deletionVector") or {}
+    if vector.get("storageType") == "u":
+        yield vector_file(vector)
+    elif vector.get("storageType") == "p":
+        yield unquote(vector["pathOrInlineDv"])
+
+
+__all__ = ["gone_from_change", "gone_from_snapshot"]
