@@ -20,7 +20,7 @@ from dt_jupyter.sql.magic_specs import (
 from dt_jupyter.sql.options import TABLE_OPTIONS
 
 _CELL = re.compile(r"\s*%%(dt|dynamic_table|changes)(?=\s|\Z)")
-_LINE = re.compile(r"(?:^|\s|=)%(dt|dynamic_table|changes)\s")
+_LINE = re.compile(r"(?:^|\s|=)%(dt|dynamic_table|changes|replay)\s")
 _WORD = re.compile(r"[\w$`.\-]*\Z")
 _NAME = re.compile(r"[\w$`.]*\Z")
 _PARAMETER = re.compile(r"(?<![:\w]):(\w*)\Z")

@@ -50,7 +50,7 @@ class Bench:
     sessions: RefreshSessions
     layout: Layout
     refreshing: Callable[[], bool]
-    patience: float = 30.0
+    patience: float = 1.0
 
     @contextmanager
     def session(self, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:

@@ -17,7 +17,7 @@ def ordered(engine: Engine, name: str) -> list[str]:
     found = []
     with engine.replay(name, at=1, to=engine.clock.now()) as replay:
         for step in replay:
-            rows = "".join(repr(b.to_pylist()) for b in step.batches())
+            rows = "".join(repr(r) for b in step.batches() for r in b.to_pylist())
             found.append(f"{step.digest}:{hashlib.sha256(rows.encode()).hexdigest()}")
     return found
 
