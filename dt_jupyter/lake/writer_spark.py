@@ -12,6 +12,7 @@ from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.requests import OP, Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.lake.types import spark_schema
 from dt_jupyter.model import quote
+from dt_jupyter.spark.frames import whole_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,14 +48,14 @@ def frame(spark: SparkSession, rows: Any, metadata: Metadata | None) -> DataFram
     if not isinstance(rows, pa.Table):
         return rows  # type: ignore[no-any-return]
     if metadata is None:
-        return spark.createDataFrame(rows)
+        return whole_frame(spark, rows)
     operation = {"name": OP, "type": "string", "nullable": True, "metadata": {}}
     known = {f["name"].lower(): f for f in (*metadata.fields, operation)}
     unknown = [c for c in rows.column_names if c.lower() not in known]
     if unknown:
         raise ValueError(f"the rows' columns are not the table's: {unknown}")
     fields = [{**known[c.lower()], "name": c} for c in rows.column_names]
-    return spark.createDataFrame(rows, spark_schema(fields))
+    return whole_frame(spark, rows, spark_schema(fields))
 
 
 def _save(request: CommitRequest, rows: DataFrame, mode: str, options: Mapping[str, str]) -> None:

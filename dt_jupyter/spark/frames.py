@@ -23,17 +23,18 @@ def arrow_frame(spark: SparkSession, rows: pa.Table, schema: Any = None) -> Data
     whenever it rewrites it.
     """
     if is_connect(spark):
-        return _frame(spark, rows, schema)
+        return whole_frame(spark, rows, schema)
     if rows.num_rows <= FEW:
-        return _frame(spark, rows, schema).coalesce(1)
+        return whole_frame(spark, rows, schema).coalesce(1)
     before = str(spark.conf.get(_THRESHOLD))
     spark.conf.set(_THRESHOLD, "0")
     try:
-        return _frame(spark, rows, schema).coalesce(1)
+        return whole_frame(spark, rows, schema).coalesce(1)
     finally:
         spark.conf.set(_THRESHOLD, before)
 
 
-def _frame(spark: SparkSession, rows: pa.Table, schema: Any) -> DataFrame:
+def whole_frame(spark: SparkSession, rows: pa.Table, schema: Any = None) -> DataFrame:
+    """All the rows: of a table whose first two chunks are empty PySpark 4.2 takes none."""
     given = () if schema is None else (schema,)
-    return spark.createDataFrame(rows, *given)
+    return spark.createDataFrame(rows.combine_chunks(), *given)

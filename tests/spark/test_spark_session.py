@@ -5,17 +5,30 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 from dt_jupyter.model import DTError
 from dt_jupyter.spark import active_session, is_connect, local_session, require_delta
+from dt_jupyter.spark.frames import FEW, arrow_frame, whole_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+@pytest.mark.parametrize("make", [arrow_frame, whole_frame])
+@pytest.mark.parametrize("sizes", [(0, 0, 3), (0, FEW + 3, 0), (0, 0, FEW, 2), (0, 0)], ids=str)
+def test_arrow_rows_arrive_however_they_are_chunked(
+    spark: SparkSession, make: Callable[..., Any], sizes: tuple[int, ...]
+) -> None:
+    rows = pa.concat_tables(pa.table({"n": pa.array(range(n), pa.int32())}) for n in sizes)
+    found = make(spark, rows).groupBy().sum("n").collect()[0][0]
+    assert (found or 0) == sum(sum(range(n)) for n in sizes)
 
 
 def test_delta_create_merge_and_change_feed(spark: SparkSession, lake_dir: Path) -> None:
