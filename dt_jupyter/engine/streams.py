@@ -235,11 +235,11 @@ class Streams:
             return f"{base.name} was replaced"
         log, old = self.changes.sources.logs[base.path], stream.frontier[base.table_id]
         new, columns, view = log.version(), log.metadata().columns, stream.kind == StreamSource.VIEW
-        plan = plan_changes(log, old, new, () if view else columns)
-        if isinstance(plan, Unreadable):
-            return plan.sentence
         try:
             tracked = told_apart(log, old, new, columns)[0] is By.TRACKING
+            plan = plan_changes(log, old, new, () if view else columns)
+            if isinstance(plan, Unreadable):
+                return plan.sentence
             feed = isinstance(plan, Feed) or (isinstance(plan, Added) and plan.feed)
             gone = gone_from_change(
                 log, plan, by_feed=feed and not tracked,
