@@ -4,7 +4,8 @@ kills it when it is told to. They use the Spark of the tests.
 
 A line of JSON asks for one: {"way", "failpoint", "delay", "times"}; the answer `ready` comes when
 it stands before its first statement; a line `go` lets it; then comes {"status", "told"}: with a
-`delay` (seconds) it is killed so long after `go`, at its failpoint it kills itself.
+`delay` (seconds) it is killed so long after `go`, at its failpoint it kills itself. One that
+consumes several `times` inserts an event each time.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from tests.faults.consumptions import CONSUMPTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+FIRST = 1_000_000
+"""The events of those that insert some, from here on."""
 
 
 @dataclass
@@ -125,7 +129,9 @@ def _consume(asked: dict[str, Any], answers: IO[str], allowed: IO[str]) -> None:
     engine = Engine.connect(sys.argv[1], scheduler=False, spark=session())
     answers.write("ready\n")
     allowed.readline()
-    for _ in range(asked["times"]):
+    for i in range(asked["times"]):
+        if asked["times"] > 1:
+            engine.sql(f"INSERT INTO events VALUES ({FIRST + i})")
         answers.write(CONSUMPTIONS[asked["way"]].run(engine) + "\n")
     engine.close()
 
