@@ -44,7 +44,7 @@ def test_a_script_prints_what_each_statement_did(lake: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "CREATE TABLE orders: done" in done.stdout
     assert "Dynamic table total [AUTO → INCREMENTAL]" in done.stdout
-    assert done.stdout.rstrip().endswith("15\n1 row")
+    assert "15\n1 row · Snapshot (data time " in done.stdout
 
 
 def test_an_error_is_a_few_lines_and_1(lake: Path) -> None:
