@@ -25,12 +25,14 @@ from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.points import reach
 from dt_jupyter.lake.staging import unstage
 from dt_jupyter.lake.tables import move_table
+from dt_jupyter.lake.writer_spark import confs
 from dt_jupyter.model import DTError, Intent, Name, Stream, Timestamp, error
 from dt_jupyter.refresh.sources import Logs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+DELTA_BY_DEFAULT = {"spark.sql.sources.default": "delta"}
 Ends = dict[str, dict[str, int]]
 """For each stream by id, the version of each base table."""
 
@@ -80,7 +82,8 @@ class Intents:
             assert name is not None
             path = Path(intent.path)
             aside = self.forward.folder(intent.id) / path.name
-            frame = write(sql_table(aside))
+            with confs(self.spark, DELTA_BY_DEFAULT):
+                frame = write(sql_table(aside))
             if intent.id not in self.catalog.intents():
                 raise _given_up(intent)
             try:

@@ -71,6 +71,7 @@ _DEFAULTS = {_KEPT[0]: "interval 7 days", _KEPT[1]: "interval 30 days"}
 _INTERVAL = re.compile(r"interval\s+(\d+)\s+(hour|day|week)s?\Z", re.IGNORECASE)
 _HOURS = {"hour": 1, "day": 24, "week": 168}
 _ONLY_NEW = re.compile(r"CREATE\s+TABLE\s+IF\s+NOT\s+EXISTS\b", re.IGNORECASE)
+_PROVIDER = re.compile(r"\A(?:(?!\bAS\b).)*\bUSING\s+(?P<provider>\w+)", re.IGNORECASE | re.DOTALL)
 _LOCATION = re.compile(r"\bLOCATION\b", re.IGNORECASE)
 
 
@@ -326,6 +327,10 @@ class Streams:
             hint = "Create the table first, and INSERT into it."
             problem = "its folder is not known before"
             raise error("DT-3204", name=name, problem=problem, hint=hint)
+        made = _PROVIDER.search(statement.text)
+        if made is not None and made["provider"].lower() != "delta":
+            hint = "Leave out USING, or create it USING delta."
+            raise error("DT-3204", name=name, problem="it is not a Delta table", hint=hint)
         return self.layout.table(name)
 
 

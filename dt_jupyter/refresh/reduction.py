@@ -184,6 +184,8 @@ class Reduction:
             scan = self._left.get(narrow.mark)
             if scan is None or scan.end is End.DELTA or narrow in self._refused:
                 continue
+            if narrow.name not in self.tables.comparable(scan):
+                continue
             if (values := self._values(narrow)) is not None:
                 values = pc.unique(values)
                 known.append((len(values), len(known), narrow, values))

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 from dt_jupyter.catalog import Owner
 from dt_jupyter.engine.intents import Intents
 from dt_jupyter.lake.points import INTENTS, hooked
+from dt_jupyter.lake.writer_spark import confs
 from dt_jupyter.spark.jobs import count_jobs, run_cancellable
 from tests.spark.engine_lab import Lab, refused
 
@@ -225,11 +226,21 @@ def test_bad_statements_have_codes(lab: Lab) -> None:
         ("CREATE VIEW w AS SELECT * FROM s", "DT-3107"),
         ("INSERT INTO plain SELECT id FROM s", "DT-3204"),
         ("FROM s INSERT INTO a SELECT id INSERT INTO b SELECT id", "DT-3204"),
+        ("CREATE TABLE a USING parquet AS SELECT id FROM s", "DT-3204"),
     ):
         with refused(code):
             lab.sql(script)
     lab.sql("DROP STREAM IF EXISTS t; CREATE STREAM IF NOT EXISTS s ON TABLE people")
     assert len(lab.engine.catalog.streams()) == 1
+
+
+def test_what_is_made_of_a_stream_is_a_delta_table_in_any_session(lab: Lab) -> None:
+    lab.table("people", "id INT", "1")
+    lab.sql("CREATE STREAM s ON TABLE people SHOW_INITIAL_ROWS = TRUE")
+    with confs(lab.spark, {"spark.sql.sources.default": "parquet"}):
+        lab.sql("CREATE TABLE made AS SELECT id FROM s")
+    assert lab.rows("made") == [(1,)]
+    assert lab.sql("SELECT id FROM s") == []
 
 
 class Gone(BaseException):

@@ -170,6 +170,8 @@ def test_a_column_that_arrow_does_not_compare_leaves_nothing_out() -> None:
     reduction = lab.reduction(comparable=False)
     reduction(RELATIONS["below"])
     assert all(rows is lab.rows(scan) for scan, rows in reduction.found.values())
+    lab.reduction(comparable=False)(RELATIONS["keys"])
+    assert lab.selected == []
 
 
 DAY = datetime.date(1994, 12, 31)
