@@ -68,7 +68,9 @@ def explain_table(
         return replace(base, steps=(Step("contents", text),))
     compiled = refresher.compiled(spark, table.id, definition)
     again = choice.action is not RefreshAction.INCREMENTAL
-    forecast = _Forecast(spark, refresher, replace(table, definition=definition), compiled, again)
+    forecast = _Forecast(
+        spark, refresher, replace(table, definition=definition), compiled, again, choice.keeps_state
+    )
     drawn = _tree(refresher, table, compiled, seen)
     return replace(base, steps=(Step(_TREE, drawn), *forecast.steps(seen.frontier)))
 
@@ -105,8 +107,11 @@ class _Forecast:
     table: DynamicTable
     compiled: Compiled
     again: bool
+    keeps_state: bool
 
     def steps(self, frontier: Frontier) -> tuple[Step, ...]:
+        if not self.keeps_state:
+            return (Step("contents of the table", self._in_one(frontier)),)
         versions = dict(frontier.versions)
         steps: list[Step] = []
         for i, stage in enumerate(self.compiled.stages):
@@ -127,6 +132,24 @@ class _Forecast:
         self, ordinal: int, stage: CompiledStage, new: Frontier, keys: list[str]
     ) -> str | None:
         """The statement of a stage's change; those of its touched keys go into `keys`."""
+        run = self._run(ordinal, stage, new, keys)
+        if self.again:
+            return run.initial_text()
+        run.reading.relations.update(self._stage_changes(ordinal, stage, new))
+        delta = run.delta()
+        return run.change_text(delta) if delta is not None else None
+
+    def _in_one(self, new: Frontier) -> str:
+        """The statement that computes hidden stages on its way."""
+        runs: tuple[StageRun, ...] = ()
+        for i, stage in enumerate(self.compiled.stages):
+            runs = (*runs, self._run(i, stage, new, [], runs))
+        return runs[-1].initial_text()
+
+    def _run(
+        self, ordinal: int, stage: CompiledStage, new: Frontier, keys: list[str],
+        below: tuple[StageRun, ...] = (),
+    ) -> StageRun:  # fmt: skip
         layout, logs = self.refresher.sources.layout, self.refresher.sources.logs
         public = stage is self.compiled.public
         own = layout.public(self.table.id) if public else layout.stage(self.table.id, ordinal)
@@ -136,16 +159,11 @@ class _Forecast:
         plans: dict[str, ChangePlan] = {}
         if not self.again:
             plans = {s: self._plan(s, columns, new) for s, columns in stage.reads.items()}
-        run = StageRun(
+        return StageRun(
             self.spark, self.table.name, stage, own, logs[str(own)], self._version(ordinal),
             self.table.frontier, new, known, plans, self.table.sequence + 1,
-            layout.staging("explain"), _READ_BY_SPARK, key_texts=keys,
+            layout.staging("explain"), _READ_BY_SPARK, key_texts=keys, below=below,
         )  # fmt: skip
-        if self.again:
-            return run.initial_text()
-        run.reading.relations.update(self._stage_changes(ordinal, stage, new))
-        delta = run.delta()
-        return run.change_text(delta) if delta is not None else None
 
     def _plan(self, source: str, columns: frozenset[str], new: Frontier) -> ChangePlan:
         assert self.table.frontier is not None

@@ -11,11 +11,13 @@ from dt_jupyter.model import DynamicTable, Reason, RefreshAction, RefreshMode
 
 @dataclass(frozen=True)
 class Choice:
-    """An action with its reason; `changed` are the ids of the sources with changed rows."""
+    """An action with its reason; `changed` are the ids of the sources with changed rows. Without
+    `keeps_state` only the public rows are computed, and hidden stages stay where they are."""
 
     action: RefreshAction
     reason: Reason
     changed: frozenset[str] = frozenset()
+    keeps_state: bool = True
 
 
 def choose(

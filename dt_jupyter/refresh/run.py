@@ -153,11 +153,20 @@ class Refresher:
         if invalid is None and table.frontier is not None and self._is_of_another_format(table):
             invalid = Reason("STATE_FORMAT", "its tables were made by another release")
         choice = choose(table, seen.plans, seen.names, invalid)
-        if choice.action is not RefreshAction.INCREMENTAL or table.mode is not RefreshMode.AUTO:
+        if choice.action is not RefreshAction.INCREMENTAL:
             return choice
-        work = self._work(table, seen)
-        anew = work and cheaper_whole(work, self.sources.catalog.recent(table.id))
-        return replace(choice, action=RefreshAction.FULL, reason=anew) if anew else choice
+        staged = bool(self.sources.catalog.stages(table.id))
+        if table.mode is RefreshMode.AUTO:
+            work = self._work(table, seen)
+            anew = work and cheaper_whole(work, self.sources.catalog.recent(table.id))
+            if anew:
+                return replace(
+                    choice, action=RefreshAction.FULL, reason=anew, keeps_state=not staged
+                )
+        if staged and not _has_stages(table.frontier):
+            reason = Reason("STATE_REBUILT", "the last refresh computed its rows without its state")
+            return replace(choice, action=RefreshAction.REINITIALIZE, reason=reason)
+        return choice
 
     def _is_of_another_format(self, table: DynamicTable) -> bool:
         log = self.sources.logs[str(self.sources.layout.public(table.id))]
@@ -475,6 +484,11 @@ def _changed_rows(seen: Look) -> int:
 
 def _reinit(choice: Choice) -> str | None:
     return str(choice.reason) if choice.action is RefreshAction.REINITIALIZE else None
+
+
+def _has_stages(frontier: Frontier | None) -> bool:
+    """Whether the hidden stages moved with the public table."""
+    return frontier is not None and any(s.startswith("stage:") for s in frontier.versions)
 
 
 def _keeping_stages(frontier: Frontier, before: Frontier | None) -> Frontier:

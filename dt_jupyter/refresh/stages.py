@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import Attempt, StageRow
@@ -119,7 +120,9 @@ class Stages:
         versions = dict(self.seen.frontier.versions)
         staging = sources.layout.staging(self.attempt.id)
         try:
-            for ordinal, _ in enumerate(self.compiled.stages[:-1]):
+            for ordinal, _ in enumerate(
+                self.compiled.stages[:-1] if self.choice.keeps_state else ()
+            ):
                 row = self._hidden(ordinal, versions)
                 versions[self.compiled.stages[ordinal].stage.id] = row.version or 0
                 self.rows.append(row)
@@ -185,30 +188,43 @@ class Stages:
         )
 
     def _change(
-        self, ordinal: int, path: Any, version: int | None, old: Frontier | None,
+        self, ordinal: int, path: Path, version: int | None, old: Frontier | None,
         new: Frontier, sequence: int,
     ) -> Change | None:  # fmt: skip
         """The change to commit for a stage; None: its rows are the same."""
+        again = self.anew or old is None
+        below = () if self.choice.keeps_state else self._below(new)
+        run = self._stage_run(ordinal, path, version, None if again else old, new, sequence, below)
+        if again:
+            new_schema = prepare(self.spark, path, run.compiled.schema, self.table)
+            return run.initialise(new_schema)
+        change = run.advance()
+        self.local_rows += run.reading.local_rows
+        return change
+
+    def _below(self, new: Frontier) -> tuple[StageRun, ...]:
+        """The hidden stages as parts of the public one's statement."""
+        runs: tuple[StageRun, ...] = ()
+        for i, _ in enumerate(self.compiled.stages[:-1]):
+            path = self.refresher.sources.layout.stage(self.table.id, i)
+            runs = (*runs, self._stage_run(i, path, None, None, new, 1, runs))
+        return runs
+
+    def _stage_run(
+        self, ordinal: int, path: Path, version: int | None, old: Frontier | None,
+        new: Frontier, sequence: int, below: tuple[StageRun, ...] = (),
+    ) -> StageRun:  # fmt: skip
         compiled = self.compiled.stages[ordinal]
         sources = self.refresher.sources
         logs = {s.table_id: sources.logs[s.path] for s in self.definition.sources if s.path}
         for i, earlier in enumerate(self.compiled.stages[:ordinal]):
             logs[earlier.stage.id] = sources.logs[str(sources.layout.stage(self.table.id, i))]
-        again = self.anew or old is None
-        plans: dict[str, ChangePlan] = {}
-        if not again and old is not None:
-            plans = self._plans(compiled.reads, logs, old, new)
-        run = StageRun(
+        return StageRun(
             self.spark, self.table.name, compiled, path, sources.logs[str(path)], version, old, new,
-            logs, plans, sequence, sources.layout.staging(self.attempt.id),
-            tables=self.refresher.small, codegen=self._codegen,
+            logs, self._plans(compiled.reads, logs, old, new) if old is not None else {}, sequence,
+            sources.layout.staging(self.attempt.id), tables=self.refresher.small,
+            codegen=self._codegen, below=below,
         )  # fmt: skip
-        if again:
-            new_schema = prepare(self.spark, path, compiled.schema, self.table)
-            return run.initialise(new_schema)
-        change = run.advance()
-        self.local_rows += run.reading.local_rows
-        return change
 
     def _plans(
         self, reads: Mapping[str, frozenset[str]], logs: Mapping[str, Any], old: Frontier,

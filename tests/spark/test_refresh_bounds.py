@@ -88,6 +88,48 @@ def test_auto_computes_anew_where_that_is_cheaper_and_says_so(
     lab.verified("free", "bound")
 
 
+def test_what_is_computed_anew_for_its_cost_leaves_its_hidden_state(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It costs what a plain computation does; the next small change computes its state again."""
+    monkeypatch.setattr(cost, "SMALL", 10)
+    lab.table("item", "id INT, k INT")
+    lab.sql("INSERT INTO item SELECT id, id % 7 FROM range(400)")
+    lab.dynamic_table(
+        "d",
+        "WITH g AS (SELECT k, count(*) AS n FROM item GROUP BY k) "
+        "SELECT a.n, count(*) AS groups, max(b.k) AS last FROM g a JOIN g b USING (n) "
+        "WHERE a.n > (SELECT avg(n) / 2 FROM g) GROUP BY a.n",
+    )
+
+    def state() -> list[int | None]:
+        return [s.version for s in lab.engine.catalog.stages(lab.engine.table("d").id)]
+
+    before = state()
+    assert len(before) > 1
+    for step in range(2):
+        lab.sql(f"UPDATE item SET k = (k * 3 + {step}) % 7 WHERE id % 4 < 3")
+        told = str(lab.engine.explain("d"))
+        assert "contents of hidden" not in told
+        assert "WITH `stage_0` AS (" in told
+        record = lab.record("d")
+        assert (record.action, record.reason and record.reason.code) == ("FULL", "CHEAPER_FULL")
+        assert state() == before
+        lab.verified("d")
+        assert lab.engine.replay_refresh("d")
+    assert lab.refresh("d") == "NO_DATA"
+    lab.sql("UPDATE item SET k = 9 WHERE id = 1")
+    record = lab.record("d")
+    assert (record.action, record.reason and record.reason.code) == (
+        "REINITIALIZE", "STATE_REBUILT",
+    )  # fmt: skip
+    assert all(a != b for a, b in zip(state(), before, strict=True))
+    lab.verified("d")
+    lab.sql("UPDATE item SET k = 8 WHERE id = 2")
+    assert lab.refresh("d") == "INCREMENTAL"
+    lab.verified("d")
+
+
 def test_small_files_are_joined_and_nobody_sees_a_change(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
