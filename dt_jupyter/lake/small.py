@@ -25,21 +25,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _Key = tuple[str, str, int, tuple[str, ...]]
+_TEXT = 32
 _SELECTING = frozenset({"byte", "short", "integer", "long", "date", "string"})
 
 
 @dataclass
 class SmallTables:
-    """Snapshots as Arrow: tables of at most `table_bytes` of files, and `kept_bytes` of rows kept
-    for the next who asks. Of a larger one, at most `looked_up` keys are looked up, and at most
-    `selected` rows selected by `selected_by` values. Threads may share it."""
+    """Snapshots as Arrow: columns of about `table_bytes` in memory, from files of `file_bytes` at
+    most; `kept_bytes` of rows are kept for the next who asks. Of a larger one at most `selected`
+    rows are selected by `selected_by` values. Threads may share it."""
 
-    table_bytes: int = 4 << 20
-    kept_bytes: int = 64 << 20
+    table_bytes: int = 16 << 20
+    file_bytes: int = 64 << 20
+    kept_bytes: int = 256 << 20
     selected_by: int = 100_000
     selected: int = 200_000
     _kept: OrderedDict[_Key, pa.Table] = field(default_factory=OrderedDict)
-    _sizes: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    _sizes: dict[tuple[str, str, int], tuple[int, int | None]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def rows(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
@@ -68,7 +70,7 @@ class SmallTables:
         schema = arrow_schema(fields_named(metadata, columns))
         try:
             snapshot = Snapshot(log.path, version)
-            if self._bytes(log, version, snapshot) > self.table_bytes:
+            if not self._is_small(schema, *self._size(log, version, snapshot)):
                 return None
             if times_are_sparks(snapshot, metadata, columns):
                 return None
@@ -126,12 +128,23 @@ class SmallTables:
             return schema.empty_table()
         return pa.Table.from_batches(found).rename_columns(schema.names).cast(schema)
 
-    def _bytes(self, log: TableLog, version: int, snapshot: Snapshot) -> int:
+    def _is_small(self, schema: pa.Schema, files: int, rows: int | None) -> bool:
+        """Whether the columns fit, by the bytes of all files and the rows in them."""
+        widths = [_width(t) for t in schema.types]
+        if rows is None or None in widths:
+            return files <= self.table_bytes // 4
+        return rows * sum(w or 0 for w in widths) <= self.table_bytes and files <= self.file_bytes
+
+    def _size(self, log: TableLog, version: int, snapshot: Snapshot) -> tuple[int, int | None]:
+        """The bytes of all files, and their records."""
         key = (str(log.path), log.table_id(version), version)
         with self._lock:
             known = self._sizes.get(key)
         if known is None:
-            known = sum(f.bytes for f in snapshot.files(live_rows=False))
+            files = snapshot.files(live_rows=False)
+            counts = [f.rows for f in files]
+            rows = None if None in counts else sum(n or 0 for n in counts)
+            known = sum(f.bytes for f in files), rows
             with self._lock:
                 if len(self._sizes) > 10_000:
                     self._sizes.clear()
@@ -144,6 +157,15 @@ class SmallTables:
             total = sum(t.nbytes for t in self._kept.values())
             while len(self._kept) > 1 and total > self.kept_bytes:
                 total -= self._kept.popitem(last=False)[1].nbytes
+
+
+def _width(type_: pa.DataType) -> int | None:
+    """The bytes of a value in memory, a text's by a guess; None for a nested one."""
+    from pyarrow import types as t
+
+    if t.is_nested(type_):
+        return None
+    return -(-type_.bit_width // 8) if t.is_primitive(type_) or t.is_decimal(type_) else _TEXT
 
 
 def selecting_columns(metadata: Metadata) -> frozenset[str]:

@@ -6,21 +6,10 @@ each changed row, in units of what a source row costs when everything is compute
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from dt_jupyter.ivm import (
-    End,
-    Group,
-    Rel,
-    Sizes,
-    Stage,
-    arranged,
-    differentiate,
-    key_relations,
-    scans,
-)
 from dt_jupyter.model import Reason, RefreshAction, RefreshRecord, RefreshState
 
 SMALL = 50_000
@@ -32,10 +21,6 @@ FACTOR = 12.0
 APPEND_FACTOR = 1.0
 """The same where rows are only added and pass through without state."""
 
-SCANNED = 0.25
-"""What it costs to look at a row of a table for a change, in units of computing everything from
-it: nothing is done with most of these rows."""
-
 _NOTABLE_MS = 1_000
 _DEARER = 1.2
 _WHOLE = (RefreshAction.FULL, RefreshAction.REINITIALIZE)
@@ -44,13 +29,11 @@ _WHOLE = (RefreshAction.FULL, RefreshAction.REINITIALIZE)
 @dataclass(frozen=True)
 class Work:
     """A change of `changed` rows in sources of `rows` rows in all; `append`: nothing but rows
-    added, and no state to merge them into; `reads`: the rows of tables that moving reads, for each
-    that computing anew does (None: not known)."""
+    added, and no state to merge them into."""
 
     changed: int
     rows: int
     append: bool
-    reads: float | None = None
 
 
 @dataclass(frozen=True)
@@ -79,8 +62,7 @@ def estimate(work: Work, history: Sequence[RefreshRecord]) -> Estimate | None:
         (ms - fixed / 2) / (n * a_row) for n, ms in moved if n * 5 >= work.changed and a_row
     ]
     factor = mean(measured) if measured else APPEND_FACTOR if work.append else FACTOR
-    move = fixed + factor * work.changed * a_row
-    return Estimate(move if measured else max(move, SCANNED * (work.reads or 0) * full), full)
+    return Estimate(fixed + factor * work.changed * a_row, full)
 
 
 def cheaper_whole(work: Work, history: Sequence[RefreshRecord]) -> Reason | None:
@@ -88,9 +70,7 @@ def cheaper_whole(work: Work, history: Sequence[RefreshRecord]) -> Reason | None
     found = estimate(work, history)
     if found is None or found.move <= found.whole:
         return None
-    if work.changed < SMALL and not (
-        _measured(work, history, found) or _reads_more(work, history, found)
-    ):
+    if work.changed < SMALL and not _measured(work, history, found):
         return None
     sentence = (
         f"{work.changed:,} of {work.rows:,} source rows changed: about {found.move / 1000:.1f} s"
@@ -112,32 +92,6 @@ def _measured(work: Work, history: Sequence[RefreshRecord], found: Estimate) -> 
     return len(alike) == 2 and min(alike) > _DEARER * found.whole
 
 
-def _reads_more(work: Work, history: Sequence[RefreshRecord], found: Estimate) -> bool:
-    """Whether moving has to read so much that it is no gain, and was not tried yet."""
-    tried = any(r.action is RefreshAction.INCREMENTAL and _is_alike(work, r) for r in history)
-    return not tried and found.whole >= _NOTABLE_MS and SCANNED * (work.reads or 0) > _DEARER
-
-
 def _is_alike(work: Work, record: RefreshRecord) -> bool:
     """Whether a refresh was of about this size."""
     return work.changed / 3 <= record.statistics.changed_rows <= work.changed * 3
-
-
-def reads(stages: Iterable[Stage], changed: frozenset[str], sizes: Sizes) -> float | None:
-    """The rows of tables that moving the stages reads, for each that computing them anew does."""
-    moved = whole = 0
-    for stage in stages:
-        anew = _read(stage.input, sizes)
-        whole += anew
-        if not changed.intersection(stage.sources):
-            continue
-        delta = differentiate(arranged(stage.input, sizes), changed)
-        if delta is not None:
-            moved += _read(delta, sizes) + sum(_read(k, sizes) for k in key_relations(delta))
-            moved += anew if isinstance(stage.top, Group) and stage.top.recomputes else 0
-            changed |= {stage.id}
-    return moved / whole if whole else None
-
-
-def _read(rel: Rel, sizes: Sizes) -> int:
-    return sum(sizes.rows(s.source) for s in scans(rel) if s.end is not End.DELTA)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from dt_jupyter.catalog import Attempt, Overtaken, definition_digest
-from dt_jupyter.ivm import Bag, Refused, Sizes, monotone
+from dt_jupyter.ivm import Bag, Refused, monotone
 from dt_jupyter.lake import (
     Added,
     Change,
@@ -48,7 +48,7 @@ from dt_jupyter.refresh.apply import plan_for
 from dt_jupyter.refresh.attempt import TTL_SECONDS, Stopwatch, blank, heartbeats
 from dt_jupyter.refresh.choose import Choice, choose
 from dt_jupyter.refresh.compiled import Compiled
-from dt_jupyter.refresh.cost import Work, cheaper_whole, reads
+from dt_jupyter.refresh.cost import Work, cheaper_whole
 from dt_jupyter.refresh.define import Definer, Request
 from dt_jupyter.refresh.failures import as_error
 from dt_jupyter.refresh.look import Look, look
@@ -183,23 +183,7 @@ class Refresher:
             isinstance(s.stage.top, Bag) and monotone(s.stage.input) for s in known[1].stages
         )
         append = simple and all(isinstance(p, Added | Unchanged) for p in seen.plans.values())
-        rows = {s.table_id: n or 0 for s, n in zip(seen.sources, sizes, strict=True)}
-        total = sum(n or 0 for n in changed)
-        read = self._reads(table, known[1], seen, rows) if known is not None else None
-        return Work(total, sum(rows.values()), append, read)
-
-    def _reads(
-        self, table: DynamicTable, compiled: Compiled, seen: Look, rows: dict[str, int]
-    ) -> float | None:
-        """What moving reads beside what computing anew does; hidden stages as they stand."""
-        moved = {s: rows_of(p) for s, p in seen.plans.items() if not isinstance(p, Unchanged)}
-        known = dict(rows)
-        for i, stage in enumerate(compiled.stages[:-1]):
-            path = self.sources.layout.stage(table.id, i)
-            size = self.sources.logs[str(path)].size().rows if is_delta(path) else 0
-            known[stage.stage.id] = size or 0
-        sizes = Sizes(known.__getitem__, moved, lambda source, column: None)
-        return reads([s.stage for s in compiled.stages], frozenset(moved), sizes)
+        return Work(sum(n or 0 for n in changed), sum(n or 0 for n in sizes), append)
 
     def _redefined(self, table: DynamicTable, seen: Look) -> bool:
         """Whether the text means other columns now (a SELECT * over a source that evolved)."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dt_jupyter.ivm import Bag, Join, Match, MatchKind, Rel, Scan, Sizes, Stage, col, expr
 from dt_jupyter.model import (
     Name,
     RefreshAction,
@@ -14,7 +13,7 @@ from dt_jupyter.model import (
     RefreshTrigger,
     Timestamp,
 )
-from dt_jupyter.refresh.cost import SMALL, Work, cheaper_whole, estimate, reads
+from dt_jupyter.refresh.cost import SMALL, Work, cheaper_whole, estimate
 
 FULL, INCREMENTAL = RefreshAction.FULL, RefreshAction.INCREMENTAL
 MILLION = 1_000_000
@@ -92,35 +91,3 @@ def test_the_sentence_has_the_rows_and_both_times() -> None:
     assert str(reason.sentence) == (
         "500,000 of 1,000,000 source rows changed: about 60.0 s incrementally, 10.0 s anew"
     )
-
-
-def test_a_small_change_for_which_much_is_read_is_computed_anew_until_it_was_tried() -> None:
-    """An EXISTS reads its inner table at both ends."""
-    whole = record(FULL, 4_000)
-
-    def choice(reads: float, *history: RefreshRecord) -> bool:
-        return cheaper_whole(Work(1_000, MILLION, append=False, reads=reads), history) is not None
-
-    assert not choice(1.0, whole)
-    assert choice(9.0, whole)
-    assert not choice(9.0, record(INCREMENTAL, 2_000, 1_000), whole)
-    assert choice(9.0, record(INCREMENTAL, 2_000, 10), whole), "that one was much smaller"
-    assert not choice(9.0, record(FULL, 500)), "below a second it does not matter"
-
-
-def test_what_a_derivative_reads_is_counted_by_its_tables() -> None:
-    rows = {"s": 1_000, "t": 10}
-    left, right = (Scan(s, ((f"{s}k", "k"),)) for s in rows)
-    joined = Join((left, right), (expr("{a} = {b}", a=col("sk"), b=col("tk")),))
-    exists = Match(left, right, MatchKind.SEMI, (("sk", "tk"),))
-
-    def read(input: Rel, **changed: int) -> float | None:
-        stage = Stage("stage:0", input, Bag(), (("k", col("sk")),))
-        sizes = Sizes(rows.__getitem__, changed, lambda source, column: "int")
-        return reads([stage], frozenset(changed), sizes)
-
-    assert read(joined, s=1) == 10 / 1_010
-    assert read(joined, s=1, t=1) == 1_010 / 1_010
-    assert read(exists, s=1) == 10 / 1_010
-    assert read(exists, t=1) == (2 * 1_000 + 2 * 10) / 1_010
-    assert read(left) == 0
