@@ -91,7 +91,7 @@ SESSION_CONFS: Mapping[str, str] = {
 }
 _HISTORY = 500
 Point = datetime | str | int | timedelta | Timestamp
-"""A time, a version, or a distance from now."""
+"""A time (or "now"), a version, or a distance from now."""
 
 
 class Engine:
@@ -620,10 +620,13 @@ class Engine:
         return self.spark.catalog.currentDatabase().lower()
 
     def timestamp(self, value: datetime | str | Timestamp) -> Timestamp:
-        """A time as given; a naive one is in the session's zone."""
+        """A time as given, or "now"; a naive one is in the session's zone. DT-1003 for a text that
+        is no time."""
         if isinstance(value, Timestamp):
             return value
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if value == "now":
+            return self.clock.now()
+        moment = _parsed(value) if isinstance(value, str) else value
         if moment.tzinfo is None:
             zone = str(self.spark.conf.get("spark.sql.session.timeZone"))
             moment = moment.replace(tzinfo=ZoneInfo(zone))
@@ -637,6 +640,14 @@ class Engine:
     def _require_open(self) -> None:
         if self._closed:
             raise error("DT-5108", path=self.layout.lake)
+
+
+def _parsed(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise error("DT-1003", option="time", value=repr(text), problem="it is no point in time",
+                    hint="Give '2026-01-31T12:00' or 'now'.") from None  # fmt: skip
 
 
 def in_notebook() -> bool:

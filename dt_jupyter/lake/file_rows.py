@@ -1,4 +1,4 @@
-"""The rows of chosen files of a Delta table, as classic Spark reads them.
+"""The rows of chosen files of a Delta table, and its feed at a schema, as classic Spark reads them.
 
 Delta's own reader does the work (deletion vectors, partition values, column mapping); it is
 reached through py4j, so this is not for Spark Connect.
@@ -25,19 +25,40 @@ def files_view(
 ) -> DataFrame:
     """The live rows of the files that `actions` (adds or removes of the log) name, with the
     schema of `version`. Raises NotSupported where the log does not say enough, or on Connect."""
-    jvm: Any = getattr(spark, "_jvm", None)
-    if jvm is None:
-        raise NotSupported("chosen files are read on classic Spark only", path=str(path))
-    delta = jvm.org.apache.spark.sql.delta
-    log = delta.DeltaLog.forTable(spark._jsparkSession, str(path))
-    none = jvm.scala.Option.empty()
-    snapshot = log.getSnapshotAt(version, none, none, False)
+    jvm, log, snapshot = _at(spark, path, version)
+    delta, none = jvm.org.apache.spark.sql.delta, jvm.scala.Option.empty()
     files = jvm.java.util.ArrayList()
     for action in actions:
         files.add(delta.actions.Action.fromJson(json.dumps({"add": _as_add(action)})))
     chosen = jvm.scala.jdk.javaapi.CollectionConverters.asScala(files).toSeq()
     rows = _in_session(jvm, spark, lambda: log.createDataFrame(snapshot, chosen, False, none))
     return _wrap(rows, spark)
+
+
+def feed_at_end(spark: SparkSession, path: Path, first: int, last: int) -> DataFrame:
+    """The change data feed of the commits first … last with the schema of the last one, where
+    Delta's own table function reads a table without column mapping with that of now. Raises
+    NotSupported on Connect."""
+    jvm, log, snapshot = _at(spark, path, last)
+    reader, option = jvm.org.apache.spark.sql.delta.commands.cdc.CDCReader, jvm.scala.Option
+    none = option.empty()
+    rows = _in_session(
+        jvm, spark,
+        lambda: reader.changesToBatchDF(
+            log, first, last, spark._jsparkSession, none, option.apply(snapshot), False, none
+        ),
+    )  # fmt: skip
+    return _wrap(rows, spark)
+
+
+def _at(spark: SparkSession, path: Path, version: int) -> tuple[Any, Any, Any]:
+    """The JVM, and Delta's log and snapshot of a version."""
+    jvm: Any = getattr(spark, "_jvm", None)
+    if jvm is None:
+        raise NotSupported("chosen files are read on classic Spark only", path=str(path))
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
+    none = jvm.scala.Option.empty()
+    return jvm, log, log.getSnapshotAt(version, none, none, False)
 
 
 def _in_session(jvm: Any, spark: SparkSession, make: Callable[[], Any]) -> Any:

@@ -10,8 +10,9 @@ from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.changes import Added, ChangePlan, Feed, FileDiff, Unchanged, Unreadable
 from dt_jupyter.lake.errors import LakeError, NotSupported
 from dt_jupyter.lake.feed import feed_table
-from dt_jupyter.lake.file_rows import files_view
+from dt_jupyter.lake.file_rows import feed_at_end, files_view
 from dt_jupyter.lake.log import TableLog
+from dt_jupyter.lake.metadata import Metadata
 from dt_jupyter.lake.paths import sql_string, sql_table
 from dt_jupyter.lake.small import local_view
 from dt_jupyter.lake.snapshot import snapshot_sql
@@ -181,13 +182,26 @@ def _feed(
     args = f"{sql_string(str(log.path))}, {plan.first}, {plan.last}"
     source, views = f"table_changes_by_path({args})", tuple[str, ...]()
     then, now = log.metadata(plan.last), log.metadata()
-    if then.mapping != "none" and then.schema_string != now.schema_string:
+    if not _is_read_as_it_was(then, now):
         view = f"{prefix}_feed"
-        _at_its_end(spark, f"SELECT * FROM {source}").createOrReplaceTempView(quote(view))
+        if then.mapping == "none":
+            rows = feed_at_end(spark, log.path, plan.first, plan.last)
+        else:
+            rows = _at_its_end(spark, f"SELECT * FROM {source}")
+        rows.createOrReplaceTempView(quote(view))
         source, views = quote(view), (view,)
     weight = f"CASE WHEN _change_type IN {_NEW} THEN 1L ELSE -1L END AS {WEIGHT}"
     sql = f"(SELECT {_names(columns)}, {weight} FROM {source})"
     return Relation(sql, "feed", reason, plan.rows, views)
+
+
+def _is_read_as_it_was(then: Metadata, now: Metadata) -> bool:
+    """Whether a feed that is read with the columns of now has those of then as they were."""
+    if then.mapping != "none" or now.mapping != "none":
+        return then.schema_string == now.schema_string
+    known = {f["name"]: f["type"] for f in now.fields}
+    stays = all(known.get(f["name"]) == f["type"] for f in then.fields)
+    return stays and then.partition_columns == now.partition_columns
 
 
 def feed_by_version(

@@ -266,7 +266,9 @@ def _time(line: str, args: dict[str, _Arg], flag: str) -> TimePoint | None:
 
 
 def _time_point(flag: str, text: str) -> TimePoint:
-    """An ISO time, a version, seconds or a duration ago with a minus, or `stream:NAME`."""
+    """An ISO time, `now`, a version, seconds or a duration ago with a minus, or `stream:NAME`."""
+    if text.lower() == "now":
+        return TimePoint(PointKind.OFFSET, "0")
     if text.startswith("stream:"):
         stream = text.removeprefix("stream:")
         qualified_name(stream)
@@ -281,7 +283,7 @@ def _time_point(flag: str, text: str) -> TimePoint:
     except ValueError:
         raise error(
             "DT-1003", option=flag, value=text or "''", problem="it is no point in time",
-            hint="Give 2026-01-31T12:00, a version 17, seconds ago -600, '-10 minutes', "
+            hint="Give 2026-01-31T12:00, now, a version 17, seconds ago -600, '-10 minutes', "
             "or stream:NAME.",
         ) from None  # fmt: skip
     return TimePoint(PointKind.TIMESTAMP, literal(time.isoformat(sep=" ")))

@@ -74,6 +74,18 @@ def test_it_is_the_same_every_time_and_over_another_way(
             assert now[0].digest == replay[3].digest
 
 
+def test_what_came_after_the_walk_does_not_touch_it(item: Lab) -> None:
+    """Delta reads the feed of a table without column mapping with the schema of now."""
+    with item.engine.replay("item", at=1, to=5) as replay:
+        told = [(s.digest, s.inserted, s.deleted) for s in replay]
+    folder = str(item.engine.layout.tables / "item")
+    other = item.spark.sql("SELECT 'x' AS id, 1 AS kind").write.format("delta").mode("overwrite")
+    other.option("overwriteSchema", "true").partitionBy("kind").save(folder)
+    with item.engine.replay("item", at=1, to=6) as replay:
+        assert [(s.digest, s.inserted, s.deleted) for s in replay][:5] == told
+        assert replay[5].columns == (("id", "string"), ("kind", "int"))
+
+
 def test_a_walk_costs_a_job_or_two_however_many_versions(item: Lab) -> None:
     def walked(first: int) -> int:
         group = f"walk {first}"
@@ -148,7 +160,7 @@ def test_bad_asks_are_named_and_hold_nothing(item: Lab) -> None:
     for code, options in (
         ("DT-4102", {"at": 99}), ("DT-3101", {"at": 3, "to": 1}),
         ("DT-1003", {"schema_mode": "now"}), ("DT-1003", {"at": 0, "to": 5, "every": -1}),
-        ("DT-4101", {"at": "2000-01-01"}),
+        ("DT-4101", {"at": "2000-01-01"}), ("DT-1003", {"to": "soon"}),
     ):  # fmt: skip
         with refused(code):
             engine.replay("item", **options)  # type: ignore[arg-type]
