@@ -39,12 +39,13 @@ def sentence(too_many: list[Row], missing: list[Row]) -> str | None:
     """The difference in words; None for none."""
     if not too_many and not missing:
         return None
-    parts = [f"{len(too_many)} rows too many, such as {_show(too_many[0])}"] if too_many else []
-    parts += [f"{len(missing)} rows missing, such as {_show(missing[0])}"] if missing else []
+    parts = [f"{len(too_many)} rows too many, such as {row_text(too_many[0])}"] if too_many else []
+    parts += [f"{len(missing)} rows missing, such as {row_text(missing[0])}"] if missing else []
     return "; ".join(parts)
 
 
-def _show(row: Any) -> str:
+def row_text(row: Any) -> str:
+    """A row in one line, as results show their values."""
     text = "(" + ", ".join("NULL" if v is None else str(v) for v in row) + ")"
     return text if len(text) <= 120 else text[:117] + "..."
 

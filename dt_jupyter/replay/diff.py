@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.model import Definition, Name
 from dt_jupyter.replay.digest import NOTHING, STOP, WEIGHT, moved_of, told
 from dt_jupyter.replay.past import Past
-from dt_jupyter.replay.refreshes import SHOWN, first_rows
+from dt_jupyter.replay.refreshes import Rows, first_rows, row_lines
 from dt_jupyter.replay.replay import Bench, Replay, Step, open_replay
 from dt_jupyter.sql.statements import SchemaMode
 from dt_jupyter.streams.points import Moment
@@ -24,8 +24,8 @@ class Diff:
 
     `text` is the change of a dynamic table's defining query as a unified diff, "" for none;
     `schema` what changed of the columns, in words. `inserted` and `deleted` count rows by
-    content, those of `old` in the schema of `new`; `rows` are the first of them: action, values,
-    how often.
+    content, those of `old` in the schema of `new` (None where a type has no hash); `rows` are the
+    first of them.
     """
 
     name: Name
@@ -35,7 +35,7 @@ class Diff:
     schema: str
     inserted: int | None
     deleted: int | None
-    rows: tuple[tuple[str, tuple[object, ...], int], ...] = field(repr=False)
+    rows: Rows = field(repr=False)
 
     @property
     def same(self) -> bool:
@@ -49,15 +49,11 @@ class Diff:
         lines = [f"{self.name} from {self.old.time} to {self.new.time}"]
         lines += ["definition:", *("  " + t for t in self.text.splitlines())] if self.text else []
         lines += [f"schema: {self.schema}"] if self.schema else []
-        lines.append(f"rows: {self.old.row_count:,} → {self.new.row_count:,}, "
-                     f"+{self.inserted} −{self.deleted}")  # fmt: skip
-        signs = {"INSERT": "+", "DELETE": "−"}
-        for action, values, count in self.rows:
-            times = f" × {count}" if count > 1 else ""
-            lines.append(f"  {signs[action]} {values}{times}")
-        moved = (self.inserted or 0) + (self.deleted or 0)
-        if moved > len(self.rows) == SHOWN:
-            lines.append("  …")
+        counts = f"rows: {self.old.row_count:,} → {self.new.row_count:,}"
+        if self.inserted is None or self.deleted is None:
+            return "\n".join([*lines, counts])
+        lines.append(f"{counts}, +{self.inserted} −{self.deleted}")
+        lines += [f"  {line}" for line in row_lines(self.rows, self.inserted + self.deleted)]
         return "\n".join(lines)
 
 
@@ -89,9 +85,7 @@ def _lines(definition: Definition) -> list[str]:
     return [*definition.query.strip().splitlines(), *views, *settings]
 
 
-def _moved(
-    bench: Bench, first: Replay, second: Replay
-) -> tuple[int | None, int | None, tuple[tuple[str, tuple[object, ...], int], ...]]:
+def _moved(bench: Bench, first: Replay, second: Replay) -> tuple[int | None, int | None, Rows]:
     """Rows of the first in the schema of the second, against those of the second."""
     if first[0].digest is not None and first[0].digest == second[0].digest:
         return 0, 0, ()

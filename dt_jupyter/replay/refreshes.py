@@ -42,6 +42,7 @@ from dt_jupyter.model import (
     quote,
 )
 from dt_jupyter.refresh.apply import StageRun
+from dt_jupyter.refresh.compare import row_text
 from dt_jupyter.refresh.compiled import Compiled
 from dt_jupyter.refresh.look import plan
 from dt_jupyter.refresh.run import Refresher
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Rows of a delta that are kept with its report."""
+Rows = tuple[tuple[str, tuple[object, ...], int], ...]
+"""Action, values, and how often."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +71,31 @@ class Delta:
 
     inserted: int
     deleted: int
-    rows: tuple[tuple[str, tuple[object, ...], int], ...] = field(repr=False)
+    rows: Rows = field(repr=False)
+
+    def lines(self) -> list[str]:
+        return row_lines(self.rows, self.inserted + self.deleted)
+
+
+def row_lines(rows: Rows, moved: int) -> list[str]:
+    """A line for each row that is shown of so many that moved, alike ones below each other."""
+    signs = {"INSERT": "+", "DELETE": "−"}
+    lines = [
+        f"{signs[action]} {row_text(values)}" + (f" × {count}" if count > 1 else "")
+        for action, values, count in sorted(rows, key=lambda r: (row_text(r[1]), r[0]))
+    ]
+    return [*lines, "…"] if sum(r[2] for r in rows) < moved else lines
 
 
 @dataclass(frozen=True)
 class RefreshReplay:
     """A refresh that was run again.
 
-    `before` and `after` are the versions of the dynamic table around its commit (equal where it
-    wrote nothing); `again` is the delta that its statements give now, `committed` the one that it
-    wrote; `comparison` holds the contents that would be there now against those that were
-    written.
+    `read` are the versions of each source between which its change lay, by name (None before the
+    first refresh). `before` and `after` are the versions of the dynamic table around its commit
+    (equal where it wrote nothing); `again` is the delta that its statements give now, `committed`
+    the one that it wrote; `comparison` holds the contents that would be there now against those
+    that were written.
     """
 
     name: Name
@@ -87,6 +104,7 @@ class RefreshReplay:
     data_timestamp: Timestamp
     old: Frontier | None
     new: Frontier
+    read: Mapping[str, tuple[int | None, int]]
     before: int | None
     after: int
     rows_before: int
@@ -103,16 +121,19 @@ class RefreshReplay:
 
     def __str__(self) -> str:
         verdict = "as it was committed" if self.equal else f"NOT: {self.comparison.difference}"
-        sources = ", ".join(
-            f"{i} {self.old.versions.get(i) if self.old else '–'}→{v}"
-            for i, v in sorted(self.new.versions.items())
-        )
+        sources = (
+            f"{name} version {new}" if old is None else
+            f"{name} unchanged at version {new}" if old == new else f"{name} versions {old} → {new}"
+            for name, (old, new) in self.read.items()
+        )  # fmt: skip
+        before = "nothing" if self.before is None else f"version {self.before}"
         lines = [
             f"{self.name}: {self.action} at {self.data_timestamp} ({self.query_id})",
-            f"  sources: {sources}",
-            f"  before: version {self.before}, {self.rows_before:,} rows",
+            f"  reads: {', '.join(sources)}",
+            f"  before: {before}, {self.rows_before:,} rows",
             f"  delta again: +{self.again.inserted} −{self.again.deleted}; "
             f"committed: +{self.committed.inserted} −{self.committed.deleted}",
+            *(f"    {line}" for line in self.again.lines()),
             f"  after: version {self.after}, {self.comparison.rows:,} rows, {verdict}",
         ]
         return "\n".join(lines)
@@ -230,10 +251,19 @@ class _Again:
         found = compare(spark, again, after, list(columns), table.name)
         return RefreshReplay(
             table.name, self.record.query_id, self.record.action or RefreshAction.FULL,
-            self.record.data_timestamp, self.old, self.new, self.before, self.commit.version,
+            self.record.data_timestamp, self.old, self.new, self._read(), self.before,
+            self.commit.version,
             before.count(), _delta(spark, before, again, columns),
             _delta(spark, before, after, columns), found,
         )  # fmt: skip
+
+    def _read(self) -> dict[str, tuple[int | None, int]]:
+        old = self.old.versions if self.old else {}
+        found = {
+            str(s.name): (old.get(s.table_id), self.new.versions[s.table_id])
+            for s in self.definition.sources if s.table_id in self.new.versions
+        }  # fmt: skip
+        return dict(sorted(found.items()))
 
     def _contents(
         self, spark: SparkSession, folder: Path, version: int, log: TableLog
@@ -359,9 +389,7 @@ def _delta(spark: SparkSession, before: DataFrame, after: DataFrame, columns: Co
     return Delta(moved.inserted or 0, moved.deleted or 0, first_rows(both, columns))
 
 
-def first_rows(
-    both: DataFrame, columns: Columns
-) -> tuple[tuple[str, tuple[object, ...], int], ...]:
+def first_rows(both: DataFrame, columns: Columns) -> Rows:
     """The first rows that moved, in an order of their own, of a frame of `moved_of`."""
     from pyspark.sql import functions as f
 

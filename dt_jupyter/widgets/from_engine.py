@@ -27,6 +27,7 @@ from dt_jupyter.widgets.messages import (
     Message,
     NodeKind,
     RefreshPoint,
+    ReportMessage,
     ResultMessage,
 )
 from dt_jupyter.widgets.picture import Panel, Picture, show
@@ -141,10 +142,9 @@ def replay_message(name: str, steps: Sequence[Step]) -> ResultMessage:
     return ResultMessage(columns, shown, len(rows) > len(shown), f"Replay of {name}: {many}")
 
 
-def report_message(title: str, text: str) -> ResultMessage:
+def report_message(title: str, text: str) -> ReportMessage:
     """A report of several lines as it is."""
-    lines = tuple((line,) for line in text.splitlines())
-    return ResultMessage((Column("report", "string"),), lines, title=title)
+    return ReportMessage(title, tuple(text.splitlines()))
 
 
 def explanation_message(found: Explanation, note: str = "") -> ExplanationMessage:

@@ -202,6 +202,17 @@ class ResultMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportMessage:
+    """Lines of text under a title: what was found, in the words of the engine."""
+
+    title: str
+    lines: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return _message("report", self)
+
+
+@dataclass(frozen=True, slots=True)
 class CardMessage:
     """A dynamic table as created or described; `sample` holds its first rows, `notes` what the
     guards of the creation looked at and what was altered on the sources."""
@@ -263,7 +274,10 @@ class ErrorMessage:
         return _message("error", self)
 
 
-Message = GraphMessage | LagMessage | HistoryMessage | ResultMessage | CardMessage | ErrorMessage
+Message = (
+    GraphMessage | LagMessage | HistoryMessage | ResultMessage | ReportMessage | CardMessage
+    | ErrorMessage
+)  # fmt: skip
 
 
 def _message(kind: str, message: Message) -> dict[str, Any]:

@@ -20,12 +20,20 @@ from dt_jupyter.widgets.messages import (
     GraphMessage,
     HistoryMessage,
     LagMessage,
+    ReportMessage,
     ResultMessage,
 )
 from dt_jupyter.widgets.shell import drawing, page
-from dt_jupyter.widgets.tables import history_html, history_text, result_html, result_text
+from dt_jupyter.widgets.tables import (
+    history_html,
+    history_text,
+    report_html,
+    report_text,
+    result_html,
+    result_text,
+)
 
-PanelMessage = HistoryMessage | CardMessage | ResultMessage | ErrorMessage
+PanelMessage = HistoryMessage | CardMessage | ResultMessage | ReportMessage | ErrorMessage
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Panel:
-    """A history, card, result or error: `html` and `text`."""
+    """A history, card, result, report or error: `html` and `text`."""
 
     message: PanelMessage
 
@@ -90,6 +98,8 @@ class Panel:
                 return card_html(self.message)
             case ResultMessage():
                 return result_html(self.message)
+            case ReportMessage():
+                return report_html(self.message)
             case ErrorMessage():
                 return error_html(self.message)
 
@@ -102,6 +112,8 @@ class Panel:
                 return card_text(self.message)
             case ResultMessage():
                 return result_text(self.message)
+            case ReportMessage():
+                return report_text(self.message)
             case ErrorMessage():
                 return error_text(self.message)
 

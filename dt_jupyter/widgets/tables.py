@@ -1,4 +1,4 @@
-"""Tables of rows: the refresh history and results of queries, as HTML and as text."""
+"""Tables of rows: the refresh history and results of queries, and reports, as HTML and as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from datetime import UTC
 from dt_jupyter.model import RefreshState
 from dt_jupyter.widgets.glyphs import ACTION_TOKENS, STATE_TOKENS
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
-from dt_jupyter.widgets.messages import Column, HistoryMessage, HistoryRow, ResultMessage
+from dt_jupyter.widgets.messages import (
+    Column,
+    HistoryMessage,
+    HistoryRow,
+    ReportMessage,
+    ResultMessage,
+)
 from dt_jupyter.widgets.shell import shell
 from dt_jupyter.widgets.typeset import aligned, sparkline
 from dt_jupyter.widgets.units import duration
@@ -129,6 +135,16 @@ def _history_words(refresh: HistoryRow) -> tuple[str, ...]:
         stamp.replace("+00:00", "Z"), took,
         *("" if c is None else f"{c:,}" for c in counts), one_line(refresh.reason or ""),
     )  # fmt: skip
+
+
+def report_html(message: ReportMessage) -> str:
+    """The lines as they are, however long."""
+    title = element("div", one_line(message.title), class_="dtj-title")
+    return shell(title, element("pre", "\n".join(map(one_line, message.lines)), class_="dtj-query"))
+
+
+def report_text(message: ReportMessage) -> str:
+    return "\n".join(map(one_line, (message.title, *message.lines)))
 
 
 def result_html(message: ResultMessage) -> str:

@@ -43,6 +43,9 @@ def test_an_incremental_refresh_again(sales: Lab, query: str, delta: tuple[int, 
     assert found.committed == found.again
     assert found.committed.rows == found.again.rows
     assert found.action is RefreshAction.INCREMENTAL
+    assert found.read == {"sale": (1, 3)}
+    assert "sale versions 1 → 3" in str(found)
+    assert "+ (c, 7" in str(found)
     assert "as it was committed" in str(found)
     assert len(sales.engine.pins()) == 0
 

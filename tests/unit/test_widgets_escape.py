@@ -22,6 +22,7 @@ from dt_jupyter.widgets import (
     LagMessage,
     NodeKind,
     Picture,
+    ReportMessage,
     ResultMessage,
     Underline,
     graph_dot,
@@ -189,7 +190,11 @@ def error_of(text: str) -> Message:
     return ErrorMessage(text, text, text, f"a {text} b", Underline(1, 3, len(text)), text)
 
 
-BUILDERS = [graph_of, lag_of, history_of, result_of, card_of, error_of]
+def report_of(text: str) -> Message:
+    return ReportMessage(text, (text, f"  {text}"))
+
+
+BUILDERS = [graph_of, lag_of, history_of, result_of, report_of, card_of, error_of]
 
 
 @pytest.mark.parametrize("build", BUILDERS)
