@@ -1,5 +1,12 @@
 """The session and the lake that the tests on Spark use; it is other processes that are killed."""
 
-from tests.spark.conftest import lab, lake_dir, no_action_by_the_clock, quick_spark, spark
+from tests.spark.conftest import (
+    lab,
+    lake_dir,
+    no_action_by_the_clock,
+    quick_lab,
+    quick_spark,
+    spark,
+)
 
-__all__ = ["lab", "lake_dir", "no_action_by_the_clock", "quick_spark", "spark"]
+__all__ = ["lab", "lake_dir", "no_action_by_the_clock", "quick_lab", "quick_spark", "spark"]

@@ -3,6 +3,7 @@ else gives the right rows or an error that says so; never others."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from collections import Counter
@@ -19,33 +20,25 @@ from tests.faults.replay_worker import ordered
 from tests.spark.engine_lab import Lab, refused
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
-ROUNDS = 3
+ROUNDS = int(os.environ.get("DT_JUPYTER_ROUNDS", "2"))
 
 
-@pytest.fixture
-def item(lab: Lab) -> Lab:
+def test_two_processes_find_the_same_and_a_killed_one_holds_nothing(quick_lab: Lab) -> None:
+    lab = quick_lab
     lab.table("item", "id INT, n INT", "1, 1", "2, 2", "3, 3")
     lab.sql("UPDATE item SET n = 7 WHERE id < 3; DELETE FROM item WHERE id = 3")
     lab.insert("item", "4, 4", "4, 4")
-    return lab
-
-
-def test_two_processes_find_the_same(item: Lab) -> None:
-    worker = process(item.spark, "tests.faults.replay_worker", str(item.folder), "item")
-    out, errors = worker.communicate(timeout=120)
-    assert worker.returncode == 0, errors[-2000:]
-    assert out.split() == ordered(item.engine, "item")
+    asked = (lab.spark, "tests.faults.replay_worker", str(lab.folder), "item")
+    found, killed = process(*asked), process(*asked, "KILLED")
+    out, errors = found.communicate(timeout=120)
+    assert found.returncode == 0, errors[-2000:]
+    assert out.split() == ordered(lab.engine, "item")
     assert len(set(out.split())) == 4
-
-
-def test_what_a_killed_process_held_is_let_go(item: Lab) -> None:
-    arguments = (str(item.folder), "item", "KILLED")
-    worker = process(item.spark, "tests.faults.replay_worker", *arguments)
-    out, errors = worker.communicate(timeout=120)
-    assert worker.returncode == -signal.SIGKILL, errors[-2000:]
-    folder = item.engine.layout.pins / out.strip()
+    out, errors = killed.communicate(timeout=120)
+    assert killed.returncode == -signal.SIGKILL, errors[-2000:]
+    folder = lab.engine.layout.pins / out.strip()
     assert folder.is_dir()
-    assert len(item.engine.pins()) == 0
+    assert len(lab.engine.pins()) == 0
     assert not folder.exists()
 
 
@@ -68,7 +61,8 @@ def net(rows: list[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
     return found
 
 
-def test_a_vacuum_at_any_moment(lab: Lab) -> None:
+def test_a_vacuum_at_any_moment(quick_lab: Lab) -> None:
+    lab = quick_lab
     lab.table("item", "id INT, n INT", "1, 1", "2, 2")
     lab.dynamic_table("total", "SELECT n, COUNT(*) AS many FROM item GROUP BY n")
     lab.sql("CREATE STREAM s ON TABLE item")

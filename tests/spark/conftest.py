@@ -76,3 +76,13 @@ def quick_lab(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
     """A `lab` that creates without the check."""
     without_check(monkeypatch)
     return lab
+
+
+@pytest.fixture(scope="module")
+def shared_lab(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """One `quick_lab` for a file whose tests only read what they share."""
+    with pytest.MonkeyPatch.context() as patched, quick(spark, patched):
+        without_check(patched)
+        made = Lab.open(spark, tmp_path_factory.mktemp("lake"))
+        yield made
+        made.close()

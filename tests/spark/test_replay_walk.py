@@ -14,15 +14,15 @@ from dt_jupyter.spark.jobs import count_jobs, run_cancellable
 from tests.spark.engine_lab import Lab, refused
 
 
-@pytest.fixture
-def item(quick_lab: Lab) -> Lab:
+@pytest.fixture(scope="module")
+def item(shared_lab: Lab) -> Lab:
     """Versions: 0 made, 1 two rows, 2 one more, 3 an update, 4 a delete, 5 the same again."""
-    quick_lab.table("item", "id INT, name STRING", "1, 'rug'", "2, 'car'")
-    quick_lab.insert("item", "3, 'pen'")
-    quick_lab.sql("UPDATE item SET name = 'mat' WHERE id = 1")
-    quick_lab.sql("DELETE FROM item WHERE id = 2")
-    quick_lab.sql("UPDATE item SET name = name WHERE id = 3")
-    return quick_lab
+    shared_lab.table("item", "id INT, name STRING", "1, 'rug'", "2, 'car'")
+    shared_lab.insert("item", "3, 'pen'")
+    shared_lab.sql("UPDATE item SET name = 'mat' WHERE id = 1")
+    shared_lab.sql("DELETE FROM item WHERE id = 2")
+    shared_lab.sql("UPDATE item SET name = name WHERE id = 3")
+    return shared_lab
 
 
 def moved(replay: Replay) -> list[tuple[int, int | None, int | None]]:
@@ -56,34 +56,34 @@ def test_each_version_with_what_moved_and_who_made_it(item: Lab) -> None:
         replay.frame()
 
 
-def test_it_is_the_same_every_time_and_over_another_way(
-    item: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_the_same_every_time(item: Lab) -> None:
     """Digests by the feed, many commits at once, are those of each snapshot read whole."""
     with item.engine.replay("item", at=1, to=5) as replay:
         told = [(s.digest, in_order(s)) for s in replay]
-    for version, (digest, ordered) in enumerate(told, start=1):
+    for version in (1, 3, 5):
         with item.engine.replay("item", at=version) as one:
-            assert one[0].digest == digest
-            assert in_order(one[0]) == ordered
-    item.sql("ALTER TABLE item SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')")
-    item.sql("UPDATE item SET name = 'x'; INSERT INTO item VALUES (4, 'x'), (4, 'x')")
-    with item.engine.replay("item", at=5, to=8) as replay:
-        assert moved(replay) == [(2, None, None), (2, 0, 0), (2, 2, 2), (4, 2, 0)]
-        with item.engine.replay("item") as now:
-            assert now[0].digest == replay[3].digest
+            assert (one[0].digest, in_order(one[0])) == told[version - 1]
 
 
-def test_what_came_after_the_walk_does_not_touch_it(item: Lab) -> None:
-    """Delta reads the feed of a table without column mapping with the schema of now."""
-    with item.engine.replay("item", at=1, to=5) as replay:
+def test_it_is_the_same_another_way_and_whatever_came_after(shared_lab: Lab) -> None:
+    """Without a feed by files; and Delta reads the feed of a table without column mapping with
+    the schema of now, when it has another one."""
+    shared_lab.table("other", "id INT, name STRING", "1, 'mat'", "3, 'pen'")
+    shared_lab.sql("UPDATE other SET name = 'rug' WHERE id = 1")
+    with shared_lab.engine.replay("other", at=1, to=2) as replay:
         told = [(s.digest, s.inserted, s.deleted) for s in replay]
-    folder = str(item.engine.layout.tables / "item")
-    other = item.spark.sql("SELECT 'x' AS id, 1 AS kind").write.format("delta").mode("overwrite")
-    other.option("overwriteSchema", "true").partitionBy("kind").save(folder)
-    with item.engine.replay("item", at=1, to=6) as replay:
-        assert [(s.digest, s.inserted, s.deleted) for s in replay][:5] == told
+    shared_lab.sql("ALTER TABLE other SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')")
+    shared_lab.sql("UPDATE other SET name = 'x'; INSERT INTO other VALUES (4, 'x'), (4, 'x')")
+    folder = str(shared_lab.engine.layout.tables / "other")
+    made = shared_lab.spark.sql("SELECT 'x' AS id, 1 AS kind").write.format("delta")
+    made = made.mode("overwrite").option("overwriteSchema", "true").partitionBy("kind")
+    made.save(folder)
+    with shared_lab.engine.replay("other", at=1, to=6) as replay:
+        assert [(s.digest, s.inserted, s.deleted) for s in replay][:2] == told
+        assert moved(replay)[2:5] == [(2, 0, 0), (2, 2, 2), (4, 2, 0)]
         assert replay[5].columns == (("id", "string"), ("kind", "int"))
+        with shared_lab.engine.replay("other", at=5) as alone:
+            assert alone[0].digest == replay[4].digest
 
 
 def test_a_walk_costs_a_job_or_two_however_many_versions(item: Lab) -> None:
@@ -98,25 +98,27 @@ def test_a_walk_costs_a_job_or_two_however_many_versions(item: Lab) -> None:
     assert walked(1) <= walked(4) + 1
 
 
-def test_by_data_timestamp_and_by_fixed_steps(item: Lab) -> None:
-    made = item.dynamic_table("named", "SELECT name, COUNT(*) AS n FROM item GROUP BY name")
-    item.refresh("named")
-    item.insert("item", "7, 'pen'")
-    item.refresh("named")
-    with item.engine.replay("named", to=item.engine.clock.now()) as walk:
+def test_by_data_timestamp_and_by_fixed_steps(shared_lab: Lab) -> None:
+    lab = shared_lab
+    lab.table("stock", "id INT, name STRING", "1, 'mat'", "3, 'pen'")
+    made = lab.dynamic_table("named", "SELECT name, COUNT(*) AS n FROM stock GROUP BY name")
+    lab.refresh("named")
+    lab.insert("stock", "7, 'pen'")
+    lab.refresh("named")
+    with lab.engine.replay("named", to="now") as walk:
         assert moved(walk) == [(2, None, None), (2, 0, 0), (2, 1, 1)]
         assert walk[0].time == made.data_timestamp
         assert rows(walk[-1]) == [("mat", 1), ("pen", 2)]
         assert walk[-1].columns == (("name", "string"), ("n", "bigint"))
-    log = item.engine.sources.logs[str(item.engine.layout.tables / "item")]
-    start, end = log.commit_time(1), log.commit_time(6)
-    with item.engine.replay("item", at=start, to=end, every=end.since(start) / 4) as walk:
+    log = lab.engine.sources.logs[str(lab.engine.layout.tables / "stock")]
+    start, end = log.commit_time(0), log.commit_time(2)
+    with lab.engine.replay("stock", at=start, to=end, every=end.since(start) / 4) as walk:
         assert len(walk) == 5
         assert [s.version for s in walk] == [
             log.version_at(start.plus(i * end.since(start) / 4)) for i in range(4)
-        ] + [6]
+        ] + [2]
         assert walk[-1].row_count == 3
-        assert sum((s.inserted or 0) - (s.deleted or 0) for s in walk) == 3 - walk[0].row_count
+        assert sum((s.inserted or 0) - (s.deleted or 0) for s in walk) == 3
 
 
 def test_a_large_file_comes_in_order_through_files(
@@ -131,17 +133,19 @@ def test_a_large_file_comes_in_order_through_files(
         assert not list((item.engine.layout.pins / replay.hold).glob("rows_*/*"))
 
 
-def test_a_view_moves_with_its_tables(item: Lab) -> None:
-    item.table("price", "id INT, price INT", "1, 10", "3, 30")
-    item.sql("CREATE VIEW priced AS SELECT name, price FROM item JOIN price USING (id)")
-    item.sql("UPDATE price SET price = 31 WHERE id = 3; INSERT INTO item VALUES (1, 'twin')")
-    with item.engine.replay("priced", to=item.engine.clock.now()) as walk:
+def test_a_view_moves_with_its_tables(shared_lab: Lab) -> None:
+    lab = shared_lab
+    lab.table("part", "id INT, name STRING", "1, 'mat'", "3, 'pen'")
+    lab.table("price", "id INT, price INT", "1, 10", "3, 30")
+    lab.sql("CREATE VIEW priced AS SELECT name, price FROM part JOIN price USING (id)")
+    lab.sql("UPDATE price SET price = 31 WHERE id = 3; INSERT INTO part VALUES (1, 'twin')")
+    with lab.engine.replay("priced", to="now") as walk:
         assert walk[-1].row_count == 3
         assert rows(walk[-1]) == [("mat", 10), ("pen", 31), ("twin", 10)]
-        assert sorted(in_order(walk[-1])) == rows(walk[-1])
         ordered = in_order(walk[-1])
-        assert [s.inserted for s in walk][-3:] == [1, 1, 0]
-    with item.engine.replay("priced") as now:
+        assert sorted(ordered) == rows(walk[-1])
+        assert [(s.inserted, s.deleted) for s in walk][-3:] == [(1, 1), (1, 0), (0, 0)]
+    with lab.engine.replay("priced") as now:
         assert in_order(now[0]) == ordered
 
 
