@@ -249,12 +249,14 @@ class _Again:
             before = self._contents(spark, folders[table.id], self.before, logs[table.id])
         again = self._again(spark, before, folders, logs, staging)
         found = compare(spark, again, after, list(columns), table.name)
+        delta = _delta(spark, before, again, columns)
+        exact = found.difference is None and not found.tolerance
+        committed = delta if exact else _delta(spark, before, after, columns)
         return RefreshReplay(
             table.name, self.record.query_id, self.record.action or RefreshAction.FULL,
             self.record.data_timestamp, self.old, self.new, self._read(), self.before,
             self.commit.version,
-            before.count(), _delta(spark, before, again, columns),
-            _delta(spark, before, after, columns), found,
+            before.count(), delta, committed, found,
         )  # fmt: skip
 
     def _read(self) -> dict[str, tuple[int | None, int]]:

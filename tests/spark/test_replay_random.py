@@ -17,7 +17,7 @@ from dt_jupyter.replay.replay import Replay
 from tests.spark.engine_lab import Lab
 
 SEEDS = range(int(os.environ.get("DT_JUPYTER_SEEDS", "1")))
-STEPS = 14
+STEPS = 10
 MAPPED = {
     "delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true",
     "delta.enableDeletionVectors": "true",
