@@ -21,6 +21,7 @@ from dt_jupyter.widgets.messages import (
     LagMessage,
     NodeKind,
     RefreshPoint,
+    ReportMessage,
     ResultMessage,
     Underline,
 )
@@ -31,7 +32,7 @@ from dt_jupyter.widgets.tables import history_html, history_text, result_html, r
 __all__ = [
     "CardMessage", "Column", "ErrorMessage", "GraphEdge", "GraphMessage", "GraphNode",
     "HistoryMessage", "HistoryRow", "LagMessage", "NodeKind", "Panel", "Picture", "RefreshPoint",
-    "ResultMessage", "Sawtooth", "Underline", "card_html", "card_text", "error_html", "error_text",
-    "graph_dot", "graph_svg", "graph_text", "history_html", "history_text", "lag_svg", "lag_text",
-    "result_html", "result_text", "sawtooth", "show",
+    "ReportMessage", "ResultMessage", "Sawtooth", "Underline", "card_html", "card_text",
+    "error_html", "error_text", "graph_dot", "graph_svg", "graph_text", "history_html",
+    "history_text", "lag_svg", "lag_text", "result_html", "result_text", "sawtooth", "show",
 ]  # fmt: skip
