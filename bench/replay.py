@@ -65,6 +65,8 @@ def resolving(dt: Engine, commits: int, times: int) -> None:
     table = long_log(dt, commits)
     log = dt.sources.logs[path_of(dt, table)]
     low, high = log.commit_time(0), log.commit_time(commits - 1)
+    while dt.clock.now() <= high:  # its times lie after that of its creation, just now
+        time.sleep(0.1)
     rng = random.Random(7)
     name, snapshots = dt.name(table), dt.travel.snapshots
     bases = snapshots.bases(whole(name), name.schema)
