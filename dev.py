@@ -50,8 +50,8 @@ SECONDS = {
     "test_streams.py": 120, "test_transactions.py": 120, "test_transaction_tables.py": 120,
     "test_changes_random.py": 80, "test_stream_fence.py": 80, "test_retention.py": 60,
     "test_transactions_random.py": 60, "test_refresh_selected.py": 80, "test_refresh_bounds.py": 60,
-    "test_replay_refreshes.py": 100, "test_replay_snapshots.py": 80, "test_replay_walk.py": 90,
-    "test_replay_pins.py": 60,
+    "test_replay_refreshes.py": 80, "test_replay_snapshots.py": 40, "test_replay_walk.py": 60,
+    "test_replay_pins.py": 40, "test_replay_random.py": 50,
 }  # fmt: skip
 """About what the longest files of that folder take, to make its parts alike; others: SHORT."""
 SHORT = 30

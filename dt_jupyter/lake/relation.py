@@ -184,7 +184,7 @@ def _feed(
     then, now = log.metadata(plan.last), log.metadata()
     if not _is_read_as_it_was(then, now):
         view = f"{prefix}_feed"
-        if then.mapping == "none":
+        if "none" in (then.mapping, now.mapping):
             rows = feed_at_end(spark, log.path, plan.first, plan.last)
         else:
             rows = _at_its_end(spark, f"SELECT * FROM {source}")
