@@ -55,7 +55,9 @@ def _at(spark: SparkSession, path: Path, version: int) -> tuple[Any, Any, Any]:
     """The JVM, and Delta's log and snapshot of a version."""
     jvm: Any = getattr(spark, "_jvm", None)
     if jvm is None:
-        raise NotSupported("chosen files are read on classic Spark only", path=str(path))
+        raise NotSupported(
+            "this is read by Delta's own reader, on classic Spark only", path=str(path)
+        )
     log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
     none = jvm.scala.Option.empty()
     return jvm, log, log.getSnapshotAt(version, none, none, False)
