@@ -2,7 +2,8 @@
 condition leaves out, Spark need not be asked.
 
 A condition outside this module is not known, and leaves nothing out. Comparisons are of a column
-with a literal or a column of the same kind: whole numbers, decimals, dates, plain strings.
+(or a part of a text) with a literal or a column of the same kind: whole numbers, decimals, dates,
+plain strings.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _COMPARES: Mapping[type[exp.Expr], str] = {
     exp.EQ: "equal", exp.NEQ: "not_equal", exp.LT: "less", exp.LTE: "less_equal",
     exp.GT: "greater", exp.GTE: "greater_equal",
 }  # fmt: skip
+_VALUES = (exp.Column, exp.Substring)
 
 
 class _Unknown(Exception):
@@ -119,14 +121,14 @@ class _Answer:
     def _compared(self, compare: str, left: exp.Expr, right: exp.Expr) -> Any:
         import pyarrow.compute as pc
 
-        if not isinstance(left, exp.Column):
+        if not isinstance(left, _VALUES):
             turned = {"less": "greater", "less_equal": "greater_equal",
                       "greater": "less", "greater_equal": "less_equal"}  # fmt: skip
-            if not isinstance(right, exp.Column):
+            if not isinstance(right, _VALUES):
                 raise _Unknown
             return self._compared(turned.get(compare, compare), right, left)
         column = self._column(left)
-        if isinstance(right, exp.Column):
+        if isinstance(right, _VALUES):
             other = self._column(right)
             if other.type != column.type:
                 raise _Unknown
@@ -134,9 +136,25 @@ class _Answer:
         return pc.call_function(compare, [column, _scalar(_constant(right), column.type)])
 
     def _column(self, node: exp.Expr) -> Any:
+        if isinstance(node, exp.Substring):
+            return self._part(node)
         if not isinstance(node, exp.Column) or node.table or node.name not in self._names:
             raise _Unknown
         return self._rows[self._names[node.name]]
+
+    def _part(self, node: exp.Substring) -> Any:
+        """So many characters from a place that is counted from the left."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self._column(node.this)
+        if not pa.types.is_string(column.type) or node.args.get("length") is None:
+            raise _Unknown
+        start, length = (_numeric(node.args[name]) for name in ("start", "length"))
+        if start < 1 or length < 0 or {start % 1, length % 1} != {0}:
+            raise _Unknown
+        first = int(start) - 1
+        return pc.utf8_slice_codeunits(column, first, first + int(length))
 
     def _like(self, node: exp.Like) -> Any:
         """Patterns with `%` at the ends alone."""

@@ -262,6 +262,8 @@ CONDITIONS = {
     "{s} = 'Grün'": [3], "{t} < DATE '1995-01-01'": [0],
     "{t} < DATE '1994-01-31' + INTERVAL '13' MONTH": [0, 3],
     "{t} >= DATE '1996-01-01' - INTERVAL '1' YEAR": [1, 3],
+    "substring({s}, 3, 2) = 'ün'": [3], "substr({s}, 1, 5) IN ('green', 'fores')": [0, 1],
+    "SUBSTRING({s} FROM 2 FOR 99) <> 'reen'": [0, 3],
     "{i} = 1 OR {s} = 'green'": [0, 1], "{i} = 1 AND length({s}) > 3": [0],
 }  # fmt: skip
 NOT_ASKED = (
@@ -269,6 +271,8 @@ NOT_ASKED = (
     "{s} = 1", "{i} = '1'", "{d} = 0.055", "{d} = 5e-2", "{i} = 1.5", "{s} LIKE 'a_c'",
     "{s} LIKE 'a%c'", "{s} = 'a\\nb'", "{t} > '1995-01-01'", "{i} IN (SELECT 1)", "{i} = {d}",
     "{i} <=> 1", "{t} > current_date()", "{i} IN (1, NULL)",
+    "substring({s}, -2, 2) = 'en'", "substring({s}, 0, 2) = 'gr'", "substring({s}, 2) = 'reen'",
+    "substring({i}, 1, 1) = '1'",
 )  # fmt: skip
 
 
