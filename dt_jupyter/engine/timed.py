@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
@@ -41,6 +42,8 @@ _VALUES = {
     PointKind.STATEMENT: "CAST(({v}) AS STRING)",
 }
 """SQL for the value of a point; an offset is in seconds, to the past."""
+_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
+_TEXT = re.compile(r"\s*'(?P<text>[^'\\]*)'\s*")
 
 
 class ChangesWarning(UserWarning):
@@ -57,8 +60,7 @@ class Points:
 
     def stream_of(self, point: TimePoint) -> Stream:
         """The stream of AT|BEFORE (STREAM => name). DT-3201."""
-        (name,) = self.run(f"SELECT CAST(({point.value}) AS STRING)").collect()[0]
-        return self.stream(name)
+        return self.stream(self._value(point, "CAST(({v}) AS STRING)"))
 
     def moment(self, point: TimePoint) -> Moment:
         """The moment of AT|BEFORE (kind => expression); DT-1003 where it is none."""
@@ -70,7 +72,7 @@ class Points:
             hint = "Use TIMESTAMP, OFFSET, VERSION, STATEMENT or STREAM."
             raise error("DT-1005", statement=f"AT ({point.kind} => …)", hint=hint)
         try:
-            value = self.run(f"SELECT {template.format(v=point.value)}").collect()[0][0]
+            value = self._value(point, template)
         except PySparkException as e:
             problem = str(e).strip().splitlines()[0]
             raise _wrong(point, problem) from e
@@ -83,6 +85,16 @@ class Points:
         is_time = point.kind is PointKind.TIMESTAMP
         time = Timestamp(int(value)) if is_time else self.now().plus(-float(value))
         return Moment(time, before=point.before)
+
+    def _value(self, point: TimePoint, template: str) -> Any:
+        """A plain number or text as it stands; what is computed is computed by Spark."""
+        text = _TEXT.fullmatch(point.value)
+        if point.kind in (PointKind.VERSION, PointKind.OFFSET) and _NUMBER.fullmatch(point.value):
+            number = int(point.value)
+            return abs(number) if point.kind is PointKind.OFFSET else number
+        if text and point.kind in (PointKind.STATEMENT, PointKind.STREAM):
+            return text["text"]
+        return self.run(f"SELECT {template.format(v=point.value)}").collect()[0][0]
 
 
 def _wrong(point: TimePoint, problem: str) -> DTError:
