@@ -105,11 +105,14 @@ class Reader:
         return found
 
     def _readable(self, number: int) -> tuple[int | None, list[CommitFacts]]:
-        """The last stop up to which the change feed tells all, and the commits up to there."""
-        table = self._table(number)
+        """The last stop up to which the change feed tells all, and the commits up to there; a
+        column that only moved has another place in the rows too."""
+        table, schema = self._table(number), self._table(number - 1).then.schema_string
         id_ = table.source.table_id
         log, facts, last = self.logs[id_], list[CommitFacts](), None
         for i in range(number, min(number + AT_ONCE, len(self.stops))):
+            if self._table(i).then.schema_string != schema:
+                break
             low, high = self.stops[i - 1].versions[id_], self.stops[i].versions[id_]
             found = log.commits(low, high)
             if any(f.schema is not None or f.is_replace or not f.feed for f in found):
