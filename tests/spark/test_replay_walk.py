@@ -65,6 +65,20 @@ def test_it_is_the_same_every_time(item: Lab) -> None:
             assert (one[0].digest, in_order(one[0])) == told[version - 1]
 
 
+def test_a_column_that_moved_has_its_place_from_there_on(shared_lab: Lab) -> None:
+    """A feed over several commits has the columns of its end."""
+    shared_lab.table("shelf", "a INT, b INT", "1, 2")
+    shared_lab.insert("shelf", "3, 4")
+    shared_lab.sql("ALTER TABLE shelf ALTER COLUMN b FIRST")
+    shared_lab.insert("shelf", "6, 5")
+    with shared_lab.engine.replay("shelf", at=1, to=4) as replay:
+        assert [list(s.frame().columns) for s in replay] == [["a", "b"]] * 2 + [["b", "a"]] * 2
+        told = [(s.digest, in_order(s)) for s in replay]
+    for version in range(1, 5):
+        with shared_lab.engine.replay("shelf", at=version) as one:
+            assert (one[0].digest, in_order(one[0])) == told[version - 1]
+
+
 def test_it_is_the_same_another_way_and_whatever_came_after(shared_lab: Lab) -> None:
     """Without a feed by files; and Delta reads the feed of a table without column mapping with
     the schema of now, when it has another one."""
