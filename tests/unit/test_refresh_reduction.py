@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
-import duckdb
 import pyarrow as pa
 import pytest
 
@@ -33,6 +33,7 @@ from dt_jupyter.refresh import reduction as module
 from dt_jupyter.refresh.reduction import Reduction, Tables, is_nothing
 from dt_jupyter.refresh.sieve import sieved
 from dt_jupyter.sql.render import Renderer
+from tests.unit.ivm_lab import connection
 
 
 class Lab:
@@ -74,13 +75,13 @@ class Lab:
 
     def answer(self, rel: Rel, found: dict[str, tuple[Scan, pa.Table]]) -> list[str]:
         """The rows of a relation by DuckDB."""
-        database = duckdb.connect()
+        numbers, database = itertools.count(), connection()
 
         def place(scan: Scan) -> str:
             rows = found[scan.source][1] if scan.source in found else None
             if rows is None:
                 rows = self.change if scan.end is End.DELTA else self.tables[scan.source]
-            name = f"t{len(database.execute('SHOW TABLES').fetchall())}"
+            name = f"t{next(numbers)}"
             database.register(name, rows)
             return name
 
