@@ -38,6 +38,8 @@ from tests.spark.lake_tables import LOCAL, NOT_LOCAL, make, weighted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("quick_spark")
+
 WRITERS = ["spark", "delta-rs"]
 FORMATS = (
     "map('timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\", 'timestampNTZFormat', "
