@@ -88,10 +88,10 @@ class Points:
 
     def _value(self, point: TimePoint, template: str) -> Any:
         """A plain number or text as it stands; what is computed is computed by Spark."""
-        text = _TEXT.fullmatch(point.value)
         if point.kind in (PointKind.VERSION, PointKind.OFFSET) and _NUMBER.fullmatch(point.value):
             number = int(point.value)
             return abs(number) if point.kind is PointKind.OFFSET else number
+        text = _TEXT.fullmatch(point.value)
         if text and point.kind in (PointKind.STATEMENT, PointKind.STREAM):
             return text["text"]
         return self.run(f"SELECT {template.format(v=point.value)}").collect()[0][0]

@@ -163,7 +163,7 @@ class Refresher:
                 return replace(
                     choice, action=RefreshAction.FULL, reason=anew, keeps_state=not staged
                 )
-        if staged and not _has_stages(table.frontier):
+        if staged and not _stages_in(table.frontier):
             reason = Reason("STATE_REBUILT", "the last refresh computed its rows without its state")
             return replace(choice, action=RefreshAction.REINITIALIZE, reason=reason)
         return choice
@@ -470,15 +470,15 @@ def _reinit(choice: Choice) -> str | None:
     return str(choice.reason) if choice.action is RefreshAction.REINITIALIZE else None
 
 
-def _has_stages(frontier: Frontier | None) -> bool:
-    """Whether the hidden stages moved with the public table."""
-    return frontier is not None and any(s.startswith("stage:") for s in frontier.versions)
+def _stages_in(frontier: Frontier | None) -> dict[str, int]:
+    """The versions of hidden stages; none where they did not move with the public table."""
+    versions = frontier.versions if frontier is not None else {}
+    return {s: v for s, v in versions.items() if s.startswith("stage:")}
 
 
 def _keeping_stages(frontier: Frontier, before: Frontier | None) -> Frontier:
     """Nothing changed, so the hidden stages stand where they stood."""
-    kept = {s: v for s, v in before.versions.items() if s.startswith("stage:")} if before else {}
-    return Frontier(frontier.data_timestamp, {**frontier.versions, **kept})
+    return Frontier(frontier.data_timestamp, {**frontier.versions, **_stages_in(before)})
 
 
 def list_anew(spark: SparkSession, definition: Definition) -> None:

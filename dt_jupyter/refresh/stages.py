@@ -120,11 +120,10 @@ class Stages:
         versions = dict(self.seen.frontier.versions)
         staging = sources.layout.staging(self.attempt.id)
         try:
-            for ordinal, _ in enumerate(
-                self.compiled.stages[:-1] if self.choice.keeps_state else ()
-            ):
+            hidden = self.compiled.stages[:-1] if self.choice.keeps_state else ()
+            for ordinal, compiled in enumerate(hidden):
                 row = self._hidden(ordinal, versions)
-                versions[self.compiled.stages[ordinal].stage.id] = row.version or 0
+                versions[compiled.stage.id] = row.version or 0
                 self.rows.append(row)
             frontier = Frontier(self.seen.frontier.data_timestamp, versions)
             return self._public(frontier)
