@@ -25,9 +25,9 @@ from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.points import reach
 from dt_jupyter.lake.staging import unstage
 from dt_jupyter.lake.tables import move_table
-from dt_jupyter.lake.writer_spark import confs
 from dt_jupyter.model import DTError, Intent, Name, Stream, Timestamp, error
 from dt_jupyter.refresh.sources import Logs
+from dt_jupyter.spark.confs import confs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import error
+from dt_jupyter.spark.confs import confs
 from dt_jupyter.sql.functions import find_parameters, replace_spans
 from dt_jupyter.sql.literals import literal
 
@@ -32,16 +33,8 @@ def values_in(text: str, args: Args) -> dict[str, Any]:
 def binding(spark: SparkSession, values: Args) -> Iterator[None]:
     """Spark 4.1 binds parameters in its parser, and Delta's in front of it drops them
     (delta-io/delta#7640); with this conf they are bound in the analysed plan, as in Spark 4.0."""
-    before = spark.conf.get(_BIND_LATER, None) if values else None
-    if values:
-        spark.conf.set(_BIND_LATER, "true")
-    try:
+    with confs(spark, {_BIND_LATER: "true"} if values else {}):
         yield
-    finally:
-        if before is not None:
-            spark.conf.set(_BIND_LATER, before)
-        elif values:
-            spark.conf.unset(_BIND_LATER)
 
 
 def bind_parameters(query: str, args: Args) -> str:

@@ -33,6 +33,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.refresh.define import placed
 from dt_jupyter.refresh.failures import first_line
+from dt_jupyter.spark.confs import confs
 from dt_jupyter.spark.relations import lookup
 from dt_jupyter.sql import statements as S
 from dt_jupyter.sql.functions import replace_spans
@@ -271,14 +272,11 @@ class Executor:
             name = statement.target
             if self.lake_tables.drop(name):
                 return self.tables.status(f"Table {name} dropped; UNDROP TABLE brings it back.")
-        self.engine.spark.conf.set(_FEED_DEFAULT, "true")
         try:
-            with self._marked(statement):
+            with confs(self.engine.spark, {_FEED_DEFAULT: "true"}), self._marked(statement):
                 frame = self._placed_in(statement, script, args)
         except PySparkException as e:
             raise self._spark_error(e, statement, script) from e
-        finally:
-            self.engine.spark.conf.unset(_FEED_DEFAULT)
         self.lake_tables.remember(statement)
         if statement.kind is not S.SparkKind.QUERY:
             self.engine.nudge()

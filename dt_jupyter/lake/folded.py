@@ -12,8 +12,9 @@ from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.paths import sql_string
 from dt_jupyter.lake.staging import Staging
 from dt_jupyter.lake.types import PHYSICAL, stored_name
-from dt_jupyter.lake.writer_spark import MICROS, confs
+from dt_jupyter.lake.writer_spark import MICROS
 from dt_jupyter.model import quote
+from dt_jupyter.spark.confs import confs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

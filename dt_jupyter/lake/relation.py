@@ -19,10 +19,11 @@ from dt_jupyter.lake.snapshot import snapshot_sql
 from dt_jupyter.lake.tracked import TRACKED_ID, tracked_table
 from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.model import quote
+from dt_jupyter.spark.confs import confs
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _MODE = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
 _NEW = "('insert', 'update_postimage')"
@@ -187,7 +188,9 @@ def _feed(
         if "none" in (then.mapping, now.mapping):
             rows = feed_at_end(spark, log.path, plan.first, plan.last)
         else:
-            rows = _at_its_end(spark, f"SELECT * FROM {source}")
+            # With the columns of its last version, not of now: they may have been renamed.
+            with confs(spark, {_MODE: "endVersion"}):
+                rows = spark.sql(f"SELECT * FROM {source}")
         rows.createOrReplaceTempView(quote(view))
         source, views = quote(view), (view,)
     weight = f"CASE WHEN _change_type IN {_NEW} THEN 1L ELSE -1L END AS {WEIGHT}"
@@ -209,19 +212,6 @@ def feed_by_version(
 ) -> Relation:
     """The change feed of all the commits of a plan, with `_commit_version` behind the columns."""
     return _feed(spark, log, plan, (*columns, "_commit_version"), view_prefix, "by version")
-
-
-def _at_its_end(spark: SparkSession, sql: str) -> DataFrame:
-    """The feed with the columns of its last version, not of now: they may have been renamed."""
-    before = spark.conf.get(_MODE, None)
-    spark.conf.set(_MODE, "endVersion")
-    try:
-        return spark.sql(sql)
-    finally:
-        if before is None:
-            spark.conf.unset(_MODE)
-        else:
-            spark.conf.set(_MODE, before)
 
 
 def _files(

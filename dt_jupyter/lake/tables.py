@@ -14,8 +14,9 @@ from dt_jupyter.lake.locks import lock_file
 from dt_jupyter.lake.log import TableLog, is_delta
 from dt_jupyter.lake.paths import TablePath, local, sql_string, sql_table
 from dt_jupyter.lake.types import is_inexact
-from dt_jupyter.lake.writer_spark import MICROS, confs
+from dt_jupyter.lake.writer_spark import MICROS
 from dt_jupyter.model import Name, quote
+from dt_jupyter.spark.confs import confs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

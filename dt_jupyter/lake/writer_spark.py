@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.key_ranges import key_range
@@ -12,6 +11,7 @@ from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.requests import OP, Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.lake.types import spark_schema
 from dt_jupyter.model import quote
+from dt_jupyter.spark.confs import confs
 from dt_jupyter.spark.frames import whole_frame
 
 if TYPE_CHECKING:
@@ -99,19 +99,3 @@ def _transaction(request: CommitRequest) -> dict[str, str]:
         "spark.databricks.delta.write.txnVersion": str(request.sequence),
         "spark.databricks.delta.commitInfo.userMetadata": request.user_metadata,
     }
-
-
-@contextmanager
-def confs(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Set session confs for the block; they are as they were afterwards."""
-    before = {k: spark.conf.get(k, None) for k in values}
-    for k, v in values.items():
-        spark.conf.set(k, v)
-    try:
-        yield
-    finally:
-        for k, old in before.items():
-            if old is None:
-                spark.conf.unset(k)
-            else:
-                spark.conf.set(k, old)

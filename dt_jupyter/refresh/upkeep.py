@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.lake import TableLog, TableSize
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.model import quote
+from dt_jupyter.spark.confs import confs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,11 +47,8 @@ def compacted(
     if log.version() != version or not due(log.size()):
         return version
     near = ", ".join(quote(k) for k in keys if _has_statistics(log, k))
-    spark.conf.set(_LARGEST, LARGEST_FILE)
-    try:
+    with confs(spark, {_LARGEST: str(LARGEST_FILE)}):
         spark.sql(f"OPTIMIZE {sql_table(path)}" + (f" ZORDER BY ({near})" if near else ""))
-    finally:
-        spark.conf.unset(_LARGEST)
     return log.version()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.spark.confs import confs
 from dt_jupyter.spark.modes import is_connect
 
 if TYPE_CHECKING:
@@ -26,12 +27,8 @@ def arrow_frame(spark: SparkSession, rows: pa.Table, schema: Any = None) -> Data
         return whole_frame(spark, rows, schema)
     if rows.num_rows <= FEW:
         return whole_frame(spark, rows, schema).coalesce(1)
-    before = str(spark.conf.get(_THRESHOLD))
-    spark.conf.set(_THRESHOLD, "0")
-    try:
+    with confs(spark, {_THRESHOLD: "0"}):
         return whole_frame(spark, rows, schema).coalesce(1)
-    finally:
-        spark.conf.set(_THRESHOLD, before)
 
 
 def whole_frame(spark: SparkSession, rows: pa.Table, schema: Any = None) -> DataFrame:

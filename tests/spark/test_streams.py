@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from dt_jupyter.catalog import Owner
 from dt_jupyter.engine.intents import Intents
 from dt_jupyter.lake.points import INTENTS, hooked
-from dt_jupyter.lake.writer_spark import confs
+from dt_jupyter.spark.confs import confs
 from dt_jupyter.spark.jobs import count_jobs, run_cancellable
 from tests.spark.engine_lab import Lab, refused
 
