@@ -8,8 +8,9 @@ from typing import Any
 
 from dt_jupyter.model import RefreshMode
 from dt_jupyter.widgets.markup import Markup, clean, element, joined, one_line
-from dt_jupyter.widgets.messages import Column, redact
+from dt_jupyter.widgets.messages import Column
 from dt_jupyter.widgets.shell import shell
+from dt_jupyter.widgets.wire import redact
 
 OPEN = 2
 """Statements that are shown unfolded."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dt_jupyter.widgets.markup import clean, element, one_line
-from dt_jupyter.widgets.messages import redact
 from dt_jupyter.widgets.shell import shell
+from dt_jupyter.widgets.wire import redact
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,15 @@
 """Wire messages: what the engine says of its tables, and all that a picture is drawn from.
 
 Every message is a frozen value. Instants are aware datetimes, durations are seconds, sizes are
-rows. `to_json()` gives plain JSON values: instants as ISO 8601 in UTC, enums as their words, a
-target lag as seconds or "DOWNSTREAM". Texts of errors and reasons lose passwords in URLs here, so
-that neither a picture nor a browser can show one.
+rows; `wire` says what its JSON looks like.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from datetime import UTC, datetime
-from enum import Enum, StrEnum
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from dt_jupyter.model import (
@@ -23,27 +20,35 @@ from dt_jupyter.model import (
     SchedulingState,
     TargetLag,
 )
-
-WIRE_VERSION = 1
-_PASSWORD = re.compile(r"(\w://[^\s:/@]*):[^\s/]*@")
-_SECRET_OPTION = re.compile(r"(?i)\b(password|passwd|pwd|secret|token)(\s*[=:]\s*)[^\s,;&'\"]+")
-
-
-def redact(text: str) -> str:
-    """Without the passwords of `scheme://user:password@host` and `password=…`."""
-    return _SECRET_OPTION.sub(r"\1\2***", _PASSWORD.sub(r"\1:***@", text))
+from dt_jupyter.widgets.wire import check_instants, message_json, redact_fields
 
 
 class NodeKind(StrEnum):
     TABLE = "table"
     VIEW = "view"
     DYNAMIC_TABLE = "dynamic_table"
+    STREAM = "stream"
+    SINK = "sink"
+    STAGE = "stage"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a running refresh is: Spark's jobs and tasks begun and done, and rows written."""
+
+    jobs: int = 0
+    jobs_done: int = 0
+    tasks: int = 0
+    tasks_done: int = 0
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A table, view or dynamic table. `declared_mode` is what was asked for (AUTO), `refresh_mode`
-    what it came to; `rows` is the size of the table, where it is known."""
+    """What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode`
+    what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in
+    seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden
+    stage belongs to; `running` is there while a refresh runs."""
 
     name: str
     kind: NodeKind
@@ -58,10 +63,14 @@ class GraphNode:
     data_timestamp: datetime | None = None
     rows: int | None = None
     error: str | None = None
+    held_to: float | None = None
+    warehouse: str | None = None
+    parent: str | None = None
+    running: Progress | None = None
 
     def __post_init__(self) -> None:
-        _check_instants(self)
-        _redact(self, "mode_reason", "error")
+        check_instants(self)
+        redact_fields(self, "mode_reason", "error")
 
     @property
     def suspended(self) -> bool:
@@ -85,7 +94,7 @@ class GraphMessage:
     as_of: datetime | None = None
 
     def __post_init__(self) -> None:
-        _check_instants(self)
+        check_instants(self)
         names = [node.name for node in self.nodes]
         if len(set(names)) < len(names):
             raise ValueError("two nodes have the same name")
@@ -95,7 +104,7 @@ class GraphMessage:
         _check_acyclic(names, self.edges)
 
     def to_json(self) -> dict[str, Any]:
-        return _message("graph", self)
+        return message_json("graph", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +119,8 @@ class RefreshPoint:
     detail: str | None = None
 
     def __post_init__(self) -> None:
-        _check_instants(self)
-        _redact(self, "detail")
+        check_instants(self)
+        redact_fields(self, "detail")
         if self.succeeded and (self.end is None or self.action is None):
             raise ValueError("a refresh that succeeded has an end and an action")
         if self.start and self.end and self.end < self.start:
@@ -137,12 +146,12 @@ class LagMessage:
     as_of: datetime | None = None
 
     def __post_init__(self) -> None:
-        _check_instants(self)
+        check_instants(self)
         if self.target_lag is not None and not self.target_lag > 0:
             raise ValueError("a target lag is more than zero seconds")
 
     def to_json(self) -> dict[str, Any]:
-        return _message("lag", self)
+        return message_json("lag", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +170,8 @@ class HistoryRow:
     reason: str | None = None
 
     def __post_init__(self) -> None:
-        _check_instants(self)
-        _redact(self, "reason")
+        check_instants(self)
+        redact_fields(self, "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +182,7 @@ class HistoryMessage:
     title: str = "Refresh history"
 
     def to_json(self) -> dict[str, Any]:
-        return _message("history", self)
+        return message_json("history", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +207,7 @@ class ResultMessage:
             raise ValueError("a row has a cell for each column")
 
     def to_json(self) -> dict[str, Any]:
-        return _message("result", self)
+        return message_json("result", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +218,7 @@ class ReportMessage:
     lines: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return _message("report", self)
+        return message_json("report", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +240,11 @@ class CardMessage:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_instants(self)
-        _redact(self, "mode_reason")
+        check_instants(self)
+        redact_fields(self, "mode_reason")
 
     def to_json(self) -> dict[str, Any]:
-        return _message("card", self)
+        return message_json("card", self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,46 +277,16 @@ class ErrorMessage:
     details: str | None = None
 
     def __post_init__(self) -> None:
-        _redact(self, "sentence", "hint", "details")
+        redact_fields(self, "sentence", "hint", "details")
 
     def to_json(self) -> dict[str, Any]:
-        return _message("error", self)
+        return message_json("error", self)
 
 
 Message = (
     GraphMessage | LagMessage | HistoryMessage | ResultMessage | ReportMessage | CardMessage
     | ErrorMessage
 )  # fmt: skip
-
-
-def _message(kind: str, message: Message) -> dict[str, Any]:
-    return {"type": kind, "version": WIRE_VERSION, **_json(message)}
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, TargetLag):
-        return "DOWNSTREAM" if value.seconds is None else value.seconds
-    if is_dataclass(value):
-        return {f.name: _json(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, tuple):
-        return [_json(item) for item in value]
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return value.value if isinstance(value, Enum) else value
-
-
-def _check_instants(message: Any) -> None:
-    for field in fields(message):
-        value = getattr(message, field.name)
-        if isinstance(value, datetime) and value.tzinfo is None:
-            raise ValueError(f"{field.name} needs a time zone")
-
-
-def _redact(message: Any, *names: str) -> None:
-    for name in names:
-        text = getattr(message, name)
-        if text is not None:
-            object.__setattr__(message, name, redact(text))
 
 
 def _check_acyclic(names: Sequence[str], edges: Sequence[GraphEdge]) -> None:

@@ -14,6 +14,7 @@ CHECKOUT = Path(__file__).parents[2]
 EXTENSION = CHECKOUT / "labextension"
 INSTALLED = "share/jupyter/labextensions/dt-jupyter/"
 stamp = runpy.run_path(str(EXTENSION / "stamp.py"))
+wire = runpy.run_path(str(EXTENSION / "wire.py"))
 hatch_build = runpy.run_path(str(CHECKOUT / "hatch_build.py"))
 
 
@@ -104,3 +105,8 @@ def test_the_wheel_installs_the_bundle_for_jupyterlab_once(tmp_path: Path) -> No
     assert INSTALLED + entry in shared
     assert install["packageName"] == "dt_jupyter"
     assert len([name for name in names if name.endswith(entry)]) == 1
+
+
+def test_the_types_of_the_wire_are_those_of_the_messages() -> None:
+    written = (EXTENSION / "view" / "wire.ts").read_text("utf-8")
+    assert written == wire["typescript"](), "run `python labextension/wire.py write`"

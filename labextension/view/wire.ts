@@ -1,0 +1,388 @@
+// Written by labextension/wire.py from the messages in dt_jupyter/widgets: do not edit.
+
+export const WIRE_VERSION = 1;
+
+/** What a kernel says first; its `version` must be the browser's. `lake` is None until an engine is open. */
+export interface HelloMessage {
+  readonly type: 'hello';
+  readonly version: number;
+  readonly package_version: string;
+  readonly lake: string | null;
+  readonly scheduler: boolean;
+}
+
+export type Happened = 'started' | 'progress' | 'ended' | 'changed';
+
+/** ISO 8601 in UTC. */
+export type Instant = string;
+
+export type NodeKind = 'table' | 'view' | 'dynamic_table' | 'stream' | 'sink' | 'stage';
+
+export type SchedulingState = 'ACTIVE' | 'SUSPENDED';
+
+export type RefreshMode = 'AUTO' | 'FULL' | 'INCREMENTAL';
+
+export type RefreshAction = 'NO_DATA' | 'INCREMENTAL' | 'FULL' | 'REINITIALIZE';
+
+export type RefreshState = 'SCHEDULED' | 'EXECUTING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'UPSTREAM_FAILED' | 'SKIPPED';
+
+/** Seconds, or DOWNSTREAM. */
+export type TargetLag = number | 'DOWNSTREAM';
+
+/** How far a running refresh is: Spark's jobs and tasks begun and done, and rows written. */
+export interface Progress {
+  readonly jobs: number;
+  readonly jobs_done: number;
+  readonly tasks: number;
+  readonly tasks_done: number;
+  readonly rows: number;
+}
+
+/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. */
+export interface GraphNode {
+  readonly name: string;
+  readonly kind: NodeKind;
+  readonly scheduling_state: SchedulingState | null;
+  readonly declared_mode: RefreshMode | null;
+  readonly refresh_mode: RefreshMode | null;
+  readonly mode_reason: string | null;
+  readonly action: RefreshAction | null;
+  readonly state: RefreshState | null;
+  readonly target_lag: TargetLag | null;
+  readonly lag_seconds: number | null;
+  readonly data_timestamp: Instant | null;
+  readonly rows: number | null;
+  readonly error: string | null;
+  readonly held_to: number | null;
+  readonly warehouse: string | null;
+  readonly parent: string | null;
+  readonly running: Progress | null;
+}
+
+/** Something happened at `at`. `node` is the dynamic table as it stands now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
+export interface EventMessage {
+  readonly type: 'event';
+  readonly version: number;
+  readonly happened: Happened;
+  readonly at: Instant;
+  readonly name: string | null;
+  readonly node: GraphNode | null;
+  readonly seconds: number | null;
+}
+
+/** `target` reads `source`; both are names of nodes. */
+export interface GraphEdge {
+  readonly source: string;
+  readonly target: string;
+}
+
+/** The graph at `as_of`. A name twice, an edge from or to nowhere, or a cycle: ValueError. */
+export interface GraphMessage {
+  readonly type: 'graph';
+  readonly version: number;
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+  readonly as_of: Instant | null;
+}
+
+/** `state` is one word for its mark; `about` a line for people. */
+export interface CatalogueItem {
+  readonly name: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly about: string;
+}
+
+/** What a lake holds: dynamic tables, streams, tables, warehouses, pins. */
+export interface CatalogueMessage {
+  readonly type: 'catalogue';
+  readonly version: number;
+  readonly items: readonly CatalogueItem[];
+  readonly lake: string;
+}
+
+/** A source at the version that a dynamic table stands on; `newest` is what it has now. */
+export interface FrontierSource {
+  readonly name: string;
+  readonly kind: string;
+  readonly version: number | null;
+  readonly newest: number | null;
+}
+
+/** Of one dynamic table. `data_timestamps` are those that it can still be read at, newest first: the newest one that two tables share is their common time. */
+export interface Frontier {
+  readonly name: string;
+  readonly data_timestamp: Instant | null;
+  readonly version: number | null;
+  readonly sources: readonly FrontierSource[];
+  readonly data_timestamps: readonly Instant[];
+}
+
+export interface FrontiersMessage {
+  readonly type: 'frontiers';
+  readonly version: number;
+  readonly frontiers: readonly Frontier[];
+  readonly as_of: Instant | null;
+}
+
+/** A stream: `offset` is the time up to which its changes were consumed, `waiting` how many commits of its base tables lie behind it; `consumers` are the tables it was consumed into. */
+export interface StreamRow {
+  readonly name: string;
+  readonly source: string;
+  readonly source_type: string;
+  readonly mode: string;
+  readonly offset: Instant | null;
+  readonly waiting: number | null;
+  readonly has_data: boolean | null;
+  readonly stale: boolean;
+  readonly stale_after: Instant | null;
+  readonly reason: string | null;
+  readonly consumers: readonly string[];
+}
+
+export interface StreamsMessage {
+  readonly type: 'streams';
+  readonly version: number;
+  readonly streams: readonly StreamRow[];
+  readonly as_of: Instant | null;
+}
+
+/** One refresh. A skip has neither start nor end; a success has an end and an action. */
+export interface RefreshPoint {
+  readonly data_timestamp: Instant;
+  readonly state: RefreshState;
+  readonly start: Instant | null;
+  readonly end: Instant | null;
+  readonly action: RefreshAction | null;
+  readonly detail: string | null;
+}
+
+/** The refreshes of one dynamic table. `target_lag` in seconds, None for DOWNSTREAM; the lag is drawn up to `as_of`, else up to the last refresh's end. */
+export interface LagMessage {
+  readonly type: 'lag';
+  readonly version: number;
+  readonly name: string;
+  readonly target_lag: number | null;
+  readonly points: readonly RefreshPoint[];
+  readonly as_of: Instant | null;
+}
+
+export interface Column {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says what was read (its snapshot or skew). */
+export interface ResultMessage {
+  readonly type: 'result';
+  readonly version: number;
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly (string | null)[])[];
+  readonly truncated: boolean;
+  readonly title: string | null;
+  readonly note: string | null;
+}
+
+/** A dynamic table as created or described; `sample` holds its first rows, `notes` what the guards of the creation looked at and what was altered on the sources. */
+export interface CardMessage {
+  readonly type: 'card';
+  readonly version: number;
+  readonly name: string;
+  readonly declared_mode: RefreshMode;
+  readonly refresh_mode: RefreshMode;
+  readonly mode_reason: string;
+  readonly schema: readonly Column[];
+  readonly target_lag: TargetLag;
+  readonly warehouse: string;
+  readonly upstream: readonly string[];
+  readonly scheduling_state: SchedulingState;
+  readonly data_timestamp: Instant | null;
+  readonly sample: ResultMessage | null;
+  readonly notes: readonly string[];
+}
+
+/** A node of a definition: what it does, by which rule it is kept, with which state; estimated rows of it and of its change. `depth` counts from 0, nodes come in the order of reading. */
+export interface TreeNode {
+  readonly depth: number;
+  readonly operator: string;
+  readonly rule: string;
+  readonly state: string;
+  readonly rows: number | null;
+  readonly changed: number | null;
+}
+
+/** One SQL statement of a refresh, and what it is for. */
+export interface Statement {
+  readonly title: string;
+  readonly sql: string;
+}
+
+export interface Fact {
+  readonly name: string;
+  readonly value: string;
+}
+
+export type RefreshTrigger = 'SCHEDULED' | 'MANUAL' | 'CREATION';
+
+/** One refresh, as DYNAMIC_TABLE_REFRESH_HISTORY has it; `duration` in seconds. */
+export interface HistoryRow {
+  readonly name: string;
+  readonly state: RefreshState;
+  readonly data_timestamp: Instant;
+  readonly action: RefreshAction | null;
+  readonly trigger: RefreshTrigger | null;
+  readonly duration: number | null;
+  readonly rows_inserted: number | null;
+  readonly rows_deleted: number | null;
+  readonly rows_read: number | null;
+  readonly reason: string | null;
+}
+
+/** Refreshes in the order in which they are shown; `title` stands above them. */
+export interface HistoryMessage {
+  readonly type: 'history';
+  readonly version: number;
+  readonly rows: readonly HistoryRow[];
+  readonly title: string;
+}
+
+/** A place in a query: line and column count from 1, in characters; never past the text. */
+export interface Underline {
+  readonly line: number;
+  readonly column: number;
+  readonly length: number;
+}
+
+/** An error of the catalogue: `code`, one `sentence`, a `hint`; the `query` with the place; `details` (a JVM's stack trace) are one click away. */
+export interface ErrorMessage {
+  readonly type: 'error';
+  readonly version: number;
+  readonly code: string;
+  readonly sentence: string;
+  readonly hint: string | null;
+  readonly query: string | null;
+  readonly underline: Underline | null;
+  readonly details: string | null;
+}
+
+/** All about one dynamic table: its card, its tree, the statements of its next refresh, what was decided and why, the figures of its last refresh, and its newest refreshes. */
+export interface DetailMessage {
+  readonly type: 'detail';
+  readonly version: number;
+  readonly name: string;
+  readonly refresh_mode: RefreshMode;
+  readonly mode_reason: string;
+  readonly hint: string;
+  readonly query: string;
+  readonly card: CardMessage;
+  readonly tree: readonly TreeNode[];
+  readonly statements: readonly Statement[];
+  readonly decision: string;
+  readonly statistics: readonly Fact[];
+  readonly history: HistoryMessage;
+  readonly error: ErrorMessage | null;
+}
+
+/** `target_column` of `target` is computed from `source_column` of `source`. */
+export interface ColumnEdge {
+  readonly source: string;
+  readonly source_column: string;
+  readonly target: string;
+  readonly target_column: string;
+}
+
+/** Where the columns of `name` come from, and where they go, through all that is known. */
+export interface LineageMessage {
+  readonly type: 'lineage';
+  readonly version: number;
+  readonly name: string;
+  readonly columns: readonly Column[];
+  readonly edges: readonly ColumnEdge[];
+}
+
+/** A snapshot; `inserted` and `deleted` count what moved since the one before. */
+export interface ReplayStep {
+  readonly number: number;
+  readonly time: Instant;
+  readonly version: number | null;
+  readonly operation: string;
+  readonly row_count: number;
+  readonly inserted: number | null;
+  readonly deleted: number | null;
+  readonly schema_change: string;
+  readonly digest: string | null;
+}
+
+/** A walk over snapshots of `name`; `replay` is what requests for its rows are sent to. */
+export interface ReplayMessage {
+  readonly type: 'replay';
+  readonly version: number;
+  readonly name: string;
+  readonly replay: string;
+  readonly schema_mode: string;
+  readonly steps: readonly ReplayStep[];
+}
+
+export type Mark = 'same' | 'inserted' | 'deleted' | 'before' | 'after';
+
+/** Rows of a step, or the difference of two: a mark for each row, BEFORE and AFTER are the two sides of an update. `truncated`: there are more than are shown. */
+export interface RowsMessage {
+  readonly type: 'rows';
+  readonly version: number;
+  readonly name: string;
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly (string | null)[])[];
+  readonly marks: readonly Mark[];
+  readonly step: number;
+  readonly since: number | null;
+  readonly truncated: boolean;
+}
+
+/** What the scheduler would do: a sawtooth that is foretold, its figures, and how many seconds of the warehouse's slots it takes per second. */
+export interface SimulationMessage {
+  readonly type: 'simulation';
+  readonly version: number;
+  readonly lag: LagMessage;
+  readonly period: number;
+  readonly refresh_seconds: number;
+  readonly mean_lag: number;
+  readonly maximum_lag: number;
+  readonly within_target: number | null;
+  readonly load: number;
+}
+
+/** An action was done, in a sentence. */
+export interface DoneMessage {
+  readonly type: 'done';
+  readonly version: number;
+  readonly sentence: string;
+}
+
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'lineage' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'cancel' | 'suspend' | 'resume' | 'pin';
+
+/** `id` comes back in the reply. `name` is a table's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
+export interface Request {
+  readonly id: number;
+  readonly ask: Ask;
+  readonly name: string | null;
+  readonly since: string | null;
+  readonly until: string | null;
+  readonly schema_mode: string | null;
+  readonly replay: string | null;
+  readonly step: number | null;
+  readonly against: number | null;
+  readonly pin: string | null;
+  readonly version: number | null;
+  readonly target_lag: number | null;
+  readonly refresh_seconds: number | null;
+  readonly interval: number | null;
+  readonly concurrency: number | null;
+}
+
+/** The answer to the request of that `id`; an ErrorMessage where it could not be done. */
+export interface Reply {
+  readonly id: number;
+  readonly message: HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | LineageMessage | ReplayMessage | RowsMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | DoneMessage | ErrorMessage;
+}
+
+export type LiveMessage = HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | LineageMessage | ReplayMessage | RowsMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | DoneMessage | ErrorMessage;
