@@ -110,8 +110,9 @@ class _Forecast:
     keeps_state: bool
 
     def steps(self, frontier: Frontier) -> tuple[Step, ...]:
-        if not self.keeps_state:
-            return (Step("contents of the table", self._in_one(frontier)),)
+        if not self.keeps_state and self.compiled.public.stateless(1) is not None:
+            alone = self.refresher.defining_text(self.table.definition, frontier, self.compiled)
+            return (Step("contents of the table", alone),)
         versions = dict(frontier.versions)
         steps: list[Step] = []
         for i, stage in enumerate(self.compiled.stages):
@@ -139,16 +140,8 @@ class _Forecast:
         delta = run.delta()
         return run.change_text(delta) if delta is not None else None
 
-    def _in_one(self, new: Frontier) -> str:
-        """The statement that computes hidden stages on its way."""
-        runs: tuple[StageRun, ...] = ()
-        for i, stage in enumerate(self.compiled.stages):
-            runs = (*runs, self._run(i, stage, new, [], runs))
-        return runs[-1].initial_text()
-
     def _run(
-        self, ordinal: int, stage: CompiledStage, new: Frontier, keys: list[str],
-        below: tuple[StageRun, ...] = (),
+        self, ordinal: int, stage: CompiledStage, new: Frontier, keys: list[str]
     ) -> StageRun:  # fmt: skip
         layout, logs = self.refresher.sources.layout, self.refresher.sources.logs
         public = stage is self.compiled.public
@@ -162,7 +155,7 @@ class _Forecast:
         return StageRun(
             self.spark, self.table.name, stage, own, logs[str(own)], self._version(ordinal),
             self.table.frontier, new, known, plans, self.table.sequence + 1,
-            layout.staging("explain"), _READ_BY_SPARK, key_texts=keys, below=below,
+            layout.staging("explain"), _READ_BY_SPARK, key_texts=keys,
         )  # fmt: skip
 
     def _plan(self, source: str, columns: frozenset[str], new: Frontier) -> ChangePlan:

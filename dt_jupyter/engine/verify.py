@@ -11,7 +11,7 @@ from dt_jupyter.model import DynamicTable, RefreshMode, Source, SourceKind, Time
 from dt_jupyter.refresh.run import Refresher, list_anew
 from dt_jupyter.replay.compare import compare
 from dt_jupyter.replay.past import Past, elsewhere, require_versions
-from dt_jupyter.replay.refreshes import compiled_then, defining_text
+from dt_jupyter.replay.refreshes import compiled_then
 from dt_jupyter.replay.snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def verify(spark: SparkSession, refresher: Refresher, table: DynamicTable) -> Ve
     if table.effective_mode is RefreshMode.INCREMENTAL:
         compiled = refresher.compiled(spark, table.id, table.definition)
     left = refresher.read_text(path, table.version)
-    right = defining_text(refresher, table.definition, table.frontier, compiled)
+    right = refresher.defining_text(table.definition, table.frontier, compiled)
     return _compared(spark, table, left, right, table.version)
 
 
@@ -55,7 +55,7 @@ def verify_at(
     public = snapshots.table(own, version)
     left = refresher.read_text(str(public.folder), version)
     stages = compiled_then(spark, refresher, past, moved, frontier, logs, public.then.columns)
-    right = defining_text(refresher, moved, frontier, stages)
+    right = refresher.defining_text(moved, frontier, stages)
     return _compared(spark, then, left, right, version)
 
 

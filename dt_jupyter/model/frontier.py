@@ -13,10 +13,14 @@ from dt_jupyter.model.time import Timestamp
 
 @dataclass(frozen=True)
 class Frontier:
-    """A data timestamp, and for each source (by Delta table id) the version read at it."""
+    """A data timestamp, and for each source (by Delta table id) the version read at it.
+
+    `stateless`: the rows were computed without what moves them by a change.
+    """
 
     data_timestamp: Timestamp
     versions: Mapping[str, int] = field(default_factory=dict)
+    stateless: bool = False
 
     def __post_init__(self) -> None:
         if any(v < 0 for v in self.versions.values()):
@@ -24,11 +28,13 @@ class Frontier:
         object.__setattr__(self, "versions", MappingProxyType(dict(self.versions)))
 
     def to_json(self) -> dict[str, Any]:
-        return {"data_timestamp": str(self.data_timestamp), "versions": dict(self.versions)}
+        found = {"data_timestamp": str(self.data_timestamp), "versions": dict(self.versions)}
+        return {**found, "stateless": True} if self.stateless else found
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Frontier:
-        return cls(Timestamp.parse(value["data_timestamp"]), value["versions"])
+        stateless = bool(value.get("stateless"))
+        return cls(Timestamp.parse(value["data_timestamp"]), value["versions"], stateless)
 
     def __str__(self) -> str:
         versions = json.dumps(dict(sorted(self.versions.items())))

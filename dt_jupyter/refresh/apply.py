@@ -78,15 +78,12 @@ class StageRun:
     """What the session says of it, for statements that read more than a few rows."""
     key_texts: list[str] | None = None
     """For EXPLAIN: the statements of touched keys, which are then not run."""
-    below: tuple[StageRun, ...] = ()
-    """Stages whose rows are computed with this one's, and written nowhere."""
     touched_count: int = 0
 
     def __post_init__(self) -> None:
         self.reading = Reading(
             self.spark, self.compiled.reads, self.old, self.new, self.logs, self.plans,
             self.tables, runs=self.key_texts is None, small=self.small,
-            inlined={run.compiled.stage.id: run.relation for run in self.below},
         )  # fmt: skip
 
     # -- the statements ---------------------------------------------------------------------------
@@ -169,19 +166,7 @@ class StageRun:
         self.reading.keys[name] = rows
         return name
 
-    @property
-    def relation(self) -> str:
-        """What the stage's rows are called in a statement that computes them on its way."""
-        return quote(self.compiled.stage.id.replace(":", "_"))
-
     def initial_text(self) -> str:
-        text = self._own_text()
-        if not self.below:
-            return text
-        stages = ", ".join(f"{run.relation} AS ({run._own_text()})" for run in self.below)
-        return f"WITH {stages} SELECT * FROM ({text})"
-
-    def _own_text(self) -> str:
         sql = self.compiled.sql
         text = sql.initial(self.reading.renderer())
         return sql.numbered(text, self.sequence) if isinstance(sql, BagSql) else text
@@ -190,7 +175,7 @@ class StageRun:
 
     def initialise(self, new_schema: bool) -> Overwrite:
         text = self.initial_text()
-        local = all(run.reading.all_local for run in (*self.below, self))
+        local = self.reading.all_local
         self._plan(heavy=not local)
         frame = self.spark.sql(text)
         return Overwrite(frame.toArrow() if local else frame, new_schema)

@@ -12,7 +12,7 @@ from dt_jupyter.model import DynamicTable, Reason, RefreshAction, RefreshMode
 @dataclass(frozen=True)
 class Choice:
     """An action with its reason; `changed` are the ids of the sources with changed rows. Without
-    `keeps_state` only the public rows are computed, and hidden stages stay where they are."""
+    `keeps_state` the rows are computed alone, where they can be."""
 
     action: RefreshAction
     reason: Reason

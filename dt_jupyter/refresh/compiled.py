@@ -31,6 +31,19 @@ class CompiledStage:
         """The columns of the backing table by which its rows are found; none where by content."""
         return self.sql.keys if isinstance(self.sql, GroupSql) and not self.sql.scalar else ()
 
+    def stateless(self, sequence: int) -> tuple[str, ...] | None:
+        """The columns of the backing table over the query's own rows, with no state; None where
+        those do not show what tells them apart."""
+        shown = self.sql.shown(sequence)
+        if shown is None:
+            return None
+        none = {
+            f.name: f"CAST(NULL AS {f.dataType.simpleString()})"
+            for f in self.schema
+            if f.name not in shown
+        }
+        return tuple(f"{(shown | none)[f.name]} AS {quote(f.name)}" for f in self.schema)
+
     @property
     def reads(self) -> Mapping[str, frozenset[str]]:
         """For each source by id, the columns that the stage reads of it."""

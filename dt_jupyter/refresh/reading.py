@@ -65,8 +65,6 @@ class Reading:
     tables: SmallTables | None
     runs: bool = True
     small: Small | None = None
-    inlined: Mapping[str, str] = field(default_factory=dict)
-    """Names of relations that stand for sources, by their ids."""
     relations: dict[str, Relation] = field(default_factory=dict)
     keys: dict[str, pa.Table] = field(default_factory=dict)
     """Relations of keys that were computed, by the names of their views."""
@@ -130,8 +128,6 @@ class Reading:
             return self._found_view(scan.source)
         if scan.end is End.DELTA:
             return self.change(scan.source).sql
-        if scan.source in self.inlined:
-            return self.inlined[scan.source]
         columns = tuple(sorted(self.reads[scan.source]))
         return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
 

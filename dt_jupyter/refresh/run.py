@@ -155,15 +155,12 @@ class Refresher:
         choice = choose(table, seen.plans, seen.names, invalid)
         if choice.action is not RefreshAction.INCREMENTAL:
             return choice
-        staged = bool(self.sources.catalog.stages(table.id))
         if table.mode is RefreshMode.AUTO:
             work = self._work(table, seen)
             anew = work and cheaper_whole(work, self.sources.catalog.recent(table.id))
             if anew:
-                return replace(
-                    choice, action=RefreshAction.FULL, reason=anew, keeps_state=not staged
-                )
-        if staged and not _stages_in(table.frontier):
+                return replace(choice, action=RefreshAction.FULL, reason=anew, keeps_state=False)
+        if table.frontier is not None and table.frontier.stateless:
             reason = Reason("STATE_REBUILT", "the last refresh computed its rows without its state")
             return replace(choice, action=RefreshAction.REINITIALIZE, reason=reason)
         return choice
@@ -380,6 +377,18 @@ class Refresher:
             text = definition.query
         return at_time(text, frontier.data_timestamp, zone)
 
+    def defining_text(
+        self, definition: Definition, frontier: Frontier, compiled: Compiled | None
+    ) -> str:
+        """The user's text at a frontier; where it leaves an order open, with that order fixed as
+        the stages of an incremental table fix it."""
+        if compiled is not None and compiled.settles:
+            paths = {s.table_id: str(s.path) for s in definition.sources}
+            return compiled.text(
+                lambda s: snapshot_sql(paths[s.source], frontier.versions[s.source])
+            )
+        return self.full_text(definition, frontier)
+
     def read_text(self, path: str, version: int) -> str:
         """A snapshot's public rows."""
         columns = self.sources.logs[path].metadata(version).columns
@@ -470,15 +479,13 @@ def _reinit(choice: Choice) -> str | None:
     return str(choice.reason) if choice.action is RefreshAction.REINITIALIZE else None
 
 
-def _stages_in(frontier: Frontier | None) -> dict[str, int]:
-    """The versions of hidden stages; none where they did not move with the public table."""
-    versions = frontier.versions if frontier is not None else {}
-    return {s: v for s, v in versions.items() if s.startswith("stage:")}
-
-
 def _keeping_stages(frontier: Frontier, before: Frontier | None) -> Frontier:
     """Nothing changed, so the hidden stages stand where they stood."""
-    return Frontier(frontier.data_timestamp, {**frontier.versions, **_stages_in(before)})
+    if before is None:
+        return frontier
+    stages = {s: v for s, v in before.versions.items() if s.startswith("stage:")}
+    versions = {**frontier.versions, **stages}
+    return Frontier(frontier.data_timestamp, versions, before.stateless)
 
 
 def list_anew(spark: SparkSession, definition: Definition) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from dt_jupyter.lake import (
     Change,
     ChangePlan,
     Committed,
+    Overwrite,
     TableLog,
     Unchanged,
     backing_properties,
@@ -29,7 +31,7 @@ from dt_jupyter.model import (
     Source,
     SourceKind,
 )
-from dt_jupyter.refresh.apply import CODEGEN, StageRun
+from dt_jupyter.refresh.apply import CODEGEN, StageRun, plan_for
 from dt_jupyter.refresh.choose import Choice
 from dt_jupyter.refresh.compiled import Compiled
 from dt_jupyter.refresh.look import Look, plan
@@ -120,13 +122,13 @@ class Stages:
         versions = dict(self.seen.frontier.versions)
         staging = sources.layout.staging(self.attempt.id)
         try:
-            hidden = self.compiled.stages[:-1] if self.choice.keeps_state else ()
+            hidden = () if self.own_columns is not None else self.compiled.stages[:-1]
             for ordinal, compiled in enumerate(hidden):
                 row = self._hidden(ordinal, versions)
                 versions[compiled.stage.id] = row.version or 0
                 self.rows.append(row)
-            frontier = Frontier(self.seen.frontier.data_timestamp, versions)
-            return self._public(frontier)
+            stateless = self.own_columns is not None
+            return self._public(Frontier(self.seen.frontier.data_timestamp, versions, stateless))
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
@@ -135,7 +137,7 @@ class Stages:
         path = sources.layout.public(self.table.id)
         names = {r.id: r.version for r in self.rows}
         last = len(self.compiled.stages) - 1
-        change = self._change(
+        change = self._rows_alone(path) or self._change(
             last, path, self.table.version, self.table.frontier, frontier, self.attempt.sequence
         )
         read = None if self.anew else job_metrics(self.spark, self.group)
@@ -192,8 +194,7 @@ class Stages:
     ) -> Change | None:  # fmt: skip
         """The change to commit for a stage; None: its rows are the same."""
         again = self.anew or old is None
-        below = () if self.choice.keeps_state else self._below(new)
-        run = self._stage_run(ordinal, path, version, None if again else old, new, sequence, below)
+        run = self._stage_run(ordinal, path, version, None if again else old, new, sequence)
         if again:
             new_schema = prepare(self.spark, path, run.compiled.schema, self.table)
             return run.initialise(new_schema)
@@ -201,17 +202,28 @@ class Stages:
         self.local_rows += run.reading.local_rows
         return change
 
-    def _below(self, new: Frontier) -> tuple[StageRun, ...]:
-        """The hidden stages as parts of the public one's statement."""
-        runs: tuple[StageRun, ...] = ()
-        for i, _ in enumerate(self.compiled.stages[:-1]):
-            path = self.refresher.sources.layout.stage(self.table.id, i)
-            runs = (*runs, self._stage_run(i, path, None, None, new, 1, runs))
-        return runs
+    @cached_property
+    def own_columns(self) -> tuple[str, ...] | None:
+        """The backing table's columns over the rows of the query itself; None where state is kept,
+        and has to be."""
+        if self.choice.keeps_state:
+            return None
+        return self.compiled.public.stateless(self.attempt.sequence)
+
+    def _rows_alone(self, path: Path) -> Overwrite | None:
+        """All rows by the query itself, with no state: what is computed for its cost must not
+        cost more than that."""
+        if self.own_columns is None:
+            return None
+        plan_for(self.spark, heavy=True)
+        text = self.refresher.defining_text(self.definition, self.seen.frontier, self.compiled)
+        frame = self.spark.sql(text).toDF(*(n for n, _, _ in self.definition.columns))
+        frame = frame.selectExpr(*self.own_columns)
+        return Overwrite(frame, prepare(self.spark, path, self.compiled.public.schema, self.table))
 
     def _stage_run(
         self, ordinal: int, path: Path, version: int | None, old: Frontier | None,
-        new: Frontier, sequence: int, below: tuple[StageRun, ...] = (),
+        new: Frontier, sequence: int,
     ) -> StageRun:  # fmt: skip
         compiled = self.compiled.stages[ordinal]
         sources = self.refresher.sources
@@ -222,7 +234,7 @@ class Stages:
             self.spark, self.table.name, compiled, path, sources.logs[str(path)], version, old, new,
             logs, self._plans(compiled.reads, logs, old, new) if old is not None else {}, sequence,
             sources.layout.staging(self.attempt.id), tables=self.refresher.small,
-            codegen=self._codegen, below=below,
+            codegen=self._codegen,
         )  # fmt: skip
 
     def _plans(

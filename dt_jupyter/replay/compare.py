@@ -49,14 +49,20 @@ def compare(
         raise error("DT-1116", name=name, problem=e.reason.sentence) from e
     hashed = ", ".join(f"{h} AS {c}" for h, c in zip(hashes, HASH, strict=True))
     h1, h2 = HASH
+    # Of what is equal one row is left, with the rows that were: they are counted on the way.
     count = "\n".join((
-        f"SELECT {h1}, {h2}, SUM(n) AS n FROM (",
-        f"SELECT {hashed}, 1 AS n FROM {_LEFT}",
-        f"UNION ALL SELECT {hashed}, -1 AS n FROM {_RIGHT}",
-        f") GROUP BY {h1}, {h2} HAVING SUM(n) <> 0",
+        f"SELECT IF(n <> 0, {h1}, NULL) AS {h1}, IF(n <> 0, {h2}, NULL) AS {h2}, n,",
+        " CAST(SUM(rows) AS BIGINT) AS rows",
+        f"FROM (SELECT {h1}, {h2}, SUM(n) AS n, SUM(rows) AS rows FROM (",
+        f"SELECT {hashed}, 1 AS n, 1 AS rows FROM {_LEFT}",
+        f"UNION ALL SELECT {hashed}, -1 AS n, 0 AS rows FROM {_RIGHT}",
+        f") GROUP BY {h1}, {h2}) GROUP BY 1, 2, 3",
     ))  # fmt: skip
-    off = [tuple(r) for r in spark.sql(count).limit(2 * COMPARED).collect()]
-    rows = spark.sql(f"SELECT COUNT(*) FROM {_LEFT}").collect()[0][0]
+    groups = [tuple(r) for r in spark.sql(count).limit(2 * COMPARED).collect()]
+    off = [(a, b, n) for a, b, n, _ in groups if n]
+    rows = sum(many for *_, many in groups)
+    if len(groups) == 2 * COMPARED:
+        rows = spark.sql(f"SELECT COUNT(*) FROM {_LEFT}").collect()[0][0]
     if not off:
         return Comparison(rows, None, None, 0.0)
     too_many, missing = _explained(spark, off, hashed, listed)

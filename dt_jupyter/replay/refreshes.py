@@ -292,7 +292,7 @@ class _Again:
             stages = compiled_then(
                 spark, self.refresher, self.past, moved, self.new, logs, metadata.columns
             )
-            return spark.sql(defining_text(self.refresher, moved, self.new, stages))
+            return spark.sql(self.refresher.defining_text(moved, self.new, stages))
         try:
             compiled = self.past.compiled(spark, self.refresher, moved, self.new, logs)
         except Refused as e:
@@ -330,17 +330,6 @@ class _Again:
             tables=self.refresher.small,
         )  # fmt: skip
         return run.advance()
-
-
-def defining_text(
-    refresher: Refresher, definition: Definition, frontier: Frontier, compiled: Compiled | None
-) -> str:
-    """The user's text at a frontier; where it leaves an order open, with that order fixed as the
-    stages of an incremental table fix it."""
-    if compiled is not None and compiled.settles:
-        paths = {s.table_id: str(s.path) for s in definition.sources}
-        return compiled.text(lambda s: snapshot_sql(paths[s.source], frontier.versions[s.source]))
-    return refresher.full_text(definition, frontier)
 
 
 def compiled_then(

@@ -80,6 +80,17 @@ class GroupSql:
         """What a merge reads of the table."""
         return (*self.keys, COUNT, *(s.id for s in self.states))
 
+    def shown(self, sequence: int) -> dict[str, str] | None:
+        """The columns of the table that the query's own rows tell, over its outputs; None where
+        a key is not among them."""
+        outputs = {e.column: quote(n) for n, e in self.stage.outputs if e.column}
+        if any(k not in outputs for k in self.top.keys):
+            return None
+        named = self._key_texts if self.scalar else tuple(outputs[k] for k in self.top.keys)
+        found = dict(zip(self.keys, named, strict=True))
+        found |= {n: quote(n) for n, _ in self.stage.outputs}
+        return found | ({VISIBLE: "TRUE"} if self.top.visible else {})
+
     def initial(self, render: Renderer) -> str:
         """All rows, from the sources at the new end."""
         return self._finished(self._whole(render, self.stage.input), ())
@@ -245,15 +256,27 @@ class BagSql:
         inner = f"SELECT {_list([*named, *extra])}\nFROM (\n{rows}\n)"
         return f"SELECT {_list(['*', *hashed])}\nFROM (\n{inner}\n)"
 
+    def shown(self, sequence: int) -> dict[str, str]:
+        """The columns of the table, over the query's own rows."""
+        hashes = content_hash(zip(self.names, self.types, strict=True))
+        found = dict(zip(HASH, hashes, strict=True)) | {n: quote(n) for n in self.names}
+        return found | self._numbers(sequence)
+
+    @staticmethod
+    def _numbers(sequence: int) -> dict[str, str]:
+        return {
+            SEQUENCE: f"CAST({sequence} AS BIGINT)",
+            POSITION: "MONOTONICALLY_INCREASING_ID()",
+        }
+
     def initial(self, render: Renderer) -> str:
         """All rows with their hashes, from the sources at the new end."""
         return self._hashed(render(at(self.stage.input, End.NEW)), (), self.stage.outputs)
 
     def numbered(self, rows: str, sequence: int) -> str:
         """Rows with hashes, as rows of the table."""
-        items = [f"CAST({sequence} AS BIGINT) AS {SEQUENCE}",
-                 f"MONOTONICALLY_INCREASING_ID() AS {POSITION}",
-                 *HASH, *(quote(n) for n in self.names)]  # fmt: skip
+        items = [f"{text} AS {column}" for column, text in self._numbers(sequence).items()]
+        items += [*HASH, *(quote(n) for n in self.names)]
         return f"SELECT {_list(items)}\nFROM (\n{rows}\n)"
 
     def change(self, render: Renderer, delta: Rel, *, consolidate: bool) -> str:
