@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 FAST = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
-    # Tests are short: one collector thread and the quick compiler leave the cores to the work.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    # One collector thread leaves the cores to the work. This process lives for minutes, in which
+    # the slow compiler pays, whatever those that live for seconds are told.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=4",
 }
 
 
