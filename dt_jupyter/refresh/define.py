@@ -26,7 +26,7 @@ from dt_jupyter.model import (
     did_you_mean,
     error,
 )
-from dt_jupyter.refresh.compiled import Compiled, compile_query, source_schema
+from dt_jupyter.refresh.compiled import Compiled, compile_query, public_rows, source_schema
 from dt_jupyter.refresh.guard import ROWS, as_rows, check
 from dt_jupyter.refresh.original import pinned
 from dt_jupyter.refresh.sources import Found, Sources, name_of
@@ -162,7 +162,9 @@ class Definer:
         real = {i: self._sample(spark, s) for s in found.sources.values() if (i := s.table_id)}
         verdict = check(
             spark, tuple((s.stage, s.sql) for s in compiled.stages), schemas, real,
-            request.query, lambda relations: self._wanted(definition, found, compiled, relations),
+            request.query, lambda relations: self._wanted(
+                definition, found, compiled, relations, schemas
+            ),
             random.Random(request.query),
         )  # fmt: skip
         if verdict.mismatch:
@@ -199,11 +201,12 @@ class Definer:
 
     def _wanted(
         self, definition: Definition, found: Found, compiled: Compiled,
-        relations: Mapping[str, str],
+        relations: Mapping[str, str], schemas: Mapping[str, StructType],
     ) -> str:  # fmt: skip
         if compiled.settles:
             return compiled.text(lambda scan: relations[scan.source])
-        return self._original(definition, found, relations)
+        public = {s: public_rows(text, schemas[s].names) for s, text in relations.items()}
+        return self._original(definition, found, public)
 
     def _original(self, definition: Definition, found: Found, relations: Mapping[str, str]) -> str:
         def relation(parts: tuple[str, ...]) -> str:

@@ -47,7 +47,7 @@ from dt_jupyter.model import (
 from dt_jupyter.refresh.apply import plan_for
 from dt_jupyter.refresh.attempt import TTL_SECONDS, Stopwatch, blank, heartbeats
 from dt_jupyter.refresh.choose import Choice, choose
-from dt_jupyter.refresh.compiled import Compiled
+from dt_jupyter.refresh.compiled import Compiled, public_rows
 from dt_jupyter.refresh.cost import Work, cheaper_whole
 from dt_jupyter.refresh.define import Definer, Request
 from dt_jupyter.refresh.failures import as_error
@@ -392,11 +392,7 @@ class Refresher:
     def read_text(self, path: str, version: int) -> str:
         """A snapshot's public rows."""
         columns = self.sources.logs[path].metadata(version).columns
-        visible = " WHERE __dt_visible" if "__dt_visible" in columns else ""
-        public = ", ".join(
-            f"`{c.replace('`', '``')}`" for c in columns if not c.startswith("__dt_")
-        )
-        return f"(SELECT {public} FROM {snapshot_sql(path, version)}{visible})"
+        return public_rows(snapshot_sql(path, version), columns)
 
     def _full(
         self, spark: SparkSession, table: DynamicTable, definition: Definition, attempt: Attempt,

@@ -373,3 +373,30 @@ def test_the_check_at_creation_catches_a_mutated_rule(
         lab.dynamic_table("demanded", query, "REFRESH_MODE = INCREMENTAL")
     assert "GUARD_MISMATCH" in str(errors[0])
     assert lab.engine.catalog.get(lab.engine.name("demanded")) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("SELECT k, sum(id) AS s FROM item GROUP BY k HAVING count(*) > 20", 2),
+        ("SELECT DISTINCT k FROM item", 1),
+        ("SELECT id, k FROM item WHERE k <> 3", 2),
+    ],
+)
+def test_the_check_at_creation_sees_of_a_dynamic_table_what_people_see(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, query: str, columns: int
+) -> None:
+    """All columns of one are its public ones, and its rows those in sight."""
+    from dt_jupyter.refresh.guard import check
+
+    monkeypatch.setattr(define, "check", check)
+    lab.table("item", "id INT, k INT")
+    lab.sql("INSERT INTO item SELECT id, id % 7 FROM range(100) WHERE id % 7 <> 5 OR id < 9")
+    lab.dynamic_table("below", query)
+    lab.dynamic_table("above", "SELECT * FROM below")
+    lab.dynamic_table("counted", "SELECT count(*) AS n FROM below")
+    assert [lab.mode(n) for n in ("above", "counted")] == ["INCREMENTAL", "INCREMENTAL"]
+    assert len(lab.spark.table("above").columns) == columns
+    lab.sql("UPDATE item SET k = 4 WHERE id < 20")
+    assert [lab.refresh(n) for n in ("above", "counted")] == ["INCREMENTAL", "INCREMENTAL"]
+    lab.verified("above", "counted")
