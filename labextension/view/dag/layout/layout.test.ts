@@ -3,34 +3,18 @@ import { expect, test } from 'vitest';
 import { layered, type Layout, type LayoutOptions } from './index';
 import { layersOf, ordered, partsOf, stepsOf, crossings } from './layers';
 import { spread } from './positions';
+import { random as randomGraph } from '../samples';
 
 type Edge = readonly [string, string];
 const SIZE = { width: 200, height: 80 };
 const n = (i: number): string => `n${i}`;
 const range = (size: number): number[] => Array.from({ length: size }, (_, i) => i);
 
-/** A repeatable sequence of numbers in [0, 1). */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1103515245 + 12345) % 2147483648;
-    return state / 2147483648;
-  };
-}
-
-/** `size` boxes in about `depth` layers, each reading up to three of the layer before, some earlier. */
-export function random(size: number, depth: number, seed = 1): { names: string[]; edges: Edge[] } {
-  const next = numbers(seed);
-  const per = Math.ceil(size / depth);
-  const edges: Edge[] = [];
-  for (let i = per; i < size; i++) {
-    for (let k = 0; k < 1 + Math.floor(next() * 2.5); k++) {
-      const back = next() < 0.9 ? 1 : 1 + Math.floor(next() * Math.floor(i / per));
-      const place = Math.min(per - 1, Math.max(0, (i % per) + Math.floor((next() - 0.5) * 8)));
-      edges.push([n((Math.floor(i / per) - back) * per + place), n(i)]);
-    }
-  }
-  return { names: range(size).map(n), edges };
+function randomNames(size: number, depth: number): { names: string[]; edges: Edge[] } {
+  const message = randomGraph(size, depth);
+  const short = new Map(message.nodes.map((node, i) => [node.name, n(i)]));
+  const edges = message.edges.map((edge): Edge => [short.get(edge.source)!, short.get(edge.target)!]);
+  return { names: [...short.values()], edges };
 }
 
 const GRAPHS: Record<string, { names: string[]; edges: Edge[] }> = {
@@ -48,7 +32,7 @@ const GRAPHS: Record<string, { names: string[]; edges: Edge[] }> = {
     edges: range(50).flatMap((i): Edge[] => [[n(0), n(i + 1)], [n(i + 1), n(51)]])
   },
   loose: { names: range(300).map(n), edges: [] },
-  random: random(300, 12)
+  random: randomNames(300, 12)
 };
 const CASES = Object.keys(GRAPHS).flatMap(name =>
   [false, true].map(rightward => [name, rightward] as const)

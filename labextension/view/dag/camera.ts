@@ -1,0 +1,80 @@
+/** Where the graph is looked at from: screen = world × scale + offset, in pixels. */
+import type { Point, Size } from './layout/index';
+
+export interface Camera {
+  readonly x: number;
+  readonly y: number;
+  readonly scale: number;
+}
+
+export interface Rectangle extends Size {
+  readonly x: number;
+  readonly y: number;
+}
+
+export const LEAST = 0.02;
+export const MOST = 2;
+const MARGIN = 24;
+
+/** How much of a card is drawn: all lines, its name, or its colour and pattern. */
+export type Detail = 'near' | 'middle' | 'far';
+
+export function detailAt(scale: number): Detail {
+  return scale >= 0.6 ? 'near' : scale >= 0.26 ? 'middle' : 'far';
+}
+
+/** The camera scaled about a point of the screen, which stays where it is. */
+export function zoomed(camera: Camera, factor: number, [x, y]: Point): Camera {
+  const scale = Math.min(MOST, Math.max(LEAST, camera.scale * factor));
+  const by = scale / camera.scale;
+  return { x: x - (x - camera.x) * by, y: y - (y - camera.y) * by, scale };
+}
+
+export function moved(camera: Camera, dx: number, dy: number): Camera {
+  return { ...camera, x: camera.x + dx, y: camera.y + dy };
+}
+
+/** Everything in view and in the middle, at its own size at most. */
+export function fitted(world: Size, view: Size): Camera {
+  const [width, height] = [Math.max(view.width - 2 * MARGIN, 1), Math.max(view.height - 2 * MARGIN, 1)];
+  const wanted = Math.min(1, width / Math.max(world.width, 1), height / Math.max(world.height, 1));
+  const scale = Math.max(LEAST, wanted);
+  return {
+    x: (view.width - world.width * scale) / 2,
+    y: Math.max(MARGIN, (view.height - world.height * scale) / 2),
+    scale
+  };
+}
+
+/** The camera moved no further than it needs for `box` to be in view, near enough to be read. */
+export function showing(camera: Camera, box: Rectangle, view: Size): Camera {
+  const centre: Point = [box.x + box.width / 2, box.y + box.height / 2];
+  if (camera.scale < 0.6) {
+    const scale = 0.8;
+    return { x: view.width / 2 - centre[0] * scale, y: view.height / 2 - centre[1] * scale, scale };
+  }
+  const { scale } = camera;
+  const shift = (at: number, low: number, size: number, room: number): number => {
+    const [start, end] = [low * scale + at, (low + size) * scale + at];
+    return start < MARGIN ? MARGIN - start : end > room - MARGIN ? room - MARGIN - end : 0;
+  };
+  return moved(
+    camera,
+    shift(camera.x, box.x, box.width, view.width),
+    shift(camera.y, box.y, box.height, view.height)
+  );
+}
+
+/** The part of the world in view, with `margin` pixels of the screen around it. */
+export function inView(camera: Camera, view: Size, margin = 0): Rectangle {
+  return {
+    x: (-margin - camera.x) / camera.scale,
+    y: (-margin - camera.y) / camera.scale,
+    width: (view.width + 2 * margin) / camera.scale,
+    height: (view.height + 2 * margin) / camera.scale
+  };
+}
+
+export function meets(a: Rectangle, b: Rectangle): boolean {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}

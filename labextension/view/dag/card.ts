@@ -1,0 +1,213 @@
+/** The card of a node: an empty box that is filled when somebody first looks at it from near. */
+import { h } from '../dom';
+import { actionGlyph, icon, stateGlyph } from '../marks';
+import { oneLine } from '../text';
+import type { GraphNode } from '../wire';
+import type { Placed, Size } from './layout/index';
+import { errorSign, kindSign, pauseSign } from './signs';
+import * as words from './words';
+import type { Now } from './words';
+
+const OWN: Size = { width: 244, height: 94 };
+const OTHER: Size = { width: 204, height: 48 };
+
+/** The size of a card depends on its kind alone: no change of state ever moves a box. */
+export function cardSize(node: GraphNode): Size {
+  return node.kind === 'dynamic_table' ? OWN : OTHER;
+}
+
+/** The lines of a card that was looked at. */
+interface Inside {
+  readonly sign: HTMLElement;
+  readonly name: HTMLElement;
+  readonly error: HTMLElement;
+  readonly mode: HTMLElement;
+  readonly outcome: HTMLElement;
+  readonly lag: HTMLElement;
+  readonly rows: HTMLElement;
+  /** The bar within its track. */
+  readonly meter: HTMLElement;
+  readonly progress: HTMLElement;
+}
+
+export class Card {
+  readonly element: HTMLElement;
+  private inside: Inside | null = null;
+  private readonly columns = h('div', { class: 'dtj-node-columns dtj-text', dir: 'auto' });
+
+  constructor(private _node: GraphNode, id: string) {
+    this.element = h('div', { class: 'dtj-node', role: 'treeitem', tabindex: -1, id });
+    this.mark(null);
+  }
+
+  get node(): GraphNode {
+    return this._node;
+  }
+
+  get filled(): boolean {
+    return this.inside !== null;
+  }
+
+  place(box: Placed): void {
+    const { style } = this.element;
+    style.left = `${box.x}px`;
+    style.top = `${box.y}px`;
+    style.width = `${box.width}px`;
+    style.height = `${box.height}px`;
+    set(this.element, 'aria-level', String(box.layer + 1));
+  }
+
+  update(node: GraphNode, now: Now): void {
+    this._node = node;
+    this.mark(now);
+    if (this.inside) {
+      this.write(this.inside, now);
+    }
+  }
+
+  /** Build the lines, if this has not been done. */
+  fill(now: Now): void {
+    if (this.inside) {
+      return;
+    }
+    const part = (name: string): HTMLElement => h('span', { class: `dtj-node-${name}` });
+    const text = (name: string): HTMLElement => h('span', { class: `dtj-node-${name} dtj-text` });
+    const inside: Inside = {
+      sign: part('sign'),
+      name: h('span', { class: 'dtj-node-name dtj-text', dir: 'auto' }),
+      error: part('error'),
+      mode: h('span', { class: 'dtj-node-mode dtj-pill dtj-tint' }),
+      outcome: text('outcome'),
+      lag: text('lag'),
+      rows: text('rows'),
+      meter: h('span', {}),
+      progress: h('span', {})
+    };
+    const lines = h('div', { class: 'dtj-node-in', 'aria-hidden': 'true' },
+      h('div', { class: 'dtj-node-line dtj-node-head' }, inside.sign, inside.name, inside.error),
+      h('div', { class: 'dtj-node-line dtj-node-last' }, inside.mode, inside.outcome),
+      h('div', { class: 'dtj-node-line dtj-node-time' }, inside.lag, inside.rows),
+      h('div', { class: 'dtj-node-meter dtj-track' }, inside.meter),
+      h('div', { class: 'dtj-node-progress' }, inside.progress)
+    );
+    this.inside = inside;
+    this.write(inside, now);
+    this.element.prepend(lines);
+  }
+
+  /** Lag goes on: write what follows from the clock. */
+  tick(now: Now): void {
+    if (this.inside && words.isOwn(this._node)) {
+      this.writeLag(this.inside, now);
+    }
+  }
+
+  /** The sentence and the tooltip, with the lag of this moment. */
+  describe(now: Now): void {
+    set(this.element, 'aria-label', words.sentence(this._node, now));
+    set(this.element, 'title', words.facts(this._node, now));
+  }
+
+  /** Show under the card which of its columns lie on the way; none, or null for no way. */
+  onTheWay(columns: readonly string[] | null): void {
+    this.columns.textContent = columns?.map(oneLine).join(', ') ?? '';
+    if (columns === null) {
+      this.columns.remove();
+    } else if (!this.columns.parentNode) {
+      this.element.append(this.columns);
+    }
+  }
+
+  private mark(now: Now): void {
+    const node = this._node;
+    set(this.element, 'data-kind', node.kind);
+    set(this.element, 'data-state', node.state);
+    set(this.element, 'data-suspended', words.isSuspended(node) ? 'true' : null);
+    this.describe(now);
+  }
+
+  private write(inside: Inside, now: Now): void {
+    const node = this._node;
+    const own = words.isOwn(node);
+    show(inside.sign, `${own} ${node.state} ${node.kind}`, () =>
+      own ? icon(stateGlyph(node.state)) : kindSign(node.kind)
+    );
+    write(inside.name, oneLine(node.name));
+    show(inside.error, String(node.error !== null), () => (node.error === null ? null : errorSign()));
+    if (node.kind === 'dynamic_table') {
+      write(inside.mode, words.modeText(node));
+      set(inside.mode, 'hidden', words.modeText(node) ? null : '');
+      set(inside.mode, 'data-mode', node.refresh_mode);
+    } else {
+      set(inside.mode, 'hidden', '');
+    }
+    this.writeOutcome(inside.outcome);
+    this.writeLag(inside, now);
+    write(inside.rows, words.rowsText(node));
+    const share = words.progressShare(node);
+    set(inside.progress, 'data-known', share === null ? null : 'true');
+    inside.progress.style.width = share === null ? '' : `${Math.max(3, share * 100)}%`;
+  }
+
+  private writeOutcome(place: HTMLElement): void {
+    const node = this._node;
+    if (!words.isOwn(node)) {
+      write(place, words.KIND_WORDS[node.kind]);
+      return;
+    }
+    const { text, token, action } = words.outcome(node);
+    show(place, `${text} ${token} ${action}`, () => {
+      const sign = action ? icon(actionGlyph(action, 0, 0, 6)) : token === 'warn' && words.isSuspended(node) ? pauseSign() : null;
+      const word = h('span', {}, text);
+      return sign && action ? [word, sign] : sign ? [sign, word] : [word];
+    });
+    place.className = `dtj-node-outcome dtj-text dtj-c-${token}`;
+    set(place, 'data-strong', action ? null : 'true');
+  }
+
+  private writeLag(inside: Inside, now: Now): void {
+    const node = this._node;
+    if (node.kind !== 'dynamic_table') {
+      return;
+    }
+    const share = words.lagShare(node, now);
+    const broken = words.BROKEN.has(node.state) && node.error !== null;
+    write(inside.lag, broken ? oneLine(node.error!) : words.lagText(node, now));
+    set(inside.lag, 'data-late', broken || (share !== null && share > 1) ? 'true' : null);
+    set(inside.meter.parentElement!, 'hidden', words.limitOf(node) === null ? '' : null);
+    const width = `${Math.min(share ?? 0, 1) * 100}%`;
+    if (inside.meter.style.width !== width) {
+      inside.meter.style.width = width;
+    }
+    const paint = `dtj-c-${words.shareToken(share ?? 0)}`;
+    if (inside.meter.className !== paint) {
+      inside.meter.className = paint;
+    }
+  }
+}
+
+/** Set or remove an attribute if it is another. */
+export function set(element: Element, name: string, value: string | null): void {
+  if (value === null) {
+    if (element.hasAttribute(name)) {
+      element.removeAttribute(name);
+    }
+  } else if (element.getAttribute(name) !== value) {
+    element.setAttribute(name, value);
+  }
+}
+
+function write(element: Element, text: string): void {
+  if (element.textContent !== text) {
+    element.textContent = text;
+  }
+}
+
+/** Fill `place` anew if what it shows, by its key, is another. */
+function show(place: HTMLElement, key: string, make: () => Node | Node[] | null): void {
+  if (place.dataset['shows'] !== key) {
+    place.dataset['shows'] = key;
+    const made = make();
+    place.replaceChildren(...(made === null ? [] : Array.isArray(made) ? made : [made]));
+  }
+}

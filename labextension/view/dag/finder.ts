@@ -1,0 +1,58 @@
+/** The search box: what is searched for, and a step through what was found. */
+import { h } from '../dom';
+
+export interface FinderEvents {
+  searched(text: string): void;
+  /** Go on by so many matches. */
+  step(by: number): void;
+  left(): void;
+}
+
+export class Finder {
+  readonly element: HTMLElement;
+  private readonly input = h('input', {
+    class: 'dtj-input',
+    type: 'search',
+    placeholder: 'Find a name or a state  ( / )',
+    'aria-label': 'Find a node by name or state',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    dir: 'auto'
+  });
+  private readonly output = h('output', {});
+
+  constructor(events: FinderEvents) {
+    this.element = h('div', { class: 'dtj-search' }, this.input, this.output);
+    this.input.addEventListener('input', () => events.searched(this.input.value));
+    this.input.addEventListener('keydown', event => {
+      event.stopPropagation();
+      if (event.key === 'Enter' || event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+        event.preventDefault();
+        events.step(event.key === 'ArrowUp' || (event.key === 'Enter' && event.shiftKey) ? -1 : 1);
+      } else if (event.key === 'Escape') {
+        event.preventDefault();
+        this.text = '';
+        events.searched('');
+        events.left();
+      }
+    });
+  }
+
+  get text(): string {
+    return this.input.value;
+  }
+
+  set text(text: string) {
+    this.input.value = text;
+  }
+
+  focus(): void {
+    this.input.focus();
+    this.input.select();
+  }
+
+  /** Say which of how many matches is shown; null where nothing is searched for. */
+  count(at: number, many: number | null): void {
+    this.output.textContent = many === null ? '' : many === 0 ? 'none' : at < 0 ? String(many) : `${at + 1} of ${many}`;
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The live graph of dynamic tables. `mountDag` puts it into an element; messages come by `update`
+ * (the whole graph) and `happened` (one table), and touch only what they change.
+ */
+import { type Host, type View } from '../dom';
+import { adopt } from '../theme';
+import type { EventMessage, GraphMessage } from '../wire';
+import { Dag } from './dag';
+import { STYLE } from './style';
+
+export interface DagOptions {
+  /** Edges go right instead of down. */
+  readonly rightward?: boolean;
+  /** A wheel without ctrl moves the graph instead of the page: for a panel of its own. */
+  readonly wheelPans?: boolean;
+  /** Milliseconds since 1970, by the browser's clock. */
+  readonly clock?: () => number;
+}
+
+export interface DagView extends View<GraphMessage> {
+  /** One table changed; an event without a node, or of a node that is not shown, changes nothing. */
+  happened(event: EventMessage): void;
+  /** Show a node as chosen, and in view; null for none. The host is not told. */
+  choose(name: string | null): void;
+  /** All of the graph in view. */
+  fit(): void;
+}
+
+export function mountDag(root: HTMLElement, host: Host, options: DagOptions = {}): DagView {
+  adopt(root);
+  adopt(root, STYLE);
+  const dag = new Dag(host, {
+    rightward: options.rightward ?? false,
+    wheelPans: options.wheelPans ?? false,
+    clock: options.clock ?? Date.now
+  });
+  root.append(dag.element);
+  return dag;
+}

@@ -1,0 +1,177 @@
+/** What a node is called, in the words of dt_jupyter/widgets/graph.py; lags go on with the clock. */
+import { STATE_TOKENS } from '../marks';
+import { oneLine } from '../text';
+import type { TokenName } from '../theme';
+import { count, duration, exact, plural, utc } from '../units';
+import type { GraphNode, NodeKind, RefreshAction } from '../wire';
+
+/** A time in milliseconds since 1970, on the kernel's clock. */
+export type Now = number | null;
+
+export const KIND_WORDS: Readonly<Record<NodeKind, string>> = {
+  table: 'table',
+  view: 'view',
+  dynamic_table: 'dynamic table',
+  stream: 'stream',
+  sink: 'sink',
+  stage: 'hidden stage'
+};
+
+export const BROKEN: ReadonlySet<string | null> = new Set(['FAILED', 'UPSTREAM_FAILED']);
+
+export function isSuspended(node: GraphNode): boolean {
+  return node.scheduling_state === 'SUSPENDED';
+}
+
+/** Whether a node is refreshed, and so has a state, a mode and a lag. */
+export function isOwn(node: GraphNode): boolean {
+  return node.kind === 'dynamic_table' || (node.kind === 'stage' && node.state !== null);
+}
+
+/** `auto → incremental`, or the mode that was asked for. */
+export function modeText(node: GraphNode): string {
+  if (node.refresh_mode === null) {
+    return (node.declared_mode ?? '').toLowerCase();
+  }
+  const automatic = node.declared_mode === 'AUTO' && node.refresh_mode !== 'AUTO';
+  return `${automatic ? 'auto → ' : ''}${node.refresh_mode.toLowerCase()}`;
+}
+
+/** What was done last, or what holds a table up. */
+export interface Outcome {
+  readonly text: string;
+  readonly token: TokenName;
+  readonly action: RefreshAction | null;
+}
+
+export function outcome(node: GraphNode): Outcome {
+  if (node.state === 'EXECUTING') {
+    const share = progressShare(node);
+    const done = share === null ? '' : ` ${Math.floor(share * 100)} %`;
+    return { text: `EXECUTING${done}`, token: 'run', action: null };
+  }
+  if (isSuspended(node)) {
+    return { text: 'SUSPENDED', token: 'warn', action: null };
+  }
+  if (node.state === 'SUCCEEDED' && node.action) {
+    return { text: node.action, token: 'soft', action: node.action };
+  }
+  const text = node.state ?? (node.kind === 'dynamic_table' ? 'not initialised' : '');
+  return { text, token: tokenOfState(node), action: null };
+}
+
+function tokenOfState(node: GraphNode): TokenName {
+  return node.state ? (STATE_TOKENS[node.state] as TokenName) : 'soft';
+}
+
+/** How much of a running refresh is done, where its tasks are known; never quite all. */
+export function progressShare(node: GraphNode): number | null {
+  const running = node.running;
+  return running && running.tasks > 0 ? Math.min(running.tasks_done / running.tasks, 0.99) : null;
+}
+
+/** Lag in seconds at `now`: it grows with the clock until newer data comes. */
+export function lagOf(node: GraphNode, now: Now): number | null {
+  const stamp = node.data_timestamp === null ? NaN : Date.parse(node.data_timestamp);
+  return now === null || Number.isNaN(stamp) ? node.lag_seconds : Math.max(0, (now - stamp) / 1000);
+}
+
+/** The lag in seconds that a table must keep, where there is one. */
+export function limitOf(node: GraphNode): number | null {
+  return node.held_to ?? (typeof node.target_lag === 'number' ? node.target_lag : null);
+}
+
+/** `lag 12 s of 5 min`; `target 5 min` as long as there is no data. */
+export function lagText(node: GraphNode, now: Now): string {
+  const [lag, limit] = [lagOf(node, now), limitOf(node)];
+  const downstream = node.target_lag === 'DOWNSTREAM' ? 'downstream' : null;
+  const target = limit === null ? downstream : duration(limit);
+  if (lag === null) {
+    return target === null ? '' : `target ${target}`;
+  }
+  const seconds = duration(lag < 1 && now === null ? lag : Math.floor(lag));
+  return `lag ${seconds}${limit !== null ? ` of ${target}` : downstream ? ` · ${downstream}` : ''}`;
+}
+
+/** The lag as a share of what it must keep. */
+export function lagShare(node: GraphNode, now: Now): number | null {
+  const [lag, limit] = [lagOf(node, now), limitOf(node)];
+  return lag === null || limit === null || limit <= 0 ? null : lag / limit;
+}
+
+export function shareToken(share: number): TokenName {
+  return share > 1 ? 'bad' : share > 0.85 ? 'warn' : 'ok';
+}
+
+export function rowsText(node: GraphNode): string {
+  return node.rows === null ? '' : `${count(node.rows)} ${node.rows === 1 ? 'row' : 'rows'}`;
+}
+
+/** The node in one sentence, for those who hear it. */
+export function sentence(node: GraphNode, now: Now): string {
+  const limit = limitOf(node);
+  const parts = [oneLine(node.name), KIND_WORDS[node.kind]];
+  if (isOwn(node)) {
+    const last = [spoken(node.state ?? 'not initialised'), node.action ? spoken(node.action) : null];
+    parts.push(modeText(node).replace('→', 'to'), last.filter(Boolean).join(', '));
+    parts.push(isSuspended(node) ? 'suspended' : '', atLength(lagText(node, now)));
+    const share = lagShare(node, now);
+    parts.push(share !== null && share > 1 && limit !== null ? 'late' : '');
+  }
+  parts.push(node.rows === null ? '' : plural(node.rows, 'row'));
+  parts.push(node.error ? `error: ${oneLine(node.error)}` : '');
+  return parts.filter(Boolean).join(', ');
+}
+
+export function spoken(word: string): string {
+  return word.toLowerCase().replaceAll('_', ' ');
+}
+
+const UNITS: Readonly<Record<string, string>> = {
+  ms: 'millisecond',
+  s: 'second',
+  min: 'minute',
+  h: 'hour',
+  d: 'day'
+};
+
+/** `12 s of 5 min` as `12 seconds of 5 minutes`. */
+function atLength(text: string): string {
+  return text.replace(/([\d.]+) (ms|s|min|h|d)\b/g, (_, number: string, unit: string) => {
+    return `${number} ${UNITS[unit]}${number === '1' ? '' : 's'}`;
+  });
+}
+
+/** All that is known of a node, a line each: its tooltip. */
+export function facts(node: GraphNode, now: Now): string {
+  const last = [node.state, node.action].filter(Boolean).join(' ');
+  const lines: (readonly [string, string | null])[] = [
+    ['mode', modeText(node)],
+    ['why', node.mode_reason],
+    ['scheduling', node.scheduling_state],
+    ['warehouse', node.warehouse],
+    ['last refresh', last],
+    ['lag', lagText(node, now).replace(/^lag /, '')],
+    ['data timestamp', node.data_timestamp && utc(node.data_timestamp)],
+    ['rows', node.rows === null ? null : exact(node.rows)],
+    ['error', node.error]
+  ];
+  const known = lines.filter(([, value]) => value).map(([name, value]) => `${name}: ${oneLine(value!)}`);
+  return [`${oneLine(node.name)} (${KIND_WORDS[node.kind]})`, ...known].join('\n');
+}
+
+/** What the state of a table changed to, in a few words; null where nothing worth hearing changed. */
+export function changeText(before: GraphNode | undefined, after: GraphNode): string | null {
+  const name = oneLine(after.name);
+  if (before === undefined) {
+    return null;
+  }
+  if (isSuspended(before) !== isSuspended(after)) {
+    return `${name} ${isSuspended(after) ? 'suspended' : 'resumed'}`;
+  }
+  if (before.state === after.state && before.data_timestamp === after.data_timestamp) {
+    return null;
+  }
+  const action = after.state === 'SUCCEEDED' && after.action ? `, ${spoken(after.action)}` : '';
+  return after.state ? `${name} ${spoken(after.state)}${action}` : null;
+}
