@@ -58,7 +58,7 @@ def pictures(page: Page, folder: Path, theme: str) -> dict[str, float]:
 def dragging(page: Page) -> dict[str, dict[str, float]]:
     """Frames a second while 1,000 nodes are dragged, seen from afar and from near."""
     found = {}
-    for name, zooms in (("far", 0), ("middle", 6), ("near", 12)):
+    for name, zooms in (("far", 0), ("middle", 9), ("near", 13)):
         page.evaluate("show('thousand')")
         page.locator(".dtj-view").focus()
         for _ in range(zooms):

@@ -8,8 +8,8 @@ import { errorSign, kindSign, pauseSign } from './signs';
 import * as words from './words';
 import type { Now } from './words';
 
-const OWN: Size = { width: 244, height: 94 };
-const OTHER: Size = { width: 204, height: 48 };
+const OWN: Size = { width: 264, height: 94 };
+const OTHER: Size = { width: 212, height: 48 };
 
 /** The size of a card depends on its kind alone: no change of state ever moves a box. */
 export function cardSize(node: GraphNode): Size {

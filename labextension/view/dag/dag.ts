@@ -64,6 +64,8 @@ export class Dag {
   private match = -1;
   private columns: Columns | null = null;
   private flow: Flow | null = null;
+  /** Cards in or near the view: only they are moved by their animations. */
+  private seen: ReadonlySet<Card> = new Set();
   private byHand = false;
   private fitted = false;
 
@@ -318,10 +320,15 @@ export class Dag {
     const detail = cameras.detailAt(scale);
     set(this.element, 'data-detail', detail);
     this.edges.thicken(scale);
+    this.edges.see(cameras.inView(this.viewport.camera, this.viewport.size));
+    const seen = new Set<Card>();
     if (detail !== 'far') {
       const now = this.now();
-      this.inSight(card => card.fill(now), 200);
+      this.inSight(card => seen.add(card) && card.fill(now), 200);
     }
+    this.seen.forEach(card => seen.has(card) || card.element.classList.remove('dtj-seen'));
+    seen.forEach(card => this.seen.has(card) || card.element.classList.add('dtj-seen'));
+    this.seen = seen;
     this.putColumns();
   }
 

@@ -1,7 +1,8 @@
 /** The edges of a graph as one SVG: a path each, and a second one that flows while a refresh runs. */
 import { s } from '../dom';
 import type { GraphNode } from '../wire';
-import type { Layout } from './layout/index';
+import { meets, type Rectangle } from './camera';
+import type { Layout, Point } from './layout/index';
 import { pathOf } from './path';
 import { BROKEN } from './words';
 
@@ -9,6 +10,7 @@ interface Edge {
   readonly source: string;
   readonly target: string;
   readonly path: SVGPathElement;
+  readonly extent: Rectangle;
   flow: SVGPathElement | null;
 }
 
@@ -17,6 +19,8 @@ export class Edges {
   private readonly still = s('g', {});
   private readonly flowing = s('g', {});
   private edges: Edge[] = [];
+  private readonly moving = new Set<Edge>();
+  private seen: Rectangle | null = null;
   private readonly into = new Map<string, Edge[]>();
   private readonly outOf = new Map<string, Edge[]>();
 
@@ -31,13 +35,14 @@ export class Edges {
     this.outOf.clear();
     this.edges = layout.routes.map(route => {
       const path = s('path', { class: 'dtj-edge', d: pathOf(route, rightward) });
-      const edge = { source: route.source, target: route.target, path, flow: null };
+      const edge = { source: route.source, target: route.target, path, extent: extent(route.points), flow: null };
       list(this.into, route.target).push(edge);
       list(this.outOf, route.source).push(edge);
       return edge;
     });
     this.still.replaceChildren(...this.edges.map(edge => edge.path));
     this.flowing.replaceChildren();
+    this.moving.clear();
   }
 
   /** Colour and flow of the edges at a node that is another now; `of` gives the node by name. */
@@ -50,10 +55,13 @@ export class Edges {
       toggle(edge.path, 'dtj-broken', broken);
       if (runs && !edge.flow) {
         edge.flow = s('path', { class: 'dtj-flow', d: edge.path.getAttribute('d') });
+        this.moving.add(edge);
+        this.showFlow(edge);
         this.flowing.append(edge.flow);
       } else if (!runs && edge.flow) {
         edge.flow.remove();
         edge.flow = null;
+        this.moving.delete(edge);
       }
     }
   }
@@ -66,6 +74,21 @@ export class Edges {
     }
   }
 
+  /** Only what is in sight flows: what moves elsewhere costs frames and tells nobody anything. */
+  see(seen: Rectangle): void {
+    this.seen = seen;
+    for (const edge of this.moving) {
+      this.showFlow(edge);
+    }
+  }
+
+  private showFlow({ flow, extent: box }: Edge): void {
+    const display = !this.seen || meets(this.seen, box) ? '' : 'none';
+    if (flow && flow.style.display !== display) {
+      flow.style.display = display;
+    }
+  }
+
   /** Lines stay visible when the graph is small. */
   thicken(scale: number): void {
     const width = Math.round(1.5 * Math.max(1, 0.45 / scale) * 4) / 4;
@@ -73,6 +96,12 @@ export class Edges {
       this.element.style.strokeWidth = `${width}px`;
     }
   }
+}
+
+function extent(points: readonly Point[]): Rectangle {
+  const [xs, ys] = [points.map(point => point[0]), points.map(point => point[1])];
+  const [x, y] = [Math.min(...xs), Math.min(...ys)];
+  return { x, y, width: Math.max(...xs) - x + 1, height: Math.max(...ys) - y + 1 };
 }
 
 export function toggle(element: Element, name: string, wanted: boolean): void {

@@ -19,9 +19,9 @@ export const STYLE = `
 .dtj-dag .dtj-chip b{color:var(--dtj-ink);font-variant-numeric:tabular-nums}
 .dtj-dag .dtj-icon{flex:none}
 .dtj-dag .dtj-view{position:relative;flex:1 1 auto;min-height:0;overflow:clip;touch-action:none;cursor:grab;
- user-select:none;outline-offset:-2px;contain:strict;
- background-image:radial-gradient(circle,color-mix(in srgb,var(--dtj-grid) 70%,transparent) 1px,transparent 1.2px);
- background-size:20px 20px}
+ user-select:none;outline-offset:-2px;contain:strict}
+.dtj-dag .dtj-dots{position:absolute;inset:-20px;will-change:transform;
+ background:radial-gradient(circle,color-mix(in srgb,var(--dtj-grid) 70%,transparent) 1px,transparent 1.2px) 0 0/20px 20px}
 .dtj-dag .dtj-view.dtj-drags{cursor:grabbing}
 .dtj-dag .dtj-world{position:absolute;left:0;top:0;width:0;height:0;transform-origin:0 0}
 .dtj-dag .dtj-drags .dtj-world{will-change:transform}
@@ -64,10 +64,10 @@ export const STYLE = `
 .dtj-dag .dtj-node-error:empty{display:none}
 .dtj-dag .dtj-node-name{flex:1 1 auto;font-weight:600;line-height:18px;text-align:left}
 .dtj-dag .dtj-node-last{margin-top:5px;justify-content:space-between;font-size:10.5px}
-.dtj-dag .dtj-node-mode{flex:none;font-size:10.5px;line-height:15px;padding:0 7px;font-weight:500;
+.dtj-dag .dtj-node-mode{flex:0 1 auto;display:block;overflow:hidden;text-overflow:ellipsis;font-size:10.5px;line-height:15px;padding:0 7px;font-weight:500;
  color:var(--dtj-incremental)}
 .dtj-dag .dtj-node-mode[data-mode="FULL"]{color:var(--dtj-full)}
-.dtj-dag .dtj-node-outcome{display:flex;align-items:center;gap:5px;justify-content:flex-end}
+.dtj-dag .dtj-node-outcome{flex:none;max-width:70%;display:flex;align-items:center;gap:5px;justify-content:flex-end}
 .dtj-dag .dtj-node-outcome[data-strong]{font-weight:700}
 .dtj-dag .dtj-node-outcome .dtj-icon{width:10px;height:10px}
 .dtj-dag .dtj-node-time{margin-top:5px;justify-content:space-between;font-size:11px;line-height:15px;color:var(--dtj-soft);
@@ -81,10 +81,12 @@ export const STYLE = `
 .dtj-dag .dtj-node[data-state="EXECUTING"] .dtj-node-progress{display:block;
  background:color-mix(in srgb,var(--dtj-run) 22%,transparent)}
 .dtj-dag .dtj-node-progress>*{display:block;height:100%;width:30%;background:var(--dtj-run);
- animation:dtj-seek 1.4s ease-in-out infinite alternate}
-.dtj-dag .dtj-node-progress>[data-known]{animation:none;transition:width .3s}
+}
+.dtj-dag .dtj-seen .dtj-node-progress>:not([data-known]){animation:dtj-seek 1.4s ease-in-out infinite alternate}
+.dtj-dag .dtj-node-progress>[data-known]{transition:width .3s}
+.dtj-dag .dtj-drags *{animation-play-state:paused!important}
 @keyframes dtj-seek{from{transform:translateX(0)}to{transform:translateX(233%)}}
-.dtj-dag .dtj-node[data-state="EXECUTING"] .dtj-node-sign path{animation:dtj-turn 1.1s linear infinite}
+.dtj-dag .dtj-seen[data-state="EXECUTING"] .dtj-node-sign path{animation:dtj-turn 1.1s linear infinite}
 @keyframes dtj-turn{to{transform:rotate(1turn)}}
 .dtj-dag .dtj-node:not([data-kind="dynamic_table"]) .dtj-node-in{padding:6px 10px 0;display:grid;
  grid-template-columns:minmax(0,1fr) auto}

@@ -7,6 +7,8 @@ import type { Point, Size } from './layout/index';
 /** A press becomes a drag after so many pixels. */
 const SLACK = 4;
 const GLIDE = 280;
+/** Pixels between the dots of the background, as in the style sheet. */
+const DOTS = 20;
 
 export interface ViewportOptions {
   /** Whether a wheel without ctrl moves the graph; else it scrolls the page. */
@@ -20,6 +22,7 @@ export interface ViewportOptions {
 export class Viewport {
   readonly element = h('div', { class: 'dtj-view', tabindex: -1 });
   readonly world = h('div', { class: 'dtj-world' });
+  private readonly dots = h('div', { class: 'dtj-dots' });
   private _camera: Camera = { x: 0, y: 0, scale: 1 };
   private readonly pointers = new Map<number, Point>();
   private pressed: Point | null = null;
@@ -29,7 +32,7 @@ export class Viewport {
 
   constructor(private readonly options: ViewportOptions) {
     const { element } = this;
-    element.append(this.world);
+    element.append(this.dots, this.world);
     element.addEventListener('pointerdown', event => this.press(event));
     element.addEventListener('pointermove', event => this.move(event));
     element.addEventListener('pointerup', event => this.release(event));
@@ -67,7 +70,7 @@ export class Viewport {
     this._camera = next;
     const { x, y, scale } = next;
     this.world.style.transform = `translate(${x}px,${y}px) scale(${scale})`;
-    this.element.style.backgroundPosition = `${x}px ${y}px`;
+    this.dots.style.transform = `translate(${x % DOTS}px,${y % DOTS}px)`;
     this.later();
   }
 

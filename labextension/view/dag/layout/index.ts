@@ -53,6 +53,10 @@ export const ASPECT = 1.6;
 const WAY_GAP = 12;
 const PORT = 10;
 const PORT_SHARE = 0.5;
+/** How much further apart layers lie for each pixel that an edge goes aside, from where, and at most. */
+const ROOM_SHARE = 0.07;
+const NEAR_ASIDE = 400;
+const MOST_ROOM = 240;
 /** Boxes of a layer lie in its middle, but not further than this from its beginning. */
 const DROP = 40;
 
@@ -144,11 +148,11 @@ function placed(
   frame: Frame
 ): Part {
   const spans: [number, number][] = [];
-  let start = 0;
+  let [start, end] = [0, 0];
   for (const layer of layers) {
-    const depth = Math.max(0, ...layer.map(step => blocks[step]?.size[0] ?? 0));
-    spans.push([start, start + depth]);
-    start += depth + frame.layersApart;
+    end = start + Math.max(0, ...layer.map(step => blocks[step]?.size[0] ?? 0));
+    spans.push([start, end]);
+    start = end + frame.layersApart + room(layer, steps, cross);
   }
   const first = steps.layer[layers[0]![0]!]!;
   const span = (step: number): [number, number] => spans[steps.layer[step]! - first]!;
@@ -161,7 +165,7 @@ function placed(
   const part: Part = {
     boxes: [],
     routes: [],
-    along: start - frame.layersApart,
+    along: end,
     cross: Math.max(...layers.flat().map(step => cross.get(step)! + (blocks[step]?.size[1] ?? 0) / 2))
   };
   const corners = new Map<number, Point>();
@@ -198,6 +202,17 @@ function placed(
     });
   });
   return part;
+}
+
+/** Layers lie further apart where an edge between them goes far aside, so that it is no level line. */
+function room(layer: readonly number[], steps: Steps, cross: ReadonlyMap<number, number>): number {
+  let aside = 0;
+  for (const step of layer) {
+    for (const next of steps.after[step]!) {
+      aside = Math.max(aside, Math.abs(cross.get(step)! - cross.get(next)!));
+    }
+  }
+  return Math.min(MOST_ROOM, Math.max(0, aside - NEAR_ASIDE) * ROOM_SHARE);
 }
 
 /** Where each edge meets its box across the flow: side by side, in the order in which they come. */
