@@ -371,12 +371,13 @@ export class Dag {
     if (centre === null) {
       return;
     }
-    const same = this.scope.centre === centre;
+    const { unfolded } = this.scope;
+    const before = this.scope.centre === centre ? this.scope : WHOLE;
     const next = {
-      unfolded: this.scope.unfolded,
+      unfolded,
       centre,
-      upstream: same && this.scope.upstream !== (way === 'upstream'),
-      downstream: same && this.scope.downstream !== (way === 'downstream')
+      upstream: before.upstream !== (way === 'upstream'),
+      downstream: before.downstream !== (way === 'downstream')
     };
     this.scope = next.upstream || next.downstream ? next : { ...next, centre: null };
     this.rescoped();
