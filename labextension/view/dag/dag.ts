@@ -9,7 +9,7 @@ import { Columns } from './columns';
 import { Edges, toggle } from './edges';
 import { empty } from './empty';
 import { Finder } from './finder';
-import { layered, type Layout } from './layout/index';
+import { layered, type Layout, type Size } from './layout/index';
 import { Layouts } from './layouts';
 import { Legend } from './legend';
 import { flowOf, type Flow } from './lineage';
@@ -29,6 +29,10 @@ interface Options {
 const layouts = new Layouts();
 const PAN_STEP = 80;
 const TICK = 1000;
+/** In a view narrower than this, a graph of so many nodes gets narrower too: pixels for each card. */
+const NARROW_WIDTH = 640;
+const NARROW_NODES = 40;
+const NARROW_CARD = 150;
 let instances = 0;
 
 export class Dag {
@@ -66,6 +70,7 @@ export class Dag {
   private flow: Flow | null = null;
   /** Cards in or near the view: only they are moved by their animations. */
   private seen: ReadonlySet<Card> = new Set();
+  private size: Size | null = null;
   private byHand = false;
   private fitted = false;
 
@@ -185,7 +190,8 @@ export class Dag {
     this.home = homes(this.message.nodes, this.scope.unfolded);
     this.shape = shapeOf(this.message, this.scope);
     const kinds = this.shape.names.map(name => this.nodes.get(name)!.kind);
-    const key = JSON.stringify([topologyKey(this.shape), kinds, this.rightward]);
+    const breadth = this.breadth();
+    const key = JSON.stringify([topologyKey(this.shape), kinds, this.rightward, breadth]);
     if (key === this.key) {
       return false;
     }
@@ -195,7 +201,7 @@ export class Dag {
         this.shape.names,
         name => cardSize(this.nodes.get(name)!),
         this.shape.edges.map(edge => [edge.source, edge.target] as const),
-        { rightward: this.rightward }
+        breadth === null ? { rightward: this.rightward } : { breadth }
       )
     );
     this.putCards();
@@ -206,6 +212,13 @@ export class Dag {
     }
     this.paint();
     return true;
+  }
+
+  /** How many cards a layer may have for a small graph to be legible in a narrow view; null for any. */
+  private breadth(): number | null {
+    const { width } = this.viewport.size;
+    const small = this.shape.names.length <= NARROW_NODES;
+    return !small || this.rightward || width >= NARROW_WIDTH ? null : Math.max(2, Math.floor(width / NARROW_CARD));
   }
 
   private putCards(): void {
@@ -313,7 +326,7 @@ export class Dag {
   // the camera
 
   private looked(): void {
-    if (!this.fitted && this.viewport.shown && !this.byHand) {
+    if (!this.byHand && this.viewport.shown && !(this.resized() && this.reshape()) && !this.fitted) {
       this.fit();
     }
     const { scale } = this.viewport.camera;
@@ -330,6 +343,18 @@ export class Dag {
     seen.forEach(card => this.seen.has(card) || card.element.classList.add('dtj-seen'));
     this.seen = seen;
     this.putColumns();
+  }
+
+  /** Whether the view is another size than when the graph was last fitted into it. */
+  private resized(): boolean {
+    const { width, height } = this.viewport.size;
+    const before = this.size;
+    this.size = { width, height };
+    if (before && (before.width !== width || before.height !== height)) {
+      this.fitted = false;
+      return true;
+    }
+    return !before;
   }
 
   private inSight(act: (card: Card) => void, margin: number): void {

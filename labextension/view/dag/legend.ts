@@ -3,7 +3,7 @@ import { h } from '../dom';
 import { icon, STATE_TOKENS, stateGlyph } from '../marks';
 import { local, plural } from '../units';
 import type { GraphMessage, RefreshState } from '../wire';
-import { errorSign, pauseSign } from './signs';
+import { lateSign, pauseSign } from './signs';
 import { isSuspended, lagShare, spoken, type Now } from './words';
 
 export class Legend {
@@ -22,7 +22,7 @@ export class Legend {
     const all = [
       ...states,
       ['suspended', tables.filter(isSuspended).length, pauseSign] as const,
-      ['late', late, errorSign] as const
+      ['late', late, lateSign] as const
     ].filter(([, many]) => many > 0);
     const about = this.about(message);
     const key = JSON.stringify([about, all.map(([word, many]) => [word, many])]);
@@ -48,8 +48,8 @@ export class Legend {
   }
 
   private chip(word: string, many: number, sign: SVGElement): HTMLButtonElement {
-    const chip = h('button', { class: 'dtj-chip', type: 'button', 'data-word': word, title: `Find: ${word}` },
-      sign, h('b', {}, String(many)), word);
+    const chip = h('button', { class: 'dtj-chip', type: 'button', 'data-word': word, title: `Find: ${word}`, 'aria-label': `${many} ${word}` },
+      sign, h('b', {}, String(many)), h('span', { class: 'dtj-wide' }, word));
     chip.addEventListener('click', () => this.search(chip.getAttribute('aria-pressed') === 'true' ? '' : word));
     return chip;
   }

@@ -38,6 +38,11 @@ export function pauseSign(): SVGSVGElement {
   return icon(line('M-3 -5V5M3 -5V5', 'warn', 3));
 }
 
+/** An hourglass: later than it may be. */
+export function lateSign(): SVGSVGElement {
+  return icon(line('M-4.5 -6H4.5M-4.5 6H4.5M-3.5 -6Q-3.5 -2 0 0Q3.5 2 3.5 6M3.5 -6Q3.5 -2 0 0Q-3.5 2 -3.5 6', 'bad', 1.6));
+}
+
 /** A triangle with an exclamation mark: an error stands behind it. */
 export function errorSign(): SVGSVGElement {
   const triangle = s('path', {

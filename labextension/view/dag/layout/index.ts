@@ -46,6 +46,8 @@ export interface LayoutOptions {
   readonly rightward?: boolean;
   readonly betweenLayers?: number;
   readonly betweenBoxes?: number;
+  /** So many boxes lie side by side in a layer at most: for a narrow picture. */
+  readonly breadth?: number;
 }
 
 /** Width to height that packed parts and blocks aim at. */
@@ -62,6 +64,7 @@ const DROP = 40;
 
 interface Frame {
   readonly rightward: boolean;
+  readonly breadth: number;
   readonly layersApart: number;
   readonly boxesApart: number;
 }
@@ -84,8 +87,8 @@ export function layered(
   edges: Iterable<readonly [source: string, target: string]>,
   options: LayoutOptions = {}
 ): Layout {
-  const { rightward = false, betweenLayers = 56, betweenBoxes = 24 } = options;
-  const frame: Frame = { rightward, layersApart: betweenLayers, boxesApart: betweenBoxes };
+  const { rightward = false, betweenLayers = 56, betweenBoxes = 24, breadth = Infinity } = options;
+  const frame: Frame = { rightward, breadth, layersApart: betweenLayers, boxesApart: betweenBoxes };
   const rank = new Map(names.map((name, i) => [name, i]));
   const forward: [number, number][] = [];
   const known = new Set<number>();
@@ -112,7 +115,7 @@ function placedParts(
   { blocks, edges }: { blocks: readonly Block[]; edges: readonly (readonly [number, number])[] },
   frame: Frame
 ): Part[] {
-  const layer = layersOf(blocks.length, edges);
+  const layer = layersOf(blocks.length, edges, frame.breadth);
   const steps = stepsOf(layer, edges);
   const sizes = Array.from(steps.layer, (_, i) => blocks[i]?.size[1] ?? 0);
   const members = partsOf(steps);

@@ -23,20 +23,42 @@ const SWEEPS = 12;
 
 /**
  * The longest path from a source gives the layer; a source then moves up to its consumers.
- * `edges` go from a lower to a higher index.
+ * `edges` go from a lower to a higher index. No layer gets more than `breadth` boxes with edges:
+ * the next ones go to a later layer (Coffman, Graham 1972, without their order).
  */
-export function layersOf(boxes: number, edges: readonly (readonly [number, number])[]): number[] {
-  const layer = new Array<number>(boxes).fill(0);
+export function layersOf(
+  boxes: number,
+  edges: readonly (readonly [number, number])[],
+  breadth = Infinity
+): number[] {
+  const sources: number[][] = Array.from({ length: boxes }, () => []);
   const nearest = new Array<number>(boxes).fill(Infinity);
-  const reads = new Array<boolean>(boxes).fill(false);
-  for (const [source, target] of [...edges].sort((a, b) => a[0] - b[0])) {
-    layer[target] = Math.max(layer[target]!, layer[source]! + 1);
-    reads[target] = true;
+  const joined = new Set(edges.flat());
+  const layer = new Array<number>(boxes).fill(0);
+  const many: number[] = [];
+  const put = (box: number, at: number): void => {
+    layer[box] = at;
+    many[at] = (many[at] ?? 0) + (joined.has(box) ? 1 : 0);
+  };
+  edges.forEach(([source, target]) => sources[target]!.push(source));
+  for (let box = 0; box < boxes; box++) {
+    let at = sources[box]!.reduce((lowest, source) => Math.max(lowest, layer[source]! + 1), 0);
+    while (joined.has(box) && (many[at] ?? 0) >= breadth) {
+      at++;
+    }
+    put(box, at);
   }
-  for (const [source, target] of edges) {
-    nearest[source] = Math.min(nearest[source]!, layer[target]!);
+  edges.forEach(([source, target]) => (nearest[source] = Math.min(nearest[source]!, layer[target]!)));
+  for (let box = boxes - 1; box >= 0; box--) {
+    const last = sources[box]!.length || nearest[box] === Infinity ? layer[box]! : nearest[box]! - 1;
+    for (let at = last; at > layer[box]!; at--) {
+      if ((many[at] ?? 0) < breadth) {
+        many[layer[box]!]!--;
+        put(box, at);
+      }
+    }
   }
-  return layer.map((at, i) => (reads[i] || nearest[i] === Infinity ? at : nearest[i]! - 1));
+  return layer;
 }
 
 /** Boxes and edges with a step in every layer that an edge passes. */

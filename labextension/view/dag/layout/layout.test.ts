@@ -117,6 +117,16 @@ test('layers: the longest path, and a source is near to its consumers', () => {
   expect(layersOf(5, late)).toEqual([0, 1, 2, 2, 3]);
 });
 
+test('layers of a narrow picture have no more boxes than it is broad', () => {
+  const edges: [number, number][] = [[0, 4], [1, 4], [2, 5], [3, 5], [4, 6], [4, 7], [4, 8], [5, 8]];
+  const layer = layersOf(9, edges, 2);
+  for (const [from, to] of edges) {
+    expect(layer[from]!).toBeLessThan(layer[to]!);
+  }
+  const many = layer.map(at => layer.filter(other => other === at).length);
+  expect(Math.max(...many)).toBe(2);
+});
+
 test('crossings that can be avoided are', () => {
   // a complete tangle of straight pairs: 0–5, 1–4, 2–3
   const edges: [number, number][] = [[0, 5], [1, 4], [2, 3], [0, 3]];
