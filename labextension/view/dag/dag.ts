@@ -1,10 +1,11 @@
 /** The graph as a whole: what is shown of which message, chosen, searched for, followed. */
 import { h, type Host } from '../dom';
 import { oneLine } from '../text';
-import type { EventMessage, GraphMessage, GraphNode } from '../wire';
+import type { EventMessage, GraphMessage, GraphNode, LineageMessage } from '../wire';
 import { Announcer } from './announcer';
 import * as cameras from './camera';
 import { Card, cardSize, set } from './card';
+import { Clock } from './clock';
 import { Columns } from './columns';
 import { Edges, toggle } from './edges';
 import { empty } from './empty';
@@ -13,9 +14,12 @@ import { layered, type Layout, type Size } from './layout/index';
 import { Layouts } from './layouts';
 import { Legend } from './legend';
 import { flowOf, type Flow } from './lineage';
-import { arrowFrom, type Arrow } from './moves';
+import { pressed, type Keys } from './keyboard';
+import { arrowFrom } from './moves';
+import { paint } from './paint';
 import { found } from './search';
 import { homes, shapeOf, stagesOf, topologyKey, WHOLE, type Scope, type Shape } from './shape';
+import { drawStages } from './stages';
 import { Toolbox } from './toolbox';
 import { Viewport } from './viewport';
 import { changeText, type Now } from './words';
@@ -27,8 +31,8 @@ interface Options {
 }
 
 const layouts = new Layouts();
-const PAN_STEP = 80;
 const TICK = 1000;
+const FILLED_A_FRAME = 24;
 /** In a view narrower than this, a graph of so many nodes gets narrower too: pixels for each card. */
 const NARROW_WIDTH = 640;
 const NARROW_NODES = 40;
@@ -56,8 +60,7 @@ export class Dag {
   private layout: Layout = { boxes: new Map(), routes: [], width: 0, height: 0 };
   private key = '';
   private readonly cards = new Map<string, Card>();
-  /** Kernel's clock minus the browser's, in milliseconds; null as long as no message tells. */
-  private skew: number | null = null;
+  private readonly clock: Clock;
 
   private scope: Scope = WHOLE;
   private rightward: boolean;
@@ -76,8 +79,9 @@ export class Dag {
 
   constructor(
     private readonly host: Host,
-    private readonly options: Options
+    options: Options
   ) {
+    this.clock = new Clock(options.clock, host.live);
     this.rightward = options.rightward;
     this.viewport = new Viewport({
       wheelPans: options.wheelPans,
@@ -116,7 +120,7 @@ export class Dag {
   update(message: GraphMessage): void {
     const before = this.nodes;
     this.message = message;
-    this.setClock(message.as_of);
+    this.clock.tell(message.as_of);
     this.index();
     if (this.scope.centre !== null && !this.nodes.has(this.scope.centre)) {
       this.scope = { ...WHOLE, unfolded: this.scope.unfolded };
@@ -137,7 +141,7 @@ export class Dag {
   }
 
   happened(event: EventMessage): void {
-    this.setClock(event.at);
+    this.clock.tell(event.at);
     const node = event.node;
     const before = node && this.nodes.get(node.name);
     if (!node || !before || same(before, node)) {
@@ -259,29 +263,9 @@ export class Dag {
     this.edges.refresh(name, other => this.nodes.get(other));
   }
 
-  /** The control that folds and unfolds the hidden stages of a table. */
   private drawStages(card: Card): void {
     const { name } = card.node;
-    const stages = this.stages.get(name) ?? [];
-    const button = card.element.querySelector('.dtj-node-stages');
-    if (!stages.length) {
-      button?.remove();
-      set(card.element, 'aria-expanded', null);
-      return;
-    }
-    const open = this.scope.unfolded.has(name);
-    const states = stages.map(stage => stage.state);
-    const worst = states.includes('FAILED') ? 'bad' : states.includes('EXECUTING') ? 'run' : '';
-    const text = `${open ? '▾' : '▸'} ${stages.length} ${stages.length === 1 ? 'stage' : 'stages'}`;
-    set(card.element, 'aria-expanded', String(open));
-    const shown = button ?? h('button', { class: 'dtj-node-stages', type: 'button', tabindex: -1, title: 'Hidden stages ( s )' });
-    set(shown, 'data-worst', worst || null);
-    if (shown.textContent !== text) {
-      shown.textContent = text;
-    }
-    if (!button) {
-      card.element.append(shown);
-    }
+    drawStages(card, this.stages.get(name) ?? [], this.scope.unfolded.has(name));
   }
 
   private drawState(): void {
@@ -297,21 +281,8 @@ export class Dag {
     this.toolbox.draw(this.chosen !== null, this.scope, this.rightward, nodes.length > 0);
   }
 
-  // the clock
-
-  private setClock(at: string | null): void {
-    const kernel = at === null ? NaN : Date.parse(at);
-    if (!Number.isNaN(kernel)) {
-      this.skew = kernel - this.options.clock();
-      this.told = kernel;
-    }
-  }
-
-  private told: number | null = null;
-
-  /** The kernel's time: it goes on while there is a kernel, else it stays as told. */
   private now(): Now {
-    return this.host.live && this.skew !== null ? this.options.clock() + this.skew : this.told;
+    return this.clock.now();
   }
 
   private tick(): void {
@@ -336,13 +307,26 @@ export class Dag {
     this.edges.see(cameras.inView(this.viewport.camera, this.viewport.size));
     const seen = new Set<Card>();
     if (detail !== 'far') {
-      const now = this.now();
-      this.inSight(card => seen.add(card) && card.fill(now), 200);
+      this.inSight(card => seen.add(card), 200);
+      this.fill(seen);
     }
     this.seen.forEach(card => seen.has(card) || card.element.classList.remove('dtj-seen'));
     seen.forEach(card => this.seen.has(card) || card.element.classList.add('dtj-seen'));
     this.seen = seen;
     this.putColumns();
+  }
+
+  /** Fill empty cards, some in each frame, so that no frame is late for it. */
+  private fill(cards: Iterable<Card>): void {
+    const now = this.now();
+    let left = FILLED_A_FRAME;
+    for (const card of cards) {
+      if (!card.filled && left-- === 0) {
+        this.viewport.later();
+        return;
+      }
+      card.fill(now);
+    }
   }
 
   /** Whether the view is another size than when the graph was last fitted into it. */
@@ -478,18 +462,22 @@ export class Dag {
     this.putColumns();
     this.host.ask({ ask: 'lineage', name }).then(
       answer => {
-        const wrong = answer.type === 'error' ? answer.sentence : 'No answer that can be shown.';
-        columns.show(answer.type === 'lineage' ? answer : wrong);
-        this.lineageOf.set(columns, answer);
+        if (answer.type === 'lineage') {
+          this.lineageOf.set(columns, answer);
+          columns.show(answer);
+        } else {
+          columns.show(answer.type === 'error' ? answer.sentence : `The kernel answered with ${answer.type}.`);
+        }
+        this.putColumns();
       },
       (error: unknown) => columns.show(error instanceof Error ? error.message : String(error))
     );
   }
 
-  private readonly lineageOf = new WeakMap<Columns, unknown>();
+  private readonly lineageOf = new WeakMap<Columns, LineageMessage>();
 
   private follow(columns: Columns, column: string | null): void {
-    const lineage = this.lineageOf.get(columns) as Parameters<typeof flowOf>[0] | undefined;
+    const lineage = this.lineageOf.get(columns);
     this.flow = lineage && column !== null ? flowOf(lineage, column) : null;
     this.paint();
     if (column !== null) {
@@ -569,33 +557,11 @@ export class Dag {
     }
   }
 
-  /** Who is dim, who is lit: by the column that is followed, else by the search. */
   private paint(): void {
     const { flow, matches } = this;
-    const way = new Map<string, string[]>();
-    for (const [name, columns] of flow?.columns ?? []) {
-      const home = this.home.get(name);
-      if (home !== undefined) {
-        way.set(home, home === name ? [...columns] : (way.get(home) ?? []));
-      }
-    }
-    const pairs = new Set(
-      flow?.pairs.map(([a, b]) => JSON.stringify([this.home.get(a) ?? a, this.home.get(b) ?? b])) ?? []
-    );
-    const kept = flow ? new Set(way.keys()) : matches ? new Set(matches) : null;
     const here = this.match >= 0 ? matches?.[this.match] : undefined;
-    for (const [name, card] of this.cards) {
-      toggle(card.element, 'dtj-dim', kept !== null && !kept.has(name));
-      toggle(card.element, 'dtj-match', !flow && matches !== null && kept!.has(name));
-      toggle(card.element, 'dtj-here', !flow && name === here);
-      card.onTheWay(flow && way.get(name)?.length ? way.get(name)! : null);
-    }
     const at = this.hovered ?? this.chosen;
-    this.edges.light(
-      (source, target) => (flow ? pairs.has(JSON.stringify([source, target])) : source === at || target === at),
-      (source, target) =>
-        flow ? !pairs.has(JSON.stringify([source, target])) : kept !== null && !(kept.has(source) && kept.has(target))
-    );
+    paint({ flow, matches, here, at }, this.cards, this.edges, this.home);
   }
 
   private announce(before: GraphNode | undefined, after: GraphNode): void {
@@ -656,12 +622,27 @@ export class Dag {
       this.tree.addEventListener(type, event => this.hover(type === 'pointerover' ? this.nameAt(event.target) : null));
     }
     this.viewport.element.addEventListener('keydown', event => {
-      if (!event.ctrlKey && !event.metaKey && !event.altKey && this.pressed(event)) {
+      if (pressed(event, this.nameAt(event.target), this.keys)) {
         event.preventDefault();
         event.stopPropagation();
       }
     });
   }
+
+  private readonly keys: Keys = {
+    zoom: factor => this.viewport.zoom(factor, undefined, true),
+    fit: () => this.fit(),
+    find: () => this.finder.focus(),
+    step: by => this.step(by),
+    narrow: (name, way) => this.narrowAt(name, way),
+    unfold: name => this.unfold(name),
+    pick: name => this.pick(name),
+    first: () => this.goto(this.shape.names[0]),
+    last: () => this.goto(this.shape.names.at(-1)),
+    follow: arrow => this.goto(arrowFrom(this.roving ?? '', arrow, this.shape, this.layout, this.rightward)),
+    pan: (dx, dy) => this.viewport.pan(dx, dy),
+    escape: () => this.escape()
+  };
 
   private hover(name: string | null): void {
     if (name !== this.hovered) {
@@ -673,40 +654,6 @@ export class Dag {
     }
   }
 
-  /** Whether the key meant something here. */
-  private pressed(event: KeyboardEvent): boolean {
-    const { key } = event;
-    if (key === 'Escape') {
-      return this.escape();
-    }
-    if ((event.target as Element).closest('.dtj-columns, .dtj-zoom') && key !== '/') {
-      return false;
-    }
-    if (key.startsWith('Arrow')) {
-      return this.arrow(key as Arrow, event.shiftKey || this.nameAt(event.target) === null);
-    }
-    const name = this.nameAt(event.target);
-    const actions: Readonly<Record<string, () => void>> = {
-      '+': () => this.viewport.zoom(1.25, undefined, true),
-      '=': () => this.viewport.zoom(1.25, undefined, true),
-      '-': () => this.viewport.zoom(0.8, undefined, true),
-      '0': () => this.fit(),
-      '/': () => this.finder.focus(),
-      n: () => this.step(1),
-      N: () => this.step(-1),
-      u: () => this.narrowAt(name, 'upstream'),
-      d: () => this.narrowAt(name, 'downstream'),
-      s: () => name !== null && this.unfold(name),
-      Enter: () => name !== null && this.pick(name),
-      ' ': () => name !== null && this.pick(name),
-      Home: () => this.goto(this.shape.names[0]),
-      End: () => this.goto(this.shape.names.at(-1))
-    };
-    const act = Object.hasOwn(actions, key) ? actions[key] : undefined;
-    act?.();
-    return act !== undefined;
-  }
-
   private narrowAt(name: string | null, way: 'upstream' | 'downstream'): void {
     if (name !== null && name !== this.chosen && this.scope.centre === null) {
       this.choose(name);
@@ -714,19 +661,8 @@ export class Dag {
     this.narrow(way);
   }
 
-  private arrow(key: Arrow, panning: boolean): boolean {
-    if (panning) {
-      const by = { ArrowUp: [0, PAN_STEP], ArrowDown: [0, -PAN_STEP], ArrowLeft: [PAN_STEP, 0], ArrowRight: [-PAN_STEP, 0] } as const;
-      const [dx, dy] = by[key];
-      this.viewport.pan(dx, dy);
-      return true;
-    }
-    this.goto(arrowFrom(this.roving ?? '', key, this.shape, this.layout, this.rightward) ?? undefined);
-    return true;
-  }
-
-  private goto(name: string | undefined): void {
-    if (name !== undefined) {
+  private goto(name: string | null | undefined): void {
+    if (name !== null && name !== undefined) {
       this.rove(name);
       this.focusNode(name);
       this.show(name);

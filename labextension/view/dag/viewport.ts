@@ -91,7 +91,8 @@ export class Viewport {
     clearTimeout(this.glide);
   }
 
-  private later(): void {
+  /** Tell in the next frame that the camera is another. */
+  later(): void {
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
       this.options.changed();

@@ -1,0 +1,28 @@
+/** The kernel's clock, by the instants that its messages tell. */
+import type { Instant } from '../wire';
+import type { Now } from './words';
+
+export class Clock {
+  /** Kernel's clock minus the browser's, in milliseconds, and the last instant told. */
+  private skew = 0;
+  private told: Now = null;
+
+  /** `goesOn` while there is a kernel; else it stays as told. */
+  constructor(
+    private readonly browser: () => number,
+    private readonly goesOn: boolean
+  ) {}
+
+  tell(at: Instant | null): void {
+    const kernel = at === null ? NaN : Date.parse(at);
+    if (!Number.isNaN(kernel)) {
+      this.skew = kernel - this.browser();
+      this.told = kernel;
+    }
+  }
+
+  /** Null as long as no message told the time. */
+  now(): Now {
+    return this.told !== null && this.goesOn ? this.browser() + this.skew : this.told;
+  }
+}
