@@ -304,15 +304,17 @@ export class Dag {
     const detail = cameras.detailAt(scale);
     set(this.element, 'data-detail', detail);
     this.edges.thicken(scale);
-    this.edges.see(cameras.inView(this.viewport.camera, this.viewport.size));
     const seen = new Set<Card>();
     if (detail !== 'far') {
       this.inSight(card => seen.add(card), 200);
       this.fill(seen);
     }
-    this.seen.forEach(card => seen.has(card) || card.element.classList.remove('dtj-seen'));
-    seen.forEach(card => this.seen.has(card) || card.element.classList.add('dtj-seen'));
-    this.seen = seen;
+    if (!this.viewport.dragging) { // nothing moves by itself meanwhile
+      this.edges.see(cameras.inView(this.viewport.camera, this.viewport.size));
+      this.seen.forEach(card => seen.has(card) || card.element.classList.remove('dtj-seen'));
+      seen.forEach(card => this.seen.has(card) || card.element.classList.add('dtj-seen'));
+      this.seen = seen;
+    }
     this.putColumns();
   }
 

@@ -61,6 +61,10 @@ export class Viewport {
     return this.element.clientWidth > 0;
   }
 
+  get dragging(): boolean {
+    return this.pressed !== null && this.dragged;
+  }
+
   look(next: Camera, gliding = false): void {
     clearTimeout(this.glide);
     this.element.classList.toggle('dtj-glides', gliding);
@@ -141,6 +145,7 @@ export class Viewport {
     if (this.pointers.size === 0) {
       this.pressed = null;
       this.element.classList.remove('dtj-drags');
+      this.later();
     }
   }
 
