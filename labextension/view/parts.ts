@@ -1,0 +1,231 @@
+/** Small parts of HTML that several views are made of. */
+import { h } from './dom';
+import { clean, oneLine } from './text';
+import { STYLE, adopt } from './theme';
+import type { Attributes, Child } from './dom';
+import type { ErrorMessage } from './wire';
+
+const CSS = `
+.dtj-view{container-type:inline-size;min-width:0}
+.dtj-view :is(h3,h4){margin:0;font-size:13px;font-weight:600;line-height:1.4;color:inherit}
+.dtj-view .dtj-name{font-weight:600;font-size:15px;overflow-wrap:anywhere}
+.dtj-view .dtj-head{display:flex;flex-wrap:wrap;gap:4px 8px;align-items:center}
+.dtj-view .dtj-small{font-size:12px}
+.dtj-view .dtj-foot{font-size:12px;color:var(--dtj-soft);margin-top:4px}
+.dtj-view .dtj-glyph{flex:none;display:inline-block;vertical-align:-3px;overflow:visible}
+.dtj-view .dtj-status:empty{display:none}
+.dtj-view .dtj-said{display:flex;gap:8px;align-items:baseline;font-size:12px;padding:5px 10px;border-radius:6px;
+ margin:8px 0;overflow-wrap:anywhere;background:color-mix(in srgb,var(--dtj-ok) 10%,transparent)}
+.dtj-view .dtj-said.dtj-trouble{background:color-mix(in srgb,var(--dtj-bad) 10%,transparent)}
+.dtj-view .dtj-said.dtj-caution{background:color-mix(in srgb,var(--dtj-warn) 12%,transparent)}
+.dtj-view .dtj-choice{display:inline-flex;border:1px solid var(--dtj-line);border-radius:6px;overflow:hidden;font-size:12px}
+.dtj-view .dtj-choice label{position:relative;cursor:pointer;display:block}
+.dtj-view .dtj-choice input{position:absolute;opacity:0;inset:0;margin:0;cursor:pointer}
+.dtj-view .dtj-choice span{display:block;padding:3px 9px;line-height:18px;white-space:nowrap;color:var(--dtj-soft)}
+.dtj-view .dtj-choice label+label span{border-left:1px solid var(--dtj-line)}
+.dtj-view .dtj-choice input:checked+span{color:var(--dtj-incremental);font-weight:600;
+ background:color-mix(in srgb,var(--dtj-incremental) 12%,var(--dtj-card))}
+.dtj-view .dtj-choice input:focus-visible+span{outline:2px solid var(--dtj-incremental);outline-offset:-2px}
+.dtj-view .dtj-type{display:block;font-weight:400;font-size:11px;color:var(--dtj-soft)}
+.dtj-view table.dtj-t th.dtj-mark{position:sticky;left:0;font-weight:400;border:0;background:inherit}
+.dtj-view table.dtj-t tr:is(.dtj-inserted,.dtj-deleted,.dtj-before,.dtj-after):nth-child(n)
+ {background:color-mix(in srgb,var(--dtj-hue) 9%,var(--dtj-card))}
+.dtj-view table.dtj-t tr:is(.dtj-inserted,.dtj-after){--dtj-hue:var(--dtj-ok)}
+.dtj-view table.dtj-t tr:is(.dtj-deleted,.dtj-before){--dtj-hue:var(--dtj-bad)}
+.dtj-view table.dtj-t th.dtj-mark{color:var(--dtj-hue,var(--dtj-soft));box-shadow:inset 3px 0 var(--dtj-hue,transparent)}
+.dtj-view .dtj-plus{display:inline-block;width:1.1em;font-weight:700;font-family:var(--dtj-mono)}
+.dtj-view table.dtj-t td.dtj-moved{font-weight:700;
+ background:color-mix(in srgb,var(--dtj-hue) 16%,transparent)}
+.dtj-view pre.dtj-trace{font:12px/1.5 var(--dtj-mono);margin:6px 0;padding:8px 10px;border-radius:6px;
+ overflow:auto;max-height:24em;background:var(--dtj-zebra);border:1px solid var(--dtj-grid);white-space:pre}
+`;
+
+/** The outermost element of a view in its place, with the style sheets that it needs. */
+export function frame(root: HTMLElement, name: string, css: string): HTMLElement {
+  const made = h('div', { class: `dtj dtj-view dtj-${name}` });
+  root.append(made);
+  for (const sheet of [STYLE, CSS, css]) {
+    adopt(made, sheet);
+  }
+  return made;
+}
+
+/** What came of something that was asked: a sentence in a tinted line. */
+export function said(text: string, kind: 'done' | 'trouble' | 'caution' = 'done'): HTMLElement {
+  const class_ = kind === 'done' ? 'dtj-said' : `dtj-said dtj-${kind}`;
+  const sign = { done: '✓', trouble: '✗', caution: '!' }[kind];
+  return h('div', { class: class_ }, h('span', { 'aria-hidden': 'true' }, sign), h('span', {}, clean(text)));
+}
+
+/** A word in a rounded frame, in the colour of a token. */
+export function pill(text: string, token: string): HTMLElement {
+  return h('span', { class: 'dtj-pill', style: `color:var(--dtj-${token})` }, oneLine(text));
+}
+
+/** A button that does something on a click. */
+export function button(
+  content: Child | readonly Child[],
+  act: (event: MouseEvent) => void,
+  attributes: Attributes = {},
+): HTMLButtonElement {
+  const children = Array.isArray(content) ? content : [content as Child];
+  const made = h('button', { type: 'button', class: 'dtj-button', ...attributes }, ...children);
+  made.addEventListener('click', act);
+  return made;
+}
+
+/** A place whose new text is read out. */
+export function liveRegion(attributes: Attributes = {}): HTMLElement {
+  return h('div', { class: 'dtj-status', role: 'status', 'aria-live': 'polite', ...attributes });
+}
+
+/** What a view says that has nothing to show, and what would give it something. */
+export function nothing(sentence: string, way: string | null = null): HTMLElement {
+  return h(
+    'div',
+    { class: 'dtj-empty' },
+    h('strong', {}, oneLine(sentence)),
+    way ? h('span', {}, oneLine(way)) : null,
+  );
+}
+
+/** Names and values, two columns. */
+export function facts(...rows: readonly (readonly [string, Child] | null)[]): HTMLElement {
+  const shown = rows.filter(row => row !== null);
+  const cells = shown.flatMap(([name, value]) => [h('dt', {}, oneLine(name)), h('dd', {}, value)]);
+  return h('dl', { class: 'dtj-facts' }, ...cells);
+}
+
+/** A switch between a few values: radio buttons that look like one control. */
+export function choice(
+  label: string,
+  name: string,
+  options: readonly (readonly [value: string, label: string])[],
+  value: string,
+  chosen: (value: string) => void,
+): HTMLElement {
+  const group = h('span', { class: 'dtj-choice', role: 'radiogroup', 'aria-label': label });
+  for (const [of, words] of options) {
+    const input = h('input', { type: 'radio', name, value: of, 'data-key': `${name}:${of}` });
+    input.checked = of === value;
+    input.addEventListener('change', () => input.checked && chosen(of));
+    group.append(h('label', {}, input, h('span', {}, words)));
+  }
+  return group;
+}
+
+const CONTEXT = 2; // lines of a query shown before and after the place
+const REACH = 100; // characters shown on either side of the place on its line
+
+/** Code and sentence, the query with the place underlined, the hint; the details folded. */
+export function errorBlock(error: ErrorMessage): HTMLElement {
+  return h(
+    'div',
+    { class: 'dtj-error', role: 'alert' },
+    h('div', {}, h('span', { class: 'dtj-code' }, oneLine(error.code)), clean(error.sentence)),
+    error.query !== null && error.underline ? placed(error.query, error.underline) : null,
+    error.hint ? h('div', {}, h('span', { class: 'dtj-soft' }, 'Hint: '), clean(error.hint)) : null,
+    error.details
+      ? h(
+          'details',
+          { 'data-key': 'error-details' },
+          h('summary', {}, 'Details'),
+          h('pre', { class: 'dtj-trace', tabindex: 0 }, clean(error.details)),
+        )
+      : null,
+  );
+}
+
+/** The lines around the place; a place that goes on is underlined to the end of its first line. */
+function placed(query: string, at: NonNullable<ErrorMessage['underline']>): HTMLElement {
+  const lines = query.split(/\r?\n/);
+  const index = Math.min(Math.max(at.line, 1), lines.length) - 1;
+  const first = Math.max(index - CONTEXT, 0);
+  const last = Math.min(index + CONTEXT + 1, lines.length);
+  const digits = String(last).length;
+  const shown = h('pre', { class: 'dtj-query', tabindex: 0 });
+  for (let i = first; i < last; i++) {
+    const number = h('span', { class: 'dtj-soft' }, `${String(i + 1).padStart(digits)}  `);
+    const line = lines[i]!;
+    shown.append(number, ...(i === index ? underlined(line, at) : [oneLine(line.slice(0, 2 * REACH))]), '\n');
+  }
+  return shown;
+}
+
+/** Columns count characters, as Python does, not UTF-16 units. */
+function underlined(line: string, at: { column: number; length: number }): (string | Node)[] {
+  const chars = [...line];
+  const start = Math.min(Math.max(at.column - 1, 0), chars.length);
+  const end = Math.min(start + Math.max(at.length, 1), Math.max(chars.length, start + 1));
+  const cut = Math.max(0, start - REACH);
+  const part = (from: number, to: number): string => oneLine(chars.slice(from, to).join(''));
+  return [
+    (cut ? '…' : '') + part(cut, start),
+    h('u', {}, part(start, end) || ' '),
+    part(end, end + REACH) + (chars.length > end + REACH ? '…' : ''),
+  ];
+}
+
+/** What somebody can read of whatever was thrown. */
+export function sentence(thrown: unknown): string {
+  return clean(thrown instanceof Error ? thrown.message : String(thrown));
+}
+
+/**
+ * Draws parts of `root` anew and leaves the user where they were: the element of the same
+ * `data-key` has the focus again, folds stay open, and scrolled places stay scrolled.
+ */
+export function keepingPlace(root: HTMLElement, draw: () => void): void {
+  const active = (root.getRootNode() as Document | ShadowRoot).activeElement;
+  const held = active && root.contains(active) ? active.getAttribute('data-key') : null;
+  const selection =
+    active instanceof HTMLInputElement && (active.type === 'text' || active.type === 'search')
+      ? ([active.selectionStart, active.selectionEnd] as const)
+      : null;
+  const folds = new Map<string, boolean>();
+  const scrolled = new Map<string, readonly [number, number]>();
+  for (const element of keyed(root)) {
+    if (element instanceof HTMLDetailsElement) {
+      folds.set(element.dataset.key!, element.open);
+    }
+    if (element.scrollTop || element.scrollLeft) {
+      scrolled.set(element.dataset.key!, [element.scrollLeft, element.scrollTop]);
+    }
+  }
+  draw();
+  for (const element of keyed(root)) {
+    const key = element.dataset.key!;
+    if (element instanceof HTMLDetailsElement) {
+      element.open = folds.get(key) ?? element.open;
+    }
+    const place = scrolled.get(key);
+    if (place) {
+      [element.scrollLeft, element.scrollTop] = place;
+    }
+    if (key === held && element !== active) {
+      element.focus({ preventScroll: true });
+      if (selection && element instanceof HTMLInputElement) {
+        element.setSelectionRange(...selection);
+      }
+    }
+  }
+}
+
+const keyed = (root: HTMLElement): NodeListOf<HTMLElement> => root.querySelectorAll('[data-key]');
+
+/** Calls back with the width of an element in pixels whenever it is another; ends by the result. */
+export function watchWidth(element: HTMLElement, tell: (width: number) => void): () => void {
+  if (typeof ResizeObserver === 'undefined') {
+    return () => undefined;
+  }
+  let known = 0;
+  const observer = new ResizeObserver(() => {
+    const width = Math.floor(element.clientWidth);
+    if (width > 0 && width !== known) {
+      known = width;
+      tell(width);
+    }
+  });
+  observer.observe(element);
+  return () => observer.disconnect();
+}
