@@ -7,6 +7,7 @@ import type { ErrorMessage } from './wire';
 
 const CSS = `
 .dtj-view{container-type:inline-size;min-width:0}
+.dtj-view [hidden]{display:none!important}
 .dtj-view :is(h3,h4){margin:0;font-size:13px;font-weight:600;line-height:1.4;color:inherit}
 .dtj-view .dtj-name{font-weight:600;font-size:15px;overflow-wrap:anywhere}
 .dtj-view .dtj-head{display:flex;flex-wrap:wrap;gap:4px 8px;align-items:center}

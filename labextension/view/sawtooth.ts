@@ -1,0 +1,281 @@
+/** Lag over time against the target, with each refresh's wait and run, and a simulator of it. */
+import { h, s } from './dom';
+import { button, frame, nothing, watchWidth } from './parts';
+import { Scale, peakOf, picture } from './sawtooth/chart';
+import { bands, card, nearest } from './sawtooth/chosen';
+import { figures, figuresOf, legend } from './sawtooth/figures';
+import { Simulator, settingsOf } from './sawtooth/simulator';
+import { sawtooth, summary, told } from './sawtooth/teeth';
+import { oneLine } from './text';
+import { local } from './units';
+import type { Host, View } from './dom';
+import type { Sawtooth } from './sawtooth/teeth';
+import type { LagMessage } from './wire';
+
+const WIDTH = 720; // where nobody can say how wide the place is
+const LEAST_DRAG = 5; // pixels; less is a click
+const WIDE = 520;
+
+const CSS = `
+.dtj-sawtooth .dtj-figures{display:flex;flex-wrap:wrap;gap:6px 22px;margin:6px 0 4px}
+.dtj-sawtooth .dtj-figure dt{font-size:11px;color:var(--dtj-soft);line-height:1.3}
+.dtj-sawtooth .dtj-figure dd{margin:0;font-size:16px;font-weight:600;line-height:1.3;font-variant-numeric:tabular-nums;white-space:nowrap}
+.dtj-sawtooth .dtj-figure dd.dtj-remark{font-size:11px;font-weight:400;color:var(--dtj-soft)}
+.dtj-sawtooth .dtj-picture{position:relative;outline-offset:3px;border-radius:4px;touch-action:pan-y;cursor:crosshair;user-select:none}
+.dtj-sawtooth .dtj-plot{display:block;max-width:100%;overflow:visible}
+:where(.dtj-sawtooth .dtj-plot path){fill:none}
+.dtj-sawtooth .dtj-tick{font-size:10.5px;fill:var(--dtj-soft);font-variant-numeric:tabular-nums}
+.dtj-sawtooth .dtj-tick.dtj-target{fill:var(--dtj-warn);font-weight:600;paint-order:stroke;stroke:var(--dtj-page);stroke-width:3px;stroke-linejoin:round}
+.dtj-sawtooth .dtj-tick.dtj-worst{fill:var(--dtj-bad);font-weight:600;paint-order:stroke;stroke:var(--dtj-page);stroke-width:3px;stroke-linejoin:round}
+.dtj-sawtooth .dtj-tick.dtj-part{fill:var(--dtj-ink);font-weight:600}
+.dtj-sawtooth .dtj-brush{fill:var(--dtj-incremental);fill-opacity:.14;stroke:var(--dtj-incremental)}
+.dtj-sawtooth .dtj-tip{pointer-events:none;position:absolute;top:4px;z-index:2;width:max-content;max-width:min(300px,100%);padding:8px 10px;
+ font-size:12px;border:1px solid var(--dtj-line);border-radius:8px;background:var(--dtj-card);
+ box-shadow:0 3px 12px color-mix(in srgb,#000 22%,transparent)}
+.dtj-sawtooth .dtj-tip .dtj-facts{margin:4px 0 0;gap:1px 10px}
+.dtj-sawtooth .dtj-tip .dtj-facts dd{font-variant-numeric:tabular-nums}
+.dtj-sawtooth .dtj-tip-head{display:flex;gap:6px;align-items:center;font-weight:600}
+.dtj-sawtooth .dtj-legend{display:flex;flex-wrap:wrap;gap:2px 14px;font-size:11px;color:var(--dtj-soft);margin-top:2px}
+.dtj-sawtooth .dtj-legend>span{display:inline-flex;align-items:center;gap:3px}
+.dtj-sawtooth .dtj-simulator{margin-top:12px;border-top:1px solid var(--dtj-grid);padding-top:8px}
+.dtj-sawtooth .dtj-simulator>summary{font-size:13px;font-weight:600;color:var(--dtj-ink)}
+.dtj-sawtooth .dtj-controls{display:grid;grid-template-columns:repeat(auto-fit,minmax(15em,1fr));gap:8px 24px;margin:8px 0}
+.dtj-sawtooth .dtj-control{display:grid;grid-template-columns:1fr auto;gap:2px 10px;align-items:center}
+.dtj-sawtooth .dtj-label{grid-column:1/-1;white-space:nowrap;display:flex;justify-content:space-between;font-size:12px;color:var(--dtj-soft)}
+.dtj-sawtooth .dtj-label output{color:var(--dtj-ink);font-weight:600}
+.dtj-sawtooth input[type=range]{width:100%;min-width:0;margin:0;accent-color:var(--dtj-incremental)}
+.dtj-sawtooth .dtj-box{display:inline-flex;align-items:center;gap:4px;font-size:12px;color:var(--dtj-soft);min-width:82px}
+.dtj-sawtooth .dtj-box .dtj-input{width:72px}
+.dtj-sawtooth .dtj-input[aria-invalid=true]{border-color:var(--dtj-bad)}
+.dtj-sawtooth .dtj-foretold[aria-busy]{opacity:.6;transition:opacity .2s .3s}
+`;
+
+/** Draws the lag of one dynamic table; asks the host to simulate where there is a kernel. */
+export function mountSawtooth(root: HTMLElement, host: Host): View<LagMessage> {
+  return new SawtoothView(root, host);
+}
+
+class SawtoothView implements View<LagMessage> {
+  private readonly _frame: HTMLElement;
+  private readonly _head = h('div');
+  private readonly _overlay = s('g', {});
+  private readonly _plot = s('svg', { class: 'dtj-plot', 'aria-hidden': 'true' });
+  private readonly _tip = h('div', { class: 'dtj-tip', hidden: true });
+  private readonly _picture: HTMLElement;
+  private readonly _legend = h('div', { class: 'dtj-legend' });
+  private readonly _below = h('div');
+  private readonly _reset: HTMLButtonElement;
+  private readonly _stop: () => void;
+  private _saw: Sawtooth | null = null;
+  private _scale: Scale | null = null;
+  private _simulator: Simulator | null = null;
+  private _width = WIDTH;
+  private _zoom: readonly [number, number] | null = null;
+  private _chosen: number | null = null;
+  private _drag: { from: number; to: number } | null = null;
+
+  constructor(root: HTMLElement, private readonly _host: Host) {
+    this._frame = frame(root, 'sawtooth', CSS);
+    this._picture = h('div', { class: 'dtj-picture', role: 'slider', tabindex: 0, 'data-key': 'picture' }, this._plot, this._tip);
+    this._reset = button('Show all', () => this._zoomTo(null), { hidden: true });
+    this._frame.append(this._head, this._picture, this._legend, this._below);
+    this._listen();
+    this._stop = watchWidth(this._frame, width => {
+      this._width = width;
+      this._draw();
+    });
+  }
+
+  update(message: LagMessage): void {
+    const other = this._saw?.name !== message.name;
+    const chosen = this._saw && this._chosen !== null ? this._saw.refreshes[this._chosen] : null;
+    this._saw = sawtooth(message);
+    if (other) {
+      [this._zoom, this._chosen] = [null, null];
+    } else if (chosen) {
+      const same = this._saw.refreshes.findIndex(r => r.dataTimestamp === chosen.dataTimestamp);
+      this._chosen = same < 0 ? null : same;
+    }
+    this._simulate(message, other);
+    this._draw();
+  }
+
+  dispose(): void {
+    this._stop();
+    this._simulator?.dispose();
+    this._frame.remove();
+  }
+
+  private _simulate(message: LagMessage, other: boolean): void {
+    if (!this._host.live) {
+      this._below.replaceChildren(
+        h('p', { class: 'dtj-foot' }, 'The simulator of other target lags needs a running kernel.'),
+      );
+    } else if (!this._simulator) {
+      this._simulator = new Simulator(message.name, settingsOf(message), this._host, () => this._draw());
+      this._below.replaceChildren(this._simulator.element);
+    } else if (other) {
+      this._simulator.reset(message.name, settingsOf(message));
+    }
+  }
+
+  private _draw(): void {
+    const saw = this._saw;
+    if (!saw) {
+      return;
+    }
+    const [from, to] = this._zoom ?? saw.span ?? [0, 1];
+    const empty = saw.span === null;
+    this._scale = empty
+      ? null
+      : new Scale(this._width, from, to, Math.max(peakOf(saw, from, to), this._zoom ? 0 : this._simulator?.peak ?? 0));
+    this._head.replaceChildren(this._title(saw), empty ? nothing('No refresh yet', 'The lag is drawn from the first refresh on.') : figures(figuresOf(saw)));
+    this._picture.hidden = empty;
+    this._legend.replaceChildren(...legend(saw));
+    if (this._scale) {
+      const { height } = this._scale;
+      const size = { width: this._width, height, viewBox: `0 0 ${this._width} ${height}` };
+      for (const [name, value] of Object.entries(size)) {
+        this._plot.setAttribute(name, String(value));
+      }
+      this._plot.replaceChildren(...picture(saw, this._scale), this._overlay);
+    }
+    this._point();
+    this._simulator?.draw(saw, this._scale, this._width);
+  }
+
+  private _title(saw: Sawtooth): HTMLElement {
+    this._reset.hidden = this._zoom === null;
+    return h('div', { class: 'dtj-head' }, h('h3', {}, `Lag of ${oneLine(saw.name)}`), h('span', { class: 'dtj-spring' }), this._reset);
+  }
+
+  /** Shows the chosen refresh: its wait and run as bands, its figures in a card. */
+  private _point(): void {
+    const [saw, scale] = [this._saw, this._scale];
+    const many = saw?.refreshes.length ?? 0;
+    const refresh = saw && this._chosen !== null ? saw.refreshes[this._chosen] : undefined;
+    const drawn: SVGElement[] = [];
+    if (saw && scale && refresh) {
+      drawn.push(...bands(refresh, scale));
+      this._tip.replaceChildren(...card(saw, refresh));
+      const x = scale.x(Math.min(refresh.end ?? refresh.start ?? refresh.dataTimestamp, scale.to));
+      this._tip.hidden = false;
+      const wide = this._tip.offsetWidth || 230;
+      const room = Math.max(0, this._width - wide);
+      const beside = x + 14 > room ? x - wide - 14 : x + 14;
+      this._tip.style.left = `${Math.round(Math.min(room, Math.max(0, beside)))}px`;
+      this._tip.style.top = this._width < WIDE ? `${scale.height}px` : '4px';
+    }
+    if (scale && this._drag) {
+      const [a, b] = [Math.min(this._drag.from, this._drag.to), Math.max(this._drag.from, this._drag.to)];
+      drawn.push(s('rect', { class: 'dtj-brush', x: a, y: scale.top, width: b - a, height: scale.lane + 14 - scale.top }));
+    }
+    this._overlay.replaceChildren(...drawn);
+    this._tip.hidden = !refresh || this._drag !== null;
+    const spoken = saw && refresh ? told(saw, refresh, local) : saw ? summary(saw) : '';
+    const value = { label: saw ? `Refreshes of ${oneLine(saw.name)}` : '', valuemin: 1, valuemax: Math.max(many, 1), valuenow: (this._chosen ?? many - 1) + 1, valuetext: oneLine(spoken) };
+    for (const [name, of] of Object.entries(value)) {
+      this._picture.setAttribute(`aria-${name}`, String(of));
+    }
+  }
+
+  private _choose(index: number | null): void {
+    if (index !== this._chosen) {
+      this._chosen = index;
+      this._point();
+    }
+  }
+
+  private _zoomTo(span: readonly [number, number] | null): void {
+    this._zoom = span;
+    this._draw();
+  }
+
+  private _listen(): void {
+    const place = this._picture;
+    const x = (event: MouseEvent): number => event.clientX - place.getBoundingClientRect().left;
+    place.addEventListener('pointerdown', event => {
+      if (event.button === 0 && this._scale) {
+        this._drag = { from: x(event), to: x(event) };
+        place.setPointerCapture?.(event.pointerId);
+      }
+    });
+    place.addEventListener('pointermove', event => {
+      if (this._drag) {
+        this._drag.to = Math.min(this._scale!.right, Math.max(this._scale!.left, x(event)));
+        this._point();
+      } else if (this._saw && this._scale) {
+        this._choose(nearest(this._saw, this._scale, x(event)));
+      }
+    });
+    place.addEventListener('pointerup', () => this._brushed());
+    place.addEventListener('pointercancel', () => {
+      this._drag = null;
+      this._point();
+    });
+    place.addEventListener('pointerleave', () => {
+      if (!this._drag && (place.getRootNode() as Document).activeElement !== place) {
+        this._choose(null);
+      }
+    });
+    place.addEventListener('dblclick', () => this._zoomTo(null));
+    place.addEventListener('focus', () => this._choose(this._chosen ?? (this._saw?.refreshes.length ?? 0) - 1));
+    place.addEventListener('blur', () => this._choose(null));
+    place.addEventListener('keydown', event => this._key(event));
+  }
+
+  private _brushed(): void {
+    const [drag, scale] = [this._drag, this._scale];
+    this._drag = null;
+    if (drag && scale && Math.abs(drag.to - drag.from) >= LEAST_DRAG) {
+      const [a, b] = [scale.at(Math.min(drag.from, drag.to)), scale.at(Math.max(drag.from, drag.to))];
+      this._zoomTo([a, Math.max(b, a + 0.5)]);
+    } else {
+      this._point();
+    }
+  }
+
+  private _key(event: KeyboardEvent): void {
+    const last = (this._saw?.refreshes.length ?? 0) - 1;
+    const at = this._chosen ?? last;
+    const to: Record<string, number> = {
+      ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1,
+      PageDown: at - 10, PageUp: at + 10, Home: 0, End: last,
+    };
+    const next = to[event.key];
+    if (next !== undefined) {
+      this._choose(Math.min(last, Math.max(0, next)));
+      this._follow();
+    } else if (event.key === '+' || event.key === '=' || event.key === '-') {
+      this._scaleBy(event.key === '-' ? 2 : 0.5);
+    } else if ((event.key === 'Escape' || event.key === '0') && this._zoom) {
+      this._zoomTo(null);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation(); // the notebook has keys of its own
+  }
+
+  /** A zoomed picture moves along with the refresh that is chosen by key. */
+  private _follow(): void {
+    const [zoom, refresh] = [this._zoom, this._saw?.refreshes[this._chosen ?? -1]];
+    const at = refresh?.end ?? refresh?.start ?? refresh?.dataTimestamp;
+    if (zoom && at !== undefined && (at < zoom[0] || at > zoom[1])) {
+      const half = (zoom[1] - zoom[0]) / 2;
+      this._zoomTo([at - half, at + half]);
+    }
+  }
+
+  private _scaleBy(factor: number): void {
+    const [scale, span] = [this._scale, this._saw?.span];
+    if (!scale || !span) {
+      return;
+    }
+    const refresh = this._saw!.refreshes[this._chosen ?? -1];
+    const middle = refresh?.end ?? refresh?.dataTimestamp ?? (scale.from + scale.to) / 2;
+    const half = Math.max(0.5, ((scale.to - scale.from) * factor) / 2);
+    const [a, b] = [Math.max(span[0], middle - half), Math.min(span[1], middle + half)];
+    this._zoomTo(a <= span[0] && b >= span[1] ? null : [a, b]);
+  }
+}
