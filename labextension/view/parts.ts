@@ -110,7 +110,7 @@ export function choice(
     const input = h('input', { type: 'radio', name, value: of, 'data-key': `${name}:${of}` });
     input.checked = of === value;
     input.addEventListener('change', () => input.checked && chosen(of));
-    group.append(h('label', {}, input, h('span', {}, words)));
+    group.append(h('label', {}, input, h('span', {}, oneLine(words))));
   }
   return group;
 }
@@ -203,7 +203,7 @@ export function keepingPlace(root: HTMLElement, draw: () => void): void {
     if (place) {
       [element.scrollLeft, element.scrollTop] = place;
     }
-    if (key === held && element !== active) {
+    if (key === held && (root.getRootNode() as Document | ShadowRoot).activeElement !== element) {
       element.focus({ preventScroll: true });
       if (selection && element instanceof HTMLInputElement) {
         element.setSelectionRange(...selection);

@@ -100,7 +100,7 @@ export class Simulator {
     this.element = h(
       'details',
       { class: 'dtj-simulator', open: true },
-      h('summary', {}, 'Simulator: what would another target lag do?'),
+      h('summary', {}, 'Simulate another target lag'),
       body,
       this._result,
       this._status,
