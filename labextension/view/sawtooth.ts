@@ -229,6 +229,7 @@ class SawtoothView implements View<LagMessage> {
     this._drag = null;
     if (drag && scale && Math.abs(drag.to - drag.from) >= LEAST_DRAG) {
       const [a, b] = [scale.at(Math.min(drag.from, drag.to)), scale.at(Math.max(drag.from, drag.to))];
+      this._chosen = null;
       this._zoomTo([a, Math.max(b, a + 0.5)]);
     } else {
       this._point();
