@@ -29,10 +29,20 @@ from dt_jupyter.catalog.values import (
     StageRow,
 )
 from dt_jupyter.catalog.versions import Versions
+from dt_jupyter.catalog.watch import News, Watch
 
 
 class Catalog(
-    DynamicTables, Warehouses, Sources, Versions, Attempts, History, Streams, Holds, Definitions
+    DynamicTables,
+    Warehouses,
+    Sources,
+    Versions,
+    Attempts,
+    History,
+    Streams,
+    Holds,
+    Definitions,
+    Watch,
 ):
     """The catalog of a lake; a context manager that closes itself."""
 
@@ -55,6 +65,7 @@ __all__ = [
     "Hold",
     "HoldKind",
     "Lease",
+    "News",
     "Overtaken",
     "Owner",
     "Pin",

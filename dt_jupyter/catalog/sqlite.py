@@ -127,6 +127,32 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
+class Pulse:
+    """Tells whether the file was written to, by any process: some microseconds a question, on a
+    connection of its own. One thread asks."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._connection = engine.raw_connection()
+        self._seen = self._version()
+
+    def beats(self) -> bool:
+        """Whether there was a commit since the last question."""
+        before, self._seen = self._seen, self._version()
+        return self._seen != before
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _version(self) -> int:
+        cursor = self._connection.cursor()
+        try:
+            cursor.execute("PRAGMA data_version")
+            row: Any = cursor.fetchone()
+            return int(row[0])
+        finally:
+            cursor.close()
+
+
 def unusable(path: Path, problem: Exception) -> DTError:
     """What an error of the database or the file system means: DT-5102, or DT-5107 if locked."""
     origin = problem.orig if isinstance(problem, DBAPIError) else problem

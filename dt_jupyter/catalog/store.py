@@ -28,6 +28,7 @@ class Store:
 
     `alive` tells whether the process of an owner on this host runs, `new_id` gives ids to
     history rows without an attempt, `migrations` is what brings a file to this release.
+    `written`, where it is set, is called after each transaction of this object that wrote.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Store:
     ) -> None:
         self.path, self.clock, self.owner = path, clock, owner
         self._alive, self._new_id, self._migrations = alive, new_id, migrations
+        self.written: Callable[[], None] | None = None
         self._writing = threading.Lock()  # threads queue here; only processes poll the file's lock
         self._engine = sqlite.open_file(path, self._migrate)
         self._readers = self._engine.execution_options(**{sqlite.READ: True})
@@ -55,6 +57,8 @@ class Store:
                 yield connection
         except DBAPIError as problem:
             raise sqlite.unusable(self.path, problem) from problem
+        if self.written is not None:
+            self.written()
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:

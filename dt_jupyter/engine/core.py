@@ -18,6 +18,7 @@ from dt_jupyter.catalog import DEFAULT_WAREHOUSE, Catalog, DefinitionRow, Hold, 
 from dt_jupyter.engine.changes import ChangeRows, Changes, moment
 from dt_jupyter.engine.consume import OpenTransaction, consume, transaction
 from dt_jupyter.engine.create import Created, Creator
+from dt_jupyter.engine.events import Events
 from dt_jupyter.engine.explain import explain_defined, explain_table
 from dt_jupyter.engine.graph import Graph
 from dt_jupyter.engine.interrupts import StatementFlag
@@ -125,6 +126,7 @@ class Engine:
             self, creator, self.publisher, self.tables, LakeTables(self.sources)
         )
         self._creator = creator
+        self.events = Events(self.catalog, clock, self.refresher.running)
         self._port = EnginePort(self.graph_of)
         self.change_queries = Changes(spark, self.sources, builtins, clock.now)
         self.streams = Streams(self.catalog, self.change_queries, layout)
@@ -585,6 +587,7 @@ class Engine:
         if self._closed:
             return
         self._closed = True
+        self.events.close()
         if self.transactions.current is not None:
             self.transactions.rollback()
         self.stop_scheduler()

@@ -16,8 +16,9 @@ from dt_jupyter.model.frontier import Frontier
 from dt_jupyter.model.isolation import Isolation, Level, ReadAt, isolation
 from dt_jupyter.model.lag import TargetLag
 from dt_jupyter.model.names import HIDDEN, Name, plain, quote
-from dt_jupyter.model.records import RefreshRecord, RefreshStatistics
+from dt_jupyter.model.records import Progress, RefreshRecord, RefreshStatistics
 from dt_jupyter.model.states import (
+    Happened,
     Initialize,
     Reason,
     RefreshAction,
@@ -30,9 +31,9 @@ from dt_jupyter.model.streams import Intent, Stream
 from dt_jupyter.model.time import Clock, Timestamp
 
 __all__ = [
-    "CATALOGUE", "HIDDEN", "Clock", "DTError", "Definition", "DynamicTable", "Frontier",
-    "Initialize", "Intent", "Isolation", "Level", "Name", "ReadAt", "Reason", "RefreshAction",
-    "RefreshMode", "RefreshRecord", "RefreshState", "RefreshStatistics", "RefreshTrigger",
-    "SchedulingState", "Source", "SourceKind", "Span", "Stream", "TargetLag", "Timestamp",
-    "ViewSource", "Warehouse", "did_you_mean", "error", "isolation", "plain", "quote",
+    "CATALOGUE", "HIDDEN", "Clock", "DTError", "Definition", "DynamicTable", "Frontier", "Happened",
+    "Initialize", "Intent", "Isolation", "Level", "Name", "Progress", "ReadAt", "Reason",
+    "RefreshAction", "RefreshMode", "RefreshRecord", "RefreshState", "RefreshStatistics",
+    "RefreshTrigger", "SchedulingState", "Source", "SourceKind", "Span", "Stream", "TargetLag",
+    "Timestamp", "ViewSource", "Warehouse", "did_you_mean", "error", "isolation", "plain", "quote",
 ]  # fmt: skip

@@ -159,6 +159,12 @@ CATALOGUE: Mapping[str, Entry] = _entries(
     ("DT-5106", "58000", "This Spark session does not know Delta Lake: {problem}.", "{hint}"),
     ("DT-5107", "55P03", "{name} is locked by {owner}.", "Wait for it, or end that process."),
     ("DT-5108", "08003", "The engine on {path} is closed.", "Connect again: %dt connect {path}."),
+    ("DT-5109", "08003", "No lake is connected in this notebook.",
+     "Run %dt connect, or dt = dt_jupyter.connect('lake')."),
+    ("DT-5110", "22023", "The request cannot be read: {problem}.",
+     "Reload the page, and restart the kernel: one of them may be of another release."),
+    ("DT-5111", "XX000", "{what} failed in a way that was not foreseen: {problem}",
+     "The log of the kernel has the whole of it."),
 )  # fmt: skip
 
 

@@ -55,6 +55,17 @@ class RefreshStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a running refresh is: Spark's jobs and tasks begun and done, and rows written."""
+
+    jobs: int = 0
+    jobs_done: int = 0
+    tasks: int = 0
+    tasks_done: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RefreshRecord:
     """One refresh of one dynamic table, as the history keeps it.
 

@@ -57,6 +57,15 @@ _MOVES = {
 }
 
 
+class Happened(StrEnum):
+    """STARTED, PROGRESS and ENDED are a refresh's; CHANGED says that the graph is another."""
+
+    STARTED = "started"
+    PROGRESS = "progress"
+    ENDED = "ended"
+    CHANGED = "changed"
+
+
 class SchedulingState(StrEnum):
     ACTIVE = "ACTIVE"
     SUSPENDED = "SUSPENDED"

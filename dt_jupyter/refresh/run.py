@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ from dt_jupyter.model import (
     DTError,
     DynamicTable,
     Frontier,
+    Progress,
     Reason,
     RefreshAction,
     RefreshMode,
@@ -67,6 +68,7 @@ from dt_jupyter.spark import (
     run_cancellable,
 )
 from dt_jupyter.spark.metrics import JobMetrics, job_metrics
+from dt_jupyter.spark.progress import JobProgress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,6 +86,7 @@ class Refresher:
     small: SmallTables = field(default_factory=SmallTables)
     _compiled: dict[str, tuple[Any, Compiled]] = field(default_factory=dict)
     _flags: dict[str, CancelFlag] = field(default_factory=dict)
+    _progress: dict[str, JobProgress] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def refresh(
@@ -122,6 +125,16 @@ class Refresher:
         for group, flag in running:
             flag.set()
             cancel(self.spark, group)
+
+    def running(self) -> dict[str, Callable[[], Progress]]:
+        """The refreshes that run here, by their query ids, each with what tells how far it is."""
+        with self._lock:
+            groups = list(self._flags)
+            for group in groups:
+                if group not in self._progress:
+                    self._progress[group] = JobProgress(self.spark, group)
+            self._progress = {g: self._progress[g] for g in groups}
+            return {g.partition(":")[2]: p.now for g, p in self._progress.items()}
 
     def cancel_all(self) -> None:
         with self._lock:

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from dt_jupyter.model import RefreshMode
+from dt_jupyter.model import Happened, RefreshMode
 from dt_jupyter.widgets.messages import (
     CardMessage,
     Column,
@@ -36,15 +36,6 @@ class HelloMessage:
 
     def to_json(self) -> dict[str, Any]:
         return message_json("hello", self)
-
-
-class Happened(StrEnum):
-    """STARTED, PROGRESS and ENDED are a refresh's; CHANGED says that the graph is another."""
-
-    STARTED = "started"
-    PROGRESS = "progress"
-    ENDED = "ended"
-    CHANGED = "changed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from dt_jupyter.model import (
+    Progress,
     RefreshAction,
     RefreshMode,
     RefreshState,
@@ -30,17 +31,6 @@ class NodeKind(StrEnum):
     STREAM = "stream"
     SINK = "sink"
     STAGE = "stage"
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a running refresh is: Spark's jobs and tasks begun and done, and rows written."""
-
-    jobs: int = 0
-    jobs_done: int = 0
-    tasks: int = 0
-    tasks_done: int = 0
-    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

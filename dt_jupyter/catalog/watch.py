@@ -1,0 +1,85 @@
+"""What is new in the catalog, whichever process wrote it: for those who show it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, or_, select
+
+from dt_jupyter.catalog import schema
+from dt_jupyter.catalog.codec import to_record
+from dt_jupyter.catalog.sqlite import Pulse
+from dt_jupyter.catalog.store import Store
+from dt_jupyter.model import RefreshRecord, RefreshState
+
+_history, _graph = schema.history, schema.graph_history
+_OPEN = (RefreshState.EXECUTING, RefreshState.SCHEDULED)
+_MOST = 500
+"""Refreshes that are told of at once: of more the oldest are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """`ordinal` is the newest row of the history, `standing` a value that is another one when the
+    graph, a stream, a warehouse, a table or a pin is; `records` are (dynamic table's id, refresh)
+    in the order of their begin."""
+
+    ordinal: int
+    standing: tuple[Any, ...]
+    records: tuple[tuple[str, RefreshRecord], ...] = ()
+
+
+class Watch(Store):
+    """Reading what is new since a moment."""
+
+    def present(self) -> News:
+        """How it stands now, with the refreshes that run."""
+        with self._read() as connection:
+            return self._news(connection, _history.c.state.in_(_OPEN))
+
+    def news(self, after: int, running: Collection[str]) -> News:
+        """The refreshes that began after that row of the history, and those of `running` (their
+        query ids) that are new or have ended."""
+        again = _history.c.query_id.in_(list(running))
+        with self._read() as connection:
+            return self._news(connection, or_(_history.c.ordinal > after, again))
+
+    def pulse(self) -> Pulse:
+        """What tells whether the catalog was written to at all."""
+        return Pulse(self._engine)
+
+    def last_of(self, dt_id: str) -> RefreshRecord | None:
+        """The last completed refresh of a dynamic table."""
+        table = schema.dynamic_table
+        query = (
+            select(_history)
+            .join(table, table.c.last_query_id == _history.c.query_id)
+            .where(table.c.id == dt_id)
+        )
+        with self._read() as connection:
+            row = connection.execute(query).mappings().one_or_none()
+        return to_record(row) if row is not None else None
+
+    @staticmethod
+    def _news(connection: Connection, which: Any) -> News:
+        query = select(_history).where(which).order_by(_history.c.ordinal.desc()).limit(_MOST)
+        rows = connection.execute(query).mappings().all()
+        newest = connection.scalar(select(func.max(_history.c.ordinal))) or 0
+        records = tuple((str(r["dt_id"]), to_record(r)) for r in reversed(rows))
+        return News(int(newest), _standing(connection), records)
+
+
+def _standing(connection: Connection) -> tuple[Any, ...]:
+    stream, warehouse, hold = schema.stream.c, schema.warehouse, schema.hold.c
+    base, view = schema.base_table, schema.base_view
+    queries = (
+        select(func.max(_graph.c.valid_from), func.max(_graph.c.valid_to)),
+        select(stream.id, stream.number, stream.schema_name, stream.stream_name),
+        select(warehouse),
+        select(base),
+        select(view.c.schema_name, view.c.table_name, view.c.ordinal),
+        select(hold.name).where(hold.name.is_not(None)).order_by(hold.name),
+    )
+    return tuple(tuple(tuple(row) for row in connection.execute(query)) for query in queries)

@@ -1,0 +1,188 @@
+"""What happens to the tables of a lake, told to who listens: refreshes, and changes of the graph.
+
+All is read from the catalog, so what another process does is told in the same way. Without a
+listener there is no thread, and a refresh does no more than it would.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from dt_jupyter.catalog import Catalog, News
+from dt_jupyter.model import Clock, Happened, Name, Progress, RefreshRecord, Timestamp
+
+_log = logging.getLogger("dt_jupyter.events")
+SAMPLE_SECONDS = 0.25
+"""Between two looks at how far a refresh is."""
+POLL_SECONDS = 1.0
+"""Between two looks at whether another process wrote to the catalog."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something happened at `at`: to the dynamic table `name`, or, with `name` None, to the graph.
+
+    `record` is the refresh as it is then, `progress` how far it is while it runs.
+    """
+
+    happened: Happened
+    at: Timestamp
+    dt_id: str | None = None
+    name: Name | None = None
+    record: RefreshRecord | None = None
+    progress: Progress | None = None
+
+
+Listener = Callable[[Event], None]
+Running = Callable[[], Mapping[str, Callable[[], Progress]]]
+"""The refreshes that run in this process, by query id, each with what tells how far it is."""
+
+
+class Events:
+    """The events of one engine; threads may listen and stop at any time."""
+
+    def __init__(self, catalog: Catalog, clock: Clock, running: Running = dict) -> None:
+        self._catalog, self._clock, self._running = catalog, clock, running
+        self._listeners: list[Listener] = []
+        self._lock = threading.Lock()
+        self._watch: _Watch | None = None
+        self._complained: set[int] = set()
+
+    def listen(self, fn: Listener) -> Callable[[], None]:
+        """`fn` is called with each event from now on, in a thread of the events' own, one after
+        the other; what it raises is logged, once. Call the result to stop."""
+        own = partial(fn)  # another value for each call
+        with self._lock:
+            if self._watch is None:
+                self._watch = _Watch(self._catalog, self._clock, self._running, self._tell)
+                self._catalog.written = self._watch.wake
+                self._watch.start()
+            self._listeners = [*self._listeners, own]
+        return lambda: self._stop(own)
+
+    @property
+    def heard(self) -> bool:
+        """Whether somebody listens."""
+        return bool(self._listeners)
+
+    def close(self) -> None:
+        """Nobody is told anything any more."""
+        with self._lock:
+            self._listeners = []
+            watch = self._end()
+        if watch is not None:
+            watch.join()
+
+    def _stop(self, own: Listener) -> None:
+        with self._lock:
+            self._listeners = [fn for fn in self._listeners if fn is not own]
+            if not self._listeners:
+                self._end()
+
+    def _end(self) -> _Watch | None:
+        watch, self._watch = self._watch, None
+        self._catalog.written = None
+        if watch is not None:
+            watch.stop()
+        return watch
+
+    def _tell(self, event: Event) -> None:
+        for fn in self._listeners:
+            try:
+                fn(event)
+            except Exception:
+                if id(fn) not in self._complained:
+                    self._complained.add(id(fn))
+                    _log.exception("a listener failed; its next failures are not logged")
+
+
+class _Watch:
+    """One thread that reads what is new, from its making on until `stop`."""
+
+    def __init__(self, catalog: Catalog, clock: Clock, running: Running, tell: Listener) -> None:
+        self._catalog, self._clock, self._running, self._tell = catalog, clock, running, tell
+        self._woken, self._stopped = threading.Event(), False
+        self._last = catalog.present()
+        self._open = {r.query_id: (i, r) for i, r in self._last.records}
+        self._sampled: dict[str, Progress] = {}
+        self._thread = threading.Thread(target=self._run, name="dt-events", daemon=True)
+        self.wake, self.start = self._woken.set, self._thread.start
+        self.wake()  # what was written since `present`
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._woken.set()
+
+    def join(self) -> None:
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _run(self) -> None:
+        pulse = self._catalog.pulse()
+        sampled = 0.0
+        try:
+            while True:
+                woken = self._woken.wait(SAMPLE_SECONDS if self._running() else POLL_SECONDS)
+                self._woken.clear()
+                if self._stopped:
+                    return
+                try:
+                    if pulse.beats() or woken:
+                        self._read()
+                    if time.monotonic() - sampled >= SAMPLE_SECONDS:
+                        sampled = time.monotonic()
+                        self._sample()
+                except Exception:
+                    if self._stopped:
+                        return
+                    _log.warning("what is new in the lake could not be read", exc_info=True)
+        finally:
+            pulse.close()
+
+    def _read(self) -> None:
+        found = self._catalog.news(self._last.ordinal, self._open.keys())
+        before, self._last = self._last, News(
+            max(found.ordinal, self._last.ordinal), found.standing
+        )  # fmt: skip
+        if found.standing != before.standing:
+            self._tell(Event(Happened.CHANGED, self._clock.now()))
+        for dt_id, record in found.records:
+            self._refresh(dt_id, record)
+        self._forget_purged({r.query_id for _, r in found.records})
+
+    def _refresh(self, dt_id: str, record: RefreshRecord) -> None:
+        known = record.query_id in self._open
+        if record.state.final:
+            self._open.pop(record.query_id, None)
+            self._sampled.pop(record.query_id, None)
+            at = record.end or self._clock.now()
+            self._tell(Event(Happened.ENDED, at, dt_id, record.name, record))
+        elif not known:
+            self._open[record.query_id] = (dt_id, record)
+            at = record.start or self._clock.now()
+            self._tell(Event(Happened.STARTED, at, dt_id, record.name, record, Progress()))
+
+    def _forget_purged(self, found: set[str]) -> None:
+        """A table whose creation failed leaves no history."""
+        for query_id in self._open.keys() - found:
+            dt_id, record = self._open.pop(query_id)
+            self._sampled.pop(query_id, None)
+            self._tell(Event(Happened.ENDED, self._clock.now(), dt_id, record.name))
+
+    def _sample(self) -> None:
+        """Of the refreshes that run here, where they have moved."""
+        for query_id, ask in self._running().items():
+            if query_id not in self._open:
+                continue
+            progress = ask()
+            if progress == self._sampled.get(query_id, Progress()):
+                continue
+            self._sampled[query_id] = progress
+            dt_id, record = self._open[query_id]
+            now = self._clock.now()
+            self._tell(Event(Happened.PROGRESS, now, dt_id, record.name, record, progress))
