@@ -23,6 +23,7 @@ from dt_jupyter.engine.explain import explain_defined, explain_table
 from dt_jupyter.engine.graph import Graph
 from dt_jupyter.engine.interrupts import StatementFlag
 from dt_jupyter.engine.lake_tables import LakeTables
+from dt_jupyter.engine.nodes import Nodes
 from dt_jupyter.engine.parameters import bind_parameters
 from dt_jupyter.engine.publish import Publisher
 from dt_jupyter.engine.reports import (
@@ -30,7 +31,6 @@ from dt_jupyter.engine.reports import (
     GraphReport,
     LagReport,
     frontier_report,
-    graph_report,
     lag_report,
 )
 from dt_jupyter.engine.scheduling import EnginePort, spawner
@@ -126,6 +126,7 @@ class Engine:
             self, creator, self.publisher, self.tables, LakeTables(self.sources)
         )
         self._creator = creator
+        self.nodes = Nodes(self.refresher)
         self.events = Events(self.catalog, clock, self.refresher.running)
         self._port = EnginePort(self.graph_of)
         self.change_queries = Changes(spark, self.sources, builtins, clock.now)
@@ -536,9 +537,8 @@ class Engine:
         return self.catalog.history(self.name(name) if name is not None else None, limit)
 
     def graph(self) -> GraphReport:
-        """All dynamic tables and what they read, as they stand now."""
-        public = {t.id: str(self.layout.public(t.id)) for t in self.catalog.list()}
-        return graph_report(self.catalog, self.sources.logs, public, self.clock.now())
+        """All dynamic tables, what they read, and the streams, as they stand now."""
+        return self.nodes.report(self.clock.now())
 
     def lag(self, name: str | Name) -> LagReport:
         """The lag of a dynamic table over its newest refreshes."""

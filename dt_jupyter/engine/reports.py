@@ -5,39 +5,52 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.lake import LakeError
 from dt_jupyter.model import (
     DynamicTable,
     Name,
+    Progress,
     RefreshRecord,
-    SourceKind,
     TargetLag,
     Timestamp,
 )
-from dt_jupyter.refresh.sources import Logs
-from dt_jupyter.schedule import LagStatistics, StateReader, effective_lags, lag_statistics
+from dt_jupyter.schedule import LagStatistics, lag_statistics
+
+
+@dataclass(frozen=True, order=True)
+class StageName:
+    """A hidden stage of a dynamic table; its text is no table's name, since it has blanks that
+    are not quoted."""
+
+    of: Name
+    ordinal: int
+
+    def __str__(self) -> str:
+        return f"{self.of} stage {self.ordinal}"
 
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A table, view or dynamic table; of the last, its standing, its last refresh, its lag in
-    seconds now and the lag it is held to (DOWNSTREAM resolved)."""
+    """A table, view, stream, hidden stage or dynamic table; of the last, its standing, its last
+    refresh, its lag in seconds now, the lag it is held to (DOWNSTREAM resolved), and how far the
+    refresh is that runs."""
 
-    name: Name
+    name: Name | StageName
     kind: str
     table: DynamicTable | None = None
     last: RefreshRecord | None = None
     lag: float | None = None
     effective_lag: float | None = None
     rows: int | None = None
+    running: Progress | None = None
 
 
 @dataclass(frozen=True)
 class GraphReport:
-    """All dynamic tables with what they read; `edges` go from upstream to downstream."""
+    """All dynamic tables with what they read, and the streams; `edges` go from upstream to
+    downstream, through views and hidden stages."""
 
     nodes: tuple[GraphNode, ...]
-    edges: tuple[tuple[Name, Name], ...]
+    edges: tuple[tuple[Name | StageName, Name | StageName], ...]
     as_of: Timestamp
 
     def __str__(self) -> str:
@@ -84,38 +97,6 @@ class FrontierReport:
         lines = [f"{self.name} at {self.data_timestamp} (version {self.version})"]
         lines += [f"  {name} ({kind}): version {version}" for name, kind, version in self.sources]
         return "\n".join(lines)
-
-
-def graph_report(
-    catalog: Catalog, logs: Logs, public: dict[str, str], now: Timestamp
-) -> GraphReport:
-    """Of all dynamic tables; `public` gives the backing table's folder by id."""
-    tables = catalog.list()
-    last = catalog.last()
-    lags = effective_lags(StateReader(catalog).read().nodes)
-    nodes: dict[Name, GraphNode] = {}
-    edges: list[tuple[Name, Name]] = []
-    for table in tables:
-        for source in table.definition.sources:
-            kind = "dynamic_table" if source.kind is SourceKind.DYNAMIC_TABLE else "table"
-            rows = _rows(logs, source.path) if kind == "table" else None
-            nodes.setdefault(source.name, GraphNode(source.name, kind, rows=rows))
-            edges.append((source.name, table.name))
-        t = table.data_timestamp
-        nodes[table.name] = GraphNode(
-            table.name, "dynamic_table", table, last.get(table.id),
-            now.since(t) if t else None, lags.get(table.id), _rows(logs, public[table.id]),
-        )  # fmt: skip
-    return GraphReport(tuple(nodes.values()), tuple(dict.fromkeys(edges)), now)
-
-
-def _rows(logs: Logs, path: str | None) -> int | None:
-    if path is None:
-        return None
-    try:
-        return logs[path].size().rows
-    except LakeError:
-        return None
 
 
 def lag_report(catalog: Catalog, table: DynamicTable, now: Timestamp, limit: int) -> LagReport:

@@ -370,6 +370,11 @@ class Refresher:
         self._compiled[dt_id] = (signature, compiled)
         return compiled
 
+    def known(self, dt_id: str) -> Compiled | None:
+        """The stages of a table that were compiled last; None before that."""
+        found = self._compiled.get(dt_id)
+        return found[1] if found is not None else None
+
     def full_text(self, definition: Definition, frontier: Frontier) -> str:
         """The user's text at a frontier, and its context functions at the data timestamp."""
         by_name = {s.name: s for s in definition.sources}

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.create import Created
-from dt_jupyter.engine.reports import FrontierReport, GraphReport, LagReport
+from dt_jupyter.engine.reports import FrontierReport, GraphReport, LagReport, StageName
 from dt_jupyter.engine.reports import GraphNode as ReportNode
 from dt_jupyter.engine.upkeep import Pins, Storage, Vacuum
 from dt_jupyter.engine.views import Explanation, Verification, Verifications
-from dt_jupyter.model import DynamicTable, RefreshRecord, RefreshState, Timestamp
+from dt_jupyter.model import DynamicTable, Name, RefreshRecord, RefreshState, Timestamp
 from dt_jupyter.replay.diff import Diff
 from dt_jupyter.replay.refreshes import RefreshReplay
 from dt_jupyter.widgets.explanation import ExplanationMessage
@@ -83,10 +83,16 @@ def picture_of(value: Any) -> Picture | Panel | ExplanationMessage:
     return message if isinstance(message, ExplanationMessage) else show(message)
 
 
-def graph_message(report: GraphReport) -> GraphMessage:
-    nodes = tuple(_node(node) for node in report.nodes)
-    edges = tuple(GraphEdge(str(a), str(b)) for a, b in report.edges)
-    return GraphMessage(nodes, edges, _instant(report.as_of))
+def graph_message(report: GraphReport, *, stages: bool = False) -> GraphMessage:
+    """With `stages` the hidden ones are nodes of their own, else their edges are the table's."""
+    shown = [n for n in report.nodes if stages or not isinstance(n.name, StageName)]
+    pairs = report.edges if stages else [(_table_of(a), _table_of(b)) for a, b in report.edges]
+    edges = tuple(GraphEdge(str(a), str(b)) for a, b in dict.fromkeys(pairs) if a != b)
+    return GraphMessage(tuple(map(node_message, shown)), edges, _instant(report.as_of))
+
+
+def _table_of(name: Name | StageName) -> Name:
+    return name.of if isinstance(name, StageName) else name
 
 
 def lag_message(report: LagReport) -> LagMessage:
@@ -203,17 +209,19 @@ def result_message(frame: DataFrame, limit: int = ROWS, title: str | None = None
     return ResultMessage(columns, rows, truncated=len(found) > limit, title=title)
 
 
-def _node(node: ReportNode) -> GraphNode:
+def node_message(node: ReportNode) -> GraphNode:
     table, last = node.table, node.last
     kind = NodeKind(node.kind)
     if table is None:
-        return GraphNode(str(node.name), kind, rows=node.rows)
+        parent = str(node.name.of) if isinstance(node.name, StageName) else None
+        return GraphNode(str(node.name), kind, rows=node.rows, parent=parent)
     t = table.data_timestamp
     return GraphNode(
         str(node.name), kind, table.scheduling, table.mode, table.effective_mode,
-        str(table.mode_reason), last.action if last else None, last.state if last else None,
+        str(table.mode_reason), last.action if last else None,
+        RefreshState.EXECUTING if node.running is not None else last.state if last else None,
         table.target_lag, node.lag, _instant(t) if t else None, node.rows,
-        last.error if last else None,
+        last.error if last else None, node.effective_lag, table.warehouse, None, node.running,
     )  # fmt: skip
 
 

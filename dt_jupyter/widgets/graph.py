@@ -78,7 +78,7 @@ def summary(message: GraphMessage) -> str:
     kinds = Counter(node.kind for node in message.nodes)
     parts = [_plural(kinds[kind], word) for kind, word in (
         (NodeKind.DYNAMIC_TABLE, "dynamic table"), (NodeKind.TABLE, "table"),
-        (NodeKind.VIEW, "view")) if kinds[kind]]  # fmt: skip
+        (NodeKind.VIEW, "view"), (NodeKind.STREAM, "stream")) if kinds[kind]]  # fmt: skip
     states = Counter(n.state for n in message.nodes if n.kind is NodeKind.DYNAMIC_TABLE)
     told = (RefreshState.FAILED, RefreshState.UPSTREAM_FAILED, RefreshState.EXECUTING,
             RefreshState.SKIPPED)  # fmt: skip
