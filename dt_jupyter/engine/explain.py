@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dt_jupyter.engine.tree import Size, tree
+from dt_jupyter.engine.tree import Size, TreeNode, tree
 from dt_jupyter.engine.views import Explanation, Step
 from dt_jupyter.lake import ChangePlan, Feed, Relation, Small, Unchanged, is_delta, plan_changes
 from dt_jupyter.lake.paths import sql_string
@@ -28,17 +28,17 @@ from dt_jupyter.sql.render import Renderer
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_TREE = "how it is kept"
 _READ_BY_SPARK = Small(rows=-1, bytes=-1)
 
 
 def explain_defined(name: Name, defined: Defined) -> Explanation:
     """EXPLAIN CREATE DYNAMIC TABLE: everything that CREATE would decide, and nothing made."""
     steps: list[Step] = []
+    drawn: tuple[TreeNode, ...] = ()
     names = {s.table_id: s.name.sql for s in defined.definition.sources}
     if defined.compiled is not None:
         shown = {s.table_id: str(s.name) for s in defined.definition.sources}
-        steps.append(Step(_TREE, tree(tuple(s.stage for s in defined.compiled.stages), shown, {})))
+        drawn = tree(tuple(s.stage for s in defined.compiled.stages), shown, {})
         for i, stage in enumerate(defined.compiled.stages):
             render = Renderer(lambda scan: names.get(scan.source, scan.source))
             title = f"initial contents of {_what(defined.compiled, i)}"
@@ -46,7 +46,7 @@ def explain_defined(name: Name, defined: Defined) -> Explanation:
     return Explanation(
         name, defined.mode, defined.reason, defined.definition.columns,
         tuple((str(s.name), s.kind.value) for s in defined.definition.sources), tuple(steps),
-        hint=defined.hint, checked=defined.checked,
+        hint=defined.hint, checked=defined.checked, tree=drawn,
     )  # fmt: skip
 
 
@@ -72,10 +72,12 @@ def explain_table(
         spark, refresher, replace(table, definition=definition), compiled, again, choice.keeps_state
     )
     drawn = _tree(refresher, table, compiled, seen)
-    return replace(base, steps=(Step(_TREE, drawn), *forecast.steps(seen.frontier)))
+    return replace(base, steps=forecast.steps(seen.frontier), tree=drawn)
 
 
-def _tree(refresher: Refresher, table: DynamicTable, compiled: Compiled, seen: Look) -> str:
+def _tree(
+    refresher: Refresher, table: DynamicTable, compiled: Compiled, seen: Look
+) -> tuple[TreeNode, ...]:
     """The tree with the rows of sources and stages as their logs tell them."""
     layout, logs = refresher.sources.layout, refresher.sources.logs
     sizes: dict[str, Size] = {}

@@ -38,17 +38,35 @@ class Size:
     changed: float | None = None
 
 
-def tree(stages: tuple[Stage, ...], names: Mapping[str, str], sizes: Mapping[str, Size]) -> str:
-    """Lines of text, the public stage first. `names` and `sizes` are by source id; a stage of the
-    definition is a source of those above it."""
-    lines: list[str] = []
+@dataclass(frozen=True)
+class TreeNode:
+    """What a node does, the rule by which its change is derived (of a stage: how its rows are
+    kept), and its size; `depth` counts from 0."""
+
+    depth: int
+    operator: str
+    rule: str = ""
+    state: str = ""
+    size: Size = Size()
+
+    def __str__(self) -> str:
+        how = self.rule or self.state
+        return f"{'  ' * self.depth}{self.operator}{': ' if how else ''}{how}{_told(self.size)}"
+
+
+def tree(
+    stages: tuple[Stage, ...], names: Mapping[str, str], sizes: Mapping[str, Size]
+) -> tuple[TreeNode, ...]:
+    """In the order of reading, the public stage first. `names` and `sizes` are by source id; a
+    stage of the definition is a source of those above it."""
+    nodes: list[TreeNode] = []
     for ordinal in range(len(stages) - 1, -1, -1):
         stage = stages[ordinal]
         public = ordinal == len(stages) - 1
         title = "the table" if public else f"hidden stage {ordinal}"
-        lines.append(f"{title}: {_kept(stage)}{_told(sizes.get(stage.id, Size()))}")
-        lines += _lines(stage.input, names, sizes, "  ")
-    return "\n".join(lines)
+        nodes.append(TreeNode(0, title, "", _kept(stage), sizes.get(stage.id, Size())))
+        nodes += _below(stage.input, names, sizes, 1)
+    return tuple(nodes)
 
 
 def _kept(stage: Stage) -> str:
@@ -64,44 +82,51 @@ def _kept(stage: Stage) -> str:
     return f"{key}; " + (", ".join(parts) or "groups counted")
 
 
-def _lines(rel: Rel, names: Mapping[str, str], sizes: Mapping[str, Size], pad: str) -> list[str]:
-    line = f"{pad}{_what(rel, names)}{_told(estimated(rel, sizes))}"
-    return [line, *(x for i in rel.inputs for x in _lines(i, names, sizes, pad + "  "))]
+def _below(
+    rel: Rel, names: Mapping[str, str], sizes: Mapping[str, Size], depth: int
+) -> list[TreeNode]:
+    operator, rule = _what(rel, names)
+    node = TreeNode(depth, operator, rule, "", estimated(rel, sizes))
+    return [node, *(x for i in rel.inputs for x in _below(i, names, sizes, depth + 1))]
 
 
-def _what(rel: Rel, names: Mapping[str, str]) -> str:
-    """The node and the rule by which its change is derived."""
+def _what(rel: Rel, names: Mapping[str, str]) -> tuple[str, str]:
+    """The node, and the rule by which its change is derived."""
     match rel:
         case Scan():
-            return f"{names.get(rel.source, rel.source)} ({len(rel.reads)} columns)"
+            return f"{names.get(rel.source, rel.source)} ({len(rel.reads)} columns)", ""
         case Rows():
-            return "literal rows: they never change"
+            return "literal rows", "they never change"
         case Project():
-            return f"projection of {len(rel.items)} columns: π(Δ)"
+            return f"projection of {len(rel.items)} columns", "π(Δ)"
         case Filter():
-            return f"filter of {len(rel.on)} conditions: σ(Δ)"
+            return f"filter of {len(rel.on)} conditions", "σ(Δ)"
         case Join():
-            return f"join of {len(rel.members)}: Δ of each with the others, one term for each"
+            return f"join of {len(rel.members)}", "Δ of each with the others, one term for each"
         case Match():
             keys = ", ".join(a for a, _ in rel.pairs)
             word = {MatchKind.LEFT: "left join", MatchKind.SEMI: "semi join"}.get(
                 rel.kind, "anti join"
             )
-            return f"{word} on ({keys}): Δ of the left side; touched keys of the right at both ends"
+            return (
+                f"{word} on ({keys})",
+                "Δ of the left side; touched keys of the right at both ends",
+            )
         case Union():
-            return f"union of {len(rel.members)}: Δ of each"
+            return f"union of {len(rel.members)}", "Δ of each"
         case Generate():
-            return "rows generated from each row: of Δ alone"
+            return "rows generated from each row", "of Δ alone"
         case Window():
             keys = ", ".join(rel.partition)
             over = f"touched partitions of ({keys})" if keys else "the one partition"
-            return f"window: {over} at both ends"
+            return "window", f"{over} at both ends"
         case Top():
-            return f"first {rel.count if rel.count is not None else 'rows'} in order: both ends"
+            many = rel.count if rel.count is not None else "rows"
+            return f"first {many} in order", "both ends"
         case Aggregate():
-            return "aggregate"
+            return "aggregate", ""
         case Restrict():
-            return "restriction to touched keys"
+            return "restriction to touched keys", ""
     raise TypeError(type(rel).__name__)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dt_jupyter.engine.tree import TreeNode
 from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp
+
+TREE = "how it is kept"
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,8 @@ class Step:
 class Explanation:
     """How a dynamic table is kept, and what its next refresh does.
 
-    `steps` are the statements, in order; `hint` the smallest rewrite that would make a FULL one
+    `tree` is the definition as it is kept, empty in FULL mode and where nothing changed; `steps`
+    are the statements, in order; `hint` the smallest rewrite that would make a FULL one
     incremental; `checked` what the check at creation compared.
     """
 
@@ -34,6 +38,13 @@ class Explanation:
     action_reason: Reason | None = None
     hint: str = ""
     checked: str = ""
+    tree: tuple[TreeNode, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Step, ...]:
+        """The tree as a text, and the statements."""
+        drawn = "\n".join(map(str, self.tree))
+        return (*((Step(TREE, drawn),) if self.tree else ()), *self.steps)
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.mode} ({self.reason})"]
@@ -43,7 +54,7 @@ class Explanation:
         lines.append("  reads: " + ", ".join(f"{n} ({k})" for n, k in self.sources))
         if self.action is not None:
             lines.append(f"  next refresh: {self.action} ({self.action_reason})")
-        for step in self.steps:
+        for step in self.parts:
             lines += ["", f"-- {step.title}", step.text]
         return "\n".join(lines)
 

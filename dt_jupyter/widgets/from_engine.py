@@ -159,7 +159,7 @@ def explanation_message(found: Explanation, note: str = "") -> ExplanationMessag
         str(found.name), found.mode, str(found.reason),
         tuple(Column(n, t) for n, t, _ in found.columns),
         tuple(f"{n} ({kind.lower().replace('_', ' ')})" for n, kind in found.sources),
-        tuple((step.title, step.text) for step in found.steps),
+        tuple((step.title, step.text) for step in found.parts),
         action, found.hint, found.checked, note,
     )  # fmt: skip
 

@@ -56,7 +56,7 @@ NODES: tuple[tuple[Rel, str, Size], ...] = (
 @pytest.mark.parametrize(("rel", "text", "size"), NODES, ids=lambda v: str(v)[:30])
 def test_each_node_has_its_rule_and_its_rows(rel: Rel, text: str, size: Size) -> None:
     stage = Stage("stage:0", rel, Bag(), ())
-    line = tree((stage,), {"a": "table a"}, SIZES).splitlines()[1]
+    line = str(tree((stage,), {"a": "table a"}, SIZES)[1])
     assert text in line
     assert estimated(rel, SIZES) == size
 
@@ -74,7 +74,7 @@ def test_a_hidden_stage_stands_below_the_table_with_its_state() -> None:
     groups = Aggregate(A, ("x",), (("n", largest), ("m", middle)))
     stages = compile_stages(Top(groups, (col("n"),), 3), ("x", "n", "m"), types)
     drawn = tree(stages, {"a": "t", "stage:0": "hidden stage 0"}, {"stage:0": Size(12)})
-    assert drawn.splitlines() == [
+    assert [str(node) for node in drawn] == [
         "the table: rows without a key, found again by a hash of their content",
         "  first 3 in order: both ends  [≈ 3 rows]",
         "    hidden stage 0 (3 columns)  [≈ 12 rows]",
@@ -82,3 +82,8 @@ def test_a_hidden_stage_stands_below_the_table_with_its_state() -> None:
         "  [≈ 12 rows]",
         "  t (2 columns)",
     ]
+    assert [(n.depth, n.operator, n.rule) for n in drawn[1:3]] == [
+        (1, "first 3 in order", "both ends"),
+        (2, "hidden stage 0 (3 columns)", ""),
+    ]
+    assert drawn[3].state.startswith("key (x); max from state")
