@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from dt_jupyter.ivm.rel import Project, Rel, Scan, Union
+from dt_jupyter.ivm.rel import (
+    Aggregate,
+    Generate,
+    Match,
+    MatchKind,
+    Project,
+    Rel,
+    Rows,
+    Scan,
+    Union,
+    Window,
+)
 
 Origin = tuple[Scan, str]
 """A scan and the name of one of its columns in the source."""
@@ -26,3 +37,38 @@ def origins(rel: Rel, column: str) -> tuple[Origin, ...] | None:
             return None if None in parts else tuple(o for p in parts for o in p or ())
     found = next((i for i in rel.inputs if column in i.columns), None)
     return origins(found, column) if found is not None else None
+
+
+def flows(rel: Rel) -> dict[str, frozenset[tuple[str, str]]]:
+    """For each column of a relation the columns (source, name) that its values are computed from.
+    What only decides which rows there are (a filter, a join's condition) is no part of it."""
+    below = {c: f for i in rel.inputs for c, f in flows(i).items()}
+
+    def of(columns: frozenset[str]) -> frozenset[tuple[str, str]]:
+        return frozenset[tuple[str, str]]().union(*(below.get(c, frozenset()) for c in columns))
+
+    match rel:
+        case Scan():
+            return {i: frozenset({(rel.source, name)}) for i, name in rel.reads}
+        case Rows():
+            return dict.fromkeys(rel.ids, frozenset())
+        case Project():
+            return {i: of(e.columns) for i, e in rel.items}
+        case Union():
+            return {
+                made: of(frozenset(m.columns[at] for m in rel.members))
+                for at, made in enumerate(rel.ids)
+            }
+        case Generate():
+            return below | dict.fromkeys(rel.ids, of(rel.generator.columns))
+        case Window():
+            parts = frozenset(rel.partition)
+            return below | {c.id: of(c.reads | parts) for c in rel.calls}
+        case Aggregate():
+            calls = {
+                i: of(c.text.columns.union(*(a.columns for a in c.args))) for i, c in rel.calls
+            }
+            return {k: below[k] for k in rel.keys} | calls
+        case Match() if rel.kind is not MatchKind.LEFT:
+            return {c: below[c] for c in rel.columns}
+    return below

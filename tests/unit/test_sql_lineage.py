@@ -1,0 +1,63 @@
+"""Columns of sources that flow into columns of a query: by the algebra, and by names alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from dt_jupyter.ivm import SUPPORTED, flows
+from dt_jupyter.sql.bind import Table, bind
+from dt_jupyter.sql.lineage import column_sources
+
+TABLES = {
+    "t": ("id", "k", "v"),
+    "u": ("id", "name"),
+    "odd": ("a b", "c`d", "e.f"),
+}
+QUERIES = (
+    ("SELECT id, v AS w FROM t WHERE k > 1", "t.id", "t.v"),
+    ("SELECT t.v + length(u.name) AS x, 1 AS one FROM t JOIN u ON t.id = u.id", "t.v u.name", ""),
+    ("SELECT k, sum(v) AS s, count(*) AS n FROM t GROUP BY k", "t.k", "t.v", ""),
+    ("SELECT id FROM t UNION ALL SELECT name FROM u", "t.id u.name"),
+    ("SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id)", "t.id"),
+    ("SELECT t.id, u.name FROM t LEFT JOIN u ON t.id = u.id", "t.id", "u.name"),
+    ("WITH c AS (SELECT k, v * 2 AS d FROM t) SELECT max(d) AS m FROM c", "t.v"),
+    ("SELECT `a b`, `e.f` AS f FROM odd", "odd.a b", "odd.e.f"),
+)
+
+
+def named(flow: frozenset[tuple[str, str]]) -> set[str]:
+    return {f"{table}.{column}" for table, column in flow}
+
+
+def wanted(texts: tuple[str, ...]) -> list[set[str]]:
+    return [{t} if t.startswith("odd") else set(t.split()) for t in texts]
+
+
+@pytest.mark.parametrize(("query", *[f"c{i}" for i in range(3)]), [
+    (q, *(*rest, None, None, None)[:3]) for q, *rest in QUERIES
+])  # fmt: skip
+def test_both_ways_find_what_flows_into_each_column(
+    query: str, c0: str, c1: str | None, c2: str | None
+) -> None:
+    expected = wanted(tuple(c for c in (c0, c1, c2) if c is not None))
+    builtins = SUPPORTED | {"length"}
+    rel = bind(query, lambda p: Table(p[-1], TABLES[p[-1]]), builtins)
+    found = flows(rel)
+    assert [named(found[c]) for c in rel.columns] == expected
+    by_name = column_sources(query, TABLES)
+    assert by_name is not None
+    assert [named(f) for f in by_name] == expected
+
+
+def test_the_rows_of_a_window_flow_into_its_value() -> None:
+    rel = bind(
+        "SELECT id, row_number() OVER (PARTITION BY k ORDER BY v) AS n FROM t",
+        lambda p: Table(p[-1], TABLES[p[-1]]), SUPPORTED | {"row_number"},
+    )  # fmt: skip
+    assert named(flows(rel)[rel.columns[1]]) == {"t.k", "t.v"}
+
+
+@pytest.mark.parametrize("query", ["SELECT * FROM t", "SELECT nope.x FROM t", "SELECT (1"])
+def test_what_is_not_understood_says_so(query: str) -> None:
+    found = column_sources(query, TABLES)
+    assert found is None or not any(found)
