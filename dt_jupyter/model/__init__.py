@@ -20,6 +20,7 @@ from dt_jupyter.model.records import Progress, RefreshRecord, RefreshStatistics
 from dt_jupyter.model.states import (
     Happened,
     Initialize,
+    Mark,
     Reason,
     RefreshAction,
     RefreshMode,
@@ -32,7 +33,7 @@ from dt_jupyter.model.time import Clock, Timestamp
 
 __all__ = [
     "CATALOGUE", "HIDDEN", "Clock", "DTError", "Definition", "DynamicTable", "Frontier", "Happened",
-    "Initialize", "Intent", "Isolation", "Level", "Name", "Progress", "ReadAt", "Reason",
+    "Initialize", "Intent", "Isolation", "Level", "Mark", "Name", "Progress", "ReadAt", "Reason",
     "RefreshAction", "RefreshMode", "RefreshRecord", "RefreshState", "RefreshStatistics",
     "RefreshTrigger", "SchedulingState", "Source", "SourceKind", "Span", "Stream", "TargetLag",
     "Timestamp", "ViewSource", "Warehouse", "did_you_mean", "error", "isolation", "plain", "quote",

@@ -66,6 +66,17 @@ class Happened(StrEnum):
     CHANGED = "changed"
 
 
+class Mark(StrEnum):
+    """Of a row beside another state of its table: BEFORE and AFTER are the two sides of an
+    update, found by the table's key."""
+
+    SAME = "same"
+    INSERTED = "inserted"
+    DELETED = "deleted"
+    BEFORE = "before"
+    AFTER = "after"
+
+
 class SchedulingState(StrEnum):
     ACTIVE = "ACTIVE"
     SUSPENDED = "SUSPENDED"

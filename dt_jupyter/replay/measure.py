@@ -203,12 +203,13 @@ class Reader:
             for i, t in new.items()
         )
 
-    def difference(self, spark: SparkSession, number: int) -> DataFrame:
-        """The rows of a stop with weight 1, those of the stop before with −1, not consolidated."""
+    def difference(self, spark: SparkSession, number: int, since: int | None = None) -> DataFrame:
+        """The rows of a stop with weight 1, those of the stop `since` (the one before) with −1,
+        not consolidated."""
         width = len(self.columns(spark, number))
         names = [f"c{i}" for i in range(width)]
         sides = []
-        for i, weight in ((number, 1), (number - 1, -1)):
+        for i, weight in ((number, 1), (number - 1 if since is None else since, -1)):
             frame = self.frame(spark, i).toDF(*names)
             extra = f"{weight}L AS {WEIGHT}", f"{number}L AS {STOP}"
             sides.append(frame.selectExpr(*map(quote, names), *extra))

@@ -19,6 +19,7 @@ from dt_jupyter.lake.live import LiveFiles
 from dt_jupyter.model import Name, Source, Timestamp, error
 from dt_jupyter.refresh.layout import Layout
 from dt_jupyter.replay.digest import WEIGHT, Columns, hash_order, told
+from dt_jupyter.replay.marks import Marked, Marker
 from dt_jupyter.replay.measure import Measured, Reader
 from dt_jupyter.replay.rows import query_batches, table_batches
 from dt_jupyter.replay.secure import Secured, Wanted, release, secure
@@ -273,6 +274,21 @@ class Replay:
         action = f.expr("CASE WHEN n > 0 THEN 'INSERT' ELSE 'DELETE' END")
         shown = net.where("n <> 0").select(*names, action, f.abs("n"))
         return shown.toDF(*(n for n, _ in columns), "$ACTION", "$COUNT")
+
+    def marked(self, number: int, against: int | None = None, *, limit: int) -> Marked:
+        """The rows of a step, and what moved since the one before; with `against` what moved since
+        that step alone. At most `limit` rows, as texts. DT-1003 for no step, or no way to
+        compare."""
+        self._require_open()
+        for step in (number, 0 if against is None else against):
+            if not 0 <= step < len(self.stops):
+                raise error("DT-1003", option="step", value=step, problem="there is none such",
+                            hint=f"The last one is {len(self.stops) - 1}.")  # fmt: skip
+        with self._bench.session() as spark:
+            marker = Marker(self._reader, spark)
+            if against is None:
+                return marker.rows(number, limit)
+            return marker.difference(number, against, limit)
 
     # -- closing ----------------------------------------------------------------------------------
 

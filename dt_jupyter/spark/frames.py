@@ -9,7 +9,7 @@ from dt_jupyter.spark.modes import is_connect
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 FEW = 1_000
 """So many rows stand in the plan itself, where Spark's optimizer may compute with them."""
@@ -35,3 +35,10 @@ def whole_frame(spark: SparkSession, rows: pa.Table, schema: Any = None) -> Data
     """All the rows: of a table whose first two chunks are empty PySpark 4.2 takes none."""
     given = () if schema is None else (schema,)
     return spark.createDataFrame(rows.combine_chunks(), *given)
+
+
+def as_text(column: Column, kind: str) -> Column:
+    """A value of a column of that type as Spark writes it: binary ones in hexadecimal digits."""
+    from pyspark.sql import functions as f
+
+    return f.hex(column) if kind == "binary" else column.cast("string")

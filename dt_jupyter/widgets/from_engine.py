@@ -197,13 +197,12 @@ def result_message(frame: DataFrame, limit: int = ROWS, title: str | None = None
     """The first rows of a DataFrame, as Spark writes each value; runs its jobs here."""
     from pyspark.sql import functions as f
 
+    from dt_jupyter.spark.frames import as_text
+
     fields = frame.schema.fields
     columns = tuple(Column(field.name, field.dataType.simpleString()) for field in fields)
     places = [f"c{i}" for i in range(len(fields))]
-    texts = [
-        f.hex(f.col(p)) if c.type == "binary" else f.col(p).cast("string")
-        for p, c in zip(places, columns, strict=True)
-    ]
+    texts = [as_text(f.col(p), c.type) for p, c in zip(places, columns, strict=True)]
     found = frame.limit(limit + 1).toDF(*places).select(*texts).collect()
     rows = tuple(tuple(row) for row in found[:limit])
     return ResultMessage(columns, rows, truncated=len(found) > limit, title=title)

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from dt_jupyter.model import Happened, RefreshMode
+from dt_jupyter.model import Happened, Mark, RefreshMode
 from dt_jupyter.widgets.messages import (
     CardMessage,
     Column,
@@ -178,14 +178,6 @@ class ReplayMessage:
 
     def to_json(self) -> dict[str, Any]:
         return message_json("replay", self)
-
-
-class Mark(StrEnum):
-    SAME = "same"
-    INSERTED = "inserted"
-    DELETED = "deleted"
-    BEFORE = "before"
-    AFTER = "after"
 
 
 @dataclass(frozen=True, slots=True)
