@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import uuid
@@ -23,6 +24,7 @@ from dt_jupyter.engine.explain import explain_defined, explain_table
 from dt_jupyter.engine.graph import Graph
 from dt_jupyter.engine.interrupts import StatementFlag
 from dt_jupyter.engine.lake_tables import LakeTables
+from dt_jupyter.engine.lineage import Lineage, Lineages
 from dt_jupyter.engine.nodes import Nodes
 from dt_jupyter.engine.parameters import bind_parameters
 from dt_jupyter.engine.publish import Publisher
@@ -35,6 +37,7 @@ from dt_jupyter.engine.reports import (
 )
 from dt_jupyter.engine.scheduling import EnginePort, spawner
 from dt_jupyter.engine.statements import Executor
+from dt_jupyter.engine.stream_reports import StreamReport, stream_report
 from dt_jupyter.engine.streams import Streams
 from dt_jupyter.engine.tables import CatalogTables
 from dt_jupyter.engine.timed import Points, all_common, warn
@@ -64,10 +67,11 @@ from dt_jupyter.replay.refreshes import RefreshReplay
 from dt_jupyter.replay.replay import Replay, open_replay
 from dt_jupyter.replay.secure import release
 from dt_jupyter.replay.snapshots import whole
-from dt_jupyter.schedule import Scheduler
+from dt_jupyter.schedule import Scheduler, StateReader
+from dt_jupyter.schedule.foretell import Foretold, foretell
 from dt_jupyter.spark import Pool, RefreshSessions, declare_pool, local_session, run_cancellable
 from dt_jupyter.spark.pools import SHARE
-from dt_jupyter.spark.relations import builtin_functions
+from dt_jupyter.spark.relations import builtin_functions, lookup
 from dt_jupyter.sql.functions import qualified_name
 from dt_jupyter.sql.parse import parse_piece, parse_script
 from dt_jupyter.sql.split import split
@@ -84,6 +88,7 @@ from dt_jupyter.streams.points import OLDEST, Moment, whole_micro
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_log = logging.getLogger("dt_jupyter.engine")
 SESSION_CONFS: Mapping[str, str] = {
     # In a session of ours a plain CREATE TABLE, and saveAsTable, make Delta tables.
     "spark.sql.sources.default": "delta",
@@ -91,6 +96,7 @@ SESSION_CONFS: Mapping[str, str] = {
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
 _HISTORY = 500
+_TIMES = 200
 Point = datetime | str | int | timedelta | Timestamp
 """A time (or "now"), a version, or a distance from now."""
 
@@ -127,6 +133,7 @@ class Engine:
         )
         self._creator = creator
         self.nodes = Nodes(self.refresher)
+        self.lineages = Lineages(self.refresher)
         self.events = Events(self.catalog, clock, self.refresher.running)
         self._port = EnginePort(self.graph_of)
         self.change_queries = Changes(spark, self.sources, builtins, clock.now)
@@ -279,6 +286,30 @@ class Engine:
         table = self._executor.require(self.name(name))
         t = self.timestamp(at) if at is not None else None
         return self.graph_of.refresh(table.id, RefreshTrigger.MANUAL, t)
+
+    def start_refresh(self, name: str | Name) -> None:
+        """As `refresh`, in a thread of its own: what comes of it is told by `events`, and is in
+        the history. Errors: DT-1101, DT-1109, DT-2104."""
+        self._require_open()
+        table = self._executor.require(self.name(name))
+        for lease in self.catalog.running():
+            if lease.dt_id == table.id:
+                raise error("DT-2104", name=table.name, owner=lease.owner)
+
+        def run() -> None:
+            try:
+                self.graph_of.refresh(table.id, RefreshTrigger.MANUAL)
+            except Exception as e:  # another one was faster, or the engine was closed
+                _log.warning("the refresh of %s did not begin: %s", table.name, e)
+
+        spawner(self.spark)(run, f"dt-refresh-{table.id}")
+
+    def cancel(self, name: str | Name) -> bool:
+        """Cancels the refresh of a dynamic table that runs in this process; False where none
+        does. DT-1101, DT-1109."""
+        self._require_open()
+        table = self._executor.require(self.name(name))
+        return self.refresher.cancel(table.id)
 
     @overload
     def verify(self, name: str | Name, at: Point | TimePoint | None = None) -> Verification: ...
@@ -546,7 +577,41 @@ class Engine:
 
     def frontier(self, name: str | Name) -> FrontierReport:
         """The version of each source that a dynamic table stands on."""
-        return frontier_report(self.table(name))
+        table = self.table(name)
+        times = self.catalog.timestamps(table.id, _TIMES)
+        return frontier_report(table, self.nodes.newest, times)
+
+    def stream_reports(self) -> list[StreamReport]:
+        """All streams: where they stand, what waits for them, whether they can be read."""
+        self._require_open()
+        return [stream_report(self.streams, stream) for stream in self.catalog.streams()]
+
+    def lineage(self, name: str | Name) -> Lineage:
+        """The columns that flow into and out of those of a dynamic table, or of a table that
+        dynamic tables read. DT-1101."""
+        self._require_open()
+        known = self.name(name)
+        if self.catalog.get(known) is not None:
+            return self.lineages.of(known)
+        relation = lookup(self.spark, known)
+        if relation is None:
+            known = self._executor.require(known).name
+        fields = self.spark.table(known.sql).schema.fields
+        return self.lineages.of(known, tuple((f.name, f.dataType.simpleString()) for f in fields))
+
+    def foretell(
+        self, name: str | Name, *, target_lag: float | None = None, seconds: float | None = None,
+        interval: float | None = None, concurrency: int | None = None,
+    ) -> Foretold:  # fmt: skip
+        """What the scheduler would do from now on with other settings of a dynamic table: its
+        target lag and how long its refresh takes, how often data arrives, all in seconds, and how
+        many refreshes run at once in its warehouse. Nothing is changed. DT-1003, DT-1101."""
+        self._require_open()
+        state = StateReader(self.catalog).read()
+        return foretell(
+            state, self.table(name).id, self.clock.now(), target_lag=target_lag, seconds=seconds,
+            interval=interval, concurrency=concurrency,
+        )  # fmt: skip
 
     def status(self) -> dict[str, Any]:
         """The engine at a glance: lake, Spark, scheduler, warehouses, what runs."""

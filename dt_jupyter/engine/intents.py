@@ -64,8 +64,8 @@ class Intents:
 
         def sequence() -> DataFrame:
             # As it was before the intent was on record: who gives it up takes this one.
-            own = next_sequence(self._log(intent), _app_id(intent), intent.version)
-            with sequenced(self.spark, _app_id(intent), own):
+            own = next_sequence(self._log(intent), app_id(intent.frontiers), intent.version)
+            with sequenced(self.spark, app_id(intent.frontiers), own):
                 frame = write()
             self._require_written(intent, own)
             return frame
@@ -113,7 +113,7 @@ class Intents:
 
     def _require_written(self, intent: Intent, sequence: int) -> None:
         """DT-3203 where Delta left the write out, since its sequence was taken just before."""
-        if next_sequence(self._log(intent), _app_id(intent)) <= sequence:
+        if next_sequence(self._log(intent), app_id(intent.frontiers)) <= sequence:
             return  # it had nothing to write
         if not self._committed(intent):
             names = [str(s.name) for s in self.catalog.streams() if s.id in intent.frontiers]
@@ -154,7 +154,7 @@ class Intents:
             newest = log.version()
             if self._committed(intent, newest):
                 return False
-            if fence(log, _app_id(intent), newest + 1):
+            if fence(log, app_id(intent.frontiers), newest + 1):
                 break
         return True
 
@@ -162,10 +162,10 @@ class Intents:
         return self.logs[intent.path]
 
 
-def _app_id(intent: Intent) -> str:
-    """By which the commit of an intent is told from one that comes too late: while it is open, its
-    streams are nobody else's."""
-    return f"dt-stream:{min(intent.frontiers)}"
+def app_id(stream_ids: Iterable[str]) -> str:
+    """By which the commit of an intent on these streams is told from one that comes too late:
+    while it is open, its streams are nobody else's."""
+    return f"dt-stream:{min(stream_ids)}"
 
 
 def _given_up(intent: Intent) -> DTError:
@@ -179,4 +179,4 @@ def _has_ended(failure: BaseException) -> bool:
     return known and type(failure).__name__ != "SparkConnectGrpcException"
 
 
-__all__ = ["Ends", "Intents"]
+__all__ = ["Ends", "Intents", "app_id"]

@@ -19,6 +19,7 @@ from dt_jupyter.model import (
     Progress,
     RefreshRecord,
     Source,
+    SourceKind,
     Timestamp,
 )
 from dt_jupyter.refresh.run import Refresher
@@ -89,6 +90,18 @@ class Nodes:
             if path is None or not is_delta(path):
                 return None
             return self.refresher.sources.logs[path].size().rows
+        except LakeError:
+            return None
+
+    def newest(self, source: Source) -> int | None:
+        """The version that a source has now; None where it has none, or is gone."""
+        if source.kind is SourceKind.DYNAMIC_TABLE:
+            table = self._catalog.get(source.name)
+            return table.version if table is not None else None
+        try:
+            path = source.path
+            known = path is not None and source.kind is SourceKind.DELTA and is_delta(path)
+            return self.refresher.sources.logs[path].version() if known and path else None
         except LakeError:
             return None
 

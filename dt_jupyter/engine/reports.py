@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dt_jupyter.catalog import Catalog
@@ -10,6 +11,7 @@ from dt_jupyter.model import (
     Name,
     Progress,
     RefreshRecord,
+    Source,
     TargetLag,
     Timestamp,
 )
@@ -86,12 +88,16 @@ class LagReport:
 
 @dataclass(frozen=True)
 class FrontierReport:
-    """On which version of which source a dynamic table stands."""
+    """On which version of which source a dynamic table stands; `newest` are the versions that the
+    sources have now (None: unknown), `data_timestamps` those that it can be read at, newest
+    first."""
 
     name: Name
     data_timestamp: Timestamp | None
     version: int | None
     sources: tuple[tuple[Name, str, int | None], ...]
+    newest: tuple[int | None, ...] = ()
+    data_timestamps: tuple[Timestamp, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.name} at {self.data_timestamp} (version {self.version})"]
@@ -107,9 +113,12 @@ def lag_report(catalog: Catalog, table: DynamicTable, now: Timestamp, limit: int
     )
 
 
-def frontier_report(table: DynamicTable) -> FrontierReport:
+def frontier_report(
+    table: DynamicTable, newest: Callable[[Source], int | None], times: tuple[Timestamp, ...]
+) -> FrontierReport:
     versions = table.frontier.versions if table.frontier else {}
     sources = tuple(
         (s.name, s.kind.value, versions.get(s.table_id)) for s in table.definition.sources
     )
-    return FrontierReport(table.name, table.data_timestamp, table.version, sources)
+    found = tuple(newest(s) for s in table.definition.sources)
+    return FrontierReport(table.name, table.data_timestamp, table.version, sources, found, times)

@@ -226,10 +226,10 @@ class Streams:
         except DTError as e:
             return [], e.sentence
         names = [str(base.name) for base in bases]
-        problems = (self._problem(stream, base) for base in bases)
+        problems = (self.problem(stream, base) for base in bases)
         return names, next((p for p in problems if p is not None), None)
 
-    def _problem(self, stream: Stream, base: Source) -> str | None:
+    def problem(self, stream: Stream, base: Source) -> str | None:
         """Why the changes of a table cannot be read from where the stream stands, as the log and
         the files of the table tell."""
         if base.table_id not in stream.frontier or base.path is None:

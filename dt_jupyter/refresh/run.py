@@ -118,13 +118,14 @@ class Refresher:
             return self.refresh(dt_id, t, trigger, metadata_only=metadata_only)
         return self._attempt(table, attempt, seen, choice, watch)
 
-    def cancel(self, dt_id: str) -> None:
-        """Cancels the running refresh of a table, if one runs here."""
+    def cancel(self, dt_id: str) -> bool:
+        """Cancels the running refresh of a table; whether one runs here."""
         with self._lock:
             running = [(g, f) for g, f in self._flags.items() if g.startswith(f"{dt_id}:")]
         for group, flag in running:
             flag.set()
             cancel(self.spark, group)
+        return bool(running)
 
     def running(self) -> dict[str, Callable[[], Progress]]:
         """The refreshes that run here, by their query ids, each with what tells how far it is."""
