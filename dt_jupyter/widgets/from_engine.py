@@ -96,8 +96,12 @@ def _table_of(name: Name | StageName) -> Name:
 
 
 def lag_message(report: LagReport) -> LagMessage:
-    points = tuple(_point(record) for record in report.records)
+    points = refresh_points(report.records)
     return LagMessage(str(report.name), report.target.seconds, points, _instant(report.as_of))
+
+
+def refresh_points(records: Iterable[RefreshRecord]) -> tuple[RefreshPoint, ...]:
+    return tuple(_point(record) for record in records)
 
 
 def history_message(
