@@ -49,13 +49,15 @@ class Events:
     def __init__(self, catalog: Catalog, clock: Clock, running: Running = dict) -> None:
         self._catalog, self._clock, self._running = catalog, clock, running
         self._listeners: list[Listener] = []
+        self._closed: dict[Listener, Callable[[], None]] = {}
         self._lock = threading.Lock()
         self._watch: _Watch | None = None
         self._complained: set[int] = set()
 
-    def listen(self, fn: Listener) -> Callable[[], None]:
+    def listen(self, fn: Listener, closed: Callable[[], None] | None = None) -> Callable[[], None]:
         """`fn` is called with each event from now on, in a thread of the events' own, one after
-        the other; what it raises is logged, once. Call the result to stop."""
+        the other; what it raises is logged, once. `closed` is called when the engine is closed.
+        Call the result to stop."""
         own = partial(fn)  # another value for each call
         with self._lock:
             if self._watch is None:
@@ -63,6 +65,8 @@ class Events:
                 self._catalog.written = self._watch.wake
                 self._watch.start()
             self._listeners = [*self._listeners, own]
+            if closed is not None:
+                self._closed[own] = closed
         return lambda: self._stop(own)
 
     @property
@@ -74,13 +78,17 @@ class Events:
         """Nobody is told anything any more."""
         with self._lock:
             self._listeners = []
+            told, self._closed = [*self._closed.values()], {}
             watch = self._end()
         if watch is not None:
             watch.join()
+        for closed in told:
+            closed()
 
     def _stop(self, own: Listener) -> None:
         with self._lock:
             self._listeners = [fn for fn in self._listeners if fn is not own]
+            self._closed.pop(own, None)
             if not self._listeners:
                 self._end()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from dt_jupyter.notebook.comms import Comms
 from dt_jupyter.notebook.completion import Completer
 from dt_jupyter.notebook.display import register, unregister
 from dt_jupyter.notebook.errors import show_errors, stop_showing_errors
@@ -12,6 +13,7 @@ from dt_jupyter.notebook.magics import DynamicTableMagics
 from dt_jupyter.notebook.session import Notebook
 
 _notebooks: WeakKeyDictionary[Any, Notebook] = WeakKeyDictionary()
+_comms: WeakKeyDictionary[Any, Comms] = WeakKeyDictionary()
 _completers: WeakKeyDictionary[Any, Completer] = WeakKeyDictionary()
 _BOTH = ("dt", "dynamic_table", "changes")
 _MAGICS = {"line": (*_BOTH, "replay"), "cell": _BOTH}
@@ -31,6 +33,10 @@ def load(shell: Any) -> None:
     """Registers magics, completion, formatters and the short form of errors; starts nothing."""
     notebook = notebook_of(shell)
     shell.register_magics(DynamicTableMagics(shell, notebook))
+    manager = getattr(getattr(shell, "kernel", None), "comm_manager", None)
+    if manager is not None and shell not in _comms:
+        _comms[shell] = Comms(notebook, manager)
+        _comms[shell].start()
     if shell not in _completers:
         completer = Completer(notebook)
         _completers[shell] = completer
@@ -42,6 +48,9 @@ def unload(shell: Any) -> None:
     notebook = _notebooks.pop(shell, None)
     if notebook is None:
         return
+    comms = _comms.pop(shell, None)
+    if comms is not None:
+        comms.stop()
     notebook.close()
     completer = _completers.pop(shell, None)
     if completer is not None:

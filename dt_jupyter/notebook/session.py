@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.notebook.errors import show_errors
 from dt_jupyter.notebook.interrupts import CellJobs
+from dt_jupyter.widgets.feed import Feed
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
@@ -29,6 +30,7 @@ class Notebook:
         self._opened_here = False
         self._bound: dict[str, Any] = {}
         self.jobs = CellJobs(shell)
+        self.feed = Feed(lambda: self.engine)
 
     @property
     def engine(self) -> Engine | None:
@@ -78,6 +80,7 @@ class Notebook:
         atexit.unregister(self.close)
         if engine is not None and self._opened_here:
             engine.close()
+        self.feed.close()
 
     def _take(self, engine: Engine, *, opened_here: bool) -> None:
         self._engine, self._opened_here = engine, opened_here
@@ -86,6 +89,7 @@ class Notebook:
         atexit.unregister(self.close)
         if opened_here:
             atexit.register(self.close)
+        self.feed.engine_changed()
 
     def _spark(self) -> Any:
         """The notebook's variable `spark`, if it holds a session."""

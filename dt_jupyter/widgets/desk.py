@@ -53,6 +53,7 @@ class Desk:
         self._replays: OrderedDict[str, _Open] = OrderedDict()
         self._lock = threading.Lock()
         self._closed = False
+        self._engine: Engine | None = None
 
     def answer(self, request: Request) -> Reply:
         """The answer, which may take as long as Spark does."""
@@ -77,6 +78,7 @@ class Desk:
     def _message(self, request: Request) -> LiveMessage:
         try:
             engine = self._engine_of()
+            self._of(engine)
             if request.ask is Ask.HELLO:
                 return hello(engine)
             if engine is None:
@@ -84,6 +86,16 @@ class Desk:
             return _ANSWERS[request.ask](self, engine, request)
         except Exception as e:
             return told(e, request.ask.value)
+
+    def _of(self, engine: Engine | None) -> None:
+        """Replays of an engine that is closed, or another one, are closed."""
+        with self._lock:
+            if engine is self._engine:
+                return
+            self._engine = engine
+            opened, self._replays = self._replays, OrderedDict()
+        for one in opened.values():
+            _close(one.replay)
 
     # -- what is shown ----------------------------------------------------------------------------
 

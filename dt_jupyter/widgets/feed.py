@@ -85,7 +85,7 @@ class Feed:
             if stop is not None:
                 stop()
             if wanted is not None:
-                self._stop = wanted.events.listen(partial(self._heard, wanted))
+                self._stop = wanted.events.listen(partial(self._heard, wanted), self.engine_changed)
 
     def _heard(self, engine: Engine, event: Event) -> None:
         from dt_jupyter.widgets.from_engine import node_message

@@ -1,0 +1,143 @@
+"""Comms with JupyterLab's panel: one on which it asks, one on which it hears what happens.
+
+The panel opens both, with its role and its version of the wire. Requests are answered while a
+cell runs, where the kernel has subshells; slow ones in threads, which end when they are idle.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.widgets.wire import WIRE_VERSION
+
+if TYPE_CHECKING:
+    from dt_jupyter.notebook.session import Notebook
+    from dt_jupyter.widgets.desk import Desk
+
+_log = logging.getLogger("dt_jupyter.comms")
+TARGET = "dt_jupyter"
+"""What the panel opens."""
+HELLO_TARGET = "dt_jupyter_hello"
+"""What the kernel opens, for a panel that was there first."""
+WORKERS = 3
+IDLE_SECONDS = 30.0
+
+
+class Workers:
+    """Threads for slow work: at most so many, made when they are needed, gone when they are not.
+    They are daemons: a kernel that ends waits for none."""
+
+    def __init__(self, most: int = WORKERS, idle: float = IDLE_SECONDS) -> None:
+        self._most, self._idle = most, idle
+        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._free = self._count = 0
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Runs it soon; what it raises is logged."""
+        with self._lock:
+            self._work.put(work)
+            if self._free < self._work.qsize() and self._count < self._most:
+                self._count += 1
+                threading.Thread(target=self._run, name="dt-desk", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                self._free += 1
+            try:
+                work = self._work.get(timeout=self._idle)
+            except queue.Empty:
+                with self._lock:
+                    self._free -= 1
+                    if self._work.empty():
+                        self._count -= 1
+                        return
+                continue
+            with self._lock:
+                self._free -= 1
+            try:
+                work()
+            except Exception:
+                _log.exception("an answer could not be given")
+
+
+class Comms:
+    """The panel's comms of one kernel."""
+
+    def __init__(self, notebook: Notebook, manager: Any) -> None:
+        self._notebook, self._manager = notebook, manager
+        self._open: dict[str, tuple[Any, Callable[[], None]]] = {}
+        self._workers = Workers()
+
+    def start(self) -> None:
+        """From now on the panel is answered; one that waits is told."""
+        self._manager.register_target(TARGET, self._opened)
+        try:
+            from comm import create_comm
+
+            create_comm(target_name=HELLO_TARGET, data={"version": WIRE_VERSION}).close()
+        except Exception:  # a kernel that is not ready to send: the panel will try by itself
+            _log.debug("no hello was sent", exc_info=True)
+
+    def stop(self) -> None:
+        """Closes what is open; a panel hears nothing more."""
+        self._manager.targets.pop(TARGET, None)
+        for comm, leave in [*self._open.values()]:
+            leave()
+            comm.close()
+
+    def _opened(self, comm: Any, message: Any) -> None:
+        data = message["content"]["data"]
+        data = data if isinstance(data, dict) else {}
+        role, same = data.get("role"), data.get("version") == WIRE_VERSION
+        comm._reply_subshell_for = _as_asked
+        if role == "listen" and same:
+            leave = self._notebook.feed.listen(lambda told: comm.send({"message": told}))
+        elif role == "ask" and same:
+            leave = self._answering(comm)
+        else:
+            from dt_jupyter.widgets.feed import hello
+
+            comm.send({"message": hello(self._notebook.engine).to_json()})
+            leave = _nothing
+
+        def left(_: Any = None) -> None:
+            self._open.pop(comm.comm_id, None)
+            leave()
+
+        self._open[comm.comm_id] = (comm, left)
+        comm.on_close(left)
+
+    def _answering(self, comm: Any) -> Callable[[], None]:
+        from dt_jupyter.widgets.desk import Desk
+
+        desk = Desk(lambda: self._notebook.engine)
+        comm.on_msg(
+            lambda message: answer(desk, self._workers, message["content"]["data"], comm.send)
+        )
+        return desk.close
+
+
+def answer(desk: Desk, workers: Workers, asked: Any, send: Callable[[Any], None]) -> None:
+    """Sends the answer: at once where it is quick, else from a thread."""
+    from dt_jupyter.widgets.desk import QUICK
+
+    if isinstance(asked, dict) and asked.get("ask") not in QUICK:
+        workers.submit(lambda: send(desk.answer_json(asked)))
+    else:
+        send(desk.answer_json(asked))
+
+
+def _as_asked(data: Any, default: str | None) -> str | None:
+    """ipykernel 7.4 answers a comm on the subshell of the kernel's last send on it, which for one
+    from a thread is the main one, where cells run: the front end's own choice is kept instead."""
+    return default
+
+
+def _nothing() -> None:
+    pass

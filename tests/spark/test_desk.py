@@ -1,0 +1,271 @@
+"""The desk on a real lake: every ask, bad input and hostile names."""
+
+from __future__ import annotations
+
+import json
+import queue
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dt_jupyter.widgets.desk import REPLAYS, Desk
+from dt_jupyter.widgets.feed import Feed
+from dt_jupyter.widgets.live_messages import Ask
+from tests.spark.engine_lab import Lab, without_check
+
+ODD = "a \"b\" 'c'; drop table item --<img src=x>"
+ODD_SQL = f"`{ODD}`"
+SOON = 60.0
+
+
+class Client:
+    """Asks as a browser does: JSON in, JSON out."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.desk = Desk(lambda: lab.engine)
+        self.lab, self._id = lab, 0
+
+    def ask(self, ask: Ask, **fields: Any) -> dict[str, Any]:
+        self._id += 1
+        reply = self.desk.answer_json(
+            json.loads(json.dumps({"id": self._id, "ask": ask, **fields}))
+        )
+        assert reply["id"] == self._id
+        json.dumps(reply, allow_nan=False)
+        message: dict[str, Any] = reply["message"]
+        return message
+
+    def refused(self, code: str, ask: Ask, **fields: Any) -> dict[str, Any]:
+        message = self.ask(ask, **fields)
+        assert (message["type"], message.get("code")) == ("error", code), message
+        return message
+
+
+@pytest.fixture(scope="module")
+def shop(shared_lab: Lab) -> Iterator[Client]:
+    """item → daily (aggregate) → top (two stages) and odd; through a view; two streams."""
+    patched = pytest.MonkeyPatch()
+    without_check(patched)
+    lab = shared_lab
+    lab.table("item", "id INT, day STRING, v INT", "1, 'mon', 1", "2, 'tue', 2")
+    lab.sql("ALTER TABLE item SET TBLPROPERTIES ('dt.primaryKey' = 'id')")
+    lab.sql("CREATE VIEW big AS SELECT id, day, v FROM item WHERE v > 0")
+    lab.dynamic_table("daily", "SELECT day, sum(v) AS total, count(*) AS n FROM big GROUP BY day")
+    lab.dynamic_table(
+        "busy", "SELECT n, count(*) AS days FROM (SELECT day, count(*) AS n FROM item GROUP BY day)"
+        " GROUP BY n"
+    )  # fmt: skip
+    lab.dynamic_table(ODD_SQL, f"SELECT day, total * 2 AS {ODD_SQL} FROM daily")
+    lab.sql("CREATE STREAM news ON TABLE item; CREATE STREAM of_view ON VIEW big")
+    client = Client(lab)
+    yield client
+    client.desk.close()
+    patched.undo()
+
+
+def test_hello_and_catalogue(shop: Client) -> None:
+    hello = shop.ask(Ask.HELLO)
+    assert (hello["lake"], hello["scheduler"]) == (str(shop.lab.engine.layout.lake), False)
+    items = {(i["kind"], i["name"]) for i in shop.ask(Ask.CATALOGUE)["items"]}
+    assert {("dynamic_table", "daily"), ("stream", "news"), ("table", "item"), ("view", "big"),
+            ("warehouse", "default"), ("dynamic_table", ODD_SQL)} <= items  # fmt: skip
+
+
+def test_the_graph_has_views_streams_stages_and_standing(shop: Client) -> None:
+    graph = shop.ask(Ask.GRAPH)
+    nodes = {n["name"]: n for n in graph["nodes"]}
+    edges = {(e["source"], e["target"]) for e in graph["edges"]}
+    kinds = {name: node["kind"] for name, node in nodes.items()}
+    assert kinds == {
+        "item": "table", "big": "view", "daily": "dynamic_table", "busy": "dynamic_table",
+        ODD_SQL: "dynamic_table", "busy stage 0": "stage", "news": "stream",
+        "of_view": "stream",
+    }  # fmt: skip
+    assert edges == {
+        ("item", "big"), ("big", "daily"), ("daily", ODD_SQL), ("item", "busy stage 0"),
+        ("busy stage 0", "busy"), ("item", "news"), ("big", "of_view"),
+    }  # fmt: skip
+    assert nodes["busy stage 0"]["parent"] == "busy"
+    daily = nodes["daily"]
+    assert (daily["held_to"], daily["warehouse"], daily["running"]) == (3600.0, "default", None)
+    assert (daily["state"], daily["rows"]) == ("SUCCEEDED", 2)
+
+
+def test_the_static_graph_hides_stages(shop: Client) -> None:
+    from dt_jupyter.widgets.from_engine import message_of
+
+    message = message_of(shop.lab.engine.graph())
+    assert {e["target"] for e in message.to_json()["edges"] if e["source"] == "item"} == {
+        "big", "busy", "news",
+    }  # fmt: skip
+
+
+def test_frontiers_streams_and_lag(shop: Client) -> None:
+    frontiers = {f["name"]: f for f in shop.ask(Ask.FRONTIERS)["frontiers"]}
+    (source,) = frontiers["daily"]["sources"]
+    assert source["name"] == "item"
+    assert source["version"] <= source["newest"] == shop.lab.engine.sources.logs[
+        str(shop.lab.engine.layout.tables / "item")
+    ].version()  # fmt: skip
+    assert frontiers["daily"]["data_timestamps"][0] == frontiers["daily"]["data_timestamp"]
+    streams = {s["name"]: s for s in shop.ask(Ask.STREAMS)["streams"]}
+    assert (streams["news"]["waiting"], streams["news"]["stale"]) == (0, False)
+    assert (streams["of_view"]["source"], streams["of_view"]["source_type"]) == ("big", "view")
+    lag = shop.ask(Ask.LAG, name="daily")
+    assert (lag["target_lag"], lag["points"][-1]["state"]) == (3600.0, "SUCCEEDED")
+
+
+def test_a_stream_waits_and_is_consumed(shop: Client) -> None:
+    shop.lab.insert("item", "3, 'wed', 3")
+    shop.lab.sql("CREATE TABLE taken AS SELECT id FROM news")
+    shop.lab.insert("item", "4, 'wed', 1")
+    (news,) = [s for s in shop.ask(Ask.STREAMS)["streams"] if s["name"] == "news"]
+    assert (news["waiting"], news["has_data"], news["consumers"]) == (1, True, ["taken"])
+
+
+def test_detail_says_how_and_why(shop: Client) -> None:
+    shop.lab.insert("item", "5, 'thu', 1")
+    detail = shop.ask(Ask.DETAIL, name="daily")
+    assert detail["decision"].startswith("INCREMENTAL: ")
+    assert [n["depth"] for n in detail["tree"]][:2] == [0, 1]
+    assert detail["tree"][0]["operator"] == "the table"
+    assert detail["tree"][0]["state"].startswith("key (day")
+    assert any("SELECT" in s["sql"] for s in detail["statements"])
+    assert detail["error"] is None
+    assert {"Spark jobs", "rows inserted"} <= {f["name"] for f in detail["statistics"]}
+    assert detail["history"]["rows"][0]["trigger"] == "CREATION"
+    assert detail["card"]["upstream"] == ["item"]
+
+
+def test_lineage_goes_through_views_and_dynamic_tables(shop: Client) -> None:
+    lineage = shop.ask(Ask.LINEAGE, name="daily")
+    edges = {(e["source"], e["source_column"], e["target"], e["target_column"])
+             for e in lineage["edges"]}  # fmt: skip
+    assert edges == {
+        ("item", "day", "daily", "day"), ("item", "v", "daily", "total"),
+        ("daily", "day", ODD_SQL, "day"), ("daily", "total", ODD_SQL, ODD),
+    }  # fmt: skip
+    of_table = shop.ask(Ask.LINEAGE, name="item")
+    assert [c["name"] for c in of_table["columns"]] == ["id", "day", "v"]
+    assert edges < {(e["source"], e["source_column"], e["target"], e["target_column"])
+                    for e in of_table["edges"]}  # fmt: skip
+
+
+def test_what_the_scheduler_would_do(shop: Client) -> None:
+    found = shop.ask(Ask.SIMULATE, name="daily", target_lag=120, refresh_seconds=5, concurrency=2)
+    assert found["refresh_seconds"] == 5
+    assert found["within_target"] == 1.0
+    assert 0 < found["load"] < 1
+    assert found["lag"]["target_lag"] == 120
+    assert shop.lab.engine.table("daily").target_lag.seconds == 3600
+
+
+def test_a_replay_shows_rows_and_what_moved(shop: Client) -> None:
+    lab = shop.lab
+    lab.table("part", "id INT, name STRING, b BINARY", "1, 'rug', X'00ff'", "2, NULL, NULL")
+    lab.sql("ALTER TABLE part SET TBLPROPERTIES ('dt.primaryKey' = 'id')")
+    lab.sql("UPDATE part SET name = 'mat' WHERE id = 1")
+    lab.sql("DELETE FROM part WHERE id = 2; INSERT INTO part VALUES (3, 'pen', NULL)")
+    replay = shop.ask(Ask.REPLAY, name="part", since="1")
+    assert [s["row_count"] for s in replay["steps"]] == [2, 2, 2, 1, 2]
+    last = len(replay["steps"]) - 1
+
+    def rows(step: int, against: int | None = None) -> list[tuple[str, ...]]:
+        found = shop.ask(Ask.ROWS, replay=replay["replay"], step=step, against=against)
+        assert found["since"] == (against if against is not None else step - 1 if step else None)
+        return [(m, *r) for m, r in zip(found["marks"], found["rows"], strict=True)]
+
+    assert rows(0) == [("same", "1", "rug", "00FF"), ("same", "2", None, None)]
+    assert rows(2) == [("before", "1", "rug", "00FF"), ("after", "1", "mat", "00FF"),
+                       ("same", "2", None, None)]  # fmt: skip
+    assert rows(last) == [("same", "1", "mat", "00FF"), ("inserted", "3", "pen", None)]
+    rug, mat = ("1", "rug", "00FF"), ("1", "mat", "00FF")
+    assert rows(last, 0) == [("before", *rug), ("after", *mat), ("deleted", "2", None, None),
+                             ("inserted", "3", "pen", None)]  # fmt: skip
+    assert rows(0, last) == [("before", *mat), ("after", *rug), ("inserted", "2", None, None),
+                             ("deleted", "3", "pen", None)]  # fmt: skip
+    shop.refused("DT-1003", Ask.ROWS, replay=replay["replay"], step=99)
+
+
+def test_a_replay_of_a_dynamic_table_and_of_a_view(shop: Client) -> None:
+    shop.lab.insert("item", "6, 'mon', 10")
+    shop.lab.refresh("daily")
+    replay = shop.ask(Ask.REPLAY, name="daily")
+    last = len(replay["steps"]) - 1
+    found = shop.ask(Ask.ROWS, replay=replay["replay"], step=last)
+    marks = dict(zip((r[0] for r in found["rows"]), found["marks"], strict=True))
+    assert marks["mon"] == "after"
+    assert marks["thu"] == "inserted"
+    assert marks["tue"] == "same"
+    view = shop.ask(Ask.REPLAY, name="big", until="now", since="-1 hours")
+    assert "DT-4101" in view.get("code", "DT-4101")
+
+
+def test_at_most_four_replays_are_open(shop: Client) -> None:
+    opened = [shop.ask(Ask.REPLAY, name="item", since="now")["replay"] for _ in range(REPLAYS + 1)]
+    shop.refused("DT-4108", Ask.ROWS, replay=opened[0], step=0)
+    assert shop.ask(Ask.ROWS, replay=opened[-1], step=0)["type"] == "rows"
+    assert len(shop.lab.engine.pins().holds) == REPLAYS
+    shop.desk.close()
+    assert len(shop.lab.engine.pins().holds) == 0
+    shop.desk = Desk(lambda: shop.lab.engine)
+
+
+def test_pin_suspend_and_resume(shop: Client) -> None:
+    told = shop.ask(Ask.PIN, name="item", pin="before", version=1)["sentence"]
+    assert told.startswith("Pin before keeps item at version 1")
+    assert ("pin", "before") in {(i["kind"], i["name"]) for i in shop.ask(Ask.CATALOGUE)["items"]}
+    shop.refused("DT-4107", Ask.PIN, name="item", pin="before")
+    shop.lab.engine.unpin("before")
+    for name in ("daily", ODD_SQL):
+        assert shop.ask(Ask.SUSPEND, name=name)["sentence"].endswith("suspended.")
+        assert shop.lab.engine.table(name).scheduling.value == "SUSPENDED"
+        assert shop.ask(Ask.RESUME, name=name)["sentence"].endswith("resumed.")
+        assert shop.lab.engine.table(name).scheduling.value == "ACTIVE"
+    assert "item" in shop.lab.names()[1]
+
+
+def test_a_refresh_starts_and_its_end_is_an_event(shop: Client) -> None:
+    heard: queue.Queue[dict[str, Any]] = queue.Queue()
+    feed = Feed(lambda: shop.lab.engine)
+    stop = feed.listen(heard.put)
+    assert heard.get(timeout=SOON)["type"] == "hello"
+    shop.lab.insert("item", "7, 'sun', 1")
+    assert shop.ask(Ask.REFRESH, name="daily") == {
+        "type": "done", "version": 1, "sentence": "Refresh of daily started.",
+    }  # fmt: skip
+    told = []
+    while not told or told[-1]["happened"] != "ended":
+        event = heard.get(timeout=SOON)
+        if event["name"] == "daily":
+            told.append(event)
+    assert told[0]["happened"] == "started"
+    assert told[0]["node"]["state"] == "EXECUTING"
+    assert told[0]["node"]["running"]["jobs"] == 0
+    assert told[-1]["node"]["running"] is None
+    assert told[-1]["node"]["action"] == "INCREMENTAL"
+    assert told[-1]["seconds"] > 0
+    assert "No refresh of daily runs" in shop.ask(Ask.CANCEL, name="daily")["sentence"]
+    stop()
+    assert not shop.lab.engine.events.heard
+
+
+def test_bad_names_are_errors(shop: Client) -> None:
+    asks = (Ask.LAG, Ask.DETAIL, Ask.LINEAGE, Ask.REPLAY, Ask.SIMULATE, Ask.REFRESH, Ask.CANCEL,
+            Ask.SUSPEND, Ask.RESUME)  # fmt: skip
+    for name in ("nowhere", "no.such", "a b; DROP TABLE item", "`", "''", "x\0y"):
+        for ask in asks:
+            message = shop.ask(ask, name=name)
+            assert message["type"] == "error"
+            assert message["code"] in ("DT-1101", "DT-1001", "DT-1109"), (name, ask, message)
+    assert "item" in shop.lab.names()[1]
+
+
+def test_bad_points_and_kinds_are_errors(shop: Client) -> None:
+    shop.refused("DT-1003", Ask.REPLAY, name="item", since="yesterday-ish")
+    shop.refused("DT-1003", Ask.REPLAY, name="item", schema_mode="odd")
+    shop.refused("DT-4101", Ask.REPLAY, name="item", since="999")
+    shop.refused("DT-1109", Ask.REFRESH, name="item")
+    shop.refused("DT-1109", Ask.DETAIL, name="item")
+    shop.refused("DT-4108", Ask.ROWS, replay="nope", step=0)
