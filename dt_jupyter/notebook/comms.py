@@ -7,8 +7,6 @@ cell runs, where the kernel has subshells; slow ones in threads, which end when 
 from __future__ import annotations
 
 import logging
-import queue
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,7 @@ from dt_jupyter.widgets.wire import WIRE_VERSION
 
 if TYPE_CHECKING:
     from dt_jupyter.notebook.session import Notebook
+    from dt_jupyter.notebook.workers import Workers
     from dt_jupyter.widgets.desk import Desk
 
 _log = logging.getLogger("dt_jupyter.comms")
@@ -23,47 +22,6 @@ TARGET = "dt_jupyter"
 """What the panel opens."""
 HELLO_TARGET = "dt_jupyter_hello"
 """What the kernel opens, for a panel that was there first."""
-WORKERS = 3
-IDLE_SECONDS = 30.0
-
-
-class Workers:
-    """Threads for slow work: at most so many, made when they are needed, gone when they are not.
-    They are daemons: a kernel that ends waits for none."""
-
-    def __init__(self, most: int = WORKERS, idle: float = IDLE_SECONDS) -> None:
-        self._most, self._idle = most, idle
-        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._free = self._count = 0
-
-    def submit(self, work: Callable[[], None]) -> None:
-        """Runs it soon; what it raises is logged."""
-        with self._lock:
-            self._work.put(work)
-            if self._free < self._work.qsize() and self._count < self._most:
-                self._count += 1
-                threading.Thread(target=self._run, name="dt-desk", daemon=True).start()
-
-    def _run(self) -> None:
-        while True:
-            with self._lock:
-                self._free += 1
-            try:
-                work = self._work.get(timeout=self._idle)
-            except queue.Empty:
-                with self._lock:
-                    self._free -= 1
-                    if self._work.empty():
-                        self._count -= 1
-                        return
-                continue
-            with self._lock:
-                self._free -= 1
-            try:
-                work()
-            except Exception:
-                _log.exception("an answer could not be given")
 
 
 class Comms:
@@ -72,7 +30,6 @@ class Comms:
     def __init__(self, notebook: Notebook, manager: Any) -> None:
         self._notebook, self._manager = notebook, manager
         self._open: dict[str, tuple[Any, Callable[[], None]]] = {}
-        self._workers = Workers()
 
     def start(self) -> None:
         """From now on the panel is answered; one that waits is told."""
@@ -117,9 +74,11 @@ class Comms:
         from dt_jupyter.widgets.desk import Desk
 
         desk = Desk(lambda: self._notebook.engine)
-        comm.on_msg(
-            lambda message: answer(desk, self._workers, message["content"]["data"], comm.send)
-        )
+
+        def asked(message: Any) -> None:
+            answer(desk, self._notebook.workers, message["content"]["data"], comm.send)
+
+        comm.on_msg(asked)
         return desk.close
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
+
+from dt_jupyter.notebook.views import is_live, show_view
 
 SHOWN = (
     ("dt_jupyter.engine.reports", "GraphReport"),
@@ -22,8 +25,17 @@ SHOWN = (
 """Module and name of the types that have a picture; named, so that none is imported here."""
 
 
-def register(shell: Any) -> None:
-    """HTML for a notebook; in a terminal too the text is the picture's."""
+_LIVE = {"GraphReport": "graph", "LagReport": "lag"}
+"""The values that have a live view, and its kind."""
+
+
+def register(shell: Any, notebook: Any = None) -> None:
+    """HTML for a notebook; in a terminal too the text is the picture's. With a notebook some of
+    them are live views where the front end shows such."""
+    if notebook is not None:
+        whole = shell.display_formatter.ipython_display_formatter
+        for name in _LIVE:
+            whole.for_type_by_name("dt_jupyter.engine.reports", name, partial(_view, notebook))
     formatters = shell.display_formatter.formatters
     for module, name in SHOWN:
         formatters["text/html"].for_type_by_name(module, name, _html)
@@ -31,6 +43,9 @@ def register(shell: Any) -> None:
 
 
 def unregister(shell: Any) -> None:
+    whole = shell.display_formatter.ipython_display_formatter
+    for name in _LIVE:
+        whole.pop(f"dt_jupyter.engine.reports.{name}", None)
     formatters = shell.display_formatter.formatters
     for module, name in SHOWN:
         for kind in ("text/html", "text/plain"):
@@ -50,6 +65,29 @@ def _html(value: Any) -> str:
 
 def _text(value: Any, printer: Any, cycle: bool) -> None:
     printer.text("…" if cycle else str(picture_of(value).text))
+
+
+def _view(notebook: Any, value: Any) -> None:
+    """A value at the end of a cell as a live view; where there can be none it goes on to the
+    formatters of its kinds."""
+    if not is_live(notebook.shell):
+        raise NotImplementedError
+    shown_live(notebook, value)
+
+
+def shown_live(notebook: Any, value: Any) -> Any:
+    """Shows a report as its live view, or its picture; gives it back."""
+    from dt_jupyter.widgets.from_engine import graph_message, lag_message
+
+    kind = _LIVE[type(value).__name__]
+
+    def message(_: Any) -> dict[str, Any]:
+        if kind == "graph":
+            return graph_message(value, stages=True).to_json()
+        return lag_message(value).to_json()
+
+    show_view(notebook, kind, picture_of(value), message)
+    return value
 
 
 def show(value: Any) -> None:

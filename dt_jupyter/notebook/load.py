@@ -24,7 +24,7 @@ def notebook_of(shell: Any) -> Notebook:
     found = _notebooks.get(shell)
     if found is None:
         found = _notebooks[shell] = Notebook(shell)
-        register(shell)
+        register(shell, found)
         show_errors(shell)
     return found
 

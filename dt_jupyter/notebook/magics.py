@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import (
@@ -15,10 +15,11 @@ from IPython.core.magic import (
 )
 
 from dt_jupyter.model import DTError, Name, RefreshState, Span, error
-from dt_jupyter.notebook.display import show
+from dt_jupyter.notebook.display import show, shown_live
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.session import Notebook
 from dt_jupyter.notebook.variables import parameters
+from dt_jupyter.notebook.views import show_view
 from dt_jupyter.sql.magic_options import (
     ChangesCommand,
     DtMagic,
@@ -42,6 +43,7 @@ from dt_jupyter.sql.statements import CreateDynamicTable, Unsupported
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
     from dt_jupyter.engine.changes import ChangeRows
+    from dt_jupyter.widgets.desk import Desk
 
 _HISTORY = 50
 _SPECS = {spec.name: spec for spec in (*DT, SQL)}
@@ -73,7 +75,8 @@ class DynamicTableMagics(Magics):
             return
         with _interrupted("nothing was changed."):
             engine = self.notebook.require()
-            value = _COMMANDS[asked.command](engine, asked.args.get("name"))
+            command = _COMMANDS[asked.command]
+            value = command(self.notebook, engine, asked.args.get("name"))
         self._keep(asked.out, value)
 
     @no_var_expand
@@ -126,7 +129,7 @@ class DynamicTableMagics(Magics):
             print(usage(REPLAY))
             return
         with _interrupted("nothing was changed."):
-            self._keep(asked.out, _replay(self.notebook.require(), asked))
+            self._keep(asked.out, _replay(self.notebook, self.notebook.require(), asked))
 
     def _stream(self, name: Name, asked: ChangesCommand) -> None:
         with _interrupted("no stream was created."):
@@ -209,42 +212,71 @@ def _changes(engine: Engine, asked: ChangesCommand) -> Any:
     return found.frame
 
 
-def _replay(engine: Engine, asked: ReplayCommand) -> Any:
-    """The rows of a snapshot, or the table of a walk's steps; that DataFrame is kept. What it was
-    read from is let go of."""
-    from dt_jupyter.widgets.from_engine import replay_message, result_message
+def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> Any:
+    """The rows of a snapshot, or a view of a walk and the table of its steps; that DataFrame is
+    kept. What it was read from is let go of, but for a view that goes on."""
+    from dt_jupyter.widgets.from_engine import picture_of, replay_message, result_message
     from dt_jupyter.widgets.script import interruptible
 
     assert asked.name is not None
     name, mode = asked.name, asked.schema_mode
-    with engine.replay(name, asked.at, asked.to, schema_mode=mode) as replay:
+    with ExitStack() as stack:
+        replay = stack.enter_context(engine.replay(name, asked.at, asked.to, schema_mode=mode))
         found = interruptible(engine, f"replay of {name}", lambda: list(replay))
-        show(replay_message(str(name), found))
+        picture = picture_of(replay_message(str(name), found))
         if asked.to is not None:
+
+            def taken(desk: Desk) -> dict[str, Any]:
+                message = desk.take(str(name), replay, found).to_json()
+                stack.pop_all()  # the view closes it
+                return message
+
+            show_view(notebook, "replay", picture, taken)
             return engine.tables.replay(found)
+        show(picture)
         frame = engine.travel.kept(replay)
         title = f"{name} as of {found[0].time}"
         show(interruptible(engine, title, lambda: result_message(frame, title=title)))
     return frame
 
 
-def _graph(engine: Engine, _: str | None) -> Any:
-    return _shown(engine.graph())
+def _graph(notebook: Notebook, engine: Engine, _: str | None) -> Any:
+    return shown_live(notebook, engine.graph())
 
 
-def _lag(engine: Engine, name: str | None) -> Any:
-    return _shown(engine.lag(name or ""))
+def _lag(notebook: Notebook, engine: Engine, name: str | None) -> Any:
+    return shown_live(notebook, engine.lag(name or ""))
 
 
-def _frontiers(engine: Engine, _: str | None) -> Any:
-    from dt_jupyter.widgets.from_engine import frontiers_message
+def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> Any:
+    from dt_jupyter.widgets.from_engine import frontiers_message, picture_of
 
     reports = [engine.frontier(table.name) for table in engine.catalog.list()]
-    show(frontiers_message(reports))
+
+    def message(_: Desk) -> dict[str, Any]:
+        from dt_jupyter.widgets.answers import frontiers
+
+        return frontiers(reports, engine.clock.now()).to_json()
+
+    show_view(notebook, "frontiers", picture_of(frontiers_message(reports)), message)
     return reports
 
 
-def _history(engine: Engine, name: str | None) -> Any:
+def _streams(notebook: Notebook, engine: Engine, _: str | None) -> Any:
+    from dt_jupyter.widgets.from_engine import picture_of, streams_message
+
+    reports = engine.stream_reports()
+
+    def message(_: Desk) -> dict[str, Any]:
+        from dt_jupyter.widgets.answers import streams
+
+        return streams(reports, engine.clock.now()).to_json()
+
+    show_view(notebook, "streams", picture_of(streams_message(reports)), message)
+    return reports
+
+
+def _history(notebook: Notebook, engine: Engine, name: str | None) -> Any:
     from dt_jupyter.widgets.from_engine import history_message
 
     if name is not None:
@@ -256,17 +288,24 @@ def _history(engine: Engine, name: str | None) -> Any:
     return engine.history(name)
 
 
-def _explain(engine: Engine, name: str | None) -> Any:
+def _explain(notebook: Notebook, engine: Engine, name: str | None) -> Any:
+    from dt_jupyter.widgets.from_engine import picture_of
     from dt_jupyter.widgets.script import interruptible
 
-    return _shown(interruptible(engine, "explain", lambda: engine.explain(name or "")))
+    found = interruptible(engine, "explain", lambda: engine.explain(name or ""))
+
+    def message(desk: Desk) -> dict[str, Any]:
+        return desk.explained(engine, found).to_json()
+
+    show_view(notebook, "detail", picture_of(found), message)
+    return found
 
 
-def _verify(engine: Engine, name: str | None) -> Any:
+def _verify(notebook: Notebook, engine: Engine, name: str | None) -> Any:
     return _shown(engine.verify(name or ""))
 
 
-def _status(engine: Engine, _: str | None) -> Any:
+def _status(notebook: Notebook, engine: Engine, _: str | None) -> Any:
     from dt_jupyter.widgets.from_engine import status_message
 
     status = engine.status()
@@ -274,7 +313,7 @@ def _status(engine: Engine, _: str | None) -> Any:
     return status
 
 
-def _refresh(engine: Engine, name: str | None) -> Any:
+def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> Any:
     with _interrupted_refresh(name or ""):
         record = engine.refresh(name or "")
     if record.state in (RefreshState.SUCCEEDED, RefreshState.SCHEDULED):
@@ -286,8 +325,9 @@ def _refresh(engine: Engine, name: str | None) -> Any:
     raise error("DT-2105", name=record.name, problem=problem, hint="")
 
 
-_COMMANDS: dict[str, Callable[[Any, str | None], Any]] = {
-    "graph": _graph, "lag": _lag, "frontiers": _frontiers, "history": _history,
+_COMMANDS: dict[str, Callable[[Notebook, Any, str | None], Any]] = {
+    "graph": _graph, "lag": _lag, "frontiers": _frontiers, "streams": _streams,
+    "history": _history,
     "explain": _explain, "verify": _verify, "status": _status, "refresh": _refresh,
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.notebook.errors import show_errors
 from dt_jupyter.notebook.interrupts import CellJobs
+from dt_jupyter.notebook.workers import Workers
 from dt_jupyter.widgets.feed import Feed
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Notebook:
         self._bound: dict[str, Any] = {}
         self.jobs = CellJobs(shell)
         self.feed = Feed(lambda: self.engine)
+        self.workers = Workers()
 
     @property
     def engine(self) -> Engine | None:

@@ -86,6 +86,8 @@ DT: tuple[MagicSpec, ...] = (
               "NAME", ("%dt lag daily",)),
     MagicSpec("frontiers", "%dt frontiers", "Shows the versions that each table stands on.",
               _COMMON),
+    MagicSpec("streams", "%dt streams", "Shows where each stream stands, and what waits for it.",
+              _COMMON),
     MagicSpec("history", "%dt history [NAME]", "Shows the refreshes, newest first.", _COMMON,
               "name", ("%dt history", "%dt history daily")),
     MagicSpec("explain", "%dt explain NAME", f"Shows how {_NAMED} is refreshed, and why so.",

@@ -9,20 +9,29 @@ import logging
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import DTError, Name, SchedulingState, error
 from dt_jupyter.widgets.feed import hello
-from dt_jupyter.widgets.live_messages import Ask, DoneMessage, LiveMessage, Reply, Request
+from dt_jupyter.widgets.live_messages import (
+    Ask,
+    DetailMessage,
+    DoneMessage,
+    LiveMessage,
+    ReplayMessage,
+    Reply,
+    Request,
+)
 from dt_jupyter.widgets.messages import ErrorMessage
 from dt_jupyter.widgets.requests import parse_request, request_id
 from dt_jupyter.widgets.spark_errors import error_message, spark_error
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
-    from dt_jupyter.replay.replay import Replay
+    from dt_jupyter.engine.views import Explanation
+    from dt_jupyter.replay.replay import Replay, Step
     from dt_jupyter.sql.statements import TimePoint
 
 _log = logging.getLogger("dt_jupyter.desk")
@@ -156,7 +165,6 @@ class Desk:
 
     def _replay(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.sql.statements import SchemaMode
-        from dt_jupyter.widgets.answers import replay
 
         name, mode = _name(request), request.schema_mode or SchemaMode.SNAPSHOT_TIME.value
         since, until = _point(request.since, "since"), _point(request.until or "now", "until")
@@ -169,12 +177,10 @@ class Desk:
                 at = number if table is None and len(first.versions) == 1 else first.time
                 opened.close()
                 opened = engine.replay(name, at, until, schema_mode=mode)
-            steps = list(opened)
-            id_ = self._kept(_Open(str(name), opened))
+            return self.take(str(name), opened, list(opened))
         except BaseException:
             opened.close()
             raise
-        return replay(str(name), id_, mode, steps)
 
     def _kept(self, opened: _Open) -> str:
         """The id of a replay from now on; the oldest is closed where there are too many."""
@@ -205,6 +211,20 @@ class Desk:
         assert request.pin is not None
         hold = engine.pin(request.pin, _name(request), request.version)
         return DoneMessage(f"Pin {hold.name} keeps {hold.subject} at {hold.point}.")
+
+    def take(self, name: str, opened: Replay, steps: Sequence[Step]) -> ReplayMessage:
+        """A replay that was opened elsewhere: it is closed with the others here."""
+        from dt_jupyter.widgets.answers import replay
+
+        id_ = self._kept(_Open(name, opened))
+        return replay(name, id_, opened.schema_mode.value, steps)
+
+    def explained(self, engine: Engine, found: Explanation) -> DetailMessage:
+        """The detail of a dynamic table that was just explained."""
+        from dt_jupyter.widgets.answers import detail
+
+        records = engine.records(found.name, RECORDS)
+        return detail(engine.table(found.name), found, records, _last_error(records))
 
     # -- acting -----------------------------------------------------------------------------------
 

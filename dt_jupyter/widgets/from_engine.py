@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.reports import FrontierReport, GraphReport, LagReport, StageName
 from dt_jupyter.engine.reports import GraphNode as ReportNode
+from dt_jupyter.engine.stream_reports import StreamReport
 from dt_jupyter.engine.upkeep import Pins, Storage, Vacuum
 from dt_jupyter.engine.views import Explanation, Verification, Verifications
 from dt_jupyter.model import DynamicTable, Name, RefreshRecord, RefreshState, Timestamp
@@ -121,6 +122,21 @@ def frontiers_message(reports: Sequence[FrontierReport]) -> ResultMessage:
     ]
     columns = tuple(Column(n, t) for n, t in zip(names, types, strict=True))
     return ResultMessage(columns, tuple(rows), title="Frontiers")
+
+
+def streams_message(reports: Sequence[StreamReport]) -> ResultMessage:
+    """A row for each stream."""
+    names = ("stream", "source", "mode", "consumed_up_to", "waiting_commits", "stale", "reason",
+             "consumed_into")  # fmt: skip
+    types = ("string", "string", "string", "timestamp", "bigint", "boolean", "string", "string")
+    rows = [
+        (str(r.stream.name), f"{r.stream.kind.lower()} {r.stream.source}", r.stream.mode,
+         _time(r.stream.advanced), _text(r.waiting), str(r.reason is not None).lower(), r.reason,
+         ", ".join(map(str, r.consumers)) or None)
+        for r in reports
+    ]  # fmt: skip
+    columns = tuple(Column(n, t) for n, t in zip(names, types, strict=True))
+    return ResultMessage(columns, tuple(rows), title="Streams")
 
 
 def verification_message(found: Verification) -> ResultMessage:

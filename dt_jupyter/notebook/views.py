@@ -1,0 +1,90 @@
+"""Live views below a cell: a static picture, and the widget that takes its place where it can.
+
+They are two outputs. A widget without its model (a notebook that was opened again, a page of
+nbconvert) shows an error and no fallback; so the picture stands before it, with a rule of CSS that
+hides the one of them that is not to be seen.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dt_jupyter.notebook.session import Notebook
+    from dt_jupyter.widgets.desk import Desk
+
+_log = logging.getLogger("dt_jupyter.views")
+_CHILD = ".jp-OutputArea-child:has(.dtj-static)"
+STYLE = (
+    "<style>"
+    f"{_CHILD}:has(+ .jp-OutputArea-child .dtjw),"
+    f"{_CHILD} + .jp-OutputArea-child:has(> .lm-Panel.jp-OutputArea-output):not(:has(.dtjw))"
+    "{display:none}</style>"
+)
+"""The picture goes where a live view (`.dtjw`) is the output after it; that output, where none
+came to be in it."""
+
+
+@dataclass(frozen=True)
+class Static:
+    """The picture that stands for a view."""
+
+    picture: Any
+
+    def __repr__(self) -> str:
+        return repr(self.picture)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        html = f'<div class="dtj-static">{STYLE}{self.picture.html}</div>'
+        return {"text/plain": str(self.picture.text), "text/html": html}
+
+
+def is_live(shell: Any) -> bool:
+    """Whether the cell that runs came from a front end that shows widgets: those tell which cell
+    it is. nbclient, a terminal and a bare client do not, and get the picture alone."""
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None or not hasattr(kernel, "comm_manager"):
+        return False
+    parent = kernel.get_parent()
+    metadata = parent.get("metadata") if isinstance(parent, dict) else None
+    return isinstance(metadata, dict) and "cellId" in metadata
+
+
+def show_view(
+    notebook: Notebook, kind: str, picture: Any, message: Callable[[Desk], dict[str, Any]]
+) -> None:
+    """Shows a picture, and the view of `kind` where there can be one; its first message is what
+    `message` gives, with the desk that answers the view."""
+    from IPython.display import display
+
+    view = _made(notebook, kind, message) if is_live(notebook.shell) else None
+    if view is None:
+        display(picture)  # type: ignore[no-untyped-call]
+        return
+    display(Static(picture))  # type: ignore[no-untyped-call]
+    display(view)  # type: ignore[no-untyped-call]
+
+
+def _made(notebook: Notebook, kind: str, message: Callable[[Desk], dict[str, Any]]) -> Any:
+    """The widget; None where it cannot be, which is no reason for a cell to fail."""
+    from dt_jupyter.widgets.desk import Desk
+
+    desk = Desk(lambda: notebook.engine)
+    try:
+        from dt_jupyter.notebook.comms import answer
+        from dt_jupyter.widgets.live import SCRIPT, LiveView
+
+        if not SCRIPT.is_file():
+            return None
+        workers = notebook.workers
+        return LiveView(
+            kind, message(desk), desk, notebook.feed,
+            lambda desk, asked, send: answer(desk, workers, asked, send),
+        )  # fmt: skip
+    except Exception:
+        desk.close()
+        _log.warning("no live view could be made", exc_info=True)
+        return None

@@ -1,0 +1,67 @@
+"""A live view in a notebook: an anywidget that holds a message, asks the desk and hears events."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import anywidget
+import traitlets
+
+from dt_jupyter.widgets.desk import Desk
+from dt_jupyter.widgets.feed import Feed
+
+SCRIPT = Path(__file__).parent / "static" / "widget.js"
+"""Built from `labextension/widget`."""
+KINDS = ("graph", "lag", "frontiers", "replay", "detail", "streams")
+_FOLLOWING = 12
+"""Views that hear events at once: of more, those hear them that were looked at last."""
+
+Answer = Callable[[Desk, Any, Callable[[Any], None]], None]
+"""Answers what was asked, now or from a thread."""
+
+
+class LiveView(anywidget.AnyWidget):
+    """One view: `kind` says which, `message` is what it shows first, or without a kernel.
+
+    Custom messages are those of the panel's comms: requests in, `{id, message}` out, and
+    `{message}` for each event from the moment at which the view says hello.
+    """
+
+    _esm = SCRIPT.read_text("utf-8") if SCRIPT.is_file() else "export default {}"
+    kind = traitlets.Enum(KINDS).tag(sync=True)
+    message = traitlets.Dict().tag(sync=True)
+    _following: ClassVar[deque[LiveView]] = deque()
+
+    def __init__(self, kind: str, message: dict[str, Any], desk: Desk, feed: Feed, answer: Answer):
+        super().__init__(kind=kind, message=message)
+        self.desk, self._feed, self._answer = desk, feed, answer
+        self._stop: Callable[[], None] | None = None
+        if self.comm is not None:
+            self.comm._reply_subshell_for = lambda data, default: default
+        self.on_msg(self._asked)
+
+    def leave(self) -> None:
+        """Hears no events any more, until it asks again."""
+        stop, self._stop = self._stop, None
+        if stop is not None:
+            stop()
+
+    def close(self) -> None:
+        self.leave()
+        self.desk.close()
+        super().close()
+
+    def _asked(self, _: Any, content: Any, buffers: Any) -> None:
+        if isinstance(content, dict) and content.get("ask") == "hello" and self._stop is None:
+            self._follow()
+        self._answer(self.desk, content, self.send)
+
+    def _follow(self) -> None:
+        self._stop = self._feed.listen(lambda told: self.send({"message": told}))
+        following = LiveView._following
+        following.append(self)
+        while len(following) > _FOLLOWING:
+            following.popleft().leave()
