@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,12 +32,12 @@ _CLONE = re.compile(r"\b(?:clone|swap\s+with)\s+[\w$`.]*\Z", re.IGNORECASE)
 _WAREHOUSE = re.compile(r"\b(?:warehouse\s*=?|alter\s+warehouse|drop\s+warehouse)\s*[\w$]*\Z",
                         re.IGNORECASE)  # fmt: skip
 _OPTION = re.compile(r"\b(\w+)\s*=\s*'?[\w ]*\Z")
-_READ = re.compile(
-    r"\b(?:from|join|into|update|on\s+table)\s+([\w$.`]+)(?:\s+(?:as\s+)?(?!on\b|where\b|group\b|"
-    r"join\b|using\b|left\b|right\b|full\b|inner\b|cross\b|order\b|having\b|set\b|limit\b|union\b|"
-    r"values\b|select\b)([\w$]+))?",
-    re.IGNORECASE,
+_ALIASED = (
+    r"([\w$.`]+)(?:\s+(?:as\s+)?(?!on\b|where\b|group\b|join\b|using\b|left\b|right\b|full\b|"
+    r"inner\b|cross\b|order\b|having\b|set\b|limit\b|union\b|values\b|select\b)([\w$]+))?"
 )
+_READ = re.compile(rf"\b(?:from|join|into|update|on\s+table)\s+{_ALIASED}", re.IGNORECASE)
+_READ_TOO = re.compile(rf"\s*,\s*{_ALIASED}", re.IGNORECASE)
 _LAGS = ("'1 minute'", "'5 minutes'", "'1 hour'", "'1 day'", "DOWNSTREAM")
 OURS = (
     "CREATE DYNAMIC TABLE", "CREATE OR REPLACE DYNAMIC TABLE", "CREATE OR ALTER DYNAMIC TABLE",
@@ -105,7 +105,8 @@ def cell_of(text: str, before: str) -> Cell | None:
     if inline is None:
         return None
     rest = line[inline.end() :]
-    return Cell("%" + inline[1], rest, rest, rest)
+    after = text[len(before) :].partition("\n")[0] if text.startswith(before) else ""
+    return Cell("%" + inline[1], rest, rest, rest + after)
 
 
 def _headed(magic: str, head: str) -> Cell | None:
@@ -229,11 +230,20 @@ def _of(qualifier: str, sql: str, names: Names) -> list[Candidate]:
 
 def _read(sql: str) -> dict[str, str]:
     """Alias or name, in lower case, to the table as written."""
-    return {(alias or table).lower(): table for table, alias in _READ.findall(sql)}
+    return {(alias or table).lower(): table for table, alias in _reads(sql)}
 
 
 def _aliases(sql: str) -> list[Candidate]:
-    return [Candidate(alias, "alias") for _, alias in _READ.findall(sql) if alias]
+    return [Candidate(alias, "alias") for _, alias in _reads(sql) if alias]
+
+
+def _reads(sql: str) -> Iterator[tuple[str, str]]:
+    """The tables that a text reads, each with its alias or ""; those of a list between commas."""
+    for first in _READ.finditer(sql):
+        found: re.Match[str] | None = first
+        while found is not None:
+            yield found[1], found[2] or ""
+            found = _READ_TOO.match(sql, found.end())
 
 
 def _ending(pattern: re.Pattern[str], text: str) -> str:

@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Happened
-from dt_jupyter.widgets.live_messages import EventMessage, HelloMessage
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
     from dt_jupyter.engine.events import Event
+    from dt_jupyter.widgets.live_messages import HelloMessage
 
 _log = logging.getLogger("dt_jupyter.events")
 Send = Callable[[dict[str, Any]], None]
@@ -22,6 +22,8 @@ Send = Callable[[dict[str, Any]], None]
 
 def hello(engine: Engine | None) -> HelloMessage:
     """What is said first; of an engine, or of none."""
+    from dt_jupyter.widgets.live_messages import HelloMessage
+
     version: str = sys.modules["dt_jupyter"].__version__
     if engine is None:
         return HelloMessage(version)
@@ -89,6 +91,7 @@ class Feed:
 
     def _heard(self, engine: Engine, event: Event) -> None:
         from dt_jupyter.widgets.from_engine import node_message
+        from dt_jupyter.widgets.live_messages import EventMessage
 
         if engine is not self._engine:
             return

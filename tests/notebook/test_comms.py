@@ -26,6 +26,7 @@ class Panel:
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.comms: dict[str, str] = {}
         self.subshell = self._subshell()
+        self.gate = kernel.folder / "gate"
         self._id = 0
 
     def _subshell(self) -> str | None:
@@ -83,6 +84,25 @@ class Panel:
                 return item[1]
         pytest.fail(f"it did not come; there came {self.told}")
 
+    def busy(self) -> str:
+        """A cell that runs until `ended`."""
+        self.gate.unlink(missing_ok=True)
+        cell: str = self.client.execute(
+            f"import time, pathlib\nwhile not pathlib.Path({str(self.gate)!r}).exists():\n"
+            "    time.sleep(0.02)"
+        )
+        self.until(lambda of, data: of == cell and data.get("state") == "busy")
+        return cell
+
+    def ended(self, cell: str) -> None:
+        """Lets the cell end, which has not until now."""
+        assert (cell, {"state": "idle"}) not in self.told
+        self.gate.touch()
+        self.done(cell)
+
+    def done(self, cell: str) -> None:
+        self.until(lambda of, data: of == cell and data.get("state") == "idle")
+
     def reply(self, number: int) -> dict[str, Any]:
         message: dict[str, Any] = self.until(lambda _, data: data.get("id") == number)["message"]
         return message
@@ -114,8 +134,7 @@ def watched(kernel: Kernel) -> None:
 def test_requests_are_answered_before_the_cell_that_runs_has_ended(panel: Panel) -> None:
     ask = panel.open("ask")
     panel.reply(panel.ask(ask, "hello"))
-    cell = panel.client.execute("import time; time.sleep(4)")
-    panel.until(lambda of, data: of == cell and data.get("state") == "busy")
+    cell = panel.busy()
     quick = panel.ask(ask, "graph")
     slow = panel.ask(ask, "detail", name="watched")
     assert panel.reply(quick)["type"] == "graph"
@@ -123,8 +142,7 @@ def test_requests_are_answered_before_the_cell_that_runs_has_ended(panel: Panel)
     # The answer of a thread has not sent the next request to the main shell.
     last = panel.ask(ask, "lag", name="watched")
     assert panel.reply(last)["type"] == "lag"
-    assert (cell, {"state": "idle"}) not in panel.told
-    panel.until(lambda of, data: of == cell and data.get("state") == "idle")
+    panel.ended(cell)
 
 
 def test_events_are_heard_while_a_cell_runs(panel: Panel) -> None:
@@ -132,8 +150,7 @@ def test_events_are_heard_while_a_cell_runs(panel: Panel) -> None:
     hello = panel.heard(listen, "hello")
     assert hello["lake"] == str(panel.kernel.lake.resolve())
     panel.kernel.run("%dt INSERT INTO seen VALUES (1)").ok  # noqa: B018
-    cell = panel.client.execute("time.sleep(4)")
-    panel.until(lambda of, data: of == cell and data.get("state") == "busy")
+    cell = panel.busy()
     assert panel.reply(panel.ask(ask, "refresh", name="watched"))["type"] == "done"
     happened = []
     while happened[-1:] != ["ended"]:
@@ -141,7 +158,7 @@ def test_events_are_heard_while_a_cell_runs(panel: Panel) -> None:
     assert happened[0] == "started"
     assert panel.reply(panel.ask(ask, "suspend", name="watched"))["type"] == "done"
     assert panel.heard(listen, "event")["happened"] == "changed"
-    panel.until(lambda of, data: of == cell and data.get("state") == "idle")
+    panel.ended(cell)
 
 
 def test_a_panel_of_another_release_gets_a_hello_and_no_more(panel: Panel) -> None:
@@ -180,10 +197,10 @@ def test_the_panel_hears_of_an_engine_that_is_closed_and_opened(panel: Panel) ->
     assert panel.heard(listen, "hello")["lake"] is not None
     closed = panel.client.execute("dt.close()")
     assert panel.heard(listen, "hello")["lake"] is None
-    panel.until(lambda of, data: of == closed and data.get("state") == "idle")
+    panel.done(closed)
     opened = panel.client.execute("%dt connect")
     assert panel.heard(listen, "hello")["lake"] is not None
-    panel.until(lambda of, data: of == opened and data.get("state") == "idle")
+    panel.done(opened)
 
 
 def test_a_panel_that_was_there_first_is_told(kernel: Kernel) -> None:

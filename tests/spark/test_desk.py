@@ -119,7 +119,7 @@ def test_frontiers_streams_and_lag(shop: Client) -> None:
 
 def test_a_stream_waits_and_is_consumed(shop: Client) -> None:
     shop.lab.insert("item", "3, 'wed', 3")
-    shop.lab.sql("CREATE TABLE taken AS SELECT id FROM news")
+    shop.lab.sql("CREATE TABLE taken (id INT); INSERT INTO taken SELECT id FROM news")
     shop.lab.insert("item", "4, 'wed', 1")
     (news,) = [s for s in shop.ask(Ask.STREAMS)["streams"] if s["name"] == "news"]
     assert (news["waiting"], news["has_data"], news["consumers"]) == (1, True, ["taken"])
