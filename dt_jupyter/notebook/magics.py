@@ -17,6 +17,7 @@ from IPython.core.magic import (
 from dt_jupyter.model import DTError, Name, RefreshState, Span, error
 from dt_jupyter.notebook.display import show, shown_live
 from dt_jupyter.notebook.errors import Interrupted
+from dt_jupyter.notebook.progress import progress
 from dt_jupyter.notebook.session import Notebook
 from dt_jupyter.notebook.variables import parameters
 from dt_jupyter.notebook.views import show_view
@@ -143,13 +144,15 @@ class DynamicTableMagics(Magics):
     def _create(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
         with _interrupted(f"{statement.name} was not created, nothing was changed."):
             engine = self.notebook.require()
-            created = engine.create(statement, values)
-        from dt_jupyter.widgets.from_engine import created_message
-        from dt_jupyter.widgets.script import sample
+        with progress(self.notebook.shell, engine, f"Creating {statement.name}") as end:
+            with _interrupted(f"{statement.name} was not created, nothing was changed."):
+                created = engine.create(statement, values)
+            from dt_jupyter.widgets.from_engine import created_message
+            from dt_jupyter.widgets.script import sample
 
-        with _interrupted(f"{statement.name} was created; its first rows are not shown."):
-            rows = sample(engine, created)
-        show(created_message(created, rows))
+            with _interrupted(f"{statement.name} was created; its first rows are not shown."):
+                rows = sample(engine, created)
+            end(created_message(created, rows))
         return engine.spark.table(created.table.name.sql)
 
     def _explain(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
@@ -314,10 +317,12 @@ def _status(notebook: Notebook, engine: Engine, _: str | None) -> Any:
 
 
 def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> Any:
-    with _interrupted_refresh(name or ""):
-        record = engine.refresh(name or "")
-    if record.state in (RefreshState.SUCCEEDED, RefreshState.SCHEDULED):
-        return _shown(record)
+    with progress(notebook.shell, engine, f"Refreshing {name}") as end:
+        with _interrupted_refresh(name or ""):
+            record = engine.refresh(name or "")
+        if record.state in (RefreshState.SUCCEEDED, RefreshState.SCHEDULED):
+            end(record)
+            return record
     if record.state is RefreshState.CANCELLED:
         raise error("DT-2106", name=record.name)
     problem = (record.error or str(record.state)).removeprefix(f"[{record.error_code}] ")

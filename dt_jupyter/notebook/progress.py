@@ -1,0 +1,77 @@
+"""What runs for a cell, shown in it while it runs, and replaced by what came of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.model import Happened, Progress, RefreshTrigger
+from dt_jupyter.notebook.display import show
+from dt_jupyter.notebook.views import is_live
+
+if TYPE_CHECKING:
+    from dt_jupyter.engine import Engine
+    from dt_jupyter.engine.events import Event
+
+Show = Callable[[Any], None]
+_NOTHING = {"text/plain": "", "text/html": ""}
+
+
+@contextmanager
+def progress(shell: Any, engine: Engine, title: str) -> Iterator[Show]:
+    """For the block, how far the refreshes are that somebody asked for; the function that is given
+    shows what came of it in that place. Without a front end that shows it: nothing, and `show`."""
+    if not is_live(shell):
+        yield show
+        return
+    drawn = _Drawn(title)
+    stop = engine.events.listen(drawn.heard)
+    try:
+        yield drawn.end
+    finally:
+        stop()
+        drawn.clear()
+
+
+class _Drawn:
+    """One output of the cell. Events come in a thread of theirs; after the end none is drawn."""
+
+    def __init__(self, title: str) -> None:
+        from IPython.display import display
+
+        self._title = title
+        self._tables: dict[str, Progress | None] = {}
+        self._lock, self._ended = threading.Lock(), False
+        self._handle: Any = display(_NOTHING, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+
+    def heard(self, event: Event) -> None:
+        record = event.record
+        if record is None or record.trigger is RefreshTrigger.SCHEDULED:
+            return
+        from dt_jupyter.widgets.running import Running
+
+        with self._lock:
+            if self._ended:
+                return
+            ended = event.happened is Happened.ENDED
+            self._tables[str(event.name)] = None if ended else event.progress or Progress()
+            self._handle.update(Running(self._title, dict(self._tables)))
+
+    def end(self, value: Any) -> None:
+        """What came of it, in place of the progress."""
+        from dt_jupyter.notebook.display import picture_of
+
+        with self._lock:
+            first, self._ended = not self._ended, True
+        if first:
+            own = hasattr(value, "_repr_mimebundle_")
+            self._handle.update(value if own else picture_of(value))
+
+    def clear(self) -> None:
+        """Leaves nothing, where nothing came of it."""
+        with self._lock:
+            left, self._ended = not self._ended, True
+        if left:
+            self._handle.update(_NOTHING, raw=True)

@@ -1,0 +1,55 @@
+"""How far refreshes are: a line for each, with a bar of its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dt_jupyter.model import Progress
+from dt_jupyter.widgets.markup import Markup, element, one_line
+from dt_jupyter.widgets.shell import shell
+
+
+@dataclass(frozen=True)
+class Running:
+    """`tables` are in the order in which they began; None stands for one that has ended."""
+
+    title: str
+    tables: Mapping[str, Progress | None]
+
+    @property
+    def text(self) -> str:
+        lines = [f"  {one_line(name)}: {_words(p)}" for name, p in self.tables.items()]
+        return "\n".join([f"{one_line(self.title)} …", *lines])
+
+    @property
+    def html(self) -> str:
+        rows = [
+            element("div", element("span", one_line(name), class_="dtj-name"), _bar(p),
+                    element("span", _words(p), class_="dtj-soft"))
+            for name, p in self.tables.items()
+        ]  # fmt: skip
+        return shell(element("div", f"{one_line(self.title)} …", *rows, class_="dtj-card"))
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {"text/plain": str(self.text), "text/html": str(self.html)}
+
+
+def _bar(progress: Progress | None) -> Markup:
+    done = 1 if progress is None else progress.tasks_done
+    whole = 1 if progress is None else max(progress.tasks, 1)
+    return element("progress", value=done, max=whole, style="margin:0 8px;vertical-align:middle")
+
+
+def _words(progress: Progress | None) -> str:
+    if progress is None:
+        return "done"
+    if not progress.jobs:
+        return "begun"
+    parts = [f"{progress.jobs_done} of {progress.jobs} jobs",
+             f"{progress.tasks_done} of {progress.tasks} tasks"]  # fmt: skip
+    return ", ".join([*parts, f"{progress.rows:,} rows"] if progress.rows else parts)
