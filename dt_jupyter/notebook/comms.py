@@ -1,7 +1,9 @@
 """Comms with JupyterLab's panel: one on which it asks, one on which it hears what happens.
 
-The panel opens both, with its role and its version of the wire. Requests are answered while a
-cell runs, where the kernel has subshells; slow ones in threads, which end when they are idle.
+The panel opens both, with its role and its version of the wire, and on both the kernel says hello
+when it is ready: comms are opened on the main shell, so a request that is sent to a subshell
+before that is lost. Requests are answered while a cell runs, where the kernel has subshells; slow
+ones in threads, which end when they are idle.
 """
 
 from __future__ import annotations
@@ -53,15 +55,15 @@ class Comms:
         data = data if isinstance(data, dict) else {}
         role, same = data.get("role"), data.get("version") == WIRE_VERSION
         comm._reply_subshell_for = _as_asked
+        leave = _nothing
         if role == "listen" and same:
             leave = self._notebook.feed.listen(lambda told: comm.send({"message": told}))
-        elif role == "ask" and same:
-            leave = self._answering(comm)
         else:
             from dt_jupyter.widgets.feed import hello
 
+            if role == "ask" and same:
+                leave = self._answering(comm)
             comm.send({"message": hello(self._notebook.engine).to_json()})
-            leave = _nothing
 
         def left(_: Any = None) -> None:
             self._open.pop(comm.comm_id, None)

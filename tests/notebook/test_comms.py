@@ -13,7 +13,7 @@ import pytest
 from dt_jupyter.widgets.wire import WIRE_VERSION
 from tests.notebook.conftest import Kernel
 
-SOON = 60.0
+SOON = 40.0
 THREADS = "sorted({t.name for t in __import__('threading').enumerate() if t.name[:3] == 'dt-'})"
 
 
@@ -47,6 +47,12 @@ class Panel:
         self.comms[comm] = role
         data = {"role": role, "version": version}
         self._send("comm_open", {"comm_id": comm, "target_name": "dt_jupyter", "data": data})
+        return comm
+
+    def asking(self) -> str:
+        """A comm that is ready to be asked on: what a subshell hears before that is lost."""
+        comm = self.open("ask")
+        self.heard(comm, "hello")
         return comm
 
     def send(self, comm: str, data: Any) -> None:
@@ -104,7 +110,9 @@ class Panel:
         self.until(lambda of, data: of == cell and data.get("state") == "idle")
 
     def reply(self, number: int) -> dict[str, Any]:
-        message: dict[str, Any] = self.until(lambda _, data: data.get("id") == number)["message"]
+        came = [data for _, data in self.told if data.get("id") == number]
+        found = came[0] if came else self.until(lambda _, data: data.get("id") == number)
+        message: dict[str, Any] = found["message"]
         return message
 
     def heard(self, comm: str, kind: str) -> dict[str, Any]:
@@ -119,6 +127,7 @@ class Panel:
 def panel(kernel: Kernel) -> Iterator[Panel]:
     made = Panel(kernel)
     yield made
+    made.gate.touch()
     made.close()
 
 
@@ -132,8 +141,7 @@ def watched(kernel: Kernel) -> None:
 
 
 def test_requests_are_answered_before_the_cell_that_runs_has_ended(panel: Panel) -> None:
-    ask = panel.open("ask")
-    panel.reply(panel.ask(ask, "hello"))
+    ask = panel.asking()
     cell = panel.busy()
     quick = panel.ask(ask, "graph")
     slow = panel.ask(ask, "detail", name="watched")
@@ -146,18 +154,20 @@ def test_requests_are_answered_before_the_cell_that_runs_has_ended(panel: Panel)
 
 
 def test_events_are_heard_while_a_cell_runs(panel: Panel) -> None:
-    listen, ask = panel.open("listen"), panel.open("ask")
+    listen = panel.open("listen")
     hello = panel.heard(listen, "hello")
+    ask = panel.asking()
     assert hello["lake"] == str(panel.kernel.lake.resolve())
     panel.kernel.run("%dt INSERT INTO seen VALUES (1)").ok  # noqa: B018
     cell = panel.busy()
     assert panel.reply(panel.ask(ask, "refresh", name="watched"))["type"] == "done"
     happened = []
-    while happened[-1:] != ["ended"]:
+    while happened[-1:] != ["ended"]:  # a busy machine may tell of progress between
         happened.append(panel.heard(listen, "event")["happened"])
     assert happened[0] == "started"
-    assert panel.reply(panel.ask(ask, "suspend", name="watched"))["type"] == "done"
+    suspend = panel.ask(ask, "suspend", name="watched")
     assert panel.heard(listen, "event")["happened"] == "changed"
+    assert panel.reply(suspend)["type"] == "done"
     panel.ended(cell)
 
 
@@ -166,23 +176,23 @@ def test_a_panel_of_another_release_gets_a_hello_and_no_more(panel: Panel) -> No
         comm = panel.open(role, WIRE_VERSION + 1)
         assert panel.heard(comm, "hello")["version"] == WIRE_VERSION
     panel.ask(comm, "graph")
-    good = panel.open("ask")
+    good = panel.asking()
     panel.reply(panel.ask(good, "hello"))
     assert not [data for of, data in panel.told if of == comm and "id" in data]
 
 
 def test_what_is_no_request_is_an_error(panel: Panel) -> None:
-    comm = panel.open("ask")
+    comm = panel.asking()
     for value in ([1, 2], "graph", {"id": 0, "ask": "dance"}, {"ask": "graph"}, None):
         panel.send(comm, value)
+        panel.told.clear()
         error = panel.reply(0)
         assert (error["type"], error["code"]) == ("error", "DT-5110")
-        panel.told.clear()
 
 
 def test_nothing_stays_when_the_panel_goes(panel: Panel) -> None:
-    listen, ask = panel.open("listen"), panel.open("ask")
-    panel.heard(listen, "hello")
+    panel.heard(panel.open("listen"), "hello")
+    ask = panel.asking()
     opened = panel.reply(panel.ask(ask, "replay", name="seen"))
     assert opened["type"] == "replay"
     assert "dt-events" in panel.kernel.value(THREADS)

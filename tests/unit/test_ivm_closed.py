@@ -40,6 +40,7 @@ from dt_jupyter.ivm import (
     compile_stages,
     differentiate,
     expr,
+    flows,
     restrict,
     scans,
     simplify,
@@ -185,9 +186,15 @@ def test_an_operator_is_kept_by_stages(kind: type[Rel]) -> None:
 @KINDS
 def test_an_operator_has_a_line_in_explain(kind: type[Rel]) -> None:
     rel = SAMPLES[kind]
-    lines = tree((Stage("stage:0", rel, Bag(), ()),), {}, {"s": Size(9, 1)}).splitlines()
-    assert len(lines) == 1 + len(list(walk(rel)))
-    assert lines[1].strip()
+    nodes = tree((Stage("stage:0", rel, Bag(), ()),), {}, {"s": Size(9, 1)})
+    assert len(nodes) == 1 + len(list(walk(rel)))
+    assert nodes[1].operator
+
+
+@KINDS
+def test_an_operator_says_what_flows_into_its_columns(kind: type[Rel]) -> None:
+    rel = SAMPLES[kind]
+    assert flows(rel).keys() >= set(rel.columns)
 
 
 UNKNOWN: dict[str, Callable[[Rel], object]] = {
