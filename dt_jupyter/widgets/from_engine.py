@@ -88,8 +88,24 @@ def graph_message(report: GraphReport, *, stages: bool = False) -> GraphMessage:
     """With `stages` the hidden ones are nodes of their own, else their edges are the table's."""
     shown = [n for n in report.nodes if stages or not isinstance(n.name, StageName)]
     pairs = report.edges if stages else [(_table_of(a), _table_of(b)) for a, b in report.edges]
-    edges = tuple(GraphEdge(str(a), str(b)) for a, b in dict.fromkeys(pairs) if a != b)
+    edges = _forward([(str(a), str(b)) for a, b in dict.fromkeys(pairs)])
     return GraphMessage(tuple(map(node_message, shown)), edges, _instant(report.as_of))
+
+
+def _forward(pairs: Sequence[tuple[str, str]]) -> tuple[GraphEdge, ...]:
+    """Without the edges that lead back: tables that swapped their names may read each other."""
+    below: dict[str, set[str]] = {}
+    kept = []
+    for source, target in pairs:
+        reached, queue = {target}, [target]
+        for name in queue:
+            new = below.get(name, set()) - reached
+            reached |= new
+            queue += new
+        if source not in reached:
+            below.setdefault(source, set()).add(target)
+            kept.append(GraphEdge(source, target))
+    return tuple(kept)
 
 
 def _table_of(name: Name | StageName) -> Name:

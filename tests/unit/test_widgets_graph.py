@@ -212,3 +212,16 @@ def test_a_message_that_is_no_graph_cannot_be_built(
 ) -> None:
     with pytest.raises(ValueError, match=words):
         GraphMessage(tuple(source(n) for n in nodes), tuple(GraphEdge(*e) for e in edges), NOON)
+
+
+def test_tables_that_swapped_their_names_make_no_cycle() -> None:
+    from dt_jupyter.engine.reports import GraphNode as Node
+    from dt_jupyter.engine.reports import GraphReport
+    from dt_jupyter.model import Name, Timestamp
+    from dt_jupyter.widgets.from_engine import graph_message
+
+    a, b, c = (Name("default", n) for n in "abc")
+    nodes = tuple(Node(name, "table") for name in (a, b, c))
+    edges = ((a, b), (b, c), (c, a), (a, a), (a, c))
+    message = graph_message(GraphReport(nodes, edges, Timestamp(0)))
+    assert [(e.source, e.target) for e in message.edges] == [("a", "b"), ("b", "c"), ("a", "c")]
