@@ -76,12 +76,14 @@ class Notebook:
         self._take(engine, opened_here=False)
 
     def close(self) -> None:
-        """Closes the engine if a magic opened it."""
+        """Closes the engine if a magic opened it, and takes back the name that was given to it."""
         engine, self._engine = self.engine, None
         self.jobs.stop()
         atexit.unregister(self.close)
         if engine is not None and self._opened_here:
             engine.close()
+            if self.shell.user_ns.get("dt") is engine:
+                del self.shell.user_ns["dt"]
         self.feed.close()
 
     def _take(self, engine: Engine, *, opened_here: bool) -> None:

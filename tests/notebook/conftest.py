@@ -67,7 +67,7 @@ class Kernel:
             if message is None or message["parent_header"].get("msg_id") != sent:
                 continue
             if _take(reply, message["msg_type"], message["content"]):
-                assert pressed, "the cell ended before it was interrupted"
+                assert pressed, f"the cell ended before it was interrupted: {reply}"
                 return reply
         pytest.fail(f"no end of: {source}")
 

@@ -225,5 +225,6 @@ def test_a_panel_that_was_there_first_is_told(kernel: Kernel) -> None:
             break
     else:
         pytest.fail("no hello")
-    kernel.run("%dt connect").ok  # noqa: B018
+    assert kernel.run("%dt connect").ok
+    assert kernel.value("dt.status()['scheduler']") == "'running'"
     panel.close()
