@@ -51,7 +51,7 @@ SECONDS = {
     "test_changes_random.py": 80, "test_stream_fence.py": 80, "test_retention.py": 60,
     "test_transactions_random.py": 60, "test_refresh_selected.py": 80, "test_refresh_bounds.py": 60,
     "test_replay_refreshes.py": 80, "test_replay_snapshots.py": 40, "test_replay_walk.py": 60,
-    "test_replay_pins.py": 40, "test_replay_random.py": 50,
+    "test_replay_pins.py": 40, "test_replay_random.py": 50, "test_desk.py": 40,
 }  # fmt: skip
 """About what the longest files of that folder take, to make its parts alike; others: SHORT."""
 SHORT = 30
