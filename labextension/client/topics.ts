@@ -1,0 +1,48 @@
+/** What a page keeps of a kernel: the newest message of each topic. */
+import type { Question } from '../view/dom';
+import type { EventMessage, GraphMessage, LiveMessage } from '../view/wire';
+
+export type Topic = 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'detail' | 'lag';
+
+export type MessageOf<T extends Topic> = Extract<LiveMessage, { readonly type: T }>;
+
+/** The topics that are of one table, the chosen one. */
+const OF_ONE: ReadonlySet<Topic> = new Set<Topic>(['detail', 'lag']);
+
+export const TOPICS: readonly Topic[] = [
+  'graph',
+  'catalogue',
+  'frontiers',
+  'streams',
+  'detail',
+  'lag'
+];
+
+/** What to ask for a topic; null where it is of one table and none is chosen. */
+export function questionOf(topic: Topic, chosen: string | null): Question | null {
+  if (!OF_ONE.has(topic)) {
+    return { ask: topic };
+  }
+  return chosen === null ? null : { ask: topic, name: chosen };
+}
+
+/** Whether an event makes what is known of a topic old. */
+export function outdates(event: EventMessage, topic: Topic, chosen: string | null): boolean {
+  if (event.happened === 'changed') {
+    return true;
+  }
+  if (event.happened !== 'ended') {
+    return false;
+  }
+  return OF_ONE.has(topic) ? event.name === chosen : topic !== 'graph';
+}
+
+/** The graph with the node as an event tells it; the same one if it tells of none that is there. */
+export function withEvent(graph: GraphMessage, event: EventMessage): GraphMessage {
+  const told = event.node;
+  if (told === null || !graph.nodes.some(node => node.name === told.name)) {
+    return graph;
+  }
+  const nodes = graph.nodes.map(node => (node.name === told.name ? told : node));
+  return { ...graph, nodes, as_of: event.at };
+}
