@@ -1,0 +1,172 @@
+import type { Message } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+
+import type { Session } from '../client/session';
+import { h } from '../view/dom';
+import { button } from '../view/parts';
+import { oneLine } from '../view/text';
+import { adopt } from '../view/theme';
+import { Board } from './board';
+import { emptyPage } from './empty';
+import type { Held, Kernels } from './kernels';
+import type { Memory } from './memory';
+import { type Place, runIn, shownOf } from './place';
+import { layoutIn, type Preferences } from './preferences';
+
+/** The side panel: the board of the notebook that is in use, or what would bring one. */
+export class LineagePanel extends Widget {
+  private readonly _boards = new Map<Session, Board>();
+  private readonly _watched = new WeakSet<Session>();
+  private readonly _head = h('header', { class: 'dtjp-head' });
+  private readonly _body = h('div', { class: 'dtjp-body' });
+  private _place: Place | null = null;
+  private _shown: { readonly key: string; readonly board: Board | null } | null = null;
+
+  constructor(
+    private readonly _kernels: Kernels,
+    private readonly _memory: Memory,
+    private readonly _preferences: Preferences,
+    private readonly _openGraph: () => void
+  ) {
+    super();
+    this.addClass('dtj');
+    this.addClass('dtjp');
+    this.node.append(this._head, this._body);
+    adopt(this.node);
+    this._kernels.changed.connect(() => {
+      this._forget();
+      this._draw();
+    });
+  }
+
+  get place(): Place | null {
+    return this._place;
+  }
+
+  /** The document that is shown; null if none is open. */
+  set place(place: Place | null) {
+    this._place = place;
+    this._draw();
+  }
+
+  /** What was remembered is known now: show it. */
+  remembered(): void {
+    this._shown = null;
+    this._draw();
+  }
+
+  /** The session that is shown, if there is one. */
+  get session(): Session | null {
+    return shownOf(this._place, this._kernels).held?.session ?? null;
+  }
+
+  override dispose(): void {
+    this._boards.forEach(board => board.dispose());
+    super.dispose();
+  }
+
+  protected override onAfterShow(message: Message): void {
+    super.onAfterShow(message);
+    this._draw();
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this._draw();
+  }
+
+  protected override onAfterHide(message: Message): void {
+    super.onAfterHide(message);
+    this._shown?.board?.seen(false);
+  }
+
+  /** The boards of kernels that are no more go with them. */
+  private _forget(): void {
+    for (const [session, board] of this._boards) {
+      if (session.isDisposed) {
+        board.dispose();
+        this._boards.delete(session);
+      }
+    }
+  }
+
+  private _draw(): void {
+    if (this.isDisposed || !this.isVisible) {
+      return;
+    }
+    const { held, empty } = shownOf(this._place, this._kernels);
+    if (held !== null) {
+      this._watch(held.session);
+    }
+    if (held !== null && held.session.client.phase.is === 'unasked' && held.language === 'python') {
+      held.session.client.signal({ is: 'look' }); // which draws again
+      return;
+    }
+    this._drawHead(held, empty === null);
+    const key = `${held?.connection.id} ${empty?.why} ${empty?.detail}`;
+    if (key !== this._shown?.key) {
+      this._shown?.board?.seen(false);
+      const board = empty === null ? this._boardOf(held.session, this._place!.path) : null;
+      const run = (code: string) => runIn(held!, code);
+      this._body.replaceChildren(board?.element ?? emptyPage(empty!, run));
+      this._shown = { key, board };
+    }
+    this._shown.board?.seen(true);
+  }
+
+  private _watch(session: Session): void {
+    if (!this._watched.has(session)) {
+      this._watched.add(session);
+      session.client.phased.connect(() => this._draw());
+    }
+  }
+
+  private _boardOf(session: Session, path: string): Board {
+    let board = this._boards.get(session);
+    if (board === undefined) {
+      const layout = layoutIn('panel', this._preferences);
+      board = new Board(session, layout, tab => this._memory.take(tab));
+      this._boards.set(session, board);
+      const before = this._memory.chosen(path);
+      if (session.chosen === null && before !== null) {
+        session.choose(before);
+      }
+      session.choices.connect(chosen => chosen && this._memory.choose(path, chosen.name));
+    }
+    board.tab = this._memory.tab;
+    return board;
+  }
+
+  private _drawHead(held: Held | null, full: boolean): void {
+    const phase = held?.session.client.phase;
+    const hello = phase?.is === 'live' ? phase.hello : null;
+    const lake = hello?.lake?.split(/[\\/]/).filter(Boolean).at(-1) ?? null;
+    const tool = (sign: string, label: string, act: () => void) =>
+      button(sign, act, { class: 'dtj-button dtj-icon', title: label, 'aria-label': label });
+    this._head.replaceChildren(
+      h(
+        'div',
+        { class: 'dtjp-title' },
+        h('bdi', { class: 'dtj-text', title: oneLine(this._place?.title ?? '') },
+          oneLine(this._place?.title ?? 'Dynamic Tables')),
+        lake === null
+          ? null
+          : h(
+              'span',
+              { class: 'dtj-text dtj-soft', title: oneLine(hello!.lake!) },
+              [
+                oneLine(lake),
+                `scheduler ${hello!.scheduler ? 'on' : 'off'}`,
+                ...(held!.session.following ? [] : ['not live'])
+              ].join(' · ')
+            )
+      ),
+      ...(full
+        ? [
+            tool('⟳', 'Read all anew', () => held!.session.refresh()),
+            tool('⤢', 'Open the graph as a tab', this._openGraph)
+          ]
+        : [])
+    );
+  }
+}

@@ -1,0 +1,112 @@
+/** What each tab holds. */
+import type { Session } from '../client/session';
+import { h, type Host } from '../view/dom';
+import { mountCatalogue } from '../view/catalogue';
+import { mountDag } from '../view/dag/index';
+import { mountDetail } from '../view/detail';
+import { mountFrontiers } from '../view/frontiers';
+import { nothing } from '../view/parts';
+import { mountReplay } from '../view/replay';
+import { mountSawtooth } from '../view/sawtooth';
+import { mountStreams } from '../view/streams';
+import type { GraphMessage } from '../view/wire';
+import { type Pane, together, topicPane, whileSeen } from '../client/pane';
+import { replayPane } from './replayPane';
+
+export type TabName = 'graph' | 'catalogue' | 'details' | 'frontiers' | 'streams' | 'replay';
+
+export interface Tab {
+  readonly label: string;
+  make(root: HTMLElement, session: Session, layout: GraphLayout): Pane;
+}
+
+/** How a graph is laid out at first; a switch in the graph changes it. */
+export interface GraphLayout {
+  readonly rightward: boolean;
+}
+
+export const TABS: Readonly<Record<TabName, Tab>> = {
+  graph: { label: 'Graph', make: graphPane },
+  catalogue: {
+    label: 'Catalogue',
+    make: (root, session) => topicPane(root, session, { topic: 'catalogue', mount: mountCatalogue })
+  },
+  details: { label: 'Details', make: detailPane },
+  frontiers: {
+    label: 'Frontiers',
+    make: (root, session) => topicPane(root, session, { topic: 'frontiers', mount: mountFrontiers })
+  },
+  streams: {
+    label: 'Streams',
+    make: (root, session) => topicPane(root, session, { topic: 'streams', mount: mountStreams })
+  },
+  replay: {
+    label: 'Replay',
+    make: (root, session) => replayPane(root, session, mountReplay)
+  }
+};
+
+/** The graph, moved by events as they come: its message is not asked for anew for them. */
+export function graphPane(root: HTMLElement, session: Session, { rightward }: GraphLayout): Pane {
+  const mount = (place: HTMLElement, host: Host) =>
+    mountDag(place, host, { wheelPans: true, rightward });
+  return topicPane(root, session, {
+    topic: 'graph',
+    mount,
+    mounted: view => {
+      const choose = () => view.choose(session.chosen?.name ?? null);
+      const stops = [
+        session.choices.connect(choose),
+        session.happened.connect(event => view.happened(event))
+      ];
+      return () => stops.forEach(stop => stop());
+    }
+  });
+}
+
+/** All about the chosen table; of one that is not dynamic there is only its place in the graph. */
+export function detailPane(root: HTMLElement, session: Session): Pane {
+  const say = h('div', { class: 'dtj-view' });
+  const dynamic = h('div', { class: 'dtjp-details' });
+  root.append(say, dynamic);
+  const lag = h('section', { 'aria-label': 'Lag' });
+  const detail = h('section', { 'aria-label': 'Details' });
+  dynamic.append(detail, lag);
+  const inner = together(
+    topicPane(detail, session, { topic: 'detail', mount: mountDetail }),
+    topicPane(lag, session, { topic: 'lag', mount: mountSawtooth })
+  );
+  const watching = whileSeen(() => {
+    const draw = () => {
+      const name = session.chosen?.name ?? null;
+      const kind = name === null ? null : kindOf(session.news('graph').message, name);
+      const other = name !== null && kind !== null && kind !== 'dynamic_table';
+      dynamic.hidden = name === null || other;
+      inner.seen(!dynamic.hidden);
+      say.replaceChildren(
+        name === null
+          ? nothing('No table is chosen', 'Choose one in the graph or the catalogue.')
+          : other
+            ? nothing(`${name} is a ${kind.replace('_', ' ')}`, 'Details are of dynamic tables.')
+            : ''
+      );
+    };
+    draw();
+    const stop = session.choices.connect(draw);
+    return () => {
+      stop();
+      inner.seen(false);
+    };
+  });
+  return {
+    seen: watching.seen,
+    dispose: () => {
+      watching.dispose();
+      inner.dispose();
+    }
+  };
+}
+
+function kindOf(graph: GraphMessage | null, name: string): string | null {
+  return graph?.nodes.find(node => node.name === name)?.kind ?? null;
+}

@@ -1,0 +1,34 @@
+import type { ISettingRegistry } from '@jupyterlab/settingregistry';
+
+import type { GraphLayout } from './panes';
+
+/** The settings of `schema/panel.json`; they are kept up to date in place. */
+export interface Preferences {
+  side: 'left' | 'right';
+  live: boolean;
+  direction: 'automatic' | 'down' | 'right';
+}
+
+/** A side panel is narrow, a tab is wide. */
+export function layoutIn(place: 'panel' | 'tab', { direction }: Preferences): GraphLayout {
+  return { rightward: direction === 'right' || (direction === 'automatic' && place === 'tab') };
+}
+
+/** Reads the settings of the plug-in `id` into `preferences`, now and whenever they change. */
+export async function followSettings(
+  registry: ISettingRegistry | null,
+  id: string,
+  preferences: Preferences,
+  changed: () => void
+): Promise<void> {
+  if (registry === null) {
+    return;
+  }
+  const settings = await registry.load(id);
+  const read = () => {
+    Object.assign(preferences, settings.composite);
+    changed();
+  };
+  settings.changed.connect(read);
+  read();
+}

@@ -1,0 +1,85 @@
+/** The replay of the chosen table: opened on demand, since it reads snapshots and pins them. */
+import type { Session } from '../client/session';
+import { h, type View } from '../view/dom';
+import { button, liveRegion, nothing, said, sentence } from '../view/parts';
+import { oneLine } from '../view/text';
+import type { ReplayMessage } from '../view/wire';
+import type { Mount, Pane } from '../client/pane';
+import { whileSeen } from '../client/pane';
+
+export function replayPane(
+  root: HTMLElement,
+  session: Session,
+  mount: Mount<View<ReplayMessage>>
+): Pane {
+  const head = h('div', { class: 'dtj-view' });
+  const place = h('div', { class: 'dtjp-place' });
+  root.append(head, place);
+  let view: View<ReplayMessage> | null = null;
+  let shown: string | null = null;
+  let wanted: string | null = null;
+
+  const open = async (name: string, go: HTMLButtonElement, status: HTMLElement) => {
+    go.disabled = true;
+    wanted = name;
+    status.replaceChildren(h('span', { class: 'dtj-soft' }, 'Reading the snapshots…'));
+    try {
+      const message = await session.ask({ ask: 'replay', name });
+      status.replaceChildren();
+      if (message.type === 'replay' && wanted === name) {
+        view ??= mount(place, session);
+        view.update(message);
+        shown = name;
+      }
+    } catch (failure) {
+      status.replaceChildren(said(sentence(failure), 'trouble'));
+    }
+    draw();
+  };
+
+  let offered: string | null = null;
+  const draw = () => {
+    const name = session.chosen?.name ?? null;
+    place.hidden = shown === null;
+    if (name === null || name === shown) {
+      offered = null;
+      head.replaceChildren(
+        name === null && shown === null
+          ? nothing('No table is chosen', 'Choose one in the graph or the catalogue.')
+          : ''
+      );
+    } else if (offered !== name) {
+      offered = name;
+      const status = liveRegion();
+      const words = ['Replay ', h('bdi', {}, oneLine(name))];
+      const go = button(words, () => void open(name, go, status), {
+        class: 'dtj-button dtj-main'
+      });
+      head.replaceChildren(h('div', { class: 'dtjp-ask' }, go, status));
+    } else {
+      head.querySelector('button')!.disabled = false;
+    }
+  };
+
+  const watching = whileSeen(() => {
+    draw();
+    return session.choices.connect(draw);
+  });
+  // A replay lives in its kernel's memory.
+  const stop = session.client.phased.connect(({ is }) => {
+    if (is === 'restarting' || is === 'dead' || is === 'absent') {
+      view?.dispose();
+      place.replaceChildren();
+      view = shown = null;
+      draw();
+    }
+  });
+  return {
+    seen: watching.seen,
+    dispose: () => {
+      stop();
+      watching.dispose();
+      view?.dispose();
+    }
+  };
+}
