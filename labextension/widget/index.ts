@@ -1,0 +1,85 @@
+/**
+ * The widgets of a notebook: one view each, drawn from the message that they hold, and kept new
+ * while there is a kernel.
+ */
+import { KernelClient } from '../client/client';
+import { type Mount, type Pane, topicPane } from '../client/pane';
+import { Session } from '../client/session';
+import type { MessageOf, Topic } from '../client/topics';
+import { mountCatalogue } from '../view/catalogue';
+import { mountDag } from '../view/dag/index';
+import { mountDetail } from '../view/detail';
+import { h, type View } from '../view/dom';
+import { mountFrontiers } from '../view/frontiers';
+import { mountReplay } from '../view/replay';
+import { mountSawtooth } from '../view/sawtooth';
+import { mountStreams } from '../view/streams';
+import type { LiveMessage, ReplayMessage } from '../view/wire';
+import { adopt } from '../view/theme';
+import { connectionOf, type Model } from './connection';
+import { STYLE } from './style';
+
+type Kind = Topic | 'replay';
+
+type Make = (root: HTMLElement, session: Session, message: LiveMessage | null) => Pane;
+
+const VIEWS: Readonly<Record<Kind, Make>> = {
+  graph: (root, session, message) =>
+    topicPane(root, session, {
+      topic: 'graph',
+      mount: mountDag,
+      first: as('graph', message),
+      mounted: view => session.happened.connect(event => view.happened(event))
+    }),
+  catalogue: single('catalogue', mountCatalogue),
+  frontiers: single('frontiers', mountFrontiers),
+  streams: single('streams', mountStreams),
+  lag: single('lag', mountSawtooth),
+  detail: single('detail', mountDetail),
+  replay: (root, session, message) => {
+    const view = mountReplay(root, session);
+    if (message?.type === 'replay') {
+      view.update(message);
+    }
+    return { seen: () => undefined, dispose: () => view.dispose() };
+  }
+};
+
+export default {
+  /** Draws the widget's view into `el`; gives what ends it. */
+  render({ model, el }: { readonly model: Model; readonly el: HTMLElement }): () => void {
+    const kind = model.get('kind');
+    const message = model.get('message') as LiveMessage | null;
+    const name = (message as Partial<ReplayMessage> | null)?.name;
+    const session = new Session(new KernelClient(connectionOf(model)));
+    if (typeof name === 'string') {
+      session.choose(name);
+    }
+    const root = h('div', { class: `dtj dtjw dtjw-${kind}` });
+    el.append(root);
+    adopt(root);
+    adopt(root, STYLE);
+    const make = VIEWS[kind as Kind];
+    if (make === undefined) {
+      root.append(`This page knows no view ${JSON.stringify(kind)}.`);
+      return () => undefined;
+    }
+    const pane = make(root, session, message);
+    session.client.signal({ is: 'look' });
+    pane.seen(true);
+    return () => {
+      pane.dispose();
+      session.dispose();
+      root.remove();
+    };
+  }
+};
+
+function single<T extends Topic>(topic: T, mount: Mount<View<MessageOf<T>>>): Make {
+  return (root, session, message) =>
+    topicPane(root, session, { topic, mount, first: as(topic, message) });
+}
+
+function as<T extends Topic>(topic: T, message: LiveMessage | null): MessageOf<T> | null {
+  return message?.type === topic ? (message as MessageOf<T>) : null;
+}

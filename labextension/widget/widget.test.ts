@@ -1,0 +1,103 @@
+// @vitest-environment happy-dom
+import { beforeEach, expect, test } from 'vitest';
+
+import { event, graph, hello, node, settled } from '../client/fake';
+import type { LiveMessage, Request } from '../view/wire';
+import type { Model } from './connection';
+import widget from './index';
+
+/** A widget's model whose kernel says what a test says. */
+class FakeModel implements Model {
+  readonly sent: Request[] = [];
+  private readonly _listeners = new Set<(content: unknown) => void>();
+
+  constructor(private readonly _traits: Record<string, unknown>) {}
+
+  get listeners(): number {
+    return this._listeners.size;
+  }
+
+  get(name: string): unknown {
+    return this._traits[name] ?? null;
+  }
+
+  send(content: unknown): void {
+    this.sent.push(content as Request);
+  }
+
+  on(_event: string, callback: (content: unknown) => void): void {
+    this._listeners.add(callback);
+  }
+
+  off(_event: string, callback: (content: unknown) => void): void {
+    this._listeners.delete(callback);
+  }
+
+  hear(content: unknown): void {
+    [...this._listeners].forEach(listener => listener(content));
+  }
+
+  /** Answers the oldest request of this kind. */
+  answer(ask: Request['ask'], message: LiveMessage): void {
+    const [request] = this.sent.splice(this.sent.findIndex(sent => sent.ask === ask), 1);
+    this.hear({ id: request!.id, message });
+  }
+}
+
+let el: HTMLElement;
+
+beforeEach(() => {
+  el = document.createElement('div');
+  document.body.replaceChildren(el);
+});
+
+const names = () => [...el.querySelectorAll('.dtj-node')].map(found => found.textContent);
+
+test('without a kernel it shows the message that it holds', async () => {
+  const model = new FakeModel({ kind: 'graph', message: graph(node('daily')) });
+  const end = widget.render({ model, el });
+  await settled();
+  expect(names().length).toBe(1);
+  expect(model.sent.map(({ ask }) => ask)).toEqual(['hello']);
+  end();
+  expect(model.listeners).toBe(0);
+  expect(el.childElementCount).toBe(0);
+});
+
+test('with a kernel it asks for what is newer, and follows events', async () => {
+  const model = new FakeModel({ kind: 'graph', message: graph(node('daily')) });
+  const end = widget.render({ model, el });
+  model.answer('hello', hello());
+  await settled();
+  model.answer('graph', graph(node('daily'), node('weekly')));
+  await settled();
+  expect(names().length).toBe(2);
+  const running = { jobs: 1, jobs_done: 0, tasks: 8, tasks_done: 2, rows: 0 };
+  model.hear({
+    message: event({ happened: 'progress', name: 'daily', node: node('daily', { running, state: 'EXECUTING' }) })
+  });
+  const executing = el.querySelectorAll('.dtj-node[data-state="EXECUTING"]');
+  expect([...executing].map(found => found.getAttribute('aria-label'))).toEqual([
+    expect.stringContaining('daily')
+  ]);
+  end();
+});
+
+test('a widget of one table asks for that table', async () => {
+  const message: LiveMessage = {
+    type: 'lag', version: 1, name: 'daily', target_lag: 60, points: [], as_of: null
+  };
+  const model = new FakeModel({ kind: 'lag', message });
+  const end = widget.render({ model, el });
+  model.answer('hello', hello());
+  await settled();
+  expect(model.sent.map(({ ask, name }) => [ask, name])).toContainEqual(['lag', 'daily']);
+  end();
+});
+
+test('an unknown kind is said, as text', () => {
+  const model = new FakeModel({ kind: '<img src=x>', message: null });
+  widget.render({ model, el });
+  expect(el.textContent).toContain('knows no view');
+  expect(el.querySelector('img')).toBeNull();
+});
