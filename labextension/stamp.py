@@ -1,8 +1,8 @@
-"""The stamp of the built bundle: which sources it was built from, and what came out.
+"""The stamp of what is built here: from which sources it was built, and what came out.
 
 `bundle.json` beside this file holds both digests. While they match, installing the Python package
-needs no Node: `hatch_build.py` takes the committed bundle. Standard library only, for it runs
-before anything is installed.
+needs no Node: `hatch_build.py` takes the committed bundle and the committed module of the widgets.
+Standard library only, for it runs before anything is installed.
 """
 
 import hashlib
@@ -13,34 +13,44 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BUNDLE = "bundle"
+WIDGET = Path("dt_jupyter", "widgets", "static", "widget.js")
+"""The widgets' module, beside the folder of the extension."""
 STAMP = "bundle.json"
 CONFIGURATION = ("package.json", "package-lock.json", "tsconfig.json")
+CODE = frozenset({".ts", ".mjs", ".css", ".json"})
 BUILT = frozenset({"node_modules", "build", BUNDLE})
 
 
 def sources(root: Path) -> list[Path]:
-    """The files of the extension at `root` that determine its bundle; tests are not among them."""
+    """The files of the extension at `root` that determine what is built: all but tests."""
     folders = [path for path in root.iterdir() if path.is_dir() and path.name not in BUILT]
-    code = [path for folder in folders for path in folder.rglob("*.ts")]
+    inside = (path for folder in folders for path in folder.rglob("*") if path.suffix in CODE)
+    code = [*root.glob("*.ts"), *inside]
     return [
         *(root / name for name in CONFIGURATION),
         *(path for path in code if not path.name.endswith(".test.ts")),
     ]
 
 
+def built(root: Path) -> list[Path]:
+    """The files that were built from them, as far as they are there."""
+    widget = root.parent / WIDGET
+    found = [path for path in (root / BUNDLE).rglob("*") if path.is_file()]
+    return [*found, widget] if widget.is_file() else found
+
+
 def digest(root: Path, files: Iterable[Path]) -> str:
     """SHA-256 (hex) of the names and contents of `files`, whatever their order and line endings."""
     total = hashlib.sha256()
-    for name, path in sorted((path.relative_to(root).as_posix(), path) for path in files):
+    for name, path in sorted((path.relative_to(root.parent).as_posix(), path) for path in files):
         content = path.read_bytes().replace(b"\r\n", b"\n")
         total.update(f"{name}\0{len(content)}\0".encode() + content)
     return total.hexdigest()
 
 
 def current(root: Path) -> dict[str, str]:
-    """The digests of the sources and of the bundle as they are on the disk now."""
-    built = (path for path in (root / BUNDLE).rglob("*") if path.is_file())
-    return {"sources": digest(root, sources(root)), "bundle": digest(root, built)}
+    """The digests of the sources and of what was built, as they are on the disk now."""
+    return {"sources": digest(root, sources(root)), "bundle": digest(root, built(root))}
 
 
 def stale(root: Path) -> list[str]:
@@ -51,12 +61,12 @@ def stale(root: Path) -> list[str]:
 
 
 def write(root: Path) -> None:
-    """Record that the bundle now on the disk was built from the sources now on the disk."""
+    """Record that what is built on the disk now was built from the sources on the disk now."""
     (root / STAMP).write_text(json.dumps(current(root), indent=2) + "\n", "utf-8")
 
 
 def main(arguments: list[str]) -> int:
-    """`write` the stamp after a build, or `check` it: status 1 if the bundle is stale."""
+    """`write` the stamp after a build, or `check` it: status 1 if what is built is stale."""
     if arguments == ["write"]:
         write(HERE)
         return 0

@@ -1,6 +1,9 @@
-"""The committed JupyterLab bundle is of the committed sources, and gets into the wheel as it is."""
+"""The committed JupyterLab bundle and the widgets' module are of the committed sources, small, and
+get into the wheel as they are."""
 
+import gzip
 import json
+import re
 import runpy
 import shutil
 import zipfile
@@ -13,6 +16,10 @@ from hatchling.builders.wheel import WheelBuilder
 CHECKOUT = Path(__file__).parents[2]
 EXTENSION = CHECKOUT / "labextension"
 INSTALLED = "share/jupyter/labextensions/dt-jupyter/"
+LARGEST = 350_000
+"""Bytes of all that a page loads for the panel, gzipped."""
+LARGEST_WIDGET = 250_000
+"""Bytes of the widgets' module, gzipped: every notebook that holds a widget holds it."""
 stamp = runpy.run_path(str(EXTENSION / "stamp.py"))
 wire = runpy.run_path(str(EXTENSION / "wire.py"))
 hatch_build = runpy.run_path(str(CHECKOUT / "hatch_build.py"))
@@ -23,6 +30,8 @@ def checkout(tmp_path: Path) -> Path:
     """A copy of what the build hook looks at."""
     unbuilt = shutil.ignore_patterns("node_modules", "build")
     shutil.copytree(EXTENSION, tmp_path / "labextension", ignore=unbuilt)
+    (tmp_path / stamp["WIDGET"]).parent.mkdir(parents=True)
+    shutil.copy(CHECKOUT / stamp["WIDGET"], tmp_path / stamp["WIDGET"])
     return tmp_path
 
 
@@ -45,9 +54,15 @@ def test_a_good_bundle_needs_no_node(checkout: Path) -> None:
     [
         ("view/sqlCell.ts", ["sources"]),
         ("editor/index.ts", ["sources"]),
+        ("index.ts", ["sources"]),
+        ("style/panel.css", ["sources"]),
+        ("schema/panel.json", ["sources"]),
+        ("widget/build.mjs", ["sources"]),
         ("package-lock.json", ["sources"]),
         ("bundle/package.json", ["bundle"]),
+        ("../dt_jupyter/widgets/static/widget.js", ["bundle"]),
         ("view/sqlCell.test.ts", []),
+        ("panel/board.test.ts", []),
         ("install.json", []),
     ],
 )
@@ -60,7 +75,7 @@ def test_what_makes_the_bundle_stale(checkout: Path, file: str, stale: list[str]
 
 def test_new_removed_and_renamed_sources_make_it_stale(checkout: Path) -> None:
     root = checkout / "labextension"
-    new = root / "panel" / "index.ts"
+    new = root / "newer" / "index.ts"
     new.parent.mkdir()
     new.write_text("")
     assert stamp["stale"](root) == ["sources"]
@@ -77,6 +92,11 @@ def test_line_endings_of_a_checkout_do_not_matter(checkout: Path) -> None:
     assert stamp["stale"](checkout / "labextension") == []
 
 
+def test_without_the_widgets_the_bundle_is_stale(checkout: Path) -> None:
+    (checkout / stamp["WIDGET"]).unlink()
+    assert stamp["stale"](checkout / "labextension") == ["bundle"]
+
+
 def test_without_a_stamp_everything_is_stale_until_it_is_written(checkout: Path) -> None:
     root = checkout / "labextension"
     (root / "bundle.json").unlink()
@@ -88,6 +108,29 @@ def test_without_a_stamp_everything_is_stale_until_it_is_written(checkout: Path)
 def test_the_lock_file_names_no_host() -> None:
     packages = json.loads((EXTENSION / "package-lock.json").read_text("utf-8"))["packages"]
     assert [name for name, package in packages.items() if "resolved" in package] == []
+
+
+def built_code() -> list[Path]:
+    return [path for path in stamp["built"](EXTENSION) if path.suffix in {".js", ".json"}]
+
+
+def test_what_is_built_is_small() -> None:
+    def size(paths: list[Path]) -> int:
+        return sum(len(gzip.compress(path.read_bytes())) for path in paths)
+
+    widget = CHECKOUT / stamp["WIDGET"]
+    bundle = sorted((EXTENSION / "bundle" / "static").glob("*.js"))
+    assert len(bundle) >= 3
+    assert size(bundle) < LARGEST
+    assert size([widget]) < LARGEST_WIDGET
+
+
+def test_what_is_built_names_no_machine_and_loads_nothing_from_elsewhere() -> None:
+    for path in built_code():
+        text = path.read_text("utf-8")
+        assert not re.search(r"//# sourceMappingURL=", text), path
+        assert not re.search(r"/(work|home|root|tmp)/", text), path
+        assert not re.search(r"""(import\(|from|fetch\(|src=)\s*["'`]https?:""", text), path
 
 
 def test_the_wheel_installs_the_bundle_for_jupyterlab_once(tmp_path: Path) -> None:
@@ -105,6 +148,8 @@ def test_the_wheel_installs_the_bundle_for_jupyterlab_once(tmp_path: Path) -> No
     assert INSTALLED + entry in shared
     assert install["packageName"] == "dt_jupyter"
     assert len([name for name in names if name.endswith(entry)]) == 1
+    assert INSTALLED + "schemas/dt-jupyter/panel.json" in shared
+    assert names.count(stamp["WIDGET"].as_posix()) == 1
 
 
 def test_the_types_of_the_wire_are_those_of_the_messages() -> None:
