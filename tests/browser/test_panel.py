@@ -1,0 +1,321 @@
+"""The panel of dynamic tables beside a notebook, as a user meets it: one kernel, one tiny lake.
+
+The tests of `TestPanel` are one walk in their order: each begins where the one before ended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+PICTURES = Path(__file__).parents[2] / "artifacts" / "browser"
+SPARK_MILLISECONDS = 120_000
+"""For what starts Spark or waits for a job."""
+HOSTILE = "<img src=x onerror=window.hacked=1>"
+HOSTILE_COLUMN = '"><script>hack</script>'
+
+CONNECT = "%dt connect panel-lake"
+TABLES = f"""%%dt
+CREATE TABLE orders (id INT, item STRING, amount INT) USING delta;
+INSERT INTO orders VALUES (1, 'rug', 10), (2, 'car', 20), (3, '{HOSTILE}', 30);
+CREATE DYNAMIC TABLE totals TARGET_LAG = '1 hour' AS
+  SELECT item, count(*) AS orders, sum(amount) AS amount FROM orders GROUP BY item;
+CREATE DYNAMIC TABLE marked TARGET_LAG = '1 hour' REFRESH_MODE = FULL AS
+  SELECT id, item AS `{HOSTILE_COLUMN}` FROM orders;
+CREATE DYNAMIC TABLE large TARGET_LAG = '1 hour' REFRESH_MODE = FULL AS
+  SELECT * FROM totals WHERE amount > 15;
+CREATE STREAM orders_stream ON TABLE orders;
+ALTER TABLE orders ADD COLUMN note STRING;
+INSERT INTO orders VALUES (4, 'rug', 40, 'new'), (5, 'car', 50, NULL)"""
+REFRESH = "_ = dt.start_refresh('totals')"
+BUSY = """import pathlib, time
+while not pathlib.Path('go-on').exists():
+    time.sleep(0.05)"""
+BROKEN = f"""%%dt
+CREATE DYNAMIC TABLE broken TARGET_LAG = '1 hour' INITIALIZE = ON_SCHEDULE AS
+  SELECT id, CAST(raise_error('{HOSTILE}') AS STRING) AS fault FROM orders"""
+FAIL = "_ = dt.start_refresh('broken')"
+CELLS = [CONNECT, TABLES, REFRESH, BUSY, BROKEN, FAIL]
+
+TABS = ("Graph", "Catalogue", "Details", "Frontiers", "Streams", "Replay")
+
+SEEN = """([name, attribute]) => {
+  const seen = window.seen = [];
+  const look = () => {
+    const node = [...document.querySelectorAll('.dtjp .dtj-node')]
+      .find(found => found.getAttribute('aria-label')?.startsWith(`${name},`));
+    const value = node?.getAttribute(attribute) ?? null;
+    if (value !== seen.at(-1)?.[0]) seen.push([value, Date.now()]);
+  };
+  look();
+  window.looking?.disconnect();
+  window.looking = new MutationObserver(look);
+  window.looking.observe(document.querySelector('.dtjp'),
+    {attributes: true, childList: true, subtree: true});
+}"""
+"""Writes down each value that an attribute of a node takes, however short it has it."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A notebook and the panel beside it."""
+
+    page: Page
+    cells: Locator
+    root: Path
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def all(self) -> Locator:
+        return self.page.locator(".dtjp")
+
+    def node(self, name: str) -> Locator:
+        return self.all.locator(f".dtj-node[aria-label^='{name},']")
+
+    def button(self, name: str | re.Pattern[str]) -> Locator:
+        return self.all.get_by_role("button", name=name)
+
+    def tab(self, name: str) -> Locator:
+        self.all.get_by_role("tab", name=name, exact=True).click()
+        return self.all.get_by_role("tabpanel", name=name, exact=True)
+
+    def open(self) -> None:
+        self.page.locator(".lm-TabBar-tab[title='Dynamic Tables']").click()
+        expect(self.all).to_be_visible()
+
+    def start(self, source: str) -> Locator:
+        """Runs the cell, and gives its prompt."""
+        cell = self.cells.nth(CELLS.index(source))
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Control+Enter")
+        return cell.locator(".jp-InputPrompt")
+
+    def run(self, source: str) -> None:
+        """Runs the cell, which ends well."""
+        prompt = self.start(source)
+        expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=SPARK_MILLISECONDS)
+        cell = self.cells.nth(CELLS.index(source))
+        expect(cell.locator("[data-mime-type='application/vnd.jupyter.error']")).to_have_count(0)
+
+    def choose(self, name: str) -> None:
+        """Chooses the table in the graph."""
+        self.tab("Graph")
+        self.button(re.compile("All in view")).click()
+        self.node(name).click()
+        expect(self.all.locator(".dtjp-chosen")).to_contain_text(name)
+
+    def watch(self, name: str, attribute: str) -> None:
+        self.page.evaluate(SEEN, [name, attribute])
+
+    def seen(self, last: str) -> list[str]:
+        """The values that were seen, once it has moved to `last`."""
+        self.page.wait_for_function(
+            "last => window.seen.length > 1 && window.seen.at(-1)[0] === last",
+            arg=last,
+            timeout=SPARK_MILLISECONDS,
+        )
+        return [value for value, _ in self.page.evaluate("window.seen")]
+
+    def shoot(self, name: str) -> None:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        path = PICTURES / f"panel-{name}.png"
+        self.page.screenshot(path=path)
+        assert path.stat().st_size > 0
+
+
+@pytest.fixture(scope="module")
+def panel(
+    lab: Any,
+    new_page: Callable[[list[str]], AbstractContextManager[Page]],
+    open_in: Callable[[Page, str], Locator],
+) -> Iterator[Panel]:
+    """A notebook that has run nothing, the panel open."""
+    folder = lab.root / "panel"
+    folder.mkdir()
+    lab.write_notebook("panel/panel.ipynb", *CELLS)
+    lab.write_notebook("panel/other.ipynb", "x = 1")
+    errors: list[str] = []
+    with new_page(errors) as page:
+        cells = open_in(page, "panel/panel.ipynb")
+        opened = Panel(page, cells, folder, errors)
+        opened.open()
+        yield opened
+
+
+def choose(page: Page, *path: str) -> None:
+    """Choose from the menu bar; each name but the last opens a menu."""
+    page.locator(".lm-MenuBar-item", has_text=path[0]).click()
+    for name in path[1:]:
+        item = page.locator(".lm-Menu-item").filter(
+            has=page.get_by_text(name, exact=True).and_(page.locator(".lm-Menu-itemLabel"))
+        )
+        item.hover()
+        item.click()
+
+
+def use_theme(page: Page, name: str, *, light: bool) -> None:
+    choose(page, "Settings", "Theme", name)
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", str(light).lower())
+
+
+@pytest.fixture
+def light_again(panel: Panel) -> Iterator[None]:
+    """The light theme is back when the test is over: JupyterLab is shared by all tests."""
+    yield
+    if panel.page.locator("body[data-jp-theme-light='false']").count():
+        use_theme(panel.page, "JupyterLab Light", light=True)
+
+
+class TestPanel:
+    def test_without_the_extension_it_offers_to_load_it(self, panel: Panel) -> None:
+        expect(panel.all).to_contain_text("dt_jupyter is not loaded")
+        panel.shoot("not-loaded")
+        panel.button("Run in this kernel").click()
+        expect(panel.all).to_contain_text("No lake is open")
+        panel.shoot("not-connected")
+
+    def test_it_shows_the_lake_of_the_notebook(self, panel: Panel) -> None:
+        panel.run(CONNECT)
+        expect(panel.all).to_contain_text("panel-lake")
+        panel.run(TABLES)
+        for name in ("orders", "totals", "marked", "large"):
+            expect(panel.node(name)).to_have_count(1)
+        expect(panel.node("totals")).to_have_attribute("data-state", "SUCCEEDED")
+        panel.shoot("graph")
+
+    def test_a_table_moves_while_it_is_refreshed(self, panel: Panel) -> None:
+        panel.watch("totals", "data-state")
+        panel.run(REFRESH)
+        assert panel.seen("SUCCEEDED") == ["SUCCEEDED", "EXECUTING", "SUCCEEDED"]
+
+    def test_it_is_live_while_a_cell_runs(self, panel: Panel) -> None:
+        prompt = panel.start(BUSY)
+        expect(prompt).to_have_text("[*]:")
+        expect(panel.tab("Catalogue")).to_contain_text("orders_stream")
+        panel.shoot("catalogue")
+        expect(panel.tab("Streams")).to_contain_text("orders_stream")
+        panel.shoot("streams")
+        expect(panel.tab("Frontiers")).to_contain_text("totals")
+        panel.shoot("frontiers")
+        panel.tab("Graph")
+        expect(prompt).to_have_text("[*]:")
+        (panel.root / "go-on").touch()
+        expect(prompt).not_to_have_text("[*]:")
+
+    def test_suspend_and_resume(self, panel: Panel) -> None:
+        panel.choose("totals")
+        details = panel.tab("Details")
+        expect(details).to_contain_text("INCREMENTAL")
+        expect(details).to_contain_text("Lag")
+        panel.shoot("details")
+        details.get_by_role("button", name="Suspend").click()
+        details.get_by_role("group", name="Suspend?").get_by_role("button", name="Suspend").click()
+        expect(details).to_contain_text("suspended.", timeout=SPARK_MILLISECONDS)
+        panel.shoot("suspended")
+        panel.tab("Graph")
+        expect(panel.node("totals")).to_have_attribute("data-suspended", "true")
+        panel.tab("Details").get_by_role("button", name="Resume").click()
+        expect(details).to_contain_text("resumed.", timeout=SPARK_MILLISECONDS)
+        panel.tab("Graph")
+        expect(panel.node("totals")).not_to_have_attribute("data-suspended", "true")
+
+    def test_replay_by_the_slider_in_both_schemas(self, panel: Panel) -> None:
+        panel.choose("orders")
+        replay = panel.tab("Replay")
+        replay.get_by_role("button", name="Replay orders").click()
+        rows = replay.locator("table tbody tr")
+        expect(rows).to_have_count(5, timeout=SPARK_MILLISECONDS)
+        panel.shoot("replay")
+        slider = replay.get_by_role("slider")
+        box = slider.bounding_box()
+        assert box is not None
+        panel.page.mouse.move(box["x"] + box["width"] - 2, box["y"] + box["height"] / 2)
+        panel.page.mouse.down()
+        panel.page.mouse.move(box["x"] + 2, box["y"] + box["height"] / 2, steps=8)
+        panel.page.mouse.up()
+        expect(rows).to_have_count(0, timeout=SPARK_MILLISECONDS)  # as it was created
+        slider.press("ArrowRight")
+        expect(rows).to_have_count(3, timeout=SPARK_MILLISECONDS)
+        expect(replay.get_by_role("columnheader", name="note")).to_have_count(0)
+        schema = replay.get_by_role("radiogroup", name="Schema")
+        schema.get_by_role("radio").nth(1).check(force=True)
+        expect(replay.get_by_role("columnheader", name="note")).to_have_count(
+            1, timeout=SPARK_MILLISECONDS
+        )
+        panel.shoot("replay-current-schema")
+
+    def test_the_graph_as_a_tab(self, panel: Panel) -> None:
+        panel.button("Open the graph as a tab").click()
+        wide = panel.page.locator(".dtjp-wide")
+        expect(wide.locator(".dtj-node[aria-label^='totals,']")).to_be_visible()
+        wide.get_by_role("button", name=re.compile("All in view")).click()
+        wide.locator(".dtj-node[aria-label^='large,']").click()
+        expect(wide.locator(".dtjp-wide-detail")).to_contain_text("large")
+        expect(panel.all.locator(".dtjp-chosen")).to_contain_text("large")
+        panel.shoot("tab")
+        panel.page.locator(
+            ".lm-DockPanel-tabBar .lm-TabBar-tab[title^='Dynamic tables of']"
+        ).locator(".lm-TabBar-tabCloseIcon").click()
+        expect(wide).to_have_count(0)
+
+    def test_hostile_texts_are_texts(self, panel: Panel) -> None:
+        panel.tab("Graph")
+        panel.run(BROKEN)
+        expect(panel.node("broken")).to_have_count(1)
+        panel.run(FAIL)
+        expect(panel.node("broken")).to_have_attribute(
+            "data-state", "FAILED", timeout=SPARK_MILLISECONDS
+        )
+        panel.choose("broken")
+        expect(panel.tab("Details")).to_contain_text(HOSTILE)
+        panel.shoot("failed")
+        panel.choose("marked")
+        expect(panel.tab("Details")).to_contain_text(HOSTILE_COLUMN)
+        for tab in TABS:
+            panel.tab(tab)
+            expect(panel.all.locator("script, img, [onerror]")).to_have_count(0)
+        assert panel.page.evaluate("window.hacked") is None
+
+    @pytest.mark.usefixtures("light_again")
+    def test_in_the_dark(self, panel: Panel) -> None:
+        use_theme(panel.page, "JupyterLab Dark", light=False)
+        panel.choose("totals")
+        for tab in TABS:
+            panel.tab(tab)
+            panel.shoot(f"{tab.lower()}-dark")
+
+    def test_another_notebook_and_back(self, panel: Panel) -> None:
+        panel.tab("Catalogue")
+        panel.choose("large")
+        panel.page.locator(".jp-DirListing-item", has_text="other.ipynb").dblclick()
+        expect(panel.all).to_contain_text("other.ipynb")
+        expect(panel.all).to_contain_text("dt_jupyter is not loaded")
+        panel.page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="panel.ipynb").click()
+        expect(panel.all.locator(".dtjp-chosen")).to_contain_text("large")
+        expect(panel.all.get_by_role("tab", name="Graph")).to_have_attribute(
+            "aria-selected", "true"
+        )
+
+    def test_a_restart_of_the_kernel(self, panel: Panel) -> None:
+        choose(panel.page, "Kernel", "Restart Kernel…")
+        panel.page.get_by_role("button", name="Confirm Kernel Restart").click()
+        expect(panel.all).to_contain_text("dt_jupyter is not loaded", timeout=60_000)
+        panel.button("Run in this kernel").click()
+        expect(panel.all).to_contain_text("No lake is open")
+
+    def test_a_reload_of_the_page(self, panel: Panel) -> None:
+        """The kernel knows the extension: it is found without a word from the user."""
+        panel.page.reload()
+        expect(panel.all).to_contain_text("No lake is open", timeout=60_000)
+
+    def test_the_console_is_free_of_errors(self, panel: Panel) -> None:
+        assert panel.errors == []
