@@ -60,13 +60,14 @@ def explain_table(
         tuple((str(s.name), s.kind.value) for s in table.definition.sources), (),
         choice.action, choice.reason,
     )  # fmt: skip
-    if choice.action is RefreshAction.NO_DATA:
-        return base
     definition = replace(table.definition, sources=seen.sources, views=seen.views)
+    nothing = choice.action is RefreshAction.NO_DATA
     if table.effective_mode is RefreshMode.FULL:
         text = refresher.full_text(definition, seen.frontier)
-        return replace(base, steps=(Step("contents", text),))
+        return replace(base, steps=() if nothing else (Step("contents", text),))
     compiled = refresher.compiled(spark, table.id, definition)
+    if nothing:
+        return replace(base, tree=_tree(refresher, table, compiled, seen))
     again = choice.action is not RefreshAction.INCREMENTAL
     forecast = _Forecast(
         spark, refresher, replace(table, definition=definition), compiled, again, choice.keeps_state

@@ -193,7 +193,7 @@ class ReplayView implements View<ReplayMessage> {
         'div',
         { class: 'dtj-step' },
         h('b', {}, timeElement(step.time)),
-        h('span', {}, `step ${step.number} of ${message.steps.length}`),
+        h('span', {}, `step ${step.number} of ${message.steps.at(-1)?.number ?? step.number}`),
         step.version === null ? null : h('span', {}, `version ${step.version}`),
         step.operation ? h('span', {}, oneLine(step.operation)) : null,
         h('span', {}, plural(step.row_count, 'row')),
