@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
-from dt_jupyter.model import Name
+from dt_jupyter.model import Name, quote
 from dt_jupyter.spark.modes import is_connect
 
 if TYPE_CHECKING:
@@ -49,7 +50,12 @@ def lookup(spark: SparkSession, name: Name) -> CatalogRelation | None:
         return None
     metadata = catalog.getTableMetadata(full)
     if metadata.tableType().name() == "VIEW":
-        return CatalogRelation(RelationKind.VIEW, text=metadata.viewText().get())
+        names, queried = metadata.schema().fieldNames(), metadata.viewQueryColumnNames()
+        text = view_text(
+            metadata.viewText().get(), tuple(names),
+            tuple(queried.apply(i) for i in range(queried.length())),
+        )  # fmt: skip
+        return CatalogRelation(RelationKind.VIEW, text=text)
     provider = metadata.provider()
     location = metadata.storage().locationUri()
     return CatalogRelation(
@@ -75,7 +81,8 @@ def _described(spark: SparkSession, name: Name) -> CatalogRelation | None:
     rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect()
     facts = {r["col_name"]: r["data_type"] for r in rows}
     if facts.get("Type") == "VIEW":
-        return CatalogRelation(RelationKind.VIEW, text=facts["View Text"])
+        names = tuple(r["col_name"] for r in takewhile(lambda r: r["col_name"], rows))
+        return CatalogRelation(RelationKind.VIEW, text=view_text(facts["View Text"], names))
     location = facts.get("Location")
     provider = facts.get("Provider")
     return CatalogRelation(
@@ -83,6 +90,19 @@ def _described(spark: SparkSession, name: Name) -> CatalogRelation | None:
         provider.lower() if provider else None,
         local_path(location) if location else None,
     )
+
+
+def view_text(text: str, names: tuple[str, ...], queried: tuple[str, ...] = ()) -> str:
+    """A view as a query of its own columns `names`. They are those that its text had when it was
+    made, `queried`: under other names, where it lists them, and without what a `*` gives since.
+    Of a text whose columns are not known, or not told apart by name, they come in its order."""
+    if queried == names and "*" not in text:
+        return text
+    if queried and len({q.lower() for q in queried}) == len(queried):
+        pairs = zip(queried, names, strict=True)
+        items = ", ".join(f"{quote(q)} AS {quote(n)}" for q, n in pairs)
+        return f"SELECT {items} FROM (\n{text}\n)"
+    return f"SELECT * FROM (\n{text}\n) AS view_({', '.join(map(quote, names))})"
 
 
 def listed(spark: SparkSession) -> frozenset[str]:

@@ -158,6 +158,32 @@ def test_a_replaced_view_reinitialises(lab: Lab) -> None:
     assert lab.record("d").error_code == "DT-2102"
 
 
+def test_a_view_has_the_columns_that_spark_gives_it(quick_lab: Lab) -> None:
+    """Their names where it lists them, and with `*` those of the time at which it was made."""
+    lab = quick_lab
+    lab.table("item", "id INT, k INT", "1, 10", "2, 20")
+    views = {
+        "swapped": "(k, id) AS SELECT id, k FROM item",
+        "quoted": "(`x``y`, other) AS SELECT k, id FROM item WHERE id < 9",
+        "twice": "(a, b) AS SELECT id, id FROM item",
+        "whole": "AS SELECT * FROM item",
+        "over": "(`from`) AS SELECT id FROM swapped",
+    }
+    for name, text in views.items():
+        lab.sql(f"CREATE VIEW {name} {text}")
+    lab.sql("ALTER TABLE item ADD COLUMN more INT")
+    for name in views:
+        lab.dynamic_table(f"d_{name}", f"SELECT * FROM {name}")
+        lab.dynamic_table(f"n_{name}", f"SELECT count(*) AS n FROM {name}")
+    lab.insert("item", "3, 30, 300", "4, 40, 400")
+    for name in views:
+        assert (lab.refresh(f"d_{name}"), lab.refresh(f"n_{name}")) == ("INCREMENTAL",) * 2
+        kept, shown = lab.spark.table(f"d_{name}"), lab.spark.table(name)
+        assert kept.columns == shown.columns
+        assert sorted(map(tuple, kept.collect())) == sorted(map(tuple, shown.collect()))
+        lab.verified(f"d_{name}")
+
+
 def test_a_view_replaced_by_what_has_no_incremental_form_is_recomputed(lab: Lab) -> None:
     lab.table("item", "id INT", "1", "2")
     lab.sql("CREATE VIEW seen AS SELECT id, id AS r FROM item")
