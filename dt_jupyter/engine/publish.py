@@ -91,8 +91,9 @@ class Publisher:
 
     def _unknown_tables(self) -> dict[Name, str]:
         """Those that the session does not know by name."""
-        known = listed(self.spark)
-        return {n: p for n, p in self.known_tables().items() if str(n) not in known}
+        found = self.known_tables()
+        known = {schema: listed(self.spark, schema) for schema in {n.schema for n in found}}
+        return {n: p for n, p in found.items() if n.table not in known[n.schema]}
 
 
 def _nothing(table: DynamicTable) -> str:

@@ -19,6 +19,12 @@ class LakeError(Exception):
         return f"[{self.code}] {self.sentence}"
 
 
+class NameTaken(LakeError):
+    """The session knows another table by that name."""
+
+    code = "NAME_TAKEN"
+
+
 class TableGone(LakeError):
     """There is no Delta table at the path (any more). Facts: path."""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dt_jupyter.lake.errors import TableGone
+from dt_jupyter.lake.errors import NameTaken, TableGone
 from dt_jupyter.lake.first_commit import plain_fields, write_first
 from dt_jupyter.lake.locks import lock_file
 from dt_jupyter.lake.log import TableLog, is_delta
@@ -17,6 +17,7 @@ from dt_jupyter.lake.types import is_inexact
 from dt_jupyter.lake.writer_spark import MICROS
 from dt_jupyter.model import Name, quote
 from dt_jupyter.spark.confs import confs
+from dt_jupyter.spark.relations import lookup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -114,11 +115,18 @@ def _parsed(ddl: str) -> StructType:
 
 
 def register(spark: SparkSession, name: Name, path: TablePath) -> None:
-    """Make the table at `path` known by name in the session's catalog, in place of what was."""
+    """Make the table at `path` known by name in the session's catalog. What the session knows by
+    that name stays: to drop a managed table would be to delete its rows. NameTaken where it is
+    another one."""
     spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(name.schema)}")
-    spark.sql(f"DROP TABLE IF EXISTS {name.sql}")
-    location = sql_string(local(path).as_uri())
-    spark.sql(f"CREATE TABLE {name.sql} USING delta LOCATION {location}")
+    known, folder = lookup(spark, name), local(path).resolve()
+    if known is None:
+        location = sql_string(folder.as_uri())
+        spark.sql(f"CREATE TABLE {name.sql} USING delta LOCATION {location}")
+    elif known.location is None or Path(known.location).resolve() != folder:
+        raise NameTaken(f"{name} is another table of the session", name=str(name))
+    else:
+        spark.sql(f"REFRESH TABLE {name.sql}")
 
 
 def enable_feed(spark: SparkSession, path: TablePath) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
-from dt_jupyter.model import Name, quote
+from dt_jupyter.ivm import Refused
+from dt_jupyter.model import Name, plain, quote
 from dt_jupyter.spark.modes import is_connect
+from dt_jupyter.sql.bind import table_places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,7 +55,7 @@ def lookup(spark: SparkSession, name: Name) -> CatalogRelation | None:
     if metadata.tableType().name() == "VIEW":
         names, queried = metadata.schema().fieldNames(), metadata.viewQueryColumnNames()
         text = view_text(
-            metadata.viewText().get(), tuple(names),
+            metadata.viewText().get(), metadata.viewCatalogAndNamespace().last(), tuple(names),
             tuple(queried.apply(i) for i in range(queried.length())),
         )  # fmt: skip
         return CatalogRelation(RelationKind.VIEW, text=text)
@@ -81,8 +84,9 @@ def _described(spark: SparkSession, name: Name) -> CatalogRelation | None:
     rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect()
     facts = {r["col_name"]: r["data_type"] for r in rows}
     if facts.get("Type") == "VIEW":
+        schema = facts.get("View Catalog and Namespace", name.schema).rpartition(".")[2]
         names = tuple(r["col_name"] for r in takewhile(lambda r: r["col_name"], rows))
-        return CatalogRelation(RelationKind.VIEW, text=view_text(facts["View Text"], names))
+        return CatalogRelation(RelationKind.VIEW, text=view_text(facts["View Text"], schema, names))
     location = facts.get("Location")
     provider = facts.get("Provider")
     return CatalogRelation(
@@ -92,23 +96,50 @@ def _described(spark: SparkSession, name: Name) -> CatalogRelation | None:
     )
 
 
-def view_text(text: str, names: tuple[str, ...], queried: tuple[str, ...] = ()) -> str:
-    """A view as a query of its own columns `names`. They are those that its text had when it was
-    made, `queried`: under other names, where it lists them, and without what a `*` gives since.
-    Of a text whose columns are not known, or not told apart by name, they come in its order."""
+def view_text(text: str, schema: str, names: tuple[str, ...], queried: tuple[str, ...] = ()) -> str:
+    """A view as a query that means the same anywhere, over tables of `schema` where it names none.
+
+    Its columns are those that its text had when it was made, `queried`, under the view's own
+    `names`, and without what a `*` gives since. Of a text whose columns are not known, or not
+    told apart by name, they come in its order. The text of a view that was made of such a query
+    is that query.
+    """
+    text = _qualified(text, schema)
+    listed = f") AS view_({', '.join(map(quote, names))})"
+    if _EXPLICIT.match(text) or text.endswith(f"\n{listed}"):
+        return text
     if queried == names and "*" not in text:
         return text
     if queried and len({q.lower() for q in queried}) == len(queried):
         pairs = zip(queried, names, strict=True)
         items = ", ".join(f"{quote(q)} AS {quote(n)}" for q, n in pairs)
         return f"SELECT {items} FROM (\n{text}\n)"
-    return f"SELECT * FROM (\n{text}\n) AS view_({', '.join(map(quote, names))})"
+    return f"SELECT * FROM (\n{text}\n{listed}"
 
 
-def listed(spark: SparkSession) -> frozenset[str]:
-    """The tables and views of the current schema, without temporary ones. (PySpark's own list
-    loads every one of them.)"""
-    rows = spark.sql("SHOW TABLES").collect()
+_NAMED = r"`(?:[^`]|``)+` AS `(?:[^`]|``)+`"
+_EXPLICIT = re.compile(rf"SELECT {_NAMED}(?:, {_NAMED})* FROM \(\n")
+
+
+def _qualified(text: str, schema: str) -> str:
+    """With the schema of each table that has none; as it is where only Spark can parse it."""
+    try:
+        places = table_places(text)
+    except Refused:
+        return text
+    for parts, start, _, _ in sorted(places, key=lambda p: -p[1]):
+        if len(parts) == 1:
+            text = f"{text[:start]}{plain(schema)}.{text[start:]}"
+    return text
+
+
+def listed(spark: SparkSession, schema: str | None = None) -> frozenset[str]:
+    """The tables and views of a schema, None for the current one, without temporary ones; none
+    where it does not exist. (PySpark's own list loads every one of them.)"""
+    if schema is not None and not spark.catalog.databaseExists(quote(schema)):
+        return frozenset()
+    inside = f" IN {quote(schema)}" if schema is not None else ""
+    rows = spark.sql(f"SHOW TABLES{inside}").collect()
     return frozenset(r["tableName"] for r in rows if not r["isTemporary"])
 
 

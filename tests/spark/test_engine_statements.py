@@ -10,6 +10,7 @@ import pytest
 
 import dt_jupyter.refresh.define as define
 import dt_jupyter.refresh.guard as guard
+from dt_jupyter.engine import Engine
 from tests.spark.engine_lab import Lab, refused, without_check
 
 pytestmark = pytest.mark.compiled
@@ -204,6 +205,8 @@ _OTHER_PROCESS = """
 import sys
 import dt_jupyter.refresh.guard as guard
 from dt_jupyter.engine import Engine
+from dt_jupyter.engine import Engine
+from dt_jupyter.engine import Engine
 from tests.spark.engine_lab import Lab
 
 engine = Engine.connect(sys.argv[1], scheduler=False, memory="1g")
@@ -259,3 +262,24 @@ def test_renaming_and_swapping(shop: Lab) -> None:
     shop.insert("item", "3, 'x', 3")
     assert shop.refresh("b") == shop.refresh("c") == "INCREMENTAL"
     shop.verified("b", "c")
+
+
+def test_connecting_again_in_one_session_keeps_the_rows_of_every_schema(quick_lab: Lab) -> None:
+    """A table that Spark manages is never dropped to be known again: its files would go too."""
+    lab = quick_lab
+    lab.sql("CREATE TABLE plain (id INT) USING delta; INSERT INTO plain VALUES (1)")
+    lab.sql("CREATE SCHEMA other; CREATE TABLE other.item (id INT) USING delta")
+    lab.sql("INSERT INTO other.item VALUES (1), (2)")
+    lab.dynamic_table("d", "SELECT count(*) AS n FROM other.item")
+    try:
+        for schema in ("default", "other"):
+            lab.spark.sql(f"USE {schema}")
+            lab.engine.close()
+            lab.engine = Engine.connect(lab.folder, spark=lab.spark, scheduler=False)
+            lab.spark.sql("USE default")
+            assert lab.sql("SELECT * FROM plain") == [(1,)]
+            assert lab.sql("SELECT count(*) FROM other.item") == [(2,)]
+            lab.verified("d")
+    finally:
+        lab.spark.sql("USE default")
+        lab.spark.sql("DROP SCHEMA other CASCADE")
