@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from dt_jupyter.lake import is_delta, register
+from dt_jupyter.lake import NameTaken, is_delta, register
 from dt_jupyter.lake.paths import sql_string, sql_table
 from dt_jupyter.model import DynamicTable, Name, ViewSource, error, quote
 from dt_jupyter.refresh.sources import Sources
-from dt_jupyter.spark.relations import listed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,9 +51,14 @@ class Publisher:
 
     def restore(self) -> None:
         """Everything of the lake known by name again, as before the session ended."""
-        for name, path in self._unknown_tables().items():
-            if is_delta(path):
+        for name, path in self.known_tables().items():
+            if not is_delta(path):
+                continue
+            try:
                 register(self.spark, name, path)
+            except NameTaken:
+                told = f"In this session {name} is another table than in the lake. Drop its name"
+                warnings.warn(f"{told}, or open the lake in a session of its own.", stacklevel=2)
         for table in self.sources.catalog.list():
             self.publish(table)
         self._restore_views()
@@ -88,12 +93,6 @@ class Publisher:
             elif is_delta(folder):
                 found[Name("default", folder.name)] = str(folder)
         return found
-
-    def _unknown_tables(self) -> dict[Name, str]:
-        """Those that the session does not know by name."""
-        found = self.known_tables()
-        known = {schema: listed(self.spark, schema) for schema in {n.schema for n in found}}
-        return {n: p for n, p in found.items() if n.table not in known[n.schema]}
 
 
 def _nothing(table: DynamicTable) -> str:

@@ -118,15 +118,13 @@ def register(spark: SparkSession, name: Name, path: TablePath) -> None:
     """Make the table at `path` known by name in the session's catalog. What the session knows by
     that name stays: to drop a managed table would be to delete its rows. NameTaken where it is
     another one."""
-    spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(name.schema)}")
     known, folder = lookup(spark, name), local(path).resolve()
     if known is None:
+        spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(name.schema)}")
         location = sql_string(folder.as_uri())
         spark.sql(f"CREATE TABLE {name.sql} USING delta LOCATION {location}")
     elif known.location is None or Path(known.location).resolve() != folder:
         raise NameTaken(f"{name} is another table of the session", name=str(name))
-    else:
-        spark.sql(f"REFRESH TABLE {name.sql}")
 
 
 def enable_feed(spark: SparkSession, path: TablePath) -> bool:

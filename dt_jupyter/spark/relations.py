@@ -133,13 +133,10 @@ def _qualified(text: str, schema: str) -> str:
     return text
 
 
-def listed(spark: SparkSession, schema: str | None = None) -> frozenset[str]:
-    """The tables and views of a schema, None for the current one, without temporary ones; none
-    where it does not exist. (PySpark's own list loads every one of them.)"""
-    if schema is not None and not spark.catalog.databaseExists(quote(schema)):
-        return frozenset()
-    inside = f" IN {quote(schema)}" if schema is not None else ""
-    rows = spark.sql(f"SHOW TABLES{inside}").collect()
+def listed(spark: SparkSession) -> frozenset[str]:
+    """The tables and views of the current schema, without temporary ones. (PySpark's own list
+    loads every one of them.)"""
+    rows = spark.sql("SHOW TABLES").collect()
     return frozenset(r["tableName"] for r in rows if not r["isTemporary"])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -283,3 +284,20 @@ def test_connecting_again_in_one_session_keeps_the_rows_of_every_schema(quick_la
     finally:
         lab.spark.sql("USE default")
         lab.spark.sql("DROP SCHEMA other CASCADE")
+
+
+def test_another_lakes_table_of_the_same_name_is_told_and_kept(
+    quick_lab: Lab, tmp_path: Path
+) -> None:
+    quick_lab.sql("CREATE TABLE item (id INT) USING delta; INSERT INTO item VALUES (1)")
+    with Engine.connect(tmp_path / "second", spark=quick_lab.spark, scheduler=False) as second:
+        quick_lab.spark.sql("ALTER TABLE item RENAME TO first_item")
+        second.sql("CREATE TABLE item (id INT) USING delta LOCATION "
+                   f"'{second.layout.tables / 'item'}'; INSERT INTO item VALUES (7)")  # fmt: skip
+        quick_lab.spark.sql("DROP TABLE item")
+        quick_lab.spark.sql("ALTER TABLE first_item RENAME TO item")
+    with (
+        pytest.warns(UserWarning, match="item is another table than in the lake"),
+        Engine.connect(tmp_path / "second", spark=quick_lab.spark, scheduler=False),
+    ):
+        assert quick_lab.sql("SELECT * FROM item") == [(1,)]
