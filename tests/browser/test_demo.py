@@ -152,7 +152,8 @@ def test_the_demo_runs_from_the_menu(demo: Run) -> None:
 @pytest.mark.usefixtures("light_again")
 def test_its_pictures_in_both_themes(demo: Run) -> None:
     for drawn in DRAWN:
-        expect(demo.cell(drawn).locator(".jp-OutputArea-output svg").first).to_be_visible()
+        expect(demo.cell(drawn).locator(".dtjw")).to_be_visible()
+        expect(demo.cell(drawn).locator(".dtj-static")).to_be_hidden()
     PICTURES.mkdir(parents=True, exist_ok=True)
     demo.page.set_viewport_size(TALL)
     for name in ("graph", *PANELS):

@@ -303,6 +303,7 @@ export class Dag {
     const { scale } = this.viewport.camera;
     const detail = cameras.detailAt(scale);
     set(this.element, 'data-detail', detail);
+    set(this.element, 'data-few', String(this.shape.names.length <= NARROW_NODES));
     this.edges.thicken(scale);
     const seen = new Set<Card>();
     if (detail !== 'far') {

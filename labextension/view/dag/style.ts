@@ -113,6 +113,15 @@ export const STYLE = `
 .dtj-dag[data-detail="middle"] .dtj-node[data-kind] .dtj-node-name{font-size:23px;line-height:29px;white-space:normal;
  overflow-wrap:anywhere;display:-webkit-box;-webkit-line-clamp:2;-webkit-box-orient:vertical}
 .dtj-dag[data-detail="middle"] .dtj-node:not([data-kind="dynamic_table"]) .dtj-node-name{-webkit-line-clamp:1;font-size:20px}
+.dtj-dag[data-detail="middle"][data-few="true"] .dtj-node[data-kind="dynamic_table"] .dtj-node-in{flex-direction:column;
+ align-items:stretch;justify-content:center;gap:2px;padding:0 12px}
+.dtj-dag[data-detail="middle"][data-few="true"] .dtj-node[data-kind="dynamic_table"] .dtj-node-head{flex:none}
+.dtj-dag[data-detail="middle"][data-few="true"] .dtj-node[data-kind="dynamic_table"] .dtj-node-name{-webkit-line-clamp:1}
+.dtj-dag[data-detail="middle"][data-few="true"] .dtj-node[data-kind="dynamic_table"] .dtj-node-time{display:flex;margin:0;
+ font-size:18px;line-height:22px}
+.dtj-dag[data-detail="middle"][data-few="true"] .dtj-node-rows{display:none}
+.dtj-dag[data-detail="middle"][data-few="true"] .dtj-node[data-kind="dynamic_table"] .dtj-node-meter{display:block;height:8px;
+ margin-top:2px}
 .dtj-dag[data-detail="middle"] .dtj-node-sign .dtj-icon{width:26px;height:26px}
 .dtj-dag[data-detail="middle"] .dtj-node-error .dtj-icon{width:24px;height:24px}
 .dtj-dag[data-detail="middle"] .dtj-node-progress{height:7px}
