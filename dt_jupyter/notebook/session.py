@@ -101,14 +101,16 @@ class Notebook:
         return found if type(found).__name__ == "SparkSession" else None
 
     def _bind(self, engine: Engine) -> list[str]:
-        """Which of the names `dt` and `spark` hold something else already."""
+        """Which of the names `dt` and `spark` hold something else already; an engine that was
+        closed is nothing any more."""
         names = self.shell.user_ns
         taken = []
         for name, value in (("dt", engine), ("spark", engine.spark)):
-            free = name not in names or names[name] is self._bound.get(name)
-            if free:
+            held = names.get(name)
+            closed = isinstance(held, type(engine)) and held._closed
+            if name not in names or closed or held is self._bound.get(name):
                 names[name] = self._bound[name] = value
-            elif names[name] is not value:
+            elif held is not value:
                 taken.append(name)
         return taken
 
