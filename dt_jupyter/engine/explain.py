@@ -63,17 +63,19 @@ def explain_table(
     definition = replace(table.definition, sources=seen.sources, views=seen.views)
     nothing = choice.action is RefreshAction.NO_DATA
     if table.effective_mode is RefreshMode.FULL:
+        if nothing:
+            return base
         text = refresher.full_text(definition, seen.frontier)
-        return replace(base, steps=() if nothing else (Step("contents", text),))
+        return replace(base, steps=(Step("contents", text),))
     compiled = refresher.compiled(spark, table.id, definition)
+    drawn = replace(base, tree=_tree(refresher, table, compiled, seen))
     if nothing:
-        return replace(base, tree=_tree(refresher, table, compiled, seen))
+        return drawn
     again = choice.action is not RefreshAction.INCREMENTAL
     forecast = _Forecast(
         spark, refresher, replace(table, definition=definition), compiled, again, choice.keeps_state
     )
-    drawn = _tree(refresher, table, compiled, seen)
-    return replace(base, steps=forecast.steps(seen.frontier), tree=drawn)
+    return replace(drawn, steps=forecast.steps(seen.frontier))
 
 
 def _tree(

@@ -23,8 +23,8 @@ class Step:
 class Explanation:
     """How a dynamic table is kept, and what its next refresh does.
 
-    `tree` is the definition as it is kept, empty in FULL mode and where nothing changed; `steps`
-    are the statements, in order; `hint` the smallest rewrite that would make a FULL one
+    `tree` is the definition as it is kept, empty in FULL mode; `steps` are the statements, in
+    order, none where nothing changed; `hint` the smallest rewrite that would make a FULL one
     incremental; `checked` what the check at creation compared.
     """
 
