@@ -13,9 +13,11 @@ from dt_jupyter.model.definition import (
 )
 from dt_jupyter.model.errors import CATALOGUE, DTError, Span, did_you_mean, error
 from dt_jupyter.model.frontier import Frontier
+from dt_jupyter.model.interval import parse_interval
 from dt_jupyter.model.isolation import Isolation, Level, ReadAt, isolation
 from dt_jupyter.model.lag import TargetLag
 from dt_jupyter.model.names import HIDDEN, Name, plain, quote
+from dt_jupyter.model.naming import Named, is_word, require_name
 from dt_jupyter.model.records import Progress, RefreshRecord, RefreshStatistics
 from dt_jupyter.model.states import (
     Happened,
@@ -29,12 +31,16 @@ from dt_jupyter.model.states import (
     SchedulingState,
 )
 from dt_jupyter.model.streams import Intent, Stream
-from dt_jupyter.model.time import Clock, Timestamp
+from dt_jupyter.model.system import system_error
+from dt_jupyter.model.time import FIRST, LAST, Clock, Timestamp, zone_of
+from dt_jupyter.model.undo import undo
 
 __all__ = [
-    "CATALOGUE", "HIDDEN", "Clock", "DTError", "Definition", "DynamicTable", "Frontier", "Happened",
-    "Initialize", "Intent", "Isolation", "Level", "Mark", "Name", "Progress", "ReadAt", "Reason",
-    "RefreshAction", "RefreshMode", "RefreshRecord", "RefreshState", "RefreshStatistics",
-    "RefreshTrigger", "SchedulingState", "Source", "SourceKind", "Span", "Stream", "TargetLag",
-    "Timestamp", "ViewSource", "Warehouse", "did_you_mean", "error", "isolation", "plain", "quote",
+    "CATALOGUE", "FIRST", "HIDDEN", "LAST", "Clock", "DTError", "Definition", "DynamicTable",
+    "Frontier", "Happened", "Initialize", "Intent", "Isolation", "Level", "Mark", "Name", "Named",
+    "Progress", "ReadAt", "Reason", "RefreshAction", "RefreshMode", "RefreshRecord", "RefreshState",
+    "RefreshStatistics", "RefreshTrigger", "SchedulingState", "Source", "SourceKind", "Span",
+    "Stream", "TargetLag", "Timestamp", "ViewSource", "Warehouse", "did_you_mean", "error",
+    "is_word", "isolation", "parse_interval", "plain", "quote", "require_name", "system_error",
+    "undo", "zone_of",
 ]  # fmt: skip

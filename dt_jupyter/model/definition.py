@@ -46,7 +46,8 @@ class Definition:
 
     `query` is the user's text; `settings` the session confs (ANSI mode, time zone, case
     sensitivity) it is run under for ever; `columns` the public columns (name, Spark type DDL,
-    comment); `args` the values bound to `:parameters`, as SQL literals.
+    comment); `query_columns` the names that the query itself gives them, where the statement
+    lists others: empty where the public names are the query's and follow it.
     """
 
     query: str
@@ -55,6 +56,12 @@ class Definition:
     sources: tuple[Source, ...]
     views: tuple[ViewSource, ...] = ()
     current_schema: str = "default"
+    query_columns: tuple[str, ...] = ()
+
+    @property
+    def listed(self) -> tuple[tuple[str, str | None], ...]:
+        """The column list of the statement, names with comments; empty where it gave none."""
+        return tuple((n, c) for n, _, c in self.columns) if self.query_columns else ()
 
 
 @dataclass(frozen=True)

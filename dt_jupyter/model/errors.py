@@ -48,6 +48,10 @@ CATALOGUE: Mapping[str, Entry] = _entries(
     ("DT-1004", "42601", "The query is too {what} ({size}; the limit is {limit}).",
      "Split it into views or several dynamic tables."),
     ("DT-1005", "0A000", "{statement} is not supported by this version.", "{hint}"),
+    ("DT-1031", "22023", "{parameter} of {call} is {given}; expected is {expected}.", ""),
+    ("DT-1032", "22023", "{call} cannot be called like that: {problem}.",
+     "Its arguments are {signature}."),
+    ("DT-1033", "22000", "{what} failed while it ran: {problem}", "{hint}"),
     ("DT-1101", "42P01", "Table, view or dynamic table {name} does not exist.", "{hint}"),
     ("DT-1102", "42703", "Column {name} does not exist.", "{hint}"),
     ("DT-1103", "42704", "Column {name} is ambiguous.", "Qualify it: {candidates}."),
@@ -73,8 +77,12 @@ CATALOGUE: Mapping[str, Entry] = _entries(
     ("DT-1116", "0A000", "The query of {name} has no columns that a table can hold: {problem}.",
      "Cast the column to a type that Delta stores."),
     ("DT-1117", "42704", "The function {name} is not known in a refresh.",
-     "Register it with dt.register_udf(...), so that it is there in every session."),
+     "Use Spark's own functions: a refresh runs in a session of its own, where those that this "
+     "one has registered are not known."),
     ("DT-1118", "42704", "Dynamic table {name} cannot be restored: {problem}.", "{hint}"),
+    ("DT-1119", "42602", "{name} cannot be the name of a {kind}: {problem}.", "{hint}"),
+    ("DT-1121", "40001", "{statement} on {table} lost against another writer: {problem}.",
+     "Nothing of it was written: run it again."),
     # 2xxx refresh
     ("DT-2101", "55000", "Dynamic table {name} is not initialised yet.",
      "Run ALTER DYNAMIC TABLE {name} REFRESH, or wait for its first scheduled refresh."),
@@ -99,6 +107,11 @@ CATALOGUE: Mapping[str, Entry] = _entries(
     ("DT-2112", "55000", "Warehouse {name} is suspended.", "Run ALTER WAREHOUSE {name} RESUME."),
     ("DT-2113", "XX001", "{name} was written by something other than a refresh: {facts}.",
      "Its next refresh reinitialises it."),
+    ("DT-2114", "58030", "{source} cannot be read at version {version}, as {name} needs it: "
+     "{problem}.", "{hint}"),
+    ("DT-2115", "58030", "The contents of {name} cannot be read: {problem}.",
+     "Its next refresh computes them anew: ALTER DYNAMIC TABLE {name} REFRESH."),
+    ("DT-2116", "55000", "Column {column} of {source}, which {name} uses, is gone.", "{hint}"),
     # 4xxx time travel and retention
     ("DT-3101", "22023", "The interval of {name} is reversed: it starts at {start}, after {end}.",
      "Swap AT and END."),
@@ -113,6 +126,9 @@ CATALOGUE: Mapping[str, Entry] = _entries(
     ("DT-3106", "0A000", "{name} has no versions: it is not a Delta table.",
      "Convert it to Delta."),
     ("DT-3107", "0A000", "{what} cannot stand {where}.", "{hint}"),
+    ("DT-3108", "23505", "The declared key {keys} is not one: {example}.",
+     "Make its rows unique, or take the promise back: ALTER TABLE … UNSET TBLPROPERTIES "
+     "('dt.primaryKey')."),
     ("DT-3201", "42704", "Stream {name} does not exist.", "{hint}"),
     ("DT-3202", "55000", "Stream {name} is stale since {since}: {problem}.",
      "CREATE OR REPLACE STREAM {name}: what lies between is lost."),
@@ -148,6 +164,11 @@ CATALOGUE: Mapping[str, Entry] = _entries(
     ("DT-4108", "55000", "The replay of {name} is closed.",
      "Open it again: dt.replay('{name}', …)."),
     ("DT-4109", "55000", "The refresh {refresh} cannot be run again: {problem}.", "{hint}"),
+    ("DT-4110", "22007", "How long {name} keeps its past cannot be read: {property} = {value}, "
+     "{problem}.", "Set it as Delta reads it, as in ALTER TABLE … SET TBLPROPERTIES ('{property}' "
+     "= 'interval 30 days'); dt.vacuum(…, retain_hours=720) says it for once."),
+    ("DT-4111", "55000", "{name} is asked for as of a time before its retention of {retention}.",
+     "AT (VERSION => …) reads what is still there, and dt.pin(…) keeps it."),
     # 5xxx catalog, leases, set-up
     ("DT-5101", "58030", "The catalog {path} has schema version {found}, not {known}.",
      "Open the lake with the release that wrote it, or a newer one."),
@@ -164,7 +185,27 @@ CATALOGUE: Mapping[str, Entry] = _entries(
     ("DT-5110", "22023", "The request cannot be read: {problem}.",
      "Reload the page, and restart the kernel: one of them may be of another release."),
     ("DT-5111", "XX000", "{what} failed in a way that was not foreseen: {problem}",
-     "The log of the kernel has the whole of it."),
+     "That is a defect: please report it, with what you ran and the text under Details "
+     "(`details` of the error; for a view, the log of the kernel)."),
+    ("DT-5112", "58030", "The {kind} {name} is in quarantine: {problem}.", "{hint}"),
+    ("DT-5113", "58030", "The catalog {path} is gone: {problem}.",
+     "Close this engine, and connect to the lake where it is now."),
+    ("DT-5114", "58030", "The lake {path} has no catalog, and {count} dynamic tables whose logs do "
+     "not say what they compute: {tables}.",
+     "Put _dt/catalog.sqlite back from a copy; or move their folders in _dt/dynamic away and "
+     "create them again."),
+    ("DT-5121", "53100", "The disk is full: {problem}.",
+     "Free some space, as with dt.vacuum(), and run it again: nothing is half written."),
+    ("DT-5122", "42501", "Permission was refused: {problem}.",
+     "Give the user of this process the right to read and write that file and its folder."),
+    ("DT-5123", "53000", "Too many files are open: {problem}.",
+     "Raise the limit (ulimit -n) before the kernel starts, or close other engines and replays."),
+    ("DT-5124", "57P01", "The Spark session is gone: {problem}.",
+     "Restart the kernel and connect again: the lake stands at its last commit."),
+    ("DT-5125", "53200", "Spark ran out of memory: {problem}.",
+     "Restart the kernel and connect with more, as in memory='4g', or ask for less at once."),
+    ("DT-5127", "57014", "{what} was cancelled.", "Run it again."),
+    ("DT-5128", "58030", "A table cannot be read or written: {problem}.", "{hint}"),
 )  # fmt: skip
 
 
@@ -216,6 +257,6 @@ def error(code: str, /, **facts: Any) -> DTError:
 
 
 def did_you_mean(name: str, known: list[str], otherwise: str = "") -> str:
-    """A hint that names the closest of `known`, else `otherwise`."""
-    close = difflib.get_close_matches(name, known, n=2)
+    """A hint that names the closest of `known`, but not `name` itself, else `otherwise`."""
+    close = difflib.get_close_matches(name, [k for k in known if k != name], n=2)
     return f"Did you mean {' or '.join(close)}?" if close else otherwise

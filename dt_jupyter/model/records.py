@@ -14,7 +14,11 @@ from dt_jupyter.model.time import Timestamp
 
 @dataclass(frozen=True, slots=True)
 class RefreshStatistics:
-    """Counts of rows, files, bytes and Spark jobs; milliseconds; the writer: spark or delta-rs."""
+    """Counts of rows, files, bytes and Spark jobs; milliseconds; the writer: spark or delta-rs.
+
+    `source_rows` are those of the sources of an AUTO table (0: unknown); `cold` whether the
+    milliseconds are those of a process that had just begun, and tell little.
+    """
 
     compilation_ms: int = 0
     execution_ms: int = 0
@@ -29,6 +33,8 @@ class RefreshStatistics:
     spark_jobs: int = 0
     writer: str | None = None
     changed_rows: int = 0
+    source_rows: int = 0
+    cold: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """With the names of DYNAMIC_TABLE_REFRESH_HISTORY's STATISTICS, and ours after them."""
@@ -46,6 +52,8 @@ class RefreshStatistics:
             "numSparkJobs": self.spark_jobs,
             "writer": self.writer,
             "numChangedSourceRows": self.changed_rows,
+            "numSourceRows": self.source_rows,
+            "coldProcess": self.cold,
         }
 
     @classmethod

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d))?(?::?(\d\d))?\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -54,6 +57,25 @@ class Timestamp:
     def __str__(self) -> str:
         iso = self.datetime.isoformat(timespec="microseconds")
         return f"{iso}#{self.logical}" if self.logical else iso
+
+
+FIRST = Timestamp.of(datetime.min.replace(tzinfo=UTC) + timedelta(days=1))
+LAST = Timestamp.of(datetime.max.replace(tzinfo=UTC) - timedelta(days=1))
+"""What every zone has a date for."""
+
+
+def zone_of(text: str) -> tzinfo:
+    """A session's time zone as Spark writes it: a region, or an offset like +02:00 or GMT+2.
+    ValueError for none."""
+    match = _OFFSET.match(text.strip())
+    try:
+        if match is None:
+            return UTC if text.strip() in ("Z", "UT") else ZoneInfo(text)
+        hours, minutes, seconds = (int(match[i] or 0) for i in (2, 3, 4))
+        away = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        return timezone(-away if match[1] == "-" else away)
+    except (KeyError, OSError, ValueError) as e:
+        raise ValueError(f"no time zone: {text}") from e
 
 
 class Clock:
