@@ -24,6 +24,7 @@ from dt_jupyter.ivm import (
     Generate,
     Project,
     Refusal,
+    Refused,
     Rel,
     Rows,
     Scan,
@@ -50,6 +51,12 @@ from dt_jupyter.sql.subqueries import Bound
 _STACK = 256 * 1024 * 1024
 _DEPTH = 20_000
 _deep = threading.Lock()
+_MAKE_ROWS = frozenset({
+    "range", "explode", "explode_outer", "posexplode", "posexplode_outer", "inline",
+    "inline_outer", "stack", "json_tuple", "variant_explode", "variant_explode_outer",
+    "sql_keywords", "collations",
+})  # fmt: skip
+"""Table functions of Spark that read no table."""
 T = TypeVar("T")
 
 
@@ -83,8 +90,9 @@ def bind(query: str, resolve: Resolve, builtins: frozenset[str]) -> Rel:
     return deep(lambda: _Binder(resolve, builtins).bind(query))
 
 
-def table_places(query: str) -> list[tuple[tuple[str, ...], int, int, bool]]:
-    """Where a query names tables: (parts, start, end, whether an alias follows), CTEs left out.
+def table_places(query: str, *, fixed: bool = True) -> list[tuple[tuple[str, ...], int, int, bool]]:
+    """Where a query names tables: (parts, start, end, whether an alias follows), CTEs left out,
+    and table functions; without `fixed` those too that it reads as of a time of its own.
 
     Offsets in characters, end exclusive. Raises Refused if sqlglot cannot parse the text.
     """
@@ -93,6 +101,8 @@ def table_places(query: str) -> list[tuple[tuple[str, ...], int, int, bool]]:
     def find() -> list[tuple[tuple[str, ...], int, int, bool]]:
         places = []
         for table in _tables(_parse(query)):
+            if not _is_named(table) or (_is_fixed(table) and not fixed):
+                continue
             metas = [p.meta for p in table.parts]
             if not all("start" in m for m in metas):
                 raise refuse(Refusal.EXPRESSION, what=f"the place of {table.name} is unknown")
@@ -101,6 +111,39 @@ def table_places(query: str) -> list[tuple[tuple[str, ...], int, int, bool]]:
         return places
 
     return deep(find)
+
+
+def reads_by_function(query: str) -> bool:
+    """Whether a table function of the query may read tables: all but those that make their rows
+    of their arguments alone. Also where sqlglot cannot parse the text."""
+
+    def find() -> bool:
+        return any(
+            table.find(exp.Query) is not None or _function(table) not in _MAKE_ROWS
+            for table in _tables(_parse(query))
+            if not _is_named(table)
+        )
+
+    try:
+        return deep(find)
+    except Refused:
+        return True
+
+
+def _function(table: exp.Table) -> str:
+    called = table.this
+    name = called.name if isinstance(called, exp.Anonymous) else called.sql_name()
+    return str(name).lower()
+
+
+def _is_named(table: exp.Table) -> bool:
+    """Not a function that gives a table."""
+    return isinstance(table.this, exp.Identifier)
+
+
+def _is_fixed(table: exp.Table) -> bool:
+    """Read by VERSION AS OF or TIMESTAMP AS OF."""
+    return bool(table.args.get("version") or table.args.get("when"))
 
 
 def deep(fn: Callable[[], T]) -> T:
@@ -131,10 +174,13 @@ def deep(fn: Callable[[], T]) -> T:
 
 def _parse(query: str) -> exp.Expr:
     try:
-        return parse_one(query, read="spark")
-    except SqlglotError as e:
-        first = str(e).splitlines()[0]
+        tree = parse_one(query, read="spark")
+    except Exception as e:  # a call with an odd number of arguments is an IndexError there
+        first = next(iter(str(e).splitlines()), type(e).__name__)
         raise refuse(Refusal.EXPRESSION, what=f"the parser does not know it ({first})") from None
+    if not isinstance(tree, exp.Query | exp.Values):
+        raise refuse(Refusal.EXPRESSION, what="the parser does not take it for a query")
+    return tree
 
 
 def _tables(tree: exp.Expr) -> list[exp.Table]:
@@ -232,9 +278,9 @@ class _Binder:
     def _refuse_table(self, table: exp.Table) -> None:
         if table.args.get("sample") or isinstance(table.parent, exp.TableSample):
             raise refuse(Refusal.SAMPLE)
-        if table.args.get("version") or table.args.get("when"):
+        if _is_fixed(table):
             raise refuse(Refusal.TIME_TRAVEL)
-        if not isinstance(table.this, exp.Identifier):
+        if not _is_named(table):
             raise refuse(Refusal.TABLE_FUNCTION, what=table.sql(dialect="spark"))
 
     def _query(self, node: exp.Expr, ctes: Ctes) -> Named:

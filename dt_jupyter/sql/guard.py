@@ -12,17 +12,19 @@ from dt_jupyter.sql.lex import Kind, Token, tokens
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Characters; levels of brackets, CASE, generic types and unary signs; set operations,
-    AND/OR, and operators in one chain (a + b + …, a.b.c…)."""
+    AND/OR, operators in one chain (a + b + …, a.b.c…), and digits of a number, which Python too
+    converts to some length only."""
 
     characters: int = 1_000_000
     levels: int = 250
     set_operations: int = 5_000
     conditions: int = 5_000
     chain: int = 1_000
+    digits: int = 1_000
 
 
 DEFINITION = Limits()
-SCRIPT = Limits(characters=2_000_000)  # Spark's own statements may carry data
+SCRIPT = Limits(characters=2_000_000, digits=2_000_000)  # Spark's own statements may carry data
 
 _SET_OPERATIONS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
 _CONNECTORS = frozenset({"AND", "OR"})
@@ -68,6 +70,8 @@ class _Count:
             self.unary = 0
         self._chain(word)
         self.before = word
+        if word.kind is Kind.NUMBER and len(word.text) > self.limits.digits:
+            return _wide("digits in a number", self.limits.digits)
         return self._broken()
 
     def _keyword(self, keyword: str) -> None:

@@ -66,6 +66,8 @@ class From:
 
     def name(self, table: str, named: Named) -> None:
         """The columns of a member become visible."""
+        if len(named.names) != len(named.rel.columns):
+            raise refuse(Refusal.EXPRESSION, what=f"{table} has another number of column names")
         for name, column in zip(named.names, named.rel.columns, strict=True):
             self.columns[(table, name)] = column
 

@@ -57,6 +57,7 @@ _TOKEN = re.compile(
     |(?P<end>\Z))""",
     re.DOTALL | re.VERBOSE,
 )
+_HALF = re.compile("[\ud800-\udfff]")
 _COMMENT_EDGE = re.compile(r"/\*(?!\+)|\*/")
 _KINDS = {"punct": Kind.PUNCT, "number": Kind.NUMBER, "string": Kind.STRING, "quoted": Kind.QUOTED}
 _OPENERS = {"'": "string", '"': "string", "`": "backquoted name"}
@@ -65,10 +66,12 @@ _OPENERS = {"'": "string", '"': "string", "`": "backquoted name"}
 def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
     """The tokens of text[start:end], without space and comments.
 
-    DT-1001 for a string, name or comment that does not end.
+    DT-1001 for a string, name or comment that does not end, and for half a character.
     """
     found: list[Token] = []
     at, stop = start, len(text) if end is None else end
+    if half := _HALF.search(text, at, stop):
+        raise _half(text, half)
     while at < stop:
         match = _TOKEN.match(text, at, stop)
         assert match is not None  # every character is the beginning of one of the rules
@@ -103,6 +106,15 @@ def _dollar_end(text: str, tag: str, at: int, stop: int) -> int:
     if close < 0:
         raise _unterminated("dollar-quoted string", text, at, stop)
     return close + len(tag)
+
+
+def _half(text: str, half: re.Match[str]) -> DTError:
+    """The text is shown with a ? in its place: it cannot be written as it is."""
+    problem = f"U+{ord(half[0]):04X} is half of a character, and no text"
+    shown = text.encode("utf-8", "replace").decode()
+    return error("DT-1001", problem=problem, hint="Write the whole character.").at(
+        shown, Span(half.start(), half.end())
+    )
 
 
 def _unterminated(what: str, text: str, at: int, stop: int) -> DTError:

@@ -6,7 +6,9 @@ import re
 
 from dt_jupyter.model import quote
 
-_ONE_TRUTH = re.compile(r"\s*SELECT\s+(TRUE|FALSE)(?:\s+AS\s+(\w+))?\s*;?\s*\Z", re.IGNORECASE)
+_ONE_TRUTH = re.compile(
+    r"\s*SELECT\s+(TRUE|FALSE)(?:\s+AS\s+(\w+|`(?:[^`]|``)+`))?\s*;?\s*\Z", re.IGNORECASE
+)
 
 
 def without_job(text: str) -> str:
@@ -15,4 +17,5 @@ def without_job(text: str) -> str:
     if match is None:
         return text
     value, name = match.groups()
-    return f"SELECT * FROM VALUES ({value}) AS has_data({quote(name or value.lower())})"
+    alias = name if name and name.startswith("`") else quote(name or value.lower())
+    return f"SELECT * FROM VALUES ({value}) AS has_data({alias})"

@@ -87,7 +87,7 @@ def _integer(name: str, low: int, high: int) -> Callable[[str], int]:
 
 
 def warehouse_name(text: str) -> str:
-    """A warehouse's name, in lower case; DT-1003, DT-1114."""
+    """A warehouse's name, in lower case; DT-1003, DT-1114. What exists may bear any."""
     if not text or "\0" in text:
         raise _bad("WAREHOUSE", repr(text), "it is empty or holds a NUL character",
                    "Leave it out for the warehouse default.")  # fmt: skip

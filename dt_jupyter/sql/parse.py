@@ -29,6 +29,7 @@ from dt_jupyter.sql.unsupported import unsupported_statement
 Placed = TypeVar("Placed", FunctionCall, HasData)
 _FORMATS = frozenset({"delta", "parquet", "csv", "json", "text", "orc", "avro", "binaryfile"})
 _MAKES = frozenset({SparkKind.CREATE_TABLE, SparkKind.CREATE_VIEW})
+_NO_TABLE = frozenset({SparkKind.USE, SparkKind.CREATE_SCHEMA, SparkKind.DROP_SCHEMA})
 
 
 def parse_script(text: str, current_schema: str = "default") -> tuple[Statement, ...]:
@@ -79,7 +80,7 @@ def parse_piece(script: str, piece: Piece, current_schema: str = "default") -> S
 
 def _spark(script: str, words: Sequence[Token], cursor: Cursor) -> SparkStatement:
     touched = kind_of(words)
-    no_table = touched.kind in (SparkKind.USE, SparkKind.DROP_SCHEMA)
+    no_table = touched.kind in _NO_TABLE
     found = () if no_table else touched.targets
     names = (_name(parts, cursor.current_schema) for parts in found)
     new_name = _name(touched.new_name, cursor.current_schema)

@@ -20,6 +20,7 @@ from dt_jupyter.sql.cursor import Cursor
 from dt_jupyter.sql.functions import calls_in
 from dt_jupyter.sql.guard import DEFINITION, guard_length, guard_tokens
 from dt_jupyter.sql.lex import Kind
+from dt_jupyter.sql.one_query import ONE_QUERY
 from dt_jupyter.sql.options import (
     TABLE_OPTIONS,
     WAREHOUSE_OPTIONS,
@@ -70,7 +71,6 @@ TABLE = "the name of the dynamic table"
 _WAREHOUSE = "the name of the warehouse"
 _STREAM = "the name of the stream"
 _ALTER = "SET …, UNSET …, SUSPEND, RESUME, REFRESH, RENAME TO … or SWAP WITH …"
-_QUERY = "A dynamic table is defined by one query: SELECT …, WITH …, VALUES … or FROM …"
 _FIXED = frozenset(name for name, option in TABLE_OPTIONS.items() if option.fixed)
 _ALTERABLE = {name: option for name, option in TABLE_OPTIONS.items() if not option.fixed}
 _UNSETTABLE = (*_ALTERABLE, CLUSTER_BY)
@@ -107,9 +107,9 @@ def defining(cursor: Cursor, fields: Mapping[str, Any], given: Iterable[str]) ->
     """
     words = cursor.words[cursor.index :]
     if not words:
-        raise cursor.fail("the query is missing", f"{_QUERY}.")
+        raise cursor.fail("the query is missing", f"{ONE_QUERY}.")
     if kind_of(words).kind is not SparkKind.QUERY:
-        raise cursor.fail(f"{cursor.shown()} begins no query", f"{_QUERY}.")
+        raise cursor.fail(f"{cursor.shown()} begins no query", f"{ONE_QUERY}.")
     place = Span(words[0].start, words[-1].end)
     query = cursor.script[place.start : place.end]
     cursor.placed(words[0].span, lambda: guard_length(query, DEFINITION))

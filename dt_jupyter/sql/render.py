@@ -94,7 +94,7 @@ def _change_join(r: Renderer, rel: Join, depth: int) -> str:
     *others, member = rel.members
     known = {c for m in others for c in m.columns}
     below = tuple(p for p in rel.on if p.columns <= known)
-    on = tuple(p for p in rel.on if p not in below)
+    on = tuple(p for p in rel.on if not p.columns <= known)
     left: Rel = Join(tuple(others), below)
     if len(others) == 1:
         left = Filter(others[0], below) if below else others[0]

@@ -143,6 +143,8 @@ def _create(reader: _Reader) -> Touched:
         kind = SparkKind.CREATE_VIEW
     elif reader.accept("TABLE"):
         kind = SparkKind.CREATE_TABLE
+    elif any(reader.accept(word) for word in _SCHEMA):
+        kind = SparkKind.CREATE_SCHEMA
     else:
         return Touched(SparkKind.OTHER)
     reader.accept("IF", "NOT", "EXISTS", flag="if_not_exists")
@@ -175,7 +177,7 @@ def _alter(reader: _Reader) -> Touched:
 
 
 def _use(reader: _Reader) -> Touched:
-    for keyword in ("SCHEMA", "DATABASE", "NAMESPACE", "CATALOG"):
+    for keyword in (*_SCHEMA, "CATALOG"):
         if reader.word() == keyword and reader.index + 1 < len(reader.words):
             reader.accept(keyword)
             break
@@ -198,12 +200,11 @@ def _plain(kind: SparkKind) -> Callable[[_Reader], Touched]:
     return lambda reader: Touched(kind)
 
 
+_SCHEMA = ("SCHEMA", "DATABASE", "NAMESPACE")
 _DROPS = {
     "TABLE": SparkKind.DROP_TABLE,
     "VIEW": SparkKind.DROP_VIEW,
-    "SCHEMA": SparkKind.DROP_SCHEMA,
-    "DATABASE": SparkKind.DROP_SCHEMA,
-    "NAMESPACE": SparkKind.DROP_SCHEMA,
+    **dict.fromkeys(_SCHEMA, SparkKind.DROP_SCHEMA),
 }
 _READERS: dict[str, Callable[[_Reader], Touched]] = {
     "CREATE": _create,

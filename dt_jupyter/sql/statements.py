@@ -341,6 +341,7 @@ class SparkKind(StrEnum):
     ALTER_VIEW = "ALTER_VIEW"
     DROP_TABLE = "DROP_TABLE"
     DROP_VIEW = "DROP_VIEW"
+    CREATE_SCHEMA = "CREATE_SCHEMA"
     DROP_SCHEMA = "DROP_SCHEMA"
     INSERT = "INSERT"
     UPDATE = "UPDATE"
@@ -363,8 +364,8 @@ class SparkStatement(Statement):
     `targets` are the tables or views that it makes, changes or drops, where they can be told: one,
     or several for FROM … INSERT … INSERT. None for a path (delta.`/x`), another catalog,
     IDENTIFIER(…). `target_parts` are the first target's parts as they stand there; for USE, the
-    schema's; for DROP_SCHEMA too. `new_name` is that of RENAME TO. `functions` are our table
-    functions in it, `timed` the relations with CHANGES or AT, `has_data` the calls of
+    schema's; for CREATE_SCHEMA and DROP_SCHEMA too. `new_name` is that of RENAME TO. `functions`
+    are our table functions in it, `timed` the relations with CHANGES or AT, `has_data` the calls of
     SYSTEM$STREAM_HAS_DATA, with spans in the script that do not overlap: what stands within a
     timed relation is not among the others.
     """

@@ -116,6 +116,11 @@ REFUSED = {
     "a chain of 5,000 operators": ("DT-1004", "SELECT " + " + ".join(["v"] * 5_000) + " FROM t"),
     "200 functions around 5,000 columns": ("EXPRESSION", "SELECT " + "upper(" * 200
         + f"concat({', '.join(['k'] * 5_000)})" + ")" * 200 + " AS x FROM t"),
+    "a number of 5,000 digits": ("DT-1004", f"SELECT id FROM t ORDER BY id LIMIT {'9' * 5_000}"),
+    "fewer column names than columns": ("EXPRESSION", "SELECT x FROM t AS a(x)"),
+    "more column names than columns": ("EXPRESSION", "SELECT x FROM t AS a(x, y, z, w)"),
+    "too few names of values": ("EXPRESSION", "SELECT x FROM VALUES (1, 2) a(x)"),
+    "an odd number of arguments": ("EXPRESSION", "SELECT map(id) AS m FROM t"),
     "12 keys in a cube": ("GROUPING_SETS", "SELECT count(*) FROM a GROUP BY CUBE("
                           + ", ".join(WIDE[:12]) + ")"),
     "200 keys in a cube": ("GROUPING_SETS", "SELECT count(*) FROM a GROUP BY CUBE("

@@ -11,6 +11,7 @@ from dt_jupyter.sql.local_rows import without_job
     ("text", "row"),
     [
         ("SELECT TRUE", "SELECT * FROM VALUES (TRUE) AS has_data(`true`)"),
+        ("SELECT TRUE AS `a``(b)`", "SELECT * FROM VALUES (TRUE) AS has_data(`a``(b)`)"),
         (" select false AS ok ;", "SELECT * FROM VALUES (false) AS has_data(`ok`)"),
     ],
 )
