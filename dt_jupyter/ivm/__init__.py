@@ -17,6 +17,7 @@ from dt_jupyter.ivm.aggregates import (
     weighted,
 )
 from dt_jupyter.ivm.derive import DERIVATIVES, differentiate, equated, restrict
+from dt_jupyter.ivm.equivalent import equivalent
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
 from dt_jupyter.ivm.identity import IDENTIFIED, ROW_ID, Identified, identified
 from dt_jupyter.ivm.order import LARGE, Sizes, arranged, directed
@@ -69,8 +70,8 @@ __all__ = [
     "Filter", "Generate", "Group", "Identified", "Join", "Kept", "Kind", "Match", "MatchKind",
     "Origin", "Project", "Refusal", "Refused", "Rel", "Restrict", "Rows", "Scan", "Sizes", "Stage",
     "StateColumn", "Top", "Union", "Window", "WindowCall", "arranged", "at", "col",
-    "compile_stages", "differentiate", "directed", "equated", "expr", "flows", "identified",
-    "initial", "is_floating", "key_relations", "monotone", "origins", "refuse", "removed",
-    "restrict", "rewrite", "scans", "settled", "settles", "simplify", "stage_source", "walk",
-    "weighted", "with_keys",
+    "compile_stages", "differentiate", "directed", "equated", "equivalent", "expr", "flows",
+    "identified", "initial", "is_floating", "key_relations", "monotone", "origins", "refuse",
+    "removed", "restrict", "rewrite", "scans", "settled", "settles", "simplify", "stage_source",
+    "walk", "weighted", "with_keys",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from dt_jupyter.ivm.rel import (
     Generate,
     Join,
     Match,
+    MatchKind,
     Project,
     Rel,
     Restrict,
@@ -88,22 +89,24 @@ def _join(rel: Rel, changed: frozenset[str]) -> Rel | None:
     if delta is not None and applied:
         delta = Filter(delta, applied)
     for i, member in enumerate(rel.members[1:], 1):
+        known = set(columns)
         columns = (*columns, *member.columns)
         on = _decided(rel.on, columns)
         terms: list[Rel] = []
         if delta is not None:
-            rest = tuple(p for p in on if p not in applied)
+            rest = tuple(p for p in on if not p.columns <= known)
             terms.append(_ordered(Join((delta, _old(member, changed)), rest), (*columns, WEIGHT)))
         if (own := differentiate(member, changed)) is not None:
             before = tuple(at(m, End.NEW) for m in rel.members[:i])
             terms.append(_ordered(Join((own, *before), on), (*columns, WEIGHT)))
-        delta, applied = _sum(terms, (*columns, WEIGHT)), on
+        delta = _sum(terms, (*columns, WEIGHT))
     return delta
 
 
 def _decided(on: tuple[Expr, ...], columns: tuple[str, ...]) -> tuple[Expr, ...]:
     """The conditions over these columns alone."""
-    return tuple(p for p in on if p.columns <= set(columns))
+    known = set(columns)
+    return tuple(p for p in on if p.columns <= known)
 
 
 def _old(rel: Rel, changed: frozenset[str]) -> Rel:
@@ -157,12 +160,12 @@ def _match(rel: Rel, changed: frozenset[str]) -> Rel | None:
     left_keys, right_keys = tuple(a for a, _ in rel.pairs), tuple(b for _, b in rel.pairs)
     terms: list[Rel] = []
     if (delta := differentiate(rel.left, changed)) is not None:
-        partners = _of_keys(at(rel.right, End.NEW), right_keys, delta, left_keys)
+        partners = _of_keys(at(rel.right, End.NEW), right_keys, delta, left_keys, nulls=False)
         terms.append(_ordered(replace(rel, left=delta, right=partners), columns))
     if (delta := differentiate(rel.right, changed)) is not None:
-        kept = _of_keys(_old(rel.left, changed), left_keys, delta, right_keys)
+        kept = _of_keys(_old(rel.left, changed), left_keys, delta, right_keys, nulls=False)
         for end, sign in ((End.NEW, "+1"), (End.OLD, "-1")):
-            right = _of_keys(at(rel.right, end), right_keys, delta, right_keys)
+            right = _of_keys(at(rel.right, end), right_keys, delta, right_keys, nulls=False)
             terms.append(_signed(replace(rel, left=kept, right=right), sign))
     return _sum(terms, columns)
 
@@ -207,11 +210,52 @@ def _top(rel: Rel, changed: frozenset[str]) -> Rel | None:
     return _sum(ends, (*rel.columns, WEIGHT))
 
 
-def _of_keys(rel: Rel, columns: tuple[str, ...], delta: Rel, keys: tuple[str, ...]) -> Rel:
-    """R ⋉ K for the K of a change; without columns every row is touched."""
+def _holding(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
+    """A smaller relation that has all the values of these columns, NULLs only where they matter.
+
+    K computed from all of a change would stand in the very term that the change is in, and double
+    with every outer join and window above it. Each row of ⟕, ⋉, ▷ and W has the values of a row
+    of its input, whatever it meets there.
+    """
+    match rel:
+        case Match() if keys <= set(rel.left.columns):
+            return _holding(rel.left, keys, nulls)
+        case Match(kind=MatchKind.LEFT) if keys <= set(rel.right.columns) and not nulls:
+            return _holding(rel.right, keys, nulls)
+        case Window() if keys <= set(rel.input.columns):
+            return _holding(rel.input, keys, nulls)
+        case Project():
+            items = tuple(i for i in rel.items if i[0] in keys)
+            computed = any(e.column is None for _, e in items)
+            read = frozenset(c for _, e in items for c in e.columns)
+            below = _holding(rel.input, read, nulls or computed) if read else rel.input
+            return Project(below, items)
+        case Union():
+            return _members_holding(rel, keys, nulls)
+    return rel
+
+
+def _members_holding(rel: Union, keys: frozenset[str], nulls: bool) -> Rel:
+    """The same for each member; what both ends of an interval have alike is taken once."""
+    members: list[Rel] = []
+    for member in rel.members:
+        names = {i: c for i, c in zip(rel.ids, member.columns, strict=True) if i in keys}
+        below = _holding(member, frozenset(names.values()), nulls)
+        own = Project(below, tuple((i, col(c)) for i, c in names.items()))
+        if own not in members:
+            members.append(own)
+    return members[0] if len(members) == 1 else Union(tuple(members), members[0].columns)
+
+
+def _of_keys(
+    rel: Rel, columns: tuple[str, ...], delta: Rel, keys: tuple[str, ...], *, nulls: bool = True
+) -> Rel:
+    """R ⋉ K for at least the K of a change; without columns every row is touched. Without `nulls`
+    those need not be in K: they have no partners."""
     if not columns:
         return rel
-    found = Aggregate(Project(delta, tuple((k, col(k)) for k in dict.fromkeys(keys))),
+    held = _holding(delta, frozenset(keys), nulls)
+    found = Aggregate(Project(held, tuple((k, col(k)) for k in dict.fromkeys(keys))),
                       tuple(dict.fromkeys(keys)), ())  # fmt: skip
     return restrict(rel, found, tuple(zip(columns, keys, strict=True)))
 
@@ -319,7 +363,7 @@ def equal_columns(rel: Join) -> dict[str, tuple[str, ...]]:
     groups: dict[str, set[str]] = {}
     for predicate in rel.on:
         pair = equated(predicate)
-        if pair is None:
+        if pair is None or (pair[0] in groups and groups[pair[0]] is groups.get(pair[1])):
             continue
         merged = set().union(*(groups.get(c, {c}) for c in pair))
         for c in merged:

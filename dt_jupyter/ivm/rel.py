@@ -360,19 +360,31 @@ def settles(rel: Rel) -> bool:
 def key_relations(rel: Rel) -> tuple[Rel, ...]:
     """The relations of keys that restrictions still have to compute, those of keys first."""
     found: dict[Rel, None] = {}
-    for node in walk(rel):
-        if isinstance(node, Restrict) and isinstance(node.keys, Rel):
-            found.update(dict.fromkeys(key_relations(node.keys)))
+    seen: set[int] = set()
+
+    def visit(node: Rel) -> None:
+        if id(node) in seen:  # what is restricted alike shares its keys, which restrict others
+            return
+        seen.add(id(node))
+        if isinstance(node, Restrict) and isinstance(node.keys, Rel) and id(node.keys) not in seen:
+            visit(node.keys)
             found[node.keys] = None
+        for child in node.inputs:
+            visit(child)
+
+    visit(rel)
     return tuple(found)
 
 
 def with_keys(rel: Rel, names: Mapping[Rel, str]) -> Rel:
     """The relation with relations of keys replaced by the names of what was computed."""
+    known: dict[int, str | Rel] = {}
 
     def rule(node: Rel) -> Rel:
         if isinstance(node, Restrict) and isinstance(node.keys, Rel):
-            return replace(node, keys=names.get(node.keys, node.keys))
+            if id(node.keys) not in known:
+                known[id(node.keys)] = names.get(node.keys, node.keys)
+            return replace(node, keys=known[id(node.keys)])
         return node
 
     return rewrite(rel, rule)

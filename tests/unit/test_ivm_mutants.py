@@ -423,6 +423,46 @@ def test_a_restriction_pushed_too_far_is_caught(name: str) -> None:
     assert caught(restricted, lambda m: m.setattr(derive, "_pushed", pushed), shape=kind)
 
 
+# -- keys that a change touches -------------------------------------------------------------------
+
+Holding = Callable[[Rel, frozenset[str], bool], Rel]
+
+
+def without_nulls(held: Holding) -> Holding:
+    """NULLs of an outer join are a partition too, and what is computed of them is a key."""
+    return lambda rel, keys, nulls: held(rel, keys, False)
+
+
+def of_the_first_member(held: Holding) -> Holding:
+    def holding(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
+        if isinstance(rel, Union):
+            rel = Union((rel.members[0],), rel.ids)
+        return held(rel, keys, nulls)
+
+    return holding
+
+
+def of_nothing(held: Holding) -> Holding:
+    """The values that no operator below has to compute are left out."""
+
+    def holding(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
+        found = held(rel, keys, nulls)
+        return Filter(found, (expr("FALSE"),)) if isinstance(found, Match | Scan) else found
+
+    return holding
+
+
+@pytest.mark.parametrize(
+    ("mutated", "shape"),
+    [(without_nulls, "window match"), (of_the_first_member, "match"), (of_nothing, "match")],
+)
+def test_keys_of_less_than_the_change_are_caught(
+    mutated: Callable[[Holding], Holding], shape: str
+) -> None:
+    wrong = mutated(derive._holding)
+    assert caught(derivative, lambda m: m.setattr(derive, "_holding", wrong), shape=shape)
+
+
 # -- rewrites -------------------------------------------------------------------------------------
 
 
