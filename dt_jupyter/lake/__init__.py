@@ -16,6 +16,12 @@ from dt_jupyter.lake.changes import (
     may_change,
     plan_changes,
 )
+from dt_jupyter.lake.clustering import (
+    MOST_COLUMNS,
+    find_path,
+    is_clusterable,
+    recluster,
+)
 from dt_jupyter.lake.commit import Recovered, commit, recover
 from dt_jupyter.lake.errors import (
     LakeError,
@@ -27,6 +33,7 @@ from dt_jupyter.lake.errors import (
     VersionGone,
 )
 from dt_jupyter.lake.heads import head
+from dt_jupyter.lake.locks import table_lock
 from dt_jupyter.lake.log import FileChanges, TableLog, TableSize, is_delta
 from dt_jupyter.lake.marks import mark_of, marked
 from dt_jupyter.lake.metadata import Metadata, Protocol, SchemaChange
@@ -52,11 +59,13 @@ from dt_jupyter.lake.tables import (
     enable_feed,
     register,
     restore_folder,
+    retain,
 )
 from dt_jupyter.lake.types import is_comparable, plain_type
 from dt_jupyter.lake.writer_rs import FastLane
 
 __all__ = [
+    "MOST_COLUMNS",
     "OP",
     "WEIGHT",
     "Added",
@@ -98,7 +107,9 @@ __all__ = [
     "create",
     "drop_folder",
     "enable_feed",
+    "find_path",
     "head",
+    "is_clusterable",
     "is_comparable",
     "is_delta",
     "local_view",
@@ -107,10 +118,13 @@ __all__ = [
     "may_change",
     "plain_type",
     "plan_changes",
+    "recluster",
     "recover",
     "register",
     "relation",
     "restore_folder",
+    "retain",
     "selecting_columns",
     "snapshot_sql",
+    "table_lock",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,7 +20,7 @@ from dt_jupyter.model import Timestamp
 FileAction: TypeAlias = tuple[str, Mapping[str, Any]]
 """add, remove or cdc, and the action without its statistics."""
 
-_STATE = frozenset(("metaData", "protocol", "txn"))
+_STATE = frozenset(("metaData", "protocol", "txn", "domainMetadata"))
 _FILES = frozenset(("add", "remove"))
 _KEPT = ("path", "partitionValues", "size", "modificationTime", "deletionVector", "baseRowId",
          "defaultRowCommitVersion")  # fmt: skip
@@ -129,6 +130,13 @@ def changes_data(file: Path | str) -> bool:
             if kind in _FILES and body is not None and body.get("dataChange", True):
                 return True
     return False
+
+
+def require_end(file: Path | str) -> None:
+    """Reads no action but the last: a commit that was cut short lacks its end. Raises as
+    `read_actions` does."""
+    for last in deque(_lines(file, None), maxlen=1):
+        _parsed(file, last)
 
 
 def state_actions(file: Path | str) -> Iterator[tuple[str, Any]]:

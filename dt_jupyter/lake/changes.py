@@ -56,10 +56,14 @@ class FileDiff:
     files: int
 
 
+LOST = "LOST"
+"""The operation of a commit that stands for versions that nobody can read any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unreadable:
     """The interval cannot be read; `code` is one of VERSION_REGRESSED, LOG_GONE, SOURCE_REPLACED,
-    COLUMN_CHANGED, PARTITIONING_CHANGED, FEED_OFF."""
+    COLUMN_CHANGED, PARTITIONING_CHANGED, FEED_OFF, FILES_GONE, VERSION_LOST."""
 
     code: str
     sentence: str
@@ -83,6 +87,8 @@ def plan_changes(
     if after > upto:
         return Unreadable("VERSION_REGRESSED", f"version {upto} is before version {after}")
     try:
+        if after >= log.oldest() and log.operation(after) == LOST:
+            return Unreadable("VERSION_LOST", f"version {after} was lost with its log")
         facts = log.commits(after, upto)
     except VersionGone as gone:
         return Unreadable("LOG_GONE", gone.sentence)
@@ -134,6 +140,8 @@ def _refusal(facts: Sequence[CommitFacts], columns: Collection[str] | None) -> U
     used = None if columns is None else frozenset(c.lower() for c in columns)
     for f in facts:
         change = f.schema
+        if f.operation == LOST:
+            return Unreadable("VERSION_LOST", f"version {f.version} was lost with its log")
         if f.is_replace or (change and change.new_id):
             return Unreadable(
                 "SOURCE_REPLACED", f"version {f.version} replaced the table ({f.operation})"

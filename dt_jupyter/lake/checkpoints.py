@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ _NAME = re.compile(
     r"(?P<version>\d{20})\.checkpoint\."
     r"(?:(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet|parquet|[0-9a-f-]{36}\.(?:parquet|json))\Z"
 )
-_KINDS = frozenset(("metaData", "protocol", "txn"))
+_KINDS = frozenset(("metaData", "protocol", "txn", "domainMetadata"))
+_CLUSTERING = "delta.clustering"
 _MAPS = frozenset(("partitionValues", "tags", "configuration", "options"))
 
 
@@ -24,7 +26,8 @@ _MAPS = frozenset(("partitionValues", "tags", "configuration", "options"))
 class LogState:
     """A table's state at a version besides its files; version −1 is before the first commit.
 
-    The metadata is known to be the same from version `since` on.
+    The metadata is known to be the same from version `since` on. `clustering` are the columns that
+    it is clustered by, as paths of their names in the files.
     """
 
     version: int
@@ -32,6 +35,7 @@ class LogState:
     protocol: Protocol = field(default_factory=Protocol)
     transactions: Mapping[str, int] = field(default_factory=dict)
     since: int = -1
+    clustering: tuple[tuple[str, ...], ...] = ()
 
     @property
     def metadata(self) -> Metadata:
@@ -42,15 +46,24 @@ class LogState:
     def after(self, version: int, actions: Iterable[tuple[str, Any]]) -> LogState:
         """The state once the actions of commit `version` are applied."""
         found, protocol, transactions = self.found, self.protocol, dict(self.transactions)
-        since = self.since
+        since, clustering = self.since, self.clustering
         for kind, body in actions:
             if kind == "metaData":
                 found, since = Metadata.of(body), version
             elif kind == "protocol":
                 protocol = Protocol.of(body)
-            else:
+            elif kind == "txn":
                 transactions[body["appId"]] = int(body["version"])
-        return LogState(version, found, protocol, transactions, since)
+            elif body["domain"] == _CLUSTERING:
+                clustering = _clustering(body)
+        return LogState(version, found, protocol, transactions, since, clustering)
+
+
+def _clustering(body: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    if body.get("removed"):
+        return ()
+    found = json.loads(body["configuration"]).get("clusteringColumns", ())
+    return tuple(tuple(path) for path in found)
 
 
 def checkpoints(names: Iterable[str]) -> dict[int, tuple[str, ...]]:

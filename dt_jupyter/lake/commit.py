@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dt_jupyter.lake import writer_rs, writer_spark
 from dt_jupyter.lake.actions import CommitFacts
+from dt_jupyter.lake.clustering import recluster
 from dt_jupyter.lake.disk import data_files, make_durable, remove_orphans
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.files import Snapshot
@@ -31,6 +33,7 @@ from dt_jupyter.lake.writer_rs import FastLane
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_log = logging.getLogger("dt_jupyter.lake")
 WriterChoice: TypeAlias = Literal["auto", "spark", "delta-rs"]
 
 
@@ -67,7 +70,7 @@ def _locked(
 ) -> Committed | Lost:
     log = log or TableLog(request.folder)
     base = log.version()
-    lost = _requirements(request, log, base)
+    lost = _requirements(request, log, base, repairs=isinstance(change, Overwrite))
     if lost is not None:
         return lost
     snapshot = Snapshot(log.path, base)
@@ -90,15 +93,29 @@ def _locked(
     reach("before_fsync")
     make_durable(log.path, data_files(log.path) - before, mine.version)
     reach("after_fsync")
+    if request.cluster_by is not None and spark is not None:
+        _recluster(spark, log, request.cluster_by)
     if refusal is None and spark is not None:
         spark.catalog.refreshByPath(str(log.path))
     name = writer_rs.NAME if refusal is None else writer_spark.NAME
     return Committed(mine.version, statistics(mine, rows), name, refusal or "small")
 
 
-def _requirements(request: CommitRequest, log: TableLog, base: int) -> Lost | None:
+def _recluster(spark: SparkSession, log: TableLog, columns: Sequence[str]) -> None:
+    """The commit stands: what fails here is told, and tried again by the next one."""
+    try:
+        recluster(spark, log, columns)
+    except Exception as e:
+        _log.warning("%s could not be clustered by %s: %s", log.path, ", ".join(columns), e)
+
+
+def _requirements(
+    request: CommitRequest, log: TableLog, base: int, *, repairs: bool
+) -> Lost | None:
+    """Why the commit may not be made. What `repairs` a log that was lost, or set back, goes on
+    from wherever that ends: it stands on none of its rows."""
     last = log.last_transaction(request.app_id) or 0
-    if last != request.sequence - 1:
+    if last != request.sequence - 1 and not (repairs and last < request.sequence):
         sentence = f"the last sequence is {last}, not {request.sequence - 1}"
         return Lost("SEQUENCE_TAKEN", sentence, base)
     if request.expected_version is None:
@@ -185,7 +202,7 @@ def _merged(metrics: Mapping[str, str]) -> dict[str, int]:
 class Recovered:
     """What a table's log says of an application: its last sequence, the commit that holds it and
     that commit's metadata (None where the log was cleaned), the table's id and newest version,
-    and the versions after that commit in which others changed data."""
+    and the versions after that commit in which others changed data or columns."""
 
     sequence: int
     version: int | None
@@ -210,7 +227,7 @@ def recover(path: TablePath | TableLog, app_id: str) -> Recovered | None:
             return Recovered(
                 sequence, version, found, log.table_id(), newest, tuple(reversed(foreign))
             )
-        if log.changes_data(version):
+        if log.changes_data(version) or log.commits(version - 1, version)[0].schema:
             foreign.append(version)
     return Recovered(sequence, None, None, log.table_id(), newest, tuple(reversed(foreign)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 
@@ -53,3 +55,14 @@ class NotSupported(LakeError):
     """The table or the path is of a kind that this package does not handle. Facts: path."""
 
     code = "NOT_SUPPORTED"
+
+
+@contextmanager
+def read_by_delta_rs() -> Iterator[None]:
+    """A file that delta-rs cannot read, where it raises a bare Exception, is NotSupported."""
+    try:
+        yield
+    except Exception as e:
+        if type(e) is not Exception:
+            raise
+        raise NotSupported(f"delta-rs does not read it: {e}") from e

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from dt_jupyter.lake.errors import LogBroken, NotSupported, read_by_delta_rs
 from dt_jupyter.lake.paths import data_file
 
 if TYPE_CHECKING:
@@ -38,8 +39,14 @@ class Snapshot:
     @cached_property
     def table(self) -> DeltaTable:
         from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
 
-        return DeltaTable(self.path, version=self.version)
+        try:
+            return DeltaTable(self.path, version=self.version)
+        except DeltaError as e:
+            problem = next(iter(str(e).splitlines()), "")
+            told = f"version {self.version} of {self.path} cannot be read: {problem}"
+            raise LogBroken(told, path=str(self.path)) from e
 
     def on_disk(self, file: LiveFile) -> str:
         """The file's path, as the operating system has it."""
@@ -51,9 +58,21 @@ class Snapshot:
 
         actions = pa.table(self.table.get_add_actions(flatten=True)).to_pylist()
         vectors = "deletionVectors" in (self.table.protocol().reader_features or ())
-        deleted = _deleted(pa.table(self.table.deletion_vectors())) if vectors and live_rows else {}
+        deleted = self._deleted_rows() if vectors and live_rows else {}
         wanted = tuple(columns)
         return [_live(a, deleted, wanted) for a in actions]
+
+    def _deleted_rows(self) -> Mapping[str, int] | None:
+        """By file name; None where a deletion vector cannot be read: counts are unknown then, and
+        whoever reads the rows fails by them."""
+        import pyarrow as pa
+        from deltalake.exceptions import DeltaError
+
+        try:
+            with read_by_delta_rs():
+                return _deleted(pa.table(self.table.deletion_vectors()))
+        except (NotSupported, DeltaError, pa.ArrowException, OSError):
+            return None
 
 
 def _deleted(vectors: Any) -> dict[str, int]:
@@ -69,10 +88,10 @@ def _deleted(vectors: Any) -> dict[str, int]:
 
 
 def _live(
-    action: Mapping[str, Any], deleted: Mapping[str, int], columns: tuple[str, ...]
+    action: Mapping[str, Any], deleted: Mapping[str, int] | None, columns: tuple[str, ...]
 ) -> LiveFile:
-    records = action.get("num_records")
-    gone = deleted.get(action["path"].rsplit("/", 1)[-1], 0)
+    records = action.get("num_records") if deleted is not None else None
+    gone = (deleted or {}).get(action["path"].rsplit("/", 1)[-1], 0)
     return LiveFile(
         path=action["path"],
         bytes=action["size_bytes"],

@@ -64,10 +64,10 @@ def is_delta(path: TablePath) -> bool:
         names = os.listdir(local(path) / "_delta_log")
     except (FileNotFoundError, NotADirectoryError):
         return False
-    return any(_version_of(n) is not None or ".checkpoint" in n for n in names)
+    return any(version_of(n) is not None or ".checkpoint" in n for n in names)
 
 
-def _version_of(name: str) -> int | None:
+def version_of(name: str) -> int | None:
     """The version of a commit file's name."""
     number, dot, rest = name.partition(".")
     named = dot + rest == ".json" and len(number) == 20 and number.isdigit()
@@ -138,7 +138,7 @@ class TableLog:
             names = os.listdir(self._dir)
         except (FileNotFoundError, NotADirectoryError) as e:
             raise TableGone(f"there is no Delta table at {self.path}", path=str(self.path)) from e
-        versions = {v for n in names if (v := _version_of(n)) is not None}
+        versions = {v for n in names if (v := version_of(n)) is not None}
         if not versions:
             raise TableGone(f"there is no Delta table at {self.path}", path=str(self.path))
         self._newest = self._oldest = max(versions)
@@ -186,6 +186,10 @@ class TableLog:
 
     def schema_json(self) -> str:
         return self.metadata().schema_string
+
+    def clustering(self) -> tuple[tuple[str, ...], ...]:
+        """The columns that the table is clustered by, as paths of their names in the files."""
+        return self._state_at(None).clustering
 
     def last_transaction(self, app_id: str, version: int | None = None) -> int | None:
         """The last sequence that the application committed up to the version; None: none."""
@@ -389,6 +393,12 @@ class TableLog:
         """The sequences that the commit itself carries, by application."""
         found = self._read_state(version)
         return {b["appId"]: int(b["version"]) for k, b in found if k == "txn"}
+
+    def operation(self, version: int) -> str:
+        """What the commit's writer calls it."""
+        known = self._commits.get(version)
+        found = self._info(version).get("operation", "") if known is None else known.facts.operation
+        return str(found)
 
     def user_metadata(self, version: int) -> str | None:
         """What the commit's writer said of it."""

@@ -12,9 +12,9 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -68,6 +68,10 @@ class Publication:
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
+
+    def placed(self, place: Callable[[str], str]) -> Publication:
+        """The same one, its paths as `place` gives them."""
+        return replace(self, path=place(self.path), folder=place(self.folder))
 
     @classmethod
     def of(cls, text: str) -> Publication:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dt_jupyter.lake.errors import read_by_delta_rs
 from dt_jupyter.lake.files import Snapshot
 from dt_jupyter.lake.metadata import Metadata
 from dt_jupyter.lake.types import contains, int96
@@ -30,15 +31,16 @@ def read(
 ) -> pa.Table:
     """The columns of a schema (of `arrow_schema`); `count`: so many rows, whichever.
 
-    Raises DeltaError, ArrowException and OSError.
+    Raises NotSupported, DeltaError, ArrowException and OSError.
     """
     import pyarrow as pa
     from deltalake import QueryBuilder
 
-    query = QueryBuilder().register("t", snapshot.table)
     limit = "" if count is None else f" LIMIT {count:d}"
     text = f"SELECT {items(metadata, schema.names)} FROM t{limit}"
-    found = pa.table(query.execute(text).read_all())
+    with read_by_delta_rs():
+        query = QueryBuilder().register("t", snapshot.table)
+        found = pa.table(query.execute(text).read_all())
     return found.rename_columns(schema.names).cast(schema)
 
 

@@ -26,7 +26,8 @@ class CommitRequest:
 
     `metadata` (JSON values) goes into the commit's userMetadata with `seq` and `attempt`.
     `expected_version` is the version that the change was computed on: data that others wrote
-    since then make the commit Lost.
+    since then make the commit Lost. `cluster_by` names the columns that the table is clustered by
+    afterwards, whatever the writer made of that (None: as the writer leaves it).
     """
 
     path: TablePath
@@ -35,6 +36,7 @@ class CommitRequest:
     attempt: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
     expected_version: int | None = None
+    cluster_by: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.sequence < 1 or not self.app_id or not self.attempt:

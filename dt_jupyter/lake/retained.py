@@ -1,5 +1,5 @@
-"""Whether what a change or an old snapshot is read from is still on the disk: VACUUM takes the
-files of old versions, and leaves the log."""
+"""Whether what a change or a snapshot is read from is still on the disk: VACUUM takes the files of
+old versions, and leaves the log."""
 
 from __future__ import annotations
 
@@ -9,12 +9,38 @@ from typing import Any
 from urllib.parse import unquote
 
 from dt_jupyter.lake.actions import commit_name, file_key, read_actions
-from dt_jupyter.lake.changes import Added, ChangePlan, Feed, FileDiff
+from dt_jupyter.lake.changes import Added, ChangePlan, Feed, FileDiff, Unreadable
+from dt_jupyter.lake.live import LiveFiles
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.paths import data_file
 from dt_jupyter.lake.staging import vector_file
+from dt_jupyter.model import Timestamp
 
+OLD_SECONDS = 86_400.0
+"""Files of younger changes are looked for where the log tells of a VACUUM, and else not."""
 _FILES = frozenset(("add", "remove", "cdc"))
+
+
+def readable(log: TableLog, plan: ChangePlan, now: Timestamp) -> ChangePlan:
+    """The plan, or Unreadable where a file is gone that it reads. Nothing is looked for while no
+    VACUUM can have come by: that costs nothing."""
+    if not isinstance(plan, Added | Feed | FileDiff) or not _at_risk(log, plan, now):
+        return plan
+    gone = gone_from_change(log, plan, by_feed=reads_feed(plan))
+    return plan if gone is None else Unreadable("FILES_GONE", gone)
+
+
+def reads_feed(plan: ChangePlan) -> bool:
+    """Whether the change is read as the change data feed has it, commit by commit."""
+    return isinstance(plan, Feed) or (isinstance(plan, Added) and plan.feed)
+
+
+def _at_risk(log: TableLog, plan: Added | Feed | FileDiff, now: Timestamp) -> bool:
+    """By the log alone: a VACUUM is told of since, or the change is so old that one that is not
+    told of may have been."""
+    facts = log.commits(plan.first - 1, log.version())
+    old = now.since(facts[0].time) > OLD_SECONDS
+    return old or any(f.operation.startswith("VACUUM") for f in facts)
 
 
 def gone_from_change(
@@ -48,25 +74,33 @@ def gone_from_snapshot(log: TableLog, version: int) -> str | None:
     return _gone(log.path, [body for body in later.values() if body is not None])
 
 
+def gone_from_version(log: TableLog, version: int) -> str | None:
+    """What is to be said of a file of the version that is gone, also where it is the newest, whose
+    files no VACUUM takes; None: all are there."""
+    return _gone(log.path, LiveFiles(log.path).at(version), "the file {} is gone")
+
+
 def _of_feed(log: TableLog, first: int, last: int) -> Iterator[Mapping[str, Any]]:
-    for version in range(first, last + 1):
-        actions = list(_actions(log, version))
-        changes = [body for kind, body in actions if kind == "cdc"]
-        yield from changes or [b for _, b in actions if b.get("dataChange", True)]
+    for _, files in log.files(first, last):
+        changes = [body for kind, body in files if kind == "cdc"]
+        yield from changes or (body for _, body in files)
 
 
 def _actions(log: TableLog, version: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     return read_actions(log.path / "_delta_log" / commit_name(version), _FILES)
 
 
-def _gone(table: Path, files: Iterable[Mapping[str, Any]]) -> str | None:
+def _gone(
+    table: Path, files: Iterable[Mapping[str, Any]],
+    said: str = "VACUUM removed {}, which it is read from",
+) -> str | None:  # fmt: skip
     known: dict[str, bool] = {}
     for body in files:
         for name in _names(body):
             if name not in known:
                 known[name] = Path(data_file(table, name)).exists()
             if not known[name]:
-                return f"VACUUM removed {name}, which it is read from"
+                return said.format(name)
     return None
 
 
@@ -79,4 +113,4 @@ def _names(body: Mapping[str, Any]) -> Iterator[str]:
         yield unquote(vector["pathOrInlineDv"])
 
 
-__all__ = ["gone_from_change", "gone_from_snapshot"]
+__all__ = ["gone_from_change", "gone_from_snapshot", "gone_from_version", "readable", "reads_feed"]

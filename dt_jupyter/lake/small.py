@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import WEIGHT
-from dt_jupyter.lake.errors import LakeError, NotSupported
+from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
 from dt_jupyter.lake.files import Snapshot
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.metadata import Metadata
@@ -113,7 +113,7 @@ class SmallTables:
 
         listed, named = items(metadata, schema.names), items(metadata, [key])
         found: list[pa.RecordBatch] = []
-        with TemporaryDirectory(prefix="dt_keys_") as folder:
+        with TemporaryDirectory(prefix="dt_keys_") as folder, read_by_delta_rs():
             write_deltalake(folder, pa.table({"__dt_key": values}))
             tables = QueryBuilder().register("t", snapshot.table)
             tables = tables.register("keys", DeltaTable(folder))

@@ -6,8 +6,9 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.lake.clustering import STATISTICS, clusterable_paths, path_sql
 from dt_jupyter.lake.errors import NameTaken, TableGone
 from dt_jupyter.lake.first_commit import plain_fields, write_first
 from dt_jupyter.lake.locks import lock_file
@@ -32,35 +33,58 @@ _INDEXED = 32
 
 
 def backing_properties(
-    schema: StructType, *, retention_days: float = 7, extra: Mapping[str, str] | None = None
-) -> dict[str, str]:
+    schema: StructType, *, retention_days: float = 7, extra: Mapping[str, str] | None = None,
+    cluster_by: Sequence[str] = (),
+) -> dict[str, str]:  # fmt: skip
     """Properties of a table that both writers may write: change feed, deletion vectors, no row
     tracking, no statistics of floats, and logs and files that nobody removes but we.
 
     `retention_days`: how long old versions stay readable. Column mapping only where a name has a
-    character that Parquet does not take.
+    character that Parquet does not take. `cluster_by`: columns to keep statistics of in any case.
     """
-    hours = max(1, round(retention_days * 24))
     found = {
         FEED: "true",
         "delta.enableDeletionVectors": "true",
         "delta.checkpointInterval": "50",
         "delta.enableExpiredLogCleanup": "false",
-        "delta.logRetentionDuration": f"interval {hours} hours",
-        "delta.deletedFileRetentionDuration": f"interval {hours} hours",
-        "delta.dataSkippingStatsColumns": ",".join(_skipping(schema)),
+        **_retention(retention_days),
+        STATISTICS: ",".join(_skipping(schema, cluster_by)),
     }
     if any(_awkward(f.name, f.dataType) for f in schema.fields):
         found["delta.columnMapping.mode"] = "name"
     return {**found, **(extra or {})}
 
 
-def _skipping(schema: StructType) -> list[str]:
-    """The first columns that statistics are kept of: plain ones that both writers get right."""
+def _retention(days: float) -> dict[str, str]:
+    interval = f"interval {max(1, round(days * 24))} hours"
+    return {
+        "delta.logRetentionDuration": interval, "delta.deletedFileRetentionDuration": interval,
+    }  # fmt: skip
+
+
+def retain(spark: SparkSession, log: TableLog, days: float) -> bool:
+    """A backing table keeps its past for so long: a metadata commit where it does not, else
+    nothing. The caller holds the table's lock."""
+    wanted, known = _retention(days), log.properties()
+    if all(known.get(k) == v for k, v in wanted.items()):
+        return False
+    pairs = ", ".join(f"{sql_string(k)} = {sql_string(v)}" for k, v in wanted.items())
+    spark.sql(f"ALTER TABLE {sql_table(log.path)} SET TBLPROPERTIES ({pairs})")
+    return True
+
+
+def _skipping(schema: StructType, cluster_by: Sequence[str] = ()) -> list[str]:
+    """The first columns that statistics are kept of: plain ones that both writers get right, after
+    those that it is clustered by, which shuts out delta-rs."""
+    first = [path_sql(p) for p in clusterable_paths(_fields(schema), cluster_by)]
     kinds = ((f.name, str(f.dataType.jsonValue())) for f in schema.fields)
     short = ((n, k) for n, k in kinds if k.startswith("decimal(") or k in _SKIPPING)
     names = [quote(n) for n, k in short if not is_inexact(k)]
-    return names[:_INDEXED]
+    return list(dict.fromkeys([*first, *names]))[:_INDEXED]
+
+
+def _fields(schema: StructType) -> list[Any]:
+    return list(schema.jsonValue()["fields"])
 
 
 def _awkward(name: str, kind: DataType) -> bool:
@@ -88,7 +112,8 @@ def create(
     """Make an empty table at `path`: one commit, version 0. `schema` is a StructType or DDL text;
     all columns may be NULL. `properties` None: those of `backing_properties`.
 
-    `cluster_by` makes the table clustered, which shuts out delta-rs: its writes are Spark's. A
+    `cluster_by` (those of them that can be) makes the table clustered, which shuts out delta-rs:
+    its writes are Spark's. A
     plain table with the properties of backing tables is made without Spark.
     """
     from pyspark.sql.types import StructField, StructType
@@ -99,7 +124,8 @@ def create(
     if fields is not None:
         return write_first(local(path), fields, chosen)
     columns = StructType([StructField(f.name, f.dataType) for f in typed.fields]).toDDL()
-    cluster = f" CLUSTER BY ({', '.join(map(quote, cluster_by))})" if cluster_by else ""
+    paths = clusterable_paths(_fields(typed), cluster_by)
+    cluster = f" CLUSTER BY ({', '.join(map(path_sql, paths))})" if paths else ""
     pairs = ", ".join(f"{sql_string(k)} = {sql_string(v)}" for k, v in chosen.items())
     listed = f" TBLPROPERTIES ({pairs})" if pairs else ""
     spark.sql(f"CREATE TABLE {sql_table(path)} ({columns}) USING delta{cluster}{listed}")
@@ -119,9 +145,12 @@ def register(spark: SparkSession, name: Name, path: TablePath) -> None:
     that name stays: to drop a managed table would be to delete its rows. NameTaken where it is
     another one."""
     known, folder = lookup(spark, name), local(path).resolve()
+    if known is not None and known.location is not None and not Path(known.location).exists():
+        spark.sql(f"DROP TABLE {name.sql}")  # of a lake that was moved: there is nothing to lose
+        known = None
     if known is None:
         spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(name.schema)}")
-        location = sql_string(folder.as_uri())
+        location = sql_string(str(folder))  # a URI would be encoded once more
         spark.sql(f"CREATE TABLE {name.sql} USING delta LOCATION {location}")
     elif known.location is None or Path(known.location).resolve() != folder:
         raise NameTaken(f"{name} is another table of the session", name=str(name))
@@ -142,7 +171,12 @@ def drop_folder(path: TablePath, trash: TablePath, label: str) -> Path:
     table = local(path)
     if not is_delta(table):
         raise TableGone(f"there is no Delta table at {table}", path=str(table))
-    folder = local(trash)
+    return put_aside(table, trash, label)
+
+
+def put_aside(path: TablePath, trash: TablePath, label: str) -> Path:
+    """As `drop_folder`, whatever is at the path."""
+    table, folder = local(path), local(trash)
     folder.mkdir(parents=True, exist_ok=True)
     target, number = folder / label, 1
     while target.exists():
@@ -181,5 +215,5 @@ def _move(source: Path, target: Path) -> None:
 
 __all__ = [
     "FEED", "backing_properties", "create", "drop_folder", "enable_feed", "register",
-    "restore_folder",
+    "restore_folder", "retain",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.lake.clustering import statistics_columns
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.files import LiveFile, Snapshot
 from dt_jupyter.lake.key_ranges import KeyRange, key_range, lookups
@@ -97,7 +98,7 @@ def _misread(metadata: Metadata) -> str | None:
     count = metadata.configuration.get("delta.dataSkippingNumIndexedCols")
     if listed is None and count == "0":
         return None
-    indexed = None if listed is None else {_root(c) for c in listed.split(",") if c.strip()}
+    indexed = None if listed is None else {_root(c) for c in statistics_columns(listed)}
     for field in metadata.fields:
         inexact = any(is_inexact(k) for _, k in leaves(field["type"], field["name"]))
         if inexact and (indexed is None or field["name"].lower() in indexed):

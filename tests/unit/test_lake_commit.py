@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Field, Transaction, write_deltalake
 
 from dt_jupyter.lake import (
     Append,
@@ -124,6 +124,30 @@ def test_a_sequence_that_is_not_next_is_lost(log: TableLog, sequence: int) -> No
     commit(request(log, 1), Append(rows(1)))
     assert lost(commit(request(log, sequence, "other"), Append(rows(9)))) == "SEQUENCE_TAKEN"
     assert (log.version(), read(log.path)) == (1, [(1, "n1")])
+
+
+def test_all_rows_anew_go_on_where_a_log_was_lost(log: TableLog) -> None:
+    """The log ends before the catalog's sequence; it never goes back."""
+    done(commit(request(log, 4), Overwrite(rows(1))))
+    assert lost(commit(request(log, 6), Append(rows(2)))) == "SEQUENCE_TAKEN"
+    done(commit(request(log, 6), Overwrite(rows(2))))
+    for taken in (4, 5, 6):
+        assert lost(commit(request(log, taken), Overwrite(rows(3)))) == "SEQUENCE_TAKEN"
+    assert (log.last_transaction(APP), read(log.path)) == (6, [(2, "n2")])
+
+
+def test_columns_that_others_added_are_foreign_too(log: TableLog) -> None:
+    done(commit(request(log, 1), Append(rows(1))))
+    DeltaTable(log.path).alter.set_table_properties(
+        {"delta.logRetentionDuration": "interval 9 days"}
+    )
+    found = recover(log.path, APP)
+    assert found is not None
+    assert (found.newest, found.foreign) == (2, ()), "a property is nobody's rows"
+    DeltaTable(log.path).alter.add_columns(Field("more", "string"))
+    found = recover(log.path, APP)
+    assert found is not None
+    assert found.foreign == (3,)
 
 
 def test_data_written_by_others_since_the_expected_version(log: TableLog) -> None:

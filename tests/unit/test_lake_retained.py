@@ -5,11 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
-from dt_jupyter.lake import Unchanged, plan_changes
-from dt_jupyter.lake.retained import gone_from_change, gone_from_snapshot
-from tests.unit.delta_logs import Written, add, info, metadata, remove
+from dt_jupyter.lake import (
+    Feed,
+    NotSupported,
+    SmallTables,
+    Unchanged,
+    Unreadable,
+    head,
+    plan_changes,
+)
+from dt_jupyter.lake.contents import Contents
+from dt_jupyter.lake.errors import read_by_delta_rs
+from dt_jupyter.lake.retained import (
+    OLD_SECONDS,
+    gone_from_change,
+    gone_from_snapshot,
+    gone_from_version,
+    readable,
+)
+from tests.unit.delta_logs import Written, add, info, metadata, remove, rows, small_table
 
 CDC = {"cdc": {"path": "_change_data/c", "size": 7, "partitionValues": {}, "dataChange": False}}
 
@@ -70,3 +88,116 @@ def test_what_was_compacted_is_missed_in_an_old_snapshot_alone(tmp_path: Path) -
         False, True, True, False, False,
     ]  # fmt: skip
     assert told(made, 3, 4, by_feed=False) is None
+
+
+def test_the_newest_version_is_looked_for_where_it_is_asked(tmp_path: Path) -> None:
+    made = table(tmp_path, "d")
+    assert gone_from_snapshot(made.log, 4) is None
+    assert gone_from_version(made.log, 4) == "the file e is gone"
+    (made.path / "e").touch()
+    assert gone_from_version(made.log, 4) is None
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files of data that were looked for."""
+    found: list[str] = []
+    asked = Path.exists
+
+    def exists(path: Path, **how: Any) -> bool:
+        found.append(path.name)
+        return asked(path, **how)
+
+    monkeypatch.setattr(Path, "exists", exists)
+    return found
+
+
+def test_a_change_is_looked_for_once_it_may_have_been_taken(
+    tmp_path: Path, looked: list[str]
+) -> None:
+    made = table(tmp_path, "b b", "c", "d", "e")
+    plan, now = plan_changes(made.log, 1, 4), made.log.commit_time(4)
+    assert isinstance(plan, Feed)
+    assert readable(made.log, plan, now) is plan
+    assert not looked, "in the common case nothing is looked for"
+    late = readable(made.log, plan, made.log.commit_time(2).plus(OLD_SECONDS + 1))
+    assert late == Unreadable("FILES_GONE", "VACUUM removed _change_data/c, which it is read from")
+    made.commit(info("VACUUM START"))
+    assert plan_changes(made.log, 1, 5) == plan
+    assert readable(made.log, plan, now) == late
+    looked.clear()
+    later = plan_changes(made.log, 3, 5)
+    assert readable(made.log, later, now) is later
+    assert looked == ["e"], "what the plan reads, and nothing else"
+    assert readable(made.log, Unchanged(), now) == Unchanged()
+
+
+def test_a_vacuum_before_a_change_puts_it_at_no_risk(tmp_path: Path, looked: list[str]) -> None:
+    made = table(tmp_path)
+    made.commit(info("VACUUM END"))
+    made.commit(info("UPDATE"), remove("e"), add("f"))
+    plan = plan_changes(made.log, 4, 6)
+    assert readable(made.log, plan, made.log.commit_time(6)) is plan
+    assert not looked
+
+
+def test_contents_are_looked_for_once(tmp_path: Path, looked: list[str]) -> None:
+    made = table(tmp_path, "d", "e")
+    later = made.path.stat().st_mtime_ns + 10**10
+    contents = Contents(lambda: later)
+    assert contents.lost(made.log) is None
+    assert sorted(looked) == ["d", "e"]
+    looked.clear()
+    assert contents.lost(made.log) is None
+    assert not looked, "one stat of the folder tells that nothing happened"
+    (made.path / "d").unlink()
+    assert contents.lost(made.log) == "the file d is gone"
+    (made.path / "d").touch()
+    assert contents.lost(made.log) is None
+
+
+def test_a_folder_that_was_just_written_to_is_looked_through_again(
+    tmp_path: Path, looked: list[str]
+) -> None:
+    """Its time may be the same after another file has gone."""
+    made = table(tmp_path, "d", "e")
+    now = made.path.stat().st_mtime_ns
+    contents = Contents(lambda: now)
+    assert contents.lost(made.log) is None
+    looked.clear()
+    assert contents.lost(made.log) is None
+    assert len(looked) == 2
+
+
+def test_what_is_gone_is_asked_for_again_where_the_table_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process compacted the table, and vacuumed it, while it was looked through."""
+    made = table(tmp_path, "d")
+    asked = Path.exists
+
+    def exists(path: Path, **how: Any) -> bool:
+        if path.name == "e" and made.next == 5:
+            made.commit(info("OPTIMIZE"), remove("d", change=False), remove("e", change=False),
+                        add("f", change=False))  # fmt: skip
+            (made.path / "f").touch()
+        return asked(path, **how)
+
+    monkeypatch.setattr(Path, "exists", exists)
+    assert Contents().lost(made.log) is None
+
+
+def test_what_delta_rs_cannot_read_is_left_to_spark(tmp_path: Path) -> None:
+    """It raises a bare Exception for a file that is gone."""
+    log = small_table(tmp_path / "t")
+    write_deltalake(log.path, rows(1, 2), mode="append")
+    for file in log.path.glob("*.parquet"):
+        file.unlink()
+    tables = SmallTables()
+    assert tables.rows(log, 1, ["id", "name"]) is None
+    assert tables.select(log, 1, ["id"], "id", pa.array([1]), nulls=False) is None
+    assert head(log, 5) is None
+    with pytest.raises(NotSupported, match="delta-rs does not read it"), read_by_delta_rs():
+        raise Exception("External error: Object at location x not found")
+    with pytest.raises(KeyError), read_by_delta_rs():
+        raise KeyError("ours")
