@@ -7,12 +7,14 @@ about a dynamic table's data is a copy; the truth is in that table's own log.
 """
 
 from dt_jupyter.catalog.attempts import Attempts, Overtaken
-from dt_jupyter.catalog.codec import definition_digest
 from dt_jupyter.catalog.definitions import Definitions
 from dt_jupyter.catalog.history import History
 from dt_jupyter.catalog.holds import Holds
 from dt_jupyter.catalog.owner import Owner, running
+from dt_jupyter.catalog.quarantine import Quarantine, Quarantined, one_line
+from dt_jupyter.catalog.rebuild import CatalogWarning, Rebuilt
 from dt_jupyter.catalog.registry import DEFAULT_WAREHOUSE, Sources, Warehouses
+from dt_jupyter.catalog.stages import Stages
 from dt_jupyter.catalog.streams import Streams
 from dt_jupyter.catalog.tables import DynamicTables
 from dt_jupyter.catalog.values import (
@@ -38,6 +40,7 @@ class Catalog(
     Sources,
     Versions,
     Attempts,
+    Stages,
     History,
     Streams,
     Holds,
@@ -59,6 +62,7 @@ __all__ = [
     "Attempt",
     "BaseTable",
     "Catalog",
+    "CatalogWarning",
     "DefinitionRow",
     "GraphRow",
     "HeldTable",
@@ -69,7 +73,10 @@ __all__ = [
     "Overtaken",
     "Owner",
     "Pin",
+    "Quarantine",
+    "Quarantined",
+    "Rebuilt",
     "StageRow",
-    "definition_digest",
+    "one_line",
     "running",
 ]

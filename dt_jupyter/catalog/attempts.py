@@ -13,7 +13,16 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, bindparam, func, select
 
 from dt_jupyter.catalog import leases, schema, tables
-from dt_jupyter.catalog.codec import from_frontier, from_reason, from_record, to_frontier
+from dt_jupyter.catalog.codec import (
+    from_definition,
+    from_frontier,
+    from_reason,
+    from_record,
+    to_definition,
+    to_frontier,
+)
+from dt_jupyter.catalog.rows import read_each
+from dt_jupyter.catalog.stages import replace_stages
 from dt_jupyter.catalog.store import Store
 from dt_jupyter.catalog.values import (
     FAILURES_ALLOWED,
@@ -25,6 +34,7 @@ from dt_jupyter.catalog.values import (
 )
 from dt_jupyter.model import (
     Definition,
+    DTError,
     DynamicTable,
     Frontier,
     Name,
@@ -39,7 +49,7 @@ from dt_jupyter.model import (
 )
 
 _table, _history, _version = schema.dynamic_table, schema.history, schema.dt_version
-_stage, _pin, _lease = schema.stage, schema.pin, schema.lease
+_pin, _lease = schema.pin, schema.lease
 _STANDING = (
     _table.c.schema_name,
     _table.c.table_name,
@@ -55,8 +65,13 @@ _STANDING = (
     _table.c.generation,
     _table.c.graph_valid_from,
     _table.c.last_tick,
+    _table.c.definition,
 )
-_NEXT = select(func.coalesce(func.max(_history.c.ordinal), 0) + 1).scalar_subquery()
+_NEXT = (
+    select(func.coalesce(func.max(_history.c.ordinal), 0) + 1)
+    .where(_history.c.ordinal < schema.NO_ORDINAL)
+    .scalar_subquery()
+)
 # Built once, parameters apart: building a statement costs more than running it.
 _ONE = _table.c.id == bindparam("of_dt")
 _READ_STANDING = select(*_STANDING).where(_ONE)
@@ -169,7 +184,7 @@ class Attempts(Store):
                 waiting = row["needs_reinit"] or from_reason(_CHANGED)
                 after["needs_reinit"] = waiting if changed else None
             _advance(connection, attempt.dt_id, after)
-            _replace_stages(connection, attempt.dt_id, stages)
+            replace_stages(connection, attempt.dt_id, stages)
             if definition is not None and not changed:
                 tables.apply(connection, attempt.dt_id, {"definition": definition}, "EVOLVE", now)
             _rewrite(connection, stored)
@@ -237,9 +252,11 @@ class Attempts(Store):
         state: RefreshState,
         reason: Reason,
         trigger: RefreshTrigger = RefreshTrigger.SCHEDULED,
+        over: bool = True,
     ) -> bool:
         """A tick without a refresh: SKIPPED or UPSTREAM_FAILED; neither counts as a failure.
-        False, with nothing written, if the tick has a row already (another kernel was first)."""
+        False, with nothing written, if the tick has a row already (another kernel was first).
+        One that is not `over` may still have its refresh."""
         if state not in (RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED):
             raise ValueError(f"{state} is not a skip")
         known = select(_history.c.query_id).where(
@@ -263,7 +280,9 @@ class Attempts(Store):
             stored = _completed(record, row, now)
             _insert(connection, dt_id, stored)
             last = {} if state is RefreshState.SKIPPED else {"last_query_id": stored.query_id}
-            _set(connection, dt_id, **_tick(stored, row), **last)
+            done = _tick(stored, row) if over else {}
+            if done or last:
+                _set(connection, dt_id, **done, **last)
         return True
 
     def roll_forward(
@@ -275,8 +294,13 @@ class Attempts(Store):
         sequence: int,
         version: int,
         stages: Sequence[StageRow] = (),
+        definition: Definition | None = None,
     ) -> bool:
         """Recovery: record a commit that the lake has and the catalog has not.
+
+        `definition` is the one that the commit's rows are of, where that is known: it is the
+        table's, as the lost record would have made it; unless the table's was changed since, for
+        which the reinitialisation still waits.
 
         False, with nothing changed, if the catalog has that sequence already, or if the attempt
         that made the commit still lives and will finish by itself.
@@ -291,36 +315,33 @@ class Attempts(Store):
                 return False
             stored = _completed(record, row, now)
             after = _standing_after(stored, row, frontier, sequence, version)
-            _advance(connection, dt_id, after | {"needs_reinit": None})
-            _replace_stages(connection, dt_id, stages)
+            own = to_definition(row["definition"], self.root)
+            same = definition is None or self._same(definition, own)
+            waiting = None if same else row["needs_reinit"]
+            _advance(connection, dt_id, after | {"needs_reinit": waiting})
+            replace_stages(connection, dt_id, stages)
+            if not same and waiting is None:
+                tables.apply(connection, dt_id, {"definition": definition}, "EVOLVE", now)
             if not _rewrite(connection, stored):
                 _insert(connection, dt_id, stored)
             if mine:
                 leases.release(connection, dt_id, record.query_id)
         return True
 
-    def stages(self, dt_id: str) -> tuple[StageRow, ...]:
-        """From the bottom up."""
-        query = select(_stage).where(_stage.c.dt_id == dt_id).order_by(_stage.c.ordinal)
-        with self._read() as connection:
-            rows = connection.execute(query).all()
-        return tuple(
-            StageRow(
-                r.dt_id, r.ordinal, r.id, r.sequence, r.version, to_frontier(r.frontier), r.path
-            )
-            for r in rows
-        )
+    def _same(self, one: Definition, other: Definition) -> bool:
+        return from_definition(one, self.root) == from_definition(other, self.root)
 
     def running(self) -> tuple[Lease, ...]:
         """The attempts whose leases are in force."""
         with self._read() as connection:
-            rows = connection.execute(_RUNNING)
             now = self.clock.now()
-            return tuple(
-                leases.value_of(row)
-                for row in rows.mappings()
-                if leases.in_force(row, self.owner, self._alive, now)
-            )
+
+            def lease(row: RowMapping) -> Lease | None:
+                held = leases.in_force(row, self.owner, self._alive, now)
+                return leases.value_of(row) if held else None
+
+            found = read_each(connection, _lease, _RUNNING, lease)[0]
+        return tuple(held for held in found if held is not None)
 
     def reap(self) -> tuple[str, ...]:
         """The watchdog: attempts without a heartbeat, or whose process is gone, are CANCELLED.
@@ -330,15 +351,28 @@ class Attempts(Store):
         )
 
     def close(self) -> None:
-        """Cancel this engine's own attempts, free their leases and pins, and let the file go."""
-        self._abandon_where(lambda row, _: row["uid"] == self.owner.uid, leases.CLOSED)
-        self._dispose()
+        """Cancel this engine's own attempts, free their leases and pins, and let the file go;
+        nothing where it is gone already."""
+        try:
+            self._abandon_where(lambda row, _: row["uid"] == self.owner.uid, leases.CLOSED)
+        except DTError as problem:
+            if problem.code != "DT-5113":
+                raise
+        finally:
+            self._dispose()
 
     def _abandon_where(self, test: leases.Test, why: Reason) -> tuple[str, ...]:
         with self._write() as connection:
-            rows = connection.execute(select(_lease).where(_lease.c.attempt.is_not(None)))
             now = self.clock.now()
-            chosen = [row for row in rows.mappings().all() if test(row, now)]
+
+            def chosen_row(row: RowMapping) -> RowMapping | None:
+                return row if test(row, now) else None
+
+            query = select(_lease).where(_lease.c.attempt.is_not(None))
+            rows, broken = read_each(connection, _lease, query, chosen_row)
+            for lost in broken:
+                leases.free_broken(connection, lost)
+            chosen = [row for row in rows if row is not None]
             return tuple(leases.abandon(connection, row, why, now) for row in chosen)
 
     def _open(
@@ -469,23 +503,6 @@ def _rewrite(connection: Connection, record: RefreshRecord) -> bool:
     """The row of an attempt as it ended; False if there is none."""
     values = from_record(record) | {"of_query": record.query_id}
     return connection.execute(_REWRITE, values).rowcount == 1
-
-
-def _replace_stages(connection: Connection, dt_id: str, stages: Sequence[StageRow]) -> None:
-    for stage in stages:
-        key = (_stage.c.dt_id == dt_id, _stage.c.ordinal == stage.ordinal)
-        connection.execute(_stage.delete().where(*key))
-        connection.execute(
-            _stage.insert().values(
-                dt_id=dt_id,
-                ordinal=stage.ordinal,
-                id=stage.id,
-                sequence=stage.sequence,
-                version=stage.version,
-                frontier=from_frontier(stage.frontier),
-                path=stage.path,
-            )
-        )
 
 
 def _add_pins(connection: Connection, attempt_id: str, pins: Iterable[tuple[str, int]]) -> None:

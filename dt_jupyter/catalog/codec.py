@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import RowMapping
 
+from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.model import (
     Definition,
     DynamicTable,
@@ -64,7 +65,9 @@ def to_frontier(text: str | None) -> Frontier | None:
     return None if text is None else Frontier.from_json(json.loads(text))
 
 
-def from_definition(definition: Definition) -> str:
+def from_definition(definition: Definition, root: LakeRoot) -> str:
+    definition = root.stored_definition(definition)
+    own = {"query_columns": list(definition.query_columns)} if definition.query_columns else {}
     return dump(
         {
             "query": definition.query,
@@ -76,19 +79,22 @@ def from_definition(definition: Definition) -> str:
             ],
             "views": [[from_name(view.name), view.text] for view in definition.views],
             "current_schema": definition.current_schema,
+            **own,
         }
     )
 
 
-def definition_digest(definition: Definition) -> str:
-    """Tells definitions apart: 16 hexadecimal digits."""
-    return hashlib.blake2b(from_definition(definition).encode(), digest_size=8).hexdigest()
+def definition_digest(text: str) -> str:
+    """Tells stored definitions apart: 16 hexadecimal digits."""
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 @lru_cache(maxsize=2048)  # a scheduler reads all definitions again and again
-def to_definition(text: str) -> Definition:
+def to_definition(text: str, root: LakeRoot) -> Definition:
     value = json.loads(text)
-    return Definition(
+    if not isinstance(value["query"], str) or not isinstance(value["current_schema"], str):
+        raise TypeError("the query of the definition is no text")
+    definition = Definition(
         query=value["query"],
         settings=value["settings"],
         columns=tuple((name, kind, comment) for name, kind, comment in value["columns"]),
@@ -98,16 +104,18 @@ def to_definition(text: str) -> Definition:
         ),
         views=tuple(ViewSource(to_name(name), view) for name, view in value["views"]),
         current_schema=value["current_schema"],
+        query_columns=tuple(value.get("query_columns", ())),
     )
+    return root.found_definition(definition)
 
 
-def from_table(dt: DynamicTable) -> dict[str, Any]:
+def from_table(dt: DynamicTable, root: LakeRoot) -> dict[str, Any]:
     """A row of `dynamic_table`, without the catalog's own columns."""
     return {
         "id": dt.id,
         "schema_name": dt.name.schema,
         "table_name": dt.name.table,
-        "definition": from_definition(dt.definition),
+        "definition": from_definition(dt.definition, root),
         "target_lag_seconds": dt.target_lag.seconds,
         "warehouse": dt.warehouse,
         "mode": dt.mode,
@@ -133,13 +141,13 @@ def from_table(dt: DynamicTable) -> dict[str, Any]:
     }
 
 
-def to_table(row: RowMapping) -> DynamicTable:
+def to_table(row: RowMapping, root: LakeRoot) -> DynamicTable:
     reason = to_reason(row["mode_reason"])
     assert reason is not None  # the column is NOT NULL
     return DynamicTable(
         id=row["id"],
         name=Name(row["schema_name"], row["table_name"]),
-        definition=to_definition(row["definition"]),
+        definition=to_definition(row["definition"], root),
         target_lag=TargetLag(row["target_lag_seconds"]),
         warehouse=row["warehouse"],
         mode=RefreshMode(row["mode"]),

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sqlalchemy import Connection, RowMapping, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import definition_digest, from_definition, to_definition
+from dt_jupyter.catalog.registry_rows import registered
+from dt_jupyter.catalog.roots import LakeRoot, root_of
 from dt_jupyter.catalog.store import Store
 from dt_jupyter.catalog.values import DefinitionRow
-from dt_jupyter.model import DynamicTable, Timestamp
+from dt_jupyter.model import Definition, DynamicTable, Timestamp
 
 _definition = schema.definition
 
 
 def keep(connection: Connection, dt: DynamicTable, now: Timestamp) -> None:
     """The definition in force from `now` on, unless it is already."""
-    text = from_definition(dt.definition)
+    text = from_definition(dt.definition, root_of(connection))
     newest = (
         select(_definition.c.text)
         .where(_definition.c.dt_id == dt.id)
@@ -26,13 +31,28 @@ def keep(connection: Connection, dt: DynamicTable, now: Timestamp) -> None:
         return
     connection.execute(
         _definition.insert().values(
-            dt_id=dt.id, valid_from=now, digest=definition_digest(dt.definition), text=text
+            dt_id=dt.id, valid_from=now, digest=definition_digest(text), text=text
         )
     )
 
 
 class Definitions(Store):
     """Reading; `graph.open_row` writes, whenever a dynamic table is made or changed."""
+
+    def digest(self, definition: Definition) -> str:
+        """Tells definitions apart, and is the same wherever the lake lies."""
+        return definition_digest(from_definition(definition, self.root))
+
+    def registration(self, dt_id: str, definition: Definition) -> dict[str, Any]:
+        """All that a dynamic table is, by that definition, for its commits to say."""
+        with self._read() as connection:
+            found = registered(connection, "dynamic_table", dt_id)
+        text = from_definition(definition, self.root)
+        return {**(found or {}), "definition": text, "needs_reinit": None}
+
+    def told_definition(self, registration: Mapping[str, Any]) -> Definition:
+        """The definition in a commit's registration."""
+        return to_definition(str(registration["definition"]), self.root)
 
     def definitions(self, dt_id: str) -> tuple[DefinitionRow, ...]:
         """Oldest first."""
@@ -42,10 +62,10 @@ class Definitions(Store):
             .order_by(_definition.c.valid_from)
         )
         with self._read() as connection:
-            return tuple(_to_row(row) for row in connection.execute(query).mappings())
+            return tuple(_to_row(row, self.root) for row in connection.execute(query).mappings())
 
 
-def _to_row(row: RowMapping) -> DefinitionRow:
-    definition = to_definition(row["text"])
-    digest = row["digest"] or definition_digest(definition)
+def _to_row(row: RowMapping, root: LakeRoot) -> DefinitionRow:
+    definition = to_definition(row["text"], root)
+    digest = row["digest"] or definition_digest(row["text"])
     return DefinitionRow(row["dt_id"], row["valid_from"], digest, definition)

@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import heapq
 import json
+import logging
+from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, RowMapping, Select, func, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import to_record
+from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.catalog.store import Store
-from dt_jupyter.model import Name, RefreshRecord, RefreshState, Timestamp
+from dt_jupyter.model import Name, RefreshAction, RefreshRecord, RefreshState, Timestamp
 
 _history, _table = schema.history, schema.dynamic_table
+_LOOKED_THROUGH = 2_000
+_log = logging.getLogger("dt_jupyter.catalog")
 
 
 def _newest(connection: Connection, dt_id: str | None, limit: int | None) -> list[RowMapping]:
     query = select(_history).order_by(_history.c.ordinal.desc()).limit(limit)
     if dt_id is not None:
         query = query.where(_history.c.dt_id == dt_id)
-    return list(connection.execute(query).mappings())
+    return _readable(connection, query)
+
+
+def _readable(connection: Connection, query: Select[Any]) -> list[RowMapping]:
+    """Rows that are no refresh are left out: they stand for nothing that goes on."""
+    made, broken = read_each(connection, _history, query, _checked)
+    for row in broken:
+        _log.warning("a row of the refresh history cannot be read: %s", row.problem)
+    return made
+
+
+def _checked(row: RowMapping) -> RowMapping:
+    to_record(row)
+    return row
 
 
 class History(Store):
@@ -38,7 +56,10 @@ class History(Store):
             ).scalars()
             runs = [_newest(connection, dt_id, limit) for dt_id in ids.all()]
         merged = heapq.merge(*runs, key=lambda row: -int(row["ordinal"]))
-        return [to_record(row) for row, _ in zip(merged, range(limit or 1 << 62), strict=False)]
+        return [
+            to_record(row)
+            for row, _ in zip(merged, range(1 << 62 if limit is None else limit), strict=False)
+        ]
 
     def record(self, query_id: str) -> RefreshRecord | None:
         """One refresh, with those upstream that it asked for."""
@@ -50,6 +71,26 @@ class History(Store):
         with self._read() as connection:
             return [to_record(row) for row in _newest(connection, dt_id, limit)]
 
+    def measured(self, dt_id: str, limit: int = 64) -> list[RefreshRecord]:
+        """The newest refreshes that computed rows, newest first: those whose times say something,
+        with those aside that found nothing to do since. It looks a bounded way back."""
+        newest = (
+            select(_history)
+            .where(_history.c.dt_id == dt_id)
+            .order_by(_history.c.ordinal.desc())
+            .limit(_LOOKED_THROUGH)
+            .subquery()
+        )
+        query = (
+            select(newest)
+            .where(newest.c.state == RefreshState.SUCCEEDED)
+            .where(newest.c.action != RefreshAction.NO_DATA)
+            .order_by(newest.c.ordinal.desc())
+            .limit(limit)
+        )
+        with self._read() as connection:
+            return [to_record(row) for row in connection.execute(query).mappings()]
+
     def last(self) -> dict[str, RefreshRecord]:
         """By id: the last completed refresh of each live dynamic table that has one."""
         query = (
@@ -58,14 +99,17 @@ class History(Store):
             .where(_table.c.dropped.is_(None))
         )
         with self._read() as connection:
-            rows = connection.execute(query).mappings().all()
+            rows = _readable(connection, query)
         return {row["dt_id"]: to_record(row) for row in rows}
 
     def last_ticks(self) -> dict[str, Timestamp]:
         """By id: the newest tick of each that the scheduler is done with, whatever came of it."""
         query = select(_table.c.id, _table.c.last_tick).where(_table.c.last_tick.is_not(None))
         with self._read() as connection:
-            return {row.id: row.last_tick for row in connection.execute(query)}
+            rows = read_each(connection, _table, query, lambda row: (row["id"], row["last_tick"]))[
+                0
+            ]
+        return dict(rows)
 
     def prune(self, before: Timestamp) -> int:
         """Delete what is older: history that ended, versions but the newest of each dynamic

@@ -6,18 +6,35 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import Connection, LargeBinary, RowMapping, cast, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, storable
 from dt_jupyter.catalog.owner import Owner
-from dt_jupyter.catalog.store import Store
+from dt_jupyter.catalog.roots import LakeRoot
+from dt_jupyter.catalog.rows import delete_row
+from dt_jupyter.catalog.store import Shelf, Store
 from dt_jupyter.catalog.values import HeldTable, Hold, HoldKind
 from dt_jupyter.model import Timestamp, did_you_mean, error
 
 _hold = schema.hold
 HOLD_SECONDS = 3600.0
 """A replay that its process does not renew for so long is over for another host."""
+
+
+def _to_hold(row: RowMapping, root: LakeRoot) -> Hold:
+    return Hold(
+        row["id"], HoldKind(row["kind"]), row["name"], row["subject"], row["point"],
+        row["created"], row["expires"],
+        tuple(root.found_held(HeldTable(**t)) for t in json.loads(row["tables"])),
+        Owner(row["host"], row["pid"], row["uid"], row["started"]),
+    )  # fmt: skip
+
+
+SHELF = Shelf(
+    _hold, "pin", (_hold.c.name,), _hold.c.id, _to_hold,
+    "Nothing is vacuumed while it is there: dt.unpin('{name}') lets go of it.",
+)  # fmt: skip
 
 
 class Holds(Store):
@@ -38,7 +55,7 @@ class Holds(Store):
             made = Hold(id_, kind, name, subject, point, now, lease, tuple(tables), self.owner)
             connection.execute(_hold.insert().values(
                 id=id_, kind=kind, name=name, subject=storable(subject), point=storable(point),
-                created=now, expires=lease, tables=_dumped(made.tables), host=self.owner.host,
+                created=now, expires=lease, tables=self._dumped(made.tables), host=self.owner.host,
                 pid=self.owner.pid, uid=self.owner.uid, started=self.owner.started,
             ))  # fmt: skip
         return made
@@ -47,7 +64,7 @@ class Holds(Store):
         """What is held, set anew."""
         with self._write() as connection:
             own = _hold.update().where(_hold.c.id == hold_id)
-            connection.execute(own.values(tables=_dumped(tables)))
+            connection.execute(own.values(tables=self._dumped(tables)))
 
     def renew_hold(self, hold_id: str) -> bool:
         """The replay goes on; False where its hold was given up."""
@@ -69,12 +86,28 @@ class Holds(Store):
     def named_hold(self, name: str) -> Hold:
         """The pin of that name; DT-4107."""
         with self._read() as connection:
-            row = self._named(connection, name)
-            known = connection.execute(select(_hold.c.name)).scalars().all()
-        if row is None:
+            query = select(_hold).where(_hold.c.name == name)
+            found: Hold | None = self._one(connection, query, SHELF)
+            known = [h.name for h in self._listed(connection, select(_hold), SHELF)]
+        if found is None:
             hint = did_you_mean(name, [n for n in known if n], "See dt.pins().")
             raise error("DT-4107", name=name, problem="does not exist", hint=hint)
-        return _to_hold(row)
+        return found
+
+    def drop_broken_hold(self, name: str) -> bool:
+        """Lets go of those in quarantine that bear the name (or id); False where none does."""
+        with self._write() as connection:
+            rows = self._broken(connection, name, SHELF)
+            for row in rows:
+                delete_row(connection, _hold, row)
+        self.quarantine.lift(SHELF.kind, name)
+        return bool(rows)
+
+    def hold_ids(self) -> frozenset[str]:
+        """Of all, those that cannot be read among them."""
+        with self._read() as connection:
+            ids = connection.execute(select(cast(_hold.c.id, LargeBinary))).scalars()
+            return frozenset((i or b"").decode("utf-8", "replace") for i in ids)
 
     def reap_holds(self) -> tuple[Hold, ...]:
         """Those that ran out, or whose process is gone, deleted; their copies are the caller's to
@@ -92,8 +125,8 @@ class Holds(Store):
 
     def _all(self) -> list[Hold]:
         with self._read() as connection:
-            rows = connection.execute(select(_hold).order_by(_hold.c.created)).mappings()
-            return [_to_hold(row) for row in rows]
+            query = select(_hold).order_by(_hold.c.created)
+            return self._listed(connection, query, SHELF)
 
     def _in_force(self, hold: Hold, now: Timestamp) -> bool:
         if hold.kind is HoldKind.PIN:
@@ -104,20 +137,10 @@ class Holds(Store):
             return self._alive(hold.owner)
         return hold.expires is not None and hold.expires > now
 
+    def _dumped(self, tables: Iterable[HeldTable]) -> str:
+        return dump([asdict(self.root.stored_held(t)) for t in tables])
+
     @staticmethod
     def _named(connection: Connection, name: str) -> RowMapping | None:
         query = select(_hold).where(_hold.c.name == name)
         return connection.execute(query).mappings().one_or_none()
-
-
-def _dumped(tables: Iterable[HeldTable]) -> str:
-    return dump([asdict(t) for t in tables])
-
-
-def _to_hold(row: RowMapping) -> Hold:
-    return Hold(
-        row["id"], HoldKind(row["kind"]), row["name"], row["subject"], row["point"],
-        row["created"], row["expires"],
-        tuple(HeldTable(**t) for t in json.loads(row["tables"])),
-        Owner(row["host"], row["pid"], row["uid"], row["started"]),
-    )  # fmt: skip

@@ -5,13 +5,15 @@ A lease is for efficiency; what makes a lost one harmless is the dense sequence 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, select
+from sqlalchemy import Connection, Integer, RowMapping, bindparam, cast, func, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import from_reason
 from dt_jupyter.catalog.owner import Owner
+from dt_jupyter.catalog.rows import BrokenRow, overwrite_row, read_each
 from dt_jupyter.catalog.values import Attempt, Lease
 from dt_jupyter.model import Reason, RefreshState, RefreshTrigger, Timestamp
 
@@ -27,8 +29,27 @@ DROPPED = Reason("DROPPED", "The dynamic table was dropped while this refresh ra
 CLOSED = Reason("ENGINE_CLOSED", "The engine was closed while this refresh ran.")
 
 
+_FREE: Mapping[str, Any] = dict.fromkeys(
+    ("attempt", "expires", "data_timestamp", "host", "pid", "uid", "started", "trigger_kind")
+)
+
+
 def read(connection: Connection, dt_id: str) -> RowMapping | None:
-    return connection.execute(_READ, {"of_dt": dt_id}).mappings().one_or_none()
+    """To be called where the transaction may write: a lease that cannot be read is free then."""
+    query = _READ.params(of_dt=dt_id)
+    found, broken = read_each(connection, _lease, query, lambda row: row)
+    for row in broken:
+        free_broken(connection, row)
+    if broken:
+        return connection.execute(query).mappings().one_or_none()
+    return found[0] if found else None
+
+
+def free_broken(connection: Connection, row: BrokenRow) -> None:
+    """Frees a lease that cannot be read: what makes a lost one harmless is the sequence. Attempts
+    before are of a lower epoch."""
+    epochs = select(func.coalesce(func.max(cast(_lease.c.epoch, Integer)), 0) + 1)
+    overwrite_row(connection, _lease, row, epoch=epochs.scalar_subquery(), **_FREE)
 
 
 def owner_of(row: RowMapping) -> Owner:

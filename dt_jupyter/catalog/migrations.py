@@ -1,12 +1,21 @@
 """How a catalog comes to the schema of this release: an ordered tuple, never edited, only extended.
 
 Each migration is portable SQL text, frozen: `schema` may move on, what a release once ran may
-not. All that an opened catalog lacks run in one transaction.
+not. What SQL cannot say is a function of the transaction. All that an opened catalog lacks run in
+one transaction.
 """
 
 from __future__ import annotations
 
-Migration = tuple[str, ...]
+from collections.abc import Callable
+
+from sqlalchemy import Connection
+
+from dt_jupyter.catalog.relative_paths import make_relative
+from dt_jupyter.catalog.triggers import registry_triggers
+
+Step = str | Callable[[Connection], None]
+Migration = tuple[Step, ...]
 
 _FIRST: Migration = (
     """CREATE TABLE dynamic_table (
@@ -99,4 +108,37 @@ _TIME_TRAVEL: Migration = (
         SELECT id, created, '', definition FROM dynamic_table""",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _STREAMS, _TRANSACTIONS, _TIME_TRAVEL)
+_RELATIVE_PATHS: Migration = (make_relative,)
+
+_REGISTRY_CHANGES: Migration = tuple(
+    registry_triggers(
+        {
+            "warehouse": (("name",), ("max_concurrency", "weight", "suspended")),
+            "dynamic_table": (
+                ("id",),
+                (
+                    "schema_name", "table_name", "definition", "target_lag_seconds", "warehouse",
+                    "mode", "effective_mode", "mode_reason", "scheduling", "scheduling_reason",
+                    "scheduler_enabled", "cluster_by", "retention_days", "alter_sources",
+                    "comment", "dropped", "state_format", "needs_reinit",
+                ),
+            ),
+            "base_table": (("schema_name", "table_name"), ("table_id", "path")),
+            "base_view": (("schema_name", "table_name"), ("ordinal", "text")),
+            "stream": (
+                ("id",),
+                (
+                    "schema_name", "stream_name", "source_schema", "source_name", "frontier",
+                    "advanced", "append_only", "initial", "number", "comment",
+                ),
+            ),
+            "hold": (("id",), ("name", "tables", "expires")),
+        },
+        {"hold": "name"},
+    )
+)  # fmt: skip
+
+MIGRATIONS: tuple[Migration, ...] = (
+    _FIRST, _STREAMS, _TRANSACTIONS, _TIME_TRAVEL, _RELATIVE_PATHS,
+    _REGISTRY_CHANGES,
+)  # fmt: skip

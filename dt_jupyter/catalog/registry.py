@@ -8,18 +8,47 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, func, select
 
 from dt_jupyter.catalog import schema
-from dt_jupyter.catalog.store import Store
+from dt_jupyter.catalog.roots import LakeRoot
+from dt_jupyter.catalog.rows import delete_row
+from dt_jupyter.catalog.store import Shelf, Store
 from dt_jupyter.catalog.values import BaseTable
 from dt_jupyter.model import DTError, Name, Timestamp, ViewSource, Warehouse, did_you_mean, error
 
 DEFAULT_WAREHOUSE = "default"
 _warehouse, _base, _view = schema.warehouse, schema.base_table, schema.base_view
+_DEFAULT = {
+    "name": DEFAULT_WAREHOUSE, "max_concurrency": 2, "weight": 1, "suspended": False,
+    "created": Timestamp(0),
+}  # fmt: skip
 
 
-def _to_warehouse(row: RowMapping) -> Warehouse:
+def _to_warehouse(row: RowMapping, _: LakeRoot) -> Warehouse:
     return Warehouse(
         row["name"], row["max_concurrency"], row["weight"], row["suspended"], row["created"]
     )
+
+
+def _to_base(row: RowMapping, root: LakeRoot) -> BaseTable:
+    name = Name(row["schema_name"], row["table_name"])
+    return BaseTable(name, row["table_id"], root.found(row["path"]))
+
+
+def _to_view(row: RowMapping, root: LakeRoot) -> ViewSource:
+    return ViewSource(Name(row["schema_name"], row["table_name"]), root.found_text(row["text"]))
+
+
+WAREHOUSES = Shelf(
+    _warehouse, "warehouse", (_warehouse.c.name,), _warehouse.c.name, _to_warehouse,
+    "DROP WAREHOUSE {name} and create it again; default is as it was at first then.",
+)  # fmt: skip
+BASES = Shelf(
+    _base, "table", (_base.c.schema_name, _base.c.table_name), _base.c.path, _to_base,
+    "DROP TABLE {name} forgets it.",
+)  # fmt: skip
+VIEWS = Shelf(
+    _view, "view", (_view.c.schema_name, _view.c.table_name), _view.c.ordinal, _to_view,
+    "DROP VIEW {name} forgets it.",
+)  # fmt: skip
 
 
 class Warehouses(Store):
@@ -74,12 +103,22 @@ class Warehouses(Store):
         """By name."""
         query = select(_warehouse).order_by(_warehouse.c.name)
         with self._read() as connection:
-            return tuple(_to_warehouse(row) for row in connection.execute(query).mappings())
+            found = self._listed(connection, query, WAREHOUSES)
+        if not any(w.name == DEFAULT_WAREHOUSE for w in found):
+            found.append(Warehouse(DEFAULT_WAREHOUSE))  # as it was at first
+        return tuple(found)
 
     def drop_warehouse(self, name: str) -> None:
         """DT-1115 while a dynamic table names it, and always for `default`; DT-1108."""
         table = schema.dynamic_table
         with self._write() as connection:
+            if broken := self._broken(connection, name.lower(), WAREHOUSES):
+                for row in broken:
+                    delete_row(connection, _warehouse, row)
+                if name.lower() == DEFAULT_WAREHOUSE:
+                    connection.execute(_warehouse.insert().values(**_DEFAULT))
+                self.quarantine.lift(WAREHOUSES.kind, name.lower())
+                return
             found = self._require_warehouse(connection, name).name
             if found == DEFAULT_WAREHOUSE:
                 raise _used(
@@ -101,8 +140,8 @@ class Warehouses(Store):
 
     def _find_warehouse(self, connection: Connection, name: str) -> Warehouse | None:
         query = select(_warehouse).where(_warehouse.c.name == name.lower())
-        row = connection.execute(query).mappings().one_or_none()
-        return _to_warehouse(row) if row is not None else None
+        found: Warehouse | None = self._one(connection, query, WAREHOUSES)
+        return found
 
     def _require_warehouse(self, connection: Connection, name: str) -> Warehouse:
         found = self._find_warehouse(connection, name)
@@ -122,7 +161,7 @@ class Sources(Store):
 
     def record_table(self, name: Name, table_id: str, path: str) -> None:
         """Remember a table, in place of whatever had the name."""
-        values = {"table_id": table_id, "path": path}
+        values = {"table_id": table_id, "path": self.root.stored(path)}
         with self._write() as connection:
             self._forget(connection, name)
             connection.execute(
@@ -136,7 +175,10 @@ class Sources(Store):
             last = connection.scalar(select(func.max(_view.c.ordinal))) or 0
             connection.execute(
                 _view.insert().values(
-                    schema_name=name.schema, table_name=name.table, ordinal=last + 1, text=text
+                    schema_name=name.schema,
+                    table_name=name.table,
+                    ordinal=last + 1,
+                    text=self.root.stored_text(text),
                 )
             )
 
@@ -149,14 +191,13 @@ class Sources(Store):
         """By name."""
         query = select(_base).order_by(_base.c.schema_name, _base.c.table_name)
         with self._read() as connection:
-            rows = connection.execute(query).all()
-        return tuple(BaseTable(Name(r.schema_name, r.table_name), r.table_id, r.path) for r in rows)
+            return tuple(self._listed(connection, query, BASES))
 
     def views(self) -> tuple[ViewSource, ...]:
         """In the order in which they were recorded: a view comes after those that it reads."""
         with self._read() as connection:
-            rows = connection.execute(select(_view).order_by(_view.c.ordinal)).all()
-        return tuple(ViewSource(Name(r.schema_name, r.table_name), r.text) for r in rows)
+            query = select(_view).order_by(_view.c.ordinal)
+            return tuple(self._listed(connection, query, VIEWS))
 
     def _forget(self, connection: Connection, name: Name) -> None:
         for table in (_base, _view):

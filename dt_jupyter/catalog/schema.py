@@ -10,6 +10,8 @@ from sqlalchemy.types import TypeDecorator
 from dt_jupyter.model import Timestamp
 
 _MOST = 999_999_999
+NO_ORDINAL = 1 << 62
+"""Every ordinal is below; what is no number is not, as SQLite compares."""
 
 
 class Moment(TypeDecorator[Timestamp]):
@@ -229,6 +231,12 @@ hold = _table(
     Column("pid", Integer),
     Column("uid", Text),
     Column("started", Text),
+)
+registry_change = _table(
+    "registry_change",
+    Column("stamp", Integer, primary_key=True),
+    Column("kind", Text),
+    Column("key", Text),  # JSON: the values of its key
 )
 definition = _table(
     "definition",

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
 
-from dt_jupyter.model import DTError, error
+from dt_jupyter.model import DTError, error, system_error
 
 BUSY_SECONDS = 30
+_FILES = "dt_files"
 READ = "dt_read"  # execution option of transactions that only read
+_REFUSED = {"SQLITE_FULL": "DT-5121", "SQLITE_READONLY": "DT-5122", "SQLITE_PERM": "DT-5122"}
 _REMOTE = frozenset(
     (
         "nfs",
@@ -56,15 +61,20 @@ def filesystem(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
 
 
 def open_file(
-    path: Path, prepare: Callable[[Engine], None], kind_of: Callable[[Path], str] = filesystem
-) -> Engine:
+    path: Path, prepare: Callable[[Engine], None], kind_of: Callable[[Path], str] = filesystem,
+    *, before: Engine | None = None,
+) -> Engine:  # fmt: skip
     """An engine on the file, made if missing, in WAL mode, after `prepare` (migrations) ran.
 
     A transaction begins with BEGIN IMMEDIATE (never a plain BEGIN before a write: two readers
     that both turn writers would clash at once, whatever the timeout); one under the option
     `READ` with BEGIN. Commits are on the disk when they return (synchronous=FULL).
-    Raises DT-5102 for a remote file system, a file that is no catalog, or no access.
+    `before` is an engine on a file that is there no more: what it holds is put back first.
+    Raises DT-5102 for a remote file system, a file that is no catalog, or no access; with
+    `before` DT-5113 where the folder is gone.
     """
+    if before is not None and not path.parent.is_dir():
+        raise error("DT-5113", path=path, problem="its folder was moved or deleted")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -78,16 +88,22 @@ def open_file(
             hint="Put the lake on a local disk: SQLite's locks do not hold over a network.",
         )
     engine = create_engine(
-        f"sqlite:///{path}",
-        connect_args={"isolation_level": None, "timeout": BUSY_SECONDS, "check_same_thread": False},
+        "sqlite://",
+        creator=lambda: _connected(path),
+        poolclass=QueuePool,
         pool_size=4,
         max_overflow=64,
     )
-    event.listen(engine, "connect", _settings)
+    event.listen(engine, "connect", lambda c, record: _settings(c, record, path))
     event.listen(engine, "begin", _begin)
     try:
         with FileLock(f"{path}.lock", timeout=BUSY_SECONDS):  # one opener at a time turns WAL on
+            if before is not None:
+                _keep(before, path)
+            logged = _bytes(Path(f"{path}-wal"))
             _write_ahead(path)
+            if logged:
+                _require_whole(engine, path)
             prepare(engine)
     except Timeout as problem:
         engine.dispose()
@@ -99,6 +115,14 @@ def open_file(
         engine.dispose()
         raise
     return engine
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """A connection to the file that is there: none is made."""
+    return sqlite3.connect(
+        f"file:{quote(str(path))}?mode=rw", uri=True, isolation_level=None, timeout=BUSY_SECONDS,
+        check_same_thread=False,
+    )  # fmt: skip
 
 
 def _write_ahead(path: Path) -> None:
@@ -117,9 +141,72 @@ def _write_ahead(path: Path) -> None:
         connection.close()
 
 
-def _settings(connection: Any, _record: Any) -> None:
+def _settings(connection: Any, record: Any, path: Path) -> None:
     for setting in ("synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {setting}")
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # opens the log
+    record.info[_FILES] = _files(path)
+
+
+def same_file(connection: Connection, path: Path) -> bool:
+    """Whether the transaction is on the file that is at `path`, its write-ahead log and the index
+    of that: a connection goes on in files that were deleted or replaced."""
+    now = _files(path)
+    return None not in now and bool(connection.info[_FILES] == now)
+
+
+def _files(path: Path) -> tuple[int | None, ...]:
+    return tuple(_number(Path(f"{path}{rest}")) for rest in ("", "-wal", "-shm"))
+
+
+def _keep(engine: Engine, path: Path) -> None:
+    """What an open catalog holds is in the file at `path`, if that was deleted, or lost its
+    write-ahead log; a file that was put there instead stays. The caller holds the file's lock."""
+    connection = engine.connect()
+    with connection.begin():
+        own, now = connection.info[_FILES], _files(path)
+        if own == now:
+            connection.close()
+            return
+        if now[0] in (None, own[0]):
+            _put_back(connection, path)
+        elif now[1] == own[1]:
+            _forget_log(path)  # it is of the file that was replaced
+    _leave_open(connection)
+
+
+_LEFT_OPEN: list[Connection] = []
+
+
+def _leave_open(connection: Connection) -> None:
+    """The connection to a file that is gone stays open as long as the process: the last one that
+    closes would delete the write-ahead log by its name, which is that of another file by now."""
+    driver = connection.connection.driver_connection
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(driver))
+    _LEFT_OPEN.append(connection)
+
+
+def _put_back(connection: Connection, path: Path) -> None:
+    """Nobody else writes until the file is there."""
+    driver: Any = connection.connection.driver_connection
+    draft = path.with_name(f".{path.name}.tmp")
+    draft.write_bytes(driver.serialize())
+    with draft.open("rb") as file:
+        os.fsync(file.fileno())
+    _forget_log(path)
+    os.replace(draft, path)
+
+
+def _forget_log(path: Path) -> None:
+    for rest in ("-wal", "-shm"):
+        Path(f"{path}{rest}").unlink(missing_ok=True)
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return os.stat(path).st_ino
+    except FileNotFoundError:
+        return None
 
 
 def _begin(connection: Connection) -> None:
@@ -131,12 +218,21 @@ class Pulse:
     """Tells whether the file was written to, by any process: some microseconds a question, on a
     connection of its own. One thread asks."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._connection = engine.raw_connection()
+    def __init__(self, engine: Callable[[], Engine], path: Path) -> None:
+        self._engine, self._path = engine, path
+        self._open()
+
+    def _open(self) -> None:
+        self._connection = self._engine().raw_connection()
         self._seen = self._version()
 
     def beats(self) -> bool:
-        """Whether there was a commit since the last question."""
+        """Whether there was a commit since the last question, or the file is another one."""
+        now = _files(self._path)
+        if now[0] is not None and now != self._connection.info[_FILES]:
+            self._connection.invalidate()
+            self._open()
+            return True
         before, self._seen = self._seen, self._version()
         return self._seen != before
 
@@ -153,13 +249,37 @@ class Pulse:
             cursor.close()
 
 
+def _bytes(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _require_whole(engine: Engine, path: Path) -> None:
+    """DT-5102 for a file that was put beside a write-ahead log that is not its own."""
+    with engine.connect() as connection:
+        found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
+    if found != "ok":
+        hint = "Move it away, with its -wal and -shm, and connect again: it is rebuilt."
+        raise error("DT-5102", path=path, problem=found, hint=hint)
+
+
+def is_missing(problem: DBAPIError) -> bool:
+    """Whether a connection found no file."""
+    return getattr(problem.orig, "sqlite_errorname", "") == "SQLITE_CANTOPEN"
+
+
 def unusable(path: Path, problem: Exception) -> DTError:
-    """What an error of the database or the file system means: DT-5102, or DT-5107 if locked."""
+    """What an error of the database or the file system means: DT-5102, DT-5107 if locked, DT-5121
+    to DT-5123 where the system refuses."""
     origin = problem.orig if isinstance(problem, DBAPIError) else problem
     code = getattr(origin, "sqlite_errorname", "")
+    if (refused := system_error(problem)) is not None:
+        return refused
+    for name, known in _REFUSED.items():
+        if code.startswith(name):
+            return error(known, problem=f"{origin} ({path})")
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return error("DT-5107", name=path, owner=f"another process, for {BUSY_SECONDS} s")
     hint = "Look at the file's permissions and the space on its disk."
     if code in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
-        hint = "Restore the file from a copy, or move it away and connect again."
+        hint = "Move it away, with its -wal and -shm, and connect again: it is rebuilt."
     return error("DT-5102", path=path, problem=origin, hint=hint)

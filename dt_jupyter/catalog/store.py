@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, Engine, func, select
+from filelock import Timeout
+from sqlalchemy import Column, Connection, Engine, RowMapping, Select, Table, func, select
 from sqlalchemy.exc import DBAPIError
 
 from dt_jupyter.catalog import schema, sqlite
+from dt_jupyter.catalog.file_identity import disown_copy
 from dt_jupyter.catalog.migrations import MIGRATIONS, Migration
 from dt_jupyter.catalog.owner import Owner, running
-from dt_jupyter.model import Clock, error
+from dt_jupyter.catalog.quarantine import Quarantine, Quarantined, one_line
+from dt_jupyter.catalog.rebuild import Rebuilt, rebuild
+from dt_jupyter.catalog.registry_log import RegistryLog
+from dt_jupyter.catalog.registry_rows import changes, last_stamp, picture, prune
+from dt_jupyter.catalog.roots import LakeRoot
+from dt_jupyter.catalog.rows import UNREADABLE, BrokenRow, read_each, require_unreadable, texts
+from dt_jupyter.model import Clock, Name, Timestamp, error
 
+_log = logging.getLogger("dt_jupyter.catalog")
 VERSION_KEY = "schema_version"
 
 
@@ -23,11 +35,47 @@ def _random_id() -> str:
     return uuid.uuid4().hex
 
 
+@dataclass(frozen=True)
+class Shelf:
+    """A table of the catalog whose rows are objects that people name: `kind` in words, `names` its
+    columns that make the name (a schema's and a table's, or one), `key` what stands for a name that
+    is none, `make` what a row becomes."""
+
+    table: Table
+    kind: str
+    names: tuple[Column[Any], ...]
+    key: Column[Any]
+    make: Callable[[RowMapping, LakeRoot], Any]
+    hint: str
+
+    def told(self, connection: Connection, row: BrokenRow) -> Quarantined:
+        """What is said of a row that is no value."""
+        *names, key = texts(connection, self.table, row, *self.names, self.key)
+        name = name_of(names) or key
+        problem = f"its row in the catalog cannot be read ({one_line(row.problem)})"
+        return Quarantined(self.kind, name, problem, self.hint.format(name=name), row=True)
+
+
+def name_of(parts: list[str]) -> str:
+    if len(parts) == 1:
+        return parts[0]
+    try:
+        return str(Name(*parts))
+    except ValueError:
+        return ""
+
+
+def _first(row: RowMapping) -> Any:
+    return next(iter(row.values()))
+
+
 class Store:
     """An open catalog file. Threads share it; every process opens its own.
 
-    `alive` tells whether the process of an owner on this host runs, `new_id` gives ids to
-    history rows without an attempt, `migrations` is what brings a file to this release.
+    `lake` is the folder that stored paths are relative to, by default the one that holds the
+    file's own folder. `alive` tells whether the process of an owner on this host runs, `new_id`
+    gives ids to history rows without an attempt, `migrations` is what brings a file to this
+    release.
     `written`, where it is set, is called after each transaction of this object that wrote.
     """
 
@@ -37,26 +85,41 @@ class Store:
         clock: Clock,
         owner: Owner,
         *,
+        lake: Path | None = None,
         alive: Callable[[Owner], bool] = running,
         new_id: Callable[[], str] = _random_id,
         migrations: tuple[Migration, ...] = MIGRATIONS,
     ) -> None:
         self.path, self.clock, self.owner = path, clock, owner
+        self.root = LakeRoot.of(lake or path.parent.parent)
         self._alive, self._new_id, self._migrations = alive, new_id, migrations
         self.written: Callable[[], None] | None = None
+        self.rebuilt: Rebuilt | None = None
+        self.quarantine = Quarantine()
         self._writing = threading.Lock()  # threads queue here; only processes poll the file's lock
-        self._engine = sqlite.open_file(path, self._migrate)
-        self._readers = self._engine.execution_options(**{sqlite.READ: True})
+        self._reopening = threading.Lock()
+        self._registry = RegistryLog(path.with_name("registry.jsonl"))
+        self._stamp = 0
+        self._open_file()
         self._observe()
+
+    def _open_file(self, before: Engine | None = None) -> None:
+        engine = sqlite.open_file(self.path, self._migrate, before=before)
+        self._engine = engine.execution_options(**self.root.option)
+        self._readers = self._engine.execution_options(**{sqlite.READ: True})
+        self._log_registry(whole=True)
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
         """A transaction that may write: all of it is on the disk after, or nothing."""
         try:
-            with self._writing, self._engine.begin() as connection:
+            with self._writing, self._begun(lambda: self._engine) as connection:
                 yield connection
+                stamp = last_stamp(connection)
         except DBAPIError as problem:
             raise sqlite.unusable(self.path, problem) from problem
+        if stamp > self._stamp:
+            self._log_registry()
         if self.written is not None:
             self.written()
 
@@ -64,13 +127,60 @@ class Store:
     def _read(self) -> Iterator[Connection]:
         """A transaction that reads one snapshot of the catalog."""
         try:
-            with self._readers.begin() as connection:
+            with self._begun(lambda: self._readers) as connection:
                 yield connection
         except DBAPIError as problem:
             raise sqlite.unusable(self.path, problem) from problem
 
+    @contextmanager
+    def _begun(self, engine: Callable[[], Engine]) -> Iterator[Connection]:
+        """A transaction on the file that is there: one that was deleted while it is open is put
+        back, one that was replaced is opened, and rebuilt where it is older."""
+        with ExitStack() as stack:
+            yield self._entered(engine, stack)
+
+    def _entered(self, engine: Callable[[], Engine], stack: ExitStack) -> Connection:
+        used = engine()
+        try:
+            connection = stack.enter_context(used.begin())
+            if sqlite.same_file(connection, self.path):
+                return connection
+            stack.close()
+        except DBAPIError as problem:
+            if not sqlite.is_missing(problem):
+                raise
+        self._reopen(used)
+        return stack.enter_context(engine().begin())
+
+    def _reopen(self, used: Engine) -> None:
+        with self._reopening:
+            if used not in (self._engine, self._readers):
+                return  # another thread was faster
+            before = self._engine
+            self._open_file(before)
+            before.dispose()
+            what = str(self.rebuilt or "Nothing of it is lost.")
+            _log.warning("the catalog %s was deleted or replaced while open. %s", self.path, what)
+
+    def _log_registry(self, *, whole: bool = False) -> None:
+        """The registry log follows the catalog; `whole`: it is made where it is missing, and
+        written anew where it has grown. A disk that takes no more keeps nobody out: the next
+        change writes what is missing."""
+        log = self._registry
+        try:
+            with log.lock(), self._readers.begin() as connection:
+                known = log.read()
+                self._stamp = last_stamp(connection)
+                if known is None or (whole and log.grown):
+                    log.write(picture(connection))
+                else:
+                    log.append(changes(connection, known.stamp))
+        except (OSError, Timeout, DBAPIError) as problem:
+            self._stamp = 0
+            _log.warning("the registry log %s is behind: %s", log.path, problem)
+
     def _migrate(self, engine: Engine) -> None:
-        with engine.begin() as connection:
+        with engine.execution_options(**self.root.option).begin() as connection:
             schema.meta.create(connection, checkfirst=True)
             key = schema.meta.c.key == VERSION_KEY
             found = int(connection.scalar(select(schema.meta.c.value).where(key)) or 0)
@@ -78,22 +188,68 @@ class Store:
             if found > known:
                 raise error("DT-5101", path=self.path, found=found, known=known)
             for migration in self._migrations[found:]:
-                for statement in migration:
-                    connection.exec_driver_sql(statement)
+                for step in migration:
+                    if callable(step):
+                        step(connection)
+                    else:
+                        connection.exec_driver_sql(step)
             if not found:
                 connection.execute(schema.meta.insert().values(key=VERSION_KEY, value=str(known)))
             elif found < known:
                 connection.execute(schema.meta.update().where(key).values(value=str(known)))
+            now = self.clock.now()
+            self.rebuilt = rebuild(connection, self._registry, now, fresh=not found)
+            prune(connection, self._registry.stamp)
+            disown_copy(connection, self.path)
 
     def _observe(self) -> None:
         """The clock takes note of the newest timestamps here: what comes now comes after them."""
         table = schema.dynamic_table.c
         columns = (table.data_timestamp, table.created, table.dropped, table.last_tick)
         with self._read() as connection:
-            seen = connection.execute(select(*(func.max(column) for column in columns))).one()
+            seen: list[Timestamp | None]
+            try:
+                query = select(*(func.max(column) for column in columns))
+                seen = list(connection.execute(query).one())
+            except UNREADABLE as e:
+                require_unreadable(e)
+                seen = []
+                for column in columns:
+                    read = read_each(connection, schema.dynamic_table, select(column), _first)
+                    seen += read[0]
         for timestamp in seen:
             if timestamp is not None:
                 self.clock.observe(timestamp)
+
+    def _made(self, shelf: Shelf) -> Callable[[RowMapping], Any]:
+        """What makes an object of a row, its paths as they are from here."""
+        return lambda row: shelf.make(row, self.root)
+
+    def _listed(
+        self, connection: Connection, query: Select[Any], shelf: Shelf,
+        make: Callable[[RowMapping], Any] | None = None,
+    ) -> list[Any]:  # fmt: skip
+        """The objects that can be read, in the order of the query; the others are in quarantine.
+
+        The query is of all the rows of its kind.
+        """
+        made, broken = read_each(connection, shelf.table, query, make or self._made(shelf))
+        self.quarantine.rows(shelf.kind, [shelf.told(connection, row) for row in broken])
+        return made
+
+    def _one(self, connection: Connection, query: Select[Any], shelf: Shelf) -> Any:
+        """The object that the query finds, None where there is none; DT-5112 for one that cannot
+        be read."""
+        made, broken = read_each(connection, shelf.table, query, self._made(shelf))
+        for row in broken:
+            raise shelf.told(connection, row).error from row.problem
+        return made[0] if made else None
+
+    def _broken(self, connection: Connection, name: object, shelf: Shelf) -> list[BrokenRow]:
+        """The rows in quarantine that bear a name, or the key that stands for it."""
+        broken = read_each(connection, shelf.table, shelf.table.select(), self._made(shelf))[1]
+        known = {str(name), name.table if isinstance(name, Name) else name}
+        return [row for row in broken if shelf.told(connection, row).name in known]
 
     def _dispose(self) -> None:
         self._engine.dispose()

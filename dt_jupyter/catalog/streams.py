@@ -11,13 +11,15 @@ from sqlalchemy import Connection, RowMapping, select
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, storable
 from dt_jupyter.catalog.owner import Owner
-from dt_jupyter.catalog.store import Store
+from dt_jupyter.catalog.roots import LakeRoot
+from dt_jupyter.catalog.rows import delete_row, read_each
+from dt_jupyter.catalog.store import Shelf, Store
 from dt_jupyter.model import Intent, Name, Stream, Timestamp, did_you_mean, error
 
 _stream, _intent = schema.stream, schema.intent
 
 
-def _to_stream(row: RowMapping) -> Stream:
+def _to_stream(row: RowMapping, _: LakeRoot) -> Stream:
     return Stream(
         row["id"], Name(row["schema_name"], row["stream_name"]),
         Name(row["source_schema"], row["source_name"]), row["source_kind"],
@@ -26,14 +28,23 @@ def _to_stream(row: RowMapping) -> Stream:
     )  # fmt: skip
 
 
-def _to_intent(row: RowMapping) -> Intent:
+def _to_intent(row: RowMapping, root: LakeRoot) -> Intent:
     return Intent(
-        row["id"], row["statement"], row["path"], row["version"], row["created"], row["at"],
+        row["id"], row["statement"], root.found(row["path"]), row["version"], row["created"],
+        row["at"],
         json.loads(row["frontiers"]),
-        tuple(json.loads(row["targets"])) if row["targets"] is not None else None,
+        None if row["targets"] is None else tuple(map(root.found, json.loads(row["targets"]))),
     )  # fmt: skip
 
 
+SHELF = Shelf(
+    _stream, "stream", (_stream.c.schema_name, _stream.c.stream_name), _stream.c.id, _to_stream,
+    "DROP STREAM {name} takes it out of the way.",
+)  # fmt: skip
+INTENTS = Shelf(
+    _intent, "consumption", (_intent.c.id,), _intent.c.id, _to_intent,
+    "Its streams stay where they stand; DROP them, and create them again.",
+)  # fmt: skip
 INTENT_SECONDS = 300.0
 """An intent that its process does not renew for so long may be settled by another host."""
 
@@ -48,8 +59,9 @@ class Streams(Store):
             if known is not None and not replace_existing:
                 raise error("DT-1105", kind="Stream", name=made.name)
             if known is not None:
-                self._require_free(known)
+                self._require_free(known, stuck=True)
                 connection.execute(_stream.delete().where(_stream.c.id == known.id))
+                self._forget_stuck(connection, known.intent)
             connection.execute(_stream.insert().values(
                 id=made.id, schema_name=made.name.schema, stream_name=made.name.table,
                 source_schema=made.source.schema, source_name=made.source.table,
@@ -64,6 +76,13 @@ class Streams(Store):
         with self._read() as connection:
             return self._find(connection, name)
 
+    def has_stream(self, name: Name) -> bool:
+        """Whether there is one of that name, one in quarantine among them."""
+        with self._read() as connection:
+            if self._broken(connection, name, SHELF):
+                return True
+            return self._find(connection, name) is not None
+
     def stream(self, name: Name) -> Stream:
         """DT-3201, with the nearest names, if there is none."""
         with self._read() as connection:
@@ -75,14 +94,22 @@ class Streams(Store):
         if like is not None:
             query = query.where(_stream.c.stream_name.like(like.lower(), escape="\\"))
         with self._read() as connection:
-            return tuple(_to_stream(r) for r in connection.execute(query).mappings())
+            if like is None:
+                return tuple(self._listed(connection, query, SHELF))
+            return tuple(read_each(connection, _stream, query, self._made(SHELF))[0])
 
     def drop_stream(self, name: Name) -> None:
-        """DT-3201; DT-3203 while it is consumed."""
+        """DT-3201; DT-3203 while it is consumed, unless that cannot be settled."""
         with self._write() as connection:
-            found = self._require(connection, name)
-            self._require_free(found)
-            connection.execute(_stream.delete().where(_stream.c.id == found.id))
+            broken = self._broken(connection, name, SHELF)
+            for row in broken:
+                delete_row(connection, _stream, row)
+            if not broken:
+                found = self._require(connection, name)
+                self._require_free(found, stuck=True)
+                connection.execute(_stream.delete().where(_stream.c.id == found.id))
+                self._forget_stuck(connection, found.intent)
+        self.quarantine.lift(SHELF.kind, name)
 
     # -- consumption ------------------------------------------------------------------------------
 
@@ -93,7 +120,8 @@ class Streams(Store):
             for seen in streams:
                 self._take(connection, intent.id, seen)
             connection.execute(_intent.insert().values(
-                id=intent.id, statement=storable(intent.statement), path=intent.path,
+                id=intent.id, statement=storable(intent.statement),
+                path=self.root.stored(intent.path),
                 version=intent.version, created=intent.created, at=intent.at,
                 frontiers=dump({k: dict(v) for k, v in intent.frontiers.items()}),
                 host=self.owner.host, pid=self.owner.pid, uid=self.owner.uid,
@@ -121,7 +149,7 @@ class Streams(Store):
         with self._write() as connection:
             self._require_open(connection, intent)
             connection.execute(_intent.update().where(_intent.c.id == intent.id).values(
-                targets=dump(list(intent.targets)), at=intent.at,
+                targets=dump([self.root.stored(t) for t in intent.targets]), at=intent.at,
                 frontiers=dump({k: dict(v) for k, v in intent.frontiers.items()}),
             ))  # fmt: skip
 
@@ -179,10 +207,14 @@ class Streams(Store):
     def orphans(self) -> tuple[Intent, ...]:
         """The intents whose process is gone: on this host, or on another one that has not renewed
         them for long. Of this engine's own, a transaction that is on record and was interrupted."""
+
+        def read(row: RowMapping) -> tuple[RowMapping, Intent]:
+            return row, _to_intent(row, self.root)
+
         with self._read() as connection:
-            rows = connection.execute(select(_intent)).mappings().all()
+            rows = self._listed(connection, select(_intent), INTENTS, read)
         now = self.clock.now() if rows else None
-        return tuple(_to_intent(r) for r in rows if now is not None and self._is_orphan(r, now))
+        return tuple(i for r, i in rows if now is not None and self._is_orphan(r, now))
 
     def _is_orphan(self, row: RowMapping, now: Timestamp) -> bool:
         owner = Owner(row["host"], row["pid"], row["uid"], row["started"])
@@ -196,8 +228,8 @@ class Streams(Store):
 
     def _find(self, connection: Connection, name: Name) -> Stream | None:
         here = (_stream.c.schema_name == name.schema, _stream.c.stream_name == name.table)
-        row = connection.execute(select(_stream).where(*here)).mappings().one_or_none()
-        return _to_stream(row) if row is not None else None
+        found: Stream | None = self._one(connection, select(_stream).where(*here), SHELF)
+        return found
 
     def _require(self, connection: Connection, name: Name) -> Stream:
         found = self._find(connection, name)
@@ -206,6 +238,17 @@ class Streams(Store):
             raise error("DT-3201", name=name, hint=did_you_mean(name.table, list(known)))
         return found
 
-    def _require_free(self, stream: Stream) -> None:
+    def _forget_stuck(self, connection: Connection, intent_id: str | None) -> None:
+        """A consumption that nobody could settle, when the last of its streams has gone."""
+        waiting = select(_stream.c.id).where(_stream.c.intent == intent_id)
+        if intent_id is None or connection.execute(waiting).first() is not None:
+            return
+        connection.execute(_intent.delete().where(_intent.c.id == intent_id))
+        self.quarantine.lift(INTENTS.kind, intent_id)
+
+    def _require_free(self, stream: Stream, *, stuck: bool = False) -> None:
+        """DT-3203 while it is consumed; with `stuck`, not where nobody can tell what came of it."""
+        if stuck and self.quarantine.find(stream.intent, INTENTS.kind) is not None:
+            return
         if stream.intent is not None:
             raise error("DT-3203", name=stream.name, owner="another statement")

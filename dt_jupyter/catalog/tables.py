@@ -6,14 +6,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import Connection, RowMapping, Select, select
 
 from dt_jupyter.catalog import graph, leases, schema
 from dt_jupyter.catalog.codec import TABLE_FIELDS, from_table, to_table
+from dt_jupyter.catalog.roots import root_of
+from dt_jupyter.catalog.rows import overwrite_row, read_each
+from dt_jupyter.catalog.store import Shelf, name_of
 from dt_jupyter.model import DTError, DynamicTable, Name, Timestamp, did_you_mean, error
 
 _table = schema.dynamic_table
 _IN_GRAPH = frozenset(("name", "definition", "target_lag", "warehouse", "scheduling"))
+
+
+SHELF = Shelf(
+    _table, "dynamic table", (_table.c.schema_name, _table.c.table_name), _table.c.id, to_table,
+    "DROP DYNAMIC TABLE {name} takes it out of the way.",
+)  # fmt: skip
 
 
 def live_row(connection: Connection, name: Name) -> RowMapping | None:
@@ -22,13 +31,26 @@ def live_row(connection: Connection, name: Name) -> RowMapping | None:
         _table.c.table_name == name.table,
         _table.c.dropped.is_(None),
     )
-    return connection.execute(query).mappings().one_or_none()
+    return _row(connection, query)
+
+
+def _row(connection: Connection, query: Select[Any]) -> RowMapping | None:
+    """DT-5112 for one that cannot be read."""
+    root = root_of(connection)
+
+    def checked(row: RowMapping) -> RowMapping:
+        to_table(row, root)
+        return row
+
+    made, broken = read_each(connection, _table, query, checked)
+    for row in broken:
+        raise SHELF.told(connection, row).error from row.problem
+    return made[0] if made else None
 
 
 def row_of(connection: Connection, dt_id: str) -> RowMapping:
     """The row of a dynamic table that is not dropped; DT-1101 when it is gone."""
-    query = select(_table).where(_table.c.id == dt_id)
-    row = connection.execute(query).mappings().one_or_none()
+    row = _row(connection, select(_table).where(_table.c.id == dt_id))
     if row is None or row["dropped"] is not None:
         name = dt_id if row is None else Name(row["schema_name"], row["table_name"])
         raise error("DT-1101", name=name, hint="It was dropped.")
@@ -43,11 +65,12 @@ def apply(
     if unknown or "id" in changes:
         raise TypeError(f"not fields that may change: {sorted(unknown) or ['id']}")
     row = row_of(connection, dt_id)
-    before = to_table(row)
+    root = root_of(connection)
+    before = to_table(row, root)
     after = replace(before, **changes)
     if after.name != before.name and live_row(connection, after.name):
         raise _exists(after.name)
-    old, new = from_table(before), from_table(after)
+    old, new = from_table(before, root), from_table(after, root)
     values = {column: value for column, value in new.items() if value != old[column]}
     if values.keys() & {"definition", "needs_reinit"}:
         values["generation"] = row["generation"] + 1
@@ -63,7 +86,7 @@ def _exists(name: Name) -> DTError:
 
 
 def _insert(connection: Connection, dt: DynamicTable, trigger: str, now: Timestamp) -> None:
-    values = from_table(dt) | {"generation": 0, "graph_valid_from": now}
+    values = from_table(dt, root_of(connection)) | {"generation": 0, "graph_valid_from": now}
     connection.execute(_table.insert().values(**values))
     graph.open_row(connection, dt, trigger, now)
 
@@ -93,13 +116,13 @@ class DynamicTables(graph.GraphHistory):
             if row is not None:
                 _set_dropped(connection, row["id"], now)
             _insert(connection, dt, "REPLACE", now)
-        return replace(to_table(row), dropped=now) if row is not None else None
+        return replace(to_table(row, self.root), dropped=now) if row is not None else None
 
     def get(self, name: Name) -> DynamicTable | None:
         """The live one of that name."""
         with self._read() as connection:
             row = live_row(connection, name)
-        return to_table(row) if row is not None else None
+        return to_table(row, self.root) if row is not None else None
 
     def require(self, name: Name) -> DynamicTable:
         """The live one of that name; DT-1101 with the nearest names if there is none."""
@@ -110,8 +133,8 @@ class DynamicTables(graph.GraphHistory):
         """Live or dropped."""
         with self._read() as connection:
             query = select(_table).where(_table.c.id == dt_id)
-            row = connection.execute(query).mappings().one_or_none()
-        return to_table(row) if row is not None else None
+            found: DynamicTable | None = self._one(connection, query, SHELF)
+        return found
 
     def list(
         self, like: str | None = None, include_dropped: bool = False
@@ -124,7 +147,9 @@ class DynamicTables(graph.GraphHistory):
         if not include_dropped:
             query = query.where(_table.c.dropped.is_(None))
         with self._read() as connection:
-            return tuple(to_table(row) for row in connection.execute(query).mappings())
+            if like is None and not include_dropped:
+                return tuple(self._listed(connection, query, SHELF))
+            return tuple(read_each(connection, _table, query, self._made(SHELF))[0])
 
     def update(self, dt_id: str, **changes: Any) -> DynamicTable:
         """`dataclasses.replace` on it, in one transaction. DT-1101 if it is gone, DT-1105 if its
@@ -164,6 +189,16 @@ class DynamicTables(graph.GraphHistory):
             _set_dropped(connection, dt.id, now)
         return replace(dt, dropped=now)
 
+    def drop_broken(self, name: Name) -> bool:
+        """Mark those in quarantine that bear the name (or id) dropped; False where none does."""
+        with self._write() as connection:
+            rows = self._broken(connection, name, SHELF)
+            now = self.clock.now()
+            for row in rows:
+                overwrite_row(connection, _table, row, dropped=now)
+        self.quarantine.lift(SHELF.kind, name)
+        return bool(rows)
+
     def undrop(self, name: Name) -> DynamicTable:
         """Bring back the one dropped last; DT-1118 if there is none, or the name is taken."""
         dropped = (
@@ -184,11 +219,11 @@ class DynamicTables(graph.GraphHistory):
                     problem="another one has its name now",
                     hint="Rename or drop that one first.",
                 )
-            row = connection.execute(dropped).mappings().one_or_none()
+            row = _row(connection, dropped)
             if row is None:
                 raise error("DT-1118", name=name, problem="no dropped one has that name", hint="")
             connection.execute(_table.update().where(_table.c.id == row["id"]).values(dropped=None))
-            dt = replace(to_table(row), dropped=None)
+            dt = replace(to_table(row, self.root), dropped=None)
             graph.open_row(connection, dt, "UNDROP", self.clock.now())
         return dt
 
@@ -213,10 +248,12 @@ class DynamicTables(graph.GraphHistory):
             names = select(_table.c.schema_name, _table.c.table_name).where(
                 _table.c.dropped.is_(None)
             )
-            known = [str(Name(*pair)) for pair in connection.execute(names)]
+            known = [
+                n for pair in connection.execute(names) if (n := name_of([str(p) for p in pair]))
+            ]
             raise error(
                 "DT-1101",
                 name=name,
                 hint=did_you_mean(str(name), known, "See SHOW DYNAMIC TABLES."),
             )
-        return to_table(row)
+        return to_table(row, self.root)

@@ -3,7 +3,7 @@ as committed (DT paper, 5.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from sqlalchemy import bindparam, func, select
 
@@ -55,6 +55,17 @@ class Versions(Store):
                 _resolved.delete().where(_resolved.c.data_timestamp < min(old, data_timestamp))
             )
         return version
+
+    def restore_versions(self, dt_id: str, found: Mapping[Timestamp, int]) -> None:
+        """Versions by their data timestamps, beside those that are known."""
+        with self._write() as connection:
+            known = set(connection.execute(
+                select(_version.c.data_timestamp).where(_version.c.dt_id == dt_id)
+            ).scalars())  # fmt: skip
+            for t, version in found.items():
+                if t not in known:
+                    row = {"dt_id": dt_id, "data_timestamp": t, "version": version}
+                    connection.execute(_version.insert(), row)
 
     def version_of(self, dt_id: str, data_timestamp: Timestamp) -> int | None:
         """The version committed for exactly that data timestamp."""

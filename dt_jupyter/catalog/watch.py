@@ -6,16 +6,19 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Cast, Column, Connection, LargeBinary, cast, func, or_, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import to_record
+from dt_jupyter.catalog.rows import read_each
+from dt_jupyter.catalog.schema import NO_ORDINAL
 from dt_jupyter.catalog.sqlite import Pulse
 from dt_jupyter.catalog.store import Store
 from dt_jupyter.model import RefreshRecord, RefreshState
 
 _history, _graph = schema.history, schema.graph_history
 _OPEN = (RefreshState.EXECUTING, RefreshState.SCHEDULED)
+_NEWEST = select(func.max(_history.c.ordinal)).where(_history.c.ordinal < NO_ORDINAL)
 _MOST = 500
 """Refreshes that are told of at once: of more the oldest are left out."""
 
@@ -48,7 +51,7 @@ class Watch(Store):
 
     def pulse(self) -> Pulse:
         """What tells whether the catalog was written to at all."""
-        return Pulse(self._engine)
+        return Pulse(lambda: self._engine, self.path)
 
     def last_of(self, dt_id: str) -> RefreshRecord | None:
         """The last completed refresh of a dynamic table."""
@@ -59,27 +62,35 @@ class Watch(Store):
             .where(table.c.id == dt_id)
         )
         with self._read() as connection:
-            row = connection.execute(query).mappings().one_or_none()
-        return to_record(row) if row is not None else None
+            found = read_each(connection, _history, query, to_record)[0]
+        return found[0] if found else None
 
     @staticmethod
     def _news(connection: Connection, which: Any) -> News:
         query = select(_history).where(which).order_by(_history.c.ordinal.desc()).limit(_MOST)
-        rows = connection.execute(query).mappings().all()
-        newest = connection.scalar(select(func.max(_history.c.ordinal))) or 0
-        records = tuple((str(r["dt_id"]), to_record(r)) for r in reversed(rows))
-        return News(int(newest), _standing(connection), records)
+        rows = read_each(connection, _history, query, lambda r: (str(r["dt_id"]), to_record(r)))[0]
+        newest = connection.scalar(_NEWEST) or 0
+        return News(int(newest), _standing(connection), tuple(reversed(rows)))
 
 
 def _standing(connection: Connection) -> tuple[Any, ...]:
     stream, warehouse, hold = schema.stream.c, schema.warehouse, schema.hold.c
     base, view = schema.base_table, schema.base_view
     queries = (
-        select(func.max(_graph.c.valid_from), func.max(_graph.c.valid_to)),
-        select(stream.id, stream.number, stream.schema_name, stream.stream_name),
-        select(warehouse),
-        select(base),
-        select(view.c.schema_name, view.c.table_name, view.c.ordinal),
-        select(hold.name).where(hold.name.is_not(None)).order_by(hold.name),
+        select(func.max(_raw(_graph.c.valid_from)), func.max(_raw(_graph.c.valid_to))),
+        _raws(stream.id, stream.number, stream.schema_name, stream.stream_name),
+        _raws(*warehouse.c),
+        _raws(*base.c),
+        _raws(view.c.schema_name, view.c.table_name, view.c.ordinal),
+        _raws(hold.name).where(hold.name.is_not(None)).order_by(hold.name),
     )
     return tuple(tuple(tuple(row) for row in connection.execute(query)) for query in queries)
+
+
+def _raw(column: Column[Any]) -> Cast[bytes]:
+    """As it is stored: a value to compare, whether it can be read or not."""
+    return cast(column, LargeBinary)
+
+
+def _raws(*columns: Column[Any]) -> Any:
+    return select(*map(_raw, columns))

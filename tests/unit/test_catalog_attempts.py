@@ -253,6 +253,16 @@ def test_manual_failures_and_cancellations_do_not_count(lab: Lab) -> None:
     assert after.error_count == 1
 
 
+def test_a_tick_that_waits_is_told_and_may_still_be_refreshed(lab: Lab) -> None:
+    skipped = RefreshState.SKIPPED
+    assert lab.catalog.record_skip("id-a", at(10), skipped, WHY, over=False)
+    assert not lab.catalog.record_skip("id-a", at(10), skipped, WHY, over=False)
+    assert lab.catalog.history(name("a"))[0].reason == WHY
+    assert lab.catalog.last_ticks() == {}
+    assert lab.refresh(10, SCHEDULED).state is RefreshState.SUCCEEDED
+    assert lab.catalog.outcome_of("id-a", at(10)) is RefreshState.SUCCEEDED
+
+
 def test_a_failure_leaves_the_table_as_it_was(lab: Lab) -> None:
     lab.refresh(10)
     before = lab.dt()

@@ -169,3 +169,15 @@ def test_the_clock_comes_after_what_the_catalog_holds(lab: Lab) -> None:
     lab.refresh(5000)
     again = lab.open()
     assert again.clock.now() == Timestamp(at(5000).micros, 1)
+
+
+def test_what_was_measured_is_found_behind_refreshes_that_found_nothing(lab: Lab) -> None:
+    lab.refresh(10)
+    for t in range(11, 60):
+        attempt = lab.begin(t)
+        idle = success(attempt, RefreshAction.NO_DATA)
+        lab.catalog.finish(attempt, idle, frontier=Frontier(at(t)), sequence=1, version=11)
+    lab.refresh(60, dt="b")
+    (record,) = lab.catalog.measured("id-a")
+    assert (record.data_timestamp, record.action) == (at(10), RefreshAction.INCREMENTAL)
+    assert lab.catalog.measured("id-b", 0) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dt_jupyter.catalog import HeldTable, Hold, HoldKind, Owner, definition_digest
+from dt_jupyter.catalog import HeldTable, Hold, HoldKind, Owner
 from tests.unit.catalog_lab import HERE, Lab, at, definition, refused
 
 HELD = HeldTable("t", "default.t", "/lake/t", 3, 5, "/lake/_dt/pins/x/0")
@@ -92,7 +92,7 @@ def test_definitions_are_kept_with_their_times(lab: Lab) -> None:
     assert first.definition == definition()
     assert then.definition == second
     assert then.valid_from >= at(10)
-    assert then.digest == definition_digest(second) != first.digest
+    assert then.digest == lab.catalog.digest(second) != first.digest
     lab.catalog.purge("id-a")
     assert lab.catalog.definitions("id-a") == ()
 

@@ -1,0 +1,141 @@
+"""Rows read one by one where one of them cannot be: the others are as good as before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    Integer,
+    LargeBinary,
+    RowMapping,
+    Select,
+    Table,
+    Text,
+    and_,
+    cast,
+)
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.types import TypeEngine
+
+from dt_jupyter.catalog.schema import Moment
+from dt_jupyter.model import DTError, Timestamp
+
+T = TypeVar("T")
+Make = Callable[[RowMapping], T]
+UNREADABLE = (
+    ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, OverflowError,
+    RecursionError, DTError, OperationalError,
+)  # fmt: skip
+"""What is raised of a row whose values are not what this package wrote there."""
+
+
+def require_unreadable(e: Exception) -> None:
+    """Raises an error of the database that is not about the values of a row."""
+    if isinstance(e, DBAPIError) and "decode" not in str(e.orig):
+        raise e
+
+
+_KINDS: tuple[tuple[type[TypeEngine[Any]], type | tuple[type, ...]], ...] = (
+    (Moment, Timestamp), (Boolean, bool), (Integer, int), (Float, (int, float)), (Text, str),
+)  # fmt: skip
+
+
+def require_types(table: Table, row: RowMapping) -> None:
+    """TypeError for a value of another type than its column's: SQLite takes any."""
+    for column, kinds in _columns(table):
+        value = row.get(column)
+        if value is not None and not isinstance(value, kinds):
+            raise TypeError(f"{column} holds {value!r:.60}")
+
+
+@cache
+def _columns(table: Table) -> tuple[tuple[str, type | tuple[type, ...]], ...]:
+    return tuple(
+        (c.name, kinds) for c in table.columns
+        for known, kinds in (next(k for k in _KINDS if isinstance(c.type, k[0])),)
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRow:
+    """A row that is no value: its primary key, as bytes, and why."""
+
+    key: tuple[bytes | None, ...]
+    problem: Exception
+
+
+def read_each(
+    connection: Connection, table: Table, query: Select[Any], make: Make[T]
+) -> tuple[list[T], list[BrokenRow]]:
+    """What `make` makes of each row of a query over `table`, in its order, and the rows of which
+    it makes nothing."""
+
+    def typed(row: RowMapping) -> T:
+        require_types(table, row)
+        return make(row)
+
+    try:
+        return [typed(row) for row in connection.execute(query).mappings()], []
+    except UNREADABLE as e:
+        require_unreadable(e)
+        return _one_by_one(connection, table, query, typed)
+
+
+def _one_by_one(
+    connection: Connection, table: Table, query: Select[Any], make: Make[T]
+) -> tuple[list[T], list[BrokenRow]]:
+    made, broken = [], []
+    columns = [cast(c, LargeBinary) for c in table.primary_key.columns]
+    keys: Sequence[Any] = connection.execute(query.with_only_columns(*columns)).all()
+    for key in keys:
+        try:
+            one = connection.execute(query.where(_is(table, key))).mappings().one()
+            made.append(make(one))
+        except UNREADABLE as e:
+            require_unreadable(e)
+            broken.append(BrokenRow(tuple(key), e))
+    return made, broken
+
+
+def _is(table: Table, key: Sequence[bytes | None]) -> Any:
+    """Compares bytes: a text that is no UTF-8 cannot be a parameter."""
+    columns = (cast(c, LargeBinary) for c in table.primary_key.columns)
+    pairs = zip(columns, key, strict=True)
+    return and_(*(c.is_(None) if k is None else c == k for c, k in pairs))
+
+
+def texts(
+    connection: Connection, table: Table, row: BrokenRow, *columns: Column[Any]
+) -> tuple[str, ...]:
+    """The columns of a broken row as far as they are texts."""
+    query = table.select().with_only_columns(*(cast(c, LargeBinary) for c in columns))
+    found = connection.execute(query.where(_is(table, row.key))).one()
+    return tuple((value or b"").decode("utf-8", "replace") for value in found)
+
+
+def delete_row(connection: Connection, table: Table, row: BrokenRow) -> None:
+    """The row is gone, whatever it held."""
+    connection.execute(table.delete().where(_is(table, row.key)))
+
+
+def overwrite_row(connection: Connection, table: Table, row: BrokenRow, **values: Any) -> None:
+    """The columns as given, the others as they are."""
+    connection.execute(table.update().where(_is(table, row.key)).values(**values))
+
+
+__all__ = [
+    "UNREADABLE",
+    "BrokenRow",
+    "delete_row",
+    "overwrite_row",
+    "read_each",
+    "require_unreadable",
+    "texts",
+]
