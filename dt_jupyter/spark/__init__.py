@@ -9,6 +9,7 @@ from dt_jupyter.spark.jobs import (
     CancelFlag,
     Cancelled,
     cancel,
+    check_cancelled,
     count_jobs,
     job_group,
     run_cancellable,
@@ -20,6 +21,7 @@ from dt_jupyter.spark.sessions import MEANING, REFRESH_CONFS, RefreshSessions, m
 
 __all__ = [
     "MEANING", "REFRESH_CONFS", "CancelFlag", "Cancelled", "Java", "Pool", "RefreshSessions",
-    "active_session", "cancel", "count_jobs", "declare_pool", "find_java", "in_pool",
-    "is_connect", "job_group", "local_session", "meaning", "require_delta", "run_cancellable",
+    "active_session", "cancel", "check_cancelled", "count_jobs", "declare_pool", "find_java",
+    "in_pool", "is_connect", "job_group", "local_session", "meaning", "require_delta",
+    "run_cancellable",
 ]  # fmt: skip

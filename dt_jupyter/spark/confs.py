@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+HELD = {
+    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false"
+}
+"""Delta refuses what is older than a table's retention though its files be there. What is held has
+to be read for as long as it is held: files that are gone are found out by looking."""
+
+
 @contextmanager
 def confs(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
     """Set session confs for the block; they are as they were afterwards."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _STEP_SECONDS = 0.2
+_local = threading.local()
 _GROUP_PROPERTIES = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 
@@ -78,6 +79,21 @@ def run_cancellable(
     if threading.current_thread() is threading.main_thread():
         return _in_thread(spark, group, description, fn, flag)
     return _inline(spark, group, description, fn, flag)
+
+
+def check_cancelled() -> None:
+    """Raises `Cancelled` where the work of this thread is not wanted any more: call it between
+    steps that start no Spark job of their own, and before anything is kept."""
+    for group, flag in _wanted():
+        flag.check(group)
+
+
+def _wanted() -> list[tuple[str, CancelFlag]]:
+    """What runs in this thread, the outermost first."""
+    found: list[tuple[str, CancelFlag]] | None = getattr(_local, "running", None)
+    if found is None:
+        found = _local.running = []
+    return found
 
 
 def cancel(spark: SparkSession, group: str) -> None:
@@ -138,6 +154,8 @@ def job_group(spark: SparkSession, group: str, description: str) -> Iterator[Non
 def _inline(
     spark: SparkSession, group: str, description: str, fn: Callable[[], T], flag: CancelFlag
 ) -> T:
+    running = _wanted()
+    running.append((group, flag))
     try:
         with job_group(spark, group, description):
             return fn()
@@ -147,6 +165,8 @@ def _inline(
         if flag.is_set:
             raise Cancelled(group) from failure
         raise
+    finally:
+        running.pop()
 
 
 def _in_thread(

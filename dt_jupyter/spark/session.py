@@ -43,6 +43,9 @@ LOCAL_CONFS: Mapping[str, str] = {
     # Delta's default of 50 tasks for each snapshot makes a small commit slow.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    # Each hashed relation of a join has a page of its own, by default of 16 to 64 MB: forty small
+    # tables joined by their names would take a driver's whole memory.
+    "spark.buffer.pageSize": "4m",
     # delta-rs misreads INT96 timestamps beyond 1677 to 2262.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import error
+from dt_jupyter.spark.confs import HELD
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.pools import in_pool
 
@@ -41,6 +42,10 @@ REFRESH_CONFS: Mapping[str, str] = {
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # A file that is gone is an error, and no rows less, whatever the cluster's conf says.
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    **HELD,
 }
 
 

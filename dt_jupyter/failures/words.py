@@ -1,0 +1,176 @@
+"""Any failure as an error of the catalogue: its code, a sentence, and the trace a click away.
+
+What is heavy is imported where something has failed: the magics load without it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import traceback
+from typing import Any
+
+from dt_jupyter.failures.signs import (
+    causes,
+    environment_error,
+    everything,
+    java_causes,
+    text_of,
+)
+from dt_jupyter.model import DTError, Span, error
+from dt_jupyter.spark.conflicts import conflict_error
+
+HINTS = {
+    "DIVIDE_BY_ZERO": "Use try_divide, or NULLIF on the divisor.",
+    "CAST_INVALID_INPUT": "Use try_cast.",
+    "ARITHMETIC_OVERFLOW": "Cast to a wider type, or use try_add, try_multiply or try_sum.",
+    "CAST_OVERFLOW": "Cast to a wider type.",
+    "UNRESOLVED_COLUMN": "A column that the query uses is gone: CREATE OR REPLACE the table.",
+    "TABLE_OR_VIEW_NOT_FOUND": "Create the table again: refreshes then go on by themselves.",
+}
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ([^\n]*)")
+_STATE = re.compile(r"\s*SQLSTATE: \w+.*$")
+_OUTER = ("TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF", "FAILED_READ_FILE")
+"""Conditions that say less than what caused them."""
+_LONGEST = 400
+UNFORESEEN = "DT-5111"
+
+
+def catalogued(
+    failure: BaseException, what: str, query: str | None = None, offset: int = 0
+) -> DTError:
+    """The error of the catalogue that a failure of `what` is; one of it is itself.
+
+    Spark's are placed in `query`, whose statement's text begins at `offset`. What nobody foresaw
+    is UNFORESEEN.
+    """
+    if isinstance(failure, DTError):
+        return failure
+    made = (
+        environment_error(failure) or conflict_error(failure, what) or _ours(failure, what)
+        or _sparks(failure, what)
+        or error(UNFORESEEN, what=what, problem=_named(failure))
+    )  # fmt: skip
+    made = DTError(made.code, made.facts, details=details_of(failure))
+    return made.at(query, _span(failure, offset, len(query))) if query is not None else made
+
+
+def first_line(failure: BaseException) -> str:
+    """The sentence of a Spark error without its state and trace; of any other its class too."""
+    from dt_jupyter.lake import LakeError
+
+    if not _is_sparks(failure) and not isinstance(failure, LakeError):
+        return _named(failure)
+    text = text_of(failure).strip() or type(failure).__name__
+    match = _CONDITION.search(text)
+    line = _told(match[1], match[2]) if match else text.splitlines()[0]
+    return _STATE.sub("", line)[:_LONGEST]
+
+
+def spoken(failure: BaseException) -> tuple[str, str]:
+    """The sentence of a failure, Spark's innermost where it is one of Spark, and a hint."""
+    known = _condition(failure)
+    return (_told(*known) if known else first_line(failure)), _hint(known)
+
+
+def details_of(failure: BaseException) -> str:
+    """Python's trace and the JVM's, for who asks for them."""
+    told = "".join(traceback.format_exception_only(failure)) if _is_sparks(failure) else ""
+    told = told or "".join(traceback.format_exception(failure))
+    return f"{told.rstrip()}\n{everything(failure)}".strip()
+
+
+def _ours(failure: BaseException, what: str) -> DTError | None:
+    """What the layers below raise, who know no catalogue."""
+    from dt_jupyter.ivm import Refused
+    from dt_jupyter.lake import LakeError, TableGone, TableLocked, VersionGone
+    from dt_jupyter.spark import Cancelled
+    from dt_jupyter.streams.keys import told_by_spark
+
+    if (told := told_by_spark(everything(failure))) is not None:
+        return told
+    match failure:
+        case Refused():
+            return error("DT-1107", name=what, reason=failure.reason.code,
+                         sentence=f"{failure.reason.sentence}.", hint=failure.hint)  # fmt: skip
+        case Cancelled():
+            return error("DT-5127", what=what)
+        case TableLocked():
+            return error(
+                "DT-5107", name=failure.facts.get("path", "A table"), owner="another writer"
+            )
+        case TableGone():
+            hint = "Create it again, or UNDROP it."
+            return error("DT-5128", problem=failure.sentence.rstrip("."), hint=hint)
+        case VersionGone():
+            hint = "Choose a later time or version."
+            return error("DT-5128", problem=failure.sentence.rstrip("."), hint=hint)
+        case LakeError():
+            return error("DT-5128", problem=str(failure).rstrip("."), hint="")
+    return None
+
+
+def _sparks(failure: BaseException, what: str) -> DTError | None:
+    known = _condition(failure)
+    if known is not None and known[0].startswith("INTERNAL_ERROR"):
+        return None
+    if _is_sparks(failure, "AnalysisException"):
+        syntax = known is not None and known[0] == "PARSE_SYNTAX_ERROR"
+        code = "DT-1001" if syntax else "DT-1112"
+        return error(code, problem=first_line(failure).rstrip("."), hint="")
+    if known is None and not _is_sparks(failure):
+        return None
+    problem, hint = spoken(failure)
+    return error("DT-1033", what=what, problem=problem, hint=hint)
+
+
+def _condition(failure: BaseException) -> tuple[str, str] | None:
+    """Spark's condition and its sentence, the innermost that says more than that a task failed."""
+    sparks = (cause for cause in causes(failure) if _is_sparks(cause) or _is_javas(cause))
+    told = [text for cause in sparks for text in _sayings(cause)]
+    found = [(m[1], m[2]) for text in told for m in _CONDITION.finditer(text)]
+    better = [f for f in found if not f[0].startswith(_OUTER)]
+    return next(iter(better or found), None)
+
+
+def _sayings(failure: BaseException) -> list[str]:
+    if _is_javas(failure):
+        return [message for _, message in java_causes(getattr(failure, "java_exception", None))]
+    trace = getattr(failure, "_stackTrace", None) or getattr(failure, "_stacktrace", None)
+    return [text_of(failure), *([trace] if isinstance(trace, str) else [])]
+
+
+def _told(condition: str, sentence: str) -> str:
+    return _STATE.sub("", f"[{condition}] {sentence}")[:_LONGEST]
+
+
+def _hint(known: tuple[str, str] | None) -> str:
+    return HINTS.get(known[0].partition(".")[0], "") if known else ""
+
+
+def _named(failure: BaseException) -> str:
+    lines = [line.strip() for line in everything(failure).splitlines()]
+    return next((line for line in lines if line), type(failure).__name__)[:_LONGEST]
+
+
+def _is_sparks(failure: BaseException, kind: str = "PySparkException") -> bool:
+    errors: Any = sys.modules.get("pyspark.errors")
+    return errors is not None and isinstance(failure, getattr(errors, kind))
+
+
+def _is_javas(failure: BaseException) -> bool:
+    return getattr(failure, "java_exception", None) is not None
+
+
+def _span(failure: BaseException, offset: int, length: int) -> Span | None:
+    """The place that Spark names, in a text of that length."""
+    if not _is_sparks(failure):
+        return None
+    try:
+        (context, *_) = failure.getQueryContext() or [None]  # type: ignore[attr-defined]
+        if not hasattr(context, "startIndex") or context.startIndex() < 0:
+            return None
+        start, stop = context.startIndex() + offset, context.stopIndex() + 1 + offset
+    except Exception:  # the JVM that knows the place is gone
+        return None
+    return Span(start, max(stop, start + 1)) if start < length else None
