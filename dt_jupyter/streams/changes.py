@@ -16,6 +16,8 @@ from dt_jupyter.ivm import (
     WEIGHT,
     Expr,
     Filter,
+    Join,
+    Match,
     Project,
     Rel,
     Scan,
@@ -32,6 +34,7 @@ from dt_jupyter.model import error, quote
 from dt_jupyter.sql.hashing import HASH, content_hash, exact_text
 from dt_jupyter.sql.render import Renderer
 from dt_jupyter.streams.identity import By
+from dt_jupyter.streams.keys import raised, told_keys
 from dt_jupyter.streams.sides import Side
 
 if TYPE_CHECKING:
@@ -68,7 +71,8 @@ def change_query(
     spark: SparkSession, rel: Rel, names: Sequence[str], types: Types, sides: Mapping[str, Side],
 ) -> ChangeQuery:  # fmt: skip
     """The minimum delta of the relation, whose columns are called `names`: at most one row for
-    each id and action, none for a row that ends as it began. Raises Refused, DT-3103, DT-3104."""
+    each id and action, none for a row that ends as it began. Raises Refused, DT-3103, DT-3104 and
+    DT-3108."""
     return _difference(spark, settled(rel, types), names, types, sides)
 
 
@@ -92,8 +96,9 @@ def _difference(
         tag = next(s.identity.tag for s in sides.values())
         text = _by_content(rows, columns, names, tag)
     elif shape is Shape.MINIMIZE:
-        text = _by_id(rows, columns, names, made.id, _few(rel, sides))
+        text = _by_id(rows, columns, names, made.id, _few(rel, sides), _promised(rel, sides))
     else:
+        rows = _unique(f"(\n{rows}\n)", columns, made.id, _promised(rel, sides))
         text = _as_they_are(rows, columns, names, made.id)
     views = tuple(v for side in sides.values() for v in side.views)
     return ChangeQuery(text, shape, views, notes)
@@ -115,8 +120,10 @@ def append_query(
 def initial_query(
     spark: SparkSession, rel: Rel, names: Sequence[str], types: Types, sides: Mapping[str, Side],
 ) -> ChangeQuery:  # fmt: skip
-    """All rows at the new end, as if they had just been inserted."""
+    """All rows at the new end, as if they had just been inserted. Raises as `change_query`."""
     rel = settled(rel, types)
+    for side in sides.values():
+        side.whole = True
     unstable(rel, types)
     made = identified(rel, _key_text(types))
     rendered = Renderer(lambda scan: sides[scan.source].read(spark, scan))(simplify(made.rel))
@@ -136,6 +143,15 @@ def _untracked(rel: Rel, sides: Mapping[str, Side]) -> tuple[str, ...]:
         f"{name} has no row ids over this interval: rows are told apart by their contents, and an "
         "update is a DELETE and an INSERT" for name in names
     )  # fmt: skip
+
+
+def _promised(rel: Rel, sides: Mapping[str, Side]) -> str | None:
+    """The declared keys that the ids of a join are made of: its rows meet some that no interval
+    has, and that may have broken the promise before it. None: nobody promised, or all was read."""
+    if not any(isinstance(n, Join | Match) for n in walk(rel)):
+        return None
+    declared = {s.name: s.identity for s in sides.values() if s.identity.by is By.KEY}
+    return told_keys(declared) if declared else None
 
 
 def _shape(rel: Rel, sides: Mapping[str, Side]) -> Shape:
@@ -197,7 +213,25 @@ def _as_they_are(
 ) -> str:
     """Rows of which nothing cancels."""
     values = [quote(c) for c, _ in columns]
-    return f"{_selected(values, names, _SIGN, 'FALSE', f'MD5({quote(id_)})')} FROM (\n{rows}\n)"
+    return f"{_selected(values, names, _SIGN, 'FALSE', f'MD5({quote(id_)})')} FROM {rows}"
+
+
+def _unique(rows: str, columns: Sequence[tuple[str, str]], id_: str, promised: str | None) -> str:
+    """The rows, which fail where two of one action have one id although a key was `promised`."""
+    if promised is None:
+        return rows
+    example = " || ', ' || ".join(
+        f"COALESCE(CAST({quote(c)} AS STRING), 'NULL')" for c, t in columns if _is_shown(t)
+    )
+    said = raised(promised, f"'two rows have the id of (' || {example or _EMPTY} || ')'")
+    twice = f"COUNT(1) OVER (PARTITION BY {quote(id_)}, SIGN({WEIGHT}))"
+    checked = f"SELECT *, {twice} AS __dt_twice FROM {rows}"
+    fine = f"CASE WHEN __dt_twice > 1 THEN CAST({said} AS BOOLEAN) ELSE TRUE END"
+    return f"(SELECT * FROM ({checked}) WHERE {fine})"
+
+
+def _is_shown(type_: str) -> bool:
+    return not type_.startswith(("array", "map", "struct", "variant", "binary"))
 
 
 def _few(rel: Rel, sides: Mapping[str, Side]) -> bool:
@@ -214,14 +248,18 @@ def _hashed(rows: str, columns: Sequence[tuple[str, str]], hint: str = "") -> tu
 
 
 def _by_id(
-    rows: str, columns: Sequence[tuple[str, str]], names: Sequence[str], id_: str, few: bool
-) -> str:
+    rows: str, columns: Sequence[tuple[str, str]], names: Sequence[str], id_: str, few: bool,
+    promised: str | None,
+) -> str:  # fmt: skip
     """One row for each id and action: pairs of equal id and contents cancel. A weight other than
     one means that ids were not unique, which is an error and no result."""
     values = [quote(c) for c, _ in columns]
     hashed, first = _hashed(rows, columns, "/*+ COALESCE(1) */ " if few else "")
+    said = "RAISE_ERROR('two rows have one $ROW_ID')"
+    if promised is not None:
+        said = raised(promised, "'two rows, alike in all columns, have one id'")
     weight = (
-        f"CASE WHEN ABS(SUM({WEIGHT})) > 1 THEN CAST(RAISE_ERROR('two rows have one $ROW_ID') AS"
+        f"CASE WHEN ABS(SUM({WEIGHT})) > 1 THEN CAST({said} AS"
         f" BIGINT) ELSE SUM({WEIGHT}) END AS {WEIGHT}"
     )
     kept = (
@@ -230,7 +268,8 @@ def _by_id(
     )
     both = f"COUNT(*) OVER (PARTITION BY {quote(id_)}) > 1"
     outer = _selected(values, names, _SIGN, both, f"MD5({quote(id_)})")
-    return f"{outer} FROM (SELECT * FROM ({kept}) WHERE {WEIGHT} <> 0)"
+    left = f"(SELECT * FROM ({kept}) WHERE {WEIGHT} <> 0)"
+    return f"{outer} FROM {_unique(left, columns, id_, promised)}"
 
 
 def _by_content(

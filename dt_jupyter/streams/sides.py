@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import ROW_ID, WEIGHT, End, Scan
@@ -11,11 +11,12 @@ from dt_jupyter.lake import Added, ChangePlan, Feed, FileDiff, TableLog, Unreada
 from dt_jupyter.lake.actions import CommitFacts
 from dt_jupyter.lake.changes import name_before
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.relation import inserted
-from dt_jupyter.lake.retained import gone_from_change, gone_from_snapshot
+from dt_jupyter.lake.relation import Relation, feed_by_version, inserted
+from dt_jupyter.lake.retained import gone_from_change, gone_from_snapshot, reads_feed
 from dt_jupyter.lake.tracked import TRACKED_ID
 from dt_jupyter.model import error, quote
 from dt_jupyter.streams.identity import By, Identity
+from dt_jupyter.streams.keys import require_key, surely_unique
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +28,7 @@ class Side:
 
     `views` are the temporary views that its change stands on, once it has been read, and `local`
     says that its rows are few and in the driver; a relation that stands in a query several times
-    is read once.
+    is read once. Of a `whole` one all rows are asked for, and not those of the interval.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Side:
     prefix: str
     views: list[str] = field(default_factory=list)
     inserts_only: bool = False
+    whole: bool = False
     local: bool = False
     _read: dict[tuple[tuple[str, ...], End], str] = field(default_factory=dict)
 
@@ -80,17 +82,19 @@ class Side:
         if self.inserts_only and end is End.NEW and self.changed:
             named = ", ".join(map(quote, names))
             added = self._change(spark, columns, with_id)
-            old = self._snapshot(self.old, columns, with_id)
+            old = self._snapshot(spark, self.old, columns, with_id)
             return f"(SELECT {named} FROM {old} UNION ALL SELECT {named} FROM {added})"
         version = self.old if end is End.OLD else self.new
-        return self._snapshot(version, columns, with_id)
+        return self._snapshot(spark, version, columns, with_id)
 
     def _require_there(self, gone: str | None) -> None:
         """DT-3103 where VACUUM took a file that is needed."""
         if gone is not None:
             raise error("DT-3103", name=self.name, problem=gone)
 
-    def _snapshot(self, version: int, columns: tuple[str, ...], with_id: bool) -> str:
+    def _snapshot(
+        self, spark: SparkSession, version: int, columns: tuple[str, ...], with_id: bool
+    ) -> str:
         """The rows at a version, in the columns of the new end; those that came later are NULL."""
         self._require_there(gone_from_snapshot(self.log, version))
         own = self.identity.names if with_id else ()
@@ -105,6 +109,8 @@ class Side:
         rows = f"(SELECT {', '.join(items) or '1 AS __dt_one'} FROM {source})"
         if not with_id:
             return rows
+        if self.whole:
+            self._require_key(spark, f"(SELECT *, 1L AS {WEIGHT} FROM {rows})", ())
         named = [*map(quote, columns), f"{self.identity.text} AS {ROW_ID}"]
         return f"(SELECT {', '.join(named)} FROM {rows})"
 
@@ -119,18 +125,54 @@ class Side:
         tracked = with_id and self.identity.by is By.TRACKING
         own = self.identity.names if with_id else ()
         wanted = tuple(dict.fromkeys((*columns, *own))) or tuple(self.types)[:1]
-        by_feed = isinstance(self.plan, Feed) or (isinstance(self.plan, Added) and self.plan.feed)
         gone = gone_from_change(
-            self.log, self.plan, by_feed=by_feed and not tracked,
+            self.log, self.plan, by_feed=reads_feed(self.plan) and not tracked,
             first_images=self.inserts_only and tracked,
         )  # fmt: skip
         self._require_there(gone)
         prefix = f"{self.prefix}_{len(self.views)}"
-        rows = inserted if self.inserts_only else relation
-        found = rows(spark, self.log, self.plan, wanted, view_prefix=prefix, row_ids=tracked)
+        found = self._found(spark, wanted, prefix, tracked, keyed=with_id)
         self.views += found.views
         self.local = found.way == "local"
         items = [quote(c) for c in columns]
         if with_id:
             items.append(f"{self.identity.text} AS {ROW_ID}")
         return f"(SELECT {', '.join([*items, WEIGHT])} FROM {found.sql})"
+
+    def _found(
+        self, spark: SparkSession, columns: tuple[str, ...], prefix: str, tracked: bool, keyed: bool
+    ) -> Relation:
+        """The rows of the change; DT-3108 where they are to have the ids of a key that is none."""
+        keyed = keyed and self.identity.by is By.KEY
+        if keyed and self.inserts_only and isinstance(self.plan, Feed):
+            return self._first_inserts(spark, self.plan, columns, prefix)
+        rows = inserted if self.inserts_only else relation
+        found = rows(spark, self.log, self.plan, columns, view_prefix=prefix, row_ids=tracked)
+        if keyed and not (
+            found.arrow is not None and surely_unique(found.arrow, self.identity.names)
+        ):
+            self._require_key(spark, found.sql, () if self.adds_only else columns)
+        return found
+
+    def _first_inserts(
+        self, spark: SparkSession, plan: Feed, columns: tuple[str, ...], prefix: str
+    ) -> Relation:
+        """Of each key the first insert: a row that was deleted and inserted again is there once.
+        Source: CQ 2.2.1, repeated inserts."""
+        kind, at = "_change_type", "_commit_version"
+        found = feed_by_version(spark, self.log, plan, (*columns, kind), prefix)
+        self._require_key(spark, found.sql, columns, at)
+        first = f"ROW_NUMBER() OVER (PARTITION BY {self.identity.text} ORDER BY {at}) AS __dt_nth"
+        named = ", ".join([*map(quote, columns), WEIGHT])
+        sql = (
+            f"(SELECT {named} FROM (SELECT *, {first} FROM {found.sql} WHERE {kind} = 'insert')"
+            " WHERE __dt_nth = 1)"
+        )
+        return replace(found, sql=sql, rows=None)
+
+    def _require_key(
+        self, spark: SparkSession, rows: str, columns: Sequence[str], version: str = "0L"
+    ) -> None:
+        if self.identity.by is By.KEY:
+            types = [(c, self.types[c]) for c in columns]
+            require_key(spark, rows, self.name, self.identity, types, version)
