@@ -8,9 +8,10 @@ has a version for exactly t; ticks that were missed collapse into the newest.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dt_jupyter.model import Reason, RefreshState, Timestamp
+from dt_jupyter.schedule.obstacles import held_back
 from dt_jupyter.schedule.periods import next_tick, tick
 from dt_jupyter.schedule.state import Node, Slots, State, upstream_first
 
@@ -45,8 +46,17 @@ class Wait:
     dt: str
     until: Timestamp
     reason: Reason
+    data_timestamp: Timestamp = field(default=Timestamp(0), compare=False)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it waits for somebody to do something, and not for a refresh to end."""
+        return self.reason.code in _HELD
 
 
+_HELD = frozenset(
+    ("UPSTREAM_SUSPENDED", "UPSTREAM_NOT_SCHEDULED", "WAREHOUSE_SUSPENDED", "WAREHOUSE_MISSING")
+)
 Decision = Start | Skip | Wait
 
 
@@ -59,6 +69,7 @@ class _Round:
         self.by_id = {node.id: node for node in self.nodes}
         self.done = {node.id: node.done for node in self.nodes}
         self.settled = {node.id: node.settled for node in self.nodes}
+        self.held = held_back(self.nodes)
         self._ticks: dict[float, Timestamp] = {}
 
     def tick(self, period: float) -> Timestamp:
@@ -69,7 +80,8 @@ class _Round:
     def wait(self, node: Node, code: str, sentence: str) -> Wait:
         assert node.period is not None  # else it has no tick to wait with
         period = node.period.seconds
-        return Wait(node.id, self.tick(period).plus(period), Reason(code, sentence))
+        newest = self.tick(period)
+        return Wait(node.id, newest.plus(period), Reason(code, sentence), newest)
 
 
 def decide(state: State, now: Timestamp) -> tuple[Decision, ...]:
@@ -195,12 +207,9 @@ def _behind(node: Node, upstream: Node, t: Timestamp, this: _Round) -> Skip | Wa
         if done > t:
             sentence = f"{upstream.name} went past {t} without a version for it."
             return Skip(node.id, t, Reason(_PASSED, sentence), RefreshState.SKIPPED)
-    if upstream.suspended:
-        sentence = f"{upstream.name}, which it reads, is suspended."
-        return this.wait(node, "UPSTREAM_SUSPENDED", sentence)
-    if not upstream.scheduler_enabled:
-        sentence = f"{upstream.name}, which it reads, is refreshed by hand only."
-        return this.wait(node, "UPSTREAM_NOT_SCHEDULED", sentence)
+    held = this.held.get(node.id)
+    if held is not None and (not upstream.active or upstream.id in this.held):
+        return this.wait(node, held.code, held.sentence)
     return this.wait(node, "UPSTREAM_PENDING", f"{upstream.name} is not at that tick yet.")
 
 

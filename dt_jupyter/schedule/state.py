@@ -30,7 +30,7 @@ class Node:
     the data timestamp of the refresh that runs, whoever asked for it, and `since` its start;
     `wait` and `duration` are estimates from its history, None before there is one; `probed` is the
     tick at which its sources were found changed while its warehouse was suspended. `period` is
-    filled by `planned`.
+    filled by `planned`. `suspension` says why it is suspended.
     """
 
     id: str
@@ -50,6 +50,7 @@ class Node:
     duration: float | None = None
     probed: Timestamp | None = None
     period: Period | None = None
+    suspension: str = ""
 
     @property
     def active(self) -> bool:
@@ -185,4 +186,5 @@ def node_of(dt: DynamicTable, by_name: Mapping[Name, str]) -> Node:
         suspended=dt.scheduling is SchedulingState.SUSPENDED,
         scheduler_enabled=dt.scheduler_enabled,
         error_count=dt.error_count,
+        suspension=dt.scheduling_reason.sentence if dt.scheduling_reason else "",
     )

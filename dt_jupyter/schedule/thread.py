@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from dt_jupyter.model import Clock, Timestamp
-from dt_jupyter.schedule.decide import Skip, Start, Wait, decide, next_wake
+from dt_jupyter.schedule.decide import Decision, Skip, Start, Wait, decide, next_wake
 from dt_jupyter.schedule.periods import Period
 from dt_jupyter.schedule.plan import planned
 from dt_jupyter.schedule.state import Node, State
@@ -29,6 +29,10 @@ class SchedulerPort(Protocol):
 
     def skip(self, skip: Skip) -> None:
         """Record the skip."""
+
+    def wait(self, wait: Wait) -> None:
+        """Record that it waits for somebody to do something; once for each time that it begins
+        to."""
 
     def report(self, problem: Exception) -> None:
         """Something other than a refresh went wrong; the scheduler goes on."""
@@ -80,6 +84,7 @@ class Scheduler:
         self._probed: dict[str, Timestamp] = {}
         self._periods: dict[str, Period] = {}
         self._waits: tuple[Wait, ...] = ()
+        self._held: dict[str, str] = {}
 
     @property
     def alive(self) -> bool:
@@ -154,6 +159,7 @@ class Scheduler:
             self._periods = {n.id: n.period for n in state.nodes if n.period is not None}
         decisions = decide(state, now)
         self._waits = tuple(d for d in decisions if isinstance(d, Wait))
+        self._tell_held(decisions)
         names = {node.id: node.name for node in state.nodes}
         for decision in decisions:
             if isinstance(decision, Start):
@@ -170,7 +176,7 @@ class Scheduler:
         tried by this scheduler whatever came of them, probes of suspended warehouses."""
         suspended = {slots.name for slots in state.warehouses if slots.suspended}
         known = {node.id: node for node in state.nodes}
-        for memory in (self._attempted, self._probed):
+        for memory in (self._attempted, self._probed, self._held):
             for gone in memory.keys() - known.keys():
                 del memory[gone]
         for probed in tuple(self._probed):
@@ -211,6 +217,23 @@ class Scheduler:
             self._remember(self._attempted, skip)
         try:
             self._port.skip(skip)
+        except Exception as problem:
+            self._report(problem)
+
+    def _tell_held(self, decisions: Sequence[Decision]) -> None:
+        """What has begun to wait for somebody, or for something else than before. Looking at
+        sources while a warehouse is suspended does not end the waiting."""
+        for decision in decisions:
+            if isinstance(decision, Wait):
+                if decision.is_held and self._held.get(decision.dt) != decision.reason.code:
+                    self._held[decision.dt] = decision.reason.code
+                    self._tell(decision)
+            elif not (isinstance(decision, Start) and decision.metadata_only):
+                self._held.pop(decision.dt, None)
+
+    def _tell(self, wait: Wait) -> None:
+        try:
+            self._port.wait(wait)
         except Exception as problem:
             self._report(problem)
 

@@ -33,6 +33,7 @@ from dt_jupyter.schedule import (
     Start,
     State,
     StateReader,
+    Wait,
 )
 from tests.unit.catalog_lab import START, Lab, Wall, at, definition, name, table
 
@@ -50,6 +51,7 @@ class Port:
         self.outcomes: dict[tuple[str, Timestamp], RefreshState] = {}
         self.started: Queue[Start] = Queue()
         self.skipped: Queue[Skip] = Queue()
+        self.waiting: Queue[Wait] = Queue()
         self.problems: Queue[Exception] = Queue()
         self.rounds: Queue[int] = Queue()
         self.gate: dict[str, threading.Event] = {}
@@ -93,6 +95,9 @@ class Port:
         with self.lock:
             self.outcomes[skip.dt, skip.data_timestamp] = skip.state
         self.skipped.put(skip)
+
+    def wait(self, wait: Wait) -> None:
+        self.waiting.put(wait)
 
     def report(self, problem: Exception) -> None:
         self.problems.put(problem)
@@ -198,6 +203,7 @@ def test_a_busy_tick_is_skipped_down_the_graph(bench: Callable[..., Bench]) -> N
     assert [(s.dt, s.reason.code) for s in skips] == [("a", "BUSY"), ("b", "UPSTREAM_SKIPPED")]
     lab.nothing_started()
     lab.port.gate["a"].set()
+    lab.ended()
     lab.nothing_started()
     lab.forward(48)
     assert lab.started() == ("a", FIRST + 96)
@@ -281,6 +287,43 @@ def test_a_suspended_warehouse_is_probed_once_a_tick(bench: Callable[..., Bench]
     assert not lab.port.started.get(timeout=PATIENCE).metadata_only
 
 
+def test_waiting_for_somebody_is_told_once_until_it_has_ended(
+    bench: Callable[..., Bench],
+) -> None:
+    suspended = replace(node("up"), suspended=True)
+    lab = bench(suspended, node("a", "up"))
+    lab.scheduler.start()
+    wait = lab.port.waiting.get(timeout=PATIENCE)
+    assert (wait.dt, wait.reason.code) == ("a", "UPSTREAM_SUSPENDED")
+    for _ in range(3):
+        lab.forward(48)
+        lab.settle()
+    assert lab.port.waiting.empty()
+    lab.port.change("up", suspended=False)
+    lab.scheduler.nudge()
+    assert [lab.started()[0], lab.started()[0]] == ["up", "a"]
+    lab.ended()
+    lab.port.change("up", suspended=True)
+    lab.forward(48)
+    assert lab.port.waiting.get(timeout=PATIENCE).dt == "a"
+
+
+def test_looking_at_sources_does_not_end_the_waiting_for_a_warehouse(
+    bench: Callable[..., Bench],
+) -> None:
+    lab = bench(node("a"))
+    lab.port.slots = Slots("w", 1, suspended=True)
+    lab.scheduler.start()
+    for turn in range(3):
+        assert lab.port.started.get(timeout=PATIENCE).metadata_only
+        lab.ended()
+        if turn == 0:
+            assert lab.port.waiting.get(timeout=PATIENCE).reason.code == "WAREHOUSE_SUSPENDED"
+        lab.settle()
+        lab.forward(48)
+    assert lab.port.waiting.empty()
+
+
 def test_stop_cancels_and_waits(bench: Callable[..., Bench]) -> None:
     lab = bench(node("a"))
     lab.port.gate["a"] = threading.Event()
@@ -349,6 +392,9 @@ class CatalogPort:
 
     def skip(self, skip: Skip) -> None:
         self.catalog.record_skip(skip.dt, skip.data_timestamp, skip.state, skip.reason)
+
+    def wait(self, wait: Wait) -> None:
+        self.progress.put(wait.reason.code)
 
     def report(self, problem: Exception) -> None:
         self.problems.put(problem)
