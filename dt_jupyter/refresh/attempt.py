@@ -5,9 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from dt_jupyter.catalog import Attempt, Catalog
-from dt_jupyter.model import Clock, Name, RefreshRecord, RefreshState, RefreshStatistics
+from dt_jupyter.model import (
+    Clock,
+    Name,
+    RefreshAction,
+    RefreshRecord,
+    RefreshState,
+    RefreshStatistics,
+)
+from dt_jupyter.refresh.choose import Choice
+from dt_jupyter.refresh.look import Look
 
 TTL_SECONDS = 60.0
 
@@ -37,6 +47,16 @@ def blank(attempt: Attempt, name: Name) -> RefreshRecord:
     return RefreshRecord(
         name, attempt.id, RefreshState.EXECUTING, attempt.trigger, attempt.data_timestamp
     )
+
+
+def begun(attempt: Attempt, name: Name, seen: Look, choice: Choice) -> RefreshRecord:
+    """The record of an attempt that takes this action."""
+    again = choice.action is RefreshAction.REINITIALIZE
+    return replace(
+        blank(attempt, name), action=choice.action, reason=choice.reason,
+        changed_inputs=tuple(sorted(seen.names[s] for s in choice.changed)),
+        reinit_reason=str(choice.reason) if again else None,
+    )  # fmt: skip
 
 
 class Stopwatch:

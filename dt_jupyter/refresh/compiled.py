@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import Group, Rel, Scan, Stage, compile_stages, scans, settled, settles
 from dt_jupyter.model import HIDDEN, Name, Source, quote
+from dt_jupyter.refresh.change_size import refuse_large_change
 from dt_jupyter.refresh.sources import name_of
 from dt_jupyter.sql.bind import Table, View, bind
 from dt_jupyter.sql.maintain import VISIBLE, BagSql, GroupSql, stage_sql
@@ -149,6 +150,7 @@ def compile_query(
 
     stages: list[CompiledStage] = []
     made = compile_stages(relation, names, analysed)
+    refuse_large_change(made)
     for stage in made:
         own = types if stage is made[-1] else _output_types(stage, analysed)
         sql = stage_sql(stage, own)

@@ -1,19 +1,26 @@
 """Whether computing a table anew is cheaper than moving it: a pure function with its reason.
 
-The estimate is a line through what this table's refreshes have cost: a fixed part, and a part for
-each changed row, in units of what a source row costs when everything is computed.
+Moving is the rule; computing anew needs evidence. A change of many rows is judged by a line through
+what this table's refreshes have cost, in units of what a source row costs when everything is
+computed; once a few of about its size were measured, by the cheapest of those. Milliseconds of a
+cold process, and tables that are small, are no evidence, and what was chosen is kept until the
+other way is clearly cheaper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean
+from itertools import takewhile
+from statistics import mean, median
 
 from dt_jupyter.model import Reason, RefreshAction, RefreshRecord, RefreshState
 
 SMALL = 50_000
 """A change of fewer rows is moved, unless it was measured to cost more than computing anew."""
+
+SMALL_TABLE = 100_000
+"""Source rows: what is computed of fewer is moved, since all that could be measured is overhead."""
 
 FACTOR = 12.0
 """What a changed row costs before any was measured: the work of so many source rows."""
@@ -21,8 +28,21 @@ FACTOR = 12.0
 APPEND_FACTOR = 1.0
 """The same where rows are only added and pass through without state."""
 
+EVIDENCE = 3
+"""So many refreshes of about one size, the newest, say what one of that size costs."""
+
+DEARER = 1.5
+"""Moving has to cost so many times as much before everything is computed; after that, more than
+computing all of it, as long as it is done so."""
+
+PROBE = 24
+"""After so many computations in a row the table is moved once, to see what that costs now."""
+
 _NOTABLE_MS = 1_000
-_DEARER = 1.2
+_COLD_PROCESS, _COLD_TABLE = 12, 3
+_CODE = "CHEAPER_FULL"
+STATE_REBUILT = "STATE_REBUILT"
+"""The code of a computation after one that left its state out."""
 _WHOLE = (RefreshAction.FULL, RefreshAction.REINITIALIZE)
 
 
@@ -38,58 +58,115 @@ class Work:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Milliseconds of either way."""
+    """Milliseconds of either way; `measured` where moving was, and is no guess."""
 
     move: float
     whole: float
+    measured: bool = False
+
+
+def is_cold(in_process: int, of_table: int) -> bool:
+    """Whether a refresh pays for code that is compiled first: after so many refreshes in its
+    process, and of its table there."""
+    return in_process < _COLD_PROCESS or of_table < _COLD_TABLE
 
 
 def estimate(work: Work, history: Sequence[RefreshRecord]) -> Estimate | None:
     """What a refresh would cost by the table's own history (newest first); None without one."""
     done = [r for r in history if r.state is RefreshState.SUCCEEDED]
-    whole = [r.statistics.execution_ms for r in done if r.action in _WHOLE][:3]
-    if not whole or not work.rows:
+    full = _whole(work, done)
+    if full is None:
         return None
-    full = float(min(whole))
+    alike = [float(r.statistics.execution_ms) for r in _moves(done) if _is_alike(work, r)]
+    if len(alike) >= EVIDENCE:
+        return Estimate(min(alike[:EVIDENCE]), full, measured=True)
+    return _by_line(work, done, full)
+
+
+def _whole(work: Work, done: Sequence[RefreshRecord]) -> float | None:
+    """Of computing everything: the middle of the newest; without its state if it ever was so, and
+    cold ones where there are no others, which makes it dearer."""
+    found = [r for r in done if r.action in _WHOLE]
+    warm = [r for r in found if not r.statistics.cold]
+    chosen = [r for r in warm if _code(r) == _CODE] or warm or found
+    if not chosen or not work.rows:
+        return None
+    return float(median([_grown(r, work.rows) for r in chosen[:EVIDENCE]]))
+
+
+def _grown(record: RefreshRecord, rows: int) -> float:
+    """What a computation took, for the rows that the sources have now."""
+    then = record.statistics.source_rows
+    return record.statistics.execution_ms * max(1.0, rows / then if then else 1.0)
+
+
+def _moves(done: Sequence[RefreshRecord]) -> list[RefreshRecord]:
+    """The incremental refreshes that are evidence."""
+    return [
+        r for r in done
+        if r.action is RefreshAction.INCREMENTAL and r.statistics.changed_rows
+        and not r.statistics.cold
+    ]  # fmt: skip
+
+
+def _by_line(work: Work, done: Sequence[RefreshRecord], full: float) -> Estimate:
     a_row = full / work.rows
     moved = [
-        (r.statistics.changed_rows, float(r.statistics.execution_ms))
-        for r in done
-        if r.action is RefreshAction.INCREMENTAL and r.statistics.changed_rows
-    ][:8]
+        (r.statistics.changed_rows, float(r.statistics.execution_ms)) for r in _moves(done)
+    ][:8]  # fmt: skip
     fixed = min((ms for _, ms in moved), default=0.0)
     measured = [
         (ms - fixed / 2) / (n * a_row) for n, ms in moved if n * 5 >= work.changed and a_row
     ]
     factor = mean(measured) if measured else APPEND_FACTOR if work.append else FACTOR
-    return Estimate(fixed + factor * work.changed * a_row, full)
+    return Estimate(fixed + factor * work.changed * a_row, full, bool(measured))
 
 
 def cheaper_whole(work: Work, history: Sequence[RefreshRecord]) -> Reason | None:
-    """Why everything is computed anew; None where moving the table is cheaper."""
+    """Why everything is computed anew; None where moving the table is the rule."""
     found = estimate(work, history)
-    if found is None or found.move <= found.whole:
+    if found is None or work.rows < SMALL_TABLE:
         return None
-    if work.changed < SMALL and not _measured(work, history, found):
+    if work.changed < SMALL and not _is_notable(work, history, found):
+        return None
+    again = _in_a_row(history)
+    if again >= PROBE or _is_probing(history):
+        return None
+    if found.move <= found.whole * (DEARER if found.measured and not again else 1.0):
         return None
     sentence = (
         f"{work.changed:,} of {work.rows:,} source rows changed: about {found.move / 1000:.1f} s"
         f" incrementally, {found.whole / 1000:.1f} s anew"
     )
-    return Reason("CHEAPER_FULL", sentence)
+    return Reason(_CODE, sentence)
 
 
-def _measured(work: Work, history: Sequence[RefreshRecord], found: Estimate) -> bool:
-    """Whether the last two refreshes of about this size did cost more than computing anew."""
-    if found.whole < _NOTABLE_MS:
-        return False
-    alike = [
-        r.statistics.execution_ms
-        for r in history
-        if r.action is RefreshAction.INCREMENTAL and r.state is RefreshState.SUCCEEDED
-        and _is_alike(work, r)
-    ][:2]  # fmt: skip
-    return len(alike) == 2 and min(alike) > _DEARER * found.whole
+def _is_notable(work: Work, history: Sequence[RefreshRecord], found: Estimate) -> bool:
+    """Whether enough like a small change was measured, and all of it is worth a thought."""
+    done = [r for r in history if r.state is RefreshState.SUCCEEDED]
+    alike = [r for r in _moves(done) if _is_alike(work, r)]
+    return len(alike) >= EVIDENCE and found.whole >= _NOTABLE_MS
+
+
+def _in_a_row(history: Sequence[RefreshRecord]) -> int:
+    """How many refreshes with new data were computed anew for their cost, up to the last one."""
+    return sum(1 for _ in takewhile(lambda r: _code(r) == _CODE, _with_data(history)))
+
+
+def _is_probing(history: Sequence[RefreshRecord]) -> bool:
+    """Whether the last one computed the state again, so as to move the table from then on."""
+    return _code(next(iter(_with_data(history)), None)) == STATE_REBUILT
+
+
+def _with_data(history: Sequence[RefreshRecord]) -> list[RefreshRecord]:
+    return [
+        r for r in history
+        if r.state is RefreshState.SUCCEEDED and r.action is not RefreshAction.NO_DATA
+    ]  # fmt: skip
+
+
+def _code(record: RefreshRecord | None) -> str | None:
+    return record.reason.code if record is not None and record.reason is not None else None
 
 
 def _is_alike(work: Work, record: RefreshRecord) -> bool:

@@ -6,17 +6,19 @@ import random
 import re
 from collections import Counter, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, ParseException
 
-from dt_jupyter.ivm import Refusal, Refused, refuse
-from dt_jupyter.lake import head, is_delta
+from dt_jupyter.ivm import Refusal, Refused, Rel, refuse, simplify
+from dt_jupyter.lake import LakeError, head, is_delta
+from dt_jupyter.lake.types import spark_schema
 from dt_jupyter.model import (
     HIDDEN,
     Definition,
     DTError,
+    Frontier,
     Name,
     Reason,
     RefreshMode,
@@ -26,16 +28,30 @@ from dt_jupyter.model import (
     did_you_mean,
     error,
 )
-from dt_jupyter.refresh.compiled import Compiled, compile_query, public_rows, source_schema
-from dt_jupyter.refresh.guard import ROWS, as_rows, check
-from dt_jupyter.refresh.original import pinned
-from dt_jupyter.refresh.sources import Found, Sources, name_of
+from dt_jupyter.refresh.compiled import (
+    Compiled,
+    bind_query,
+    compile_query,
+    public_rows,
+    source_schema,
+)
+from dt_jupyter.refresh.failures import out_of_reach
+from dt_jupyter.refresh.guard import ROWS, check
+from dt_jupyter.refresh.missing import lost_is_named
+from dt_jupyter.refresh.original import pinned, text_at
+from dt_jupyter.refresh.sandbox import as_rows
+from dt_jupyter.refresh.sources import UNKNOWN, Found, Sources, name_of
+from dt_jupyter.spark import check_cancelled
+from dt_jupyter.sql.bind import reads_by_function
+from dt_jupyter.sql.one_query import require_one_query
+from dt_jupyter.sql.timed import relations_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
 _MADE = 8
+_UNKNOWN = Source(UNKNOWN, SourceKind.FOREIGN, str(UNKNOWN), None)
 _UNSTORABLE = re.compile(r"(void|interval\b.*|.*\bvoid\b.*|time\(\d\))\Z")
 
 
@@ -75,19 +91,21 @@ class Definer:
 
     sources: Sources
     builtins: frozenset[str]
-    made: deque[tuple[tuple[Any, ...], Compiled]] = field(
+    made: deque[tuple[tuple[Any, ...], Compiled | None]] = field(
         default_factory=lambda: deque(maxlen=_MADE), compare=False, repr=False
     )
 
     def define(
         self, spark: SparkSession, request: Request, settings: Mapping[str, str],
-        *, verify: bool = True,
+        *, verify: bool = True, at: Frontier | None = None,
     ) -> Defined:  # fmt: skip
-        """The definition of a request, analysed in the private session `spark`.
+        """The definition of a request, analysed in the private session `spark`, over its sources
+        as they are, or were at the frontier `at`.
 
         `verify` runs the check at creation. Raises the catalogue's errors for bad input, and
         DT-1107 where INCREMENTAL was demanded and cannot be.
         """
+        require_one_query(request.query)
         refused: Refused | None = None
         try:
             found = self.sources.of_query(request.query, request.schema, request.name)
@@ -95,7 +113,8 @@ class Definer:
             found, refused = self._without_parser(spark, request), e
         if path := self.sources.cycle(request.name, found):
             raise error("DT-1106", name=request.name, path=path)
-        fields = self._analyse(spark, request, found)
+        fields = self._analyse(spark, request, found, self._text(request, settings, found, at))
+        check_cancelled()
         names = self._names(request, fields)
         comments = [c for _, c in request.columns] or [None] * len(names)
         columns = tuple(
@@ -105,61 +124,97 @@ class Definer:
         definition = Definition(
             request.query, dict(settings), columns, tuple(found.sources.values()),
             tuple(found.views.values()), request.schema,
+            tuple(f.name for f in fields) if request.columns else (),
         )  # fmt: skip
+        schemas = self._written(definition, at)
         if request.mode is RefreshMode.FULL:
-            return _full(definition, refuse(Refusal.REQUESTED))
-        schemas = self._written(definition)
+            return self._full(request, definition, found, refuse(Refusal.REQUESTED), schemas)
         try:
             if refused is not None:
                 raise refused
-            compiled, checked = self._compile(spark, request, definition, found, verify)
+            compiled, checked = self._compile(spark, request, definition, found, verify, at)
         except Refused as e:
             if request.mode is RefreshMode.INCREMENTAL:
                 reason = e.reason
                 raise error("DT-1107", name=request.name, reason=reason.code,
                             sentence=reason.sentence + ".", hint=e.hint) from None  # fmt: skip
-            return _full(definition, e)
+            return self._full(request, definition, found, e, schemas)
         used = tuple(_with_columns(s, compiled) for s in definition.sources)
-        definition = Definition(
-            definition.query, definition.settings, columns, used, definition.views, request.schema
-        )
+        definition = replace(definition, sources=used)
         self.made.append(((definition, *schemas), compiled))
         reason = Reason("INCREMENTAL", "every operator has an incremental rule")
         return Defined(definition, compiled, RefreshMode.INCREMENTAL, reason, "", checked)
 
-    def compile(self, spark: SparkSession, definition: Definition) -> Compiled:
-        """The stages of a definition that was found incremental before; Refused if it is not."""
-        signature = (definition, *self._written(definition))
+    def compile(
+        self, spark: SparkSession, definition: Definition, at: Frontier | None = None
+    ) -> Compiled:
+        """The stages of a definition that was found incremental before, over its sources as they
+        are, or were at the frontier `at`; Refused if it is not."""
+        signature = (definition, *self._written(definition, at))
         for known, compiled in tuple(self.made):
-            if known == signature:
+            if known == signature and compiled is not None:
                 return compiled
-        found = Found(
-            {s.name: s for s in definition.sources}, {v.name: v for v in definition.views}
-        )
-        return self._stages(spark, definition, found, self._schemas(spark, found))
+        found = found_by(definition)
+        return self._stages(spark, definition, found, self._schemas(spark, found, at))
 
-    def _written(self, definition: Definition) -> tuple[str, ...]:
-        """The schemas of the sources as their logs have them now."""
+    def is_current(self, definition: Definition, at: Frontier) -> bool:
+        """Whether the definition was made here over the very columns of the sources at `at`."""
+        signature = (definition, *self._written(definition, at))
+        return any(known == signature for known, _ in tuple(self.made))
+
+    def relation(self, spark: SparkSession, definition: Definition, at: Frontier) -> Rel | None:
+        """What the text means over the columns that its sources had at a frontier; None where the
+        algebra has no form of it, or the log does not tell them any more."""
+        found = found_by(definition)
+        views = {n: v.text for n, v in found.views.items()}
+        try:
+            bound = bind_query(
+                spark, definition.query, definition.current_schema, found.sources, views,
+                self.builtins, self._schemas(spark, found, at),
+            )  # fmt: skip
+        except (Refused, LakeError):
+            return None
+        return simplify(bound.relation)
+
+    def _text(
+        self, request: Request, settings: Mapping[str, str], found: Found, at: Frontier | None
+    ) -> str:
+        if at is None:
+            return request.query
+        sources, views = tuple(found.sources.values()), tuple(found.views.values())
+        plain = Definition(request.query, settings, (), sources, views, request.schema)
+        return text_at(self.sources.logs, plain, at)
+
+    def _written(self, definition: Definition, at: Frontier | None = None) -> tuple[str, ...]:
+        """The schemas of the sources as their logs have them."""
         return tuple(
-            self.sources.logs[s.path].schema_json()
+            self._schema_text(s, at)
             for s in definition.sources
             if s.path and s.kind is not SourceKind.FOREIGN and is_delta(s.path)
         )
 
+    def _schema_text(self, source: Source, at: Frontier | None) -> str:
+        assert source.path is not None
+        log = self.sources.logs[source.path]
+        if at is None:
+            return str(log.schema_json())
+        return str(log.metadata(at.versions[source.table_id]).schema_string)
+
     def _compile(
         self, spark: SparkSession, request: Request, definition: Definition, found: Found,
-        verify: bool,
+        verify: bool, at: Frontier | None,
     ) -> tuple[Compiled, str]:  # fmt: skip
         if definition.settings.get("spark.sql.caseSensitive", "false").lower() == "true":
             raise refuse(Refusal.EXPRESSION, what="the session is case sensitive")
         for source in found.sources.values():
             if source.kind is SourceKind.FOREIGN:
                 raise refuse(Refusal.FOREIGN_SOURCE, what=str(source.name))
-        schemas = self._schemas(spark, found)
+        schemas = self._schemas(spark, found, at)
         compiled = self._stages(spark, definition, found, schemas)
+        check_cancelled()
         if not verify:
             return compiled, "nothing (the check was left out)"
-        real = {i: self._sample(spark, s) for s in found.sources.values() if (i := s.table_id)}
+        real = {s.table_id: self._sample(spark, s, request.name) for s in found.sources.values()}
         verdict = check(
             spark, tuple((s.stage, s.sql) for s in compiled.stages), schemas, real,
             request.query, lambda relations: self._wanted(
@@ -187,17 +242,27 @@ class Definer:
             what = f"Spark does not accept what was bound ({_first_line(e)})"
             raise refuse(Refusal.EXPRESSION, what=what) from e
 
-    def _schemas(self, spark: SparkSession, found: Found) -> dict[str, StructType]:
-        return {s.table_id: source_schema(spark, s) for s in found.sources.values()}
+    def _schemas(
+        self, spark: SparkSession, found: Found, at: Frontier | None
+    ) -> dict[str, StructType]:
+        known = (s for s in found.sources.values() if s.name != UNKNOWN)
+        return {s.table_id: self._schema(spark, s, at) for s in known}
 
-    def _sample(self, spark: SparkSession, source: Source) -> list[dict[str, Any]]:
-        """A few real rows; a dynamic table that has no contents yet has none."""
+    def _schema(self, spark: SparkSession, source: Source, at: Frontier | None) -> StructType:
+        if at is None or source.path is None or source.table_id not in at.versions:
+            return source_schema(spark, source)
+        metadata = self.sources.logs[source.path].metadata(at.versions[source.table_id])
+        return spark_schema(metadata.fields)
+
+    def _sample(self, spark: SparkSession, source: Source, of: Name) -> list[dict[str, Any]]:
+        """A few real rows; a dynamic table that has no contents yet has none. DT-2114."""
         if source.path is None or not self.sources.logs[source.path].size().files:
             return []
         rows = head(self.sources.logs[source.path], ROWS)
         if rows is not None:
             return list(rows.to_pylist())
-        return as_rows(spark.read.format("delta").load(source.path).limit(ROWS))
+        with lost_is_named(self.sources, source, of):
+            return as_rows(spark.read.format("delta").load(source.path).limit(ROWS))
 
     def _wanted(
         self, definition: Definition, found: Found, compiled: Compiled,
@@ -222,21 +287,41 @@ class Definer:
 
         return text
 
+    def _full(
+        self, request: Request, definition: Definition, found: Found, refused: Refused,
+        schemas: tuple[str, ...],
+    ) -> Defined:  # fmt: skip
+        if UNKNOWN not in found.sources and self._reads_more(request, found):
+            definition = replace(definition, sources=(*definition.sources, _UNKNOWN))
+        self.made.append(((definition, *schemas), None))
+        return Defined(definition, None, RefreshMode.FULL, refused.reason, refused.hint)
+
+    def _reads_more(self, request: Request, found: Found) -> bool:
+        """Whether the text reads what the parser did not tell: tables that only our own pass over
+        its words sees, and functions that may read any."""
+        known = found.sources.keys() | found.views.keys()
+        texts = (request.query, *(v.text for v in found.views.values()))
+        named = (name_of(p, request.schema) for t in texts for p, _ in relations_in(t))
+        return any(n not in known for n in named) or any(map(reads_by_function, texts))
+
     def _without_parser(self, spark: SparkSession, request: Request) -> Found:
         """The sources of a text that only Spark can parse: unknown, so it is always FULL, and
         its tables are read as they are at the time."""
-        self._analyse(spark, request, Found())
-        unknown = Name("unknown", "sources")
-        return Found({unknown: Source(unknown, SourceKind.FOREIGN, str(unknown), None)})
+        self._analyse(spark, request, Found(), request.query)
+        return Found({UNKNOWN: _UNKNOWN})
 
-    def _analyse(self, spark: SparkSession, request: Request, found: Found) -> list[Any]:
+    def _analyse(self, spark: SparkSession, request: Request, found: Found, text: str) -> list[Any]:
+        """The fields of `text`, which is the query, perhaps with its tables pinned."""
         try:
-            return list(spark.sql(request.query).schema.fields)
+            return list(spark.sql(text).schema.fields)
         except ParseException as e:
             raise placed(e, request.query, "DT-1001", problem=_first_line(e),
                          hint="The query of a dynamic table is one SELECT.") from e  # fmt: skip
         except AnalysisException as e:
-            raise self._named(e, request, found) from e
+            made = self._named(e, request, found)
+            if text != request.query:  # the places that Spark names are not those of the query
+                made = DTError(made.code, made.facts, details=made.details)
+            raise made from e
 
     def _named(self, e: AnalysisException, request: Request, found: Found) -> DTError:
         """Spark's analysis errors as the catalogue's."""
@@ -257,6 +342,9 @@ class Definer:
         if condition.startswith("UNRESOLVED_ROUTINE"):
             name = facts.get("routineName", "?").replace("`", "")
             return placed(e, request.query, "DT-1117", name=name)
+        past = out_of_reach(e, request.query)
+        if past is not None:
+            return placed(e, request.query, past.code, **past.facts)
         return placed(e, request.query, "DT-1112", problem=_first_line(e), hint="")
 
     def _names(self, request: Request, fields: list[Any]) -> tuple[str, ...]:
@@ -277,8 +365,9 @@ class Definer:
         return names
 
 
-def _full(definition: Definition, refused: Refused) -> Defined:
-    return Defined(definition, None, RefreshMode.FULL, refused.reason, refused.hint)
+def found_by(definition: Definition) -> Found:
+    """What the names of a definition came to when it was made."""
+    return Found({s.name: s for s in definition.sources}, {v.name: v for v in definition.views})
 
 
 def _with_columns(source: Source, compiled: Compiled) -> Source:
@@ -293,7 +382,7 @@ def _first_line(e: Exception) -> str:
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", re.sub(r"^\[[\w.]+\]\s*", "", text))
 
 
-def placed(e: Any, query: str, code: str, **facts: str) -> DTError:
+def placed(e: Any, query: str, code: str, **facts: Any) -> DTError:
     """The catalogue's error with the place that Spark names, and its trace one click away."""
     made = error(code, **facts)
     contexts = e.getQueryContext() or []

@@ -6,42 +6,70 @@ import re
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.lake import LakeError, TableLocked
+from dt_jupyter.failures import details_of, environment_error, spoken
+from dt_jupyter.lake import TableLocked
 from dt_jupyter.model import DTError, Name, error
-
-_HINTS = {
-    "DIVIDE_BY_ZERO": "Use try_divide, or NULLIF on the divisor.",
-    "CAST_INVALID_INPUT": "Use try_cast.",
-    "ARITHMETIC_OVERFLOW": "Cast to a wider type, or use try_add, try_multiply or try_sum.",
-    "CAST_OVERFLOW": "Cast to a wider type.",
-    "UNRESOLVED_COLUMN": "A column that the query uses is gone: CREATE OR REPLACE the table.",
-    "TABLE_OR_VIEW_NOT_FOUND": "Create the table again: refreshes then go on by themselves.",
-}
+from dt_jupyter.spark.conflicts import find_conflict
 
 
 def as_error(e: BaseException, name: Name) -> DTError:
-    """The failure of a refresh of `name`; what the JVM said is kept one click away."""
+    """The failure of a refresh of `name`: what lies outside of it (a full disk, a JVM that is
+    gone) by its own code, else DT-2105; what the JVM said is kept one click away."""
     if isinstance(e, DTError):
         return e
-    if isinstance(e, TableLocked):
-        return error("DT-5107", name=name, owner="another process")
-    if isinstance(e, LakeError):
-        made = error("DT-2105", name=name, problem=f"{e}", hint="")
-        return DTError(made.code, made.facts, details=repr(e))
-    if isinstance(e, PySparkException):
-        condition = (e.getCondition() or "").partition(".")[0]
-        problem = first_line(e)
-        hint = _HINTS.get(condition, "")
-        return DTError("DT-2105", {"name": name, "problem": problem, "hint": hint}, details=str(e))
-    problem = f"{type(e).__name__}: {e}"
-    return DTError("DT-2105", {"name": name, "problem": problem, "hint": ""}, details=repr(e))
+    made = environment_error(e)
+    if made is None and isinstance(e, TableLocked):
+        made = error("DT-5107", name=name, owner="another process")
+    if made is None:
+        problem, hint = spoken(e)
+        lost = "The next refresh goes on from where the table is." if find_conflict(e) else ""
+        made = error("DT-2105", name=name, problem=problem, hint=hint or lost)
+    return DTError(made.code, made.facts, details=details_of(e))
 
 
-def first_line(e: Exception) -> str:
-    """The sentence of a Spark error, without its code, state and trace."""
-    text = str(e).strip() or type(e).__name__
-    line = next((x for x in text.splitlines() if x.strip()), text)
-    match = re.search(r"\[([A-Z_.]+)\] (.*)", text)
-    if match:
-        line = f"[{match[1]}] {match[2]}"
-    return re.sub(r"\s*SQLSTATE: \w+.*$", "", line)[:400]
+_AS_OF = re.compile(
+    r"(?P<name>[\w.`]+)(?:\s+AS\s+\w+)?\s+(?:TO\s+|FOR\s+)?(?:SYSTEM_)?(?:VERSION|TIMESTAMP|TIME)\s+AS"
+    r"\s+OF\b",
+    re.IGNORECASE,
+)
+_NO_VERSION = {
+    # condition: the parameters with the version that was asked for, the oldest and the newest
+    "DELTA_VERSION_NOT_FOUND": ("userVersion", "earliest", "latest"),
+    "DELTA_CANNOT_RESTORE_TABLE_VERSION": ("version", "startVersion", "endVersion"),
+}
+_BEFORE = {
+    # condition: the parameters with the point that was asked for, and with the oldest there is
+    "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION": ("userTimestamp", "commitTs"),
+    "DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER": ("requestedTimestamp", "earliestTimestamp"),
+}
+_TOO_OLD = "DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION"
+_AFTER = {
+    "DELTA_TIMESTAMP_GREATER_THAN_COMMIT": "providedTimestamp",
+    "DELTA_CANNOT_RESTORE_TIMESTAMP_GREATER": "requestedTimestamp",
+}
+
+
+def out_of_reach(e: PySparkException, text: str) -> DTError | None:
+    """DT-4101, DT-4102 or DT-4111 where Delta reads no version for a VERSION or TIMESTAMP AS OF of
+    the text; None for any other failure."""
+    condition, facts = e.getCondition() or "", dict(e.getMessageParameters() or {})
+    found = {m["name"] for m in _AS_OF.finditer(text)}
+    name = found.pop().replace("`", "") if len(found) == 1 else "A table"
+    if condition in _NO_VERSION:
+        asked, oldest, newest = (facts.get(key, "?") for key in _NO_VERSION[condition])
+        if _number(asked) > _number(newest):
+            return error("DT-4102", name=name, point=f"version {asked}")
+        return error("DT-4101", name=name, point=f"version {asked}", oldest=f"version {oldest}")
+    if condition == _TOO_OLD:
+        hours = facts.get("deletedFileRetention", "?")
+        return error("DT-4111", name=name, retention=f"{hours} hours")
+    if condition in _BEFORE:
+        asked, oldest = (facts.get(key, "?") for key in _BEFORE[condition])
+        return error("DT-4101", name=name, point=asked, oldest=oldest)
+    if condition in _AFTER:
+        return error("DT-4102", name=name, point=facts.get(_AFTER[condition], "?"))
+    return None
+
+
+def _number(text: str) -> int:
+    return int(text) if text.lstrip("-").isdigit() else 0

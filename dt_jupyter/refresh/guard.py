@@ -3,45 +3,45 @@
 Sources are filled with rows, split into an old and a new state; the stages are initialised on
 the old one, moved by their own statements, and compared with the user's text on the new one.
 What is wrong anywhere between the parser and the merge shows as a difference.
+
+Its work is bounded three times: by the operators of a statement, by the rows that it may come to,
+counted before it is run, and by the clock.
 """
 
 from __future__ import annotations
 
-import json
 import random
-from collections import Counter
-from collections.abc import Callable, Mapping
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
-from dt_jupyter.ivm import (
-    WEIGHT,
-    End,
-    Generate,
-    Join,
-    Rel,
-    Scan,
-    Stage,
-    differentiate,
-    equated,
-    scans,
-    walk,
-)
-from dt_jupyter.ivm.rel import rewrite
+from dt_jupyter.ivm import End, Rel, Scan, Sizes, Stage, arranged
 from dt_jupyter.lake import NotSupported
-from dt_jupyter.lake.types import arrow_schema
-from dt_jupyter.model import quote
+from dt_jupyter.refresh.change_size import affected
+from dt_jupyter.refresh.check_plan import Rung, joined_columns, rounds, rungs
 from dt_jupyter.refresh.compare import difference
+from dt_jupyter.refresh.row_bound import TooManyRows
 from dt_jupyter.refresh.samples import rows
-from dt_jupyter.sql.maintain import COUNT, EXISTED, OP, RESCAN, BagSql, GroupSql
-from dt_jupyter.sql.render import Renderer
+from dt_jupyter.refresh.sandbox import Mismatch, Sandbox, move_stage, put_split
+from dt_jupyter.spark import cancel, check_cancelled, job_group
+from dt_jupyter.sql.maintain import BagSql, GroupSql
 
-ROWS, FEW = 40, 3
-"""How many rows each source has here, and where they may multiply."""
+ROWS = 40
+"""How many real rows are looked at of each source."""
+
+ROUNDS_SECONDS, MOST_SECONDS = 3.0, 20.0
+"""After the first no round is begun; after the last Spark's work is cancelled."""
 
 _INTERPRETED = {
     # Compiling a plan costs a hundred times what a few rows do.
@@ -50,6 +50,8 @@ _INTERPRETED = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.leafNodeDefaultParallelism": "1",
+    # What many equal columns imply of each other is their square, and nothing to a few rows.
+    "spark.sql.constraintPropagation.enabled": "false",
 }
 
 
@@ -61,190 +63,180 @@ class Verdict:
     checked: str
 
 
-@dataclass
-class Sandbox:
-    """Small tables in a private session: `views` maps (source, end) to a temporary view."""
-
-    spark: SparkSession
-    views: dict[tuple[str, End], str] = field(default_factory=dict)
-
-    def put(self, source: str, end: End, frame: DataFrame) -> None:
-        name = f"__dt_guard_{len(self.views)}"
-        frame.createOrReplaceTempView(name)
-        self.views[(source, end)] = name
-
-    def place(self, scan: Scan) -> str:
-        return quote(self.views[(scan.source, scan.end)])
-
-    def rows(self, text: str) -> list[dict[str, Any]]:
-        return as_rows(self.spark.sql(text))
-
-    def frame(self, values: list[dict[str, Any]], schema: T.StructType) -> DataFrame:
-        """The rows as a local relation: no file, no Python worker, one task."""
-        import pyarrow as pa
-
-        shape = arrow_schema(json.loads(schema.json())["fields"])
-        columns = [pa.array([v[f.name] for v in values], f.type) for f in shape]
-        return self.spark.createDataFrame(pa.Table.from_arrays(columns, schema=shape), schema)
-
-    def drop(self) -> None:
-        for view in self.views.values():
-            self.spark.catalog.dropTempView(view)
-
-
-def as_rows(frame: DataFrame) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
-    return rows
-
-
 Original = Callable[[Mapping[str, str]], str]
 """The user's text with each source (by id) replaced by a relation."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is checked: the stages with their statements, the schemas of the sources by id, the
+    text, and the text over other relations."""
+
+    stages: tuple[tuple[Stage, GroupSql | BagSql], ...]
+    sources: Mapping[str, T.StructType]
+    query: str
+    original: Original
+
+    @property
+    def bare(self) -> tuple[Stage, ...]:
+        return tuple(stage for stage, _ in self.stages)
+
+    @property
+    def sizes(self) -> Sizes:
+        """What a refresh knows of its sources, for joins in the order that it takes."""
+        types = {(s, f.name.lower()): f.dataType.simpleString()
+                 for s, schema in self.sources.items() for f in schema}  # fmt: skip
+        return Sizes(lambda s: ROWS, {}, lambda s, column: types.get((s, column.lower())))
+
+    @cached_property
+    def moved(self) -> tuple[Rel, ...]:
+        """The inputs of the stages as a refresh moves them."""
+        return tuple(arranged(stage.input, self.sizes) for stage in self.bare)
 
 
 def check(
     spark: SparkSession, stages: tuple[tuple[Stage, GroupSql | BagSql], ...],
     sources: Mapping[str, T.StructType], real: Mapping[str, list[dict[str, Any]]],
     query: str, original: Original, rng: random.Random,
+    *, rounds_seconds: float = ROUNDS_SECONDS, most_seconds: float = MOST_SECONDS,
 ) -> Verdict:  # fmt: skip
-    """Runs the check on generated rows and on a sample of real ones (`real`, by source id)."""
+    """Runs the check on generated rows and on a sample of real ones (`real`, by source id).
+
+    `most_seconds` after its begin Spark's jobs are cancelled; what was left out is told.
+    """
     for conf, value in _INTERPRETED.items():
         spark.conf.set(conf, value)
-    most = FEW if any(explosive(stage.input) for stage, _ in stages) else ROWS
-    real = {s: sample[:most] for s, sample in real.items()}
-    made = {s: rows(schema, query, most, rng) for s, schema in sources.items()}
-    attempts = [("generated and sampled", {s: made[s] + list(real.get(s, ())) for s in sources})]
-    if any(real.values()):
-        attempts.append(("sampled", {s: list(real.get(s, ())) for s in sources}))
-    for kind, data in attempts:
-        box = Sandbox(spark)
-        try:
-            mismatch = _once(box, stages, sources, data, original, rng)
-        except (PySparkException, NotSupported, TypeError):
-            # Rows that make the text itself fail, and types that cannot be generated, say
-            # nothing of the derivative; what was checked is told.
-            continue
-        finally:
-            box.drop()
-        told = f"{sum(map(len, data.values()))} {kind} rows"
-        return Verdict(f"{mismatch}, on {told}" if mismatch else None, told)
+    subject = Subject(stages, sources, query, original)
+    until = time.monotonic() + rounds_seconds
+    with _cancelled_after(spark, most_seconds) as out_of_time:
+        for generated in (True, False) if any(real.values()) else (True,):
+            run = Run(spark, subject, real, generated, rng)
+            try:
+                return run.check(until)
+            except (PySparkException, Py4JJavaError, NotSupported, TypeError) as e:
+                # Rows that make the text itself fail, and types that cannot be generated, say
+                # nothing of the derivative; what was checked is told.
+                if out_of_time():
+                    done = run.told if run.changed else "nothing"
+                    return Verdict(None, f"{done}; stopped after {most_seconds:g} s")
+                if _was_cancelled(e):
+                    raise
+                if run.changed:
+                    return Verdict(None, run.told)
     return Verdict(None, "no rows: the query fails on all that were tried")
 
 
-def explosive(rel: Rel) -> bool:
-    """Whether a few rows may make any number: what generators make of them is combined freely.
-    Interpreted as they are here, Spark does not end such tasks when they are cancelled."""
-    nodes = list(walk(rel))
-    combined = any(isinstance(n, Join) and not any(map(equated, n.on)) for n in nodes)
-    return combined and any(isinstance(n, Generate) for n in nodes)
+@contextmanager
+def _cancelled_after(spark: SparkSession, seconds: float) -> Iterator[Callable[[], bool]]:
+    """Jobs of the block are cancelled after so many seconds; whether they were."""
+    group = f"check:{uuid.uuid4().hex}"
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        cancel(spark, group)
+
+    timer = threading.Timer(seconds, stop)
+    timer.daemon = True
+    with job_group(spark, group, "check at creation"):
+        timer.start()
+        try:
+            yield late.is_set
+        finally:
+            timer.cancel()
 
 
-def _once(
-    box: Sandbox, stages: tuple[tuple[Stage, GroupSql | BagSql], ...],
-    sources: Mapping[str, T.StructType], data: Mapping[str, list[dict[str, Any]]],
-    original: Original, rng: random.Random,
+def _was_cancelled(e: Exception) -> bool:
+    return "SPARK_JOB_CANCELLED" in str(e)
+
+
+@dataclass
+class Run:
+    """Rounds of the check on one kind of rows; `changed` are the sources whose changes agreed."""
+
+    spark: SparkSession
+    subject: Subject
+    real: Mapping[str, list[dict[str, Any]]]
+    generated: bool
+    rng: random.Random
+    data: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    changed: set[str] = field(default_factory=set)
+
+    def check(self, until: float) -> Verdict:
+        """Round after round, until that time; on the first rung whose rows are few enough."""
+        box = Sandbox(self.spark)
+        try:
+            return self._rounds(box, until)
+        finally:
+            box.drop()
+
+    def _rounds(self, box: Sandbox, until: float) -> Verdict:
+        subject = self.subject
+        pending = list(rungs(subject.bare))
+        for some in chain(rounds(subject.bare, subject.sources, self.rng), (frozenset[str](),)):
+            if (self.data and not some) or (self.changed and time.monotonic() > until):
+                break
+            check_cancelled()
+            while pending:
+                self.data = self.data or self._made(pending[0])
+                try:
+                    mismatch = _round(box, subject, self.data, some, self.rng)
+                    break
+                except TooManyRows:
+                    pending, self.data = pending[1:], {}
+            else:
+                return Verdict(None, "nothing: a few rows of each source come to too many")
+            if mismatch:
+                return Verdict(f"{mismatch}, on {self._rows}", self._rows)
+            self.changed |= some
+        return Verdict(None, self.told)
+
+    def _made(self, rung: Rung) -> dict[str, list[dict[str, Any]]]:
+        joined = joined_columns(self.subject.bare)
+        found: dict[str, list[dict[str, Any]]] = {}
+        for source, schema in self.subject.sources.items():
+            keys = {n for s, n in joined if s == source}
+            count = rung.made if self.generated else 0
+            made = rows(schema, self.subject.query, count, self.rng, keys, rung.drift)
+            found[source] = made + list(self.real.get(source, ()))[: rung.real]
+        return found
+
+    @property
+    def told(self) -> str:
+        """What was checked, and what of it was left out."""
+        sources = len(self.subject.sources)
+        if len(self.changed) == sources:
+            return self._rows
+        return f"{self._rows}; changes of {len(self.changed)} of {sources} sources"
+
+    @property
+    def _rows(self) -> str:
+        kind = "generated and sampled" if self.generated else "sampled"
+        return f"{sum(map(len, self.data.values()))} {kind} rows"
+
+
+def _round(
+    box: Sandbox, subject: Subject, data: Mapping[str, list[dict[str, Any]]],
+    changed: frozenset[str], rng: random.Random,
 ) -> str | None:  # fmt: skip
-    for source, schema in sources.items():
-        _split(box, source, schema, data[source], rng)
-    for stage, sql in stages:
-        public = _stage(box, stage, sql)
-    wanted = box.rows(original({s: quote(box.views[(s, End.NEW)]) for s in sources}))
-    names = [n for n, _ in stages[-1][0].outputs]
+    """The stages moved where some sources change; how they differ from the text."""
+    for source, schema in subject.sources.items():
+        if source in changed:
+            put_split(box, source, schema, data[source], _share(len(changed)), rng)
+        else:
+            box.put(source, (End.OLD, End.NEW), data[source], schema)
+    moving = affected(subject.bare, changed)
+    try:
+        for (stage, sql), moved in zip(subject.stages, subject.moved, strict=True):
+            public = move_stage(box, stage, sql, moved, moving, subject.sizes)
+    except Mismatch as e:
+        return str(e)
+    wanted = box.rows(subject.original({s: box.place(Scan(s, ())) for s in subject.sources}))
+    names = [n for n, _ in subject.bare[-1].outputs]
     return difference([tuple(r[n] for n in names) for r in public],
                       [tuple(r.values()) for r in wanted], tolerance=1e-9)  # fmt: skip
 
 
-def _split(
-    box: Sandbox, source: str, schema: T.StructType, data: list[dict[str, Any]], rng: random.Random
-) -> None:
-    """Two of three rows are old, two of three new; those in one only are the change."""
-    fate = [rng.choice(("old", "new", "both")) for _ in data]
-    old = [r for r, f in zip(data, fate, strict=True) if f != "new"]
-    new = [r for r, f in zip(data, fate, strict=True) if f != "old"]
-    delta = [
-        {**r, WEIGHT: 1 if f == "new" else -1}
-        for r, f in zip(data, fate, strict=True)
-        if f != "both"
-    ]
-    weighted = T.StructType([*schema.fields, T.StructField(WEIGHT, T.LongType(), False)])
-    for end, values, shape in (
-        (End.OLD, old, schema),
-        (End.NEW, new, schema),
-        (End.DELTA, delta, weighted),
-    ):
-        box.put(source, end, box.frame(values, shape))
-
-
-def _stage(box: Sandbox, stage: Stage, sql: GroupSql | BagSql) -> list[dict[str, Any]]:
-    """The stage moved from old to new by its own statements; its visible rows."""
-    render = Renderer(box.place)
-    before = box.spark.sql(sql.initial(Renderer(lambda s: box.place(_as_old(s)))))
-    schema = before.schema
-    old = as_rows(before)
-    delta = differentiate(stage.input, frozenset(s.source for s in scans(stage.input)))
-    assert delta is not None
-    move = _move_group if isinstance(sql, GroupSql) else _move_bag
-    after = move(box, sql, render, delta, old, schema)  # type: ignore[arg-type]
-    box.put(stage.id, End.OLD, box.frame(old, schema))
-    box.put(stage.id, End.NEW, box.frame(after, schema))
-    weighted = T.StructType([*schema.fields, T.StructField(WEIGHT, T.LongType(), False)])
-    change = [{**r, WEIGHT: -1} for r in old] + [{**r, WEIGHT: 1} for r in after]
-    box.put(stage.id, End.DELTA, box.frame(change, weighted))
-    return [r for r in after if r.get("__dt_visible", True)]
-
-
-def _as_old(scan: Scan) -> Scan:
-    moved = rewrite(scan, lambda n: Scan(n.source, n.reads, End.OLD) if isinstance(n, Scan) else n)
-    assert isinstance(moved, Scan)
-    return moved
-
-
-def _move_group(
-    box: Sandbox, sql: GroupSql, render: Renderer, delta: Rel,
-    old: list[dict[str, Any]], schema: T.StructType,
-) -> list[dict[str, Any]]:  # fmt: skip
-    box.put("state", End.OLD, box.frame(old, schema))
-    state = quote(box.views[("state", End.OLD)])
-    touched = sql.touched(render, delta)
-    merged = box.spark.sql(sql.merged(touched, state))
-    changes = as_rows(merged)
-    if any(c[COUNT] < 0 for c in changes):
-        return [{}]
-    again = [c for c in changes if c[RESCAN]]
-    changes = [c for c in changes if not c[RESCAN]]
-    if again:
-        keys = T.StructType([f for f in merged.schema if f.name in (*sql.keys, EXISTED)])
-        box.put("keys", End.NEW, box.frame(again, keys))
-        view = box.views[("keys", End.NEW)]
-        changes += box.rows(sql.rescan(Renderer(box.place, keys=lambda _: quote(view)), "keys"))
-
-    def identity(row: dict[str, Any]) -> tuple[str, ...]:
-        return tuple(repr(_plain_zero(row[k])) for k in sql.keys)
-
-    table = {identity(r): r for r in old}
-    for change in changes:
-        if change[OP] == "D":
-            del table[identity(change)]
-        elif change[OP] is not None:
-            table[identity(change)] = {f.name: change[f.name] for f in schema}
-    return list(table.values())
-
-
-def _plain_zero(value: Any) -> Any:
-    return 0.0 if isinstance(value, float) and value == 0 else value
-
-
-def _move_bag(
-    box: Sandbox, sql: BagSql, render: Renderer, delta: Rel,
-    old: list[dict[str, Any]], schema: T.StructType,
-) -> list[dict[str, Any]]:  # fmt: skip
-    weights: Counter[tuple[int, int]] = Counter()
-    contents = {}
-    for row in old:
-        weights[(row["__dt_h1"], row["__dt_h2"])] += 1
-        contents[(row["__dt_h1"], row["__dt_h2"])] = row
-    for row in box.rows(sql.change(render, delta, consolidate=True)):
-        weights[(row["__dt_h1"], row["__dt_h2"])] += row[WEIGHT]
-        contents.setdefault((row["__dt_h1"], row["__dt_h2"]), row)
-    if any(w < 0 for w in weights.values()):
-        return [dict.fromkeys(sql.names)]
-    return [contents[h] for h, w in weights.items() for _ in range(w)]
+def _share(changed: int) -> float:
+    """How much of a source stays: a row of a join of many has to find all its partners."""
+    return max(1 / 3, 1 - 2.5 / changed)

@@ -40,6 +40,11 @@ class Layout:
         """Copies of versions that are held, a folder for each hold."""
         return self.own / "pins"
 
+    @property
+    def broken(self) -> Path:
+        """Backing tables of which nothing can be read, put aside when they are made anew."""
+        return self.own / "broken"
+
     def folder(self, dt_id: str) -> Path:
         return self.own / "dynamic" / dt_id
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dt_jupyter.lake import ChangePlan, LakeError, TableGone, TableLog, Unreadable, plan_changes
+from dt_jupyter.lake import (
+    ChangePlan,
+    LakeError,
+    TableGone,
+    TableLog,
+    Unreadable,
+    is_delta,
+    plan_changes,
+)
+from dt_jupyter.lake.retained import readable
 from dt_jupyter.model import (
     DTError,
     DynamicTable,
@@ -18,7 +27,7 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.refresh.frontiers import gone_is_named, resolve
-from dt_jupyter.refresh.sources import Sources
+from dt_jupyter.refresh.sources import UNKNOWN, Sources
 
 
 @dataclass(frozen=True)
@@ -26,7 +35,7 @@ class Look:
     """The state of a dynamic table's world at a data timestamp.
 
     `sources` and `views` are as they are now; `plans` say how each source changed since the
-    table's frontier (by id); `evolved` that a source's schema is another one; `invalid` why the
+    table's frontier (by id); `evolved` that a source's columns may be others; `invalid` why the
     stored rows may be wrong.
     """
 
@@ -59,10 +68,11 @@ def look(
     for source in now:
         if source.kind is SourceKind.FOREIGN:
             plans[source.table_id] = Unreadable("FOREIGN_SOURCE", "it is not a Delta table")
+            evolved = evolved or table.frontier is not None
         elif table.frontier is not None and source.table_id in table.frontier.versions:
             log = _log(sources, source)
             old, new = table.frontier.versions[source.table_id], frontier.versions[source.table_id]
-            plans[source.table_id] = plan(log, old, new, source, classic=classic)
+            plans[source.table_id] = plan(log, old, new, source, classic=classic, now=t)
             evolved = evolved or _evolved(log, old, new)
     return Look(frontier, now, views, plans, evolved, invalid)
 
@@ -72,11 +82,21 @@ def _log(sources: Sources, source: Source) -> TableLog:
     return sources.logs[source.path]
 
 
-def plan(log: TableLog, old: int, new: int, source: Source, *, classic: bool) -> ChangePlan:
-    """How the source's rows between the versions can be read."""
+def plan(
+    log: TableLog,
+    old: int,
+    new: int,
+    source: Source,
+    *,
+    classic: bool,
+    now: Timestamp | None = None,
+) -> ChangePlan:
+    """How the source's rows between the versions can be read; with `now` the files are looked for
+    that a VACUUM up to then may have taken."""
     columns = source.columns or None
     try:
-        return plan_changes(log, old, new, columns, file_diff=classic)
+        found = plan_changes(log, old, new, columns, file_diff=classic)
+        return found if now is None else readable(log, found, now)
     except LakeError as e:
         return Unreadable(e.code, str(e))
 
@@ -85,9 +105,13 @@ def _evolved(log: TableLog, old: int, new: int) -> bool:
     if old == new:
         return False
     try:
-        return log.metadata(old).schema_string != log.metadata(new).schema_string
+        return _columns(log, old) != _columns(log, new)
     except LakeError:
         return True
+
+
+def _columns(log: TableLog, version: int) -> list[tuple[str, object]]:
+    return [(f["name"], f["type"]) for f in log.metadata(version).fields]
 
 
 def _current(sources: Sources, table: DynamicTable) -> tuple[tuple[Source, ...], Reason | None]:
@@ -103,6 +127,8 @@ def _current(sources: Sources, table: DynamicTable) -> tuple[tuple[Source, ...],
 
 
 def _current_source(sources: Sources, table: DynamicTable, source: Source) -> Source:
+    if source.name == UNKNOWN:
+        return source
     if source.kind is SourceKind.DYNAMIC_TABLE:
         upstream = sources.catalog.by_id(source.table_id)
         if upstream is not None and upstream.dropped is None and upstream.name == source.name:
@@ -122,7 +148,17 @@ def _current_source(sources: Sources, table: DynamicTable, source: Source) -> So
         raise error("DT-2102", source=source.name, name=table.name) from e
     if isinstance(found, ViewSource):
         raise error("DT-2102", source=f"{source.name} (now a view)", name=table.name)
+    if _is_twin(sources, source, found):
+        return source
     return replace(found, columns=source.columns)
+
+
+def _is_twin(sources: Sources, source: Source, found: Source) -> bool:
+    """Whether the session's table of that name is a copy, in another lake, of the one in this."""
+    if source.path is None or found.path is None or found.table_id != source.table_id:
+        return False
+    holds = sources.catalog.root.holds
+    return holds(source.path) and not holds(found.path) and is_delta(source.path)
 
 
 def _views(sources: Sources, table: DynamicTable) -> tuple[tuple[ViewSource, ...], Reason | None]:

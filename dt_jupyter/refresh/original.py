@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC
-from zoneinfo import ZoneInfo
 
-from dt_jupyter.model import Timestamp, plain
+from dt_jupyter.ivm import Refused
+from dt_jupyter.lake import snapshot_sql
+from dt_jupyter.model import Definition, Frontier, SourceKind, Timestamp, plain, zone_of
+from dt_jupyter.refresh.compiled import public_rows
+from dt_jupyter.refresh.sources import Logs, name_of
 from dt_jupyter.sql.bind import table_places
 from dt_jupyter.sql.lex import tokens
 
+_BARE = frozenset({"current_timestamp", "current_date"})
+"""What Spark calls without brackets too."""
 Parts = tuple[str, ...]
 Relation = Callable[[Parts], str | None]
 """The relation text for a table's name parts; None leaves the name as it is."""
@@ -21,9 +26,10 @@ ViewText = Callable[[Parts], str | None]
 
 
 def pinned(query: str, relation: Relation, view: ViewText) -> str:
-    """`query` with each table replaced by `relation`, and each view by its own pinned text."""
-    text = query
-    for parts, start, end, aliased in sorted(table_places(query), key=lambda p: -p[1]):
+    """`query` with each table replaced by `relation`, and each view by its own pinned text; what
+    it reads as of a time of its own stays as it is."""
+    text, places = query, table_places(query, fixed=False)
+    for parts, start, end, aliased in sorted(places, key=lambda p: -p[1]):
         inner = view(parts)
         found = f"(\n{pinned(inner, relation, view)}\n)" if inner is not None else relation(parts)
         if found is None:
@@ -33,12 +39,51 @@ def pinned(query: str, relation: Relation, view: ViewText) -> str:
     return text
 
 
+def text_at(logs: Logs, definition: Definition, frontier: Frontier) -> str:
+    """The user's text at a frontier, its context functions at the data timestamp. Sources that
+    have no versions stay as they are written, as does a text that only Spark can parse."""
+    by_name = {s.name: s for s in definition.sources}
+    views = {v.name: v.text for v in definition.views}
+    schema = definition.current_schema
+
+    def relation(parts: Parts) -> str | None:
+        source = by_name.get(name_of(parts, schema))
+        if source is None or source.kind is SourceKind.FOREIGN:
+            return None
+        assert source.path is not None
+        return rows_at(logs, source.path, frontier.versions[source.table_id])
+
+    zone = definition.settings.get("spark.sql.session.timeZone", "UTC")
+    try:
+        text = pinned(definition.query, relation, lambda p: views.get(name_of(p, schema)))
+    except Refused:
+        text = definition.query
+    return at_time(text, frontier.data_timestamp, zone)
+
+
+def rows_at(logs: Logs, path: str, version: int) -> str:
+    """A snapshot's public rows."""
+    return public_rows(snapshot_sql(path, version), logs[path].metadata(version).columns)
+
+
+def reads_the_clock(definition: Definition, one: Timestamp, other: Timestamp) -> bool:
+    """Whether the text means something else at two data timestamps, its sources being the same."""
+    zone = definition.settings.get("spark.sql.session.timeZone", "UTC")
+    texts = (definition.query, *(v.text for v in definition.views))
+    asking = ((t, at_time(t, one, zone)) for t in texts)
+    return any(then != t and then != at_time(t, other, zone) for t, then in asking)
+
+
 def at_time(query: str, t: Timestamp, zone: str) -> str:
     """The context functions of time replaced by the data timestamp, in the session's zone."""
     moment = t.datetime.astimezone(UTC)
     stamp = f"TIMESTAMP'{moment:%Y-%m-%d %H:%M:%S.%f}Z'"
-    day = f"DATE'{moment.astimezone(ZoneInfo(zone)):%Y-%m-%d}'"
-    values = {"current_timestamp": stamp, "now": stamp, "current_date": day, "curdate": day}
+    day = f"DATE'{moment.astimezone(zone_of(zone)):%Y-%m-%d}'"
+    values = {
+        "current_timestamp": stamp, "now": stamp, "current_date": day, "curdate": day,
+        "localtimestamp": f"CAST({stamp} AS TIMESTAMP_NTZ)",
+        "unix_timestamp": f"unix_timestamp({stamp})",
+    }  # fmt: skip
     found = tokens(query)
     text = query
     for i in range(len(found) - 1, -1, -1):
@@ -50,6 +95,6 @@ def at_time(query: str, t: Timestamp, zone: str) -> str:
             continue
         if after == ["(", ")"]:
             text = text[: token.start] + values[word] + text[found[i + 2].end :]
-        elif word in ("current_timestamp", "current_date") and after[:1] != ["("]:
+        elif word in _BARE and after[:1] != ["("]:
             text = text[: token.start] + values[word] + text[token.end :]
     return text

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.catalog import Attempt, Overtaken, definition_digest
+from dt_jupyter.catalog import Attempt, Overtaken
 from dt_jupyter.ivm import Bag, Refused, monotone
 from dt_jupyter.lake import (
     Added,
     Change,
     CommitRequest,
     Committed,
-    LakeError,
     Lost,
     Overwrite,
     SmallTables,
@@ -27,12 +26,15 @@ from dt_jupyter.lake import (
     is_delta,
     snapshot_sql,
 )
+from dt_jupyter.lake.contents import Contents
+from dt_jupyter.lake.mend import carry_on
 from dt_jupyter.model import (
     Clock,
     Definition,
     DTError,
     DynamicTable,
     Frontier,
+    Name,
     Progress,
     Reason,
     RefreshAction,
@@ -44,19 +46,31 @@ from dt_jupyter.model import (
     SourceKind,
     Timestamp,
     error,
+    quote,
 )
 from dt_jupyter.refresh.apply import plan_for
-from dt_jupyter.refresh.attempt import TTL_SECONDS, Stopwatch, blank, heartbeats
+from dt_jupyter.refresh.attempt import TTL_SECONDS, Stopwatch, begun, blank, heartbeats
+from dt_jupyter.refresh.change_size import too_wide
 from dt_jupyter.refresh.choose import Choice, choose
-from dt_jupyter.refresh.compiled import Compiled, public_rows
-from dt_jupyter.refresh.cost import Work, cheaper_whole
-from dt_jupyter.refresh.define import Definer, Request
+from dt_jupyter.refresh.compiled import Compiled
+from dt_jupyter.refresh.cost import STATE_REBUILT, Work, cheaper_whole, is_cold
+from dt_jupyter.refresh.define import Defined, Definer, Request
+from dt_jupyter.refresh.evolution import (
+    Outputs,
+    changed_meaning,
+    changed_outputs,
+    expected,
+    outputs_of,
+)
 from dt_jupyter.refresh.failures import as_error
 from dt_jupyter.refresh.look import Look, look
-from dt_jupyter.refresh.original import at_time, pinned
+from dt_jupyter.refresh.lost_columns import explained
+from dt_jupyter.refresh.mend import is_to_mend, mend, noticed
+from dt_jupyter.refresh.missing import choice_anew
+from dt_jupyter.refresh.original import reads_the_clock, rows_at, text_at
 from dt_jupyter.refresh.reading import rows_of
-from dt_jupyter.refresh.recovery import recover_table
-from dt_jupyter.refresh.sources import Sources, name_of
+from dt_jupyter.refresh.recovery import recover_contents, recover_table
+from dt_jupyter.refresh.sources import Sources
 from dt_jupyter.refresh.stages import FORMAT, STATE_FORMAT, Outcome, Stages, prepare
 from dt_jupyter.spark import (
     CancelFlag,
@@ -73,6 +87,9 @@ from dt_jupyter.spark.progress import JobProgress
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_MANY = 5
+"""Fewer changed sources than this never make a change too wide to be followed."""
+
 
 @dataclass
 class Refresher:
@@ -84,9 +101,11 @@ class Refresher:
     sessions: RefreshSessions
     clock: Clock
     small: SmallTables = field(default_factory=SmallTables)
+    contents: Contents = field(default_factory=Contents)
     _compiled: dict[str, tuple[Any, Compiled]] = field(default_factory=dict)
     _flags: dict[str, CancelFlag] = field(default_factory=dict)
     _progress: dict[str, JobProgress] = field(default_factory=dict)
+    _ended: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def refresh(
@@ -97,14 +116,15 @@ class Refresher:
         The record says what was done, a failure included: only an interrupt and what concerns no
         attempt (DT-2104, DT-2109) are raised. With `metadata_only`, None if data would be needed.
         """
-        table = self._standing(dt_id)
+        table = self._registered(dt_id)
         watch = Stopwatch(self.clock)
         attempt_id = uuid.uuid4().hex
         try:
+            table = self.standing(table)
             seen = look(self.sources, table, t, classic=not is_connect(self.spark))
             choice = self._choose(table, seen)
-        except DTError as e:
-            return self._refused(table, t, trigger, attempt_id, e)
+        except Exception as e:
+            return self._refused(table, t, trigger, attempt_id, as_error(e, table.name))
         if choice.action is RefreshAction.NO_DATA:
             return self._no_data(table, t, trigger, attempt_id, seen, choice, watch)
         if metadata_only:
@@ -146,38 +166,68 @@ class Refresher:
     def explain_choice(self, table: DynamicTable, t: Timestamp) -> tuple[Look, Choice]:
         """What a refresh to `t` would find and do, upstream as it stands; nothing is recorded."""
         seen = look(self.sources, table, t, classic=not is_connect(self.spark), forecast=True)
-        return seen, self._choose(table, seen)
+        try:
+            return seen, self._choose(table, seen)
+        except DTError as e:
+            raise self.explained(e, table) from e
+
+    def explained(self, e: DTError, table: DynamicTable) -> DTError:
+        """The error, or what is behind it: a column that a source has not any more."""
+        return explained(e, table, self.sources.logs.__getitem__)
 
     # -- looking ----------------------------------------------------------------------------------
 
-    def _standing(self, dt_id: str) -> DynamicTable:
-        catalog = self.sources.catalog
-        table = catalog.by_id(dt_id)
+    def _registered(self, dt_id: str) -> DynamicTable:
+        table = self.sources.catalog.by_id(dt_id)
         if table is None:
             raise error("DT-1101", name=dt_id, hint="It was dropped.")
-        path = self.sources.layout.public(dt_id)
+        return table
+
+    def standing(self, table: DynamicTable) -> DynamicTable:
+        """The table as its log says that it stands."""
+        path = self.sources.layout.public(table.id)
         if table.sequence == 0 and not is_delta(path):
             return table
-        return recover_table(catalog, self.sources.logs[str(path)], table)
+        catalog = self.sources.catalog
+        table = noticed(catalog, self.sources.logs, self.sources.layout, table)
+        if is_to_mend(table):
+            return table
+        table = recover_table(catalog, self.sources.logs[str(path)], table)
+        return recover_contents(self.sources, self.contents, table)
 
     def _choose(self, table: DynamicTable, seen: Look) -> Choice:
         invalid = seen.invalid
-        if invalid is None and seen.evolved and self._redefined(table, seen):
-            invalid = Reason("SCHEMA_EVOLVED", "the query's columns are others than before")
+        if invalid is None and seen.evolved:
+            invalid = self._evolution(table, seen)
         if invalid is None and table.frontier is not None and self._is_of_another_format(table):
             invalid = Reason("STATE_FORMAT", "its tables were made by another release")
         choice = choose(table, seen.plans, seen.names, invalid)
+        if choice.action is RefreshAction.NO_DATA and _clock_moved(table, seen):
+            reason = Reason("CLOCK_MOVED", "the query asks for the time, which is another one now")
+            return replace(choice, action=RefreshAction.FULL, reason=reason)
         if choice.action is not RefreshAction.INCREMENTAL:
             return choice
         if table.mode is RefreshMode.AUTO:
             work = self._work(table, seen)
-            anew = work and cheaper_whole(work, self.sources.catalog.recent(table.id))
+            anew = work and cheaper_whole(work, self.sources.catalog.measured(table.id))
             if anew:
                 return replace(choice, action=RefreshAction.FULL, reason=anew, keeps_state=False)
         if table.frontier is not None and table.frontier.stateless:
-            reason = Reason("STATE_REBUILT", "the last refresh computed its rows without its state")
+            reason = Reason(STATE_REBUILT, "the last refresh computed its rows without its state")
             return replace(choice, action=RefreshAction.REINITIALIZE, reason=reason)
+        if wide := self._too_wide(table, seen, choice):
+            return replace(choice, action=RefreshAction.REINITIALIZE, reason=wide)
         return choice
+
+    def _too_wide(self, table: DynamicTable, seen: Look, choice: Choice) -> Reason | None:
+        """Why the sources that changed are too many to be followed; None where they are not."""
+        if len(choice.changed) < _MANY:
+            return None
+        compiled = self.known(table.id)
+        if compiled is None:
+            with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
+                compiled = self.compiled(spark, table.id, table.definition, seen.frontier)
+        return too_wide(tuple(s.stage for s in compiled.stages), choice.changed)
 
     def _is_of_another_format(self, table: DynamicTable) -> bool:
         log = self.sources.logs[str(self.sources.layout.public(table.id))]
@@ -186,28 +236,53 @@ class Refresher:
     def _work(self, table: DynamicTable, seen: Look) -> Work | None:
         """The size of the change, from the logs alone; None where they do not tell."""
         changed = [rows_of(p) for p in seen.plans.values()]
-        sizes = [self.sources.logs[s.path].size().rows for s in seen.sources if s.path]
-        if any(n is None for n in (*changed, *sizes)):
+        rows = self._source_rows(seen)
+        if rows is None or any(n is None for n in changed):
             return None
         known = self._compiled.get(table.id)
         simple = known is not None and all(
             isinstance(s.stage.top, Bag) and monotone(s.stage.input) for s in known[1].stages
         )
         append = simple and all(isinstance(p, Added | Unchanged) for p in seen.plans.values())
-        return Work(sum(n or 0 for n in changed), sum(n or 0 for n in sizes), append)
+        return Work(sum(n or 0 for n in changed), rows, append)
 
-    def _redefined(self, table: DynamicTable, seen: Look) -> bool:
-        """Whether the text means other columns now (a SELECT * over a source that evolved)."""
-        with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
-            try:
-                fields = spark.sql(table.definition.query).schema.fields
-            except PySparkException as e:
-                raise as_error(e, table.name) from e
-        before = [t for _, t, _ in table.definition.columns]
-        star = [f.dataType.simpleString() for f in fields]
-        names = [f.name.lower() for f in fields]
-        known = [n.lower() for n, _, _ in table.definition.columns]
-        return star != before or (names != known and len(names) != len(known))
+    def _source_rows(self, seen: Look) -> int | None:
+        """Of all sources, as their logs have them; None where one does not tell."""
+        if any(s.kind is SourceKind.FOREIGN for s in seen.sources):
+            return None
+        sizes = [self.sources.logs[s.path].size().rows for s in seen.sources if s.path]
+        return None if None in sizes else sum(n or 0 for n in sizes)
+
+    def _measured(self, table: DynamicTable, seen: Look) -> dict[str, Any]:
+        """What the milliseconds of this refresh are to be judged by."""
+        with self._lock:
+            cold = is_cold(self._ended.total(), self._ended[table.id])
+            self._ended[table.id] += 1
+        rows = self._source_rows(seen) if table.mode is RefreshMode.AUTO else None
+        return {"changed_rows": _changed_rows(seen), "source_rows": rows or 0, "cold": cold}
+
+    def _evolution(self, table: DynamicTable, seen: Look) -> Reason | None:
+        """Why the text means something else over the columns that its sources have now."""
+        assert table.frontier is not None
+        old = table.definition
+        now = replace(old, sources=seen.sources, views=seen.views)
+        with self.sessions.lease(table.warehouse, old.settings) as spark:
+            list_anew(spark, old)
+            outputs = self._outputs(spark, table.name, now, seen.frontier)
+            moved = changed_outputs(expected(old), outputs)
+            if moved or any(s.kind is SourceKind.FOREIGN for s in seen.sources):
+                return moved
+            meant = self.definer.relation(spark, old, table.frontier)
+            return changed_meaning(meant, self.definer.relation(spark, now, seen.frontier))
+
+    def _outputs(
+        self, spark: SparkSession, name: Name, definition: Definition, frontier: Frontier
+    ) -> Outputs:
+        use_schema(spark, definition)
+        try:
+            return outputs_of(spark.sql(self.full_text(definition, frontier)).schema.fields)
+        except PySparkException as e:
+            raise as_error(e, name) from e
 
     # -- recording --------------------------------------------------------------------------------
 
@@ -243,6 +318,7 @@ class Refresher:
         self, table: DynamicTable, attempt: Attempt, e: DTError, state: RefreshState,
         record: RefreshRecord | None = None,
     ) -> RefreshRecord:  # fmt: skip
+        e = self.explained(e, table)
         made = replace(
             record or blank(attempt, table.name),
             state=state, error_code=e.code, error=str(e), end=self.clock.now(),
@@ -257,31 +333,21 @@ class Refresher:
         self, table: DynamicTable, attempt: Attempt, seen: Look, choice: Choice, watch: Stopwatch
     ) -> RefreshRecord:
         group, flag = f"{table.id}:{attempt.id}", CancelFlag()
-        record = replace(
-            blank(attempt, table.name), action=choice.action, reason=choice.reason,
-            changed_inputs=tuple(sorted(seen.names[s] for s in choice.changed)),
-            reinit_reason=_reinit(choice),
-        )  # fmt: skip
+        record = begun(attempt, table.name, seen, choice)
         with self._lock:
             self._flags[group] = flag
-        compiling = watch.lap()
         try:
-            with ExitStack() as stack:
-                stack.enter_context(heartbeats(self.sources.catalog, attempt))
-                settings = table.definition.settings
-                spark = stack.enter_context(self.sessions.lease(table.warehouse, settings))
-                queued = watch.lap()
-                table, definition = self._definition(spark, table, seen, choice)
-                compiling += watch.lap()
-                outcome = run_cancellable(
-                    spark, group, f"refresh {table.name} ({choice.action})",
-                    lambda: self._run(spark, table, definition, attempt, seen, choice, group, flag),
-                    flag,
-                )  # fmt: skip
-                statistics = replace(
-                    outcome.statistics, compilation_ms=compiling, queued_ms=queued,
-                    execution_ms=watch.lap(), changed_rows=_changed_rows(seen),
-                )  # fmt: skip
+            with heartbeats(self.sources.catalog, attempt):
+                outcome = None
+                while outcome is None:
+                    try:
+                        definition, outcome = self._computed(
+                            table, attempt, seen, choice, group, flag, watch
+                        )
+                    except Exception as e:
+                        choice = choice_anew(self.sources, self.contents, table, seen, choice, e)
+                        record = begun(attempt, table.name, seen, choice)
+                statistics = replace(outcome.statistics, **self._measured(table, seen))
                 done = replace(
                     record, state=RefreshState.SUCCEEDED, frontier=outcome.frontier,
                     version=outcome.version, statistics=statistics,
@@ -299,7 +365,7 @@ class Refresher:
                 raise
             return replace(record, state=RefreshState.CANCELLED, error_code="DT-2106",
                            error=str(error("DT-2106", name=table.name)))  # fmt: skip
-        except (DTError, LakeError, PySparkException) as e:
+        except Exception as e:
             return self._failed(
                 table, attempt, as_error(e, table.name), RefreshState.FAILED, record
             )
@@ -310,6 +376,30 @@ class Refresher:
             with self._lock:
                 self._flags.pop(group, None)
 
+    def _computed(
+        self, table: DynamicTable, attempt: Attempt, seen: Look, choice: Choice, group: str,
+        flag: CancelFlag, watch: Stopwatch,
+    ) -> tuple[Definition, Outcome]:  # fmt: skip
+        """The refresh's commits, in a session of its own, and the definition that they are of."""
+        compiling = watch.lap()
+        with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
+            queued = watch.lap()
+            if is_to_mend(table):
+                mend(self.sources.catalog, self.sources.layout, table)
+                self.small = SmallTables()
+            table, definition = self._definition(spark, table, seen, choice)
+            compiling += watch.lap()
+            outcome = run_cancellable(
+                spark, group, f"refresh {table.name} ({choice.action})",
+                lambda: self._run(spark, table, definition, attempt, seen, choice, group, flag),
+                flag,
+            )  # fmt: skip
+            statistics = replace(
+                outcome.statistics, compilation_ms=compiling, queued_ms=queued,
+                execution_ms=watch.lap(),
+            )  # fmt: skip
+            return definition, replace(outcome, statistics=statistics)
+
     def _definition(
         self, spark: SparkSession, table: DynamicTable, seen: Look, choice: Choice
     ) -> tuple[DynamicTable, Definition]:
@@ -317,29 +407,42 @@ class Refresher:
 
         An AUTO table whose sources or views now have no incremental form is FULL from here on.
         """
-        old = table.definition
-        moved = replace(old, sources=seen.sources, views=seen.views)
-        if (
-            choice.action is not RefreshAction.REINITIALIZE
-            and choice.action is not RefreshAction.FULL
-        ):
-            return table, moved if moved != old else old
-        if table.frontier is None and moved == old:
-            return table, old
-        if moved == old and choice.reason.code not in ("SCHEMA_EVOLVED", "COLUMN_CHANGED"):
-            return table, old
-        columns = tuple((n, c) for n, _, c in old.columns)
-        if choice.reason.code == "SCHEMA_EVOLVED":
-            columns = ()
-        full = table.effective_mode is RefreshMode.FULL
-        mode = RefreshMode.FULL if full else table.mode
-        request = Request(table.name, old.query, mode, columns, old.current_schema)
-        defined = self.definer.define(spark, request, old.settings, verify=False)
-        if defined.mode is not table.effective_mode:
+        defined = self._define_anew(spark, table, seen, choice)
+        if defined is not None and defined.mode is not table.effective_mode:
             table = self.sources.catalog.update(
                 table.id, effective_mode=defined.mode, mode_reason=defined.reason
             )
-        return table, defined.definition
+        return table, _definition_now(defined, table, seen)
+
+    def definition_for(
+        self, spark: SparkSession, table: DynamicTable, seen: Look, choice: Choice
+    ) -> Definition:
+        """The definition by which a refresh computes what it chose, for EXPLAIN."""
+        return _definition_now(self._define_anew(spark, table, seen, choice), table, seen)
+
+    def _define_anew(
+        self, spark: SparkSession, table: DynamicTable, seen: Look, choice: Choice
+    ) -> Defined | None:
+        """The definition analysed over its sources at the frontier that was seen, where all rows
+        are computed and a source or view is another one or has other columns; else None."""
+        if choice.action not in (RefreshAction.REINITIALIZE, RefreshAction.FULL):
+            return None
+        old = table.definition
+        same = (seen.sources, seen.views) == (old.sources, old.views) and not seen.evolved
+        if same and self._is_current(table, seen.frontier):
+            return None
+        full = table.effective_mode is RefreshMode.FULL
+        mode = RefreshMode.FULL if full else table.mode
+        request = Request(table.name, old.query, mode, old.listed, old.current_schema)
+        use_schema(spark, old)
+        return self.definer.define(spark, request, old.settings, verify=False, at=seen.frontier)
+
+    def _is_current(self, table: DynamicTable, frontier: Frontier) -> bool:
+        """Whether the columns of the sources are those that the definition was made over, where
+        no frontier of the table's own tells."""
+        if table.frontier is not None:
+            return True
+        return self.definer.is_current(table.definition, frontier)
 
     def _run(
         self, spark: SparkSession, table: DynamicTable, definition: Definition, attempt: Attempt,
@@ -347,23 +450,29 @@ class Refresher:
     ) -> Outcome:  # fmt: skip
         if table.effective_mode is RefreshMode.FULL:
             return self._full(spark, table, definition, attempt, seen, choice, group, flag)
-        compiled = self.compiled(spark, table.id, definition)
+        compiled = self.compiled(spark, table.id, definition, seen.frontier)
         return Stages(
             self, spark, table, definition, compiled, attempt, seen, choice, group, flag
         ).run()
 
-    def compiled(self, spark: SparkSession, dt_id: str, definition: Definition) -> Compiled:
-        """The stages of a definition, kept until it or a source's schema changes."""
+    def compiled(
+        self, spark: SparkSession, dt_id: str, definition: Definition, frontier: Frontier
+    ) -> Compiled:
+        """The stages of a definition over the columns that its sources have at a frontier, kept
+        until it or they change."""
         logs = self.sources.logs
         signature = (
             definition,
-            tuple(logs[s.path].schema_json() for s in definition.sources if s.path),
-        )
+            tuple(
+                logs[s.path].metadata(frontier.versions[s.table_id]).schema_string
+                for s in definition.sources if s.path
+            ),
+        )  # fmt: skip
         known = self._compiled.get(dt_id)
         if known is not None and known[0] == signature:
             return known[1]
         try:
-            compiled = self.definer.compile(spark, definition)
+            compiled = self.definer.compile(spark, definition, frontier)
         except Refused as e:
             reason = e.reason
             raise error("DT-1107", name="the definition", reason=reason.code,
@@ -378,23 +487,7 @@ class Refresher:
 
     def full_text(self, definition: Definition, frontier: Frontier) -> str:
         """The user's text at a frontier, and its context functions at the data timestamp."""
-        by_name = {s.name: s for s in definition.sources}
-        views = {v.name: v.text for v in definition.views}
-        schema = definition.current_schema
-
-        def relation(parts: tuple[str, ...]) -> str | None:
-            source = by_name.get(name_of(parts, schema))
-            if source is None or source.kind is SourceKind.FOREIGN:
-                return None
-            assert source.path is not None
-            return self.read_text(source.path, frontier.versions[source.table_id])
-
-        zone = definition.settings.get("spark.sql.session.timeZone", "UTC")
-        try:
-            text = pinned(definition.query, relation, lambda p: views.get(name_of(p, schema)))
-        except Refused:
-            text = definition.query
-        return at_time(text, frontier.data_timestamp, zone)
+        return text_at(self.sources.logs, definition, frontier)
 
     def defining_text(
         self, definition: Definition, frontier: Frontier, compiled: Compiled | None
@@ -410,8 +503,7 @@ class Refresher:
 
     def read_text(self, path: str, version: int) -> str:
         """A snapshot's public rows."""
-        columns = self.sources.logs[path].metadata(version).columns
-        return public_rows(snapshot_sql(path, version), columns)
+        return rows_at(self.sources.logs, path, version)
 
     def _full(
         self, spark: SparkSession, table: DynamicTable, definition: Definition, attempt: Attempt,
@@ -419,21 +511,22 @@ class Refresher:
     ) -> Outcome:  # fmt: skip
         plan_for(spark, heavy=True)
         list_anew(spark, definition)
+        use_schema(spark, definition)
         frame = spark.sql(self.full_text(definition, seen.frontier))
         frame = frame.toDF(*(n for n, _, _ in definition.columns))
         path = self.sources.layout.public(table.id)
-        new_schema = prepare(spark, path, frame.schema, table)
+        new_schema = prepare(spark, path, frame.schema, table, table.cluster_by)
         flag.check(group)
         done = self.commit(spark, path, f"dt:{table.id}", attempt.sequence, attempt, seen.frontier,
                            Overwrite(frame, new_schema), choice, table.version, {},
-                           definition)  # fmt: skip
+                           definition, table.cluster_by)  # fmt: skip
         statistics = self.statistics(spark, group, [done])
         return Outcome(seen.frontier, attempt.sequence, done.version, (), statistics)
 
     def commit(
         self, spark: SparkSession, path: Any, app_id: str, sequence: int, attempt: Attempt,
         frontier: Frontier, change: Change, choice: Choice, expected: int | None,
-        stages: Mapping[str, Any], definition: Definition,
+        stages: Mapping[str, Any], definition: Definition, cluster_by: tuple[str, ...] = (),
     ) -> Committed:  # fmt: skip
         """One commit with its frontier; DT-2108 or DT-2113 where it lost.
 
@@ -441,6 +534,7 @@ class Refresher:
         what repairs a table that something else wrote to.
         """
         if isinstance(change, Overwrite):
+            carry_on(path, app_id, sequence - 1, expected or 0)
             expected = None
         metadata = {
             "epoch": attempt.epoch,
@@ -450,9 +544,10 @@ class Refresher:
             "reason": [choice.reason.code, choice.reason.sentence],
             "trigger": attempt.trigger.value,
             "stages": dict(stages),
-            "definition": definition_digest(definition),
+            "definition": self.sources.catalog.digest(definition),
+            "table": self.sources.catalog.registration(attempt.dt_id, definition),
         }
-        request = CommitRequest(path, app_id, sequence, attempt.id, metadata, expected)
+        request = CommitRequest(path, app_id, sequence, attempt.id, metadata, expected, cluster_by)
         done = commit(request, change, spark=spark, log=self.sources.logs[str(path)])
         if isinstance(done, Lost):
             if done.code == "FOREIGN_WRITE":
@@ -490,10 +585,6 @@ def _changed_rows(seen: Look) -> int:
     return sum(rows_of(p) or 0 for p in seen.plans.values())
 
 
-def _reinit(choice: Choice) -> str | None:
-    return str(choice.reason) if choice.action is RefreshAction.REINITIALIZE else None
-
-
 def _keeping_stages(frontier: Frontier, before: Frontier | None) -> Frontier:
     """Nothing changed, so the hidden stages stand where they stood."""
     if before is None:
@@ -503,8 +594,32 @@ def _keeping_stages(frontier: Frontier, before: Frontier | None) -> Frontier:
     return Frontier(frontier.data_timestamp, versions, before.stateless)
 
 
+def _definition_now(defined: Defined | None, table: DynamicTable, seen: Look) -> Definition:
+    """The definition as it was analysed anew, else the table's, with its sources as they are."""
+    if defined is not None:
+        return defined.definition
+    return replace(table.definition, sources=seen.sources, views=seen.views)
+
+
+def _clock_moved(table: DynamicTable, seen: Look) -> bool:
+    """Whether a FULL table has other rows at the new data timestamp, though no source changed;
+    incremental ones do not ask for the time."""
+    if table.frontier is None or table.effective_mode is not RefreshMode.FULL:
+        return False
+    return reads_the_clock(
+        table.definition, table.frontier.data_timestamp, seen.frontier.data_timestamp
+    )
+
+
 def list_anew(spark: SparkSession, definition: Definition) -> None:
     """Sources that are not Delta are read as they are now: a session keeps their list of files."""
     for source in definition.sources:
         if source.kind is SourceKind.FOREIGN and spark.catalog.tableExists(source.name.sql):
             spark.catalog.refreshTable(source.name.sql)
+
+
+def use_schema(spark: SparkSession, definition: Definition) -> None:
+    """Bare names that no frontier pins mean what they meant where the table was created; a
+    session of ours may stand in the schema of another table."""
+    if spark.catalog.databaseExists(definition.current_schema):
+        spark.sql(f"USE {quote(definition.current_schema)}")

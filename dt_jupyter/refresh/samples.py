@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from pyspark.sql import types as T
@@ -15,6 +16,9 @@ _STRINGS = ("a", "A", "", "é", "it's", '"q"', "😀", "b")
 _WORD = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(?![\w.])")
 _DAY = date(2020, 2, 28)
+_NOON = datetime(2020, 2, 28, 12)
+_FIRST_KEY = 61
+"""Real rows are often numbered from 1; made ones would meet them all."""
 
 
 def literals(query: str) -> tuple[list[str], list[float]]:
@@ -22,16 +26,70 @@ def literals(query: str) -> tuple[list[str], list[float]]:
     return _WORD.findall(query)[:40], [float(n) for n in _NUMBER.findall(query)[:40]]
 
 
-def rows(schema: T.StructType, query: str, count: int, rng: random.Random) -> list[dict[str, Any]]:
-    """`count` rows of a schema, about one in six a copy of another."""
+def rows(
+    schema: T.StructType, query: str, count: int, rng: random.Random,
+    keys: Collection[str] = (), drift: float | None = None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """`count` rows of a schema, about one in six a copy of another.
+
+    With `drift`, the columns `keys` have in the n-th row the n-th value of their type, so that any
+    two of them join row by row; that often they have another one, or NULL, and rows are copied:
+    some then meet several, and some none.
+    """
     words, numbers = literals(query)
     made: list[dict[str, Any]] = []
-    for _ in range(count):
-        if made and rng.random() < 0.17:
+    for i in range(count):
+        if made and rng.random() < min(0.17, 1.0 if drift is None else drift):
             made.append(rng.choice(made))
-        else:
-            made.append(_struct(schema, words, numbers, rng))
+            continue
+        row = _struct(schema, words, numbers, rng)
+        if drift is not None:
+            for f in schema:
+                if f.name in keys and _has_nth(f.dataType):
+                    row[f.name] = _key(f, i, count, drift, words, numbers, rng)
+        made.append(row)
     return made
+
+
+def _key(
+    field: T.StructField, i: int, count: int, drift: float,
+    words: Sequence[str], numbers: Sequence[float], rng: random.Random,
+) -> Any:  # fmt: skip
+    if rng.random() < drift:
+        if field.nullable and rng.random() < 0.3:
+            return None
+        i = rng.randrange(count)
+    return _nth(field.dataType, i, words, numbers)
+
+
+_WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_NUMBERED = (*_WHOLE, T.FloatType, T.DoubleType, T.DecimalType)
+_WORDS = (T.StringType, T.VarcharType, T.CharType)
+_TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType)
+
+
+def _has_nth(type_: T.DataType) -> bool:
+    return isinstance(type_, (*_NUMBERED, *_WORDS, *_TIMES))
+
+
+def _nth(type_: T.DataType, n: int, words: Sequence[str], numbers: Sequence[float]) -> Any:
+    """The n-th value of a type; types of one kind have equal ones."""
+    if isinstance(type_, _WORDS):
+        pool = list(dict.fromkeys((*words, *_STRINGS)))
+        return pool[n] if n < len(pool) else f"k{n}"
+    if isinstance(type_, T.DateType):
+        return _DAY + timedelta(days=n)
+    if isinstance(type_, T.TimestampType | T.TimestampNTZType):
+        return _NOON + timedelta(days=n)
+    near = (int(x) + d for x in numbers for d in (0, -1, 1) if abs(x) < 100)
+    values = dict.fromkeys((*near, *range(_FIRST_KEY, _FIRST_KEY + n + 1)))
+    small = next(islice(values, n, None))
+    if isinstance(type_, T.FloatType | T.DoubleType):
+        return float(small)
+    if isinstance(type_, T.DecimalType):
+        value = Decimal(small % 10 ** (type_.precision - type_.scale))
+        return value.quantize(Decimal(1).scaleb(-type_.scale))
+    return small
 
 
 def _struct(
@@ -67,7 +125,7 @@ def _atom(
     small = rng.randrange(-2, 5) if number is None else number
     if isinstance(type_, T.BooleanType):
         return rng.random() < 0.5
-    if isinstance(type_, T.ByteType | T.ShortType | T.IntegerType | T.LongType):
+    if isinstance(type_, _WHOLE):
         bits = {T.ByteType: 7, T.ShortType: 15, T.IntegerType: 31, T.LongType: 63}[type(type_)]
         return max(-(2**bits), min(2**bits - 1, int(small)))
     if isinstance(type_, T.FloatType | T.DoubleType):
@@ -76,7 +134,7 @@ def _atom(
         limit = 10 ** (type_.precision - type_.scale)
         value = Decimal(str(small)) if abs(small) < limit else Decimal(0)
         return value.quantize(Decimal(1).scaleb(-type_.scale))
-    if isinstance(type_, T.StringType | T.VarcharType | T.CharType):
+    if isinstance(type_, _WORDS):
         return rng.choice(words) if words and rng.random() < 0.5 else rng.choice(_STRINGS)
     if isinstance(type_, T.BinaryType):
         return rng.choice((b"", b"\x00", b"ab"))
@@ -84,6 +142,5 @@ def _atom(
     if isinstance(type_, T.DateType):
         return _DAY + days
     if isinstance(type_, T.TimestampType | T.TimestampNTZType):
-        noon = datetime(2020, 2, 28, 12, rng.randrange(0, 60, 20))
-        return noon + days
+        return _NOON.replace(minute=rng.randrange(0, 60, 20)) + days
     raise TypeError(type_.simpleString())

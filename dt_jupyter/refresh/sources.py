@@ -10,8 +10,10 @@ from dt_jupyter.catalog import Catalog
 from dt_jupyter.lake import TableLog, is_delta
 from dt_jupyter.model import (
     Definition,
+    DTError,
     DynamicTable,
     Name,
+    Named,
     Source,
     SourceKind,
     ViewSource,
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DEPTH = 50
+UNKNOWN = Name("unknown", "sources")
+"""What a query reads that is not known by name: it has no versions."""
 
 
 class Logs:
@@ -89,7 +93,7 @@ class Sources:
             self._collect(source.text, schema, of, found, depth + 1)
 
     def source(self, name: Name, of: Name, written: str | None = None) -> Source | ViewSource:
-        """What `name` is; DT-1101 if it is nothing."""
+        """What `name` is; DT-1101 if it is nothing, DT-1109 if it is a stream."""
         if name.schema == "delta":
             return self._delta(name, written or name.table)
         table = self.catalog.get(name)
@@ -98,21 +102,41 @@ class Sources:
                 name, SourceKind.DYNAMIC_TABLE, table.id, str(self.layout.public(table.id))
             )
         relation = lookup(self.spark, name)
+        if relation is None and self.catalog.find_stream(name) is not None:
+            hint = "What is kept or watched reads its source: a stream is read by a query alone."
+            raise error("DT-1109", name=name, kind="stream", expected="table or view", hint=hint)
         if relation is None:
-            raise error("DT-1101", name=name, hint=did_you_mean(str(name), self.known()))
+            raise self.quarantined(str(name)) or error(
+                "DT-1101", name=name, hint=did_you_mean(str(name), self.known())
+            )
         if relation.kind is RelationKind.TEMPORARY_VIEW:
             raise error("DT-1110", name=of, view=name)
         if relation.kind is RelationKind.VIEW:
             return ViewSource(name, relation.text or "")
         if relation.provider == "delta" and relation.location:
-            return self._delta(name, relation.location)
+            return self._delta(name, self._own(name, relation.location))
         return Source(name, SourceKind.FOREIGN, str(name), relation.location)
 
+    def _own(self, name: Name, path: str) -> str:
+        """Where the table lies that the session knows at `path`: in this lake, if the session's
+        is the same table in another copy of the lake."""
+        own = str(self.layout.table(name))
+        if self.catalog.root.holds(path) or not is_delta(own) or not is_delta(path):
+            return path
+        return own if self.logs[own].table_id() == self.logs[path].table_id() else path
+
     def _delta(self, name: Name, path: str) -> Source:
+        path = self.catalog.root.canonical(path)
         if not is_delta(path):
             raise error("DT-1101", name=name, hint=f"There is no Delta table at {path}.")
         log = self.logs[path]
         return Source(name, SourceKind.DELTA, log.table_id(), path, log.metadata().columns)
+
+    def quarantined(self, name: str) -> DTError | None:
+        """DT-5112 of what can be read by name, and is not known, since it is in quarantine."""
+        kinds = (Named.TABLE, Named.VIEW, Named.DYNAMIC_TABLE, Named.STREAM)
+        found = self.catalog.quarantine.find(name.removeprefix("default."), *kinds)
+        return found.error if found is not None else None
 
     def known(self) -> list[str]:
         """The names that a user may have meant."""

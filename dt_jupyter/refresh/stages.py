@@ -20,7 +20,9 @@ from dt_jupyter.lake import (
     backing_properties,
     create,
     is_delta,
+    recluster,
 )
+from dt_jupyter.lake.fence import next_sequence
 from dt_jupyter.lake.paths import sql_string, sql_table
 from dt_jupyter.model import (
     Definition,
@@ -36,6 +38,7 @@ from dt_jupyter.refresh.choose import Choice
 from dt_jupyter.refresh.compiled import Compiled
 from dt_jupyter.refresh.look import Look, plan
 from dt_jupyter.refresh.recovery import stage_standing
+from dt_jupyter.refresh.table_options import DEFAULT_DAYS
 from dt_jupyter.refresh.upkeep import compacted
 from dt_jupyter.spark import CancelFlag, is_connect
 from dt_jupyter.spark.metrics import job_metrics
@@ -63,13 +66,17 @@ STATE_FORMAT = "3"
 changes either takes the next number, and tables of another one are computed anew."""
 
 
-def prepare(spark: SparkSession, path: Any, schema: Any, table: DynamicTable) -> bool:
+def prepare(
+    spark: SparkSession, path: Any, schema: Any, table: DynamicTable,
+    cluster_by: tuple[str, ...] = (),
+) -> bool:  # fmt: skip
     """Makes the backing table if it is not there; whether its schema is to be replaced."""
     if not is_delta(path):
         properties = backing_properties(
-            schema, retention_days=table.retention_days or 7, extra={FORMAT: STATE_FORMAT}
-        )
-        create(spark, path, schema, properties, table.cluster_by)
+            schema, retention_days=table.retention_days or DEFAULT_DAYS,
+            extra={FORMAT: STATE_FORMAT}, cluster_by=cluster_by,
+        )  # fmt: skip
+        create(spark, path, schema, properties, cluster_by)
         return False
     if TableLog(path).properties().get(FORMAT) != STATE_FORMAT:
         pair = f"'{FORMAT}' = '{STATE_FORMAT}'"
@@ -83,7 +90,9 @@ def prepare(spark: SparkSession, path: Any, schema: Any, table: DynamicTable) ->
 
 def _keep_statistics_of_what_stays(spark: SparkSession, path: Any, stored: Any, new: Any) -> None:
     """Delta refuses a schema without a column that statistics are asked of, and no overwrite
-    changes that property. The change of a property is no change of rows to anyone."""
+    changes that property; nor may it be one that rows are clustered by. The change of a property
+    is no change of rows to anyone."""
+    recluster(spark, TableLog(path), ())
     kept = {(f.name, f.dataType) for f in stored}
     both = type(new)([f for f in new.fields if (f.name, f.dataType) in kept])
     name = "delta.dataSkippingStatsColumns"
@@ -150,7 +159,7 @@ class Stages:
         self.flag.check(self.group)
         done = self.refresher.commit(
             self.spark, path, f"dt:{self.table.id}", self.attempt.sequence, self.attempt, frontier,
-            change, self.choice, self.table.version, names, self.definition,
+            change, self.choice, self.table.version, names, self.definition, self.table.cluster_by,
         )  # fmt: skip
         self.commits.append(done)
         statistics = self.refresher.statistics(
@@ -170,14 +179,14 @@ class Stages:
         row = stage_standing(sources.catalog, sources.logs, self.table.id, ordinal, path, app_id)
         frontier = Frontier(self.seen.frontier.data_timestamp, versions)
         fresh = self.anew or row is None
+        sequence = next_sequence(sources.logs[str(path)], app_id) if is_delta(path) else 1
         change = self._change(ordinal, path, row.version if row else None,
                                  None if fresh or row is None else row.frontier,
-                                 frontier, (row.sequence if row else 0) + 1)  # fmt: skip
+                                 frontier, sequence)  # fmt: skip
         if change is None and row is not None:
             return replace(row, frontier=frontier)
         assert change is not None
         self.flag.check(self.group)
-        sequence = (row.sequence if row else 0) + 1
         done = self.refresher.commit(
             self.spark, path, app_id, sequence, self.attempt, frontier, change, self.choice,
             row.version if row else None, {}, self.definition,
@@ -196,11 +205,16 @@ class Stages:
         again = self.anew or old is None
         run = self._stage_run(ordinal, path, version, None if again else old, new, sequence)
         if again:
-            new_schema = prepare(self.spark, path, run.compiled.schema, self.table)
+            schema, mine = run.compiled.schema, self._cluster_by(ordinal)
+            new_schema = prepare(self.spark, path, schema, self.table, mine)
             return run.initialise(new_schema)
         change = run.advance()
         self.local_rows += run.reading.local_rows
         return change
+
+    def _cluster_by(self, ordinal: int) -> tuple[str, ...]:
+        """A hidden stage has columns of its own, and is found by its keys."""
+        return self.table.cluster_by if ordinal == len(self.compiled.stages) - 1 else ()
 
     @cached_property
     def own_columns(self) -> tuple[str, ...] | None:
@@ -219,7 +233,8 @@ class Stages:
         text = self.refresher.defining_text(self.definition, self.seen.frontier, self.compiled)
         frame = self.spark.sql(text).toDF(*(n for n, _, _ in self.definition.columns))
         frame = frame.selectExpr(*self.own_columns)
-        return Overwrite(frame, prepare(self.spark, path, self.compiled.public.schema, self.table))
+        schema, cluster_by = self.compiled.public.schema, self.table.cluster_by
+        return Overwrite(frame, prepare(self.spark, path, schema, self.table, cluster_by))
 
     def _stage_run(
         self, ordinal: int, path: Path, version: int | None, old: Frontier | None,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake import TableLog, TableSize
+from dt_jupyter.lake.clustering import statistics_columns
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.model import quote
 from dt_jupyter.spark.confs import confs
@@ -54,4 +55,4 @@ def compacted(
 
 def _has_statistics(log: TableLog, column: str) -> bool:
     listed = log.properties().get("delta.dataSkippingStatsColumns", "")
-    return quote(column) in listed.split(",")
+    return quote(column) in statistics_columns(listed)

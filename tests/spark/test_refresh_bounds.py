@@ -72,6 +72,7 @@ def test_auto_computes_anew_where_that_is_cheaper_and_says_so(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cost, "SMALL", 10)
+    monkeypatch.setattr(cost, "SMALL_TABLE", 10)
     lab.table("item", "id INT, k INT")
     lab.sql("INSERT INTO item SELECT id, id % 5 FROM range(400)")
     query = "SELECT k, count(*) AS n, sum(id) AS s FROM item GROUP BY k"
@@ -90,6 +91,7 @@ def test_what_is_computed_anew_for_its_cost_leaves_its_state(
 ) -> None:
     """It costs what a plain computation does; the next small change computes its state again."""
     monkeypatch.setattr(cost, "SMALL", 10)
+    monkeypatch.setattr(cost, "SMALL_TABLE", 10)
     lab.table("item", "id INT, k INT")
     lab.sql("INSERT INTO item SELECT id, id % 7 FROM range(400)")
     lab.dynamic_table(
@@ -143,6 +145,7 @@ def test_rows_without_their_state(
     """Rows that were computed alone are the query's, with ids that tell them apart; where the
     query does not show its key, the state stays with them."""
     monkeypatch.setattr(cost, "SMALL", 10)
+    monkeypatch.setattr(cost, "SMALL_TABLE", 10)
     quick_lab.table("item", "id INT, k INT, v INT")
     quick_lab.sql(
         "INSERT INTO item SELECT id, IF(id % 50 = 0, NULL, id % 7), id % 3 FROM range(400)"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dt_jupyter.model import (
     Name,
+    Reason,
     RefreshAction,
     RefreshRecord,
     RefreshState,
@@ -13,7 +14,16 @@ from dt_jupyter.model import (
     RefreshTrigger,
     Timestamp,
 )
-from dt_jupyter.refresh.cost import SMALL, Work, cheaper_whole, estimate
+from dt_jupyter.refresh.cost import (
+    PROBE,
+    SMALL,
+    SMALL_TABLE,
+    STATE_REBUILT,
+    Work,
+    cheaper_whole,
+    estimate,
+    is_cold,
+)
 
 FULL, INCREMENTAL = RefreshAction.FULL, RefreshAction.INCREMENTAL
 MILLION = 1_000_000
@@ -21,12 +31,15 @@ MILLION = 1_000_000
 
 def record(
     action: RefreshAction, milliseconds: int, changed: int = 0,
-    state: RefreshState = RefreshState.SUCCEEDED,
+    state: RefreshState = RefreshState.SUCCEEDED, *, cold: bool = False, rows: int = 0,
+    code: str | None = None,
 ) -> RefreshRecord:  # fmt: skip
     return RefreshRecord(
         name=Name("default", "t"), query_id="q", state=state, trigger=RefreshTrigger.MANUAL,
-        data_timestamp=Timestamp(0), action=action,
-        statistics=RefreshStatistics(execution_ms=milliseconds, changed_rows=changed),
+        data_timestamp=Timestamp(0), action=action, reason=Reason(code, "") if code else None,
+        statistics=RefreshStatistics(
+            execution_ms=milliseconds, changed_rows=changed, source_rows=rows, cold=cold
+        ),
     )  # fmt: skip
 
 
@@ -67,17 +80,88 @@ def test_what_a_changed_row_was_measured_to_cost_counts_more_than_the_first_gues
     assert chosen(60_000, dear) == "CHEAPER_FULL"
 
 
-def test_a_change_under_the_threshold_is_computed_anew_only_where_two_like_it_were_dearer() -> None:
-    whole, dear = record(FULL, 2_000), record(INCREMENTAL, 3_000, 1_000)
-    assert chosen(1_000, [dear, whole]) is None
-    assert chosen(1_000, [dear, dear, whole]) == "CHEAPER_FULL"
-    assert chosen(100, [dear, dear, whole]) is None, "they were ten times as large"
+def test_a_change_under_the_threshold_is_computed_anew_only_where_three_like_it_were_dearer() -> (
+    None
+):
+    whole, dear = record(FULL, 2_000), record(INCREMENTAL, 3_100, 1_000)
+    assert chosen(1_000, [dear, dear, whole]) is None
+    assert chosen(1_000, [dear, dear, dear, whole]) == "CHEAPER_FULL"
+    assert chosen(100, [dear, dear, dear, whole]) is None, "they were ten times as large"
+    quick = record(INCREMENTAL, 1_000, 1_000)
+    assert chosen(1_000, [dear, quick, dear, dear, whole]) is None
+    assert chosen(1_000, [dear, dear, dear, quick, whole]) == "CHEAPER_FULL"
+
+
+def test_a_little_dearer_is_not_enough() -> None:
+    dear = record(INCREMENTAL, 2_900, 1_000)
+    assert chosen(1_000, [dear, dear, dear, record(FULL, 2_000)]) is None
 
 
 def test_a_table_that_is_computed_in_no_time_is_moved() -> None:
     """Below a second what was measured is the machine's mood."""
     dear = record(INCREMENTAL, 900, 1_000)
-    assert chosen(1_000, [dear, dear, record(FULL, 300)]) is None
+    assert chosen(1_000, [dear, dear, dear, record(FULL, 300)]) is None
+
+
+def test_a_small_table_is_moved_whatever_it_took() -> None:
+    dear, whole = record(INCREMENTAL, 60_000, 1_000), record(FULL, 2_000)
+    for changed in (1_000, SMALL_TABLE):
+        assert cheaper_whole(Work(changed, SMALL_TABLE - 1, False), [dear] * 5 + [whole]) is None
+    assert cheaper_whole(Work(1_000, SMALL_TABLE, False), [dear] * 5 + [whole])
+
+
+def test_milliseconds_of_a_cold_process_are_no_evidence() -> None:
+    cold = record(INCREMENTAL, 9_000, 1_000, cold=True)
+    assert chosen(1_000, [cold] * 8 + [record(FULL, 2_000)]) is None
+    dear = record(INCREMENTAL, 9_000, 1_000)
+    assert chosen(1_000, [cold, dear, cold, dear, dear, record(FULL, 2_000)]) == "CHEAPER_FULL"
+
+
+def test_a_cold_computation_counts_where_there_is_no_other() -> None:
+    """It can only have been too dear, so the table is moved where that is not clear."""
+    dear, cold = record(INCREMENTAL, 9_000, 1_000), record(FULL, 7_000, cold=True)
+    assert chosen(1_000, [dear, dear, dear, cold]) is None
+    assert chosen(1_000, [dear, dear, dear, record(FULL, 2_000), cold]) == "CHEAPER_FULL"
+    assert chosen(1_000, [dear, dear, dear, record(FULL, 5_000, cold=True)]) == "CHEAPER_FULL"
+
+
+def test_the_first_refreshes_of_a_process_and_of_a_table_in_it_are_cold() -> None:
+    assert is_cold(0, 0)
+    assert is_cold(11, 11)
+    assert not is_cold(12, 12)
+    assert is_cold(1_000, 2)
+    assert not is_cold(1_000, 3)
+
+
+def test_a_table_that_has_grown_since_is_not_computed_in_the_time_of_then() -> None:
+    dear = [record(INCREMENTAL, 9_000, 1_000)] * 3
+    assert chosen(1_000, [*dear, record(FULL, 2_000, rows=MILLION)]) == "CHEAPER_FULL"
+    assert chosen(1_000, [*dear, record(FULL, 2_000, rows=MILLION // 10)]) is None
+    assert chosen(60_000, [record(FULL, 300, rows=1)]) is None
+
+
+def test_what_was_chosen_is_kept_until_the_other_way_is_clearly_cheaper() -> None:
+    def anew(ms: int) -> RefreshRecord:
+        return record(FULL, ms, 1_000, code="CHEAPER_FULL")
+
+    dear = [record(INCREMENTAL, 3_100, 1_000)] * 3
+    assert chosen(1_000, [anew(2_900), *dear, record(FULL, 2_000)]) == "CHEAPER_FULL"
+    assert chosen(1_000, [anew(3_200), *dear, record(FULL, 2_000)]) is None
+    moved = record(INCREMENTAL, 3_100, 1_000)
+    assert chosen(1_000, [moved, anew(2_900), *dear, record(FULL, 2_000)]) is None
+
+
+def test_now_and_then_a_table_that_is_computed_anew_is_moved_to_see_what_that_costs() -> None:
+    dear = [record(INCREMENTAL, 9_000, 1_000)] * 3
+    anew = record(FULL, 2_000, 1_000, code="CHEAPER_FULL")
+    rebuilt = record(RefreshAction.REINITIALIZE, 2_500, 1_000, code=STATE_REBUILT)
+    idle = record(RefreshAction.NO_DATA, 1)
+    assert chosen(1_000, [anew] * (PROBE - 1) + dear) == "CHEAPER_FULL"
+    assert chosen(1_000, [idle, *[anew] * PROBE, *dear]) is None
+    after = [idle, rebuilt, *[anew] * PROBE, *dear]
+    assert chosen(1_000, after) is None, "its state was computed for that"
+    assert chosen(1_000, [record(INCREMENTAL, 9_500, 1_000), *after]) == "CHEAPER_FULL"
+    assert chosen(1_000, [record(INCREMENTAL, 900, 1_000), *after]) is None
 
 
 def test_failed_refreshes_teach_nothing() -> None:
