@@ -68,7 +68,8 @@ def diff(
         old, new = first[0], second[0]
         text = _text(bench, table, old, new) if table is not None else ""
         inserted, deleted, rows = _moved(bench, first, second)
-    schema = told(new.columns, old.columns)
+        same = second.snapshot(0).same_columns(first.snapshot(0))
+    schema = told(new.columns, old.columns, same)
     return Diff(name, old, new, text, schema, inserted, deleted, rows)
 
 

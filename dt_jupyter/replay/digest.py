@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -137,12 +137,20 @@ def _sum(a: int | None, b: int | None) -> int | None:
     return None if a is None or b is None else (a + b) % _MOD
 
 
-def told(columns: Sequence[tuple[str, str]], before: Sequence[tuple[str, str]]) -> str:
-    """What changed of a schema, in words: `+b bigint, −c`, or "" for nothing."""
+def told(
+    columns: Sequence[tuple[str, str]], before: Sequence[tuple[str, str]],
+    same: Mapping[str, str] | None = None,
+) -> str:  # fmt: skip
+    """What changed of a schema, in words: `+b bigint, −c, d → e`, or "" for nothing. `same` are
+    the columns that stayed, old name to new; all others stay by their names."""
     old, new = dict(before), dict(columns)
-    parts = [f"+{n} {t}" for n, t in columns if n not in old]
-    parts += [f"−{n}" for n, _ in before if n not in new]
-    parts += [f"{n} {old[n]} → {t}" for n, t in columns if n in old and old[n] != t]
+    kept = [(a, b) for a, b in (same or {}).items() if a in old and b in new]
+    known = {a for a, _ in kept}, {b for _, b in kept}
+    kept += [(n, n) for n in old if n in new and n not in known[0] and n not in known[1]]
+    parts = [f"{a} → {b}" for a, b in kept if a != b]
+    parts += [f"+{n} {t}" for n, t in columns if n not in {b for _, b in kept}]
+    parts += [f"−{n}" for n, _ in before if n not in {a for a, _ in kept}]
+    parts += [f"{b} {old[a]} → {new[b]}" for a, b in kept if old[a] != new[b]]
     if not parts and list(columns) != list(before):
         parts = ["reordered: " + ", ".join(n for n, _ in columns)]
     return ", ".join(parts)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.catalog import DefinitionRow, definition_digest
+from dt_jupyter.catalog import DefinitionRow
 from dt_jupyter.lake import TableLog, mark_of
 from dt_jupyter.lake.types import spark_schema
 from dt_jupyter.model import (
@@ -92,12 +92,12 @@ class Past:
     def definition_of(self, commit: Commit) -> Definition:
         """The definition that a commit was computed by: the one that it names, else the one in
         force at its data timestamp."""
-        known = self.definitions()
+        known, told = self.definitions(), self.sources.catalog.digest
         digest = commit.mark.get("definition")
-        named = [d for d in known if d.digest == digest]
+        named = [d for d in known if digest in (d.digest, told(d.definition))]
         if named:
             return named[-1].definition
-        if digest == definition_digest(self.table.definition):
+        if digest == told(self.table.definition):
             return self.table.definition
         t = commit.frontier.data_timestamp
         before = [d for d in known if d.valid_from <= t] or list(known[:1])

@@ -139,17 +139,26 @@ class RefreshReplay:
         return "\n".join(lines)
 
 
-def find_refresh(past: Past, refresh: str | None, t: Timestamp | None) -> RefreshRecord:
-    """The refresh of that id, else the newest up to a data timestamp; DT-4109."""
-    for record in past.records():
-        if refresh is None:
-            if t is None or record.data_timestamp <= t:
-                return record
-        elif record.query_id == refresh:
-            return record
+def find_refresh(past: Past, refresh: str | None, at: Timestamp | int | None) -> RefreshRecord:
+    """The refresh of that id, else the one that made a version, or the newest up to a data
+    timestamp; DT-4109."""
+    found = [r for r in past.records() if _is_asked_for(r, refresh, at)]
+    if found:
+        return found[-1 if refresh is None and isinstance(at, int) else 0]
     what = refresh or f"of {past.table.name}"
+    problem = "no refresh of it succeeded"
+    if refresh is None and at is not None:
+        problem = f"none made version {at}" if isinstance(at, int) else f"none succeeded up to {at}"
     hint = f"See dt.history('{past.table.name}')."
-    raise error("DT-4109", refresh=what, problem="no refresh of it succeeded", hint=hint)
+    raise error("DT-4109", refresh=what, problem=problem, hint=hint)
+
+
+def _is_asked_for(record: RefreshRecord, refresh: str | None, at: Timestamp | int | None) -> bool:
+    if refresh is not None:
+        return record.query_id == refresh
+    if isinstance(at, int):
+        return record.version == at
+    return at is None or record.data_timestamp <= at
 
 
 def replay_refresh(

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import HoldKind
+from dt_jupyter.failures import MOST_ROWS, coded, within
 from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.actions import commit_name, read_actions
 from dt_jupyter.lake.live import LiveFiles
@@ -68,6 +69,7 @@ class Bench:
             time.sleep(_GIVES_WAY_SECONDS)
 
 
+@coded("step.")
 @dataclass(frozen=True)
 class Step:
     """A snapshot of a walk.
@@ -115,6 +117,7 @@ class Step:
         return self._replay.changes(self.number)
 
 
+@coded("replay.")
 class Replay:
     """A pinned walk over the snapshots of a name: iterate over it, or index it.
 
@@ -151,9 +154,9 @@ class Replay:
         return len(self.stops)
 
     def __getitem__(self, number: int) -> Step:
-        """A step; the ones before it are found first, which costs what changed in them."""
-        index = range(len(self.stops))[number]
-        return self._step(index)
+        """A step; the ones before it are found first, which costs what changed in them.
+        DT-1003 for no step."""
+        return self._step(self._index(number))
 
     def __iter__(self) -> Iterator[Step]:
         return (self._step(i) for i in range(len(self.stops)))
@@ -182,9 +185,15 @@ class Replay:
             found.bag.rows, found.bag.digest(found.columns),
             found.moved.inserted if found.moved else None,
             found.moved.deleted if found.moved else None,
-            told(found.columns, before.columns) if before else "",
+            self._schema_change(number, found.columns, before.columns) if before else "",
             found.columns, self._commits(number), self,
         )  # fmt: skip
+
+    def _schema_change(self, number: int, columns: Columns, before: Columns) -> str:
+        same = None
+        if self.schema_mode is SchemaMode.SNAPSHOT_TIME:
+            same = self.snapshot(number).same_columns(self.snapshot(number - 1))
+        return told(columns, before, same)
 
     def snapshot(self, number: int) -> Snapshot:
         """The snapshot of a stop, over the folders that were secured."""
@@ -214,12 +223,13 @@ class Replay:
     def frame(self, number: int = -1) -> DataFrame:
         """The rows of a step, as a DataFrame of the user's session."""
         self._require_open()
-        return self._reader.frame(self._bench.spark, range(len(self.stops))[number])
+        return self._reader.frame(self._bench.spark, self._index(number))
 
     def batches(self, number: int = -1, start: int = 0) -> Iterator[pa.RecordBatch]:
         """The rows of a step from the row `start` on as Arrow, in the same order every time."""
+        within("start", start, 0, MOST_ROWS)
         left = start
-        for batch in self._all_batches(range(len(self.stops))[number]):
+        for batch in self._all_batches(self._index(number)):
             if left >= batch.num_rows:
                 left -= batch.num_rows
                 continue
@@ -255,7 +265,7 @@ class Replay:
     def changes(self, number: int) -> DataFrame:
         """What moved at a step since the one before, by content. DT-1003 at the first."""
         self._require_open()
-        number = range(len(self.stops))[number]
+        number = self._index(number)
         spark = self._bench.spark
         columns = self._reader.columns(spark, number)
         order = hash_order(columns)
@@ -275,6 +285,15 @@ class Replay:
         shown = net.where("n <> 0").select(*names, action, f.abs("n"))
         return shown.toDF(*(n for n, _ in columns), "$ACTION", "$COUNT")
 
+    def _index(self, number: int) -> int:
+        """The number of a step, counted from the end where it is negative. DT-1003 for none."""
+        try:
+            return range(len(self.stops))[number]
+        except IndexError:
+            hint = f"The last one is {len(self.stops) - 1}."
+            raise error("DT-1003", option="step", value=number, problem="there is none such",
+                        hint=hint) from None  # fmt: skip
+
     def marked(self, number: int, against: int | None = None, *, limit: int) -> Marked:
         """The rows of a step, and what moved since the one before; with `against` what moved since
         that step alone. At most `limit` rows, as texts. DT-1003 for no step, or no way to
@@ -284,6 +303,7 @@ class Replay:
             if not 0 <= step < len(self.stops):
                 raise error("DT-1003", option="step", value=step, problem="there is none such",
                             hint=f"The last one is {len(self.stops) - 1}.")  # fmt: skip
+        within("limit", limit, 0, MOST_ROWS)
         with self._bench.session() as spark:
             marker = Marker(self._reader, spark)
             if against is None:

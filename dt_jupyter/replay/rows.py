@@ -100,7 +100,7 @@ def _through(rows: DataFrame, folder: Path) -> Iterator[pa.RecordBatch]:
     """Ordered rows through Parquet files, which are gone afterwards."""
     import pyarrow.parquet as pq
 
-    rows.write.mode("overwrite").parquet(folder.as_uri())
+    rows.write.mode("overwrite").parquet(str(folder))
     try:
         for file in sorted(folder.glob("part-*.parquet")):
             yield from pq.ParquetFile(file).iter_batches(BATCH_ROWS)

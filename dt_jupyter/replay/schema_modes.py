@@ -74,6 +74,14 @@ def as_now(then: Metadata, now: Metadata, table: object = "the table") -> tuple[
     return tuple(found)
 
 
+def same_columns(then: Metadata, now: Metadata) -> dict[str, str]:
+    """The public columns of then that are still there, by the names that they bear now: followed
+    as their values are, so one that was dropped is not another of its name."""
+    known = _matching(_public(then), then.id == now.id)
+    pairs = ((known(field), field["name"]) for field in _public(now))
+    return {old["name"]: new for old, new in pairs if old is not None}
+
+
 def select_list(columns: Sequence[Projected]) -> str:
     """The columns as items of a SELECT."""
     items = (c.sql if c.sql == quote(c.name) else f"{c.sql} AS {quote(c.name)}" for c in columns)

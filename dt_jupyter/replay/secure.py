@@ -12,7 +12,7 @@ from pathlib import Path
 from dt_jupyter.catalog import Catalog, HeldTable, Hold, HoldKind
 from dt_jupyter.lake import TableLog, VersionGone
 from dt_jupyter.lake.mirror import drop_mirror, mirror, needed
-from dt_jupyter.model import Source, Timestamp, error
+from dt_jupyter.model import Source, Timestamp, error, undo
 from dt_jupyter.refresh.layout import Layout
 from dt_jupyter.replay.snapshots import Snapshots
 
@@ -74,8 +74,8 @@ def secure(
             made = [_copied(snapshots, w, t, folder / str(i))
                     for i, (w, t) in enumerate(zip(wanted, tables, strict=True))]  # fmt: skip
             catalog.hold_tables(id_, [t for t, _ in made])
-        except BaseException:
-            release(catalog, layout, hold)
+        except BaseException as e:
+            undo(e, lambda: release(catalog, layout, hold))
             raise
     hold = replace(hold, tables=tuple(t for t, _ in made))
     return Secured(hold, {t.table_id: folder for t, folder in made})

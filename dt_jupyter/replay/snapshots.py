@@ -21,7 +21,8 @@ from dt_jupyter.lake.live import LiveFiles, file_at, paths_of
 from dt_jupyter.model import DTError, Name, ReadAt, Source, SourceKind, Timestamp, ViewSource, error
 from dt_jupyter.refresh.original import pinned
 from dt_jupyter.refresh.sources import Found, Sources, name_of
-from dt_jupyter.replay.schema_modes import Projected, as_it_was, as_now, select_list
+from dt_jupyter.replay.schema_modes import Projected, as_it_was, as_now, same_columns, select_list
+from dt_jupyter.spark.confs import HELD, confs
 from dt_jupyter.sql.maintain import VISIBLE
 from dt_jupyter.sql.statements import SchemaMode
 from dt_jupyter.streams.points import Moment, Resolver, whole_micro
@@ -91,6 +92,12 @@ class Snapshot:
         if len(self.sources) != 1 or self.views or self.query != whole(next(iter(self.sources))):
             return None
         return next(iter(self.tables.values()))
+
+    def same_columns(self, earlier: Snapshot) -> dict[str, str] | None:
+        """The columns of a table that it had in an earlier snapshot, old name to new; None for
+        another query, whose columns have the names that it gives them."""
+        old, new = earlier.only, self.only
+        return same_columns(old.then, new.then) if old is not None and new is not None else None
 
     def sql(self, mode: SchemaMode = SchemaMode.SNAPSHOT_TIME) -> str:
         """The query with each table replaced by its rows then."""
@@ -183,7 +190,8 @@ class Snapshots:
         return TableAt(source, version, folder, log.metadata(version), log.metadata())
 
     def frame(self, snapshot: Snapshot, mode: SchemaMode = SchemaMode.SNAPSHOT_TIME) -> DataFrame:
-        return self.spark.sql(snapshot.sql(mode))
+        with confs(self.spark, HELD):
+            return self.spark.sql(snapshot.sql(mode))
 
     def read_at(self, source: Source, version: int, asked: Timestamp | None = None) -> ReadAt:
         """When the rows of a version are those of the table; of a dynamic table its newest data

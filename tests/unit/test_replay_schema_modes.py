@@ -8,7 +8,14 @@ import pytest
 
 from dt_jupyter.lake import Metadata
 from dt_jupyter.model import DTError
-from dt_jupyter.replay.schema_modes import as_it_was, as_now, select_list, type_sql
+from dt_jupyter.replay.digest import told
+from dt_jupyter.replay.schema_modes import (
+    as_it_was,
+    as_now,
+    same_columns,
+    select_list,
+    type_sql,
+)
 from tests.unit.delta_logs import column, metadata
 
 
@@ -130,3 +137,39 @@ def test_types_as_spark_writes_them() -> None:
     assert type_sql(struct(column("a b", array("byte")), column("m", map_("short", "binary")))) == (
         "STRUCT<`a b`: ARRAY<TINYINT>, `m`: MAP<SMALLINT, BINARY>>"
     )
+
+
+def words(then: Metadata, current: Metadata) -> str:
+    def names(of: Metadata) -> list[tuple[str, str]]:
+        return [(c.name, c.type) for c in as_it_was(of)]
+
+    return told(names(current), names(then), same_columns(then, current))
+
+
+def test_a_rename_is_told_as_one() -> None:
+    then = of(mapped("id", id_=1), mapped("a", id_=2), mapped("b", id_=3))
+    assert words(then, of(mapped("id", id_=1), mapped("c", id_=2), mapped("b", id_=3))) == "a → c"
+    swapped = of(mapped("id", id_=1), mapped("b", id_=2), mapped("a", id_=3))
+    assert words(then, swapped) == "a → b, b → a"
+    anew = of(mapped("id", id_=1), mapped("c", id_=2), mapped("b", id_=3), mapped("a", id_=4))
+    assert words(then, anew) == "a → c, +a BIGINT"
+    taken = of(mapped("id", id_=1), mapped("b", id_=2))
+    assert words(then, taken) == "a → b, −b"
+    wider = of(mapped("id", id_=1), mapped("A", "decimal(20,0)", id_=2), mapped("b", id_=3))
+    assert words(then, wider) == "a → A, A BIGINT → DECIMAL(20,0)"
+
+
+def test_a_rename_since_before_columns_had_ids_is_told_as_one() -> None:
+    then = of(column("id"), column("a"))
+    assert words(then, of(mapped("id", id_=1), mapped("b", id_=2, physical="a"))) == "a → b"
+
+
+def test_another_table_is_compared_by_names() -> None:
+    then, other = of(mapped("a", id_=1)), of(mapped("b", id_=1), id_="other")
+    assert words(then, other) == "+b BIGINT, −a"
+
+
+def test_columns_whose_ids_alone_are_new_are_no_change() -> None:
+    """An overwrite of the schema gives every column another id."""
+    then, anew = of(mapped("a b", id_=1)), of(mapped("a b", id_=7))
+    assert words(then, anew) == ""
