@@ -7,13 +7,14 @@ command line that makes no sense.
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from dt_jupyter.model import DTError, RefreshAction, RefreshRecord, RefreshState
+from dt_jupyter.model import RefreshAction, RefreshRecord, RefreshState
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
@@ -34,14 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return 1
-    except Exception as failure:
-        if not _expected(failure):
-            raise
-        from dt_jupyter.widgets import error_text
-        from dt_jupyter.widgets.spark_errors import error_message
-
-        print(error_text(error_message(failure)), file=sys.stderr)
+    except BrokenPipeError:  # who read the output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushed at the end
         return 1
+    except Exception as failure:
+        return _fail(failure, f"The command {asked.command}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,16 +73,17 @@ def _run(asked: argparse.Namespace) -> int:
         return code
 
 
-def _expected(failure: Exception) -> bool:
-    """Whether a user can act on the words alone; anything else keeps its trace."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
+def _fail(failure: Exception, what: str) -> int:
+    """A few lines of it on stderr; of what nobody foresaw the trace too. The exit code."""
+    from dt_jupyter.failures import UNFORESEEN, catalogued
+    from dt_jupyter.widgets import error_text
+    from dt_jupyter.widgets.spark_errors import error_message
 
-    from dt_jupyter.lake import LakeError
-    from dt_jupyter.widgets.spark_errors import StatementFailed
-
-    kinds = (DTError, LakeError, PySparkException, Py4JError, StatementFailed)
-    return isinstance(failure, kinds)
+    made = catalogued(failure, what)
+    print(error_text(error_message(made)), file=sys.stderr)
+    if made.code == UNFORESEEN and made.details:
+        print(f"Details:\n{made.details}", file=sys.stderr)
+    return 1
 
 
 def _sql(engine: Engine, asked: argparse.Namespace) -> int:

@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from dt_jupyter.ivm import Refused, Rel, scans
+from dt_jupyter.ivm import WEIGHT, Refused, Rel, scans
 from dt_jupyter.lake import TableLog, VersionGone, plan_changes
-from dt_jupyter.model import Name, Source, SourceKind, Timestamp, error, quote
+from dt_jupyter.model import FIRST, Name, Source, SourceKind, Timestamp, error, quote
 from dt_jupyter.refresh.compiled import bind_query, empty_relation
 from dt_jupyter.refresh.original import pinned
 from dt_jupyter.refresh.sources import Found, Sources, name_of
 from dt_jupyter.replay.snapshots import whole
 from dt_jupyter.spark import is_connect
+from dt_jupyter.spark.confs import HELD, confs
 from dt_jupyter.sql.maintain import VISIBLE
 from dt_jupyter.streams.changes import (
     ChangeQuery,
@@ -24,7 +25,8 @@ from dt_jupyter.streams.changes import (
     change_query,
     initial_query,
 )
-from dt_jupyter.streams.identity import Identity, identity
+from dt_jupyter.streams.identity import By, Identity, identity
+from dt_jupyter.streams.keys import require_key
 from dt_jupyter.streams.points import OLDEST, Moment, Resolver
 from dt_jupyter.streams.sides import Side
 
@@ -82,7 +84,7 @@ class Changes:
         """The changes of a query between two points, called `name` in errors; with `initial` all
         its rows at the end, as inserts.
 
-        Raises DT-1101, DT-3101 to DT-3106, DT-4101 and DT-4102.
+        Raises DT-1101, DT-3101 to DT-3106, DT-3108, DT-4101 and DT-4102.
         """
         make = initial_query if initial else append_query if append_only else change_query
         try:
@@ -99,9 +101,12 @@ class Changes:
         bound = bind_query(self.spark, query, schema, found.sources, views, self.builtins, schemas)
         names = self._names(query, schema, found, schemas)
         sides = self._sides(bound.relation, found, versions, schemas)
-        made = make(self.spark, bound.relation, names, bound.types, sides)
+        with confs(self.spark, HELD):
+            return self._read(make(self.spark, bound.relation, names, bound.types, sides), sides)
+
+    def _read(self, made: ChangeQuery, sides: Mapping[str, Side]) -> ChangeRows:
         try:
-            ends = {table: new for table, (_, new) in versions.items()}
+            ends = {table: side.new for table, side in sides.items()}
             told = tuple(Interval(s.name, s.old, s.new, s.identity) for s in sides.values())
             return ChangeRows(self.spark.sql(made.text), made, ends, told)
         finally:
@@ -139,9 +144,24 @@ class Changes:
                 "*", f"{commit.version}L AS _commit_version", _micros(commit.time.micros)
             )
             frame = frame.unionByName(rows, allowMissingColumns=True)
+        self._require_key(name, frame, [nothing, *(step for _, step in steps)])
         ordered = frame.orderBy("_commit_version", "`$ROW_ID`", "`$ACTION`")
         told = tuple(replace(i, start=old) for i in nothing.intervals)
         return ChangeRows(ordered, nothing.query, {table: new}, told)
+
+    def _require_key(self, name: str, frame: DataFrame, steps: Sequence[ChangeRows]) -> None:
+        """DT-3108 where a declared key came twice, or went twice, over the steps of a redo log."""
+        found = {i.ids for step in steps for i in step.intervals}
+        ids = found.pop()
+        if found or ids.by is not By.KEY:
+            return
+        weighted = frame.selectExpr("*", f"IF(`$ACTION` = 'INSERT', 1L, -1L) AS {WEIGHT}")
+        view = f"__dt_redo_{uuid.uuid4().hex[:12]}"
+        weighted.createOrReplaceTempView(view)
+        try:
+            require_key(self.spark, view, name, ids, (), "_commit_version")
+        finally:
+            self.spark.catalog.dropTempView(view)
 
     def frontier(self, query: str, schema: str, name: str, at: Moment) -> dict[str, int]:
         """The version of each base table of a query at a point, by its id."""
@@ -263,6 +283,6 @@ def moment(
         case int():
             return Moment(version=value)
         case timedelta():
-            return Moment(now.plus(-abs(value.total_seconds())))
+            return Moment(max(now.plus(-abs(value.total_seconds())), FIRST))
         case _:
             return Moment(timestamp(value))

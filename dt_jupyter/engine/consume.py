@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dt_jupyter.engine.taken import holder
 from dt_jupyter.engine.transactions import Transaction
-from dt_jupyter.model import Name, error
+from dt_jupyter.failures import FromUser, coded
+from dt_jupyter.model import Name, did_you_mean, error
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.core import Engine
 
 
+@coded("tx.")
 @dataclass(frozen=True)
 class OpenTransaction:
     """What a block of `dt.transaction()` works with; `dt.sql` in the block is part of it too."""
@@ -62,14 +65,27 @@ def transaction(engine: Engine) -> Iterator[OpenTransaction]:
         engine.sql("COMMIT")
 
 
+def _require_table(engine: Engine, name: Name) -> None:
+    """DT-1101, or DT-1109 for what is no table that can be written."""
+    kind = holder(engine.catalog, engine.spark, name)
+    if kind is None:
+        raise error("DT-1101", name=name, hint=did_you_mean(str(name), engine.sources.known()))
+    if kind != "table":
+        hint = "A batch is added to a table."
+        raise error("DT-1109", name=name, kind=kind, expected="table", hint=hint)
+
+
 def consume(
     engine: Engine, stream: Name, fn: Callable[[DataFrame], DataFrame | None], *,
     into: str | Name | None = None, batches: int | None = None, every: float | None = None,
 ) -> int:  # fmt: skip
     """Calls `fn` with what the stream holds, in a transaction that moves it; how often it did.
 
-    See `Engine.consume`.
+    See `Engine.consume`. What is asked for is looked at first, whether or not there is data.
     """
+    engine.catalog.stream(stream)
+    if into is not None:
+        _require_table(engine, engine.name(into))
     done = 0
     while batches is None or done < batches:
         if not engine.streams.has_data(stream):
@@ -78,7 +94,7 @@ def consume(
             time.sleep(every)
             continue
         with transaction(engine) as tx:
-            made = fn(tx.rows(stream))
+            made = _called(fn, tx.rows(stream))
             if into is not None:
                 if made is None:
                     problem, hint = "fn returned no DataFrame", "Return it, or leave into= out."
@@ -86,3 +102,10 @@ def consume(
                 tx.insert(made, into)
         done += 1
     return done
+
+
+def _called(fn: Callable[[DataFrame], DataFrame | None], rows: DataFrame) -> DataFrame | None:
+    try:
+        return fn(rows)
+    except Exception as e:
+        raise FromUser(e) from e

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import reprlib
 import sys
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,9 +15,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
-from zoneinfo import ZoneInfo
 
-from dt_jupyter.catalog import DEFAULT_WAREHOUSE, Catalog, DefinitionRow, Hold, Owner
+from dt_jupyter.catalog import (
+    DEFAULT_WAREHOUSE,
+    Catalog,
+    CatalogWarning,
+    DefinitionRow,
+    Hold,
+    Owner,
+)
 from dt_jupyter.engine.changes import ChangeRows, Changes, moment
 from dt_jupyter.engine.consume import OpenTransaction, consume, transaction
 from dt_jupyter.engine.create import Created, Creator
@@ -28,6 +36,7 @@ from dt_jupyter.engine.lineage import Lineage, Lineages
 from dt_jupyter.engine.nodes import Nodes
 from dt_jupyter.engine.parameters import bind_parameters
 from dt_jupyter.engine.publish import Publisher
+from dt_jupyter.engine.rename import Names
 from dt_jupyter.engine.reports import (
     FrontierReport,
     GraphReport,
@@ -46,20 +55,30 @@ from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upkeep import Keeper, Pins, Storage, Vacuum
 from dt_jupyter.engine.verify import verify
 from dt_jupyter.engine.views import Explanation, Verification, Verifications
+from dt_jupyter.failures import MOST_ROWS, catalogued, coded, within
+from dt_jupyter.lake import is_delta
 from dt_jupyter.model import (
+    FIRST,
+    LAST,
     Clock,
+    DTError,
     DynamicTable,
     Isolation,
     Name,
+    Named,
     RefreshRecord,
     RefreshTrigger,
     Timestamp,
     Warehouse,
     error,
+    require_name,
+    undo,
+    zone_of,
 )
 from dt_jupyter.refresh.define import Definer
 from dt_jupyter.refresh.layout import Layout
-from dt_jupyter.refresh.recovery import recover_table
+from dt_jupyter.refresh.mend import is_to_mend, is_unreadable, noticed
+from dt_jupyter.refresh.recovery import recover_table, restore_times
 from dt_jupyter.refresh.run import Refresher
 from dt_jupyter.refresh.sources import Logs, Sources
 from dt_jupyter.replay.diff import Diff, diff
@@ -67,7 +86,7 @@ from dt_jupyter.replay.refreshes import RefreshReplay
 from dt_jupyter.replay.replay import Replay, open_replay
 from dt_jupyter.replay.secure import release
 from dt_jupyter.replay.snapshots import whole
-from dt_jupyter.schedule import Scheduler, StateReader
+from dt_jupyter.schedule import Scheduler, StateReader, obstacles_in
 from dt_jupyter.schedule.foretell import Foretold, foretell
 from dt_jupyter.spark import Pool, RefreshSessions, declare_pool, local_session, run_cancellable
 from dt_jupyter.spark.pools import SHARE
@@ -101,6 +120,7 @@ Point = datetime | str | int | timedelta | Timestamp
 """A time (or "now"), a version, or a distance from now."""
 
 
+@coded("dt.")
 class Engine:
     """Dynamic tables over one lake folder, on one Spark session. A context manager.
 
@@ -116,7 +136,7 @@ class Engine:
         self._scheduler: Scheduler | None = None
         self._last_query_id: str | None = None
         owner = Owner.here(uuid.uuid4().hex)
-        self.catalog = Catalog(layout.catalog, clock, owner)
+        self.catalog = Catalog(layout.catalog, clock, owner, lake=layout.lake)
         self.sources = Sources(spark, self.catalog, layout, Logs())
         self.sessions = RefreshSessions(spark)
         builtins = builtin_functions(spark)
@@ -129,8 +149,10 @@ class Engine:
         )
         self.tables = CatalogTables(spark, self.catalog, clock)
         self._executor = Executor(
-            self, creator, self.publisher, self.tables, LakeTables(self.sources)
-        )
+            self, creator, Names(self.catalog, self.publisher, self.refresher.standing),
+            self.tables,
+            LakeTables(self.sources, self.publisher.known_tables),
+        )  # fmt: skip
         self._creator = creator
         self.nodes = Nodes(self.refresher)
         self.lineages = Lineages(self.refresher)
@@ -154,7 +176,7 @@ class Engine:
         one with `memory` of heap. `scheduler`: whether scheduled refreshes start now; None: in a
         notebook. Errors: DT-5103 (folder), DT-51xx (catalog, Java, Spark).
         """
-        layout = Layout(Path(lake).expanduser().resolve())
+        layout = Layout(lake_folder(lake))
         try:
             layout.tables.mkdir(parents=True, exist_ok=True)
             layout.own.mkdir(parents=True, exist_ok=True)
@@ -172,18 +194,40 @@ class Engine:
         return engine
 
     def _open(self) -> None:
+        """One object that cannot be restored keeps nobody out: it is in quarantine."""
         for warehouse in self.catalog.warehouses():
-            self.declare(warehouse)
+            with self._each(Named.WAREHOUSE, warehouse.name):
+                self.declare(warehouse)
         self.catalog.reap()
         self.keeper.reap()
         for table in self.catalog.list():
-            path = self.layout.public(table.id)
-            if table.sequence or path.exists():
-                recover_table(self.catalog, self.sources.logs[str(path)], table)
+            with self._each(Named.DYNAMIC_TABLE, table.name):
+                self._recover(table)
+        if self.catalog.rebuilt is not None:
+            warnings.warn(str(self.catalog.rebuilt), CatalogWarning, stacklevel=3)
         self.publisher.restore()
+        self.catalog.streams()  # those that cannot be read are known from now on
         self.streams.recover()
         self.streams.forward.sweep()
         self.sessions.warm("default")
+
+    def _recover(self, table: DynamicTable) -> None:
+        path = self.layout.public(table.id)
+        table = noticed(self.catalog, self.sources.logs, self.layout, table, whole=True)
+        if is_to_mend(table):
+            return
+        if table.sequence or path.exists():
+            recover_table(self.catalog, self.sources.logs[str(path)], table)
+        if self.catalog.rebuilt is not None and is_delta(path):
+            restore_times(self.catalog, self.sources.logs[str(path)], table)
+
+    @contextmanager
+    def _each(self, kind: Named, name: object) -> Iterator[None]:
+        try:
+            yield
+        except Exception as e:
+            hint = f"DROP {kind.upper()} {name} takes it out of the way."
+            self.catalog.quarantine.put(kind, name, e, hint)
 
     # -- statements -------------------------------------------------------------------------------
 
@@ -196,6 +240,9 @@ class Engine:
         statement reads is AT (COMMON): dynamic tables at their greatest common data timestamp,
         base tables as of it, or DT-4106. What a query read is told by `isolation`. Errors are the
         catalogue's, placed in the script; the statements before the failing one have been run.
+
+        A query runs when its DataFrame is read: what fails then, in `collect()` or `show()`, is
+        raised by Spark in Spark's own words.
         """
         results = self.run(script, args, consistent=consistent)
         last = results[-1] if results else None
@@ -265,12 +312,16 @@ class Engine:
         """How a dynamic table is kept and the statements of its next refresh; of a CREATE
         statement, all that it would decide, with nothing created."""
         self._require_open()
-        if isinstance(subject, CreateDynamicTable):
-            bound = replace(subject, query=bind_parameters(subject.query, args or {}))
-            return explain_defined(subject.name, self._creator.define(bound))
-        table = self._executor.require(self.name(subject))
-        with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
-            return explain_table(spark, self.refresher, table, self.clock.now())
+
+        def run() -> Explanation:
+            if isinstance(subject, CreateDynamicTable):
+                bound = replace(subject, query=bind_parameters(subject.query, args or {}))
+                return explain_defined(subject.name, self._creator.define(bound))
+            table = self._executor.require(self.name(subject))
+            with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
+                return explain_table(spark, self.refresher, table, self.clock.now())
+
+        return run_cancellable(self.spark, f"explain:{uuid.uuid4().hex}", "explain", run)
 
     # -- refreshing -------------------------------------------------------------------------------
 
@@ -300,7 +351,8 @@ class Engine:
             try:
                 self.graph_of.refresh(table.id, RefreshTrigger.MANUAL)
             except Exception as e:  # another one was faster, or the engine was closed
-                _log.warning("the refresh of %s did not begin: %s", table.name, e)
+                told = catalogued(e, f"the refresh of {table.name}")
+                _log.warning("the refresh of %s did not begin: %s", table.name, told)
 
         spawner(self.spark)(run, f"dt-refresh-{table.id}")
 
@@ -326,16 +378,20 @@ class Engine:
         within a relative tolerance, and the result says so.
 
         With `at` as it stood then, against the definition of then; with `all` every version that
-        is retained, from `at` on. Errors: DT-1101, DT-2101, DT-4101 to DT-4104, DT-4109.
+        is retained, from `at` on. Errors: DT-1101, DT-2101, DT-2114, DT-2115, DT-4101 to
+        DT-4104, DT-4109.
         """
         self._require_open()
         table = self._executor.require(self.name(name))
+        found = self.catalog.quarantine.find(table.name, Named.DYNAMIC_TABLE)
+        if found is not None and is_unreadable(table):
+            raise found.error
         group = f"verify:{uuid.uuid4().hex}"
 
         def run() -> Verification | Verifications:
             if at is None and not all:
                 with self.sessions.lease("__verify", table.definition.settings) as spark:
-                    return verify(spark, self.refresher, table)
+                    return verify(spark, self.refresher, self.travel.snapshots, table)
             point = OLDEST if at is None else self._moment(at)
             return self.travel.verified(self, table, point, every=all)
 
@@ -392,8 +448,10 @@ class Engine:
         append_only: bool = False, show_initial_rows: bool = False,
     ) -> str:  # fmt: skip
         """A stream on a table, view or dynamic table, or on a query, which is then kept as the
-        view `NAME__source`; what was done for it. Errors: DT-1101, DT-1105, DT-31xx, DT-41xx."""
+        view `NAME__source`; what was done for it. Errors: DT-1101, DT-1105, DT-1119, DT-31xx,
+        DT-41xx."""
         self._require_open()
+        require_name(Named.STREAM, name)
         view = None
         if isinstance(subject, str):
             view = Name(name.schema, f"{name.table}__source")
@@ -406,9 +464,9 @@ class Engine:
         )
         try:
             return " ".join(self.streams.create(statement, self.points()))
-        except BaseException:
+        except BaseException as e:
             if view is not None:
-                self.sql(f"DROP VIEW IF EXISTS {view.sql}")
+                undo(e, lambda: self.sql(f"DROP VIEW IF EXISTS {view.sql}"))
             raise
 
     @contextmanager
@@ -435,6 +493,8 @@ class Engine:
         so many seconds where there is nothing. Errors: DT-3201 to DT-3210.
         """
         self._require_open()
+        within("batches", batches, 0, MOST_ROWS)
+        within("every", every, 0, 1e9)
         return consume(self, self.name(stream), fn, into=into, batches=batches, every=every)
 
     def _moment(self, point: Point | TimePoint) -> Moment:
@@ -475,24 +535,28 @@ class Engine:
         if start is None:
             start = Moment(self.clock.now()) if to is None else OLDEST
         seconds = every.total_seconds() if isinstance(every, timedelta) else every
+        within("every", seconds, 0.000001, 1e12)
         return open_replay(
             self.travel.bench(self), known, whole(known), start,
             None if to is None else self._moment(to), every=seconds, mode=mode,
         )  # fmt: skip
 
     def replay_refresh(
-        self, name: str | Name, at: datetime | str | Timestamp | None = None, *,
-        query_id: str | None = None,
+        self, name: str | Name, at: Point | None = None, *, query_id: str | None = None,
     ) -> RefreshReplay:  # fmt: skip
         """A past refresh of a dynamic table run again on the versions that it read, beside what
-        it committed: the one of `query_id`, else the newest up to a data timestamp `at`.
+        it committed: the one of `query_id`, else the one that made the version `at` (an int), or
+        the newest up to a data timestamp `at`.
 
-        Nothing is written. Errors: DT-1101, DT-4104, DT-4109.
+        Nothing is written. Errors: DT-1003, DT-1101, DT-4104, DT-4109.
         """
         self._require_open()
         table = self._executor.require(self.name(name))
-        t = whole_micro(self.timestamp(at)) if at is not None else None
-        return self.travel.refresh_again(self, table, query_id, t)
+        found = self._moment(at) if at is not None else None
+        t = whole_micro(found.time) if found is not None and found.time is not None else None
+        return self.travel.refresh_again(
+            self, table, query_id, found.version if found is not None and t is None else t
+        )
 
     def diff(self, name: str | Name, a: Point | TimePoint, b: Point | TimePoint) -> Diff:
         """What changed of a table, view or dynamic table between two points: the text of its
@@ -514,10 +578,12 @@ class Engine:
     ) -> Hold:  # fmt: skip
         """Keeps a table, view or dynamic table as it was at a point (now), by a name: no VACUUM of
         the engine takes its files, and where the disk has hard links none from outside reaches
-        them. For so many days, or until `unpin`. Errors: DT-1101, DT-4101 to DT-4104, DT-4107."""
+        them. For so many days, or until `unpin`. Errors: DT-1101, DT-1119, DT-4101 to DT-4104,
+        DT-4107."""
         self._require_open()
         known, now = self.name(table), self.clock.now()
         point = Moment(now) if at is None else self._moment(at)
+        within("days", days, 0, 1_000_000)
         expires = None if days is None else now.plus(days * 86_400)
         return self.keeper.pin(name, whole(known), known, point, expires)
 
@@ -543,6 +609,7 @@ class Engine:
         Errors: DT-1003, DT-1101.
         """
         self._require_open()
+        within("retain_hours", retain_hours, 0, 10_000_000)
         known = self.name(name) if name is not None else None
         return self.keeper.vacuum(known, retain_hours, self.clock.now(), dry=dry_run)
 
@@ -559,12 +626,14 @@ class Engine:
 
     def history(self, name: str | Name | None = None, limit: int | None = None) -> DataFrame:
         """DYNAMIC_TABLE_REFRESH_HISTORY as a DataFrame, newest first."""
+        within("limit", limit, 0, MOST_ROWS)
         return self.tables.history(self.name(name) if name is not None else None, limit)
 
     def records(
         self, name: str | Name | None = None, limit: int | None = None
     ) -> list[RefreshRecord]:
         """The history as values, newest first."""
+        within("limit", limit, 0, MOST_ROWS)
         return self.catalog.history(self.name(name) if name is not None else None, limit)
 
     def graph(self) -> GraphReport:
@@ -607,6 +676,10 @@ class Engine:
         target lag and how long its refresh takes, how often data arrives, all in seconds, and how
         many refreshes run at once in its warehouse. Nothing is changed. DT-1003, DT-1101."""
         self._require_open()
+        given = {"target_lag": target_lag, "seconds": seconds, "interval": interval}
+        for option, value in given.items():
+            within(option, value, 0.001, 1e9)
+        within("concurrency", concurrency, 1, 1_000_000)
         state = StateReader(self.catalog).read()
         return foretell(
             state, self.table(name).id, self.clock.now(), target_lag=target_lag, seconds=seconds,
@@ -623,9 +696,18 @@ class Engine:
             "dynamic_tables": len(self.catalog.list()),
             "warehouses": [w.name for w in self.catalog.warehouses()],
             "running": [lease.dt_id for lease in self.catalog.running()],
-            "waiting": [str(w.reason) for w in scheduler.waits()] if scheduler else [],
+            "waiting": self._waiting(),
             "problems": list(self._port.problems),
+            "quarantine": [str(q) for q in self.catalog.quarantine.all()],
         }
+
+    def _waiting(self) -> list[str]:
+        """What waits, and for what: for somebody, whether or not a scheduler runs here, or for
+        another refresh."""
+        tables = {table.id: table.name for table in self.catalog.list()}
+        waits = self._scheduler.waits() if self._scheduler is not None else ()
+        found = {**{w.dt: w.reason for w in waits}, **obstacles_in(self.catalog)}
+        return [f"{tables[i]}: {reason}" for i, reason in found.items() if i in tables]
 
     # -- scheduler, closing -----------------------------------------------------------------------
 
@@ -658,8 +740,9 @@ class Engine:
         self.stop_scheduler()
         self.refresher.cancel_all()
         self.sessions.close()
-        for hold in self.catalog.own_replays():
-            release(self.catalog, self.layout, hold)
+        if self.layout.own.is_dir():
+            for hold in self.catalog.own_replays():
+                release(self.catalog, self.layout, hold)
         self.catalog.close()
 
     def __enter__(self) -> Engine:
@@ -697,8 +780,11 @@ class Engine:
         moment = _parsed(value) if isinstance(value, str) else value
         if moment.tzinfo is None:
             zone = str(self.spark.conf.get("spark.sql.session.timeZone"))
-            moment = moment.replace(tzinfo=ZoneInfo(zone))
-        return Timestamp.of(moment)
+            moment = moment.replace(tzinfo=zone_of(zone))
+        found = Timestamp.of(moment)
+        if not FIRST <= found <= LAST:
+            raise _no_time(value)
+        return found
 
     def declare(self, warehouse: Warehouse) -> None:
         """The warehouse's pool and its number of sessions."""
@@ -710,12 +796,27 @@ class Engine:
             raise error("DT-5108", path=self.layout.lake)
 
 
+def lake_folder(lake: str | os.PathLike[str]) -> Path:
+    """The folder that is meant; DT-5103 for what can be no path."""
+    try:
+        found = Path(lake).expanduser().resolve()
+        os.fsencode(found)
+    except (ValueError, RuntimeError, OSError) as e:
+        raise error("DT-5103", path=repr(lake), problem=e, hint="Give the path of a folder.") from e
+    return found
+
+
 def _parsed(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        raise error("DT-1003", option="time", value=repr(text), problem="it is no point in time",
-                    hint="Give '2026-01-31T12:00' or 'now'.") from None  # fmt: skip
+        raise _no_time(text) from None
+
+
+def _no_time(value: datetime | str) -> DTError:
+    hint = "Give '2026-01-31T12:00' or 'now'."
+    shown = reprlib.repr(value) if isinstance(value, str) else value
+    return error("DT-1003", option="time", value=shown, problem="it is no point in time", hint=hint)
 
 
 def in_notebook() -> bool:

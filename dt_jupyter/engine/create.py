@@ -7,9 +7,11 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dt_jupyter.engine.graph import Graph
+from dt_jupyter.engine.graph import Graph, failure_of
 from dt_jupyter.engine.publish import Publisher
-from dt_jupyter.lake import enable_feed, is_delta
+from dt_jupyter.engine.streams import RETENTION_DAYS
+from dt_jupyter.engine.taken import require_free
+from dt_jupyter.lake import enable_feed
 from dt_jupyter.model import (
     Clock,
     DTError,
@@ -24,15 +26,23 @@ from dt_jupyter.model import (
     SchedulingState,
     SourceKind,
     error,
+    undo,
 )
 from dt_jupyter.refresh.define import Defined, Definer, Request
 from dt_jupyter.refresh.sources import Sources
-from dt_jupyter.spark import RefreshSessions, meaning
-from dt_jupyter.spark.relations import RelationKind, lookup
+from dt_jupyter.refresh.table_options import DEFAULT_DAYS, apply_options, require_clusterable
+from dt_jupyter.spark import RefreshSessions, check_cancelled, meaning
 from dt_jupyter.sql.statements import CreateAction, CreateDynamicTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+_ALTERED = (
+    "definition", "mode", "effective_mode", "mode_reason", "needs_reinit", "target_lag",
+    "warehouse", "comment", "cluster_by", "retention_days", "scheduler_enabled", "alter_sources",
+)  # fmt: skip
+"""What CREATE OR ALTER may change."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +80,11 @@ class Creator:
         with self.sessions.lease(statement.warehouse, settings) as spark:
             spark.sql(f"USE `{request.schema}`")
             try:
-                return self.definer.define(spark, request, settings)
+                defined = self.definer.define(spark, request, settings)
+                require_clusterable(defined.definition, statement.cluster_by)
             except DTError as e:
                 raise e if e.query is not None else e.at(statement.query, None) from e
+        return defined
 
     def create(self, statement: CreateDynamicTable) -> Created:
         """CREATE [OR REPLACE|OR ALTER] DYNAMIC TABLE: registers, initialises, publishes.
@@ -90,21 +102,21 @@ class Creator:
         defined = self.define(statement)
         if existing is not None and statement.action is CreateAction.ALTER:
             return self._alter(existing, statement, defined)
+        check_cancelled()
         notes = self._alter_sources(statement, defined)
         table = self._row(statement, defined)
-        if existing is not None:
-            catalog.replace(table)
-        else:
-            catalog.create(table)
         try:
+            if existing is not None:
+                catalog.replace(table)
+            else:
+                catalog.create(table)
             self.publisher.publish(table)
+            check_cancelled()
             record = self._initialise(table)
-        except BaseException:
-            self._undo(table, existing)
+            _require_success(record)
+        except BaseException as e:
+            self._undo(e, table, existing)
             raise
-        if record is not None and record.state is not RefreshState.SUCCEEDED:
-            self._undo(table, existing)
-            raise _failure(record)
         made = "replaced" if existing else "created"
         return Created(catalog.require(statement.name), defined, record,
                        f"Dynamic table {statement.name} {made}.", notes)  # fmt: skip
@@ -120,17 +132,15 @@ class Creator:
             original, id=uuid.uuid4().hex, name=name, created=self.clock.now(), sequence=0,
             version=None, frontier=None, error_count=0, needs_reinit=None,
         )  # fmt: skip
-        catalog.create(table)
         try:
+            catalog.create(table)
             self.publisher.publish(table)
             t = original.data_timestamp
             record = self.graph.refresh_at(table, t, RefreshTrigger.CREATION) if t else None
-        except BaseException:
-            self._undo(table, None)
+            _require_success(record)
+        except BaseException as e:
+            self._undo(e, table, None)
             raise
-        if record is not None and record.state is not RefreshState.SUCCEEDED:
-            self._undo(table, None)
-            raise _failure(record)
         return Created(catalog.require(name), None, record, f"Dynamic table {name} cloned.")
 
     def _initialise(self, table: DynamicTable) -> RefreshRecord | None:
@@ -154,6 +164,7 @@ class Creator:
         }  # fmt: skip
         if not changed:
             table = self.sources.catalog.update(existing.id, **common)
+            self.apply_options(existing, table)
             return Created(table, defined, None, f"Dynamic table {statement.name} altered.", notes)
         reason = Reason("DEFINITION_CHANGED", "CREATE OR ALTER changed the definition")
         table = self.sources.catalog.update(
@@ -162,18 +173,27 @@ class Creator:
             **common,
         )  # fmt: skip
         record = None
-        if existing.frontier is not None or table.initialize is Initialize.ON_CREATE:
-            record = self.graph.refresh(table.id, RefreshTrigger.CREATION)
-            if record.state is not RefreshState.SUCCEEDED:
-                self.sources.catalog.update(
-                    existing.id, definition=existing.definition, mode=existing.mode,
-                    effective_mode=existing.effective_mode, mode_reason=existing.mode_reason,
-                    needs_reinit=existing.needs_reinit, target_lag=existing.target_lag,
-                    warehouse=existing.warehouse, comment=existing.comment,
-                )  # fmt: skip
-                raise _failure(record)
+        try:
+            if existing.frontier is not None or table.initialize is Initialize.ON_CREATE:
+                record = self.graph.refresh(table.id, RefreshTrigger.CREATION)
+            _require_success(record)
+        except BaseException as e:
+            undo(e, lambda: self._unaltered(existing))
+            raise
+        self.apply_options(existing, self.sources.catalog.require(statement.name))
         return Created(self.sources.catalog.require(statement.name), defined, record,
                        f"Dynamic table {statement.name} altered.", notes)  # fmt: skip
+
+    def apply_options(self, before: DynamicTable, after: DynamicTable) -> None:
+        """The tables behind it are as its options say; their past is kept no shorter than a stream
+        on it needs."""
+        days: float | None = None
+        if before.retention_days != after.retention_days:
+            days = after.retention_days or DEFAULT_DAYS
+            if any(after.id in stream.frontier for stream in self.sources.catalog.streams()):
+                days = max(days, RETENTION_DAYS)
+        with self.sessions.lease(after.warehouse) as spark:
+            apply_options(spark, self.sources, after, days)
 
     def _row(self, statement: CreateDynamicTable, defined: Defined) -> DynamicTable:
         return DynamicTable(
@@ -186,10 +206,8 @@ class Creator:
         )  # fmt: skip
 
     def _refuse_other(self, name: Name) -> None:
-        """A table or view of Spark's has the name already."""
-        relation = lookup(self.spark, name)
-        if relation is not None and relation.kind is not RelationKind.TEMPORARY_VIEW:
-            raise error("DT-1105", kind=relation.kind.value.capitalize(), name=name)
+        """Something else has the name already."""
+        require_free(self.sources.catalog, self.spark, name, temporary=False)
 
     def _alter_sources(self, statement: CreateDynamicTable, defined: Defined) -> tuple[str, ...]:
         """The change feed turned on at the user's tables, where that is wanted and needed."""
@@ -212,24 +230,52 @@ class Creator:
         if name.schema != "delta":
             self.sources.catalog.record_table(name, table_id, path)
 
-    def _undo(self, table: DynamicTable, replaced: DynamicTable | None) -> None:
+    def _unaltered(self, existing: DynamicTable) -> None:
+        """The definition and the options that a table had; not where rows of the new definition
+        are committed, and something failed only after."""
+        now = self.sources.catalog.by_id(existing.id)
+        if now is None or now.sequence != existing.sequence:
+            return
+        self.sources.catalog.update(
+            existing.id, **{field: getattr(existing, field) for field in _ALTERED}
+        )
+
+    def _undo(
+        self, failure: BaseException, table: DynamicTable, replaced: DynamicTable | None
+    ) -> None:
         """A table that could not be made leaves no trace, and what it replaced is back."""
+        undo(
+            failure, lambda: self._forget(table), lambda: self._bring_back(table.name, replaced),
+            lambda: self._publish_again(table.name), lambda: self._remove(table),
+        )  # fmt: skip
+
+    def _forget(self, table: DynamicTable) -> None:
         catalog = self.sources.catalog
-        self.publisher.unpublish(table.name)
-        if catalog.get(table.name) is not None:
-            catalog.drop(table.name)
+        row = catalog.by_id(table.id)
+        if row is not None and row.dropped is None:
+            catalog.drop(row.name)
         catalog.purge(table.id)
+
+    def _bring_back(self, name: Name, replaced: DynamicTable | None) -> None:
+        catalog = self.sources.catalog
+        row = catalog.by_id(replaced.id) if replaced is not None else None
+        if row is not None and row.dropped is not None and catalog.get(name) is None:
+            catalog.undrop(name)
+
+    def _publish_again(self, name: Name) -> None:
+        """The view of what bears the name now."""
+        table = self.sources.catalog.get(name)
+        if table is not None:
+            self.publisher.publish(table)
+        else:
+            self.publisher.unpublish(name)
+
+    def _remove(self, table: DynamicTable) -> None:
         folder = self.sources.layout.folder(table.id)
-        if is_delta(self.sources.layout.public(table.id)) or folder.exists():
-            shutil.rmtree(folder, ignore_errors=True)
-        if replaced is not None:
-            back = catalog.undrop(replaced.name)
-            self.publisher.publish(back)
+        if folder.exists():
+            shutil.rmtree(folder)
 
 
-def _failure(record: RefreshRecord) -> DTError:
-    """The error of a failed refresh, from its record."""
-    code = record.error_code or "DT-2105"
-    text = (record.error or "").removeprefix(f"[{code}] ")
-    problem = text.partition(" failed: ")[2] or text
-    return DTError("DT-2105", {"name": record.name, "problem": problem, "hint": ""})
+def _require_success(record: RefreshRecord | None) -> None:
+    if record is not None and record.state is not RefreshState.SUCCEEDED:
+        raise failure_of(record)

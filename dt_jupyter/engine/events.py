@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from dt_jupyter.catalog import Catalog, News
+from dt_jupyter.failures import coded
 from dt_jupyter.model import Clock, Happened, Name, Progress, RefreshRecord, Timestamp
 
 _log = logging.getLogger("dt_jupyter.events")
@@ -43,6 +44,7 @@ Running = Callable[[], Mapping[str, Callable[[], Progress]]]
 """The refreshes that run in this process, by query id, each with what tells how far it is."""
 
 
+@coded("dt.events.")
 class Events:
     """The events of one engine; threads may listen and stop at any time."""
 

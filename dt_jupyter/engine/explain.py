@@ -60,14 +60,14 @@ def explain_table(
         tuple((str(s.name), s.kind.value) for s in table.definition.sources), (),
         choice.action, choice.reason,
     )  # fmt: skip
-    definition = replace(table.definition, sources=seen.sources, views=seen.views)
+    definition = refresher.definition_for(spark, table, seen, choice)
     nothing = choice.action is RefreshAction.NO_DATA
     if table.effective_mode is RefreshMode.FULL:
         if nothing:
             return base
         text = refresher.full_text(definition, seen.frontier)
         return replace(base, steps=(Step("contents", text),))
-    compiled = refresher.compiled(spark, table.id, definition)
+    compiled = refresher.compiled(spark, table.id, definition, seen.frontier)
     drawn = replace(base, tree=_tree(refresher, table, compiled, seen))
     if nothing:
         return drawn

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from dt_jupyter.model import (
     Clock,
+    DTError,
     DynamicTable,
     Name,
     Reason,
@@ -35,7 +36,8 @@ class Graph:
     ) -> RefreshRecord:
         """A manual refresh: the data timestamp is at or after the command (or `at`, a past one).
 
-        DT-2109 for an `at` that is not after the present data timestamp, or later than now.
+        Where a warehouse that it needs is suspended the record is SKIPPED, with DT-2112. DT-2109
+        for an `at` that is not after the present data timestamp, or later than now.
         """
         catalog = self.refresher.sources.catalog
         table = catalog.by_id(dt_id)
@@ -59,19 +61,45 @@ class Graph:
             upstream.append(record)
             if record.state is not RefreshState.SUCCEEDED:
                 return self._upstream_failed(table, t, trigger, other.name, tuple(upstream))
-        return replace(self.run(table.id, t, trigger), upstream=tuple(upstream))
+        return replace(self._asked_for(table, t, trigger), upstream=tuple(upstream))
+
+    def _asked_for(
+        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger
+    ) -> RefreshRecord:
+        """A refresh that nobody scheduled: in a warehouse that is suspended it moves the data
+        timestamp where nothing is new, and else waits for a RESUME, and says so."""
+        catalog = self.refresher.sources.catalog
+        suspended = catalog.warehouse(table.warehouse).suspended
+        record = self.run(table.id, t, trigger, metadata_only=suspended)
+        if record.state is not RefreshState.SCHEDULED:
+            return record
+        failure = error("DT-2112", name=table.warehouse)
+        sentence = f"Warehouse {table.warehouse} is suspended, and the refresh has rows to compute."
+        reason = Reason("WAREHOUSE_SUSPENDED", sentence)
+        catalog.record_skip(table.id, t, RefreshState.SKIPPED, reason, trigger)
+        return RefreshRecord(
+            table.name, "", RefreshState.SKIPPED, trigger, t, reason=reason,
+            warehouse=table.warehouse, error_code=failure.code, error=str(failure),
+        )  # fmt: skip
 
     def _upstream_failed(
         self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, upstream: Name,
         records: tuple[RefreshRecord, ...],
     ) -> RefreshRecord:  # fmt: skip
+        last = records[-1]
+        skipped = last.state is RefreshState.SKIPPED
+        state = RefreshState.SKIPPED if skipped else RefreshState.UPSTREAM_FAILED
         failure = error("DT-2110", upstream=upstream, name=table.name, timestamp=t)
         reason = Reason("UPSTREAM_FAILED", failure.sentence)
+        if skipped and last.reason is not None:
+            sentence = f"{upstream}, which it reads, was skipped: {last.reason.sentence}"
+            reason = Reason("UPSTREAM_SKIPPED", sentence)
         catalog = self.refresher.sources.catalog
-        catalog.record_skip(table.id, t, RefreshState.UPSTREAM_FAILED, reason, trigger)
+        catalog.record_skip(table.id, t, state, reason, trigger)
         return RefreshRecord(
-            table.name, "", RefreshState.UPSTREAM_FAILED, trigger, t, reason=reason,
-            error_code=failure.code, error=records[-1].error or str(failure), upstream=records,
+            table.name, "", state, trigger, t, reason=reason, warehouse=last.warehouse,
+            error_code=last.error_code if skipped else failure.code,
+            error=last.error or str(failure), upstream=records,
         )  # fmt: skip
 
     def run(
@@ -107,3 +135,13 @@ class Graph:
             if fresh:
                 return self.refresh_at(table, max(fresh), RefreshTrigger.CREATION)
         return self.refresh_at(table, now, RefreshTrigger.CREATION)
+
+
+def failure_of(record: RefreshRecord) -> DTError:
+    """The error of a refresh that did not succeed, for a statement that was to make it."""
+    if record.error_code == "DT-2112":
+        return error("DT-2112", name=record.warehouse)
+    code = record.error_code or "DT-2105"
+    text = (record.error or code).removeprefix(f"[{code}] ")
+    problem = text.removeprefix(f"The refresh of {record.name} failed: ")
+    return error("DT-2105", name=record.name, problem=problem, hint="")

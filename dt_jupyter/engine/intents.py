@@ -18,6 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from dt_jupyter.catalog import Catalog
+from dt_jupyter.catalog.streams import INTENTS
 from dt_jupyter.engine.rollforward import RollForward, kept_alive
 from dt_jupyter.lake import TableLog, is_delta, mark_of, marked, register
 from dt_jupyter.lake.fence import fence, next_sequence, sequenced
@@ -25,7 +26,7 @@ from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.points import reach
 from dt_jupyter.lake.staging import unstage
 from dt_jupyter.lake.tables import move_table
-from dt_jupyter.model import DTError, Intent, Name, Stream, Timestamp, error
+from dt_jupyter.model import DTError, Intent, Name, Stream, Timestamp, error, undo
 from dt_jupyter.refresh.sources import Logs
 from dt_jupyter.spark.confs import confs
 
@@ -103,7 +104,8 @@ class Intents:
                 reach("intent_written")
         except BaseException as e:
             mine = intent.id in self.catalog.intents()
-            self.settle(intent, ended=_has_ended(e))
+            ended = _has_ended(e)
+            undo(e, lambda: self.settle(intent, ended=ended))
             if mine or not isinstance(e, Exception):
                 raise
             raise _given_up(intent) from e
@@ -122,9 +124,17 @@ class Intents:
     # -- after a crash ----------------------------------------------------------------------------
 
     def recover(self) -> None:
-        """Settles what processes that are gone left unfinished."""
+        """Settles what processes that are gone left unfinished. What cannot be settled stays as it
+        is, in quarantine, until it can be, or its streams are dropped."""
+        quarantine = self.catalog.quarantine
         for intent in self.catalog.orphans():
-            self.settle(intent)
+            try:
+                self.settle(intent)
+            except Exception as e:
+                hint = "It is settled as soon as that can be read; or DROP its streams."
+                quarantine.put(INTENTS.kind, intent.id, e, hint)
+            else:
+                quarantine.lift(INTENTS.kind, intent.id)
 
     def settle(self, intent: Intent, *, ended: bool = False) -> None:
         """The streams move if the commit is there, and else they are free again; unless its writer

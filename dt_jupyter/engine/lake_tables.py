@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from dt_jupyter.engine.taken import holder
 from dt_jupyter.lake import drop_folder, is_delta, register, restore_folder
-from dt_jupyter.model import Name, error
+from dt_jupyter.lake.tables import put_aside
+from dt_jupyter.model import Name, Named, error, undo
 from dt_jupyter.refresh.sources import Sources
 from dt_jupyter.spark.relations import RelationKind, lookup
 from dt_jupyter.sql.statements import SparkKind, SparkStatement
+
+_DROPPED = {SparkKind.DROP_TABLE: Named.TABLE, SparkKind.DROP_VIEW: Named.VIEW}
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,8 @@ class LakeTables:
     """Those of the session and of the catalog that `sources` is on."""
 
     sources: Sources
+    known: Callable[[], Mapping[Name, str]]
+    """The folders of all tables of the lake, by name."""
 
     def remember(self, statement: SparkStatement) -> None:
         """What a statement made or dropped, for later sessions."""
@@ -44,10 +51,34 @@ class LakeTables:
         path = Path(relation.location)
         if layout.tables.resolve() not in path.resolve().parents or not is_delta(path):
             return False
-        drop_folder(path, layout.trash, _label(name))
-        spark.sql(f"DROP TABLE IF EXISTS {name.sql}")
-        self.sources.catalog.forget(name)
+        aside = drop_folder(path, layout.trash, _label(name))
+        try:
+            self._unregister(name)
+        except BaseException as e:
+            undo(e, lambda: restore_folder(aside, path))
+            raise
         return True
+
+    def _unregister(self, name: Name) -> None:
+        """Known by name no more; its folder has gone before, since Spark would delete it."""
+        self.sources.spark.sql(f"DROP TABLE IF EXISTS {name.sql}")
+        self.sources.catalog.forget(name)
+
+    def drop_broken(self, statement: SparkStatement) -> str | None:
+        """What DROP says of a table or view in quarantine, which Spark does not know: it is put
+        aside, or forgotten; None where the name is none of those."""
+        name, catalog = statement.target, self.sources.catalog
+        kind = _DROPPED.get(statement.kind)
+        found = catalog.quarantine.find(name, kind) if kind is not None else None
+        if name is None or found is None or lookup(self.sources.spark, name) is not None:
+            return None
+        tables, layout = self.known(), self.sources.layout
+        path = Path(tables[name]) if kind == Named.TABLE and name in tables else None
+        if path is not None and layout.tables.resolve() in path.resolve().parents and path.exists():
+            put_aside(path, layout.trash, _label(name))
+        catalog.forget(name)
+        catalog.quarantine.lift(found.kind, name)
+        return f"{found.kind.capitalize()} {name} is out of quarantine, and dropped."
 
     def undrop(self, name: Name) -> None:
         """The last dropped table of that name is back. DT-1118 where there is none, or the name
@@ -56,12 +87,16 @@ class LakeTables:
         dropped = self._dropped(_label(name))
         if dropped is None:
             raise error("DT-1118", name=name, problem="nothing of that name was dropped", hint="")
-        if lookup(spark, name) is not None:
+        if holder(self.sources.catalog, spark, name) is not None:
             raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
         folder = layout.table(name)
         restore_folder(dropped, folder)
-        register(spark, name, folder)
-        self._record(name, str(folder))
+        try:
+            register(spark, name, folder)
+            self._record(name, str(folder))
+        except BaseException as e:
+            undo(e, lambda: restore_folder(folder, dropped), lambda: self._unregister(name))
+            raise
 
     def _dropped(self, label: str) -> Path | None:
         trash = self.sources.layout.trash

@@ -6,7 +6,7 @@ From the catalog, the logs and what is compiled already: no Spark job, and no an
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from dt_jupyter.catalog import Catalog
@@ -14,8 +14,10 @@ from dt_jupyter.engine.reports import GraphNode, GraphReport, StageName
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import LakeError, is_delta
 from dt_jupyter.model import (
+    DTError,
     DynamicTable,
     Name,
+    Named,
     Progress,
     RefreshRecord,
     Source,
@@ -26,9 +28,22 @@ from dt_jupyter.refresh.run import Refresher
 from dt_jupyter.refresh.sources import name_of
 from dt_jupyter.schedule import StateReader, effective_lags
 from dt_jupyter.sql.bind import table_places
+from dt_jupyter.sql.functions import qualified_name
 
 Node = Name | StageName
 _TEXTS = 1000
+_KINDS: dict[str, str] = {
+    Named.DYNAMIC_TABLE: "dynamic_table", Named.TABLE: "table", Named.VIEW: "view",
+    Named.STREAM: "stream",
+}  # fmt: skip
+
+
+def _name_of(text: str) -> Name:
+    """Of what a quarantine calls it: no other node is called so."""
+    try:
+        return qualified_name(text)
+    except DTError:
+        return Name("default", text or "?")
 
 
 @lru_cache(_TEXTS)
@@ -73,7 +88,18 @@ class Nodes:
             drawn.read(stream.source, stream.source.schema)
             drawn.nodes[stream.name] = GraphNode(stream.name, "stream")
             drawn.edges[stream.source, stream.name] = None
-        return GraphReport(tuple(drawn.nodes.values()), tuple(drawn.edges), now)
+        return GraphReport(self._told(drawn), tuple(drawn.edges), now)
+
+    def _told(self, drawn: _Drawing) -> tuple[GraphNode, ...]:
+        """The nodes; what is in quarantine says so, and what nobody can read is a node too."""
+        nodes = {str(name): node for name, node in drawn.nodes.items()}
+        for q in self._catalog.quarantine.all():
+            kind = _KINDS.get(q.kind)
+            if kind is None:
+                continue
+            known = nodes.get(q.name) or GraphNode(_name_of(q.name), kind)
+            nodes[q.name] = replace(known, problem=q.problem)
+        return tuple(nodes.values())
 
     def one(
         self, dt_id: str, held: Mapping[str, float], progress: Progress | None, now: Timestamp

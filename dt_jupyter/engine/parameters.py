@@ -21,12 +21,32 @@ Args = Mapping[str, Any]
 
 
 def values_in(text: str, args: Args) -> dict[str, Any]:
-    """The values of the parameters that a text has. DT-1113 where one is missing."""
+    """The values of the parameters that a text has. DT-1113 where one is missing, DT-1003 for half
+    a character."""
     names = {p.name for p in find_parameters(text)}
     missing = sorted(names - args.keys())
     if missing:
         raise error("DT-1113", name=missing[0])
-    return {k: v for k, v in args.items() if k in names}
+    found = {k: v for k, v in args.items() if k in names}
+    for name, value in found.items():
+        _require_text(name, value)
+    return found
+
+
+def _require_text(name: str, value: Any) -> None:
+    """What cannot be written cannot be sent to Spark."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            problem, hint = "it has half of a character", "Pass the whole character."
+            raise error("DT-1003", option=f":{name}", value=ascii(value), problem=problem,
+                        hint=hint) from None  # fmt: skip
+    elif isinstance(value, list | tuple):
+        for part in value:
+            _require_text(name, part)
+    elif isinstance(value, dict):
+        _require_text(name, [*value.keys(), *value.values()])
 
 
 @contextmanager

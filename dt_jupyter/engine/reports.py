@@ -34,7 +34,7 @@ class StageName:
 class GraphNode:
     """A table, view, stream, hidden stage or dynamic table; of the last, its standing, its last
     refresh, its lag in seconds now, the lag it is held to (DOWNSTREAM resolved), and how far the
-    refresh is that runs."""
+    refresh is that runs. `problem` says why it is in quarantine."""
 
     name: Name | StageName
     kind: str
@@ -44,6 +44,7 @@ class GraphNode:
     effective_lag: float | None = None
     rows: int | None = None
     running: Progress | None = None
+    problem: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class GraphReport:
         for node in self.nodes:
             reads = ", ".join(str(a) for a, b in self.edges if b == node.name)
             lag = f", lag {node.lag:.1f} s" if node.lag is not None else ""
-            lines.append(f"  {node.name} ({node.kind}{lag})" + (f" ← {reads}" if reads else ""))
+            told = f"  {node.name} ({node.kind}{lag})" + (f" ← {reads}" if reads else "")
+            lines.append(told + (f" in quarantine: {node.problem}" if node.problem else ""))
         return "\n".join(lines)
 
 

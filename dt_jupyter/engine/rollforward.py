@@ -70,7 +70,7 @@ class RollForward:
         for i, each in enumerate(made):
             make_staged_durable(each)
             path = folder / f"publication_{i}.json"
-            write_durable(path, each.to_json())
+            write_durable(path, each.placed(self.catalog.root.stored).to_json())
             files.append(str(path))
         return tuple(files)
 
@@ -140,7 +140,10 @@ class RollForward:
             self.abort(intent)
             return
         try:
-            made = [Publication.of(Path(f).read_text("utf-8")) for f in intent.targets]
+            made = [
+                Publication.of(Path(f).read_text("utf-8")).placed(self.catalog.root.found)
+                for f in intent.targets
+            ]
         except FileNotFoundError:
             if intent.id not in self.catalog.intents():  # another process has finished it
                 return

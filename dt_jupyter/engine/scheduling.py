@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dt_jupyter.engine.graph import Graph
+from dt_jupyter.failures import UNFORESEEN, catalogued
 from dt_jupyter.model import DTError, RefreshState, RefreshTrigger, Timestamp
-from dt_jupyter.schedule import Skip, Start, State, StateReader, Worker
+from dt_jupyter.schedule import Skip, Start, State, StateReader, Wait, Worker
 from dt_jupyter.spark import is_connect
 
 _log = logging.getLogger("dt_jupyter.scheduler")
@@ -55,9 +56,15 @@ class EnginePort:
         catalog = self.graph.refresher.sources.catalog
         catalog.record_skip(skip.dt, skip.data_timestamp, RefreshState(skip.state), skip.reason)
 
+    def wait(self, wait: Wait) -> None:
+        catalog = self.graph.refresher.sources.catalog
+        skipped = RefreshState.SKIPPED
+        catalog.record_skip(wait.dt, wait.data_timestamp, skipped, wait.reason, over=False)
+
     def report(self, problem: Exception) -> None:
-        _log.warning("scheduler: %s", problem)
-        self.problems = [*self.problems[-9:], f"{type(problem).__name__}: {problem}"]
+        told = catalogued(problem, "The scheduler")
+        _log.warning("%s", told, exc_info=problem if told.code == UNFORESEEN else None)
+        self.problems = [*self.problems[-9:], str(told)]
 
     def cancel(self) -> None:
         self.graph.refresher.cancel_all()

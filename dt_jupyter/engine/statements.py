@@ -8,21 +8,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 
 from dt_jupyter.engine.change_plans import ChangePlans, explains
 from dt_jupyter.engine.create import Created, Creator
+from dt_jupyter.engine.graph import failure_of
 from dt_jupyter.engine.lake_tables import LakeTables
+from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.parameters import Args, bind_parameters, binding, values_in
-from dt_jupyter.engine.publish import Publisher
+from dt_jupyter.engine.rename import Names
 from dt_jupyter.engine.streams import CONSUMERS
 from dt_jupyter.engine.tables import CatalogTables
+from dt_jupyter.engine.taken import holder, require_free
 from dt_jupyter.engine.timed import in_place
+from dt_jupyter.failures import catalogued, environment_error, first_line
 from dt_jupyter.lake import marked
 from dt_jupyter.model import (
     DTError,
     DynamicTable,
     Name,
+    Named,
+    Reason,
     RefreshTrigger,
     SchedulingState,
     Span,
@@ -32,11 +38,14 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.refresh.define import placed
-from dt_jupyter.refresh.failures import first_line
+from dt_jupyter.refresh.failures import out_of_reach
+from dt_jupyter.refresh.table_options import require_clusterable
+from dt_jupyter.spark.conflicts import conflict_error
 from dt_jupyter.spark.confs import confs
 from dt_jupyter.spark.relations import lookup
 from dt_jupyter.sql import statements as S
 from dt_jupyter.sql.functions import replace_spans
+from dt_jupyter.sql.item_names import unnamed_items
 from dt_jupyter.sql.literals import literal
 from dt_jupyter.sql.local_rows import without_job
 from dt_jupyter.sql.subquery_dml import as_merge
@@ -54,7 +63,9 @@ _WRITES = frozenset({
     S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW, S.SparkKind.CREATE_TABLE,
     S.SparkKind.CREATE_VIEW,
 })  # fmt: skip
+_CREATES = frozenset({S.SparkKind.CREATE_TABLE, S.SparkKind.CREATE_VIEW})
 _CHOOSING = frozenset({S.SparkKind.DELETE, S.SparkKind.UPDATE})
+_BY_USER = Reason("USER_SUSPENDED", "ALTER DYNAMIC TABLE … SUSPEND was run.")
 _MARKED = CONSUMERS | {S.SparkKind.TRUNCATE, S.SparkKind.RESTORE}
 """What writes rows: its commit carries the id of its statement."""
 
@@ -65,13 +76,14 @@ class Executor:
 
     engine: Engine
     creator: Creator
-    publisher: Publisher
+    names: Names
     tables: CatalogTables
     lake_tables: LakeTables
 
     def run(self, statement: S.Statement, script: str, args: Args) -> DataFrame | Created:
         """The statement's result: rows, or what was created."""
         self.engine.transactions.require_allowed(statement)
+        require_names(statement, script)
         match statement:
             case S.Begin() | S.Commit() | S.Rollback():
                 return self._transaction(statement)
@@ -123,7 +135,7 @@ class Executor:
         match statement.change:
             case S.Suspend():
                 catalog.update(
-                    table.id, scheduling=SchedulingState.SUSPENDED, scheduling_reason=None
+                    table.id, scheduling=SchedulingState.SUSPENDED, scheduling_reason=_BY_USER
                 )
                 done = "suspended"
             case S.Resume():
@@ -137,23 +149,19 @@ class Executor:
             case S.Refresh():
                 return self._refresh(table)
             case S.RenameTo(new_name):
-                if lookup(self.engine.spark, new_name) is not None:
-                    raise error("DT-1105", kind="Relation", name=new_name)
-                catalog.rename(table.name, new_name)
-                self.publisher.unpublish(table.name)
-                self.publisher.publish(catalog.require(new_name))
+                require_free(catalog, self.engine.spark, new_name)
+                self.names.rename(table.name, new_name)
                 done = f"renamed to {new_name}"
             case S.SwapWith(other):
                 self.require(other)
-                catalog.swap(table.name, other)
-                for name in (table.name, other):
-                    self.publisher.publish(catalog.require(name))
+                self.names.swap(table.name, other)
                 done = f"swapped with {other}"
             case S.SetOptions() as options:
-                catalog.update(table.id, **self._set(options))
+                require_clusterable(table.definition, options.cluster_by or ())
+                self.creator.apply_options(table, catalog.update(table.id, **self._set(options)))
                 done = "altered"
             case S.UnsetOptions(names):
-                catalog.update(table.id, **_defaults(names))
+                self.creator.apply_options(table, catalog.update(table.id, **_defaults(names)))
                 done = "altered"
         self.engine.nudge()
         return self.tables.status(f"Dynamic table {statement.name} {done}.")
@@ -172,8 +180,7 @@ class Executor:
     def _refresh(self, table: DynamicTable) -> DataFrame:
         record = self.engine.graph_of.refresh(table.id, RefreshTrigger.MANUAL)
         if record.error_code is not None:
-            raise DTError("DT-2105", {"name": table.name, "hint": "",
-                                      "problem": record.error or record.error_code})  # fmt: skip
+            raise failure_of(record)
         s = record.statistics
         row = (str(record.name), str(record.action), str(record.reason),
                record.data_timestamp.datetime, s.inserted_rows, s.deleted_rows)  # fmt: skip
@@ -204,18 +211,21 @@ class Executor:
             self.engine.nudge()
             return self.tables.status(f"Table {name} restored.")
         if isinstance(statement, S.UndropDynamicTable):
-            if lookup(self.engine.spark, name) is not None:
+            if holder(catalog, self.engine.spark, name) is not None:
                 raise error(
                     "DT-1118", name=name, problem="the name is taken", hint="Rename the other."
                 )
-            self.publisher.publish(catalog.undrop(name))
+            self.names.undrop(name)
             return self.tables.status(f"Dynamic table {name} restored.")
+        if catalog.drop_broken(name):
+            self.names.unpublish(name)
+            return self.tables.status(f"Dynamic table {name} is out of quarantine, and dropped.")
         if statement.if_exists and catalog.get(name) is None:
             return self.tables.status(f"{name} does not exist, nothing done.")
         table = self.require(name)
         self.engine.refresher.cancel(table.id)
         catalog.drop(name)
-        self.publisher.unpublish(name)
+        self.names.unpublish(name)
         return self.tables.status(f"Dynamic table {name} dropped; UNDROP brings it back.")
 
     # -- warehouses -------------------------------------------------------------------------------
@@ -226,7 +236,9 @@ class Executor:
             case S.ShowWarehouses(like=like):
                 return self.tables.warehouses(like)
             case S.DropWarehouse(name=name, if_exists=if_exists):
-                if if_exists and name not in {w.name for w in catalog.warehouses()}:
+                known = {w.name for w in catalog.warehouses()}
+                stuck = catalog.quarantine.find(name, Named.WAREHOUSE)
+                if if_exists and name not in known and stuck is None:
                     return self.tables.status(f"{name} does not exist, nothing done.")
                 catalog.drop_warehouse(name)
                 return self.tables.status(f"Warehouse {name} dropped.")
@@ -268,19 +280,62 @@ class Executor:
                 raise error(
                     "DT-1109", name=target, kind="dynamic table", expected="table", hint=hint
                 )
+        self._require_free(statement)
         if statement.kind is S.SparkKind.DROP_TABLE and statement.target is not None:
             name = statement.target
             if self.lake_tables.drop(name):
                 return self.tables.status(f"Table {name} dropped; UNDROP TABLE brings it back.")
+        if said := self.lake_tables.drop_broken(statement):
+            return self.tables.status(said)
+        self._refuse_quarantined(statement)
         try:
             with confs(self.engine.spark, {_FEED_DEFAULT: "true"}), self._marked(statement):
                 frame = self._placed_in(statement, script, args)
-        except PySparkException as e:
-            raise self._spark_error(e, statement, script) from e
+        except DTError:
+            raise
+        except Exception as e:
+            raise self._failure(e, statement, script) from e
         self.lake_tables.remember(statement)
+        if statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:
+            self._forget_schema(statement.target_parts[-1])
         if statement.kind is not S.SparkKind.QUERY:
             self.engine.nudge()
         return frame
+
+    def _forget_schema(self, schema: str) -> None:
+        """What a schema held that is gone goes with it: dynamic tables can be brought back by
+        UNDROP, streams and remembered names cannot."""
+        engine, catalog, gone = self.engine, self.engine.catalog, schema.lower()
+        if engine.spark.catalog.databaseExists(gone):
+            return
+        for table in catalog.list():
+            if table.name.schema == gone:
+                engine.refresher.cancel(table.id)
+                catalog.drop(table.name)
+        for stream in catalog.streams():
+            if stream.name.schema == gone:
+                catalog.drop_stream(stream.name)
+        for name in [t.name for t in catalog.tables()] + [v.name for v in catalog.views()]:
+            if name.schema == gone:
+                catalog.forget(name)
+
+    def _require_free(self, statement: S.SparkStatement) -> None:
+        """DT-1105 where a table or view would take a name that Spark does not know to be taken."""
+        catalog, taken = self.engine.catalog, statement.new_name
+        made = statement.kind in _CREATES
+        for name in (taken, statement.target if made and not statement.temporary else None):
+            if name is not None and catalog.find_stream(name) is not None:
+                raise error("DT-1105", kind="Stream", name=name)
+        if taken is not None and catalog.get(taken) is not None:
+            raise error("DT-1105", kind="Dynamic table", name=taken)
+
+    def _refuse_quarantined(self, statement: S.SparkStatement) -> None:
+        """DT-5112 for a table or view to be made in the place of one in quarantine."""
+        if statement.kind not in _CREATES or statement.temporary or statement.target is None:
+            return
+        found = self.engine.catalog.quarantine.find(statement.target)
+        if found is not None and found.kind in (Named.TABLE, Named.DYNAMIC_TABLE):
+            raise found.error
 
     @contextmanager
     def _marked(self, statement: S.SparkStatement) -> Iterator[None]:
@@ -313,7 +368,7 @@ class Executor:
                 with engine.streams.in_place(
                     streams, script, lambda s: plans.add_stream(s, engine.streams.rows(s))
                 ) as (replaced, _):
-                    ((plan,),) = run([*timed, *replaced]).collect()
+                    plan = "\n".join(str(line) for (line,) in run([*timed, *replaced]).collect())
                 return self.tables.frame([(plans.before(plan),)], "plan string")
             if engine.transactions.current is not None:
                 return engine.transactions.run(
@@ -353,7 +408,7 @@ class Executor:
                 points = engine.points(lambda value: self.run_spark(value, args))
                 return self.tables.status("\n".join(engine.streams.create(statement, points)))
             case S.DropStream(name=name, if_exists=if_exists):
-                if if_exists and engine.catalog.find_stream(name) is None:
+                if if_exists and not engine.catalog.has_stream(name):
                     return self.tables.status(f"{name} does not exist, nothing done.")
                 engine.streams.recover()
                 engine.catalog.drop_stream(name)
@@ -361,7 +416,7 @@ class Executor:
             case S.DescribeStream(name=name):
                 return self.tables.streams([engine.catalog.stream(name)], engine.streams)
             case S.ShowStreams(like=like):
-                return self.tables.streams(engine.catalog.streams(like), engine.streams)
+                return self.tables.all_streams(like, engine.streams)
         raise error("DT-1005", statement=type(statement).__name__, hint="")
 
     def run_spark(self, text: str, args: Args) -> DataFrame:
@@ -384,15 +439,28 @@ class Executor:
         for has in statement.has_data:
             known = self.engine.streams.has_data(self.engine.name(has.stream))
             replaced.append((has.span, str(known).upper()))
-        if not replaced:
-            return statement.text
         start = statement.offset
-        text = replace_spans(
-            statement.text, [(Span(s.start - start, s.end - start), v) for s, v in replaced]
-        )
+        own = [(Span(s.start - start, s.end - start), v) for s, v in replaced]
+        named = self._named(statement, own)
+        if not own and not named:
+            return statement.text
+        text = replace_spans(statement.text, [*own, *named])
         if len(statement.has_data) == len(replaced) == 1:
             text = without_job(text)
         return quote_change_columns(text) if timed else text
+
+    @staticmethod
+    def _named(
+        statement: S.SparkStatement, replaced: Sequence[tuple[Span, str]]
+    ) -> list[tuple[Span, str]]:
+        """Names for the columns of a result that our functions compute, but for those in a text
+        that is replaced as a whole."""
+        if statement.kind is not S.SparkKind.QUERY:
+            return []
+        return [
+            (place, name) for place, name in unnamed_items(statement.text)
+            if not any(span.start < place.start < span.end for span, _ in replaced)
+        ]  # fmt: skip
 
     def _function(self, name: str, args: Mapping[str, str]) -> DataFrame:
         if name == "DYNAMIC_TABLES":
@@ -402,15 +470,32 @@ class Executor:
         chosen = {k.upper(): v for k, v in args.items()}.get("NAME")
         return self.tables.history(self.engine.name(chosen.strip("'\"")) if chosen else None)
 
+    def _failure(self, e: Exception, statement: S.SparkStatement, script: str) -> DTError:
+        """What it is, at its place in the script; else at the whole statement."""
+        kind = statement.kind.value.replace("_", " ")
+        if environment_error(e) is None and conflict_error(e, kind) is None:
+            if isinstance(e, AnalysisException):
+                return self._spark_error(e, statement, script)
+            if isinstance(e, PySparkException) and out_of_reach(e, statement.text):
+                return self._spark_error(e, statement, script)
+        made = catalogued(e, kind, script, statement.offset)
+        end = statement.offset + len(statement.text)
+        return made if made.span else made.at(script, Span(statement.offset, end))
+
     def _spark_error(
         self, e: PySparkException, statement: S.SparkStatement, script: str
     ) -> DTError:
         """What Spark says, in a line, at its place in the script."""
         condition = e.getCondition() or ""
-        if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
+        if (past := out_of_reach(e, statement.text)) is not None:
+            made = placed(e, statement.text, past.code, **past.facts)
+        elif condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
             known = self.engine.sources.known()
             name = (e.getMessageParameters() or {}).get("relationName", "?").replace("`", "")
-            made = placed(e, statement.text, "DT-1101", name=name, hint=did_you_mean(name, known))
+            found = self.engine.sources.quarantined(name)
+            made = found or placed(
+                e, statement.text, "DT-1101", name=name, hint=did_you_mean(name, known)
+            )
         elif condition == "PARSE_SYNTAX_ERROR":
             made = placed(e, statement.text, "DT-1001", problem=first_line(e), hint="")
         else:

@@ -32,7 +32,7 @@ def stream_report(streams: Streams, stream: Stream) -> StreamReport:
     consumers = _consumers(streams, stream)
     try:
         bases = streams.changes.base_tables(whole(stream.source), stream.source.schema)
-    except DTError as e:
+    except (DTError, LakeError) as e:
         return StreamReport(stream, (), None, None, after, e.sentence, consumers)
     reason = next((p for b in bases if (p := streams.problem(stream, b)) is not None), None)
     waiting = [_waiting(streams, stream, b) for b in bases]

@@ -18,13 +18,15 @@ from typing import TYPE_CHECKING
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.changes import ChangeRows, Changes
 from dt_jupyter.engine.intents import Ends, Intents
+from dt_jupyter.engine.retention import DELETED_FILES, LOG, retention
 from dt_jupyter.engine.rollforward import RollForward
+from dt_jupyter.engine.taken import require_free
 from dt_jupyter.engine.timed import Points, aliased, temporary_views
 from dt_jupyter.lake import (
     Added,
     Feed,
+    LakeError,
     Unreadable,
-    VersionGone,
     is_delta,
     may_change,
     plan_changes,
@@ -34,12 +36,14 @@ from dt_jupyter.lake.retained import gone_from_change, gone_from_snapshot
 from dt_jupyter.model import (
     DTError,
     Name,
+    Named,
     Source,
     SourceKind,
     Span,
     Stream,
     Timestamp,
     error,
+    require_name,
 )
 from dt_jupyter.refresh.layout import Layout
 from dt_jupyter.refresh.sources import name_of
@@ -66,10 +70,6 @@ RETENTION_DAYS = 14
 CONSUMERS = frozenset({
     SparkKind.INSERT, SparkKind.MERGE, SparkKind.UPDATE, SparkKind.DELETE, SparkKind.CREATE_TABLE,
 })  # fmt: skip
-_KEPT = ("delta.deletedFileRetentionDuration", "delta.logRetentionDuration")
-_DEFAULTS = {_KEPT[0]: "interval 7 days", _KEPT[1]: "interval 30 days"}
-_INTERVAL = re.compile(r"interval\s+(\d+)\s+(hour|day|week)s?\Z", re.IGNORECASE)
-_HOURS = {"hour": 1, "day": 24, "week": 168}
 _ONLY_NEW = re.compile(r"CREATE\s+TABLE\s+IF\s+NOT\s+EXISTS\b", re.IGNORECASE)
 _PROVIDER = re.compile(r"\A(?:(?!\bAS\b).)*\bUSING\s+(?P<provider>\w+)", re.IGNORECASE | re.DOTALL)
 _LOCATION = re.compile(r"\bLOCATION\b", re.IGNORECASE)
@@ -110,11 +110,13 @@ class Streams:
     # -- statements -------------------------------------------------------------------------------
 
     def create(self, asked: CreateStream, points: Points) -> list[str]:
-        """Makes a stream and says what was done for it. DT-1101, DT-1105, DT-1109, DT-31xx."""
+        """Makes a stream and says what was done for it. DT-1101, DT-1105, DT-1109, DT-1119,
+        DT-31xx, and DT-4110 where nobody knows how long a table keeps its past."""
+        require_name(Named.STREAM, asked.name)
         if asked.action is CreateAction.IF_NOT_EXISTS and self.catalog.find_stream(asked.name):
             return [f"Stream {asked.name} exists already, nothing done."]
-        if lookup(self.changes.spark, asked.name) or self.catalog.get(asked.name):
-            raise error("DT-1105", kind="Relation", name=asked.name)
+        if self.catalog.find_stream(asked.name) is None:
+            require_free(self.catalog, self.changes.spark, asked.name)
         self._require_kind(asked)
         told = self._prepared(asked.source)
         frontier, advanced = self._start(asked, points)
@@ -169,15 +171,15 @@ class Streams:
 
     def _prepare(self, base: Source, path: str) -> list[str]:
         log = self.changes.sources.logs[path]
-        version, have = log.version(), log.properties()
+        version = log.version()
         by, _ = told_apart(log, version, version, log.metadata().columns)
         wanted: dict[str, str] = {}
         told = []
         if by is By.CONTENT:
             wanted[TRACKING] = "true"
             told.append(f"Row tracking of {base.name} is on from now, for its rows' ids.")
-        days = {k: _days(have.get(k, _DEFAULTS[k])) for k in _KEPT}
-        short = [k for k, d in days.items() if d is not None and d < RETENTION_DAYS]
+        least = RETENTION_DAYS * 86_400
+        short = [k for k in (DELETED_FILES, LOG) if retention(log, k, base.name) < least]
         if short:
             wanted |= dict.fromkeys(short, f"interval {RETENTION_DAYS} days")
             told.append(f"{base.name} keeps its past for {RETENTION_DAYS} days.")
@@ -218,14 +220,14 @@ class Streams:
                 return True
         return False
 
-    def standing(self, stream: Stream) -> tuple[list[str], str | None]:
+    def standing(self, stream: Stream) -> tuple[list[Name], str | None]:
         """The tables that a stream reads in the end, those that are gone left out, and why it
         cannot be read any more."""
         try:
             bases = self.changes.base_tables(whole(stream.source), stream.source.schema)
-        except DTError as e:
+        except (DTError, LakeError) as e:
             return [], e.sentence
-        names = [str(base.name) for base in bases]
+        names = [base.name for base in bases]
         problems = (self.problem(stream, base) for base in bases)
         return names, next((p for p in problems if p is not None), None)
 
@@ -235,8 +237,9 @@ class Streams:
         if base.table_id not in stream.frontier or base.path is None:
             return f"{base.name} was replaced"
         log, old = self.changes.sources.logs[base.path], stream.frontier[base.table_id]
-        new, columns, view = log.version(), log.metadata().columns, stream.kind == StreamSource.VIEW
+        view = stream.kind == StreamSource.VIEW
         try:
+            new, columns = log.version(), log.metadata().columns
             tracked = told_apart(log, old, new, columns)[0] is By.TRACKING
             plan = plan_changes(log, old, new, () if view else columns)
             if isinstance(plan, Unreadable):
@@ -247,7 +250,7 @@ class Streams:
                 first_images=stream.append_only and tracked,
             )  # fmt: skip
             return gone or (gone_from_snapshot(log, old) if view else None)
-        except VersionGone as e:
+        except LakeError as e:
             return e.sentence
 
     def found_in(self, statement: SparkStatement, schema: str) -> list[Found]:
@@ -332,9 +335,3 @@ class Streams:
             hint = "Leave out USING, or create it USING delta."
             raise error("DT-3204", name=name, problem="it is not a Delta table", hint=hint)
         return self.layout.table(name)
-
-
-def _days(interval: str) -> float | None:
-    """The days of a retention as Delta writes it; None where it is written otherwise."""
-    match = _INTERVAL.match(interval.strip())
-    return int(match[1]) * _HOURS[match[2].lower()] / 24 if match else None

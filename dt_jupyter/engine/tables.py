@@ -8,10 +8,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.catalog import Catalog
+from dt_jupyter.catalog import Catalog, Quarantined
 from dt_jupyter.engine.streams import RETENTION_DAYS
-from dt_jupyter.model import Clock, DynamicTable, Name, RefreshRecord, Stream, Timestamp
-from dt_jupyter.schedule import lag_statistics
+from dt_jupyter.model import (
+    Clock,
+    DynamicTable,
+    Name,
+    Named,
+    Reason,
+    RefreshRecord,
+    Stream,
+    Timestamp,
+)
+from dt_jupyter.schedule import lag_statistics, obstacles_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +29,8 @@ if TYPE_CHECKING:
     from dt_jupyter.replay.replay import Step
 
 DATABASE = "spark_catalog"
+QUARANTINED = "QUARANTINED"
+"""The state of what cannot be used as it is."""
 _LAG_RECORDS = 500
 
 
@@ -80,7 +91,7 @@ class CatalogTables:
 
     def dynamic_tables(self, like: str | None = None) -> DataFrame:
         """DYNAMIC_TABLES and SHOW DYNAMIC TABLES: one row for each, with its lag's statistics."""
-        now = self.clock.now()
+        now, waiting = self.clock.now(), obstacles_in(self.catalog)
         schema = (
             "NAME string, SCHEMA_NAME string, DATABASE_NAME string, QUALIFIED_NAME string, "
             "TARGET_LAG string, TARGET_LAG_SEC double, REFRESH_MODE string, "
@@ -90,7 +101,26 @@ class CatalogTables:
             "LAST_COMPLETED_REFRESH_STATE string, ROWS_REFRESHED_VERSION bigint, "
             "CREATED_ON timestamp, COMMENT string, TEXT string"
         )
-        return self.frame((self._row(t, now) for t in self.catalog.list(like)), schema)
+        tables = self.catalog.list(like)
+        broken = {q.name: q for q in self._quarantined(Named.DYNAMIC_TABLE)}
+        rows = [self._row(t, now, waiting.get(t.id), broken.pop(str(t.name), None)) for t in tables]
+        rows += [_told(q) for q in broken.values() if q.row and _is_like(q.name, like)]
+        return self.frame(rows, schema)
+
+    def _quarantined(self, kind: Named) -> list[Quarantined]:
+        return [q for q in self.catalog.quarantine.all() if q.kind == kind]
+
+    def all_streams(self, like: str | None, known: Streams) -> DataFrame:
+        """SHOW STREAMS: as `streams`, and those that cannot be read."""
+        shown = self.streams(self.catalog.streams(like), known)
+        self.catalog.streams()  # whatever the pattern: all that cannot be read are known then
+        none: tuple[None, ...] = (None,) * 4
+        broken = [
+            (None, table, DATABASE, schema or "default", *none, True, None, None, q.problem, None)
+            for q in self._quarantined(Named.STREAM) if _is_like(q.name, like)
+            for schema, _, table in (q.name.rpartition("."),)
+        ]  # fmt: skip
+        return shown.union(self.spark.createDataFrame(broken, shown.schema)) if broken else shown
 
     def streams(self, streams: Iterable[Stream], known: Streams) -> DataFrame:
         """SHOW STREAMS: one row for each, and whether it can still be read."""
@@ -105,8 +135,8 @@ class CatalogTables:
             after = stream.advanced.plus(RETENTION_DAYS * 86_400)
             rows.append((
                 _time(stream.created), stream.name.table, DATABASE, stream.name.schema,
-                f"{DATABASE}.{stream.source}", stream.kind.capitalize(),
-                ", ".join(names), "DELTA", problem is not None, stream.mode,
+                _qualified(stream.source), stream.kind.capitalize(),
+                ", ".join(map(_qualified, names)), "DELTA", problem is not None, stream.mode,
                 _time(after), problem, stream.comment,
             ))  # fmt: skip
         return self.frame(rows, schema)
@@ -124,15 +154,19 @@ class CatalogTables:
         )  # fmt: skip
         return self.frame(rows, schema)
 
-    def _row(self, table: DynamicTable, now: Timestamp) -> tuple[Any, ...]:
+    def _row(
+        self, table: DynamicTable, now: Timestamp, waiting: Reason | None,
+        broken: Quarantined | None,
+    ) -> tuple[Any, ...]:  # fmt: skip
         records = self.catalog.history(table.name, _LAG_RECORDS)
         lag = lag_statistics(records, now, table.target_lag.seconds)
-        suspended = table.scheduling_reason
+        state, why = table.scheduling.value, table.scheduling_reason or waiting
+        told = broken.problem if broken else str(why) if why else None
         name = table.name
         return (
             name.table, name.schema, DATABASE, f"{DATABASE}.{name.schema}.{name.table}",
             str(table.target_lag), table.target_lag.seconds, table.effective_mode.value,
-            str(table.mode_reason), table.scheduling.value, str(suspended) if suspended else None,
+            str(table.mode_reason), QUARANTINED if broken else state, told,
             table.warehouse, _time(table.data_timestamp),
             lag.mean if lag else None, lag.maximum if lag else None, lag.p95 if lag else None,
             lag.time_within_target_lag_ratio if lag else None,
@@ -159,10 +193,14 @@ class CatalogTables:
         return self.frame(rows, schema)
 
     def describe(self, name: Name) -> DataFrame:
-        """DESCRIBE DYNAMIC TABLE: its columns."""
+        """DESCRIBE DYNAMIC TABLE: its columns, and why it is not refreshed, where it is not."""
         table = self.catalog.require(name)
         schema = "name string, type string, kind string, comment string"
-        return self.frame(((n, t, "COLUMN", c) for n, t, c in table.definition.columns), schema)
+        rows = [(n, t, "COLUMN", c) for n, t, c in table.definition.columns]
+        reason = table.scheduling_reason or obstacles_in(self.catalog).get(table.id)
+        if reason is not None:
+            rows.append((str(table.scheduling), reason.code, "STANDING", reason.sentence))
+        return self.frame(rows, schema)
 
     def warehouses(self, like: str | None = None) -> DataFrame:
         schema = (
@@ -176,7 +214,27 @@ class CatalogTables:
              busy.count(w.name), _time(w.created))
             for w in self.catalog.warehouses() if like is None or _like(w.name, like)
         )  # fmt: skip
-        return self.frame(rows, schema)
+        broken = (
+            (q.name, f"{QUARANTINED}: {q.problem}", None, None, None, None)
+            for q in self._quarantined(Named.WAREHOUSE) if like is None or _like(q.name, like)
+        )  # fmt: skip
+        return self.frame((*rows, *broken), schema)
+
+
+def _told(q: Quarantined) -> tuple[Any, ...]:
+    """The row of SHOW DYNAMIC TABLES of one that cannot be read."""
+    schema, _, table = q.name.rpartition(".")
+    full = f"{DATABASE}.{schema or 'default'}.{table}"
+    none: tuple[None, ...] = (None,) * 11
+    return (table, schema or "default", DATABASE, full, *none[:4], QUARANTINED, q.problem, *none)
+
+
+def _is_like(name: str, like: str | None) -> bool:
+    return like is None or _like(name.rpartition(".")[2], like)
+
+
+def _qualified(name: Name) -> str:
+    return f"{DATABASE}.{name.schema}.{name.table}"
 
 
 def _like(text: str, pattern: str) -> bool:

@@ -109,10 +109,11 @@ class Travel:
         return Verifications(table.name, tuple(done)) if every else done[0]
 
     def refresh_again(
-        self, engine: Engine, table: DynamicTable, query_id: str | None, t: Timestamp | None
-    ) -> RefreshReplay:
+        self, engine: Engine, table: DynamicTable, query_id: str | None,
+        at: Timestamp | int | None,
+    ) -> RefreshReplay:  # fmt: skip
         """A past refresh run again."""
-        record = find_refresh(PastTable(self.sources, table), query_id, t)
+        record = find_refresh(PastTable(self.sources, table), query_id, at)
         return run_cancellable(
             self.spark, f"replay:{uuid.uuid4().hex}", f"replay of a refresh of {table.name}",
             lambda: replay_refresh(self.bench(engine), engine.refresher, table, record),

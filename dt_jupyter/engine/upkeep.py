@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
-from dt_jupyter.catalog import Hold, HoldKind
+from dt_jupyter.catalog import Hold, HoldKind, Quarantined
 from dt_jupyter.engine.publish import Publisher
+from dt_jupyter.engine.retention import DELETED_FILES, retention
 from dt_jupyter.engine.streams import RETENTION_DAYS
-from dt_jupyter.lake import TableLog, is_delta
+from dt_jupyter.lake import is_delta
 from dt_jupyter.lake.live import LiveFiles, paths_of
+from dt_jupyter.lake.mend import is_whole
 from dt_jupyter.lake.mirror import drop_mirror
 from dt_jupyter.lake.vacuum import Held, VacuumPlan, listed, plan_vacuum, run_vacuum
-from dt_jupyter.model import DynamicTable, Name, Timestamp, ViewSource, error
+from dt_jupyter.model import DynamicTable, Name, Named, Timestamp, ViewSource, error, require_name
 from dt_jupyter.refresh.layout import Layout
 from dt_jupyter.refresh.sources import Sources
 from dt_jupyter.replay.secure import Wanted, release, secure, vacuum_lock
 from dt_jupyter.replay.snapshots import NOBODY, Snapshots
 from dt_jupyter.streams.points import Moment
-
-_RETENTION = "delta.deletedFileRetentionDuration"
-_DEFAULT_HOURS = 168.0
-_INTERVAL = re.compile(r"interval\s+(\d+)\s+(minute|hour|day|week)s?\Z", re.IGNORECASE)
-_HOURS = {"minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0}
 
 
 @dataclass(frozen=True)
@@ -33,14 +28,15 @@ class Pins:
     """What is held against VACUUM, and by whom."""
 
     holds: tuple[Hold, ...]
+    broken: tuple[Quarantined, ...] = ()
 
     def __len__(self) -> int:
         return len(self.holds)
 
     def __str__(self) -> str:
-        if not self.holds:
+        if not self.holds and not self.broken:
             return "nothing is pinned"
-        return "\n".join(_told(hold) for hold in self.holds)
+        return "\n".join((*map(_told, self.holds), *(q.error.sentence for q in self.broken)))
 
 
 def _told(hold: Hold) -> str:
@@ -164,7 +160,8 @@ class Keeper:
     def pin(
         self, name: str, query: str, subject: Name, at: Moment, expires: Timestamp | None = None
     ) -> Hold:
-        """Holds what a query reads at a point, by a name of its own. DT-4104, DT-4107."""
+        """Holds what a query reads at a point, by a name of its own. DT-1119, DT-4104, DT-4107."""
+        require_name(Named.PIN, name)
         bases = self.snapshots.bases(query, subject.schema)
         versions = self.snapshots.versions(bases, str(subject), at)
         wanted = [Wanted(s, versions[s.table_id], versions[s.table_id]) for s in bases]
@@ -175,18 +172,26 @@ class Keeper:
 
     def unpin(self, name: str) -> None:
         """DT-4107 where there is no such pin."""
+        if self.sources.catalog.drop_broken_hold(name):
+            self.reap()
+            return
         release(self.sources.catalog, self.layout, self.sources.catalog.named_hold(name))
 
     def pins(self) -> Pins:
         self.reap()
-        return Pins(self.sources.catalog.holds())
+        return Pins(self.sources.catalog.holds(), self._broken())
+
+    def _broken(self) -> tuple[Quarantined, ...]:
+        """Pins of which nobody knows what they hold."""
+        found = self.sources.catalog.quarantine.all()
+        return tuple(q for q in found if q.kind == Named.PIN)
 
     def reap(self) -> None:
         """Holds that ran out, or whose process is gone, and copies that nobody knows."""
         with vacuum_lock(self.layout):
             for hold in self.sources.catalog.reap_holds():
                 drop_mirror(self.layout.pins / hold.id)
-            known = {hold.id for hold in self.sources.catalog.holds()}
+            known = self.sources.catalog.hold_ids()
             for folder in self.layout.pins.iterdir() if self.layout.pins.is_dir() else ():
                 if folder.name not in known:
                     drop_mirror(folder)
@@ -197,29 +202,27 @@ class Keeper:
         self, name: Name | None, retain: float | None, now: Timestamp, *, dry: bool
     ) -> Vacuum:
         """Takes what no version within the retention needs and nobody holds, of one table or of
-        all; `retain` in hours stands for every table's own. `dry` only says it."""
+        all; `retain` in hours stands for every table's own. `dry` only says it. DT-4110, before
+        anything is taken, where a table's own cannot be read."""
         if retain is not None and retain < 0:
             hint = "0 keeps the newest version alone."
             raise error("DT-1003", option="retain_hours", value=retain, problem="it is negative",
                         hint=hint)  # fmt: skip
         self.reap()
+        for broken in self._broken():
+            raise broken.error
         done = []
         with vacuum_lock(self.layout):
-            for place in self.places(name):
-                log = self.sources.logs[str(place.path)]
-                hours = self._retention(log) if retain is None else retain
-                cutoff = now.plus(-timedelta(hours=hours).total_seconds())
+            places = [(p, self.sources.logs[str(p.path)]) for p in self.places(name)]
+            kept = [retention(log, DELETED_FILES, p.name) / 3600 if retain is None else retain
+                    for p, log in places]  # fmt: skip
+            for (place, log), hours in zip(places, kept, strict=True):
+                cutoff = max(Timestamp(0), now.plus(-hours * 3600))
                 plan = plan_vacuum(log, self.holds_on(place, now), cutoff, now)
                 if not dry:
                     run_vacuum(plan)
                 done.append(TableVacuum(place.name, hours, plan))
         return Vacuum(not dry, tuple(done))
-
-    @staticmethod
-    def _retention(log: TableLog) -> float:
-        text = log.properties().get(_RETENTION, "")
-        found = _INTERVAL.match(text.strip())
-        return int(found[1]) * _HOURS[found[2].lower()] if found else _DEFAULT_HOURS
 
     def holds_on(self, place: Place, now: Timestamp) -> list[Held]:
         """Who reads which versions of a table: pins, replays, refreshes that run, streams until
@@ -256,11 +259,11 @@ class Keeper:
         found: list[Place] = []
         for table in tables:
             public = self.layout.public(table.id)
-            if is_delta(public):
+            if self._is_sound(public, name):
                 found.append(Place(str(table.name), table.id, public, table))
             for stage in catalog.stages(table.id):
                 path = self.layout.stage(table.id, stage.ordinal)
-                if is_delta(path):
+                if self._is_sound(path, name):
                     label = f"{table.name} (stage {stage.ordinal})"
                     found.append(Place(label, f"{table.id}/{stage.id}", path, table, stage.ordinal))
         if name is None:
@@ -274,10 +277,15 @@ class Keeper:
         else:
             bases = {}
         for base, folder in bases.items():
-            if is_delta(folder):
+            if self._is_sound(Path(folder), name):
                 id_ = self.sources.logs[folder].table_id()
                 found.append(Place(str(base), id_, Path(folder)))
         return found
+
+    def _is_sound(self, path: Path, name: Name | None) -> bool:
+        """Whether there is a table whose log tells what it needs; of one that was asked for by name
+        its own error tells."""
+        return is_delta(path) and (name is not None or is_whole(self.sources.logs[str(path)]))
 
     # -- storage ----------------------------------------------------------------------------------
 

@@ -66,7 +66,8 @@ class Verification:
     `difference` is None where it does, else a sentence about the first rows that differ; `rows`
     counts the table's rows, all of which were compared. `wrong` is the first row that is not as
     it should be: "too many" or "missing", and its values. `tolerance` is the relative one within
-    which floats were found equal, 0 where all rows are equal exactly.
+    which floats were found equal, 0 where all rows are equal exactly. `note` says why the next
+    refresh cannot do what this one did, where a source has lost a column since.
     """
 
     name: Name
@@ -77,6 +78,7 @@ class Verification:
     version: int | None = None
     wrong: tuple[str, tuple[Any, ...]] | None = None
     tolerance: float = 0.0
+    note: str = ""
 
     @property
     def equal(self) -> bool:
@@ -86,6 +88,10 @@ class Verification:
         return self.equal
 
     def __str__(self) -> str:
+        return f"{self._verdict} {self.note}".rstrip()
+
+    @property
+    def _verdict(self) -> str:
         if self.equal:
             return (
                 f"{self.name} equals its query at {self.data_timestamp}: "

@@ -17,7 +17,7 @@ from dt_jupyter.model import DTError
 from dt_jupyter.notebook.display import show
 from dt_jupyter.widgets import ErrorMessage, error_text
 from dt_jupyter.widgets.folded import Folded
-from dt_jupyter.widgets.spark_errors import StatementFailed, error_message
+from dt_jupyter.widgets.spark_errors import error_message
 
 _BOLD, _SOFT, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _LATE = (
@@ -44,7 +44,7 @@ def show_errors(shell: Any, cancel: Callable[[], None] = lambda: None) -> None:
     if shell.custom_exceptions and DTError not in shell.custom_exceptions:
         return
     late = (getattr(sys.modules.get(module), name, None) for module, name in _LATE)
-    kinds = (DTError, StatementFailed, KeyboardInterrupt, *filter(None, late))
+    kinds = (DTError, KeyboardInterrupt, *filter(None, late))
     shell.set_custom_exc(kinds, partial(_show, cancel))
 
 

@@ -14,6 +14,7 @@ from IPython.core.magic import (
     no_var_expand,
 )
 
+from dt_jupyter.failures import coded
 from dt_jupyter.model import DTError, Name, RefreshState, Span, error
 from dt_jupyter.notebook.display import show, shown_live
 from dt_jupyter.notebook.errors import Interrupted
@@ -51,6 +52,7 @@ _SPECS = {spec.name: spec for spec in (*DT, SQL)}
 _ABOUT = "%dt COMMAND, or %dt SQL, or %%dt with a script in the cell; -h after a command says more."
 
 
+@coded("%")
 @magics_class
 class DynamicTableMagics(Magics):
     """The magics of one shell; they share its `Notebook`."""
@@ -317,6 +319,8 @@ def _status(notebook: Notebook, engine: Engine, _: str | None) -> Any:
 
 
 def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> Any:
+    from dt_jupyter.engine.graph import failure_of
+
     with progress(notebook.shell, engine, f"Refreshing {name}") as end:
         with _interrupted_refresh(name or ""):
             record = engine.refresh(name or "")
@@ -325,9 +329,7 @@ def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> Any:
             return record
     if record.state is RefreshState.CANCELLED:
         raise error("DT-2106", name=record.name)
-    problem = (record.error or str(record.state)).removeprefix(f"[{record.error_code}] ")
-    problem = problem.removeprefix(f"The refresh of {record.name} failed: ")
-    raise error("DT-2105", name=record.name, problem=problem, hint="")
+    raise failure_of(record)
 
 
 _COMMANDS: dict[str, Callable[[Notebook, Any, str | None], Any]] = {

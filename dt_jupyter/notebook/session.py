@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.notebook.errors import show_errors
@@ -50,12 +49,13 @@ class Notebook:
         opened here before is closed; the same one is kept."""
         before = self.engine
         wanted = lake or (str(self._engine.layout.lake) if self._engine else LAKE)
-        folder = Path(wanted).expanduser().resolve()
+        from dt_jupyter.engine import Engine
+        from dt_jupyter.engine.core import lake_folder
+
+        folder = lake_folder(wanted)
         if before is not None and remote is None and before.layout.lake == folder:
             print(f"Connected already: {_about(before)}")
             return before
-        from dt_jupyter.engine import Engine
-
         with _own_interrupt_handler():
             spark = _remote(remote) if remote else self._spark()
             engine = Engine.connect(wanted, spark=spark)

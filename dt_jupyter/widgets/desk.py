@@ -1,6 +1,6 @@
 """The desk: each request of a panel or a widget answered through the engine's own methods.
 
-It never raises: what goes wrong is an ErrorMessage with a code of the catalogue, or of Spark.
+It never raises: what goes wrong is an ErrorMessage with a code of the catalogue.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.failures import UNFORESEEN, catalogued
 from dt_jupyter.model import DTError, Name, SchedulingState, error
 from dt_jupyter.widgets.feed import hello
 from dt_jupyter.widgets.live_messages import (
@@ -26,7 +27,7 @@ from dt_jupyter.widgets.live_messages import (
 )
 from dt_jupyter.widgets.messages import ErrorMessage
 from dt_jupyter.widgets.requests import parse_request, request_id
-from dt_jupyter.widgets.spark_errors import error_message, spark_error
+from dt_jupyter.widgets.spark_errors import error_message
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
@@ -265,13 +266,11 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
 
 def told(failure: BaseException, what: str) -> ErrorMessage:
     """The message of any failure; one that nobody foresaw has a code too, and is logged."""
-    from dt_jupyter.lake import LakeError
-
-    if isinstance(failure, DTError | LakeError) or spark_error(failure) is not None:
-        return error_message(failure)
+    made = catalogued(failure, what)
+    if made.code != UNFORESEEN:
+        return error_message(made)
     _log.error("%s failed", what, exc_info=failure)
-    known = error_message(failure)
-    return error_message(error("DT-5111", what=what, problem=f"{known.code}: {known.sentence}"))
+    return error_message(DTError(made.code, made.facts))
 
 
 def _name(request: Request) -> Name:

@@ -249,14 +249,17 @@ def node_message(node: ReportNode) -> GraphNode:
     kind = NodeKind(node.kind)
     if table is None:
         parent = str(node.name.of) if isinstance(node.name, StageName) else None
-        return GraphNode(str(node.name), kind, rows=node.rows, parent=parent)
+        return GraphNode(
+            str(node.name), kind, rows=node.rows, parent=parent, error=node.problem
+        )  # fmt: skip
     t = table.data_timestamp
     return GraphNode(
         str(node.name), kind, table.scheduling, table.mode, table.effective_mode,
         str(table.mode_reason), last.action if last else None,
         RefreshState.EXECUTING if node.running is not None else last.state if last else None,
         table.target_lag, node.lag, _instant(t) if t else None, node.rows,
-        last.error if last else None, node.effective_lag, table.warehouse, None, node.running,
+        node.problem or (last.error if last else None), node.effective_lag, table.warehouse,
+        None, node.running,
     )  # fmt: skip
 
 

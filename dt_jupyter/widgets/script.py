@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dt_jupyter.engine import Engine
 from dt_jupyter.engine.create import Created
+from dt_jupyter.failures import catalogued
 from dt_jupyter.model import DTError, Level, SourceKind, Span
 from dt_jupyter.spark import run_cancellable
 from dt_jupyter.sql.functions import find_parameters
@@ -19,7 +20,6 @@ from dt_jupyter.sql.statements import SparkKind, SparkStatement, Statement
 from dt_jupyter.sql.unsupported import later
 from dt_jupyter.widgets.from_engine import created_message, result_message
 from dt_jupyter.widgets.messages import CardMessage, ResultMessage
-from dt_jupyter.widgets.spark_errors import StatementFailed, spark_error
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -48,8 +48,8 @@ def run_script(
 ) -> Iterator[Done]:
     """Runs the statements one after the other; before the first, the whole script is parsed.
 
-    `args` holds the values of the `:parameters`. DTError and StatementFailed are placed in
-    `script`; the statements before have been run.
+    `args` holds the values of the `:parameters`. Errors are placed in `script`; the statements
+    before have been run.
     """
     for statement in parse_script(script, _schema(engine)):
         if refused := later(statement):
@@ -121,10 +121,7 @@ def _shown(
         what = statement.text[:80]
         rows = interruptible(engine, what, lambda: result_message(frame))
     except Exception as e:
-        failed = spark_error(e, script, statement.offset)
-        if failed is None:
-            raise
-        raise StatementFailed(failed) from e
+        raise catalogued(e, "The statement", script, statement.offset) from e
     if frame.columns == ["status"] and len(rows.rows) == 1:
         return rows.rows[0][0] or ""
     if isinstance(statement, SparkStatement) and statement.kind not in _READS:

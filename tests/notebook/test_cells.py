@@ -136,7 +136,9 @@ def test_errors_are_a_few_lines_with_the_place(kernel: Kernel) -> None:
     cases = {
         "%dt SELECT * FROM odrers": ("DT-1101", "  1 | SELECT * FROM odrers", "Hint: Did you mean"),
         "%%dt\nSELECT 1;\n\nSELECT 1 / (id - 2) FROM orders": (
-            "DIVIDE_BY_ZERO", "  3 | SELECT 1 / (id - 2) FROM orders", "    |        ^^^^^^^^^^^^"),
+            "DT-1033", "DIVIDE_BY_ZERO", "  3 | SELECT 1 / (id - 2) FROM orders",
+            "    |        ^^^^^^^^^^^^", "Hint: Use try_divide"),
+        "dt.refresh(None)": ("DT-1031", "name of dt.refresh is None", "In line 1 of the cell"),
         "%%dynamic_table bad\n-- why\n\nSELECT nope FROM orders": (
             "DT-1102", "  3 | SELECT nope FROM orders", "    |        ^^^^"),
         "%%dynamic_table bad --dry-run\n-- why\n\nSELECT nope FROM orders": (

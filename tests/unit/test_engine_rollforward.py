@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -97,6 +98,22 @@ def test_what_is_on_record_is_published_once(lab: Lab, point: str, then: tuple[i
         assert lab.versions() == (1, 1)
         assert lab.moved()
         assert lab.clean()
+
+
+def test_a_copy_of_the_lake_ends_its_own_transaction(lab: Lab, tmp_path: Path) -> None:
+    lab.commit("tx_target_published")
+    there = tmp_path.with_name(f"{tmp_path.name} copy")
+    shutil.copytree(lab.folder, there)
+    elsewhere = catalog_lab.Lab(there).catalog
+    copy = replace(lab, forward=RollForward(elsewhere, Logs(), Layout(there)), folder=there)
+    (left,) = copy.forward.catalog.orphans()
+    copy.forward.settle(left)
+    assert copy.versions() == (1, 1)
+    assert copy.moved()
+    assert copy.clean()
+    assert lab.versions() == (0, 1), "the original is its own process's to end"
+    assert (there / "adds" / "new").exists()
+    assert not (lab.folder / "adds" / "new").exists()
 
 
 def test_what_is_not_on_record_never_was(lab: Lab) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dt_jupyter.model import DTError, Span, error
 from dt_jupyter.notebook.errors import Interrupted, _was_interrupt, render
 from dt_jupyter.widgets import ErrorMessage, Underline
-from dt_jupyter.widgets.spark_errors import StatementFailed, error_message
+from dt_jupyter.widgets.spark_errors import error_message
 
 
 def plain(lines: list[str]) -> list[str]:
@@ -38,11 +38,6 @@ def test_a_pipe_that_is_no_caret_is_not_painted() -> None:
     assert [line for line in render(message) if "\x1b[1m" in line][1:] == [
         "\x1b[1m    |   ^^\x1b[0m"
     ]
-
-
-def test_a_statement_that_failed_keeps_its_message() -> None:
-    message = ErrorMessage("DIVIDE_BY_ZERO", "Division by zero.")
-    assert error_message(StatementFailed(message)) is message
 
 
 def test_any_other_exception_has_its_class_and_its_first_line() -> None:

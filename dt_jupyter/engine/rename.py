@@ -1,0 +1,73 @@
+"""Dynamic tables that get another name, go, or come back: in the catalog and as a view, or not."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.errors import PySparkException
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.engine.publish import Publisher
+from dt_jupyter.model import DynamicTable, Name, undo
+
+_log = logging.getLogger("dt_jupyter.engine")
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of the dynamic tables of a lake, which the catalog and Spark's know; `standing`
+    gives a table as its log says that it stands."""
+
+    catalog: Catalog
+    publisher: Publisher
+    standing: Callable[[DynamicTable], DynamicTable]
+
+    def rename(self, old: Name, new: Name) -> DynamicTable:
+        """The view of the old name goes last: until then it can be read. DT-1101, DT-1105."""
+        renamed = self.catalog.rename(old, new)
+        try:
+            self.publisher.publish(renamed)
+        except BaseException as e:
+            undo(e, lambda: self.catalog.rename(new, old), lambda: self.publisher.unpublish(new))
+            raise
+        self.unpublish(old)
+        return renamed
+
+    def swap(self, one: Name, other: Name) -> None:
+        """Each takes the other's name. DT-1101."""
+        self.catalog.swap(one, other)
+        try:
+            self._publish(one, other)
+        except BaseException as e:
+            undo(
+                e, lambda: self.catalog.swap(one, other), lambda: self._publish(one),
+                lambda: self._publish(other),
+            )  # fmt: skip
+            raise
+
+    def undrop(self, name: Name) -> DynamicTable:
+        """The one of that name that was dropped last. DT-1118."""
+        back = self.catalog.undrop(name)
+        try:
+            self.publisher.publish(self.standing(back))
+        except BaseException as e:
+            undo(e, lambda: self.catalog.drop(name), lambda: self.publisher.unpublish(name))
+            raise
+        return back
+
+    def unpublish(self, name: Name) -> None:
+        """The view of a name that is no table's any more; what keeps Spark from it is told, and
+        changes nothing of what was done."""
+        try:
+            self.publisher.unpublish(name)
+        except PySparkException as e:
+            _log.warning("the view %s is still there: %s", name, e)
+
+    def _publish(self, *names: Name) -> None:
+        for name in names:
+            self.publisher.publish(self.catalog.require(name))
+
+
+__all__ = ["Names"]
