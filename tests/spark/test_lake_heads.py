@@ -61,8 +61,8 @@ def test_a_creation_compiles_once_and_samples_without_a_job(
         compiled.append(args[1])
         return compile_query(*args)
 
-    def sampling(self: Any, spark: Any, source: Any) -> Any:
-        rows = run_cancellable(spark, "sampling", "", lambda: sample(self, spark, source))
+    def sampling(self: Any, spark: Any, source: Any, of: Any) -> Any:
+        rows = run_cancellable(spark, "sampling", "", lambda: sample(self, spark, source, of))
         assert count_jobs(spark, "sampling") == 0
         sampled.append(len(rows))
         return rows

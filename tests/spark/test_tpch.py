@@ -101,8 +101,8 @@ def refreshed(lab: Lab, name: str, batch: str, story: Story) -> None:
     story.moved += record.statistics.inserted_rows + record.statistics.deleted_rows
     if record.error is not None:
         story.wrong.append(f"after {batch}: {record.error}")
-    elif not (verdict := lab.engine.verify(name)):
-        story.wrong.append(f"after {batch} ({record.action}): {verdict}")
+    elif wrong := lab.wrong(name):
+        story.wrong.append(f"after {batch} ({record.action}): {wrong}")
 
 
 def test_which_queries_are_incremental(stories: dict[str, Story]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from py4j.protocol import Py4JJavaError
 
 from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.paths import sql_table
@@ -124,7 +123,7 @@ def test_bad_statements_have_codes_and_leave_the_transaction(
         shop.sql("INSERT INTO listet VALUES (1)")
     with refused("DT-3207"):
         shop.sql(f"INSERT INTO {sql_table(log(shop, 'added').path)} SELECT n FROM orders_s")
-    with pytest.raises(Py4JJavaError, match="TASK_WRITE_FAILED"):
+    with refused("DT-1033"):
         shop.sql("INSERT INTO added SELECT n DIV 0 FROM orders_s")
     shop.spark.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
     try:

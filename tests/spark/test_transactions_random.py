@@ -7,9 +7,8 @@ import random
 from dataclasses import dataclass, field, replace
 
 import pytest
-from py4j.protocol import Py4JJavaError
 
-from tests.spark.engine_lab import Lab
+from tests.spark.engine_lab import Lab, refused
 from tests.spark.test_transactions import KEPT, clean
 
 SEEDS = range(int(os.environ.get("DT_JUPYTER_SEEDS", "1")))
@@ -68,7 +67,7 @@ class Story:
             case "take":
                 self.run(f"INSERT INTO {table} SELECT n FROM s")
                 return now.keep(table, [*held, *stream]), True
-        with pytest.raises(Py4JJavaError):
+        with refused("DT-1033"):
             self.run(f"INSERT INTO {table} SELECT n DIV 0 FROM source")
         return now, False
 

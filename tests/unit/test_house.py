@@ -92,3 +92,33 @@ def test_no_file_names_a_folder_of_a_machine() -> None:
 )
 def test_the_pattern_of_machine_paths(text: str, caught: bool) -> None:
     assert bool(MACHINE.search(text)) is caught
+
+
+def texts_of(file: Path) -> str:
+    """What a file says to people: the strings of a module, all of another."""
+    text = file.read_text("utf-8")
+    if file.suffix != ".py":
+        return text
+    constants = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))
+    return "\n".join(c for c in constants if isinstance(c, str))
+
+
+def methods_of_the_engine() -> set[str]:
+    tree = ast.parse((PACKAGE / "engine" / "core.py").read_text("utf-8"))
+    (engine,) = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Engine")
+    return {n.name for n in engine.body if isinstance(n, ast.FunctionDef)}
+
+
+def test_what_a_hint_names_exists() -> None:
+    """Every `dt.method(` and `%dt command` in a message, a help text or the README."""
+    from dt_jupyter.sql.magic_specs import DT
+
+    methods, commands = methods_of_the_engine(), {c.name for c in DT}
+    seen: dict[str, Path] = {}
+    for file in [ROOT / "README.md", *PACKAGE.rglob("*.py")]:
+        text = texts_of(file)
+        seen |= {f"dt.{m}": file for m in re.findall(r"\bdt\.([a-z_]+)\(", text)}
+        seen |= {f"%dt {c}": file for c in re.findall(r"(?<!%)%dt ([a-z]+)\b", text)}
+    assert {"dt.sql", "dt.pin", "%dt history"} <= seen.keys(), "the probe sees them"
+    known = {f"dt.{m}" for m in methods} | {f"%dt {c}" for c in commands}
+    assert {k: f.name for k, f in seen.items() if k not in known} == {}

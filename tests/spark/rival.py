@@ -1,0 +1,124 @@
+"""A second oracle: Spark on the user's own text, in a session of its own, with plain views of the
+versions that a dynamic table stands on. It shares nothing with `verify` but Spark.
+
+Neither the parser, nor what pins a text to versions, nor what reads hidden columns of the engine
+is used here: names, their order and types are compared too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
+
+from dt_jupyter.model import DynamicTable, Frontier, SourceKind, quote
+from tests.spark.rows import close, exact
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tests.spark.engine_lab import Lab
+
+_BY_THE_CLOCK = re.compile(r"\b(current_timestamp|current_date|now|curdate|localtimestamp)\b", re.I)
+
+
+@dataclass(frozen=True)
+class NotComparable(Exception):
+    """Why the text alone does not tell the rows."""
+
+    why: str
+
+
+def difference(lab: Lab, name: str) -> str | None:
+    """None where readers of the table see the query's rows, names and types; else what differs.
+
+    NotComparable for a text that leaves an order open or reads the clock.
+    """
+    table = lab.engine.table(name)
+    compiled = lab.engine.refresher.known(table.id)
+    if compiled is not None and compiled.settles:
+        raise NotComparable("the query leaves an order open")
+    if _BY_THE_CLOCK.search(table.definition.query):
+        raise NotComparable("the query reads the clock")
+    wanted = _by_spark(lab, table)
+    shown = lab.spark.table(table.name.sql)
+    columns = [n for n, _, _ in table.definition.columns]
+    expected = [
+        (n if not table.definition.query_columns else own, t)
+        for (n, t), own in zip(wanted.dtypes, columns, strict=False)
+    ]
+    if shown.dtypes != expected:
+        return f"{name} has the columns {shown.dtypes}, its query {expected}"
+    return _rows_differ(name, shown, wanted)
+
+
+def _rows_differ(name: str, shown: DataFrame, wanted: DataFrame) -> str | None:
+    got, meant = (Counter(exact(tuple(r)) for r in f.collect()) for f in (shown, wanted))
+    extra, missing = list((got - meant).elements()), list((meant - got).elements())
+    for row in tuple(extra):
+        partner = next((m for m in missing if close(row, m)), None)
+        if partner is not None:
+            extra.remove(row)
+            missing.remove(partner)
+    return f"{name}: too many {extra[:3]}, missing {missing[:3]}" if extra or missing else None
+
+
+def _by_spark(lab: Lab, table: DynamicTable) -> DataFrame:
+    definition, frontier = table.definition, table.frontier
+    assert frontier is not None
+    spark = lab.spark.newSession()
+    for key, value in definition.settings.items():
+        spark.conf.set(key, value)
+    schema = definition.current_schema
+    for source in definition.sources:
+        if source.kind is SourceKind.FOREIGN:
+            continue
+        if source.name.schema != schema:
+            raise NotComparable("a temporary view has no schema and is no path")
+        path = _folder(lab, source.name.sql, source.table_id, source.kind)
+        _snapshot(spark, path, source.table_id, frontier).createOrReplaceTempView(
+            f"`{source.name.table}`"
+        )
+    waiting = {v.name: v for v in definition.views}
+    while waiting:
+        made = [n for n in waiting if _view(lab.spark, spark, n.sql, n.table)]
+        if not made:
+            raise NotComparable("a view reads what has a schema")
+        for done in made:
+            del waiting[done]
+    with suppress(AnalysisException):
+        spark.sql(f"USE `{schema}`")
+    return spark.sql(definition.query)
+
+
+def _folder(lab: Lab, name: str, id_: str, kind: SourceKind) -> str:
+    """Where a table lies, by Spark's catalog, or in the lake's own folder."""
+    if kind is SourceKind.DYNAMIC_TABLE:
+        return str(lab.engine.layout.own / "dynamic" / id_ / "public")
+    return str(lab.spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"])
+
+
+def _snapshot(spark: SparkSession, path: str, id_: str, frontier: Frontier) -> DataFrame:
+    read = spark.read.format("delta").option("versionAsOf", frontier.versions[id_]).load(path)
+    if "__dt_visible" in read.columns:
+        read = read.where("__dt_visible")
+    return read.select(*(quote(c) for c in read.columns if not c.startswith("__dt_")))
+
+
+def _view(outer: SparkSession, spark: SparkSession, name: str, bare: str) -> bool:
+    """A user's view as a temporary one over those that stand for its tables."""
+    rows = outer.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+    facts = {r["col_name"]: r["data_type"] for r in rows}
+    try:
+        frame = spark.sql(facts["View Text"])
+    except AnalysisException:
+        return False
+    own = facts.get("View Query Output Columns", "").strip("[]")
+    if own:
+        frame = frame.select(*(c.strip() for c in own.split(", ")))
+    frame.toDF(*outer.table(name).columns).createOrReplaceTempView(f"`{bare}`")
+    return True
