@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import Group, Rel, Scan, Stage, compile_stages, scans, settled, settles
-from dt_jupyter.model import HIDDEN, Name, Source, quote
+from dt_jupyter.model import Name, Source, quote
 from dt_jupyter.refresh.change_size import refuse_large_change
 from dt_jupyter.refresh.sources import name_of
 from dt_jupyter.sql.bind import Table, View, bind
@@ -80,15 +80,6 @@ def source_schema(spark: SparkSession, source: Source) -> StructType:
     if source.path is not None and source.kind != "FOREIGN":
         return spark.read.format("delta").load(source.path).schema
     return spark.table(source.name.sql).schema
-
-
-def public_rows(relation: str, columns: Iterable[str]) -> str:
-    """What people see of a relation with these columns: without the hidden ones of a dynamic
-    table, and the rows that it keeps out of sight."""
-    known = tuple(columns)
-    public = ", ".join(quote(c) for c in known if not c.startswith(HIDDEN))
-    visible = f" WHERE {VISIBLE}" if VISIBLE in known else ""
-    return f"(SELECT {public} FROM {relation}{visible})"
 
 
 @dataclass(frozen=True)

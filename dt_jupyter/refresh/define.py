@@ -32,13 +32,13 @@ from dt_jupyter.refresh.compiled import (
     Compiled,
     bind_query,
     compile_query,
-    public_rows,
     source_schema,
 )
 from dt_jupyter.refresh.failures import out_of_reach
 from dt_jupyter.refresh.guard import ROWS, check
-from dt_jupyter.refresh.missing import lost_is_named
+from dt_jupyter.refresh.lost_files import lost_is_named
 from dt_jupyter.refresh.original import pinned, text_at
+from dt_jupyter.refresh.public_rows import public_rows
 from dt_jupyter.refresh.sandbox import as_rows
 from dt_jupyter.refresh.sources import UNKNOWN, Found, Sources, name_of
 from dt_jupyter.spark import check_cancelled
