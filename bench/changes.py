@@ -22,9 +22,9 @@ from deltalake import DeltaTable, write_deltalake
 
 import dt_jupyter
 from dt_jupyter.engine import Engine
-from dt_jupyter.engine.changes import ChangeRows
 from dt_jupyter.lake import TableLog, may_change, plan_changes
-from dt_jupyter.lake.feed import feed_table
+from dt_jupyter.lake.change.feed import feed_table
+from dt_jupyter.streams.change_query import ChangeRows
 
 CHANGED = 1_000
 LEAST, ENOUGH_SECONDS = 3, 60.0

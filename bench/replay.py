@@ -24,7 +24,7 @@ from bench.changes import jobs_so_far, make, path_of, show, version
 from dt_jupyter.engine import Engine
 from dt_jupyter.model import Timestamp
 from dt_jupyter.replay.snapshots import whole
-from dt_jupyter.streams.points import Moment
+from dt_jupyter.sources.points import Moment
 
 _BY_KEY = "'dt.primaryKey' = 'id', 'delta.enableChangeDataFeed' = 'true'"
 

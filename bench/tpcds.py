@@ -31,7 +31,7 @@ from dt_jupyter.ivm import (
     compile_stages,
 )
 from dt_jupyter.model import DTError, quote
-from dt_jupyter.sql.bind import Table, bind
+from dt_jupyter.sql.binding.binder import Table, bind
 
 TABLES: Mapping[str, str] = {
     "catalog_sales": "cs_ sold_date_sk sold_time_sk ship_date_sk bill_customer_sk "

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from dt_jupyter.model import TargetLag
-from dt_jupyter.widgets.live_messages import LiveMessage, Reply, Request
-from dt_jupyter.widgets.wire import WIRE_VERSION
+from dt_jupyter.wire.live_messages import LiveMessage, Reply, Request
+from dt_jupyter.wire.schema import WIRE_VERSION
 
 TARGET = Path(__file__).resolve().parent / "view" / "wire.ts"
 HEAD = "// Written by labextension/wire.py from the messages in dt_jupyter/widgets: do not edit.\n"

@@ -4,6 +4,6 @@ Notebook, script, headless runner and tests use the same `Engine`.
 """
 
 from dt_jupyter.engine.core import Engine
-from dt_jupyter.engine.views import Explanation, Verification
+from dt_jupyter.reports.explanation_values import Explanation, Verification
 
 __all__ = ["Engine", "Explanation", "Verification"]

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dt_jupyter.engine.taken import holder
-from dt_jupyter.engine.transactions import Transaction
 from dt_jupyter.failures import FromUser, coded
 from dt_jupyter.model import Name, did_you_mean, error
+from dt_jupyter.sources.taken_names import holder
+from dt_jupyter.streams.transactions import Transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -24,39 +24,21 @@ from dt_jupyter.catalog import (
     Hold,
     Owner,
 )
-from dt_jupyter.engine.changes import ChangeRows, Changes, moment
+from dt_jupyter.definition.define import Definer
+from dt_jupyter.engine.base_tables import LakeTables
 from dt_jupyter.engine.consume import OpenTransaction, consume, transaction
 from dt_jupyter.engine.create import Created, Creator
-from dt_jupyter.engine.events import Events
-from dt_jupyter.engine.explain import explain_defined, explain_table
-from dt_jupyter.engine.graph import Graph
+from dt_jupyter.engine.information_schema import CatalogTables
 from dt_jupyter.engine.interrupts import StatementFlag
-from dt_jupyter.engine.lake_tables import LakeTables
-from dt_jupyter.engine.lineage import Lineage, Lineages
-from dt_jupyter.engine.nodes import Nodes
 from dt_jupyter.engine.parameters import bind_parameters
-from dt_jupyter.engine.publish import Publisher
 from dt_jupyter.engine.rename import Names
-from dt_jupyter.engine.reports import (
-    FrontierReport,
-    GraphReport,
-    LagReport,
-    frontier_report,
-    lag_report,
-)
 from dt_jupyter.engine.scheduling import EnginePort, spawner
 from dt_jupyter.engine.statements import Executor
-from dt_jupyter.engine.stream_reports import StreamReport, stream_report
-from dt_jupyter.engine.streams import Streams
-from dt_jupyter.engine.tables import CatalogTables
-from dt_jupyter.engine.timed import Points, all_common, warn
-from dt_jupyter.engine.transactions import Transactions
 from dt_jupyter.engine.travel import Travel
-from dt_jupyter.engine.upkeep import Keeper, Pins, Storage, Vacuum
-from dt_jupyter.engine.verify import verify
-from dt_jupyter.engine.views import Explanation, Verification, Verifications
+from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.failures import MOST_ROWS, catalogued, coded, within
 from dt_jupyter.lake import is_delta
+from dt_jupyter.maintenance.upkeep import Keeper, Pins, Storage, Vacuum
 from dt_jupyter.model import (
     FIRST,
     LAST,
@@ -75,34 +57,52 @@ from dt_jupyter.model import (
     undo,
     zone_of,
 )
-from dt_jupyter.refresh.define import Definer
-from dt_jupyter.refresh.layout import Layout
-from dt_jupyter.refresh.mend import is_to_mend, is_unreadable, noticed
+from dt_jupyter.refresh.protocol import Refresher
 from dt_jupyter.refresh.recovery import recover_table, restore_times
-from dt_jupyter.refresh.run import Refresher
-from dt_jupyter.refresh.sources import Logs, Sources
-from dt_jupyter.replay.diff import Diff, diff
-from dt_jupyter.replay.refreshes import RefreshReplay
+from dt_jupyter.replay.hold_files import release
+from dt_jupyter.replay.past_refresh import RefreshReplay
 from dt_jupyter.replay.replay import Replay, open_replay
-from dt_jupyter.replay.secure import release
 from dt_jupyter.replay.snapshots import whole
+from dt_jupyter.replay.table_diff import Diff, diff
+from dt_jupyter.reports.events import Events
+from dt_jupyter.reports.explanation import explain_defined, explain_table
+from dt_jupyter.reports.explanation_values import Explanation, Verification, Verifications
+from dt_jupyter.reports.graph_report import Nodes
+from dt_jupyter.reports.lineage import Lineage, Lineages
+from dt_jupyter.reports.report_values import (
+    FrontierReport,
+    GraphReport,
+    LagReport,
+    frontier_report,
+    lag_report,
+)
+from dt_jupyter.reports.stream_report import StreamReport, stream_report
+from dt_jupyter.reports.verification import verify
 from dt_jupyter.schedule import Scheduler, StateReader, obstacles_in
 from dt_jupyter.schedule.foretell import Foretold, foretell
+from dt_jupyter.sources.folders import Layout
+from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable, noticed
+from dt_jupyter.sources.points import OLDEST, Moment, whole_micro
+from dt_jupyter.sources.resolve import Logs, Sources
+from dt_jupyter.sources.view_registry import Publisher
 from dt_jupyter.spark import Pool, RefreshSessions, declare_pool, local_session, run_cancellable
 from dt_jupyter.spark.pools import SHARE
 from dt_jupyter.spark.relations import builtin_functions, lookup
-from dt_jupyter.sql.functions import qualified_name
-from dt_jupyter.sql.parse import parse_piece, parse_script
-from dt_jupyter.sql.split import split
-from dt_jupyter.sql.statements import (
+from dt_jupyter.sql.grammar.functions import qualified_name
+from dt_jupyter.sql.grammar.parse import parse_piece, parse_script
+from dt_jupyter.sql.grammar.statement_values import (
     CreateDynamicTable,
     CreateStream,
     SchemaMode,
     StreamSource,
     TimePoint,
 )
-from dt_jupyter.sql.unsupported import later
-from dt_jupyter.streams.points import OLDEST, Moment, whole_micro
+from dt_jupyter.sql.grammar.unsupported import later
+from dt_jupyter.sql.text.split import split
+from dt_jupyter.streams.change_query import ChangeRows, Changes, moment
+from dt_jupyter.streams.stream_verbs import Streams
+from dt_jupyter.streams.time_travel import Points, all_common, warn
+from dt_jupyter.streams.transactions import Transactions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,10 +7,9 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dt_jupyter.engine.graph import Graph, failure_of
-from dt_jupyter.engine.publish import Publisher
-from dt_jupyter.engine.streams import RETENTION_DAYS
-from dt_jupyter.engine.taken import require_free
+from dt_jupyter.definition.define import Defined, Definer, Request
+from dt_jupyter.definition.table_options import DEFAULT_DAYS, apply_options, require_clusterable
+from dt_jupyter.engine.upstream_refresh import Graph, failure_of
 from dt_jupyter.lake import enable_feed
 from dt_jupyter.model import (
     Clock,
@@ -28,11 +27,12 @@ from dt_jupyter.model import (
     error,
     undo,
 )
-from dt_jupyter.refresh.define import Defined, Definer, Request
-from dt_jupyter.refresh.sources import Sources
-from dt_jupyter.refresh.table_options import DEFAULT_DAYS, apply_options, require_clusterable
+from dt_jupyter.sources.resolve import Sources
+from dt_jupyter.sources.taken_names import require_free
+from dt_jupyter.sources.view_registry import Publisher
 from dt_jupyter.spark import RefreshSessions, check_cancelled, meaning
-from dt_jupyter.sql.statements import CreateAction, CreateDynamicTable
+from dt_jupyter.sql.grammar.statement_values import CreateAction, CreateDynamicTable
+from dt_jupyter.streams.stream_verbs import RETENTION_DAYS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

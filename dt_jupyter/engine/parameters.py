@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import error
 from dt_jupyter.spark.confs import confs
-from dt_jupyter.sql.functions import find_parameters, replace_spans
-from dt_jupyter.sql.literals import literal
+from dt_jupyter.sql.grammar.functions import find_parameters, replace_spans
+from dt_jupyter.sql.text.literals import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

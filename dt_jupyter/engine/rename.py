@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pyspark.errors import PySparkException
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.engine.publish import Publisher
 from dt_jupyter.model import DynamicTable, Name, undo
+from dt_jupyter.sources.view_registry import Publisher
 
 _log = logging.getLogger("dt_jupyter.engine")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dt_jupyter.engine.graph import Graph
+from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.failures import UNFORESEEN, catalogued
 from dt_jupyter.model import DTError, RefreshState, RefreshTrigger, Timestamp
 from dt_jupyter.schedule import Skip, Start, State, StateReader, Wait, Worker

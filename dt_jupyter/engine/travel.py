@@ -8,10 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from dt_jupyter.engine.changes import Changes
-from dt_jupyter.engine.timed import Past
-from dt_jupyter.engine.verify import verify_at
-from dt_jupyter.engine.views import Verification, Verifications
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import LakeError
 from dt_jupyter.model import (
@@ -25,15 +21,19 @@ from dt_jupyter.model import (
     error,
     isolation,
 )
-from dt_jupyter.refresh.sources import Sources, name_of
-from dt_jupyter.replay.past import Past as PastTable
-from dt_jupyter.replay.refreshes import RefreshReplay, find_refresh, replay_refresh
+from dt_jupyter.replay.definition_history import Past as PastTable
+from dt_jupyter.replay.past_refresh import RefreshReplay, find_refresh, replay_refresh
 from dt_jupyter.replay.replay import Bench, Replay
 from dt_jupyter.replay.snapshots import NOBODY, Snapshots
+from dt_jupyter.reports.explanation_values import Verification, Verifications
+from dt_jupyter.reports.verification import verify_at
+from dt_jupyter.sources.points import OLDEST, Moment
+from dt_jupyter.sources.resolve import Sources, name_of
 from dt_jupyter.spark import run_cancellable
-from dt_jupyter.sql.statements import SchemaMode, SparkKind, SparkStatement
-from dt_jupyter.sql.timed import relations_in
-from dt_jupyter.streams.points import OLDEST, Moment
+from dt_jupyter.sql.grammar.statement_values import SchemaMode, SparkKind, SparkStatement
+from dt_jupyter.sql.grammar.timed_relations import relations_in
+from dt_jupyter.streams.change_query import Changes
+from dt_jupyter.streams.time_travel import Past
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -82,12 +82,12 @@ def details_of(failure: BaseException) -> str:
 
 def _ours(failure: BaseException, what: str) -> DTError | None:
     """What the layers below raise, who know no catalogue."""
+    from dt_jupyter.failures.broken_key import find_broken_key
     from dt_jupyter.ivm import Refused
     from dt_jupyter.lake import LakeError, TableGone, TableLocked, VersionGone
     from dt_jupyter.spark import Cancelled
-    from dt_jupyter.streams.keys import told_by_spark
 
-    if (told := told_by_spark(everything(failure))) is not None:
+    if (told := find_broken_key(everything(failure))) is not None:
         return told
     match failure:
         case Refused():

@@ -20,7 +20,7 @@ from dt_jupyter.ivm.derive import DERIVATIVES, differentiate, equated, restrict
 from dt_jupyter.ivm.equivalent import equivalent
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
 from dt_jupyter.ivm.identity import IDENTIFIED, ROW_ID, Identified, identified
-from dt_jupyter.ivm.order import LARGE, Sizes, arranged, directed
+from dt_jupyter.ivm.join_order import LARGE, Sizes, arranged, directed
 from dt_jupyter.ivm.origins import Origin, flows, origins
 from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
 from dt_jupyter.ivm.rel import (

@@ -5,8 +5,7 @@ why. Errors are `LakeError`s with a code; the refresh engine words them.
 """
 
 from dt_jupyter.ivm import WEIGHT
-from dt_jupyter.lake.actions import CommitFacts
-from dt_jupyter.lake.changes import (
+from dt_jupyter.lake.change.change_plan import (
     Added,
     ChangePlan,
     Feed,
@@ -16,13 +15,11 @@ from dt_jupyter.lake.changes import (
     may_change,
     plan_changes,
 )
-from dt_jupyter.lake.clustering import (
-    MOST_COLUMNS,
-    find_path,
-    is_clusterable,
-    recluster,
-)
-from dt_jupyter.lake.commit import Recovered, commit, recover
+from dt_jupyter.lake.change.relation import Relation, Small, relation
+from dt_jupyter.lake.delta_log.actions import CommitFacts
+from dt_jupyter.lake.delta_log.commit_tags import mark_of, marked
+from dt_jupyter.lake.delta_log.metadata import Metadata, Protocol, SchemaChange
+from dt_jupyter.lake.delta_log.table_log import FileChanges, TableLog, TableSize, is_delta
 from dt_jupyter.lake.errors import (
     LakeError,
     LogBroken,
@@ -32,14 +29,28 @@ from dt_jupyter.lake.errors import (
     TableLocked,
     VersionGone,
 )
-from dt_jupyter.lake.heads import head
-from dt_jupyter.lake.locks import table_lock
-from dt_jupyter.lake.log import FileChanges, TableLog, TableSize, is_delta
-from dt_jupyter.lake.marks import mark_of, marked
-from dt_jupyter.lake.metadata import Metadata, Protocol, SchemaChange
 from dt_jupyter.lake.paths import TablePath
-from dt_jupyter.lake.relation import Relation, Small, relation
-from dt_jupyter.lake.requests import (
+from dt_jupyter.lake.read.arrow_snapshot import SmallTables, local_view, selecting_columns
+from dt_jupyter.lake.read.sample import head
+from dt_jupyter.lake.read.snapshot import snapshot_sql
+from dt_jupyter.lake.types import is_comparable, plain_type
+from dt_jupyter.lake.write.backing_table import (
+    backing_properties,
+    create,
+    drop_folder,
+    enable_feed,
+    register,
+    restore_folder,
+    retain,
+)
+from dt_jupyter.lake.write.clustering import (
+    MOST_COLUMNS,
+    find_path,
+    is_clusterable,
+    recluster,
+)
+from dt_jupyter.lake.write.commit import Recovered, commit, recover
+from dt_jupyter.lake.write.commit_values import (
     OP,
     Append,
     Change,
@@ -50,19 +61,8 @@ from dt_jupyter.lake.requests import (
     Merge,
     Overwrite,
 )
-from dt_jupyter.lake.small import SmallTables, local_view, selecting_columns
-from dt_jupyter.lake.snapshot import snapshot_sql
-from dt_jupyter.lake.tables import (
-    backing_properties,
-    create,
-    drop_folder,
-    enable_feed,
-    register,
-    restore_folder,
-    retain,
-)
-from dt_jupyter.lake.types import is_comparable, plain_type
-from dt_jupyter.lake.writer_rs import FastLane
+from dt_jupyter.lake.write.locks import table_lock
+from dt_jupyter.lake.write.writer_rs import FastLane
 
 __all__ = [
     "MOST_COLUMNS",

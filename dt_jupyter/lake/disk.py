@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from dt_jupyter.lake.actions import commit_name
+from dt_jupyter.lake.delta_log.actions import commit_name
 
 _CHANGES = "_change_data"
 _DATA = (".parquet", ".bin")

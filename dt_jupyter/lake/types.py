@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.errors import NotSupported
-from dt_jupyter.lake.metadata import Metadata
 
 if TYPE_CHECKING:
     import pyarrow as pa

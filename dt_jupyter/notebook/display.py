@@ -8,17 +8,17 @@ from typing import Any
 from dt_jupyter.notebook.views import is_live, show_view
 
 SHOWN = (
-    ("dt_jupyter.engine.reports", "GraphReport"),
-    ("dt_jupyter.engine.reports", "LagReport"),
-    ("dt_jupyter.engine.reports", "FrontierReport"),
-    ("dt_jupyter.engine.views", "Explanation"),
-    ("dt_jupyter.engine.views", "Verification"),
-    ("dt_jupyter.engine.views", "Verifications"),
-    ("dt_jupyter.engine.upkeep", "Pins"),
-    ("dt_jupyter.engine.upkeep", "Storage"),
-    ("dt_jupyter.engine.upkeep", "Vacuum"),
-    ("dt_jupyter.replay.diff", "Diff"),
-    ("dt_jupyter.replay.refreshes", "RefreshReplay"),
+    ("dt_jupyter.reports.report_values", "GraphReport"),
+    ("dt_jupyter.reports.report_values", "LagReport"),
+    ("dt_jupyter.reports.report_values", "FrontierReport"),
+    ("dt_jupyter.reports.explanation_values", "Explanation"),
+    ("dt_jupyter.reports.explanation_values", "Verification"),
+    ("dt_jupyter.reports.explanation_values", "Verifications"),
+    ("dt_jupyter.maintenance.upkeep", "Pins"),
+    ("dt_jupyter.maintenance.upkeep", "Storage"),
+    ("dt_jupyter.maintenance.upkeep", "Vacuum"),
+    ("dt_jupyter.replay.table_diff", "Diff"),
+    ("dt_jupyter.replay.past_refresh", "RefreshReplay"),
     ("dt_jupyter.engine.create", "Created"),
     ("dt_jupyter.model.records", "RefreshRecord"),
 )
@@ -35,7 +35,9 @@ def register(shell: Any, notebook: Any = None) -> None:
     if notebook is not None:
         whole = shell.display_formatter.ipython_display_formatter
         for name in _LIVE:
-            whole.for_type_by_name("dt_jupyter.engine.reports", name, partial(_view, notebook))
+            whole.for_type_by_name(
+                "dt_jupyter.reports.report_values", name, partial(_view, notebook)
+            )
     formatters = shell.display_formatter.formatters
     for module, name in SHOWN:
         formatters["text/html"].for_type_by_name(module, name, _html)
@@ -45,7 +47,7 @@ def register(shell: Any, notebook: Any = None) -> None:
 def unregister(shell: Any) -> None:
     whole = shell.display_formatter.ipython_display_formatter
     for name in _LIVE:
-        whole.pop(f"dt_jupyter.engine.reports.{name}", None)
+        whole.pop(f"dt_jupyter.reports.report_values.{name}", None)
     formatters = shell.display_formatter.formatters
     for module, name in SHOWN:
         for kind in ("text/html", "text/plain"):
@@ -54,7 +56,7 @@ def unregister(shell: Any) -> None:
 
 def picture_of(value: Any) -> Any:
     """What is shown of a value of the engine, or of a message: it has `text` and `html`."""
-    from dt_jupyter.widgets.from_engine import picture_of
+    from dt_jupyter.widgets.picture import picture_of
 
     return picture_of(value)
 
@@ -77,7 +79,7 @@ def _view(notebook: Any, value: Any) -> None:
 
 def shown_live(notebook: Any, value: Any) -> Any:
     """Shows a report as its live view, or its picture; gives it back."""
-    from dt_jupyter.widgets.from_engine import graph_message, lag_message
+    from dt_jupyter.wire.static_messages import graph_message, lag_message
 
     kind = _LIVE[type(value).__name__]
 

@@ -13,7 +13,7 @@ from dt_jupyter.notebook.views import is_live
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
-    from dt_jupyter.engine.events import Event
+    from dt_jupyter.reports.events import Event
 
 Show = Callable[[Any], None]
 _NOTHING = {"text/plain": "", "text/html": ""}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from dt_jupyter.sql.magic_specs import (
+from dt_jupyter.sql.grammar.magic_specs import (
     CHANGES,
     CHANGES_CELL,
     DT,
@@ -17,7 +17,7 @@ from dt_jupyter.sql.magic_specs import (
     MagicOption,
     MagicSpec,
 )
-from dt_jupyter.sql.options import TABLE_OPTIONS
+from dt_jupyter.sql.grammar.options import TABLE_OPTIONS
 
 _CELL = re.compile(r"\s*%%(dt|dynamic_table|changes)(?=\s|\Z)")
 _LINE = re.compile(r"(?:^|\s|=)%(dt|dynamic_table|changes|replay)\s")

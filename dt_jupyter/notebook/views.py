@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dt_jupyter.notebook.session import Notebook
-    from dt_jupyter.widgets.desk import Desk
+    from dt_jupyter.wire.dispatcher import Desk
 
 _log = logging.getLogger("dt_jupyter.views")
 _CHILD = ".jp-OutputArea-child:has(.dtj-static)"
@@ -70,7 +70,7 @@ def show_view(
 
 def _made(notebook: Notebook, kind: str, message: Callable[[Desk], dict[str, Any]]) -> Any:
     """The widget; None where it cannot be, which is no reason for a cell to fail."""
-    from dt_jupyter.widgets.desk import Desk
+    from dt_jupyter.wire.dispatcher import Desk
 
     desk = Desk(lambda: notebook.engine)
     try:

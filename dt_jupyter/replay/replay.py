@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.catalog import HoldKind
 from dt_jupyter.failures import MOST_ROWS, coded, within
 from dt_jupyter.lake import TableLog
-from dt_jupyter.lake.actions import commit_name, read_actions
-from dt_jupyter.lake.live import LiveFiles
+from dt_jupyter.lake.delta_log.actions import commit_name, read_actions
+from dt_jupyter.lake.delta_log.active_files import LiveFiles
 from dt_jupyter.model import Name, Source, Timestamp, error
-from dt_jupyter.refresh.layout import Layout
 from dt_jupyter.replay.digest import WEIGHT, Columns, hash_order, told
-from dt_jupyter.replay.marks import Marked, Marker
-from dt_jupyter.replay.measure import Measured, Reader
-from dt_jupyter.replay.rows import query_batches, table_batches
-from dt_jupyter.replay.secure import Secured, Wanted, release, secure
+from dt_jupyter.replay.hold_files import Secured, Wanted, release, secure
+from dt_jupyter.replay.row_diff import Marked, Marker
+from dt_jupyter.replay.snapshot_rows import query_batches, table_batches
 from dt_jupyter.replay.snapshots import Snapshot, Snapshots, TableAt
 from dt_jupyter.replay.stops import Stop, stops_between
+from dt_jupyter.replay.walk_stats import Measured, Reader
+from dt_jupyter.sources.folders import Layout
+from dt_jupyter.sources.points import OLDEST, Moment
 from dt_jupyter.spark import Pool, RefreshSessions, declare_pool, is_connect, meaning
-from dt_jupyter.sql.statements import SchemaMode
-from dt_jupyter.streams.points import OLDEST, Moment
+from dt_jupyter.sql.grammar.statement_values import SchemaMode
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import ROW_ID, WEIGHT, End, Scan
 from dt_jupyter.lake import Added, ChangePlan, Feed, FileDiff, TableLog, Unreadable, relation
-from dt_jupyter.lake.actions import CommitFacts
-from dt_jupyter.lake.changes import name_before
+from dt_jupyter.lake.change.change_plan import name_before
+from dt_jupyter.lake.change.relation import Relation, feed_by_version, inserted
+from dt_jupyter.lake.change.row_tracking import TRACKED_ID
+from dt_jupyter.lake.delta_log.actions import CommitFacts
+from dt_jupyter.lake.keep.retention import gone_from_change, gone_from_snapshot, reads_feed
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.relation import Relation, feed_by_version, inserted
-from dt_jupyter.lake.retained import gone_from_change, gone_from_snapshot, reads_feed
-from dt_jupyter.lake.tracked import TRACKED_ID
 from dt_jupyter.model import error, quote
-from dt_jupyter.streams.identity import By, Identity
-from dt_jupyter.streams.keys import require_key, surely_unique
+from dt_jupyter.sources.row_identity import By, Identity
+from dt_jupyter.streams.declared_keys import require_key, surely_unique
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,10 @@ from dt_jupyter.widgets.errors import error_html, error_text
 from dt_jupyter.widgets.graph import graph_svg
 from dt_jupyter.widgets.graph_words import graph_dot, graph_text
 from dt_jupyter.widgets.lag import lag_svg, lag_text
-from dt_jupyter.widgets.messages import (
+from dt_jupyter.widgets.picture import Panel, Picture, show
+from dt_jupyter.widgets.sawtooth import Sawtooth, sawtooth
+from dt_jupyter.widgets.tables import history_html, history_text, result_html, result_text
+from dt_jupyter.wire.messages import (
     CardMessage,
     Column,
     ErrorMessage,
@@ -25,9 +28,6 @@ from dt_jupyter.widgets.messages import (
     ResultMessage,
     Underline,
 )
-from dt_jupyter.widgets.picture import Panel, Picture, show
-from dt_jupyter.widgets.sawtooth import Sawtooth, sawtooth
-from dt_jupyter.widgets.tables import history_html, history_text, result_html, result_text
 
 __all__ = [
     "CardMessage", "Column", "ErrorMessage", "GraphEdge", "GraphMessage", "GraphNode",

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import Markup, clean, element, joined, one_line
-from dt_jupyter.widgets.messages import ErrorMessage
-from dt_jupyter.widgets.shell import shell
 from dt_jupyter.widgets.typeset import cells
+from dt_jupyter.wire.messages import ErrorMessage
 
 CONTEXT = 2  # lines of the query shown before and after the place
 _REACH = 100  # characters shown on either side of the place on its line

@@ -6,10 +6,10 @@ from dt_jupyter.model import RefreshState
 from dt_jupyter.widgets.graph import facts, mode_text, summary, target_text
 from dt_jupyter.widgets.layout import assign_layers
 from dt_jupyter.widgets.markup import clean, one_line
-from dt_jupyter.widgets.messages import GraphMessage, GraphNode, NodeKind
 from dt_jupyter.widgets.theme import TOKENS
 from dt_jupyter.widgets.typeset import aligned
-from dt_jupyter.widgets.units import duration, instant
+from dt_jupyter.wire.messages import GraphMessage, GraphNode, NodeKind
+from dt_jupyter.wire.units import duration, instant
 
 _HEADER = ("NAME", "KIND", "STATE", "MODE", "ACTION", "LAG", "TARGET", "ROWS", "READS")
 _BORDERS = {RefreshState.FAILED: "bad", RefreshState.UPSTREAM_FAILED: "bad",

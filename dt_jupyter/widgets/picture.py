@@ -10,20 +10,12 @@ from typing import Any, overload
 
 from dt_jupyter.widgets.card import card_html, card_text
 from dt_jupyter.widgets.errors import error_html, error_text
+from dt_jupyter.widgets.explanation import explanation_html, explanation_text
 from dt_jupyter.widgets.graph import graph_svg
 from dt_jupyter.widgets.graph_words import graph_dot, graph_text
+from dt_jupyter.widgets.html_frame import drawing, page
 from dt_jupyter.widgets.lag import lag_svg, lag_text
 from dt_jupyter.widgets.markup import Markup
-from dt_jupyter.widgets.messages import (
-    CardMessage,
-    ErrorMessage,
-    GraphMessage,
-    HistoryMessage,
-    LagMessage,
-    ReportMessage,
-    ResultMessage,
-)
-from dt_jupyter.widgets.shell import drawing, page
 from dt_jupyter.widgets.tables import (
     history_html,
     history_text,
@@ -32,8 +24,21 @@ from dt_jupyter.widgets.tables import (
     result_html,
     result_text,
 )
+from dt_jupyter.wire.messages import (
+    CardMessage,
+    ErrorMessage,
+    ExplanationMessage,
+    GraphMessage,
+    HistoryMessage,
+    LagMessage,
+    Message,
+    ReportMessage,
+    ResultMessage,
+)
 
-PanelMessage = HistoryMessage | CardMessage | ResultMessage | ReportMessage | ErrorMessage
+PanelMessage = (
+    HistoryMessage | CardMessage | ResultMessage | ReportMessage | ErrorMessage | ExplanationMessage
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Panel:
-    """A history, card, result, report or error: `html` and `text`."""
+    """A history, card, result, report, error or explanation: `html` and `text`."""
 
     message: PanelMessage
 
@@ -102,6 +107,8 @@ class Panel:
                 return report_html(self.message)
             case ErrorMessage():
                 return error_html(self.message)
+            case ExplanationMessage():
+                return explanation_html(self.message)
 
     @cached_property
     def text(self) -> str:
@@ -116,6 +123,8 @@ class Panel:
                 return report_text(self.message)
             case ErrorMessage():
                 return error_text(self.message)
+            case ExplanationMessage():
+                return explanation_text(self.message)
 
     def save(self, path: str | Path) -> Path:
         """Write `.html` or `.txt`, by the path's suffix; ValueError for another."""
@@ -140,6 +149,13 @@ def show(message: GraphMessage | LagMessage | PanelMessage) -> Picture | Panel:
     if isinstance(message, GraphMessage | LagMessage):
         return Picture(message)
     return Panel(message)
+
+
+def picture_of(value: Any) -> Picture | Panel:
+    """Of a value that the engine returned, or of a message: what a notebook or a terminal shows."""
+    from dt_jupyter.wire.static_messages import message_of
+
+    return show(value if isinstance(value, Message | ExplanationMessage) else message_of(value))
 
 
 def _bundle(

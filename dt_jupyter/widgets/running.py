@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dt_jupyter.model import Progress
+from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import Markup, element, one_line
-from dt_jupyter.widgets.shell import shell
 
 
 @dataclass(frozen=True)

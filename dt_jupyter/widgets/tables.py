@@ -8,17 +8,17 @@ from datetime import UTC
 
 from dt_jupyter.model import RefreshState
 from dt_jupyter.widgets.glyphs import ACTION_TOKENS, STATE_TOKENS
+from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
-from dt_jupyter.widgets.messages import (
+from dt_jupyter.widgets.typeset import aligned, sparkline
+from dt_jupyter.wire.messages import (
     Column,
     HistoryMessage,
     HistoryRow,
     ReportMessage,
     ResultMessage,
 )
-from dt_jupyter.widgets.shell import shell
-from dt_jupyter.widgets.typeset import aligned, sparkline
-from dt_jupyter.widgets.units import duration
+from dt_jupyter.wire.units import duration
 
 HISTORY = ("NAME", "ACTION", "STATE", "TRIGGER", "DATA_TIMESTAMP", "DURATION",
            "INSERTED", "DELETED", "READ", "REASON")  # fmt: skip

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { count, duration, durationTicks, instantTicks, local, micros, percent, plural, utc } from './units';
 
-describe('the words of dt_jupyter/widgets/units.py', () => {
+describe('the words of dt_jupyter/wire/units.py', () => {
   test.each([
     [0, '0 s'],
     [0.0004, '0.4 ms'],

@@ -1,6 +1,6 @@
 /**
  * Durations, instants and counts in words, and round ticks for their axes: the words of
- * `dt_jupyter/widgets/units.py`, but instants in the browser's own zone.
+ * `dt_jupyter/wire/units.py`, but instants in the browser's own zone.
  */
 import { h } from './dom';
 import type { Instant } from './wire';

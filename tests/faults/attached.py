@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from dt_jupyter.lake.points import FAILPOINT
+from dt_jupyter.lake.write.failpoints import FAILPOINT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dt_jupyter.engine import Engine
-from dt_jupyter.lake.points import INTENTS, TRANSACTIONS
+from dt_jupyter.lake.write.failpoints import INTENTS, TRANSACTIONS
 from dt_jupyter.model import DTError
 from tests.spark.engine_lab import Lab
 

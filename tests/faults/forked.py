@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dt_jupyter.engine import Engine
-from dt_jupyter.lake.points import FAILPOINT
+from dt_jupyter.lake.write.failpoints import FAILPOINT
 from tests.faults.attached import process, session
 from tests.faults.consumptions import CONSUMPTIONS
 

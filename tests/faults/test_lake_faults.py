@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.lake import Append, CommitRequest, Committed, Lost, commit, recover
-from dt_jupyter.lake.points import FAILPOINT, POINTS
+from dt_jupyter.lake.write.failpoints import FAILPOINT, POINTS
 from tests.unit.delta_logs import read, rows, small_table
 
 pytestmark = pytest.mark.faults
@@ -83,11 +83,11 @@ def test_two_processes_race_for_each_of_ten_sequences(tmp_path: Path) -> None:
 def test_a_stopped_holder_of_the_lock_keeps_others_out(tmp_path: Path) -> None:
     """SIGSTOP does not free the lock, death does: no lease that runs out lets two writers in."""
     from dt_jupyter.lake import TableLocked
-    from dt_jupyter.lake.locks import table_lock
+    from dt_jupyter.lake.write.locks import table_lock
 
     log = small_table(tmp_path / "t")
     code = (
-        "import sys; from pathlib import Path; from dt_jupyter.lake.locks import table_lock\n"
+        "import sys; from pathlib import Path; from dt_jupyter.lake.write.locks import table_lock\n"
         "with table_lock(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     holder = subprocess.Popen(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.lake import TableLog
-from dt_jupyter.lake.points import FAILPOINT
+from dt_jupyter.lake.write.failpoints import FAILPOINT
 from tests.faults.engine_worker import rounds
 from tests.spark.engine_lab import Lab, without_check
 

@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from dt_jupyter.lake.points import FAILPOINT, hooked
+from dt_jupyter.lake.write.failpoints import FAILPOINT, hooked
 from tests.faults.attached import ROOT, process
 from tests.faults.transaction_worker import run
 from tests.spark.engine_lab import Lab

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dt_jupyter.widgets.wire import WIRE_VERSION
+from dt_jupyter.wire.schema import WIRE_VERSION
 from tests.notebook.conftest import Kernel
 
 SOON = 40.0

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import dt_jupyter.refresh.define as define
+import dt_jupyter.definition.define as define
+from dt_jupyter.definition.validate.creation_check import Verdict
 from dt_jupyter.engine import Engine, core
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import DTError, DynamicTable, RefreshRecord, quote
-from dt_jupyter.refresh.guard import Verdict
 from dt_jupyter.spark import RefreshSessions
 from dt_jupyter.spark.sessions import REFRESH_CONFS
 from tests.spark import rival

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake import TableLog, plan_changes, relation, snapshot_sql
-from dt_jupyter.lake.changes import ChangePlan
+from dt_jupyter.lake.change.change_plan import ChangePlan
+from dt_jupyter.lake.change.relation import Relation, Small
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.relation import Relation, Small
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

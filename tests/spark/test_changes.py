@@ -12,8 +12,8 @@ import pytest
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import Name
 from dt_jupyter.spark.relations import lookup
-from dt_jupyter.sql.statements import PointKind, TimePoint
-from dt_jupyter.streams.changes import Shape
+from dt_jupyter.sql.grammar.statement_values import PointKind, TimePoint
+from dt_jupyter.streams.change_reader import Shape
 from tests.spark.engine_lab import Lab, refused
 
 TRACKED = "TBLPROPERTIES ('delta.enableRowTracking' = 'true')"

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from dt_jupyter.streams.changes import Shape
+from dt_jupyter.streams.change_reader import Shape
 from tests.spark.engine_lab import Lab
 
 

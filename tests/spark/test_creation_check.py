@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import types as T
 
+import dt_jupyter.definition.compile as compiled
+import dt_jupyter.definition.define as define
+import dt_jupyter.definition.validate.creation_check as guard
+import dt_jupyter.definition.validate.sandbox as sandbox
 import dt_jupyter.engine.create as create
-import dt_jupyter.refresh.compiled as compiled
-import dt_jupyter.refresh.define as define
-import dt_jupyter.refresh.guard as guard
-import dt_jupyter.refresh.run as run
-import dt_jupyter.refresh.sandbox as sandbox
+import dt_jupyter.refresh.protocol as run
 import dt_jupyter.spark.jobs as jobs
-import dt_jupyter.sql.maintain as maintain
+import dt_jupyter.sql.emit.state_sql as maintain
+from dt_jupyter.definition.compile import compile_query
+from dt_jupyter.definition.validate.creation_check import Verdict, check
 from dt_jupyter.ivm import DERIVATIVES, Filter, Generate, Join, Match, Rel, Scan, Top, Union, Window
 from dt_jupyter.model import Name, Source, SourceKind
-from dt_jupyter.refresh.compiled import compile_query
-from dt_jupyter.refresh.guard import Verdict, check
-from dt_jupyter.refresh.original import pinned
-from dt_jupyter.refresh.public_rows import public_rows
-from dt_jupyter.refresh.sources import name_of
+from dt_jupyter.sources.pinned_text import pinned
+from dt_jupyter.sources.public_rows import public_rows
+from dt_jupyter.sources.resolve import name_of
 from dt_jupyter.spark import CancelFlag, Cancelled, run_cancellable
-from dt_jupyter.sql import render
+from dt_jupyter.sql.emit import render
 from tests.unit.test_ivm_mutants import RULES
 from tests.unit.test_refresh_check_plan import chain, one_key, self_join, star
 from tests.unit.test_refresh_check_plan import columns as wide_columns

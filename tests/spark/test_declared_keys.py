@@ -9,11 +9,12 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 
+from dt_jupyter.failures.broken_key import find_broken_key
 from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.model import DTError
-from dt_jupyter.streams.identity import By, Identity
-from dt_jupyter.streams.keys import require_key, surely_unique, told_by_spark
-from dt_jupyter.widgets.spark_errors import error_message
+from dt_jupyter.sources.row_identity import By, Identity
+from dt_jupyter.streams.declared_keys import require_key, surely_unique
+from dt_jupyter.wire.spark_errors import error_message
 from tests.spark.engine_lab import Lab, refused
 
 KEYED = "TBLPROPERTIES ('dt.primaryKey' = 'id')"
@@ -150,7 +151,7 @@ def test_rows_that_meet_a_broken_key(joined: Lab, more: str) -> None:
     assert joined.rows("kept") == []
     with pytest.raises(PySparkException) as raised:
         joined.sql("SELECT id FROM s")
-    told = told_by_spark(str(raised.value))
+    told = find_broken_key(str(raised.value))
     assert told is not None
     assert told.facts == errors[0].facts
     assert error_message(raised.value).code == "DT-3108"

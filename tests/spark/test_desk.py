@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from dt_jupyter.widgets.desk import REPLAYS, Desk
-from dt_jupyter.widgets.feed import Feed
-from dt_jupyter.widgets.live_messages import Ask
+from dt_jupyter.wire.dispatcher import REPLAYS, Desk
+from dt_jupyter.wire.feed import Feed
+from dt_jupyter.wire.live_messages import Ask
 from tests.spark.engine_lab import Lab, without_check
 
 ODD = "a \"b\" 'c'; drop table item --<img src=x>"
@@ -95,7 +95,7 @@ def test_the_graph_has_views_streams_stages_and_standing(shop: Client) -> None:
 
 
 def test_the_static_graph_hides_stages(shop: Client) -> None:
-    from dt_jupyter.widgets.from_engine import message_of
+    from dt_jupyter.wire.static_messages import message_of
 
     message = message_of(shop.lab.engine.graph())
     assert {e["target"] for e in message.to_json()["edges"] if e["source"] == "item"} == {

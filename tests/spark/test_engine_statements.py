@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import dt_jupyter.refresh.define as define
-import dt_jupyter.refresh.guard as guard
+import dt_jupyter.definition.define as define
+import dt_jupyter.definition.validate.creation_check as guard
 from dt_jupyter.engine import Engine
 from tests.spark.engine_lab import Lab, refused, without_check
 
@@ -206,7 +206,7 @@ def test_all_is_there_again_after_reconnecting(shop: Lab) -> None:
 
 _OTHER_PROCESS = """
 import sys
-import dt_jupyter.refresh.guard as guard
+import dt_jupyter.definition.validate.creation_check as guard
 from dt_jupyter.engine import Engine
 from dt_jupyter.engine import Engine
 from dt_jupyter.engine import Engine

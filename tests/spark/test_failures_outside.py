@@ -13,7 +13,7 @@ import pytest
 
 from dt_jupyter.cli import main
 from dt_jupyter.model import RefreshState
-from dt_jupyter.refresh.run import Refresher
+from dt_jupyter.refresh.protocol import Refresher
 from tests.spark.engine_lab import Lab, refused
 
 ROOT = Path(__file__).resolve().parents[2]

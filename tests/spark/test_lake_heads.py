@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import dt_jupyter.refresh.define as define
+import dt_jupyter.definition.define as define
 from dt_jupyter.lake import head
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.spark.jobs import count_jobs, run_cancellable

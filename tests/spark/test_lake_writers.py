@@ -27,11 +27,11 @@ from dt_jupyter.lake import (
     plan_changes,
     recover,
     relation,
-    tables,
 )
-from dt_jupyter.lake.first_commit import plain_fields
+from dt_jupyter.lake.delta_log.create_commit import plain_fields
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.requests import OP
+from dt_jupyter.lake.write import backing_table as tables
+from dt_jupyter.lake.write.commit_values import OP
 from dt_jupyter.model import quote
 from tests.spark.lake_tables import LOCAL, NOT_LOCAL, make, weighted
 
@@ -319,7 +319,7 @@ def test_a_cached_relation_sees_the_commit(spark, lake_dir, writer) -> None:
 
 def test_a_stale_sequence_that_spark_skips_is_lost(spark, lake_dir) -> None:
     """Delta skips it without a word: a zombie took sequence 1 between our check and our write."""
-    from dt_jupyter.lake.points import hooked
+    from dt_jupyter.lake.write.failpoints import hooked
 
     create(spark, lake_dir / "t", "id BIGINT, v STRING")
     rows = pa.table({"id": pa.array([1], pa.int64()), "v": ["x"]})

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-import dt_jupyter.refresh.run as run
-from dt_jupyter.lake.live import LiveFiles, paths_of
+import dt_jupyter.refresh.protocol as run
+from dt_jupyter.lake.delta_log.active_files import LiveFiles, paths_of
 from dt_jupyter.model import RefreshRecord
 from tests.spark.engine_lab import Lab, refused
 

@@ -151,8 +151,8 @@ def test_more_than_one_statement_is_no_definition(quick_lab: Lab) -> None:
     """Whoever hands the text over: nothing of it has run."""
     from dataclasses import replace
 
-    from dt_jupyter.sql.parse import parse_script
-    from dt_jupyter.sql.statements import CreateDynamicTable
+    from dt_jupyter.sql.grammar.parse import parse_script
+    from dt_jupyter.sql.grammar.statement_values import CreateDynamicTable
 
     lab = quick_lab
     lab.table("src", "id INT", "1")

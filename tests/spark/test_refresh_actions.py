@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-import dt_jupyter.refresh.apply as apply
-import dt_jupyter.refresh.define as define
+import dt_jupyter.definition.define as define
+import dt_jupyter.refresh.stage_run as apply
 from dt_jupyter.ivm import aggregates
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import RefreshTrigger, Timestamp
-from dt_jupyter.sql import maintain
+from dt_jupyter.sql.emit import state_sql as maintain
 from tests.spark import rival
 from tests.spark.engine_lab import Lab, refused, without_check
 
@@ -361,7 +361,7 @@ def test_a_mutated_rule_is_caught(lab: Lab, name: str, monkeypatch: pytest.Monke
 def test_the_check_at_creation_catches_a_mutated_rule(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dt_jupyter.refresh.guard import check
+    from dt_jupyter.definition.validate.creation_check import check
 
     monkeypatch.setattr(define, "check", check)
     lab.table("item", "k STRING, v INT", "'a', 1", "'b', 2", "'a', 7", "'b', 5")
@@ -390,7 +390,7 @@ def test_the_check_at_creation_sees_of_a_dynamic_table_what_people_see(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, query: str, columns: int
 ) -> None:
     """All columns of one are its public ones, and its rows those in sight."""
-    from dt_jupyter.refresh.guard import check
+    from dt_jupyter.definition.validate.creation_check import check
 
     monkeypatch.setattr(define, "check", check)
     lab.table("item", "id INT, k INT")

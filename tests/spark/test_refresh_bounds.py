@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import dt_jupyter.refresh.compaction as upkeep
 import dt_jupyter.refresh.cost as cost
-import dt_jupyter.refresh.stages as stages
-import dt_jupyter.refresh.upkeep as upkeep
+import dt_jupyter.refresh.execute as stages
 from dt_jupyter.lake import SmallTables, TableLog
 from tests.spark.engine_lab import Lab, without_check
 
@@ -217,7 +217,7 @@ def _is_upkeep(log: TableLog, version: int) -> bool:
 def test_tables_of_another_release_are_computed_anew(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import dt_jupyter.refresh.run as run
+    import dt_jupyter.refresh.protocol as run
 
     lab.table("item", "id INT, v INT", "1, 1")
     lab.dynamic_table("d", "SELECT v, count(*) AS n FROM item GROUP BY v")

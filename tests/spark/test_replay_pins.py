@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.catalog import Owner
-from dt_jupyter.lake.live import LiveFiles, paths_of
+from dt_jupyter.lake.delta_log.active_files import LiveFiles, paths_of
 from tests.spark.engine_lab import Lab, refused
 
 OUTSIDE = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import dt_jupyter.replay.rows as rows_of_replay
+import dt_jupyter.replay.snapshot_rows as rows_of_replay
 from dt_jupyter.engine import Engine
 from dt_jupyter.replay.replay import Replay, Step
 from dt_jupyter.spark.jobs import count_jobs, run_cancellable

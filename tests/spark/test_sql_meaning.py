@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from dt_jupyter.ivm import SUPPORTED
 from dt_jupyter.model import quote
 from dt_jupyter.spark.relations import builtin_functions
-from dt_jupyter.sql.bind import Table, bind
-from dt_jupyter.sql.render import Renderer
+from dt_jupyter.sql.binding.binder import Table, bind
+from dt_jupyter.sql.emit.render import Renderer
 
 TABLES = {
     "t": ("id INT, k STRING, v INT, f INT, note STRING", [

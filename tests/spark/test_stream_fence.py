@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.engine import Engine
-from dt_jupyter.lake.points import hooked
+from dt_jupyter.lake.write.failpoints import hooked
 from tests.spark.engine_lab import Lab, refused
 
 TAKES = {

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from dt_jupyter.catalog import Owner
-from dt_jupyter.engine.intents import Intents
-from dt_jupyter.lake.points import INTENTS, hooked
+from dt_jupyter.lake.write.failpoints import INTENTS, hooked
 from dt_jupyter.spark.confs import confs
 from dt_jupyter.spark.jobs import count_jobs, run_cancellable
+from dt_jupyter.streams.intents import Intents
 from tests.spark.engine_lab import Lab, refused
 
 Row = tuple[Any, ...]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dt_jupyter.lake import TableLog
-from dt_jupyter.lake.actions import read_actions
-from dt_jupyter.lake.state import table_state
+from dt_jupyter.lake.delta_log.actions import read_actions
+from dt_jupyter.lake.delta_log.log_state import table_state
 from tests.spark.engine_lab import Lab
 from tests.spark.lake_tables import difference
 

@@ -52,7 +52,7 @@ from dt_jupyter.ivm import (
     walk,
 )
 from dt_jupyter.ivm.simplify import PASSES
-from dt_jupyter.sql.render import Renderer
+from dt_jupyter.sql.emit.render import Renderer
 
 T = TypeVar("T")
 Row = tuple[int | None, ...]

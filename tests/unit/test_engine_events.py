@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.catalog import Owner
-from dt_jupyter.engine import events
-from dt_jupyter.engine.events import Event, Events
 from dt_jupyter.model import Happened, Progress, RefreshState
+from dt_jupyter.reports import events
+from dt_jupyter.reports.events import Event, Events
 from tests.unit.catalog_lab import Lab, at, name, table
 
 STARTED, PROGRESS, ENDED, CHANGED = Happened

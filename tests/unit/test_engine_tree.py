@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.engine.tree import Size, estimated, tree
 from dt_jupyter.ivm import (
     OPERATORS,
     Aggregate,
@@ -29,6 +28,7 @@ from dt_jupyter.ivm import (
     compile_stages,
     expr,
 )
+from dt_jupyter.ivm.explain import Size, estimated, tree
 
 A = Scan("a", (("x", "x"), ("y", "y")))
 B = Scan("b", (("u", "u"),))

@@ -22,17 +22,17 @@ from dt_jupyter import engine as package
 from dt_jupyter.engine import Engine
 from dt_jupyter.engine.consume import OpenTransaction
 from dt_jupyter.engine.core import Point
-from dt_jupyter.engine.events import Events
 from dt_jupyter.engine.scheduling import EnginePort
 from dt_jupyter.failures import FromUser, catalogued, coded, within
 from dt_jupyter.failures.arguments import Arguments, kinds_of, shown
 from dt_jupyter.failures.boundary import GUARDED
+from dt_jupyter.failures.refresh_failures import as_error
 from dt_jupyter.ivm import Refusal, Refused
 from dt_jupyter.lake import LakeError, TableGone, TableLocked
 from dt_jupyter.model import DTError, Name, error, zone_of
 from dt_jupyter.notebook.magics import DynamicTableMagics
-from dt_jupyter.refresh.failures import as_error
 from dt_jupyter.replay.replay import Replay, Step
+from dt_jupyter.reports.events import Events
 from dt_jupyter.spark import Cancelled
 
 GUARDED_CLASSES = (Engine, Events, OpenTransaction, Replay, Step, DynamicTableMagics)

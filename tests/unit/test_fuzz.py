@@ -13,17 +13,17 @@ from dt_jupyter import connect
 from dt_jupyter.cli import main
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import DTError
-from dt_jupyter.sql.bind import Table, View, bind
-from dt_jupyter.sql.functions import qualified_name
-from dt_jupyter.sql.magic_options import (
+from dt_jupyter.sql.binding.binder import Table, View, bind
+from dt_jupyter.sql.grammar.functions import qualified_name
+from dt_jupyter.sql.grammar.magic_options import (
     parse_changes,
     parse_dt,
     parse_dynamic_table,
     parse_replay,
     time_point,
 )
-from dt_jupyter.sql.parse import parse_script
-from dt_jupyter.sql.statements import CreateDynamicTable, SparkStatement
+from dt_jupyter.sql.grammar.parse import parse_script
+from dt_jupyter.sql.grammar.statement_values import CreateDynamicTable, SparkStatement
 from tests.unit.hostile import NAMES, WHENS, Hostile
 
 CASES = int(os.environ.get("DT_JUPYTER_CASES", "2500"))

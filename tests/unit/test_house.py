@@ -111,7 +111,7 @@ def methods_of_the_engine() -> set[str]:
 
 def test_what_a_hint_names_exists() -> None:
     """Every `dt.method(` and `%dt command` in a message, a help text or the README."""
-    from dt_jupyter.sql.magic_specs import DT
+    from dt_jupyter.sql.grammar.magic_specs import DT
 
     methods, commands = methods_of_the_engine(), {c.name for c in DT}
     seen: dict[str, Path] = {}

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from dt_jupyter.engine.tree import Size, estimated, tree
 from dt_jupyter.ivm import (
     DERIVATIVES,
     IDENTIFIED,
@@ -46,8 +45,9 @@ from dt_jupyter.ivm import (
     simplify,
     walk,
 )
+from dt_jupyter.ivm.explain import Size, estimated, tree
 from dt_jupyter.ivm.simplify import prune
-from dt_jupyter.sql.render import RENDERED, Renderer
+from dt_jupyter.sql.emit.render import RENDERED, Renderer
 from tests.unit import test_ivm_groups, test_ivm_mutants
 from tests.unit.ivm_lab import Duck, Search, World
 

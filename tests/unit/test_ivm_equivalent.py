@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dt_jupyter.ivm import Rel, equivalent, simplify
-from dt_jupyter.sql.bind import Table, bind
+from dt_jupyter.sql.binding.binder import Table, bind
 
 BUILTINS = frozenset({"sum", "count", "abs"})
 

@@ -35,9 +35,9 @@ from dt_jupyter.ivm import (
     expr,
 )
 from dt_jupyter.model import quote
-from dt_jupyter.sql import maintain
-from dt_jupyter.sql.maintain import COUNT, EXISTED, OP, RESCAN, VISIBLE, GroupSql
-from dt_jupyter.sql.render import Renderer
+from dt_jupyter.sql.emit import state_sql as maintain
+from dt_jupyter.sql.emit.render import Renderer
+from dt_jupyter.sql.emit.state_sql import COUNT, EXISTED, OP, RESCAN, VISIBLE, GroupSql
 from tests.unit.ivm_lab import connection, literal_rows, to_duck
 
 Row = tuple[Any, ...]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 import dt_jupyter.ivm.derive as derive
-import dt_jupyter.ivm.order as order
+import dt_jupyter.ivm.join_order as order
 from dt_jupyter.ivm import (
     DERIVATIVES,
     OPERATORS,
@@ -37,7 +37,7 @@ from dt_jupyter.ivm import (
     restrict,
 )
 from dt_jupyter.ivm import simplify as _simplify_function
-from dt_jupyter.sql import render
+from dt_jupyter.sql.emit import render
 from tests.unit.ivm_lab import (
     Law,
     Search,

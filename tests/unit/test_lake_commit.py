@@ -28,10 +28,10 @@ from dt_jupyter.lake import (
     commit,
     recover,
 )
-from dt_jupyter.lake.actions import commit_name, read_actions
-from dt_jupyter.lake.feed import feed_table
-from dt_jupyter.lake.locks import table_lock
-from dt_jupyter.lake.points import POINTS, hooked
+from dt_jupyter.lake.change.feed import feed_table
+from dt_jupyter.lake.delta_log.actions import commit_name, read_actions
+from dt_jupyter.lake.write.failpoints import POINTS, hooked
+from dt_jupyter.lake.write.locks import table_lock
 from tests.unit.delta_logs import SCHEMA, read, rows, small_table
 
 APP = "dt:1"
@@ -201,7 +201,7 @@ def test_a_foreign_commit_in_between_fails_loudly(log: TableLog) -> None:
 
 
 def test_a_failure_after_the_commit_is_a_commit(log: TableLog, monkeypatch) -> None:
-    from dt_jupyter.lake import writer_rs
+    from dt_jupyter.lake.write import writer_rs
 
     real = writer_rs.write
 
@@ -214,14 +214,14 @@ def test_a_failure_after_the_commit_is_a_commit(log: TableLog, monkeypatch) -> N
 
 
 def test_a_writer_that_wrote_nothing_is_lost(log: TableLog, monkeypatch) -> None:
-    from dt_jupyter.lake import writer_rs
+    from dt_jupyter.lake.write import writer_rs
 
     monkeypatch.setattr(writer_rs, "write", lambda *args: None)
     assert lost(commit(request(log, 1), Append(rows(1)))) == "SKIPPED"
 
 
 def test_a_failed_attempt_leaves_no_file_and_takes_no_other(log: TableLog, monkeypatch) -> None:
-    from dt_jupyter.lake import writer_rs
+    from dt_jupyter.lake.write import writer_rs
 
     commit(request(log, 1), Append(rows(1)))
     kept = {f.name for f in log.path.iterdir()}

@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from dt_jupyter.lake import NotSupported, TableLog, feed
-from dt_jupyter.lake.feed import feed_table
-from dt_jupyter.lake.kept import KeptRows
+from dt_jupyter.lake import NotSupported, TableLog
+from dt_jupyter.lake.change import feed
+from dt_jupyter.lake.change.feed import feed_table
+from dt_jupyter.lake.change.feed_cache import KeptRows
 from tests.unit.delta_logs import PROPERTIES, Written, add, column, info, metadata, remove
 
 SCHEMA = pa.schema([

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dt_jupyter.lake.fence import fence, next_sequence
+from dt_jupyter.lake.txn.fence import fence, next_sequence
 from tests.unit.delta_logs import Written, add, info, metadata
 
 APP = "dt-stream:1"

@@ -12,9 +12,9 @@ import pytest
 from deltalake import DeltaTable
 
 from dt_jupyter.lake import Append, CommitRequest, Committed, Merge, commit
-from dt_jupyter.lake.files import Snapshot
-from dt_jupyter.lake.key_ranges import key_range
-from dt_jupyter.lake.writer_rs import touched_files
+from dt_jupyter.lake.delta_log.key_ranges import key_range
+from dt_jupyter.lake.delta_log.snapshot_files import Snapshot
+from dt_jupyter.lake.write.writer_rs import touched_files
 from dt_jupyter.model import quote
 from tests.unit.delta_logs import rows, small_table
 

@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from dt_jupyter.lake import LogBroken, NotSupported, TableGone, TableLog, VersionGone, is_delta
-from dt_jupyter.lake.commits import MOST_BYTES
+from dt_jupyter.lake.delta_log.commits import MOST_BYTES
 from dt_jupyter.model import Timestamp
 from tests.unit.delta_logs import (
     Written,
@@ -186,7 +186,7 @@ def test_a_cleaned_log_is_read_from_its_checkpoint(tmp_path: Path) -> None:
 
 
 def test_a_multi_part_checkpoint_counts_only_when_whole(tmp_path: Path) -> None:
-    from dt_jupyter.lake.checkpoints import checkpoints
+    from dt_jupyter.lake.delta_log.checkpoints import checkpoints
 
     part = "00000000000000000007.checkpoint.{:010d}.0000000002.parquet"
     one = "00000000000000000003.checkpoint.parquet"

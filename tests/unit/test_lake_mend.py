@@ -9,7 +9,7 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from dt_jupyter.lake import LogBroken, TableGone, TableLog, Unreadable, plan_changes
-from dt_jupyter.lake.mend import carry_on, cut, is_whole, readable_to, require_whole
+from dt_jupyter.lake.keep.mend_log import carry_on, cut, is_whole, readable_to, require_whole
 from tests.unit.delta_logs import read, rows, small_table
 
 APP = "dt:x"

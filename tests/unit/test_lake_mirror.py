@@ -12,9 +12,9 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from dt_jupyter.lake import TableLog, VersionGone
-from dt_jupyter.lake.live import LiveFiles, file_at, paths_of, vector_file
-from dt_jupyter.lake.mirror import mirror, needed
-from dt_jupyter.lake.vacuum import Held, plan_vacuum, run_vacuum
+from dt_jupyter.lake.delta_log.active_files import LiveFiles, file_at, paths_of, vector_file
+from dt_jupyter.lake.keep.hardlinks import mirror, needed
+from dt_jupyter.lake.keep.vacuum import Held, plan_vacuum, run_vacuum
 from dt_jupyter.model import Timestamp
 
 

@@ -18,8 +18,8 @@ from dt_jupyter.lake import (
     may_change,
     plan_changes,
 )
-from dt_jupyter.lake.changes import name_before
-from dt_jupyter.lake.metadata import Metadata, SchemaChange, schema_change
+from dt_jupyter.lake.change.change_plan import name_before
+from dt_jupyter.lake.delta_log.metadata import Metadata, SchemaChange, schema_change
 from tests.unit.delta_logs import Written, add, column, info, metadata, remove
 
 CDC = {"cdc": {"path": "_change_data/c", "size": 7, "partitionValues": {}, "dataChange": False}}

@@ -18,9 +18,9 @@ from dt_jupyter.lake import (
     head,
     plan_changes,
 )
-from dt_jupyter.lake.contents import Contents
 from dt_jupyter.lake.errors import read_by_delta_rs
-from dt_jupyter.lake.retained import (
+from dt_jupyter.lake.keep.contents import Contents
+from dt_jupyter.lake.keep.retention import (
     OLD_SECONDS,
     gone_from_change,
     gone_from_snapshot,

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dt_jupyter.lake import NotSupported
-from dt_jupyter.lake.tracked import tracked_table
+from dt_jupyter.lake.change.row_tracking import tracked_table
 from tests.unit.delta_logs import Written, column, info, metadata
 
 IDS = "_row-id-col-1"

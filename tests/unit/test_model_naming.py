@@ -9,8 +9,8 @@ import pytest
 from dt_jupyter.engine.naming import given_names, require_names
 from dt_jupyter.model import DTError, Name, Named, require_name
 from dt_jupyter.model.naming import LONGEST
-from dt_jupyter.sql import statements as S
-from dt_jupyter.sql.parse import parse_script
+from dt_jupyter.sql.grammar import statement_values as S
+from dt_jupyter.sql.grammar.parse import parse_script
 
 RELATIONS = (Named.TABLE, Named.VIEW, Named.DYNAMIC_TABLE, Named.STREAM)
 LABELS = (Named.WAREHOUSE, Named.PIN)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from dt_jupyter.definition.change_size import MOST_CHANGED, operators, refuse_large_change
 from dt_jupyter.ivm import Refused, Stage, compile_stages
 from dt_jupyter.model import DTError
-from dt_jupyter.refresh.change_size import MOST_CHANGED, operators, refuse_large_change
-from dt_jupyter.sql.bind import Table, bind
-from dt_jupyter.sql.parse import parse_script
+from dt_jupyter.sql.binding.binder import Table, bind
+from dt_jupyter.sql.grammar.parse import parse_script
 from tests.unit.monsters import MONSTERS, TABLES
 
 BUILTINS = frozenset({"abs", "sum", "count", "array", "sequence", "explode"})

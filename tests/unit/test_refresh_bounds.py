@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dt_jupyter.refresh.bounds import LISTED, bounds_of
+from dt_jupyter.refresh.literal_pushdown import LISTED, bounds_of
 
 Value = Any
 WORDS = ("a", "b", "", "Z", "o'brien", "\\", "{x}", "ñ", "🙂", "\x00")

@@ -8,6 +8,22 @@ from random import Random
 import pytest
 from pyspark.sql import types as T
 
+from dt_jupyter.definition.change_size import (
+    operators,
+    refuse_large_change,
+    size,
+    too_wide,
+)
+from dt_jupyter.definition.validate.check_plan import (
+    HARDEST,
+    MOST_OPERATORS,
+    Rung,
+    joined_columns,
+    rounds,
+    rungs,
+)
+from dt_jupyter.definition.validate.generated_rows import rows
+from dt_jupyter.definition.validate.row_bound import MOST_ROWS, RowBound, TooManyRows
 from dt_jupyter.ivm import (
     Refused,
     Rel,
@@ -22,23 +38,7 @@ from dt_jupyter.ivm import (
     with_keys,
 )
 from dt_jupyter.ivm.rel import End, walk
-from dt_jupyter.refresh.change_size import (
-    operators,
-    refuse_large_change,
-    size,
-    too_wide,
-)
-from dt_jupyter.refresh.check_plan import (
-    HARDEST,
-    MOST_OPERATORS,
-    Rung,
-    joined_columns,
-    rounds,
-    rungs,
-)
-from dt_jupyter.refresh.row_bound import MOST_ROWS, RowBound, TooManyRows
-from dt_jupyter.refresh.samples import rows
-from dt_jupyter.sql.bind import Table, bind
+from dt_jupyter.sql.binding.binder import Table, bind
 from tests.unit.ivm_lab import SOURCES, Duck, Search, random_world
 
 # -- shapes of joins ------------------------------------------------------------------------------

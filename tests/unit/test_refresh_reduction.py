@@ -29,10 +29,10 @@ from dt_jupyter.ivm import (
     expr,
     walk,
 )
-from dt_jupyter.refresh import reduction as module
-from dt_jupyter.refresh.reduction import Reduction, Tables, is_nothing
-from dt_jupyter.refresh.sieve import sieved
-from dt_jupyter.sql.render import Renderer
+from dt_jupyter.refresh import semijoin_reduction as module
+from dt_jupyter.refresh.arrow_filter import sieved
+from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables, is_nothing
+from dt_jupyter.sql.emit.render import Renderer
 from tests.unit.ivm_lab import connection
 
 

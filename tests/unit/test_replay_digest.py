@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.replay.digest import EMPTY, Bag, told
-from dt_jupyter.replay.rows import parts_of
+from dt_jupyter.replay.snapshot_rows import parts_of
 
 COLUMNS = (("a", "int"), ("b", "string"))
 

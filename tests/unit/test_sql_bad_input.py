@@ -7,10 +7,10 @@ import pytest
 
 from dt_jupyter.ivm import SUPPORTED, Refusal, Refused
 from dt_jupyter.model import DTError
-from dt_jupyter.sql.bind import Table, View, bind, table_places
-from dt_jupyter.sql.parse import parse_statement
-from dt_jupyter.sql.render import Renderer
-from dt_jupyter.sql.statements import CreateDynamicTable
+from dt_jupyter.sql.binding.binder import Table, View, bind, table_places
+from dt_jupyter.sql.emit.render import Renderer
+from dt_jupyter.sql.grammar.parse import parse_statement
+from dt_jupyter.sql.grammar.statement_values import CreateDynamicTable
 
 WIDE = tuple(f"c{i}" for i in range(1, 201))
 TABLES = {

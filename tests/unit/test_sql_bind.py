@@ -23,8 +23,8 @@ from dt_jupyter.ivm import (
     walk,
 )
 from dt_jupyter.model import DTError
-from dt_jupyter.sql.bind import Table, View, bind, table_places
-from dt_jupyter.sql.render import Renderer
+from dt_jupyter.sql.binding.binder import Table, View, bind, table_places
+from dt_jupyter.sql.emit.render import Renderer
 
 TABLES = {
     "t": ("id", "k", "v", "f"),

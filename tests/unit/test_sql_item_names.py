@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.sql.functions import replace_spans
-from dt_jupyter.sql.item_names import unnamed_items
+from dt_jupyter.sql.grammar.functions import replace_spans
+from dt_jupyter.sql.text.item_names import unnamed_items
 
 
 def named(text: str) -> str:

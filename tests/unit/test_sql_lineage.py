@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dt_jupyter.ivm import SUPPORTED, flows
-from dt_jupyter.sql.bind import Table, bind
-from dt_jupyter.sql.lineage import column_sources
+from dt_jupyter.sql.binding.binder import Table, bind
+from dt_jupyter.sql.binding.column_lineage import column_sources
 
 TABLES = {
     "t": ("id", "k", "v"),

@@ -19,8 +19,8 @@ import sqlglot
 
 from dt_jupyter.ivm import SUPPORTED
 from dt_jupyter.model.names import quote
-from dt_jupyter.sql.bind import Table, View, bind
-from dt_jupyter.sql.render import Renderer
+from dt_jupyter.sql.binding.binder import Table, View, bind
+from dt_jupyter.sql.emit.render import Renderer
 
 QUERIES = (Path(__file__).parent / "queries.sql").read_text("utf-8").splitlines()
 TABLES = {

@@ -6,10 +6,10 @@ import pytest
 
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import DTError, did_you_mean
-from dt_jupyter.sql.bind import reads_by_function, table_places
-from dt_jupyter.sql.lex import tokens
-from dt_jupyter.sql.one_query import require_one_query
-from dt_jupyter.sql.parse import parse_script
+from dt_jupyter.sql.binding.binder import reads_by_function, table_places
+from dt_jupyter.sql.grammar.parse import parse_script
+from dt_jupyter.sql.text.lex import tokens
+from dt_jupyter.sql.text.one_query import require_one_query
 
 QUERIES = ("SELECT 1", "SELECT 1;", " -- so\nVALUES (1) ; ", "TABLE t", "FROM t |> SELECT a",
            "(SELECT 1)", "WITH a AS (SELECT 1) SELECT * FROM a", "SELECT ';' AS a")  # fmt: skip

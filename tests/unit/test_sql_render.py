@@ -17,7 +17,7 @@ from dt_jupyter.ivm import (
     col,
     expr,
 )
-from dt_jupyter.sql.render import Renderer
+from dt_jupyter.sql.emit.render import Renderer
 
 S = Scan("s", (("a", "a"), ("b", "odd `name`")))
 T = Scan("t", (("c", "C"),))

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from dt_jupyter.model import Initialize, Name, RefreshMode, Span, TargetLag
-from dt_jupyter.sql.parse import parse_script, parse_statement
-from dt_jupyter.sql.statements import (
+from dt_jupyter.sql.grammar.parse import parse_script, parse_statement
+from dt_jupyter.sql.grammar.statement_values import (
     AlterDynamicTable,
     AlterWarehouse,
     CloneDynamicTable,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dt_jupyter.model import DTError
-from dt_jupyter.sql.parse import parse_script, parse_statement
+from dt_jupyter.sql.grammar.parse import parse_script, parse_statement
 
 C = "CREATE DYNAMIC TABLE "
 

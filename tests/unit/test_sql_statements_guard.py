@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dt_jupyter.model import DTError
-from dt_jupyter.sql.guard import DEFINITION, SCRIPT, Limits, guard
-from dt_jupyter.sql.parse import parse_script
+from dt_jupyter.sql.grammar.parse import parse_script
+from dt_jupyter.sql.text.token_guard import DEFINITION, SCRIPT, Limits, guard
 
 DEFINE = "CREATE DYNAMIC TABLE t AS SELECT "
 

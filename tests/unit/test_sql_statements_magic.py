@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dt_jupyter.model import DTError, Name
-from dt_jupyter.sql.magic_options import (
+from dt_jupyter.sql.grammar.magic_options import (
     ChangesCommand,
     DtMagic,
     ReplayCommand,
@@ -14,9 +14,17 @@ from dt_jupyter.sql.magic_options import (
     parse_dynamic_table,
     parse_replay,
 )
-from dt_jupyter.sql.magic_specs import CHANGES, CHANGES_CELL, DT, DYNAMIC_TABLE, REPLAY, SQL, usage
-from dt_jupyter.sql.parse import parse_statement
-from dt_jupyter.sql.statements import (
+from dt_jupyter.sql.grammar.magic_specs import (
+    CHANGES,
+    CHANGES_CELL,
+    DT,
+    DYNAMIC_TABLE,
+    REPLAY,
+    SQL,
+    usage,
+)
+from dt_jupyter.sql.grammar.parse import parse_statement
+from dt_jupyter.sql.grammar.statement_values import (
     CreateDynamicTable,
     PointKind,
     SchemaMode,

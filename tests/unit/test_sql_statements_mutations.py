@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dt_jupyter.model import DTError
-from dt_jupyter.sql.lex import tokens
-from dt_jupyter.sql.magic_options import (
+from dt_jupyter.sql.grammar.magic_options import (
     parse_changes,
     parse_dt,
     parse_dynamic_table,
     parse_replay,
 )
-from dt_jupyter.sql.parse import parse_script
-from dt_jupyter.sql.places import underline
-from dt_jupyter.sql.statements import CreateDynamicTable, SparkStatement
+from dt_jupyter.sql.grammar.parse import parse_script
+from dt_jupyter.sql.grammar.statement_values import CreateDynamicTable, SparkStatement
+from dt_jupyter.sql.text.lex import tokens
+from dt_jupyter.sql.text.places import underline
 
 VALID = (
     "CREATE OR REPLACE DYNAMIC TABLE db.`a b` (x, y COMMENT 'it''s') TARGET_LAG = '5 minutes' "

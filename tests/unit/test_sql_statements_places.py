@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dt_jupyter.model import Span
-from dt_jupyter.sql.places import WIDTH, position, underline
+from dt_jupyter.sql.text.places import WIDTH, position, underline
 
 
 def width(text: str) -> int:

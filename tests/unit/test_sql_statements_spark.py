@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from dt_jupyter.model import DTError, Name, Span
-from dt_jupyter.sql.functions import (
+from dt_jupyter.sql.grammar.functions import (
     FunctionCall,
     find_functions,
     find_parameters,
     qualified_name,
     replace_spans,
 )
-from dt_jupyter.sql.parse import parse_script, parse_statement
-from dt_jupyter.sql.statements import SparkKind, SparkStatement, Unsupported
+from dt_jupyter.sql.grammar.parse import parse_script, parse_statement
+from dt_jupyter.sql.grammar.statement_values import SparkKind, SparkStatement, Unsupported
 
 K = SparkKind
 

@@ -7,10 +7,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from dt_jupyter.model import DTError, quote
-from dt_jupyter.sql.functions import qualified_name
-from dt_jupyter.sql.lex import Kind, tokens
-from dt_jupyter.sql.literals import literal, unquote
-from dt_jupyter.sql.split import split
+from dt_jupyter.sql.grammar.functions import qualified_name
+from dt_jupyter.sql.text.lex import Kind, tokens
+from dt_jupyter.sql.text.literals import literal, unquote
+from dt_jupyter.sql.text.split import split
 
 BITS = st.sampled_from(
     ["SELECT", "BEGIN", "END", "CASE", "IF", "LOOP", ";", ";;", " ", "\n", "'a;b'", '"a;""b"',

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dt_jupyter.model import DTError, Name
-from dt_jupyter.sql.parse import parse_script, parse_statement
-from dt_jupyter.sql.statements import (
+from dt_jupyter.sql.grammar.parse import parse_script, parse_statement
+from dt_jupyter.sql.grammar.statement_values import (
     Begin,
     Commit,
     CreateAction,

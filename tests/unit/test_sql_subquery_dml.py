@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.sql.subquery_dml import as_merge
+from dt_jupyter.sql.grammar.subquery_dml import as_merge
 
 CHOSEN = "USING (SELECT DISTINCT * FROM ({}) AS __dt_chosen({})) AS __dt_chosen ON {} WHEN MATCHED"
 

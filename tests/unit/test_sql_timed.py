@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dt_jupyter.model import DTError, Span
-from dt_jupyter.sql.bind import table_places
-from dt_jupyter.sql.functions import replace_spans
-from dt_jupyter.sql.parse import parse_script, parse_statement
-from dt_jupyter.sql.statements import (
+from dt_jupyter.sql.binding.binder import table_places
+from dt_jupyter.sql.grammar.functions import replace_spans
+from dt_jupyter.sql.grammar.parse import parse_script, parse_statement
+from dt_jupyter.sql.grammar.statement_values import (
     HasData,
     Information,
     PointKind,
@@ -22,7 +22,7 @@ from dt_jupyter.sql.statements import (
     TimedRelation,
     TimePoint,
 )
-from dt_jupyter.sql.timed import (
+from dt_jupyter.sql.grammar.timed_relations import (
     find_has_data,
     find_last_query_id,
     find_timed,
@@ -30,7 +30,7 @@ from dt_jupyter.sql.timed import (
     quote_change_columns,
     relations_in,
 )
-from dt_jupyter.sql.unsupported import later
+from dt_jupyter.sql.grammar.unsupported import later
 
 QUERIES = (Path(__file__).parent / "queries.sql").read_text("utf-8").splitlines()
 DEFAULT, APPEND_ONLY, REDO = Information

@@ -11,7 +11,7 @@ import pytest
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.lake import TableLog, mark_of
 from dt_jupyter.model import DTError, Name, Source, SourceKind, Timestamp
-from dt_jupyter.streams.points import OLDEST, Moment, Resolver
+from dt_jupyter.sources.points import OLDEST, Moment, Resolver
 from tests.unit.delta_logs import PROTOCOL, Written, info, metadata
 
 NOW = Timestamp(10**12)

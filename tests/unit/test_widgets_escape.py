@@ -29,8 +29,8 @@ from dt_jupyter.widgets import (
     show,
 )
 from dt_jupyter.widgets.markup import clean, element, one_line, raw_css
-from dt_jupyter.widgets.messages import Message
-from dt_jupyter.widgets.wire import redact
+from dt_jupyter.wire.messages import Message
+from dt_jupyter.wire.schema import redact
 from tests.unit.widgets_lab import NOON, Reader, done, failed, graph, skipped, source, table
 
 PAYLOADS = [

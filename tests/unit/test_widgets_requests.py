@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dt_jupyter.model import DTError
-from dt_jupyter.widgets.desk import Desk
-from dt_jupyter.widgets.live_messages import Ask, Request
-from dt_jupyter.widgets.requests import NEEDS, parse_request
+from dt_jupyter.wire.dispatcher import Desk
+from dt_jupyter.wire.live_messages import Ask, Request
+from dt_jupyter.wire.requests import NEEDS, parse_request
 
 WHOLE: dict[str, Any] = {
     "name": "daily", "replay": "r", "step": 0, "pin": "p", "since": "3", "until": "now",

@@ -1,0 +1,1 @@
+"""A definition: bound, compiled, evolved with its sources, and validated at creation."""

@@ -1,0 +1,168 @@
+"""A definition compiled: its stages with their statements, and the schemas of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dt_jupyter.definition.change_size import refuse_large_change
+from dt_jupyter.ivm import Group, Rel, Scan, Stage, compile_stages, scans, settled, settles
+from dt_jupyter.model import Name, Source, quote
+from dt_jupyter.sources.resolve import name_of
+from dt_jupyter.sql.binding.binder import Table, View, bind
+from dt_jupyter.sql.emit.render import Place, Renderer
+from dt_jupyter.sql.emit.state_sql import VISIBLE, BagSql, GroupSql, stage_sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+
+@dataclass(frozen=True)
+class CompiledStage:
+    """A stage, its statements, and the schema of its backing table."""
+
+    stage: Stage
+    sql: GroupSql | BagSql
+    schema: StructType
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the backing table by which its rows are found; none where by content."""
+        return self.sql.keys if isinstance(self.sql, GroupSql) and not self.sql.scalar else ()
+
+    def stateless(self, sequence: int) -> tuple[str, ...] | None:
+        """The columns of the backing table over the query's own rows, with no state; None where
+        those do not show what tells them apart."""
+        shown = self.sql.shown(sequence)
+        if shown is None:
+            return None
+        none = {
+            f.name: f"CAST(NULL AS {f.dataType.simpleString()})"
+            for f in self.schema
+            if f.name not in shown
+        }
+        return tuple(f"{(shown | none)[f.name]} AS {quote(f.name)}" for f in self.schema)
+
+    @property
+    def reads(self) -> Mapping[str, frozenset[str]]:
+        """For each source by id, the columns that the stage reads of it."""
+        found: dict[str, set[str]] = {}
+        for scan in scans(self.stage.input):
+            found.setdefault(scan.source, set()).update(name for _, name in scan.reads)
+        return {s: frozenset(c) for s, c in found.items()}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The stages of a definition, bottom-up; the last one is the dynamic table itself.
+
+    `relation` is the whole definition; `settles` says that its rows depend on an order which the
+    query leaves open and which is fixed here, so that the text itself may give other rows.
+    """
+
+    stages: tuple[CompiledStage, ...]
+    relation: Rel
+    settles: bool
+
+    def text(self, place: Place) -> str:
+        """The definition as one query, its order fixed."""
+        return Renderer(place)(self.relation)
+
+    @property
+    def public(self) -> CompiledStage:
+        return self.stages[-1]
+
+
+def source_schema(spark: SparkSession, source: Source) -> StructType:
+    """The schema of a source as it is now; a dynamic table's with its hidden columns."""
+    if source.path is not None and source.kind != "FOREIGN":
+        return spark.read.format("delta").load(source.path).schema
+    return spark.table(source.name.sql).schema
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A query as a relation; `types` gives the Spark types of any relation over its sources,
+    whose schemas are `known`, by id."""
+
+    relation: Rel
+    known: dict[str, StructType]
+    types: Callable[[Rel], dict[str, str]]
+
+
+def bind_query(
+    spark: SparkSession, query: str, schema: str, sources: Mapping[Name, Source],
+    views: Mapping[Name, str], builtins: frozenset[str], schemas: Mapping[str, StructType],
+) -> Bound:  # fmt: skip
+    """`query` over sources with `schemas`, views looked through; Refused where it has no form in
+    the algebra. Types come from Spark's analyser, over empty relations."""
+
+    def resolve(parts: tuple[str, ...]) -> Table | View:
+        name = name_of(parts, schema)
+        if name in views:
+            return View(views[name])
+        source = sources[name]
+        columns = tuple(schemas[source.table_id].names)
+        public = tuple(c for c in columns if not c.startswith("__dt_"))
+        return Table(source.table_id, public, VISIBLE if VISIBLE in columns else None)
+
+    known: dict[str, StructType] = dict(schemas)
+
+    def types(rel: Rel) -> dict[str, str]:
+        fields = spark.sql(Renderer(lambda s: empty_relation(known[s.source]))(rel)).schema
+        return {f.name: f.dataType.simpleString() for f in fields}
+
+    return Bound(bind(query, resolve, builtins), known, types)
+
+
+def compile_query(
+    spark: SparkSession,
+    query: str,
+    schema: str,
+    names: tuple[str, ...],
+    types: tuple[str, ...],
+    sources: Mapping[Name, Source],
+    views: Mapping[Name, str],
+    builtins: frozenset[str],
+    schemas: Mapping[str, StructType],
+) -> Compiled:
+    """The stages that keep `query` up to date; Refused where there are none.
+
+    `names` and `types` are the public columns as Spark analysed the text; `schemas` those of the
+    sources by id.
+    """
+    bound = bind_query(spark, query, schema, sources, views, builtins, schemas)
+    relation, known, analysed = bound.relation, bound.known, bound.types
+
+    def place(scan: Scan) -> str:
+        return empty_relation(known[scan.source])
+
+    stages: list[CompiledStage] = []
+    made = compile_stages(relation, names, analysed)
+    refuse_large_change(made)
+    for stage in made:
+        own = types if stage is made[-1] else _output_types(stage, analysed)
+        sql = stage_sql(stage, own)
+        text = sql.initial(Renderer(place))
+        table = spark.sql(sql.numbered(text, 1) if isinstance(sql, BagSql) else text).schema
+        known[stage.id] = table
+        stages.append(CompiledStage(stage, sql, table))
+    fixed = settles(relation)
+    return Compiled(tuple(stages), settled(relation, analysed) if fixed else relation, fixed)
+
+
+def _output_types(stage: Stage, types: Callable[[Rel], dict[str, str]]) -> tuple[str, ...]:
+    if isinstance(stage.top, Group):
+        return ()
+    known = types(stage.input)
+    return tuple(known[c] for c in stage.input.columns)
+
+
+def empty_relation(schema: StructType) -> str:
+    """A relation without rows, for the analyser alone."""
+    items = ", ".join(
+        f"CAST(NULL AS {f.dataType.simpleString()}) AS {quote(f.name)}" for f in schema.fields
+    )
+    return f"(SELECT {items} WHERE FALSE)"

@@ -1,0 +1,114 @@
+"""Tables and views that statements of Spark's make: known again later, dropped, brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dt_jupyter.lake import drop_folder, is_delta, register, restore_folder
+from dt_jupyter.lake.write.backing_table import put_aside
+from dt_jupyter.model import Name, Named, error, undo
+from dt_jupyter.sources.resolve import Sources
+from dt_jupyter.sources.taken_names import holder
+from dt_jupyter.spark.relations import RelationKind, lookup
+from dt_jupyter.sql.grammar.statement_values import SparkKind, SparkStatement
+
+_DROPPED = {SparkKind.DROP_TABLE: Named.TABLE, SparkKind.DROP_VIEW: Named.VIEW}
+
+
+@dataclass(frozen=True)
+class LakeTables:
+    """Those of the session and of the catalog that `sources` is on."""
+
+    sources: Sources
+    known: Callable[[], Mapping[Name, str]]
+    """The folders of all tables of the lake, by name."""
+
+    def remember(self, statement: SparkStatement) -> None:
+        """What a statement made or dropped, for later sessions."""
+        catalog, name = self.sources.catalog, statement.target
+        if name is None or statement.temporary:
+            return
+        if statement.kind in (SparkKind.CREATE_TABLE, SparkKind.CREATE_VIEW):
+            relation = lookup(self.sources.spark, name)
+            if relation is None:
+                return
+            if relation.kind is RelationKind.VIEW and relation.text is not None:
+                catalog.record_view(name, relation.text)
+            elif relation.provider == "delta" and relation.location and is_delta(relation.location):
+                self._record(name, relation.location)
+        elif statement.kind in (SparkKind.DROP_TABLE, SparkKind.DROP_VIEW):
+            catalog.forget(name)
+
+    def drop(self, name: Name) -> bool:
+        """A table in the lake's folder is put aside, so that `undrop` can bring it back; False,
+        with nothing done, where it is not one."""
+        spark, layout = self.sources.spark, self.sources.layout
+        relation = lookup(spark, name)
+        if relation is None or relation.provider != "delta" or not relation.location:
+            return False
+        path = Path(relation.location)
+        if layout.tables.resolve() not in path.resolve().parents or not is_delta(path):
+            return False
+        aside = drop_folder(path, layout.trash, _label(name))
+        try:
+            self._unregister(name)
+        except BaseException as e:
+            undo(e, lambda: restore_folder(aside, path))
+            raise
+        return True
+
+    def _unregister(self, name: Name) -> None:
+        """Known by name no more; its folder has gone before, since Spark would delete it."""
+        self.sources.spark.sql(f"DROP TABLE IF EXISTS {name.sql}")
+        self.sources.catalog.forget(name)
+
+    def drop_broken(self, statement: SparkStatement) -> str | None:
+        """What DROP says of a table or view in quarantine, which Spark does not know: it is put
+        aside, or forgotten; None where the name is none of those."""
+        name, catalog = statement.target, self.sources.catalog
+        kind = _DROPPED.get(statement.kind)
+        found = catalog.quarantine.find(name, kind) if kind is not None else None
+        if name is None or found is None or lookup(self.sources.spark, name) is not None:
+            return None
+        tables, layout = self.known(), self.sources.layout
+        path = Path(tables[name]) if kind == Named.TABLE and name in tables else None
+        if path is not None and layout.tables.resolve() in path.resolve().parents and path.exists():
+            put_aside(path, layout.trash, _label(name))
+        catalog.forget(name)
+        catalog.quarantine.lift(found.kind, name)
+        return f"{found.kind.capitalize()} {name} is out of quarantine, and dropped."
+
+    def undrop(self, name: Name) -> None:
+        """The last dropped table of that name is back. DT-1118 where there is none, or the name
+        is taken."""
+        spark, layout = self.sources.spark, self.sources.layout
+        dropped = self._dropped(_label(name))
+        if dropped is None:
+            raise error("DT-1118", name=name, problem="nothing of that name was dropped", hint="")
+        if holder(self.sources.catalog, spark, name) is not None:
+            raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
+        folder = layout.table(name)
+        restore_folder(dropped, folder)
+        try:
+            register(spark, name, folder)
+            self._record(name, str(folder))
+        except BaseException as e:
+            undo(e, lambda: restore_folder(folder, dropped), lambda: self._unregister(name))
+            raise
+
+    def _dropped(self, label: str) -> Path | None:
+        trash = self.sources.layout.trash
+        found = trash.glob(f"{label}*") if trash.is_dir() else ()
+        own = [p for p in found if p.name == label or p.name.removeprefix(f"{label}.").isdigit()]
+        return max(own, key=lambda p: p.stat().st_mtime, default=None)
+
+    def _record(self, name: Name, path: str) -> None:
+        table_id = self.sources.logs[path].table_id()
+        self.sources.catalog.record_table(name, table_id, path)
+
+
+def _label(name: Name) -> str:
+    """What the folder of a dropped table is called."""
+    return f"{name.schema}.{name.table}"

@@ -1,0 +1,147 @@
+"""Refreshing in a graph: everything upstream first, at the same data timestamp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from dt_jupyter.model import (
+    Clock,
+    DTError,
+    DynamicTable,
+    Name,
+    Reason,
+    RefreshAction,
+    RefreshRecord,
+    RefreshState,
+    RefreshTrigger,
+    Timestamp,
+    error,
+)
+from dt_jupyter.refresh.protocol import Refresher
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Manual refreshes and initialisations; `published` is called when contents or columns are
+    new, `changed` after every refresh."""
+
+    refresher: Refresher
+    clock: Clock
+    published: Callable[[DynamicTable], None]
+    changed: Callable[[], None]
+
+    def refresh(
+        self, dt_id: str, trigger: RefreshTrigger, at: Timestamp | None = None
+    ) -> RefreshRecord:
+        """A manual refresh: the data timestamp is at or after the command (or `at`, a past one).
+
+        Where a warehouse that it needs is suspended the record is SKIPPED, with DT-2112. DT-2109
+        for an `at` that is not after the present data timestamp, or later than now.
+        """
+        catalog = self.refresher.sources.catalog
+        table = catalog.by_id(dt_id)
+        assert table is not None
+        now = self.clock.now()
+        if at is not None:
+            low = table.data_timestamp
+            if at > now or (low is not None and at <= low):
+                raise error("DT-2109", timestamp=at, low=low or "the beginning", high=now)
+        return self.refresh_at(table, at or now, trigger)
+
+    def refresh_at(
+        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger
+    ) -> RefreshRecord:
+        """The table at `t`, after everything upstream of it at `t`; theirs come with the record."""
+        upstream: list[RefreshRecord] = []
+        for other in self.refresher.sources.upstream(table.definition):
+            if self.refresher.sources.catalog.version_of(other.id, t) is not None:
+                continue
+            record = self.refresh_at(other, t, trigger)
+            upstream.append(record)
+            if record.state is not RefreshState.SUCCEEDED:
+                return self._upstream_failed(table, t, trigger, other.name, tuple(upstream))
+        return replace(self._asked_for(table, t, trigger), upstream=tuple(upstream))
+
+    def _asked_for(
+        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger
+    ) -> RefreshRecord:
+        """A refresh that nobody scheduled: in a warehouse that is suspended it moves the data
+        timestamp where nothing is new, and else waits for a RESUME, and says so."""
+        catalog = self.refresher.sources.catalog
+        suspended = catalog.warehouse(table.warehouse).suspended
+        record = self.run(table.id, t, trigger, metadata_only=suspended)
+        if record.state is not RefreshState.SCHEDULED:
+            return record
+        failure = error("DT-2112", name=table.warehouse)
+        sentence = f"Warehouse {table.warehouse} is suspended, and the refresh has rows to compute."
+        reason = Reason("WAREHOUSE_SUSPENDED", sentence)
+        catalog.record_skip(table.id, t, RefreshState.SKIPPED, reason, trigger)
+        return RefreshRecord(
+            table.name, "", RefreshState.SKIPPED, trigger, t, reason=reason,
+            warehouse=table.warehouse, error_code=failure.code, error=str(failure),
+        )  # fmt: skip
+
+    def _upstream_failed(
+        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, upstream: Name,
+        records: tuple[RefreshRecord, ...],
+    ) -> RefreshRecord:  # fmt: skip
+        last = records[-1]
+        skipped = last.state is RefreshState.SKIPPED
+        state = RefreshState.SKIPPED if skipped else RefreshState.UPSTREAM_FAILED
+        failure = error("DT-2110", upstream=upstream, name=table.name, timestamp=t)
+        reason = Reason("UPSTREAM_FAILED", failure.sentence)
+        if skipped and last.reason is not None:
+            sentence = f"{upstream}, which it reads, was skipped: {last.reason.sentence}"
+            reason = Reason("UPSTREAM_SKIPPED", sentence)
+        catalog = self.refresher.sources.catalog
+        catalog.record_skip(table.id, t, state, reason, trigger)
+        return RefreshRecord(
+            table.name, "", state, trigger, t, reason=reason, warehouse=last.warehouse,
+            error_code=last.error_code if skipped else failure.code,
+            error=last.error or str(failure), upstream=records,
+        )  # fmt: skip
+
+    def run(
+        self, dt_id: str, t: Timestamp, trigger: RefreshTrigger, *, metadata_only: bool = False
+    ) -> RefreshRecord:
+        """One refresh; publishes the view where the contents are the first or the columns new."""
+        record = self.refresher.refresh(dt_id, t, trigger, metadata_only=metadata_only)
+        if record is None:
+            table = self.refresher.sources.catalog.by_id(dt_id)
+            name = table.name if table else Name("default", dt_id)
+            return RefreshRecord(name, "", RefreshState.SCHEDULED, trigger, t)
+        if record.action in (RefreshAction.FULL, RefreshAction.REINITIALIZE):
+            table = self.refresher.sources.catalog.by_id(dt_id)
+            if (
+                table is not None
+                and table.dropped is None
+                and record.state is RefreshState.SUCCEEDED
+            ):
+                self.published(table)
+        self.changed()
+        return record
+
+    def initialise(self, table: DynamicTable) -> RefreshRecord:
+        """At the newest data timestamp within the target lag at which every upstream dynamic
+        table has a version, else now, refreshing upstream (DT paper 3.1.2)."""
+        catalog = self.refresher.sources.catalog
+        upstream = self.refresher.sources.upstream(table.definition)
+        now = self.clock.now()
+        if upstream:
+            common = set.intersection(*(set(catalog.timestamps(u.id)) for u in upstream))
+            lag = table.target_lag.seconds
+            fresh = [t for t in common if lag is None or now.since(t) <= lag]
+            if fresh:
+                return self.refresh_at(table, max(fresh), RefreshTrigger.CREATION)
+        return self.refresh_at(table, now, RefreshTrigger.CREATION)
+
+
+def failure_of(record: RefreshRecord) -> DTError:
+    """The error of a refresh that did not succeed, for a statement that was to make it."""
+    if record.error_code == "DT-2112":
+        return error("DT-2112", name=record.warehouse)
+    code = record.error_code or "DT-2105"
+    text = (record.error or code).removeprefix(f"[{code}] ")
+    problem = text.removeprefix(f"The refresh of {record.name} failed: ")
+    return error("DT-2105", name=record.name, problem=problem, hint="")

@@ -1,0 +1,217 @@
+"""How a table's changes between two versions can be read, cheapest first: from the log alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from dt_jupyter.lake.delta_log.actions import CommitFacts
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.errors import VersionGone
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """No row came or went: the same version, OPTIMIZE, or metadata only."""
+
+    rows: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """Files were only added by the commits first … last: their rows are the change.
+
+    `feed`: whether the change data feed may be read over these commits.
+    """
+
+    first: int
+    last: int
+    rows: int | None
+    bytes: int
+    files: int
+    feed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """The change data feed of first … last; `rows` as the metrics estimate them."""
+
+    first: int
+    last: int
+    rows: int | None
+    bytes: int
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """The rows of the files removed and added by first … last, both read (classic Spark)."""
+
+    first: int
+    last: int
+    rows: int | None
+    bytes: int
+    files: int
+
+
+LOST = "LOST"
+"""The operation of a commit that stands for versions that nobody can read any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The interval cannot be read; `code` is one of VERSION_REGRESSED, LOG_GONE, SOURCE_REPLACED,
+    COLUMN_CHANGED, PARTITIONING_CHANGED, FEED_OFF, FILES_GONE, VERSION_LOST."""
+
+    code: str
+    sentence: str
+
+
+ChangePlan: TypeAlias = Unchanged | Added | Feed | FileDiff | Unreadable
+
+
+def plan_changes(
+    log: TableLog,
+    after: int,
+    upto: int,
+    columns: Collection[str] | None = None,
+    *,
+    file_diff: bool = True,
+) -> ChangePlan:
+    """The plan for (after, upto]; `columns` are those used (None: all of them), `file_diff` says
+    whether the session can read chosen files (classic Spark)."""
+    if after == upto:
+        return Unchanged()
+    if after > upto:
+        return Unreadable("VERSION_REGRESSED", f"version {upto} is before version {after}")
+    try:
+        if after >= log.oldest() and log.operation(after) == LOST:
+            return Unreadable("VERSION_LOST", f"version {after} was lost with its log")
+        facts = log.commits(after, upto)
+    except VersionGone as gone:
+        return Unreadable("LOG_GONE", gone.sentence)
+    return plan(facts, columns, file_diff=file_diff)
+
+
+def may_change(log: TableLog, after: int, upto: int) -> bool:
+    """Whether the plan for (after, upto] is another than Unchanged; looked for from the newest
+    commit on, since mostly that one tells."""
+    if after == upto:
+        return False
+    try:
+        if any(log.changes_data(v) for v in range(upto, after, -1)):
+            return True
+    except VersionGone:
+        return True
+    return not isinstance(plan_changes(log, after, upto), Unchanged)
+
+
+def plan(
+    facts: Sequence[CommitFacts], columns: Collection[str] | None = None, *, file_diff: bool = True
+) -> ChangePlan:
+    """`plan_changes` over the commits of the interval; pure."""
+    refusal = _refusal(facts, columns)
+    if refusal is not None:
+        return refusal
+    data = [f for f in facts if f.data_change]
+    if not data:
+        return Unchanged()
+    first, last = data[0].version, _last(facts, data[-1], columns)
+    read = [f for f in facts if first <= f.version <= last]
+    feed = all(f.feed for f in read) and not any(_breaks_feed(f) for f in read[1:])
+    bytes_, files = sum(map(_bytes, data)), sum(map(_files, data))
+    if not feed and not file_diff:
+        return Unreadable(
+            "FEED_OFF", f"the change data feed does not cover versions {first} to {last}"
+        )
+    if all(f.only_adds for f in data):
+        return Added(first, last, _total([f.added_rows for f in data]), bytes_, files, feed)
+    if feed:
+        return Feed(first, last, _total([feed_rows(f) for f in data]), bytes_, files)
+    both = sum(f.added_bytes + f.removed_bytes for f in data)
+    count = sum(f.added_files + f.removed_files for f in data)
+    rows = [r for f in data for r in (f.added_rows, f.removed_rows)]
+    return FileDiff(first, last, _total(rows), both, count)
+
+
+def _refusal(facts: Sequence[CommitFacts], columns: Collection[str] | None) -> Unreadable | None:
+    used = None if columns is None else frozenset(c.lower() for c in columns)
+    for f in facts:
+        change = f.schema
+        if f.operation == LOST:
+            return Unreadable("VERSION_LOST", f"version {f.version} was lost with its log")
+        if f.is_replace or (change and change.new_id):
+            return Unreadable(
+                "SOURCE_REPLACED", f"version {f.version} replaced the table ({f.operation})"
+            )
+        if change is None:
+            continue
+        touched = change.touched if used is None else change.touched & used
+        if touched:
+            names = ", ".join(sorted(touched))
+            return Unreadable(
+                "COLUMN_CHANGED",
+                f"version {f.version} dropped, renamed or changed the type of {names}",
+            )
+        if change.partitioning:
+            return Unreadable(
+                "PARTITIONING_CHANGED", f"version {f.version} changed the partition columns"
+            )
+    return None
+
+
+def name_before(column: str, facts: Sequence[CommitFacts]) -> str | None:
+    """What a column of the end was called before the commits; None: it is younger."""
+    name = column
+    for change in [f.schema for f in reversed(facts) if f.schema is not None]:
+        if name.lower() in map(str.lower, change.added):
+            return None
+        name = {b.lower(): a for a, b in change.renamed}.get(name.lower(), name)
+    return name
+
+
+def _last(facts: Sequence[CommitFacts], data: CommitFacts, columns: Collection[str] | None) -> int:
+    """The last version to read: of the last data commit, or the end where columns came later."""
+    known = {c.lower() for c in data.metadata.columns}
+    wanted = facts[-1].metadata.columns if columns is None else columns
+    return data.version if all(c.lower() in known for c in wanted) else facts[-1].version
+
+
+def _breaks_feed(f: CommitFacts) -> bool:
+    """Delta refuses to read the feed across anything but added columns."""
+    return f.schema is not None and bool(f.schema.touched or f.schema.mapping)
+
+
+def _bytes(f: CommitFacts) -> int:
+    return f.cdc_bytes if f.cdc_files else f.added_bytes + f.removed_bytes
+
+
+def _files(f: CommitFacts) -> int:
+    return f.cdc_files or f.added_files + f.removed_files
+
+
+def _total(rows: Sequence[int | None]) -> int | None:
+    known = [r for r in rows if r is not None]
+    return sum(known) if len(known) == len(rows) else None
+
+
+_METRICS = (
+    {"numTargetRowsInserted": 1, "numTargetRowsUpdated": 2, "numTargetRowsDeleted": 1},
+    {"num_target_rows_inserted": 1, "num_target_rows_updated": 2, "num_target_rows_deleted": 1},
+    {"numUpdatedRows": 2},
+    {"num_updated_rows": 2},
+    {"numDeletedRows": 1, "numOutputRows": 1},
+    {"num_deleted_rows": 1},
+)
+
+
+def feed_rows(f: CommitFacts) -> int | None:
+    """The records that the feed holds for a commit, as its metrics tell; None: they do not."""
+    if not f.cdc_files and (not f.deletion_vectors or f.loose_vectors):
+        return _total([f.added_rows, f.removed_rows])
+    for names in _METRICS:
+        if next(iter(names)) in f.metrics:
+            return sum(int(float(f.metrics.get(n, 0))) * times for n, times in names.items())
+    return None

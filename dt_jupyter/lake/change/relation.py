@@ -1,0 +1,288 @@
+"""A change as a relation of Spark SQL: the table's columns and a weight, +1 or −1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dt_jupyter.ivm import WEIGHT
+from dt_jupyter.lake.change.change_plan import (
+    Added,
+    ChangePlan,
+    Feed,
+    FileDiff,
+    Unchanged,
+    Unreadable,
+)
+from dt_jupyter.lake.change.feed import feed_table
+from dt_jupyter.lake.change.file_rows import feed_at_end, files_view
+from dt_jupyter.lake.change.row_tracking import TRACKED_ID, tracked_table
+from dt_jupyter.lake.delta_log.metadata import Metadata
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.errors import LakeError, NotSupported
+from dt_jupyter.lake.paths import sql_string, sql_table
+from dt_jupyter.lake.read.arrow_snapshot import local_view
+from dt_jupyter.lake.read.snapshot import snapshot_sql
+from dt_jupyter.lake.types import arrow_schema, fields_named
+from dt_jupyter.model import quote
+from dt_jupyter.spark.confs import confs
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+_MODE = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
+_NEW = "('insert', 'update_postimage')"
+
+
+@dataclass(frozen=True, slots=True)
+class Small:
+    """What travels as Arrow: at most so many records (where known) and bytes of files."""
+
+    rows: int = 150_000
+    bytes: int = 64 << 20
+
+
+@dataclass(frozen=True)
+class Relation:
+    """`sql` is a relation's text with the asked columns and `__dt_w`, not consolidated.
+
+    `way`: local (Arrow), feed (Spark), files (Spark over chosen files) or empty, with
+    the `reason` where a faster one was passed over; `arrow` holds the rows of a local one.
+    """
+
+    sql: str
+    way: str
+    reason: str
+    rows: int | None
+    views: tuple[str, ...] = ()
+    arrow: pa.Table | None = None
+
+    def __str__(self) -> str:
+        return self.sql
+
+    def drop(self, spark: SparkSession) -> None:
+        """Drop the temporary views that it stands on."""
+        for view in self.views:
+            spark.catalog.dropTempView(view)
+
+
+def relation(
+    spark: SparkSession,
+    log: TableLog,
+    plan: ChangePlan,
+    columns: Sequence[str],
+    *,
+    view_prefix: str,
+    small: Small | None = None,
+    row_ids: bool = False,
+) -> Relation:
+    """The rows of a planned change, in the session `spark`; views are named after `view_prefix`.
+
+    Raises LakeError for an Unreadable plan. `small` bounds what is read without Spark. With
+    `row_ids` the relation has Delta's as `__dt_row_id` too; that reads whole files, since the
+    feed has none.
+    """
+    match plan:
+        case Unreadable(code, sentence):
+            raise LakeError(f"{code}: {sentence}", plan=plan)
+        case Unchanged():
+            return _empty(log, columns, row_ids)
+        case FileDiff() if not row_ids:
+            return _files(spark, log, plan, columns, view_prefix, "the change data feed is off")
+    small = small or Small()
+    if row_ids:
+        reason = _too_large_to_compare(log, plan, small) or _unknown_types(log, plan, columns)
+    else:
+        reason = why_not_local(log, plan, columns, small)
+    if reason is None:
+        read = tracked_table if row_ids else feed_table
+        try:
+            rows = read(log, plan.first, plan.last, columns)
+        except NotSupported as e:
+            reason = e.sentence
+        except Exception as e:  # delta-rs raises this very class, among others; Spark reads it
+            reason = f"it is not read without Spark: {e}"
+        else:
+            if rows.num_rows <= small.rows:
+                return _local(spark, log, plan, rows, columns, view_prefix)
+            reason = f"{rows.num_rows} records are more than {small.rows}"
+    if isinstance(plan, FileDiff) or row_ids or (isinstance(plan, Added) and not plan.feed):
+        return _files(spark, log, plan, columns, view_prefix, reason, row_ids=row_ids)
+    return _feed(spark, log, plan, columns, view_prefix, reason)
+
+
+def _empty(
+    log: TableLog, columns: Sequence[str], row_ids: bool, version: int | None = None
+) -> Relation:
+    """Of the columns that the table has at the version; None: now."""
+    source = sql_table(log.path) if version is None else snapshot_sql(log.path, version)
+    tracked = f"0L AS {TRACKED_ID}, " if row_ids else ""
+    names = f"{_names(columns)}, {tracked}1L AS {WEIGHT}"
+    sql = f"(SELECT {names} FROM {source} WHERE false)"
+    return Relation(sql, "empty", "nothing changed", 0)
+
+
+# -- without Spark -------------------------------------------------------------------------------
+
+
+def why_not_local(
+    log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str], small: Small
+) -> str | None:
+    """Why the driver does not read the change itself; None: it does."""
+    if plan.rows is not None and plan.rows > small.rows:
+        return f"{plan.rows} records are more than {small.rows}"
+    if plan.bytes > small.bytes:
+        return f"{plan.bytes} bytes are more than {small.bytes}"
+    data = [f for f in log.commits(plan.first - 1, plan.last) if f.data_change]
+    if any(f.loose_vectors and not f.cdc_files for f in data):
+        # delta-rs would also give the rows that the vector of a removed file had deleted.
+        return "a file with a deletion vector came or went whole"
+    return _unknown_types(log, plan, columns)
+
+
+def _too_large_to_compare(log: TableLog, plan: Added | Feed | FileDiff, small: Small) -> str | None:
+    """By row ids the files are read that came and went, not those of the feed."""
+    changes = log.file_changes(plan.first, plan.last)
+    size = sum(int(f.get("size", 0)) for f in (*changes.added, *changes.removed))
+    return f"{size} bytes are more than {small.bytes}" if size > small.bytes else None
+
+
+def _unknown_types(
+    log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str]
+) -> str | None:
+    metadata = log.metadata(plan.last)
+    if metadata.mapping != "none":
+        return "the table has column mapping"
+    try:
+        arrow_schema(fields_named(metadata, columns))
+    except NotSupported as e:
+        return e.sentence
+    return None
+
+
+def _local(
+    spark: SparkSession,
+    log: TableLog,
+    plan: Added | Feed | FileDiff,
+    rows: pa.Table,
+    columns: Sequence[str],
+    prefix: str,
+) -> Relation:
+    view = f"{prefix}_local"
+    local_view(spark, log, plan.last, rows, view)
+    sql = f"(SELECT {_names(rows.column_names)} FROM {quote(view)})"
+    return Relation(sql, "local", "small", rows.num_rows, (view,), rows)
+
+
+# -- Spark ---------------------------------------------------------------------------------------
+
+
+def _feed(
+    spark: SparkSession,
+    log: TableLog,
+    plan: Added | Feed,
+    columns: Sequence[str],
+    prefix: str,
+    reason: str,
+) -> Relation:
+    args = f"{sql_string(str(log.path))}, {plan.first}, {plan.last}"
+    source, views = f"table_changes_by_path({args})", tuple[str, ...]()
+    then, now = log.metadata(plan.last), log.metadata()
+    if not _is_read_as_it_was(then, now):
+        view = f"{prefix}_feed"
+        if "none" in (then.mapping, now.mapping):
+            rows = feed_at_end(spark, log.path, plan.first, plan.last)
+        else:
+            # With the columns of its last version, not of now: they may have been renamed.
+            with confs(spark, {_MODE: "endVersion"}):
+                rows = spark.sql(f"SELECT * FROM {source}")
+        rows.createOrReplaceTempView(quote(view))
+        source, views = quote(view), (view,)
+    weight = f"CASE WHEN _change_type IN {_NEW} THEN 1L ELSE -1L END AS {WEIGHT}"
+    sql = f"(SELECT {_names(columns)}, {weight} FROM {source})"
+    return Relation(sql, "feed", reason, plan.rows, views)
+
+
+def _is_read_as_it_was(then: Metadata, now: Metadata) -> bool:
+    """Whether a feed that is read with the columns of now has those of then as they were."""
+    if then.mapping != "none" or now.mapping != "none":
+        return then.schema_string == now.schema_string
+    known = {f["name"]: f["type"] for f in now.fields}
+    stays = all(known.get(f["name"]) == f["type"] for f in then.fields)
+    return stays and then.partition_columns == now.partition_columns
+
+
+def feed_by_version(
+    spark: SparkSession, log: TableLog, plan: Added | Feed, columns: Sequence[str], view_prefix: str
+) -> Relation:
+    """The change feed of all the commits of a plan, with `_commit_version` behind the columns."""
+    return _feed(spark, log, plan, (*columns, "_commit_version"), view_prefix, "by version")
+
+
+def _files(
+    spark: SparkSession, log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str],
+    prefix: str, reason: str, *, row_ids: bool = False,
+) -> Relation:  # fmt: skip
+    changes = log.file_changes(plan.first, plan.last)
+    parts, views = [], []
+    names = _names((*columns, TRACKED_ID) if row_ids else columns)
+    for sign, actions, name in ((1, changes.added, "added"), (-1, changes.removed, "removed")):
+        if actions:
+            view = f"{prefix}_{name}"
+            rows = files_view(spark, log.path, plan.last, actions)
+            if row_ids:
+                rows = rows.selectExpr("*", f"_metadata.row_id AS {TRACKED_ID}")
+            rows.createOrReplaceTempView(quote(view))
+            views.append(view)
+            parts.append(f"SELECT {names}, {sign}L AS {WEIGHT} FROM {quote(view)}")
+    if not parts:
+        return _empty(log, columns, row_ids, plan.last)
+    sql = f"({' UNION ALL '.join(parts)})"
+    return Relation(sql, "files", reason, plan.rows, tuple(views))
+
+
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(map(quote, columns))
+
+
+# -- inserts alone ---------------------------------------------------------------------------------
+
+
+def inserted(
+    spark: SparkSession, log: TableLog, plan: ChangePlan, columns: Sequence[str], *,
+    view_prefix: str, row_ids: bool = False,
+) -> Relation:  # fmt: skip
+    """The rows that the commits of the plan inserted, as they were then, weight +1; the new image
+    of an updated row is none of them. Raises LakeError where neither feed nor row ids tell."""
+    if isinstance(plan, Unchanged | Unreadable) or (isinstance(plan, Added) and not row_ids):
+        return relation(spark, log, plan, columns, view_prefix=view_prefix, row_ids=row_ids)
+    if row_ids:
+        return _first_images(spark, log, plan, columns, view_prefix)
+    if not isinstance(plan, Feed):
+        raise LakeError("FEED_OFF: only the change data feed tells inserts from updates", plan=plan)
+    found = _feed(spark, log, plan, (*columns, "_change_type"), view_prefix, "inserts alone")
+    sql = f"(SELECT {_names(columns)}, {WEIGHT} FROM {found.sql} WHERE _change_type = 'insert')"
+    return Relation(sql, found.way, found.reason, None, found.views)
+
+
+def _first_images(
+    spark: SparkSession, log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str],
+    prefix: str,
+) -> Relation:  # fmt: skip
+    """By row tracking: ids that were given out within the interval, each with its first image."""
+    files = log.new_files(plan.first, plan.last)
+    if not files:
+        return _empty(log, columns, row_ids=True, version=plan.last)
+    view, least = f"{prefix}_first", min(int(f["baseRowId"]) for f in files)
+    rows = files_view(spark, log.path, plan.last, files)
+    rows = rows.selectExpr("*", f"_metadata.row_id AS {TRACKED_ID}",
+                           "_metadata.row_commit_version AS __dt_commit")  # fmt: skip
+    rows.createOrReplaceTempView(quote(view))
+    first = f"ROW_NUMBER() OVER (PARTITION BY {TRACKED_ID} ORDER BY __dt_commit) AS __dt_image"
+    sql = (
+        f"(SELECT {_names((*columns, TRACKED_ID))}, 1L AS {WEIGHT} FROM (SELECT *, {first} FROM"
+        f" {quote(view)} WHERE {TRACKED_ID} >= {least}) WHERE __dt_image = 1)"
+    )
+    return Relation(sql, "files", "row ids are asked for", None, (view,))

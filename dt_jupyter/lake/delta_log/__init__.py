@@ -1,0 +1,1 @@
+"""The Delta log: its actions, checkpoints, and what stands at a version."""

@@ -1,0 +1,151 @@
+"""The files of a snapshot as the log's own actions, and which of them are still on the disk."""
+
+from __future__ import annotations
+
+import base64
+import os
+import uuid
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from threading import RLock
+from typing import Any
+from urllib.parse import unquote
+
+from dt_jupyter.lake.delta_log.actions import commit_name, file_key, read_actions
+from dt_jupyter.lake.delta_log.checkpoints import checkpoints
+from dt_jupyter.lake.errors import VersionGone
+from dt_jupyter.lake.paths import TablePath, local
+
+Action = Mapping[str, Any]
+_FILES = frozenset(("add", "remove"))
+_SIDECARS = "_sidecars"
+_KEPT = 4
+_PARTS = ("path", "partitionValues", "size", "modificationTime", "deletionVector", "baseRowId",
+          "defaultRowCommitVersion")  # fmt: skip
+_Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+_TO_B85 = bytes.maketrans(_Z85, _B85)
+_ID = 20  # characters of an encoded UUID
+
+
+class LiveFiles:
+    """The files of a table at its versions; keeps the last few, and goes on from the nearest."""
+
+    def __init__(self, path: TablePath) -> None:
+        self.path: Path = local(path)
+        self._dir = self.path / "_delta_log"
+        self._known: OrderedDict[tuple[int, int], dict[Any, Action]] = OrderedDict()
+        self._lock = RLock()
+
+    def at(self, version: int) -> list[Action]:
+        """The adds in force at a version, in the order in which its rows are replayed: oldest file
+        first, then by path. VersionGone where the log does not reach it."""
+        with self._lock:
+            seal = self._seal(version)
+            if (seal, version) not in self._known:
+                self._known[seal, version] = self._made(seal, version)
+                while len(self._known) > _KEPT:
+                    self._known.popitem(last=False)
+            self._known.move_to_end((seal, version))
+            files = self._known[seal, version].values()
+        return sorted(files, key=lambda a: (int(a.get("modificationTime") or 0), a["path"]))
+
+    def _seal(self, version: int) -> int:
+        """Tells a log from another one that took its place."""
+        try:
+            return os.stat(self._dir / commit_name(version)).st_ino
+        except FileNotFoundError as e:
+            raise self._gone(version) from e
+
+    def _made(self, seal: int, version: int) -> dict[Any, Action]:
+        found = {c: n for c, n in checkpoints(os.listdir(self._dir)).items() if c <= version}
+        start = max(found, default=-1)
+        earlier = [
+            (v, s) for s, v in self._known if start <= v < version and s == self._seal_if_there(v)
+        ]
+        if earlier:
+            start, known = max(earlier)
+            files = dict(self._known[known, start])
+        else:
+            names = found.get(start, ())
+            files = {file_key(a): a for n in names for a in checkpoint_files(self._dir, n)}
+        for v in range(start + 1, version + 1):
+            self._apply(files, v)
+        return files
+
+    def _seal_if_there(self, version: int) -> int | None:
+        try:
+            return self._seal(version)
+        except VersionGone:
+            return None
+
+    def _apply(self, files: dict[Any, Action], version: int) -> None:
+        try:
+            actions = list(read_actions(self._dir / commit_name(version), _FILES))
+        except FileNotFoundError as e:
+            raise self._gone(version) from e
+        for kind, body in sorted(actions, key=lambda a: a[0] == "add"):
+            if kind == "add":
+                files[file_key(body)] = body
+            else:
+                files.pop(file_key(body), None)
+
+    def _gone(self, version: int) -> VersionGone:
+        return VersionGone(
+            f"version {version} of {self.path} is not in the log",
+            path=str(self.path), version=version,
+        )  # fmt: skip
+
+
+def checkpoint_files(folder: Path, name: str) -> Iterator[Action]:
+    """The adds of a file of a checkpoint, those of its sidecars included."""
+    if name.endswith(".json"):
+        for kind, body in read_actions(folder / name, frozenset(("add", "sidecar"))):
+            if kind == "add":
+                yield body
+            else:
+                yield from _from_parquet(folder / _SIDECARS / body["path"])
+        return
+    yield from _from_parquet(folder / name)
+    for sidecar in _column(folder / name, "sidecar", ("path",)):
+        yield from _from_parquet(folder / _SIDECARS / sidecar["path"])
+
+
+def _from_parquet(file: Path) -> Iterator[Action]:
+    for action in _column(file, "add", _PARTS):
+        yield {**action, "partitionValues": dict(action.get("partitionValues") or ())}
+
+
+def _column(file: Path, name: str, parts: Iterable[str]) -> Iterator[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    parquet = pq.ParquetFile(file)
+    if name in parquet.schema_arrow.names:
+        table = parquet.read(columns=[f"{name}.{p}" for p in parts])
+        yield from table[name].drop_null().to_pylist()
+
+
+def paths_of(action: Action) -> tuple[str, ...]:
+    """The files that an add, remove or cdc action stands on, relative to the table or absolute:
+    its data, and its deletion vector where that is a file of its own."""
+    vector = action.get("deletionVector")
+    data = unquote(action["path"])
+    if not vector or vector.get("storageType", "u") == "i":
+        return (data,)
+    return data, vector_file(vector)
+
+
+def vector_file(vector: Mapping[str, Any]) -> str:
+    """Where a deletion vector lies (Delta protocol, deletion vector descriptors)."""
+    text = str(vector["pathOrInlineDv"])
+    if vector.get("storageType", "u") == "p":
+        return unquote(text)
+    prefix, encoded = text[:-_ID], text[-_ID:].encode()
+    id_ = uuid.UUID(bytes=base64.b85decode(encoded.translate(_TO_B85)))
+    return f"{prefix}/deletion_vector_{id_}.bin" if prefix else f"deletion_vector_{id_}.bin"
+
+
+def file_at(table: Path, named: str) -> Path:
+    """The file that `paths_of` names."""
+    return local(named) if ":/" in named else table / named

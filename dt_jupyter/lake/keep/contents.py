@@ -1,0 +1,48 @@
+"""Whether all files of a table's newest version are there, asked again and again at little cost."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dt_jupyter.lake.delta_log.active_files import LiveFiles, file_at, paths_of
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.errors import TableGone, VersionGone
+
+_TICK_NANOS = 2_000_000_000
+"""A file that comes or goes so soon after another one may leave the folder's time as it was."""
+
+
+@dataclass
+class Contents:
+    """Looks for the files of tables, once for each version; then one `stat` of a table's folder
+    tells that none of them came or went. Threads may share it."""
+
+    now_nanos: Callable[[], int] = time.time_ns
+    _whole: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    _live: dict[Path, LiveFiles] = field(default_factory=dict)
+
+    def lost(self, log: TableLog) -> str | None:
+        """What is to be said of a file of the newest version that is gone, or of a table that is,
+        or of its log's beginning; None: all are there."""
+        try:
+            return self._lost(log)
+        except (TableGone, VersionGone) as e:
+            return e.sentence
+
+    def _lost(self, log: TableLog) -> str | None:
+        version, touched = log.version(), os.stat(log.path).st_mtime_ns
+        if self._whole.get(log.path) == (version, touched):
+            return None
+        live = self._live.setdefault(log.path, LiveFiles(log.path))
+        names = [name for action in live.at(version) for name in paths_of(action)]
+        gone = next((n for n in names if not file_at(log.path, n).exists()), None)
+        if gone is not None:
+            # Someone else may have written, and vacuumed, since the version was asked for.
+            return f"the file {gone} is gone" if log.version() == version else self._lost(log)
+        if self.now_nanos() - touched > _TICK_NANOS and not any("/" in n for n in names):
+            self._whole[log.path] = version, touched
+        return None

@@ -1,0 +1,116 @@
+"""Whether what a change or a snapshot is read from is still on the disk: VACUUM takes the files of
+old versions, and leaves the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from dt_jupyter.lake.change.change_plan import Added, ChangePlan, Feed, FileDiff, Unreadable
+from dt_jupyter.lake.delta_log.actions import commit_name, file_key, read_actions
+from dt_jupyter.lake.delta_log.active_files import LiveFiles
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.paths import data_file
+from dt_jupyter.lake.txn.shadow_log import vector_file
+from dt_jupyter.model import Timestamp
+
+OLD_SECONDS = 86_400.0
+"""Files of younger changes are looked for where the log tells of a VACUUM, and else not."""
+_FILES = frozenset(("add", "remove", "cdc"))
+
+
+def readable(log: TableLog, plan: ChangePlan, now: Timestamp) -> ChangePlan:
+    """The plan, or Unreadable where a file is gone that it reads. Nothing is looked for while no
+    VACUUM can have come by: that costs nothing."""
+    if not isinstance(plan, Added | Feed | FileDiff) or not _at_risk(log, plan, now):
+        return plan
+    gone = gone_from_change(log, plan, by_feed=reads_feed(plan))
+    return plan if gone is None else Unreadable("FILES_GONE", gone)
+
+
+def reads_feed(plan: ChangePlan) -> bool:
+    """Whether the change is read as the change data feed has it, commit by commit."""
+    return isinstance(plan, Feed) or (isinstance(plan, Added) and plan.feed)
+
+
+def _at_risk(log: TableLog, plan: Added | Feed | FileDiff, now: Timestamp) -> bool:
+    """By the log alone: a VACUUM is told of since, or the change is so old that one that is not
+    told of may have been."""
+    facts = log.commits(plan.first - 1, log.version())
+    old = now.since(facts[0].time) > OLD_SECONDS
+    return old or any(f.operation.startswith("VACUUM") for f in facts)
+
+
+def gone_from_change(
+    log: TableLog, plan: ChangePlan, *, by_feed: bool, first_images: bool = False
+) -> str | None:
+    """What is to be said of a file that the change is read from and that is gone; None: all are
+    there.
+
+    It is read as the change data feed, or from the files that came and went, or, for
+    `first_images`, from all files that came.
+    """
+    if not isinstance(plan, Added | Feed | FileDiff):
+        return None
+    first, last = plan.first, plan.last
+    if first_images:
+        return _gone(log.path, log.new_files(first, last))
+    if by_feed:
+        return _gone(log.path, _of_feed(log, first, last))
+    found = log.file_changes(first, last)
+    return _gone(log.path, (*found.added, *found.removed))
+
+
+def gone_from_snapshot(log: TableLog, version: int) -> str | None:
+    """What is to be said of a file that the version has, and later ones have not, and that is gone;
+    None: all are there."""
+    later: dict[Any, Mapping[str, Any] | None] = {}
+    for v in range(version + 1, log.version() + 1):
+        for kind, body in _actions(log, v):
+            if kind != "cdc":
+                later.setdefault(file_key(body), body if kind == "remove" else None)
+    return _gone(log.path, [body for body in later.values() if body is not None])
+
+
+def gone_from_version(log: TableLog, version: int) -> str | None:
+    """What is to be said of a file of the version that is gone, also where it is the newest, whose
+    files no VACUUM takes; None: all are there."""
+    return _gone(log.path, LiveFiles(log.path).at(version), "the file {} is gone")
+
+
+def _of_feed(log: TableLog, first: int, last: int) -> Iterator[Mapping[str, Any]]:
+    for _, files in log.files(first, last):
+        changes = [body for kind, body in files if kind == "cdc"]
+        yield from changes or (body for _, body in files)
+
+
+def _actions(log: TableLog, version: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    return read_actions(log.path / "_delta_log" / commit_name(version), _FILES)
+
+
+def _gone(
+    table: Path, files: Iterable[Mapping[str, Any]],
+    said: str = "VACUUM removed {}, which it is read from",
+) -> str | None:  # fmt: skip
+    known: dict[str, bool] = {}
+    for body in files:
+        for name in _names(body):
+            if name not in known:
+                known[name] = Path(data_file(table, name)).exists()
+            if not known[name]:
+                return said.format(name)
+    return None
+
+
+def _names(body: Mapping[str, Any]) -> Iterator[str]:
+    yield unquote(body["path"])
+    vector = body.get("deletionVector") or {}
+    if vector.get("storageType") == "u":
+        yield vector_file(vector)
+    elif vector.get("storageType") == "p":
+        yield unquote(vector["pathOrInlineDv"])
+
+
+__all__ = ["gone_from_change", "gone_from_snapshot", "gone_from_version", "readable", "reads_feed"]

@@ -1,0 +1,1 @@
+"""Snapshots read as Arrow tables or by Spark."""

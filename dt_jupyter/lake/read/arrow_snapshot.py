@@ -1,0 +1,195 @@
+"""Small tables read by delta-rs: milliseconds, where Spark first computes a snapshot of the log."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from dt_jupyter.ivm import WEIGHT
+from dt_jupyter.lake.change.row_tracking import TRACKED_ID
+from dt_jupyter.lake.delta_log.metadata import Metadata
+from dt_jupyter.lake.delta_log.snapshot_files import Snapshot
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
+from dt_jupyter.lake.read.reader_rs import items, read, times_are_sparks
+from dt_jupyter.lake.types import arrow_schema, fields_named, plain_type, spark_schema
+from dt_jupyter.model import quote
+from dt_jupyter.spark.frames import arrow_frame
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+_Key = tuple[str, str, int, tuple[str, ...]]
+_TEXT = 32
+_SELECTING = frozenset({"byte", "short", "integer", "long", "date", "string"})
+
+
+@dataclass
+class SmallTables:
+    """Snapshots as Arrow: columns of about `table_bytes` in memory, from files of `file_bytes` at
+    most; `kept_bytes` of rows are kept for the next who asks. Of a larger one at most `selected`
+    rows are selected by `selected_by` values. Threads may share it."""
+
+    table_bytes: int = 16 << 20
+    file_bytes: int = 64 << 20
+    kept_bytes: int = 256 << 20
+    selected_by: int = 100_000
+    selected: int = 200_000
+    _kept: OrderedDict[_Key, pa.Table] = field(default_factory=OrderedDict)
+    _sizes: dict[tuple[str, str, int], tuple[int, int | None]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def rows(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
+        """The columns of a snapshot in Delta's own types; None where Spark has to read it: too
+        large, a type that does not travel, timestamps as INT96, a file that is gone."""
+        key = (str(log.path), log.table_id(version), version, tuple(columns))
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        try:
+            found = self._read(log, version, columns)
+        except (LakeError, NotSupported):
+            return None
+        if found is not None:
+            self._keep(key, found)
+        return found
+
+    def _read(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
+        import pyarrow as pa
+        from deltalake.exceptions import DeltaError
+
+        metadata = log.metadata(version)
+        if metadata.mapping != "none":
+            return None
+        schema = arrow_schema(fields_named(metadata, columns))
+        try:
+            snapshot = Snapshot(log.path, version)
+            if not self._is_small(schema, *self._size(log, version, snapshot)):
+                return None
+            if times_are_sparks(snapshot, metadata, columns):
+                return None
+            return read(snapshot, metadata, schema)
+        except (DeltaError, pa.ArrowException, OSError):
+            return None
+
+    def select(
+        self, log: TableLog, version: int, columns: Sequence[str], key: str, values: pa.Array,
+        *, nulls: bool,
+    ) -> pa.Table | None:  # fmt: skip
+        """The rows of a snapshot, whatever its size, whose column `key` (of `selecting_columns`) is
+        one of the values, and with `nulls` those where it is NULL. None where there are too many
+        values or rows, or delta-rs does not read the table as Spark does."""
+        import pyarrow as pa
+        from deltalake.exceptions import DeltaError
+
+        metadata = log.metadata(version)
+        if metadata.mapping != "none":
+            return None
+        try:
+            schema = arrow_schema(fields_named(metadata, columns))
+            wanted = _keys(values, schema.field(key).type)
+            snapshot = Snapshot(log.path, version)
+            if wanted is None or len(wanted) > self.selected_by:
+                return None
+            if times_are_sparks(snapshot, metadata, columns):
+                return None
+            return self._selected(snapshot, metadata, schema, key, wanted, nulls)
+        except (LakeError, NotSupported, DeltaError, pa.ArrowException, OSError):
+            return None
+
+    def _selected(
+        self, snapshot: Snapshot, metadata: Metadata, schema: pa.Schema, key: str,
+        values: pa.Array, nulls: bool,
+    ) -> pa.Table | None:  # fmt: skip
+        """A semi join with a table of the keys: there is no text that grows with them."""
+        import pyarrow as pa
+        from deltalake import DeltaTable, QueryBuilder, write_deltalake
+
+        listed, named = items(metadata, schema.names), items(metadata, [key])
+        found: list[pa.RecordBatch] = []
+        with TemporaryDirectory(prefix="dt_keys_") as folder, read_by_delta_rs():
+            write_deltalake(folder, pa.table({"__dt_key": values}))
+            tables = QueryBuilder().register("t", snapshot.table)
+            tables = tables.register("keys", DeltaTable(folder))
+            conditions = [f"{named} IN (SELECT __dt_key FROM keys)"]
+            conditions += [f"{named} IS NULL"] if nulls else []
+            for condition in conditions:
+                for batch in tables.execute(f"SELECT {listed} FROM t WHERE {condition}"):
+                    found.append(pa.record_batch(batch))
+                    if sum(b.num_rows for b in found) > self.selected:
+                        return None
+        if not found:
+            return schema.empty_table()
+        return pa.Table.from_batches(found).rename_columns(schema.names).cast(schema)
+
+    def _is_small(self, schema: pa.Schema, files: int, rows: int | None) -> bool:
+        """Whether the columns fit, by the bytes of all files and the rows in them."""
+        widths = [_width(t) for t in schema.types]
+        if rows is None or None in widths:
+            return files <= self.table_bytes // 4
+        return rows * sum(w or 0 for w in widths) <= self.table_bytes and files <= self.file_bytes
+
+    def _size(self, log: TableLog, version: int, snapshot: Snapshot) -> tuple[int, int | None]:
+        """The bytes of all files, and their records."""
+        key = (str(log.path), log.table_id(version), version)
+        with self._lock:
+            known = self._sizes.get(key)
+        if known is None:
+            files = snapshot.files(live_rows=False)
+            counts = [f.rows for f in files]
+            rows = None if None in counts else sum(n or 0 for n in counts)
+            known = sum(f.bytes for f in files), rows
+            with self._lock:
+                if len(self._sizes) > 10_000:
+                    self._sizes.clear()
+                self._sizes[key] = known
+        return known
+
+    def _keep(self, key: _Key, rows: pa.Table) -> None:
+        with self._lock:
+            self._kept[key] = rows
+            total = sum(t.nbytes for t in self._kept.values())
+            while len(self._kept) > 1 and total > self.kept_bytes:
+                total -= self._kept.popitem(last=False)[1].nbytes
+
+
+def _width(type_: pa.DataType) -> int | None:
+    """The bytes of a value in memory, a text's by a guess; None for a nested one."""
+    from pyarrow import types as t
+
+    if t.is_nested(type_):
+        return None
+    return -(-type_.bit_width // 8) if t.is_primitive(type_) or t.is_decimal(type_) else _TEXT
+
+
+def selecting_columns(metadata: Metadata) -> frozenset[str]:
+    """The columns that rows may be selected by: integers, dates and plain strings."""
+    return frozenset(f["name"] for f in metadata.fields if plain_type(f) in _SELECTING)
+
+
+def _keys(values: pa.Array, type_: pa.DataType) -> pa.Array | None:
+    """The different values in the type of a column; None where it is of another kind."""
+    import pyarrow.compute as pc
+    from pyarrow import types as t
+
+    kinds = (t.is_integer, t.is_date, t.is_string)
+    if not any(is_(type_) and is_(values.type) for is_ in kinds):
+        return None
+    return pc.unique(pc.drop_null(values)).cast(type_)
+
+
+def local_view(spark: SparkSession, log: TableLog, version: int, rows: pa.Table, view: str) -> str:
+    """The rows, or changes with weights and row ids, as a temporary view with the table's own
+    types; the relation's text."""
+    ours = [c for c in rows.column_names if c in (TRACKED_ID, WEIGHT)]
+    names = [c for c in rows.column_names if c not in ours]
+    longs = [{"name": c, "type": "long", "nullable": False, "metadata": {}} for c in ours]
+    schema = spark_schema([*fields_named(log.metadata(version), names), *longs])
+    arrow_frame(spark, rows.select([*names, *ours]), schema).createOrReplaceTempView(quote(view))
+    return quote(view)

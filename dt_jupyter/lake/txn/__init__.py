@@ -1,0 +1,1 @@
+"""Transactions over several tables: private logs, their net changes, and publication."""

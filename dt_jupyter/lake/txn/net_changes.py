@@ -1,0 +1,95 @@
+"""The changes that several staged commits add up to, as files of changes for the one commit that
+they become."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from dt_jupyter.ivm import WEIGHT
+from dt_jupyter.lake.paths import sql_string
+from dt_jupyter.lake.txn.shadow_log import Staging
+from dt_jupyter.lake.types import PHYSICAL, stored_name
+from dt_jupyter.lake.write.writer_spark import MICROS
+from dt_jupyter.model import quote
+from dt_jupyter.spark.confs import confs
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_UNGROUPED = ("map<", "variant", "interval")
+
+
+def folded(spark: SparkSession, staging: Staging) -> list[dict[str, Any]]:
+    """Writes the files into the copy's folder; their actions. What came and went again is in
+    none of them; an update of an update is one delete and one insert."""
+    rows = _net(spark, staging)
+    physical = rows.select(*(_physical(rows, f) for f in staging.metadata.fields), "_change_type")
+    names = {f["name"]: stored_name(f) for f in staging.metadata.fields}
+    by = [names[c] for c in staging.metadata.partition_columns]
+    out = staging.folder / f"_folded_{uuid.uuid4().hex}"
+    with confs(spark, MICROS):
+        physical.coalesce(1).write.partitionBy(*by).parquet(str(out))
+    return [_moved(file, out, staging.folder) for file in sorted(out.rglob("*.parquet"))]
+
+
+def _net(spark: SparkSession, staging: Staging) -> DataFrame:
+    first, last = staging.version + 1, staging.last
+    feed = f"table_changes_by_path({sql_string(str(staging.folder))}, {first}, {last})"
+    columns = [f["name"] for f in staging.metadata.fields]
+    listed = ", ".join(map(quote, columns))
+    rows = spark.sql(f"SELECT {listed}, _change_type FROM {feed}")
+    if any(kind in t for _, t in rows.dtypes for kind in _UNGROUPED):
+        return rows
+    weight = "SUM(CASE WHEN _change_type IN ('insert', 'update_postimage') THEN 1 ELSE -1 END)"
+    return spark.sql(
+        f"SELECT {listed}, IF({WEIGHT} > 0, 'insert', 'delete') AS _change_type FROM"
+        f" (SELECT {listed}, {WEIGHT}, EXPLODE(SEQUENCE(1L, ABS({WEIGHT}))) FROM"
+        f" (SELECT {listed}, {weight} AS {WEIGHT} FROM {feed} GROUP BY {listed})"
+        f" WHERE {WEIGHT} <> 0)"
+    )
+
+
+def _physical(rows: DataFrame, field: Any) -> Any:
+    """A column under the names by which the table's files have it and what is in it."""
+    from pyspark.sql.types import StructField
+
+    known = StructField.fromJson(field)
+    column = rows[quote(field["name"])]
+    name = field["metadata"].get(PHYSICAL)
+    if name is None:
+        return column
+    return column.cast(_renamed(known.dataType)).alias(name)
+
+
+def _renamed(kind: Any) -> Any:
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    match kind:
+        case StructType():
+            return StructType([
+                StructField((f.metadata or {}).get(PHYSICAL, f.name), _renamed(f.dataType),
+                            f.nullable)
+                for f in kind.fields
+            ])  # fmt: skip
+        case ArrayType():
+            return ArrayType(_renamed(kind.elementType), kind.containsNull)
+        case MapType():
+            return MapType(_renamed(kind.keyType), _renamed(kind.valueType), kind.valueContainsNull)
+    return kind
+
+
+def _moved(file: Path, out: Path, folder: Path) -> dict[str, Any]:
+    values: dict[str, str | None] = {}
+    for part in file.relative_to(out).parts[:-1]:
+        name, _, value = part.partition("=")
+        values[unquote(name)] = None if value == _NULL else unquote(value)
+    path = f"_change_data/cdc-{uuid.uuid4()}.snappy.parquet"
+    there = folder / path
+    there.parent.mkdir(exist_ok=True)
+    file.rename(there)
+    return {"path": path, "partitionValues": values, "size": there.stat().st_size,
+            "dataChange": False}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Commits that happen exactly once, and the locks and failpoints around them."""

@@ -1,0 +1,219 @@
+"""Backing tables: made with the properties that both writers need, registered, put aside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.lake.delta_log.create_commit import plain_fields, write_first
+from dt_jupyter.lake.delta_log.table_log import TableLog, is_delta
+from dt_jupyter.lake.errors import NameTaken, TableGone
+from dt_jupyter.lake.paths import TablePath, local, sql_string, sql_table
+from dt_jupyter.lake.types import is_inexact
+from dt_jupyter.lake.write.clustering import STATISTICS, clusterable_paths, path_sql
+from dt_jupyter.lake.write.locks import lock_file
+from dt_jupyter.lake.write.writer_spark import MICROS
+from dt_jupyter.model import Name, quote
+from dt_jupyter.spark.confs import confs
+from dt_jupyter.spark.relations import lookup
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import DataType, StructType
+
+FEED = "delta.enableChangeDataFeed"
+_AWKWARD = frozenset(" ,;{}()\n\t=")
+_SKIPPING = frozenset(
+    ("byte", "short", "integer", "long", "string", "date", "timestamp", "timestamp_ntz")
+)
+_INDEXED = 32
+
+
+def backing_properties(
+    schema: StructType, *, retention_days: float = 7, extra: Mapping[str, str] | None = None,
+    cluster_by: Sequence[str] = (),
+) -> dict[str, str]:  # fmt: skip
+    """Properties of a table that both writers may write: change feed, deletion vectors, no row
+    tracking, no statistics of floats, and logs and files that nobody removes but we.
+
+    `retention_days`: how long old versions stay readable. Column mapping only where a name has a
+    character that Parquet does not take. `cluster_by`: columns to keep statistics of in any case.
+    """
+    found = {
+        FEED: "true",
+        "delta.enableDeletionVectors": "true",
+        "delta.checkpointInterval": "50",
+        "delta.enableExpiredLogCleanup": "false",
+        **_retention(retention_days),
+        STATISTICS: ",".join(_skipping(schema, cluster_by)),
+    }
+    if any(_awkward(f.name, f.dataType) for f in schema.fields):
+        found["delta.columnMapping.mode"] = "name"
+    return {**found, **(extra or {})}
+
+
+def _retention(days: float) -> dict[str, str]:
+    interval = f"interval {max(1, round(days * 24))} hours"
+    return {
+        "delta.logRetentionDuration": interval, "delta.deletedFileRetentionDuration": interval,
+    }  # fmt: skip
+
+
+def retain(spark: SparkSession, log: TableLog, days: float) -> bool:
+    """A backing table keeps its past for so long: a metadata commit where it does not, else
+    nothing. The caller holds the table's lock."""
+    wanted, known = _retention(days), log.properties()
+    if all(known.get(k) == v for k, v in wanted.items()):
+        return False
+    pairs = ", ".join(f"{sql_string(k)} = {sql_string(v)}" for k, v in wanted.items())
+    spark.sql(f"ALTER TABLE {sql_table(log.path)} SET TBLPROPERTIES ({pairs})")
+    return True
+
+
+def _skipping(schema: StructType, cluster_by: Sequence[str] = ()) -> list[str]:
+    """The first columns that statistics are kept of: plain ones that both writers get right, after
+    those that it is clustered by, which shuts out delta-rs."""
+    first = [path_sql(p) for p in clusterable_paths(_fields(schema), cluster_by)]
+    kinds = ((f.name, str(f.dataType.jsonValue())) for f in schema.fields)
+    short = ((n, k) for n, k in kinds if k.startswith("decimal(") or k in _SKIPPING)
+    names = [quote(n) for n, k in short if not is_inexact(k)]
+    return list(dict.fromkeys([*first, *names]))[:_INDEXED]
+
+
+def _fields(schema: StructType) -> list[Any]:
+    return list(schema.jsonValue()["fields"])
+
+
+def _awkward(name: str, kind: DataType) -> bool:
+    """Whether a name, or one nested in its type, has a character that Parquet does not take."""
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if _AWKWARD & set(name):
+        return True
+    if isinstance(kind, StructType):
+        return any(_awkward(f.name, f.dataType) for f in kind.fields)
+    if isinstance(kind, ArrayType):
+        return _awkward("", kind.elementType)
+    if isinstance(kind, MapType):
+        return _awkward("", kind.keyType) or _awkward("", kind.valueType)
+    return False
+
+
+def create(
+    spark: SparkSession,
+    path: TablePath,
+    schema: StructType | str,
+    properties: Mapping[str, str] | None = None,
+    cluster_by: Sequence[str] = (),
+) -> None:
+    """Make an empty table at `path`: one commit, version 0. `schema` is a StructType or DDL text;
+    all columns may be NULL. `properties` None: those of `backing_properties`.
+
+    `cluster_by` (those of them that can be) makes the table clustered, which shuts out delta-rs:
+    its writes are Spark's. A
+    plain table with the properties of backing tables is made without Spark.
+    """
+    from pyspark.sql.types import StructField, StructType
+
+    typed = schema if isinstance(schema, StructType) else _parsed(schema)
+    chosen = backing_properties(typed) if properties is None else properties
+    fields = plain_fields(typed, chosen) if not cluster_by and not is_delta(path) else None
+    if fields is not None:
+        return write_first(local(path), fields, chosen)
+    columns = StructType([StructField(f.name, f.dataType) for f in typed.fields]).toDDL()
+    paths = clusterable_paths(_fields(typed), cluster_by)
+    cluster = f" CLUSTER BY ({', '.join(map(path_sql, paths))})" if paths else ""
+    pairs = ", ".join(f"{sql_string(k)} = {sql_string(v)}" for k, v in chosen.items())
+    listed = f" TBLPROPERTIES ({pairs})" if pairs else ""
+    spark.sql(f"CREATE TABLE {sql_table(path)} ({columns}) USING delta{cluster}{listed}")
+
+
+def _parsed(ddl: str) -> StructType:
+    from pyspark.sql.types import StructType
+
+    schema = StructType.fromDDL(ddl)
+    if not isinstance(schema, StructType):
+        raise ValueError(f"not a list of columns: {ddl}")
+    return schema
+
+
+def register(spark: SparkSession, name: Name, path: TablePath) -> None:
+    """Make the table at `path` known by name in the session's catalog. What the session knows by
+    that name stays: to drop a managed table would be to delete its rows. NameTaken where it is
+    another one."""
+    known, folder = lookup(spark, name), local(path).resolve()
+    if known is not None and known.location is not None and not Path(known.location).exists():
+        spark.sql(f"DROP TABLE {name.sql}")  # of a lake that was moved: there is nothing to lose
+        known = None
+    if known is None:
+        spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(name.schema)}")
+        location = sql_string(str(folder))  # a URI would be encoded once more
+        spark.sql(f"CREATE TABLE {name.sql} USING delta LOCATION {location}")
+    elif known.location is None or Path(known.location).resolve() != folder:
+        raise NameTaken(f"{name} is another table of the session", name=str(name))
+
+
+def enable_feed(spark: SparkSession, path: TablePath) -> bool:
+    """Turn the change data feed on (one metadata commit); False: it was on already."""
+    if TableLog(path).metadata().feed:
+        return False
+    with confs(spark, MICROS):
+        spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ({sql_string(FEED)} = 'true')")
+    return True
+
+
+def drop_folder(path: TablePath, trash: TablePath, label: str) -> Path:
+    """Move the table aside to `trash/label` (a number is added where that exists): UNDROP moves it
+    back. Raises TableGone where there is no table."""
+    table = local(path)
+    if not is_delta(table):
+        raise TableGone(f"there is no Delta table at {table}", path=str(table))
+    return put_aside(table, trash, label)
+
+
+def put_aside(path: TablePath, trash: TablePath, label: str) -> Path:
+    """As `drop_folder`, whatever is at the path."""
+    table, folder = local(path), local(trash)
+    folder.mkdir(parents=True, exist_ok=True)
+    target, number = folder / label, 1
+    while target.exists():
+        number += 1
+        target = folder / f"{label}.{number}"
+    _move(table, target)
+    lock_file(table).unlink(missing_ok=True)
+    return target
+
+
+def restore_folder(dropped: TablePath, path: TablePath) -> None:
+    """Move a table that `drop_folder` put aside to `path`. Raises TableGone where it is not there,
+    FileExistsError where something else is."""
+    source, target = local(dropped), local(path)
+    if not is_delta(source):
+        raise TableGone(f"there is no Delta table at {source}", path=str(source))
+    move_table(source, target)
+
+
+def move_table(source: Path, target: Path) -> None:
+    """Move a table's folder. Raises FileExistsError where something else is."""
+    if target.exists():
+        raise FileExistsError(f"{target} exists")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _move(source, target)
+
+
+def _move(source: Path, target: Path) -> None:
+    try:
+        os.rename(source, target)
+    except OSError as e:
+        if target.exists():
+            raise FileExistsError(f"{target} exists") from e
+        shutil.move(source, target)  # to another file system
+
+
+__all__ = [
+    "FEED", "backing_properties", "create", "drop_folder", "enable_feed", "register",
+    "restore_folder", "retain",
+]  # fmt: skip

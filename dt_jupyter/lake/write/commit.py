@@ -1,0 +1,238 @@
+"""One commit, exactly once: steps 3 to 6 of the refresh protocol, and recovery after a crash."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from dt_jupyter.lake.delta_log.actions import CommitFacts
+from dt_jupyter.lake.delta_log.commit_tags import mark_of
+from dt_jupyter.lake.delta_log.snapshot_files import Snapshot
+from dt_jupyter.lake.delta_log.table_log import TableLog, size_of
+from dt_jupyter.lake.disk import data_files, make_durable, remove_orphans
+from dt_jupyter.lake.errors import NotSupported
+from dt_jupyter.lake.paths import TablePath
+from dt_jupyter.lake.write import writer_rs, writer_spark
+from dt_jupyter.lake.write.clustering import recluster
+from dt_jupyter.lake.write.commit_values import (
+    Append,
+    Change,
+    CommitRequest,
+    CommitStatistics,
+    Committed,
+    Lost,
+    Merge,
+    Overwrite,
+)
+from dt_jupyter.lake.write.failpoints import reach
+from dt_jupyter.lake.write.locks import PATIENCE, table_lock
+from dt_jupyter.lake.write.writer_rs import FastLane
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_log = logging.getLogger("dt_jupyter.lake")
+WriterChoice: TypeAlias = Literal["auto", "spark", "delta-rs"]
+
+
+def commit(
+    request: CommitRequest,
+    change: Change,
+    *,
+    spark: SparkSession | None = None,
+    writer: WriterChoice = "auto",
+    lane: FastLane | None = None,
+    log: TableLog | None = None,
+    patience: float = PATIENCE,
+) -> Committed | Lost:
+    """Commit the change once, or say why not.
+
+    Under the table's lock: the last sequence must be `sequence − 1`; one Delta commit carries
+    data, sequence and metadata; it is read back, whatever the writer said, and made durable.
+    `spark` is a session private to this call; `lane` bounds the fast lane; `log` may be one that
+    the caller keeps. Raises the writer's own exception, with nothing committed and the attempt's
+    files removed; NotSupported if the asked writer cannot do it; TableLocked.
+    """
+    with table_lock(request.folder, patience):
+        reach("lock_taken")
+        return _locked(request, change, spark, writer, lane or FastLane(), log)
+
+
+def _locked(
+    request: CommitRequest,
+    change: Change,
+    spark: SparkSession | None,
+    writer: WriterChoice,
+    lane: FastLane,
+    log: TableLog | None,
+) -> Committed | Lost:
+    log = log or TableLog(request.folder)
+    base = log.version()
+    lost = _requirements(request, log, base, repairs=isinstance(change, Overwrite))
+    if lost is not None:
+        return lost
+    snapshot = Snapshot(log.path, base)
+    refusal = writer_rs.refusal(log, snapshot, change, lane) if writer != "spark" else "asked for"
+    if refusal is not None and writer == "delta-rs":
+        raise NotSupported(f"delta-rs does not write this: {refusal}", path=str(log.path))
+    if refusal is not None and spark is None:
+        raise NotSupported(f"a Spark session is needed: {refusal}", path=str(log.path))
+    before = data_files(log.path)
+    rows = size_of(snapshot.files()).rows if isinstance(change, Overwrite) else None
+    failure = _write(request, change, spark, log, snapshot if refusal is None else None)
+    reach("after_write")
+    mine = _read_back(request, log, base)
+    reach("after_readback")
+    if not isinstance(mine, CommitFacts):
+        _clean(log, base, before)
+        if failure is not None and mine.code == "SKIPPED":
+            raise failure
+        return mine
+    reach("before_fsync")
+    make_durable(log.path, data_files(log.path) - before, mine.version)
+    reach("after_fsync")
+    if request.cluster_by is not None and spark is not None:
+        _recluster(spark, log, request.cluster_by)
+    if refusal is None and spark is not None:
+        spark.catalog.refreshByPath(str(log.path))
+    name = writer_rs.NAME if refusal is None else writer_spark.NAME
+    return Committed(mine.version, statistics(mine, rows), name, refusal or "small")
+
+
+def _recluster(spark: SparkSession, log: TableLog, columns: Sequence[str]) -> None:
+    """The commit stands: what fails here is told, and tried again by the next one."""
+    try:
+        recluster(spark, log, columns)
+    except Exception as e:
+        _log.warning("%s could not be clustered by %s: %s", log.path, ", ".join(columns), e)
+
+
+def _requirements(
+    request: CommitRequest, log: TableLog, base: int, *, repairs: bool
+) -> Lost | None:
+    """Why the commit may not be made. What `repairs` a log that was lost, or set back, goes on
+    from wherever that ends: it stands on none of its rows."""
+    last = log.last_transaction(request.app_id) or 0
+    if last != request.sequence - 1 and not (repairs and last < request.sequence):
+        sentence = f"the last sequence is {last}, not {request.sequence - 1}"
+        return Lost("SEQUENCE_TAKEN", sentence, base)
+    if request.expected_version is None:
+        return None
+    since = log.commits(request.expected_version, base)
+    foreign = [f for f in since if f.data_change or f.schema]
+    if foreign:
+        sentence = f"version {foreign[0].version} was written since ({foreign[0].operation})"
+        return Lost("FOREIGN_WRITE", sentence, base)
+    return None
+
+
+def _write(
+    request: CommitRequest,
+    change: Change,
+    spark: SparkSession | None,
+    log: TableLog,
+    fast: Snapshot | None,
+) -> Exception | None:
+    """Run the writer, delta-rs on a `fast` snapshot; an exception is returned, since the commit
+    may stand all the same."""
+    reach("before_write")
+    try:
+        if fast is not None:
+            writer_rs.write(request, change, log.metadata(), fast)
+        elif spark is not None:
+            writer_spark.write(request, _simplest(change), log.metadata(), spark)
+    except Exception as e:
+        return e
+    return None
+
+
+def _simplest(change: Change) -> Change:
+    """A merge that looks for nothing is an append."""
+    return writer_rs.as_append(change) or change
+
+
+def _read_back(request: CommitRequest, log: TableLog, base: int) -> CommitFacts | Lost:
+    """The commit of this attempt, or who has the sequence instead."""
+    newest = log.version()
+    for facts in log.commits(base, newest):
+        if facts.transactions.get(request.app_id) == request.sequence:
+            if mark_of(facts.user_metadata).get("attempt") == request.attempt:
+                return facts
+            return Lost("FENCED", f"version {facts.version} holds the sequence", facts.version)
+    return Lost("SKIPPED", f"no commit up to version {newest} holds the sequence", newest)
+
+
+def _clean(log: TableLog, base: int, before: frozenset[str]) -> None:
+    """Remove this attempt's files: those that are new and that no commit names."""
+    named = {p for v in range(base + 1, log.version() + 1) for p in log.files_written(v)}
+    fresh = data_files(log.path) - before
+    vectors = {f for f in fresh if f.endswith(".bin")} if named else set()
+    remove_orphans(log.path, fresh - named - vectors)
+
+
+def statistics(facts: CommitFacts, rows_before: int | None = None) -> CommitStatistics:
+    """What the commit did, from its actions and metrics; `rows_before` are those that an
+    overwrite replaced, which the log need not say."""
+    merged = _merged(facts.metrics)
+    removed = facts.removed_rows if rows_before is None else rows_before
+    return CommitStatistics(
+        files_added=facts.added_files,
+        files_removed=facts.removed_files,
+        bytes_added=facts.added_bytes + facts.cdc_bytes,
+        inserted=merged.get("inserted", facts.added_rows),
+        updated=merged.get("updated", 0),
+        deleted=merged.get("deleted", removed),
+        copied=merged.get("copied", 0),
+    )
+
+
+def _merged(metrics: Mapping[str, str]) -> dict[str, int]:
+    names = {
+        "inserted": ("numTargetRowsInserted", "num_target_rows_inserted"),
+        "updated": ("numTargetRowsUpdated", "num_target_rows_updated"),
+        "deleted": ("numTargetRowsDeleted", "num_target_rows_deleted"),
+        "copied": ("numTargetRowsCopied", "num_target_rows_copied"),
+    }
+    return {n: int(metrics[k]) for n, keys in names.items() for k in keys if k in metrics}
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What a table's log says of an application: its last sequence, the commit that holds it and
+    that commit's metadata (None where the log was cleaned), the table's id and newest version,
+    and the versions after that commit in which others changed data or columns."""
+
+    sequence: int
+    version: int | None
+    metadata: Mapping[str, Any] | None
+    table_id: str
+    newest: int
+    foreign: tuple[int, ...]
+
+
+def recover(path: TablePath | TableLog, app_id: str) -> Recovered | None:
+    """The truth about the last commit of `app_id`; None: it never committed here."""
+    log = path if isinstance(path, TableLog) else TableLog(path)
+    newest = log.version()
+    sequence = log.last_transaction(app_id)
+    if sequence is None:
+        return None
+    foreign: list[int] = []
+    for version in range(newest, log.oldest() - 1, -1):
+        if log.transactions_of(version).get(app_id) == sequence:
+            (facts,) = log.commits(version - 1, version)
+            found = mark_of(facts.user_metadata)
+            return Recovered(
+                sequence, version, found, log.table_id(), newest, tuple(reversed(foreign))
+            )
+        if log.changes_data(version) or log.commits(version - 1, version)[0].schema:
+            foreign.append(version)
+    return Recovered(sequence, None, None, log.table_id(), newest, tuple(reversed(foreign)))
+
+
+__all__ = [
+    "Append", "CommitRequest", "Committed", "Lost", "Merge", "Overwrite", "Recovered",
+    "commit", "recover", "statistics",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Pins, VACUUM and what the lake takes on the disk."""

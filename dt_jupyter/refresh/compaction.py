@@ -1,0 +1,58 @@
+"""Upkeep of backing tables: small files made one, within a budget, counted as no change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dt_jupyter.lake import TableLog, TableSize
+from dt_jupyter.lake.paths import sql_table
+from dt_jupyter.lake.write.clustering import statistics_columns
+from dt_jupyter.model import quote
+from dt_jupyter.spark.confs import confs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FILES = 48
+"""A table of fewer files is left alone."""
+
+SMALL_BYTES = 16 << 20
+"""Files that are smaller than this on average are worth joining."""
+
+MOST_BYTES = 1 << 30
+"""A refresh does not rewrite more than this; a larger table is left to OPTIMIZE by its owner."""
+
+
+LARGEST_FILE = 64 << 20
+"""Files are not made larger, so that a few keys are in few of them."""
+
+_LARGEST = "spark.databricks.delta.optimize.maxFileSize"
+
+
+def due(size: TableSize) -> bool:
+    """Whether a table has grown into many small files."""
+    few_bytes = size.bytes <= min(MOST_BYTES, size.files * SMALL_BYTES)
+    return size.files >= FILES and few_bytes
+
+
+def compacted(
+    spark: SparkSession, path: Path, log: TableLog, version: int, keys: Sequence[str] = ()
+) -> int:
+    """The table's version after its upkeep: the same rows in fewer files, those with near `keys`
+    together, or `version` itself.
+
+    Delta marks the commit as no change of data, so nothing that reads the table's changes sees it.
+    """
+    if log.version() != version or not due(log.size()):
+        return version
+    near = ", ".join(quote(k) for k in keys if _has_statistics(log, k))
+    with confs(spark, {_LARGEST: str(LARGEST_FILE)}):
+        spark.sql(f"OPTIMIZE {sql_table(path)}" + (f" ZORDER BY ({near})" if near else ""))
+    return log.version()
+
+
+def _has_statistics(log: TableLog, column: str) -> bool:
+    listed = log.properties().get("delta.dataSkippingStatsColumns", "")
+    return quote(column) in statistics_columns(listed)

@@ -1,0 +1,263 @@
+"""What a stage's statements read: changes, snapshots, and the rows of large tables that they need.
+
+Few rows become views of the session; where all of a statement's rows are such, nothing of it is
+read from files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dt_jupyter.ivm import (
+    End,
+    Origin,
+    Rel,
+    Restrict,
+    Scan,
+    Sizes,
+    directed,
+    scans,
+    walk,
+)
+from dt_jupyter.lake import (
+    ChangePlan,
+    Relation,
+    Small,
+    SmallTables,
+    TableLog,
+    Unchanged,
+    is_comparable,
+    local_view,
+    plain_type,
+    relation,
+    snapshot_sql,
+)
+from dt_jupyter.model import Frontier
+from dt_jupyter.refresh.consolidate import settled
+from dt_jupyter.refresh.literal_pushdown import Bounds, bounded, bounds_of
+from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
+from dt_jupyter.spark.frames import arrow_frame
+from dt_jupyter.sql.emit.render import Renderer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+_UNKNOWN_ROWS = 10**9
+
+
+@dataclass
+class Reading:
+    """The sources of a stage between two frontiers: `reads` are the columns of each, `logs` and
+    `plans` its log and how it changed, all by id.
+
+    With `runs` false nothing is read for a text, as EXPLAIN asks for it.
+    """
+
+    spark: SparkSession
+    reads: Mapping[str, frozenset[str]]
+    old: Frontier | None
+    new: Frontier
+    logs: Mapping[str, TableLog]
+    plans: Mapping[str, ChangePlan]
+    tables: SmallTables | None
+    runs: bool = True
+    small: Small | None = None
+    relations: dict[str, Relation] = field(default_factory=dict)
+    keys: dict[str, pa.Table] = field(default_factory=dict)
+    """Relations of keys that were computed, by the names of their views."""
+    local_rows: int = 0
+    all_local: bool = True
+    _snapshots: dict[tuple[str, int, tuple[str, ...]], str] = field(default_factory=dict)
+    _found: dict[int, str] = field(default_factory=dict)
+    _read: set[tuple[str, int]] = field(default_factory=set)
+    _views: int = 0
+
+    def __post_init__(self) -> None:
+        tables = Tables(self._rows_at_hand, self._select, self._comparable, self._key_values)
+        self._reduction = Reduction(tables)
+
+    def renderer(self, key_view: str | None = None, *, local: bool = False) -> Renderer:
+        """Texts over what is read; `key_view` is the relation that all restrictions are by.
+        `local`: rows at hand alone, which are one partition and need not be sent to any task."""
+        hint = "SHUFFLE_HASH" if local else "BROADCAST"
+        return Renderer(
+            self._place, keys=lambda name: key_view or name, small=self.sizes.is_small, hint=hint
+        )
+
+    def prepared(self, rel: Rel) -> Rel:
+        """A relation of changes in order, reduced to what matters, and what stays with Spark
+        bounded by its values."""
+        rel = directed(rel, self.sizes)
+        if self.runs and self.tables is not None:
+            rel = self._reduction(rel)
+        return bounded(rel, self._bounds, self._key_bounds, self._is_at_hand)
+
+    def _is_at_hand(self, rel: Rel) -> bool:
+        return all(s.source in self._reduction.found for s in scans(rel))
+
+    def is_local(self, rel: Rel) -> bool:
+        """Whether all that the relation reads is at hand."""
+        names = (n.keys for n in walk(rel) if isinstance(n, Restrict))
+        return self._is_at_hand(rel) and all(n in self.keys for n in names)
+
+    @property
+    def sizes(self) -> Sizes:
+        """What the logs tell of the sources and their changes."""
+        changed = {s: rows_of(p) for s, p in self.plans.items() if not isinstance(p, Unchanged)}
+        for mark, (scan, rows) in self._reduction.found.items():
+            if scan.end is End.DELTA:
+                changed[mark] = rows.num_rows
+        return Sizes(self._table_rows, changed, self._type_of)
+
+    def _table_rows(self, source: str) -> int:
+        if source in self._reduction.found:
+            return int(self._reduction.found[source][1].num_rows)
+        known = self.logs[source].size().rows
+        return _UNKNOWN_ROWS if known is None else known
+
+    def _type_of(self, source: str, column: str) -> str | None:
+        fields = self.logs[source].metadata().fields
+        field = next((f for f in fields if f["name"].lower() == column.lower()), None)
+        return plain_type(field) if field is not None else None
+
+    def _place(self, scan: Scan) -> str:
+        if scan.source in self._reduction.found:
+            return self._found_view(scan.source)
+        if scan.end is End.DELTA:
+            return self.change(scan.source).sql
+        columns = tuple(sorted(self.reads[scan.source]))
+        return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
+
+    def _found_view(self, mark: str) -> str:
+        """Rows at hand as a view; scans of which nothing was left out share one."""
+        scan, rows = self._reduction.found[mark]
+        if id(rows) not in self._found:
+            log, version = self.logs[scan.source], self._version_of(scan)
+            view = f"__dt_found_{len(self._found)}"
+            self._found[id(rows)] = local_view(self.spark, log, version, rows, view)
+        return self._found[id(rows)]
+
+    def _rows_at_hand(self, scan: Scan) -> pa.Table | None:
+        """All rows of a scan, of a change or a small table; None where there are too many."""
+        if scan.end is End.DELTA:
+            return self.change(scan.source).arrow
+        assert self.tables is not None
+        log, version = self.logs[scan.source], self._version_of(scan)
+        rows = self.tables.rows(log, version, tuple(sorted(self.reads[scan.source])))
+        if rows is not None and (scan.source, version) not in self._read:
+            self._read.add((scan.source, version))
+            self.local_rows += rows.num_rows
+        return rows
+
+    def _comparable(self, scan: Scan) -> frozenset[str]:
+        """The columns that `=` and `<` compare as Arrow does."""
+        found = {n: self._type_of(scan.source, n) for _, n in scan.reads}
+        return frozenset(n for n, t in found.items() if t is not None and is_comparable(t))
+
+    def _version_of(self, scan: Scan) -> int:
+        frontier = self.old if scan.end is End.OLD else self.new
+        assert frontier is not None
+        return frontier.versions[scan.source]
+
+    def snapshot(self, log: TableLog, version: int, columns: tuple[str, ...]) -> str:
+        """A relation of a snapshot: local rows where the table is small, else Spark's read."""
+        rows = self.tables.rows(log, version, columns) if self.tables is not None else None
+        if rows is None:
+            self.all_local = False
+            return snapshot_sql(log.path, version)
+        key = (str(log.path), version, columns)
+        if key not in self._snapshots:
+            self.local_rows += rows.num_rows
+            view = f"__dt_small_{len(self._snapshots)}"
+            self._snapshots[key] = local_view(self.spark, log, version, rows, view)
+        return self._snapshots[key]
+
+    def change(self, source: str) -> Relation:
+        """The change of a source, read once."""
+        if source not in self.relations:
+            columns = sorted(self.reads[source])
+            prefix = f"__dt_delta_{len(self.relations)}"
+            log, plan = self.logs[source], self.plans[source]
+            change = relation(self.spark, log, plan, columns, view_prefix=prefix, small=self.small)
+            self.relations[source] = settled(self.spark, change, log, plan, columns)
+            arrow = self.relations[source].arrow
+            self.all_local = self.all_local and arrow is not None
+            self.local_rows += arrow.num_rows if arrow is not None else 0
+        return self.relations[source]
+
+    def _select(
+        self, scan: Scan, column: str, values: pa.ChunkedArray, nulls: bool
+    ) -> pa.Table | None:
+        """The rows of a table with these values; None for one that is local anyhow."""
+        log, version = self.logs[scan.source], self._version_of(scan)
+        columns = tuple(sorted(self.reads[scan.source]))
+        if not self.is_large(log, version, columns):
+            return None
+        assert self.tables is not None
+        names = tuple(dict.fromkeys(n for _, n in scan.reads))
+        found = self.tables.select(log, version, names, column, values, nulls=nulls)
+        self.local_rows += found.num_rows if found is not None else 0
+        return found
+
+    def is_large(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
+        """Whether rows of a table may be selected, as they are not all at hand anyhow."""
+        if not self.runs or self.tables is None:
+            return False
+        return self.tables.rows(log, version, columns) is None
+
+    def state(
+        self, log: TableLog, version: int, columns: Sequence[str], key: str,
+        values: pa.ChunkedArray,
+    ) -> str | None:  # fmt: skip
+        """The rows of a stage's own table with some values of a key, as a view."""
+        assert self.tables is not None
+        rows = self.tables.select(log, version, columns, key, values, nulls=True)
+        if rows is None:
+            return None
+        self.local_rows += rows.num_rows
+        return local_view(self.spark, log, version, rows, "__dt_state")
+
+    def _values(self, columns: Sequence[Origin]) -> pa.ChunkedArray | None:
+        """All values of some columns of changes and selected rows, where they are at hand."""
+        import pyarrow as pa
+
+        found = [(self._rows_of(s), c) for s, c in columns]
+        arrays = [rows[c] for rows, c in found if rows is not None]
+        if len(arrays) < len(found) or len({a.type for a in arrays}) != 1:
+            return None
+        return pa.chunked_array([c for a in arrays for c in a.chunks], arrays[0].type)
+
+    def _rows_of(self, scan: Scan) -> pa.Table | None:
+        if scan.source in self._reduction.found:
+            return self._reduction.found[scan.source][1]
+        return self.change(scan.source).arrow
+
+    def _key_values(self, name: str, column: str) -> pa.ChunkedArray | None:
+        rows = self.keys.get(name)
+        return rows[column] if rows is not None else None
+
+    def _bounds(self, columns: Sequence[Origin]) -> Bounds | None:
+        """The values of columns of changes, where the changes are at hand."""
+        if not self.runs and any(s.source not in self.relations for s, _ in columns):
+            return None
+        values = self._values(columns)
+        return bounds_of(values) if values is not None else None
+
+    def _key_bounds(self, name: str, column: str) -> Bounds | None:
+        values = self._key_values(name, column)
+        return bounds_of(values) if values is not None else None
+
+    def view(self, rows: pa.Table) -> str:
+        """Arrow rows as a temporary view of the private session."""
+        self._views += 1
+        name = f"__dt_rows_{self._views}"
+        arrow_frame(self.spark, rows).createOrReplaceTempView(name)
+        return name
+
+
+def rows_of(plan: ChangePlan) -> int | None:
+    """The rows of a change, as the log tells them; None where it does not."""
+    return getattr(plan, "rows", None)

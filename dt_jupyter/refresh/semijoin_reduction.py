@@ -1,0 +1,342 @@
+"""What a change meets, reduced to what matters before Spark sees any of it.
+
+Rows that are at hand (changes, small tables, what was selected before) lose those that a condition
+leaves out, and those without a partner in what they are joined to; what is left selects the rows
+of large tables, by a semi join of delta-rs, in the time that Spark takes to begin. A part of which
+nothing is left is no part of the statement. This is the semi-join reduction of Bernstein and Chiu
+(1981), over the members of each inner join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from dt_jupyter.ivm import (
+    Aggregate,
+    End,
+    Expr,
+    Filter,
+    Generate,
+    Join,
+    Match,
+    MatchKind,
+    Project,
+    Rel,
+    Restrict,
+    Scan,
+    Top,
+    Union,
+    Window,
+    equated,
+    origins,
+    walk,
+)
+from dt_jupyter.refresh.arrow_filter import sieved
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NOTHING = (Expr(("FALSE",)),)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """How rows are got at: `rows` those at hand of a scan (None: they are not); `select` those of
+    a large table with some values in a column, and NULL if so (None: not that way); `comparable`
+    the columns of a scan whose values Arrow compares as Spark does; `keys` the values of a column
+    of a materialised relation."""
+
+    rows: Callable[[Scan], pa.Table | None]
+    select: Callable[[Scan, str, pa.ChunkedArray, bool], pa.Table | None]
+    comparable: Callable[[Scan], frozenset[str]]
+    keys: Callable[[str, str], pa.ChunkedArray | None]
+
+
+@dataclass
+class Reduction:
+    """The reduction of one stage's relations; `found` has the rows of every scan that was
+    replaced, by the id that stands for it, with the scan that it was."""
+
+    tables: Tables
+    found: dict[str, tuple[Scan, pa.Table]] = field(default_factory=dict)
+    _asked: dict[object, list[tuple[pa.ChunkedArray, pa.Table]]] = field(default_factory=dict)
+    _left: dict[str, Scan] = field(default_factory=dict)
+    """Scans of large tables whose rows are not at hand yet, by the id that stands for each."""
+    _refused: set[_Narrowing] = field(default_factory=set)
+    _seen: dict[_Narrowing, tuple[int, ...] | None] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=lambda: iter(range(10**9)))
+
+    def __call__(self, rel: Rel) -> Rel:
+        """The same rows from fewer; `is_nothing` tells where none is left."""
+        rel = self._marked(rel)
+        narrowings = list(_narrowings(rel))
+        conditions = [(n.input, c) for n in walk(rel) if isinstance(n, Filter) for c in n.on]
+        while True:
+            conditions = [(r, c) for r, c in conditions if not self._sieve(r, c)]
+            self._settle(narrowings)
+            if not self._select_one(narrowings):
+                break
+        left = self._without_empty(rel)
+        return self._restored(left if left is not None else Filter(rel, NOTHING))
+
+    # -- every scan by itself -------------------------------------------------------------------
+
+    def _marked(self, rel: Rel) -> Rel:
+        """Each scan under an id of its own: two of a table may keep different rows."""
+        if not isinstance(rel, Scan):
+            return rel.with_inputs(tuple(map(self._marked, rel.inputs)))
+        rows = self.tables.rows(rel)
+        mark = f"found_{next(self._numbers)}"
+        if rows is None:
+            self._left[mark] = rel
+        else:
+            self.found[mark] = rel, rows
+        return replace(rel, source=mark)
+
+    def _restored(self, rel: Rel) -> Rel:
+        if isinstance(rel, Scan):
+            return self._left.get(rel.source, rel)
+        return rel.with_inputs(tuple(map(self._restored, rel.inputs)))
+
+    # -- rows at hand ---------------------------------------------------------------------------
+
+    def _sieve(self, rel: Rel, condition: Expr) -> bool:
+        """Whether a condition needs no more looking at."""
+        places = {c: _places(rel, c) for c in condition.columns}
+        marks = {p[0][0].source for p in places.values() if len(p) == 1}
+        if len(marks) != 1 or any(len(p) != 1 for p in places.values()):
+            return True
+        mark = marks.pop()
+        if mark not in self.found:
+            return False
+        scan, rows = self.found[mark]
+        names = {c: p[0][1] for c, p in places.items()}
+        if set(names.values()) <= self.tables.comparable(scan):
+            self.found[mark] = scan, sieved(rows, names, condition)
+        return True
+
+    def _settle(self, narrowings: Sequence[_Narrowing]) -> None:
+        """Rows without a partner are left out, until there is none."""
+        changed = True
+        while changed:
+            changed = False
+            for narrow in narrowings:
+                sizes = self._sizes(narrow)
+                if sizes is None or self._seen.get(narrow) == sizes:
+                    continue
+                values = self._values(narrow)
+                if values is not None and self._semi_join(narrow, values):
+                    changed = True
+                self._seen[narrow] = self._sizes(narrow)
+
+    def _sizes(self, narrow: _Narrowing) -> tuple[int, ...] | None:
+        """The rows that a narrowing is about; None where some are not at hand."""
+        marks = [narrow.mark]
+        if not isinstance(narrow.by[0], str):
+            marks += [scan.source for scan, _ in narrow.by]
+        if not all(m in self.found for m in marks):
+            return None
+        return tuple(self.found[m][1].num_rows for m in marks)
+
+    def _values(self, narrow: _Narrowing) -> pa.ChunkedArray | None:
+        """All values that a column is joined to, where they are at hand and of its kind."""
+        import pyarrow as pa
+
+        if isinstance(narrow.by[0], str):
+            return self.tables.keys(*narrow.by)
+        arrays: list[pa.ChunkedArray] = []
+        for scan, name in narrow.by:
+            if scan.source not in self.found:
+                return None
+            was, rows = self.found[scan.source]
+            if name not in self.tables.comparable(was):
+                return None
+            arrays.append(rows[name])
+        if len({a.type for a in arrays}) != 1:
+            return None
+        return pa.chunked_array([c for a in arrays for c in a.chunks], arrays[0].type)
+
+    def _semi_join(self, narrow: _Narrowing, values: pa.ChunkedArray) -> bool:
+        """Whether rows were left out that have no partner."""
+        import pyarrow.compute as pc
+
+        scan, rows = self.found[narrow.mark]
+        if not rows.num_rows or narrow.name not in self.tables.comparable(scan):
+            return False
+        wanted = _as(values, rows[narrow.name].type)
+        if wanted is None:
+            return False
+        wanted = wanted if narrow.null_safe else pc.drop_null(wanted)
+        kept = rows.filter(pc.is_in(rows[narrow.name], value_set=wanted, skip_nulls=False))
+        self.found[narrow.mark] = scan, kept
+        return bool(kept.num_rows < rows.num_rows)
+
+    # -- rows of large tables -------------------------------------------------------------------
+
+    def _select_one(self, narrowings: Sequence[_Narrowing]) -> bool:
+        """The rows that the fewest values select come to hand; whether there are any such."""
+        import pyarrow.compute as pc
+
+        known: list[tuple[int, int, _Narrowing, pa.ChunkedArray]] = []
+        for narrow in narrowings:
+            scan = self._left.get(narrow.mark)
+            if scan is None or scan.end is End.DELTA or narrow in self._refused:
+                continue
+            if narrow.name not in self.tables.comparable(scan):
+                continue
+            if (values := self._values(narrow)) is not None:
+                values = pc.unique(values)
+                known.append((len(values), len(known), narrow, values))
+        for _, _, narrow, values in sorted(known, key=lambda one: one[:2]):
+            scan = self._left[narrow.mark]
+            rows = self._read(scan, narrow.name, values, narrow.null_safe)
+            if rows is not None:
+                self.found[narrow.mark] = self._left.pop(narrow.mark), rows
+                return True
+            self._refused.add(narrow)
+        return False
+
+    def _read(self, scan: Scan, name: str, values: pa.ChunkedArray, nulls: bool) -> pa.Table | None:
+        """The rows of a scan with some values; what several select alike is read once."""
+        import pyarrow.compute as pc
+
+        asked = (scan.source, scan.end, frozenset(n for _, n in scan.reads), name, nulls)
+        known = self._asked.setdefault(asked, [])
+        for other, rows in known:
+            if len(values) <= len(other) and pc.all(pc.is_in(values, value_set=other)).as_py():
+                return rows
+        rows = self.tables.select(scan, name, values, nulls)
+        if rows is not None:
+            known.append((values, rows))
+        return rows
+
+    # -- nothing --------------------------------------------------------------------------------
+
+    def _without_empty(self, rel: Rel) -> Rel | None:
+        """The relation without the parts that have no rows; None where it has none itself."""
+        match rel:
+            case Scan():
+                has = rel.source not in self.found or self.found[rel.source][1].num_rows
+                return rel if has else None
+            case Union():
+                kept = [m for m in map(self._without_empty, rel.members) if m is not None]
+                return replace(rel, members=tuple(kept)) if kept else None
+            case Join():
+                members = [self._without_empty(m) for m in rel.members]
+                if any(m is None for m in members):
+                    return None
+                return replace(rel, members=tuple(m for m in members if m is not None))
+            case Match():
+                return self._match_without_empty(rel)
+            case Restrict() if isinstance(rel.keys, str) and rel.on and self._no_keys(rel):
+                return None
+            case Project() | Filter() | Generate() | Window() | Top() | Restrict():
+                below = self._without_empty(rel.inputs[0])
+                return rel.with_inputs((below,)) if below is not None else None
+            case Aggregate():
+                below = self._without_empty(rel.input)
+                if below is None:
+                    return rel if not rel.keys else None
+                return replace(rel, input=below)
+        return rel
+
+    def _match_without_empty(self, rel: Match) -> Rel | None:
+        left = self._without_empty(rel.left)
+        right = self._without_empty(rel.right)
+        if left is None:
+            return None
+        if right is not None:
+            return replace(rel, left=left, right=right)
+        match rel.kind:
+            case MatchKind.SEMI:
+                return None
+            case MatchKind.ANTI:
+                return left
+        return replace(rel, left=left)
+
+    def _no_keys(self, rel: Restrict) -> bool:
+        assert isinstance(rel.keys, str)
+        values = self.tables.keys(rel.keys, rel.on[0][1])
+        return values is not None and not len(values)
+
+
+@dataclass(frozen=True)
+class _Narrowing:
+    """The column `name` of the scan `mark` has only values of `by`: columns of scans, or a
+    relation of keys and its column, then NULL-safe."""
+
+    mark: str
+    name: str
+    by: tuple[tuple[Scan, str], ...] | tuple[str, str]
+
+    @property
+    def null_safe(self) -> bool:
+        return isinstance(self.by[0], str)
+
+
+def is_nothing(rel: Rel) -> bool:
+    """Whether a reduction left no rows."""
+    return isinstance(rel, Filter) and rel.on == NOTHING
+
+
+def _narrowings(rel: Rel) -> Iterator[_Narrowing]:
+    """What is joined, or restricted by keys: the values of one column bound those of another."""
+    for node in walk(rel):
+        if isinstance(node, Restrict) and isinstance(node.keys, str):
+            for a, k in node.on:
+                for scan, name in _places(node.input, a):
+                    yield _Narrowing(scan.source, name, (node.keys, k))
+        for predicate in node.on if isinstance(node, Join) else ():
+            pair = equated(predicate)
+            for a, b in (pair, pair[::-1]) if pair is not None else ():
+                yield from _joined(node, a, b)
+
+
+def _joined(join: Rel, a: str, b: str) -> Iterator[_Narrowing]:
+    """What the values of column `a` say of column `b`, which is another member's."""
+    by = next((m for m in join.inputs if a in m.columns), None)
+    of = next((m for m in join.inputs if b in m.columns), None)
+    if by is None or of is None or by is of:
+        return
+    came = origins(by, a)
+    for scan, name in _places(of, b) if came else ():
+        yield _Narrowing(scan.source, name, tuple(came or ()))
+
+
+def _places(rel: Rel, column: str) -> Sequence[tuple[Scan, str]]:
+    """The columns of scans that hold a relation's column, where a row without its value there
+    makes no row of the relation: rows of it may be left out."""
+    if column not in rel.columns:
+        return ()
+    match rel:
+        case Scan():
+            return [(rel, n) for i, n in rel.reads if i == column]
+        case Project():
+            below = next((e.column for i, e in rel.items if i == column), None)
+            return _places(rel.input, below) if below is not None else ()
+        case Union():
+            at = rel.ids.index(column)
+            return [p for m in rel.members for p in _places(m, m.columns[at])]
+        case Filter() | Restrict():
+            return _places(rel.inputs[0], column)
+        case Join():
+            return next((_places(m, column) for m in rel.members if column in m.columns), ())
+    return ()
+
+
+def _as(values: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray | None:
+    """Values in the type of a column of their kind; None of another kind, or where one does not
+    fit."""
+    import pyarrow as pa
+    from pyarrow import types as t
+
+    if values.type == type_:
+        return values
+    if not (t.is_integer(values.type) and t.is_integer(type_)):
+        return None
+    try:
+        return values.cast(type_)
+    except pa.ArrowInvalid:
+        return None

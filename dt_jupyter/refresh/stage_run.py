@@ -1,0 +1,436 @@
+"""One stage moved to a new frontier: its change computed, looked at, and made one commit's change.
+
+A change that fits the driver travels as Arrow and everything after it is decided by looking at
+it; a large one is put into files and stays in Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.definition.compile import CompiledStage
+from dt_jupyter.ivm import (
+    LARGE,
+    Rel,
+    arranged,
+    differentiate,
+    key_relations,
+    monotone,
+    with_keys,
+)
+from dt_jupyter.lake import (
+    OP,
+    WEIGHT,
+    Added,
+    Append,
+    Change,
+    ChangePlan,
+    Merge,
+    Overwrite,
+    Small,
+    SmallTables,
+    TableLog,
+    Unchanged,
+    selecting_columns,
+)
+from dt_jupyter.model import Frontier, Name, error, quote
+from dt_jupyter.refresh.inputs import Reading, rows_of
+from dt_jupyter.refresh.semijoin_reduction import is_nothing
+from dt_jupyter.sql.emit.hashing import HASH
+from dt_jupyter.sql.emit.state_sql import (
+    EXISTED,
+    POSITION,
+    RESCAN,
+    ROW_ID,
+    SEQUENCE,
+    BagSql,
+    GroupSql,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+DRIVER_ROWS = 100_000
+"""A change of more rows than this does not come to the driver."""
+
+_HEAVY_BYTES = 64 << 20
+CODEGEN = "spark.sql.codegen.wholeStage"
+_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
+_FEW = 20_000
+
+
+@dataclass
+class StageRun:
+    """What one stage's move needs to know. `paths` and `logs` are by source id; `sequence` is the
+    number of the commit to come; `plans` say how each source changed between the frontiers."""
+
+    spark: SparkSession
+    name: Name
+    compiled: CompiledStage
+    target: Path
+    target_log: TableLog
+    target_version: int | None
+    old: Frontier | None
+    new: Frontier
+    logs: Mapping[str, TableLog]
+    plans: Mapping[str, ChangePlan]
+    sequence: int
+    staging: Path
+    small: Small | None = None
+    tables: SmallTables | None = None
+    codegen: str = "true"
+    """What the session says of it, for statements that read more than a few rows."""
+    key_texts: list[str] | None = None
+    """For EXPLAIN: the statements of touched keys, which are then not run."""
+    touched_count: int = 0
+
+    def __post_init__(self) -> None:
+        self.reading = Reading(
+            self.spark, self.compiled.reads, self.old, self.new, self.logs, self.plans,
+            self.tables, runs=self.key_texts is None, small=self.small,
+        )  # fmt: skip
+
+    # -- the statements ---------------------------------------------------------------------------
+
+    @property
+    def changed(self) -> frozenset[str]:
+        return frozenset(s for s, p in self.plans.items() if not isinstance(p, Unchanged))
+
+    @property
+    def insert_only(self) -> bool:
+        """Nothing can cancel and nothing is deleted: rows are appended as they come."""
+        return monotone(self.compiled.stage.input) and all(
+            isinstance(p, Added) for p in self.plans.values() if not isinstance(p, Unchanged)
+        )
+
+    def state(self) -> str:
+        """What a change needs of the stage's own table, as it is."""
+        assert self.target_version is not None
+        sql = self.compiled.sql
+        columns = sql.state_columns if isinstance(sql, GroupSql) else (*ROW_ID, *HASH)
+        return self.reading.snapshot(self.target_log, self.target_version, columns)
+
+    def change_text(self, delta: Rel) -> str:
+        """ΔQ: the statement whose rows decide everything else."""
+        render, sql = self.reading.renderer(local=self.reading.is_local(delta)), self.compiled.sql
+        if isinstance(sql, BagSql):
+            return sql.change(render, delta, consolidate=not self.insert_only)
+        touched = sql.touched(render, delta)
+        found = self._state_of(touched, sql)
+        groups, state = found if found is not None else (touched, self.state())
+        return sql.merged(groups, state, hint=self._hint(self.reading.is_local(delta)))
+
+    def _state_of(self, touched: str, sql: GroupSql) -> tuple[str, str] | None:
+        """The touched groups, computed, and their old state, selected from a large table; None
+        where the table is small, or there are too many of them."""
+        assert self.target_version is not None
+        log, version, columns = self.target_log, self.target_version, sql.state_columns
+        if not self._is_small() or not self.reading.is_large(log, version, columns):
+            return None
+        selecting = selecting_columns(log.metadata(version))
+        plain = [i for i, k in enumerate(sql.keys) if k in selecting]
+        if sql.scalar or not plain:
+            return None
+        self._plan(heavy=not self.reading.all_local)
+        groups = self.spark.sql(touched).limit(DRIVER_ROWS + 1).toArrow()
+        if groups.num_rows > DRIVER_ROWS:
+            return None
+        values = {i: groups[sql.top.keys[i]] for i in plain}
+        most = max(plain, key=lambda i: len(values[i].unique()))
+        state = self.reading.state(log, version, columns, sql.keys[most], values[most])
+        return (f"SELECT * FROM {quote(self.reading.view(groups))}", state) if state else None
+
+    def delta(self) -> Rel | None:
+        """ΔQ, its touched keys computed: each of them is a small relation that is then read as
+        often as it is needed, and no derivative is computed twice. None: there is no change."""
+        delta = differentiate(arranged(self.compiled.stage.input, self.reading.sizes), self.changed)
+        if delta is None:
+            return None
+        names: dict[Rel, str] = {}
+        for keys in key_relations(delta):
+            read = self.reading.prepared(with_keys(keys, names))
+            render = self.reading.renderer(local=self.reading.is_local(read))
+            names[keys] = self.touched(render(read))
+        delta = self.reading.prepared(with_keys(delta, names))
+        return None if is_nothing(delta) else delta
+
+    def touched(self, text: str) -> str:
+        """The keys of a change, computed; the name of their relation."""
+        if self.key_texts is not None:
+            self.key_texts.append(text)
+            return f"touched_keys_{len(self.key_texts)}"
+        heavy = not self.reading.all_local and not self._is_small()
+        self._plan(heavy=heavy)
+        frame = self.spark.sql(text)
+        self.touched_count += 1
+        if not self._is_small():
+            return self.staged(frame, f"keys_{self.touched_count}")
+        rows = frame.toArrow()
+        name = quote(self.reading.view(rows))
+        self.reading.keys[name] = rows
+        return name
+
+    def initial_text(self) -> str:
+        sql = self.compiled.sql
+        text = sql.initial(self.reading.renderer())
+        return sql.numbered(text, self.sequence) if isinstance(sql, BagSql) else text
+
+    # -- running them -----------------------------------------------------------------------------
+
+    def initialise(self, new_schema: bool) -> Overwrite:
+        text = self.initial_text()
+        local = self.reading.all_local
+        self._plan(heavy=not local)
+        frame = self.spark.sql(text)
+        return Overwrite(frame.toArrow() if local else frame, new_schema)
+
+    def advance(self) -> Change | None:
+        """The change to commit; None: the stage's rows are the same."""
+        delta = self.delta()
+        if delta is None:
+            return None
+        text = self.change_text(delta)
+        heavy = not self.reading.all_local and (
+            not self._is_small() or self._scanned() > _HEAVY_BYTES
+        )
+        self._plan(heavy=heavy)
+        frame = self.spark.sql(text)
+        if isinstance(self.compiled.sql, BagSql) and self.insert_only and not self._fits_driver():
+            return Append(self._numbered(frame))
+        arrow = frame.limit(DRIVER_ROWS + 1).toArrow() if self._may_fit() else None
+        if arrow is None or arrow.num_rows > DRIVER_ROWS:
+            return self._large(frame)
+        if isinstance(self.compiled.sql, GroupSql):
+            return self._group(arrow, self.compiled.sql)
+        return self._bag(arrow, self.compiled.sql)
+
+    def _plan(self, *, heavy: bool) -> None:
+        """The session for the next statement: to make code for few rows takes longer than they
+        do."""
+        local = self.reading.all_local
+        plan_for(self.spark, heavy=heavy, local=local)
+        few = local and self.reading.local_rows <= _FEW
+        self.spark.conf.set(CODEGEN, "false" if few else self.codegen)
+
+    def _hint(self, local: bool) -> str:
+        """How a change is joined to the table's rows; empty: as Spark likes."""
+        return "SHUFFLE_HASH" if local else "BROADCAST" if self._is_small() else ""
+
+    def _is_small(self) -> bool:
+        """Small enough to be sent to every task; what fits the driver is smaller still."""
+        return all(_few(p) for p in self.plans.values())
+
+    def _fits_driver(self) -> bool:
+        return self._is_small() and sum(rows_of(p) or 0 for p in self.plans.values()) <= DRIVER_ROWS
+
+    def _may_fit(self) -> bool:
+        """Whether what comes out is worth a try: a group's rows are one, however many changed."""
+        return self._fits_driver() or (self._is_small() and isinstance(self.compiled.sql, GroupSql))
+
+    def _scanned(self) -> int:
+        """Bytes of the snapshots that the terms of a join may read."""
+        sizes = [log.size().bytes for s, log in self.logs.items() if s in self.compiled.reads]
+        return sum(sizes) if len(self.compiled.reads) > 1 else 0
+
+    # -- small: Arrow -----------------------------------------------------------------------------
+
+    def _group(self, rows: pa.Table, sql: GroupSql) -> Change | None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self._refuse_negative(pc.sum(pc.equal(rows[OP], "X")).as_py() or 0)
+        again = rows.filter(pc.fill_null(rows[RESCAN], False))
+        done = rows.filter(
+            pc.and_(pc.is_valid(rows[OP]), pc.invert(pc.fill_null(rows[RESCAN], False)))
+        )
+        columns = [*sql.columns, OP]
+        parts = [done.select(columns)]
+        if again.num_rows:
+            self.reading.keys["keys"] = again.select([*sql.keys, EXISTED])
+            fresh = self._rescan(sql, self.reading.view(self.reading.keys["keys"])).toArrow()
+            fresh = fresh.filter(pc.is_valid(fresh[OP])).select(columns)
+            parts.append(fresh.cast(parts[0].schema))
+        changes = pa.concat_tables(parts)
+        self._refuse_repeated(changes.select(list(sql.keys)))
+        return Merge(sql.keys, changes) if changes.num_rows else None
+
+    def _rescan(self, sql: GroupSql, view: str) -> DataFrame:
+        render = self.reading.renderer(quote(view))
+        return self.spark.sql(sql.rescan(render, "keys", self.reading.prepared))
+
+    def _bag(self, rows: pa.Table, sql: BagSql) -> Change | None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not rows.num_rows:
+            return None
+        weights = rows[WEIGHT]
+        inserted = rows.filter(pc.greater(weights, 0))
+        copies = inserted[WEIGHT].to_pylist()
+        if any(c != 1 for c in copies):
+            inserted = inserted.take([i for i, c in enumerate(copies) for _ in range(c)])
+        added = self._as_rows(inserted, sql)
+        gone = rows.filter(pc.less(weights, 0))
+        if not gone.num_rows:
+            return Append(added)
+        victims = self._victims(gone, sql)
+        self._refuse_missing(-pc.sum(gone[WEIGHT]).as_py() - victims.num_rows)
+        deletes = {c: victims[c] for c in ROW_ID}
+        empty = {
+            f.name: pa.nulls(victims.num_rows, f.type)
+            for f in added.schema
+            if f.name not in deletes
+        }
+        deleted = pa.table(
+            {f.name: {**empty, **deletes}[f.name] for f in added.schema}, added.schema
+        )
+        marked = [t.append_column(OP, pa.array([op] * t.num_rows, pa.string()))
+                  for t, op in ((deleted, "D"), (added, "I"))]  # fmt: skip
+        return Merge(ROW_ID, pa.concat_tables(marked))
+
+    def _victims(self, gone: pa.Table, sql: BagSql) -> pa.Table:
+        """The ids of the rows that a change deletes, the newest copies of each content."""
+        found = None
+        if self.tables is not None and self.target_version is not None:
+            found = self.tables.select(
+                self.target_log, self.target_version, (*ROW_ID, *HASH), HASH[0], gone[HASH[0]],
+                nulls=False,
+            )  # fmt: skip
+        if found is None:
+            view = self.reading.view(gone.select([*HASH, WEIGHT]))
+            return self.spark.sql(sql.victims(quote(view), self.state(), small=True)).toArrow()
+        self.reading.local_rows += found.num_rows
+        return newest_copies(found, gone)
+
+    def _as_rows(self, rows: pa.Table, sql: BagSql) -> pa.Table:
+        """Rows of the backing table: this refresh's sequence and the position in it."""
+        import pyarrow as pa
+
+        numbered = rows.select([*HASH, *sql.names])
+        positions = pa.array(range(rows.num_rows), pa.int64())
+        sequence = pa.array([self.sequence] * rows.num_rows, pa.int64())
+        table = numbered.append_column(SEQUENCE, sequence).append_column(POSITION, positions)
+        return table.select(list(sql.columns))
+
+    # -- large: files -----------------------------------------------------------------------------
+
+    def _large(self, frame: DataFrame) -> Change | None:
+        change = self.staged(frame, "change")
+        sql = self.compiled.sql
+        if isinstance(sql, GroupSql):
+            return self._large_group(change, sql)
+        return self._large_bag(change, sql)
+
+    def _large_group(self, change: str, sql: GroupSql) -> Change | None:
+        (bad,) = self.spark.sql(f"SELECT COUNT(*) FROM {change} WHERE {OP} = 'X'").collect()[0]
+        self._refuse_negative(bad)
+        columns = ", ".join(quote(c) for c in (*sql.columns, OP))
+        done = f"SELECT {columns} FROM {change} WHERE {OP} IS NOT NULL AND NOT {RESCAN}"
+        again = self.spark.sql(
+            f"SELECT {', '.join((*sql.keys, EXISTED))} FROM {change} WHERE {RESCAN}"
+        )
+        keys = "__dt_again"
+        again.createOrReplaceTempView(keys)
+        if not again.take(1):
+            return Merge(sql.keys, self.spark.sql(done))
+        fresh = self.staged(self._rescan(sql, keys), "fresh")
+        both = f"{done} UNION ALL SELECT {columns} FROM {fresh} WHERE {OP} IS NOT NULL"
+        return Merge(sql.keys, self.spark.sql(both))
+
+    def _large_bag(self, change: str, sql: BagSql) -> Change | None:
+        wanted = f"SELECT COALESCE(SUM(CASE WHEN {WEIGHT} < 0 THEN -{WEIGHT} END), 0) FROM {change}"
+        (gone,) = self.spark.sql(wanted).collect()[0]
+        added = sql.numbered(sql.copies(change), self.sequence)
+        if not gone:
+            return Append(self.spark.sql(added))
+        victims = self.staged(
+            self.spark.sql(sql.victims(change, self.state(), small=False)), "gone"
+        )
+        (found,) = self.spark.sql(f"SELECT COUNT(*) FROM {victims}").collect()[0]
+        self._refuse_missing(gone - found)
+        others = [f"CAST(NULL AS {f.dataType.simpleString()}) AS {quote(f.name)}"
+                  for f in self.compiled.schema if f.name not in ROW_ID]  # fmt: skip
+        deletes = f"SELECT {', '.join([*ROW_ID, *others])}, 'D' AS {OP} FROM {victims}"
+        columns = ", ".join(quote(c) for c in sql.columns)
+        rows = f"{deletes} UNION ALL SELECT {columns}, 'I' AS {OP} FROM ({added})"
+        return Merge(ROW_ID, self.spark.sql(rows))
+
+    def _numbered(self, frame: DataFrame) -> DataFrame:
+        """An insert-only change as rows of the table, without a detour."""
+        sql = self.compiled.sql
+        assert isinstance(sql, BagSql)
+        frame.createOrReplaceTempView("__dt_inserted")
+        return self.spark.sql(sql.numbered("SELECT * FROM __dt_inserted", self.sequence))
+
+    def staged(self, frame: DataFrame, label: str) -> str:
+        """The rows written to files of this attempt, as a relation."""
+        folder = self.staging / f"{self.target.name}_{label}"
+        frame.write.mode("overwrite").parquet(str(folder))
+        return f"parquet.{quote(str(folder))}"
+
+    # -- validations (DT paper 6.1) ---------------------------------------------------------------
+
+    def _refuse_negative(self, groups: int) -> None:
+        if groups:
+            self._invalid("NO_DELETE_OF_MISSING_ROW", f"{groups} groups have fewer than no rows")
+
+    def _refuse_missing(self, rows: int) -> None:
+        if rows:
+            self._invalid("NO_DELETE_OF_MISSING_ROW", f"{rows} rows to be deleted are not there")
+
+    def _refuse_repeated(self, keys: pa.Table) -> None:
+        distinct = _distinct(keys)
+        if distinct != keys.num_rows:
+            again = keys.num_rows - distinct
+            self._invalid("ONE_CHANGE_PER_KEY", f"{again} keys have more than one change")
+
+    def _invalid(self, check: str, facts: str) -> None:
+        raise error("DT-2107", check=check, name=self.name, facts=facts)
+
+
+def _distinct(keys: pa.Table) -> int:
+    """How many different rows there are; Arrow itself does not group by lists and structs."""
+    import pyarrow as pa
+
+    if any(pa.types.is_nested(f.type) for f in keys.schema):
+        return len({repr(row) for row in keys.to_pylist()})
+    return int(keys.group_by(keys.column_names).aggregate([]).num_rows)
+
+
+def newest_copies(found: pa.Table, gone: pa.Table) -> pa.Table:
+    """Of the rows with a deleted content, as many of the newest as its weight says.
+
+    `found` has row ids and hashes, `gone` hashes and negative weights.
+    """
+    left = {(r[HASH[0]], r[HASH[1]]): -r[WEIGHT] for r in gone.select([*HASH, WEIGHT]).to_pylist()}
+    order = [(c, "descending") for c in ROW_ID]
+    chosen = []
+    for i, row in enumerate((ordered := found.sort_by(order)).to_pylist()):
+        content = (row[HASH[0]], row[HASH[1]])
+        if left.get(content, 0) > 0:
+            left[content] -= 1
+            chosen.append(i)
+    return ordered.take(chosen)
+
+
+def _few(plan: ChangePlan) -> bool:
+    rows = rows_of(plan)
+    return rows is not None and rows <= LARGE
+
+
+def plan_for(spark: SparkSession, *, heavy: bool, local: bool = False) -> None:
+    """Re-planning between stages pays for large work only; a second task, or a job that sends
+    rows to tasks, for none of local rows alone."""
+    spark.conf.set("spark.sql.adaptive.enabled", "true" if heavy else "false")
+    spark.conf.set("spark.sql.leafNodeDefaultParallelism", "1" if not heavy else "8")
+    spark.conf.set(_BROADCAST, "-1" if local else "10MB")
+    if local:
+        spark.conf.set("spark.sql.shuffle.partitions", "1")
+    if heavy:
+        context: Any = getattr(spark, "sparkContext", None)
+        cores = context.defaultParallelism if context is not None else 8
+        spark.conf.set("spark.sql.shuffle.partitions", str(max(8, 4 * cores)))

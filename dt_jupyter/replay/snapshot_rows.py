@@ -1,0 +1,108 @@
+"""The rows of a snapshot as Arrow, in the same order every time, a bounded part in memory.
+
+A table's come by file, the oldest first, then by their position in it; those of another query, and
+on Spark Connect, sorted by their hashes, through files beside the pinned copies.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from dt_jupyter.lake.change.file_rows import files_view
+from dt_jupyter.lake.delta_log.active_files import Action
+from dt_jupyter.replay.digest import Columns, hash_order, named
+from dt_jupyter.replay.snapshots import TableAt, rows_sql
+from dt_jupyter.sql.grammar.statement_values import SchemaMode
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+PART_BYTES = 16 << 20
+"""Files of so many bytes are read at once."""
+BATCH_ROWS = 65_536
+_FILE, _BLOCK, _ROW = "__dt_file", "__dt_block", "__dt_index"
+
+
+def table_batches(
+    spark: SparkSession, table: TableAt, files: Sequence[Action], mode: SchemaMode, folder: Path
+) -> Iterator[pa.RecordBatch]:
+    """The rows of the live `files` of a snapshot, in their order; those of a large file come
+    through files in `folder`."""
+    for part in parts_of(files):
+        view = f"__dt_part_{uuid.uuid4().hex[:12]}"
+        _positioned(spark, table, part).createOrReplaceTempView(view)
+        ordered = f"(SELECT * FROM {view} ORDER BY {_FILE}, {_BLOCK}, {_ROW})"
+        try:
+            rows = spark.sql(rows_sql(table, ordered, mode))
+            if sum(int(f["size"]) for f in part) > PART_BYTES:
+                yield from _through(rows, folder / view)
+            else:
+                yield from rows.toArrow().to_batches(max_chunksize=BATCH_ROWS)
+        finally:
+            spark.catalog.dropTempView(view)
+
+
+def parts_of(files: Sequence[Action], limit: int = PART_BYTES) -> Iterator[list[Action]]:
+    """Neighbours of at most `limit` bytes together, none of which has another's name."""
+    part: list[Action] = []
+    size = 0
+    for file in files:
+        own = int(file["size"])
+        if part and (size + own > limit or _name(file) in map(_name, part)):
+            yield part
+            part, size = [], 0
+        part.append(file)
+        size += own
+    if part:
+        yield part
+
+
+def _name(file: Action) -> str:
+    return unquote(file["path"]).rsplit("/", 1)[-1]
+
+
+def _positioned(spark: SparkSession, table: TableAt, part: Sequence[Action]) -> DataFrame:
+    """The rows of files with the place of their file in the part, and of their block and theirs in
+    it: a task reads a block from its start, and its ids rise."""
+    from pyspark.sql import functions as f
+
+    names = f.array(*(f.lit(_name(file)) for file in part))
+    rows = files_view(spark, table.folder, table.version, part)
+    return rows.select(
+        "*",
+        f.array_position(names, f.col("_metadata.file_name")).alias(_FILE),
+        f.col("_metadata.file_block_start").alias(_BLOCK),
+        f.monotonically_increasing_id().alias(_ROW),
+    )
+
+
+def query_batches(
+    spark: SparkSession, frame: DataFrame, columns: Columns, folder: Path
+) -> Iterator[pa.RecordBatch]:
+    """The rows of any query sorted by their hashes, through Parquet files in `folder`."""
+    order = hash_order(columns)
+    rows = named(frame, columns)
+    if order is not None:
+        from pyspark.sql import functions as f
+
+        rows = rows.orderBy(*(f.expr(h) for h in order))
+    for batch in _through(rows, folder):
+        yield batch.rename_columns([n for n, _ in columns])
+
+
+def _through(rows: DataFrame, folder: Path) -> Iterator[pa.RecordBatch]:
+    """Ordered rows through Parquet files, which are gone afterwards."""
+    import pyarrow.parquet as pq
+
+    rows.write.mode("overwrite").parquet(str(folder))
+    try:
+        for file in sorted(folder.glob("part-*.parquet")):
+            yield from pq.ParquetFile(file).iter_batches(BATCH_ROWS)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""Values that tell of the graph, lineage, explanations and verifications; no picture."""

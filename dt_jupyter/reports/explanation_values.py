@@ -1,0 +1,125 @@
+"""What the engine returns besides records: explanations and verifications, with a text each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dt_jupyter.ivm.explain import TreeNode
+from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp
+
+TREE = "how it is kept"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement that a refresh runs: `title` says what for, `text` is the SQL."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a dynamic table is kept, and what its next refresh does.
+
+    `tree` is the definition as it is kept, empty in FULL mode; `steps` are the statements, in
+    order, none where nothing changed; `hint` the smallest rewrite that would make a FULL one
+    incremental; `checked` what the check at creation compared.
+    """
+
+    name: Name
+    mode: RefreshMode
+    reason: Reason
+    columns: tuple[tuple[str, str, str | None], ...]
+    sources: tuple[tuple[str, str], ...]
+    steps: tuple[Step, ...]
+    action: RefreshAction | None = None
+    action_reason: Reason | None = None
+    hint: str = ""
+    checked: str = ""
+    tree: tuple[TreeNode, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Step, ...]:
+        """The tree as a text, and the statements."""
+        drawn = "\n".join(map(str, self.tree))
+        return (*((Step(TREE, drawn),) if self.tree else ()), *self.steps)
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.mode} ({self.reason})"]
+        lines += [f"  hint: {self.hint}"] if self.hint else []
+        lines += [f"  checked at creation on {self.checked}"] if self.checked else []
+        lines.append("  columns: " + ", ".join(f"{n} {t}" for n, t, _ in self.columns))
+        lines.append("  reads: " + ", ".join(f"{n} ({k})" for n, k in self.sources))
+        if self.action is not None:
+            lines.append(f"  next refresh: {self.action} ({self.action_reason})")
+        for step in self.parts:
+            lines += ["", f"-- {step.title}", step.text]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a dynamic table equals its query at its data timestamp (delayed view semantics).
+
+    `difference` is None where it does, else a sentence about the first rows that differ; `rows`
+    counts the table's rows, all of which were compared. `wrong` is the first row that is not as
+    it should be: "too many" or "missing", and its values. `tolerance` is the relative one within
+    which floats were found equal, 0 where all rows are equal exactly. `note` says why the next
+    refresh cannot do what this one did, where a source has lost a column since.
+    """
+
+    name: Name
+    data_timestamp: Timestamp
+    frontier: Frontier
+    rows: int
+    difference: str | None
+    version: int | None = None
+    wrong: tuple[str, tuple[Any, ...]] | None = None
+    tolerance: float = 0.0
+    note: str = ""
+
+    @property
+    def equal(self) -> bool:
+        return self.difference is None
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def __str__(self) -> str:
+        return f"{self._verdict} {self.note}".rstrip()
+
+    @property
+    def _verdict(self) -> str:
+        if self.equal:
+            return (
+                f"{self.name} equals its query at {self.data_timestamp}: "
+                f"all {self.rows:,} rows compared, no difference"
+                + (f" beyond {self.tolerance:g} of floats." if self.tolerance else ".")
+            )
+        return f"{self.name} differs from its query at {self.data_timestamp}: {self.difference}."
+
+
+@dataclass(frozen=True)
+class Verifications:
+    """Every retained version of a dynamic table against the defining query of its time."""
+
+    name: Name
+    found: tuple[Verification, ...]
+
+    @property
+    def equal(self) -> bool:
+        return all(self.found)
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __str__(self) -> str:
+        wrong = [str(v) for v in self.found if not v.equal]
+        if not wrong:
+            return f"{self.name}: all {len(self.found)} retained versions equal their query."
+        return "\n".join([f"{self.name}: {len(wrong)} of {len(self.found)} differ.", *wrong])

@@ -1,0 +1,233 @@
+"""The graph as it stands: tables, views, dynamic tables with their hidden stages, and streams.
+
+From the catalog, the logs and what is compiled already: no Spark job, and no analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.ivm import Refused
+from dt_jupyter.lake import LakeError, is_delta
+from dt_jupyter.model import (
+    DTError,
+    DynamicTable,
+    Name,
+    Named,
+    Progress,
+    RefreshRecord,
+    Source,
+    SourceKind,
+    Timestamp,
+)
+from dt_jupyter.refresh.protocol import Refresher
+from dt_jupyter.reports.report_values import GraphNode, GraphReport, StageName
+from dt_jupyter.schedule import StateReader, effective_lags
+from dt_jupyter.sources.resolve import name_of
+from dt_jupyter.sql.binding.binder import table_places
+from dt_jupyter.sql.grammar.functions import qualified_name
+
+Node = Name | StageName
+_TEXTS = 1000
+_KINDS: dict[str, str] = {
+    Named.DYNAMIC_TABLE: "dynamic_table", Named.TABLE: "table", Named.VIEW: "view",
+    Named.STREAM: "stream",
+}  # fmt: skip
+
+
+def _name_of(text: str) -> Name:
+    """Of what a quarantine calls it: no other node is called so."""
+    try:
+        return qualified_name(text)
+    except DTError:
+        return Name("default", text or "?")
+
+
+@lru_cache(_TEXTS)
+def reads(text: str, schema: str) -> tuple[Name, ...] | None:
+    """The names that a query reads, each once; None where its text is not understood."""
+    try:
+        found = [name_of(parts, schema) for parts, *_ in table_places(text)]
+    except Refused:
+        return None
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Reads the graph of one engine."""
+
+    refresher: Refresher
+
+    @cached_property
+    def _states(self) -> StateReader:
+        return StateReader(self._catalog)
+
+    @property
+    def _catalog(self) -> Catalog:
+        return self.refresher.sources.catalog
+
+    def held(self) -> dict[str, float]:
+        """The lag in seconds that each dynamic table, by id, is held to."""
+        return effective_lags(self._states.read().nodes)
+
+    def report(self, now: Timestamp) -> GraphReport:
+        """All of it."""
+        held, last, running = self.held(), self._catalog.last(), self._running()
+        drawn = _Drawing(self)
+        for table in self._catalog.list():
+            drawn.table(table)
+            node = self._node(table, last.get(table.id), held, running.get(table.id), now)
+            drawn.nodes[table.name] = node
+        for stream in self._catalog.streams():
+            if stream.name in drawn.nodes:
+                continue  # a table of that name was made since
+            drawn.read(stream.source, stream.source.schema)
+            drawn.nodes[stream.name] = GraphNode(stream.name, "stream")
+            drawn.edges[stream.source, stream.name] = None
+        return GraphReport(self._told(drawn), tuple(drawn.edges), now)
+
+    def _told(self, drawn: _Drawing) -> tuple[GraphNode, ...]:
+        """The nodes; what is in quarantine says so, and what nobody can read is a node too."""
+        nodes = {str(name): node for name, node in drawn.nodes.items()}
+        for q in self._catalog.quarantine.all():
+            kind = _KINDS.get(q.kind)
+            if kind is None:
+                continue
+            known = nodes.get(q.name) or GraphNode(_name_of(q.name), kind)
+            nodes[q.name] = replace(known, problem=q.problem)
+        return tuple(nodes.values())
+
+    def one(
+        self, dt_id: str, held: Mapping[str, float], progress: Progress | None, now: Timestamp
+    ) -> GraphNode | None:
+        """A dynamic table; None where it is gone."""
+        table = self._catalog.by_id(dt_id)
+        if table is None or table.dropped is not None:
+            return None
+        return self._node(table, self._catalog.last_of(dt_id), held, progress, now)
+
+    def rows(self, path: str | None) -> int | None:
+        """Of a Delta table, as its log has it."""
+        try:
+            if path is None or not is_delta(path):
+                return None
+            return self.refresher.sources.logs[path].size().rows
+        except LakeError:
+            return None
+
+    def newest(self, source: Source) -> int | None:
+        """The version that a source has now; None where it has none, or is gone."""
+        if source.kind is SourceKind.DYNAMIC_TABLE:
+            table = self._catalog.get(source.name)
+            return table.version if table is not None else None
+        try:
+            path = source.path
+            known = path is not None and source.kind is SourceKind.DELTA and is_delta(path)
+            return self.refresher.sources.logs[path].version() if known and path else None
+        except LakeError:
+            return None
+
+    def _node(
+        self, table: DynamicTable, last: RefreshRecord | None, held: Mapping[str, float],
+        running: Progress | None, now: Timestamp,
+    ) -> GraphNode:  # fmt: skip
+        t = table.data_timestamp
+        rows = self.rows(str(self.refresher.sources.layout.public(table.id)))
+        return GraphNode(
+            table.name, "dynamic_table", table, last, now.since(t) if t else None,
+            held.get(table.id), rows, running,
+        )  # fmt: skip
+
+    def _running(self) -> dict[str, Progress]:
+        """By id: what runs, here or in another process."""
+        here = self.refresher.running()
+        leases = self._catalog.running()
+        return {x.dt_id: here[x.attempt]() if x.attempt in here else Progress() for x in leases}
+
+
+@dataclass
+class _Drawing:
+    """Nodes and edges as they are found."""
+
+    of: Nodes
+    nodes: dict[Node, GraphNode] = field(default_factory=dict)
+    edges: dict[tuple[Node, Node], None] = field(default_factory=dict)
+    _below: dict[Name, frozenset[Name]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        catalog = self.of.refresher.sources.catalog
+        self._views = {v.name: v.text for v in catalog.views()}
+        self._paths = {t.name: t.path for t in catalog.tables()}
+        self._dynamic = {t.name for t in catalog.list()}
+
+    def table(self, table: DynamicTable) -> None:
+        """What a dynamic table reads, by its definition; and its hidden stages."""
+        definition = table.definition
+        views = {v.name: v.text for v in definition.views}
+        paths = {s.name: s.path for s in definition.sources if s.path is not None}
+        sources = {s.name: s for s in definition.sources}
+        known = views.keys() | sources.keys()
+        found = reads(definition.query, definition.current_schema)
+        direct = [n for n in found if n in known] if found is not None else list(sources)
+        below = {n: self.read(n, definition.current_schema, views, paths) for n in direct}
+        for name in sources.keys() - frozenset[Name]().union(*below.values()):
+            below[name] = self.read(name, definition.current_schema, views, paths)
+        self._stages(table, {n: _ids(b, sources.values()) for n, b in below.items()})
+
+    def read(
+        self, name: Name, schema: str, views: Mapping[Name, str] | None = None,
+        paths: Mapping[Name, str] | None = None,
+    ) -> frozenset[Name]:  # fmt: skip
+        """A node for a name that is read, and for what is behind it if it is a view; the tables
+        at the end."""
+        if name in self._below:
+            return self._below[name]
+        self._below[name] = frozenset((name,))
+        text = {**self._views, **(views or {})}.get(name)
+        if name in self._dynamic:
+            return self._below[name]
+        if text is None:
+            path = {**self._paths, **(paths or {})}.get(name)
+            self.nodes.setdefault(name, GraphNode(name, "table", rows=self.of.rows(path)))
+            return self._below[name]
+        found = reads(text, schema) or ()
+        ends = frozenset[Name]().union(*(self.read(n, schema, views, paths) for n in found))
+        self.nodes.setdefault(name, GraphNode(name, "view"))
+        self.edges.update({(n, name): None for n in found if n != name})
+        self._below[name] = ends
+        return ends
+
+    def _stages(self, table: DynamicTable, direct: Mapping[Name, frozenset[str]]) -> None:
+        """Edges from what is read to the stages that read it. Where the definition was not
+        compiled yet it is known only that all of it flows into the table."""
+        layout = self.of.refresher.sources.layout
+        rows = self.of.refresher.sources.catalog.stages(table.id)
+        compiled = self.of.refresher.known(table.id) if rows else None
+        hidden = {row.id: StageName(table.name, row.ordinal) for row in rows}
+        wanted: dict[Node, frozenset[str] | None] = dict.fromkeys((*hidden.values(), table.name))
+        if compiled is not None:
+            wanted = {
+                hidden.get(s.stage.id, table.name): frozenset(s.reads) for s in compiled.stages
+            }
+        for row in rows:
+            path = str(layout.stage(table.id, row.ordinal))
+            stage = hidden[row.id]
+            self.nodes[stage] = GraphNode(stage, "stage", rows=self.of.rows(path))
+        for target, ids in wanted.items():
+            for stage_id, stage in hidden.items():
+                known = stage_id in ids if ids is not None else target == table.name
+                if known and stage != target:
+                    self.edges[stage, target] = None
+            for name, its in direct.items():
+                if (ids & its if ids is not None else target == table.name) or not its:
+                    self.edges[name, target] = None
+
+
+def _ids(names: Iterable[Name], sources: Iterable[Source]) -> frozenset[str]:
+    """The ids by which a definition knows these."""
+    wanted = frozenset(names)
+    return frozenset(s.table_id for s in sources if s.name in wanted)

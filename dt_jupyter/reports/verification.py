@@ -1,0 +1,145 @@
+"""Delayed view semantics, checked: the table against the user's own text at its frontier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dt_jupyter.definition.evolution import Outputs, expected, in_words, outputs_of, public_outputs
+from dt_jupyter.definition.lost_columns import find_lost_column
+from dt_jupyter.lake import TableLog
+from dt_jupyter.model import (
+    Definition,
+    DynamicTable,
+    Frontier,
+    RefreshMode,
+    Source,
+    SourceKind,
+    Timestamp,
+    error,
+    quote,
+)
+from dt_jupyter.refresh.protocol import Refresher, list_anew, use_schema
+from dt_jupyter.replay.definition_history import Past, elsewhere, require_versions
+from dt_jupyter.replay.past_refresh import compiled_then
+from dt_jupyter.replay.snapshots import Snapshots
+from dt_jupyter.replay.verify_rows import compare
+from dt_jupyter.reports.explanation_values import Verification
+from dt_jupyter.sources.frontiers import gone_is_named
+from dt_jupyter.sources.lost_files import unreadable_source
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def verify(
+    spark: SparkSession, refresher: Refresher, snapshots: Snapshots, table: DynamicTable
+) -> Verification:
+    """Compares all rows by content hash; what differs is compared value by value, floats within
+    a relative tolerance of 1e-9. Where a source lost a column that the query uses, its rows are
+    still compared as they were, and the note says so. DT-2101 before initialisation; where files
+    are gone, DT-2115 of its own, DT-4104 or DT-2114 of a source as it was read, DT-2102 for one
+    that is gone itself."""
+    if table.frontier is None or table.version is None:
+        raise error("DT-2101", name=table.name)
+    path = str(refresher.sources.layout.public(table.id))
+    gone = refresher.contents.lost(refresher.sources.logs[path])
+    if gone is not None:
+        raise error("DT-2115", name=table.name, problem=gone)
+    there = _where_there(refresher, snapshots, table, table.frontier)
+    list_anew(spark, table.definition)
+    use_schema(spark, table.definition)
+    compiled = None
+    if table.effective_mode is RefreshMode.INCREMENTAL:
+        compiled = refresher.compiled(spark, table.id, table.definition, table.frontier)
+    left = refresher.read_text(path, table.version)
+    right = refresher.defining_text(there, table.frontier, compiled)
+    query = refresher.full_text(there, table.frontier)
+    other = _other_columns(spark, table.definition, left, query)
+    found = _compared(spark, table, left, right, table.version, other)
+    lost = find_lost_column(spark, table, refresher.sources.logs.__getitem__)
+    return replace(found, note=str(lost)) if lost is not None else found
+
+
+def _where_there(
+    refresher: Refresher, snapshots: Snapshots, table: DynamicTable, frontier: Frontier
+) -> Definition:
+    """The definition over the folders in which its sources' versions can be read."""
+    versions, folders = frontier.versions, dict[str, Path]()
+    for source in table.definition.sources:
+        if source.kind is SourceKind.FOREIGN:
+            continue
+        with gone_is_named(source, table.name):
+            version = versions[source.table_id]
+            folders[source.table_id] = snapshots.table(source, version).folder
+            newest = snapshots.log(source).version() == version
+            read = [source] if newest else []
+            if lost := unreadable_source(refresher.sources, table.name, read, versions):
+                raise lost
+    return elsewhere(table.definition, folders)
+
+
+def verify_at(
+    spark: SparkSession, refresher: Refresher, snapshots: Snapshots, table: DynamicTable,
+    t: Timestamp, version: int,
+) -> Verification:  # fmt: skip
+    """A version that is retained against the defining query of its time, at its data timestamp
+    `t`. DT-4104 where what either reads is gone, DT-4109 where it cannot be told."""
+    past = Past(refresher.sources, table)
+    frontier = past.frontier_at(t, version)
+    definition = past.definition_of(past.commit_of(version))
+    require_versions(definition, table.name)
+    path = str(refresher.sources.layout.public(table.id))
+    own = Source(table.name, SourceKind.DYNAMIC_TABLE, table.id, path)
+    folders = {
+        s.table_id: snapshots.table(s, frontier.versions[s.table_id]).folder
+        for s in definition.sources
+    }
+    moved = elsewhere(definition, folders)
+    then = replace(table, definition=moved, frontier=frontier, version=version)
+    logs = {i: TableLog(f) for i, f in folders.items()}
+    public = snapshots.table(own, version)
+    left = refresher.read_text(str(public.folder), version)
+    stages = compiled_then(spark, refresher, past, moved, frontier, logs, public.then.columns)
+    right = refresher.defining_text(moved, frontier, stages)
+    other = _other_columns(spark, moved, left, refresher.full_text(moved, frontier))
+    return _compared(spark, then, left, right, version, other)
+
+
+def _other_columns(
+    spark: SparkSession, definition: Definition, stored: str, query: str
+) -> str | None:
+    """How the columns of the table, or those that its definition was made over, are not those of
+    its query: in name, order or type."""
+    public, own = public_outputs(definition), _outputs(spark, query)
+    if (found := _outputs(spark, f"SELECT * FROM {stored}")) != public:
+        return f"its columns are {in_words(public)}, those that are stored {in_words(found)}"
+    if own != (meant := expected(definition)):
+        return f"its columns are made of {in_words(meant)}, those of its query are {in_words(own)}"
+    return None
+
+
+def _outputs(spark: SparkSession, query: str) -> Outputs:
+    return outputs_of(spark.sql(query).schema.fields)
+
+
+def _compared(
+    spark: SparkSession, table: DynamicTable, left: str, right: str, version: int,
+    other: str | None,
+) -> Verification:  # fmt: skip
+    columns = [(n, t) for n, t, _ in table.definition.columns]
+    assert table.frontier is not None
+    if other:
+        rows = spark.sql(f"SELECT count(*) FROM {left}").collect()[0][0]
+        return Verification(
+            table.name, table.frontier.data_timestamp, table.frontier, rows, other, version
+        )  # fmt: skip
+    found = compare(
+        spark, spark.sql(f"SELECT * FROM {left}").select(*(quote(n) for n, _ in columns)),
+        spark.sql(right), columns, table.name,
+    )  # fmt: skip
+    return Verification(
+        table.name, table.frontier.data_timestamp, table.frontier, found.rows, found.difference,
+        version, found.wrong, found.tolerance,
+    )  # fmt: skip

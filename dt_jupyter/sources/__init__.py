@@ -1,0 +1,1 @@
+"""From names to Delta tables: sources, views, a lake's folders, texts pinned to versions."""

@@ -1,0 +1,67 @@
+"""Data timestamps to versions, resolved once: the frontier that a refresh moves to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.lake import TableGone, VersionGone
+from dt_jupyter.model import Frontier, Name, Source, SourceKind, Timestamp, error
+from dt_jupyter.sources.resolve import Logs
+
+
+@contextmanager
+def gone_is_named(source: Source, of: Name) -> Iterator[None]:
+    """A folder that is not there any more is the catalogue's DT-2102."""
+    try:
+        yield
+    except TableGone as e:
+        raise error("DT-2102", source=source.name, name=of) from e
+    except VersionGone as e:
+        raise error("DT-4101", name=source.name, point="that time", oldest=str(e)) from e
+
+
+def resolve(
+    catalog: Catalog, logs: Logs, sources: tuple[Source, ...], t: Timestamp, of: Name, *,
+    forecast: bool = False,
+) -> Frontier:  # fmt: skip
+    """The version of each source at `t`: the newest commit up to it for a table, exactly the
+    version committed for it for a dynamic table. Raises DT-2102, DT-2103 or DT-4101.
+
+    A `forecast` records nothing, and takes a dynamic table as it stands: its own refresh to `t`,
+    which would come first, is not run.
+    """
+    versions: dict[str, int] = {}
+    for source in sources:
+        if source.kind is SourceKind.FOREIGN:
+            continue
+        if source.kind is SourceKind.DYNAMIC_TABLE:
+            exact = catalog.version_of(source.table_id, t)
+            if exact is None and forecast:
+                newest = catalog.newest_at(source.table_id, t)
+                exact = newest[1] if newest else None
+            if exact is None:
+                raise error("DT-2103", name=source.name, timestamp=t)
+            versions[source.table_id] = exact
+            continue
+        with gone_is_named(source, of):
+            if forecast:
+                versions[source.table_id] = _version(logs, source, t)
+                continue
+            versions[source.table_id] = catalog.resolve(
+                t,
+                source.table_id,
+                lambda s=source: _version(logs, s, t),  # type: ignore[misc]
+            )
+    return Frontier(t, versions)
+
+
+def _version(logs: Logs, source: Source, t: Timestamp) -> int:
+    assert source.path is not None
+    log = logs[source.path]
+    found = log.version_at(t)
+    if found is None:
+        oldest = log.commit_time(log.oldest())
+        raise error("DT-4101", name=source.name, point=t, oldest=oldest)
+    return found

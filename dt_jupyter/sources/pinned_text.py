@@ -1,0 +1,100 @@
+"""The user's own text, evaluated at a frontier: names of tables replaced where they stand.
+
+Nothing of the text is written anew, so it can judge what the binder made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC
+
+from dt_jupyter.ivm import Refused
+from dt_jupyter.lake import snapshot_sql
+from dt_jupyter.model import Definition, Frontier, SourceKind, Timestamp, plain, zone_of
+from dt_jupyter.sources.public_rows import public_rows
+from dt_jupyter.sources.resolve import Logs, name_of
+from dt_jupyter.sql.binding.binder import table_places
+from dt_jupyter.sql.text.lex import tokens
+
+_BARE = frozenset({"current_timestamp", "current_date"})
+"""What Spark calls without brackets too."""
+Parts = tuple[str, ...]
+Relation = Callable[[Parts], str | None]
+"""The relation text for a table's name parts; None leaves the name as it is."""
+
+ViewText = Callable[[Parts], str | None]
+
+
+def pinned(query: str, relation: Relation, view: ViewText) -> str:
+    """`query` with each table replaced by `relation`, and each view by its own pinned text; what
+    it reads as of a time of its own stays as it is."""
+    text, places = query, table_places(query, fixed=False)
+    for parts, start, end, aliased in sorted(places, key=lambda p: -p[1]):
+        inner = view(parts)
+        found = f"(\n{pinned(inner, relation, view)}\n)" if inner is not None else relation(parts)
+        if found is None:
+            continue
+        alias = "" if aliased else f" AS {plain(parts[-1])}"
+        text = text[:start] + found + alias + text[end:]
+    return text
+
+
+def text_at(logs: Logs, definition: Definition, frontier: Frontier) -> str:
+    """The user's text at a frontier, its context functions at the data timestamp. Sources that
+    have no versions stay as they are written, as does a text that only Spark can parse."""
+    by_name = {s.name: s for s in definition.sources}
+    views = {v.name: v.text for v in definition.views}
+    schema = definition.current_schema
+
+    def relation(parts: Parts) -> str | None:
+        source = by_name.get(name_of(parts, schema))
+        if source is None or source.kind is SourceKind.FOREIGN:
+            return None
+        assert source.path is not None
+        return rows_at(logs, source.path, frontier.versions[source.table_id])
+
+    zone = definition.settings.get("spark.sql.session.timeZone", "UTC")
+    try:
+        text = pinned(definition.query, relation, lambda p: views.get(name_of(p, schema)))
+    except Refused:
+        text = definition.query
+    return at_time(text, frontier.data_timestamp, zone)
+
+
+def rows_at(logs: Logs, path: str, version: int) -> str:
+    """A snapshot's public rows."""
+    return public_rows(snapshot_sql(path, version), logs[path].metadata(version).columns)
+
+
+def reads_the_clock(definition: Definition, one: Timestamp, other: Timestamp) -> bool:
+    """Whether the text means something else at two data timestamps, its sources being the same."""
+    zone = definition.settings.get("spark.sql.session.timeZone", "UTC")
+    texts = (definition.query, *(v.text for v in definition.views))
+    asking = ((t, at_time(t, one, zone)) for t in texts)
+    return any(then != t and then != at_time(t, other, zone) for t, then in asking)
+
+
+def at_time(query: str, t: Timestamp, zone: str) -> str:
+    """The context functions of time replaced by the data timestamp, in the session's zone."""
+    moment = t.datetime.astimezone(UTC)
+    stamp = f"TIMESTAMP'{moment:%Y-%m-%d %H:%M:%S.%f}Z'"
+    day = f"DATE'{moment.astimezone(zone_of(zone)):%Y-%m-%d}'"
+    values = {
+        "current_timestamp": stamp, "now": stamp, "current_date": day, "curdate": day,
+        "localtimestamp": f"CAST({stamp} AS TIMESTAMP_NTZ)",
+        "unix_timestamp": f"unix_timestamp({stamp})",
+    }  # fmt: skip
+    found = tokens(query)
+    text = query
+    for i in range(len(found) - 1, -1, -1):
+        token = found[i]
+        word = query[token.start : token.end].lower()
+        after = [query[x.start : x.end] for x in found[i + 1 : i + 3]]
+        before = query[found[i - 1].start : found[i - 1].end] if i else ""
+        if word not in values or before == "." or after[:1] == ["."]:
+            continue
+        if after == ["(", ")"]:
+            text = text[: token.start] + values[word] + text[found[i + 2].end :]
+        elif word in _BARE and after[:1] != ["("]:
+            text = text[: token.start] + values[word] + text[token.end :]
+    return text

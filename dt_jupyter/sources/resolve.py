@@ -1,0 +1,167 @@
+"""The names in a query and what stands behind them: Delta tables, dynamic tables, views."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.lake import TableLog, is_delta
+from dt_jupyter.model import (
+    Definition,
+    DTError,
+    DynamicTable,
+    Name,
+    Named,
+    Source,
+    SourceKind,
+    ViewSource,
+    did_you_mean,
+    error,
+)
+from dt_jupyter.sources.folders import Layout
+from dt_jupyter.spark.relations import RelationKind, listed, lookup
+from dt_jupyter.sql.binding.binder import table_places
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_DEPTH = 50
+UNKNOWN = Name("unknown", "sources")
+"""What a query reads that is not known by name: it has no versions."""
+
+
+class Logs:
+    """One log reader for each table folder, kept for the life of the engine."""
+
+    def __init__(self) -> None:
+        self._logs: dict[str, TableLog] = {}
+        self._lock = threading.Lock()
+
+    def __getitem__(self, path: str) -> TableLog:
+        with self._lock:
+            return self._logs.setdefault(path, TableLog(path))
+
+
+def name_of(parts: tuple[str, ...], schema: str) -> Name:
+    """A table's name from its parts as written; the catalog's part is dropped."""
+    return Name(parts[-2] if len(parts) > 1 else schema, parts[-1])
+
+
+@dataclass
+class Found:
+    """What the names of one query came to, each once."""
+
+    sources: dict[Name, Source] = field(default_factory=dict)
+    views: dict[Name, ViewSource] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Finds what a name means, in the catalog of dynamic tables first, then in Spark's."""
+
+    spark: SparkSession
+    catalog: Catalog
+    layout: Layout
+    logs: Logs
+
+    def of_query(self, query: str, schema: str, of: Name) -> Found:
+        """All sources and views of a query, views looked through.
+
+        Raises DT-1101 for an unknown name, DT-1106 for `of` itself, DT-1110 for a temporary view,
+        Refused where the text cannot be parsed.
+        """
+        found = Found()
+        self._collect(query, schema, of, found, 0)
+        return found
+
+    def _collect(self, query: str, schema: str, of: Name, found: Found, depth: int) -> None:
+        for parts, _, _, _ in table_places(query):
+            name = name_of(parts, schema)
+            if name in found.sources or name in found.views:
+                continue
+            if name == of:
+                raise error("DT-1106", name=of, path=f"{of} → {of}")
+            source = self.source(name, of, parts[-1])
+            if isinstance(source, Source):
+                found.sources[name] = source
+                continue
+            if depth > _DEPTH:
+                raise error("DT-1004", what="deeply nested", size="more", limit=f"{_DEPTH} views")
+            found.views[name] = source
+            self._collect(source.text, schema, of, found, depth + 1)
+
+    def source(self, name: Name, of: Name, written: str | None = None) -> Source | ViewSource:
+        """What `name` is; DT-1101 if it is nothing, DT-1109 if it is a stream."""
+        if name.schema == "delta":
+            return self._delta(name, written or name.table)
+        table = self.catalog.get(name)
+        if table is not None:
+            return Source(
+                name, SourceKind.DYNAMIC_TABLE, table.id, str(self.layout.public(table.id))
+            )
+        relation = lookup(self.spark, name)
+        if relation is None and self.catalog.find_stream(name) is not None:
+            hint = "What is kept or watched reads its source: a stream is read by a query alone."
+            raise error("DT-1109", name=name, kind="stream", expected="table or view", hint=hint)
+        if relation is None:
+            raise self.quarantined(str(name)) or error(
+                "DT-1101", name=name, hint=did_you_mean(str(name), self.known())
+            )
+        if relation.kind is RelationKind.TEMPORARY_VIEW:
+            raise error("DT-1110", name=of, view=name)
+        if relation.kind is RelationKind.VIEW:
+            return ViewSource(name, relation.text or "")
+        if relation.provider == "delta" and relation.location:
+            return self._delta(name, self._own(name, relation.location))
+        return Source(name, SourceKind.FOREIGN, str(name), relation.location)
+
+    def _own(self, name: Name, path: str) -> str:
+        """Where the table lies that the session knows at `path`: in this lake, if the session's
+        is the same table in another copy of the lake."""
+        own = str(self.layout.table(name))
+        if self.catalog.root.holds(path) or not is_delta(own) or not is_delta(path):
+            return path
+        return own if self.logs[own].table_id() == self.logs[path].table_id() else path
+
+    def _delta(self, name: Name, path: str) -> Source:
+        path = self.catalog.root.canonical(path)
+        if not is_delta(path):
+            raise error("DT-1101", name=name, hint=f"There is no Delta table at {path}.")
+        log = self.logs[path]
+        return Source(name, SourceKind.DELTA, log.table_id(), path, log.metadata().columns)
+
+    def quarantined(self, name: str) -> DTError | None:
+        """DT-5112 of what can be read by name, and is not known, since it is in quarantine."""
+        kinds = (Named.TABLE, Named.VIEW, Named.DYNAMIC_TABLE, Named.STREAM)
+        found = self.catalog.quarantine.find(name.removeprefix("default."), *kinds)
+        return found.error if found is not None else None
+
+    def known(self) -> list[str]:
+        """The names that a user may have meant."""
+        return [str(d.name) for d in self.catalog.list()] + sorted(listed(self.spark))
+
+    def cycle(self, of: Name, found: Found) -> str | None:
+        """The path by which a definition would read itself through other dynamic tables."""
+        stack = [(s.name, f"{of} → {s.name}") for s in found.sources.values()]
+        seen: set[Name] = set()
+        while stack:
+            name, path = stack.pop()
+            if name == of:
+                return path
+            table = self.catalog.get(name) if name not in seen else None
+            seen.add(name)
+            stack += [(u, f"{path} → {u}") for u in table.upstream] if table else []
+        return None
+
+    def upstream(self, definition: Definition) -> tuple[DynamicTable, ...]:
+        """The dynamic tables that a definition reads, those that took another's name included.
+
+        One that is gone is left out: the refresh that reads it says so, and is recorded.
+        """
+        found = (
+            self.catalog.get(s.name)
+            for s in definition.sources if s.kind is SourceKind.DYNAMIC_TABLE
+        )  # fmt: skip
+        return tuple(t for t in found if t is not None)

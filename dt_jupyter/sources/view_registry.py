@@ -1,0 +1,180 @@
+"""The public face of dynamic tables in Spark's catalog: a view on the backing table."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from dt_jupyter.catalog import Quarantine
+from dt_jupyter.failures import first_line
+from dt_jupyter.lake import LakeError, NameTaken, is_delta, register
+from dt_jupyter.lake.keep.mend_log import require_whole
+from dt_jupyter.lake.paths import sql_string, sql_table
+from dt_jupyter.model import (
+    DTError,
+    DynamicTable,
+    Name,
+    Named,
+    ViewSource,
+    error,
+    is_word,
+    quote,
+)
+from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable
+from dt_jupyter.sources.resolve import Sources
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_DT = Named.DYNAMIC_TABLE
+
+
+@dataclass(frozen=True)
+class Publisher:
+    """Keeps the names of the lake known to a session: views of dynamic tables, tables, views."""
+
+    spark: SparkSession
+    sources: Sources
+
+    @property
+    def quarantine(self) -> Quarantine:
+        """What cannot be known by name, or not be read."""
+        return self.sources.catalog.quarantine
+
+    def publish(self, table: DynamicTable) -> None:
+        """The view by which any Spark code reads the table; it raises DT-2101 until there is
+        something to read, DT-5112 where that cannot be read. Of a name that Spark refuses there
+        is none."""
+        if not _is_known_to_spark(table.name):
+            hint = (
+                "Its rows are kept: ALTER DYNAMIC TABLE … RENAME TO a name of letters, digits, _."
+            )
+            self.quarantine.put(_DT, table.name, "Spark takes no view of that name", hint)
+            return
+        self.quarantine.lift(_DT, table.name)
+        self.spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(table.name.schema)}")
+        columns = ", ".join(
+            quote(n) + (f" COMMENT {sql_string(c)}" if c else "")
+            for n, _, c in table.definition.columns
+        )
+        comment = f" COMMENT {sql_string(table.comment)}" if table.comment else ""
+        text = self._text(table)
+        self.spark.sql(f"CREATE OR REPLACE VIEW {table.name.sql} ({columns}){comment} AS {text}")
+
+    def _text(self, table: DynamicTable) -> str:
+        if table.frontier is None:
+            return _raising(table, error("DT-2101", name=table.name))
+        if table.needs_reinit is not None and is_to_mend(table):
+            told = self._unreadable(table, table.needs_reinit.sentence)
+            if is_unreadable(table):
+                return told
+        try:
+            return self._contents(table)
+        except (LakeError, OSError) as e:
+            return self._unreadable(table, e)
+
+    def _unreadable(self, table: DynamicTable, problem: object) -> str:
+        hint = f"ALTER DYNAMIC TABLE {table.name} REFRESH makes it anew, as its schedule will."
+        return _raising(table, self.quarantine.put(_DT, table.name, problem, hint).error)
+
+    def _contents(self, table: DynamicTable) -> str:
+        path = self.sources.layout.public(table.id)
+        stored = self.sources.logs[str(path)].metadata().columns
+        visible = " WHERE __dt_visible" if "__dt_visible" in stored else ""
+        names = ", ".join(quote(n) for n, _, _ in table.definition.columns)
+        return f"SELECT {names} FROM {sql_table(path)}{visible}"
+
+    def unpublish(self, name: Name) -> None:
+        if _is_known_to_spark(name):
+            self.spark.sql(f"DROP VIEW IF EXISTS {name.sql}")
+        self.quarantine.lift(_DT, name)
+
+    def restore(self) -> None:
+        """Everything of the lake known by name again, as before the session ended; what cannot be
+        is in quarantine."""
+        for name, path in self.known_tables().items():
+            with self._restoring(Named.TABLE, name, f"Repair {path}, or DROP TABLE {name}."):
+                self._register(name, path)
+        for table in self.sources.catalog.list():
+            hint = f"DROP DYNAMIC TABLE {table.name} takes it out of the way."
+            with self._restoring(Named.DYNAMIC_TABLE, table.name, hint):
+                self.publish(table)
+        self._restore_views()
+
+    def _register(self, name: Name, path: str) -> None:
+        if not _is_known_to_spark(name):
+            raise LakeError("Spark takes no table of that name")
+        require_whole(self.sources.logs[path])
+        try:
+            register(self.spark, name, path)
+        except NameTaken:
+            told = f"In this session {name} is another table than in the lake. Drop its name"
+            warnings.warn(f"{told}, or open the lake in a session of its own.", stacklevel=2)
+        self.quarantine.lift(Named.TABLE, name)
+
+    @contextmanager
+    def _restoring(self, kind: Named, name: Name, hint: str) -> Iterator[None]:
+        """Whatever is wrong with one object, a lake opens: it is told, and the next one is looked
+        at."""
+        try:
+            yield
+        except Exception as e:
+            problem = first_line(e) if isinstance(e, PySparkException) else e
+            self.quarantine.put(kind, name, problem, f"{hint} Then open the lake again.")
+
+    def _restore_views(self) -> None:
+        """The user's views, whichever reads which; one whose table is gone waits for the next
+        time, and keeps nobody out."""
+        waiting = list(self.sources.catalog.views())
+        while waiting:
+            problems = {v.name: (v, p) for v in waiting if (p := self._problem_of(v)) is not None}
+            if len(problems) == len(waiting):
+                for view, problem in problems.values():
+                    hint = (
+                        f"Create what it reads and open the lake again, or DROP VIEW {view.name}."
+                    )
+                    self.quarantine.put(Named.VIEW, view.name, problem, hint)
+                return
+            waiting = [view for view, _ in problems.values()]
+
+    def _problem_of(self, view: ViewSource) -> str | None:
+        """Why Spark does not take the view; None: it is there."""
+        if not _is_known_to_spark(view.name):
+            return "Spark takes no view of that name"
+        try:
+            self.spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(view.name.schema)}")
+            self.spark.sql(f"CREATE OR REPLACE VIEW {view.name.sql} AS {view.text}")
+        except (PySparkException, Py4JJavaError) as e:
+            return first_line(e)
+        self.quarantine.lift(Named.VIEW, view.name)
+        return None
+
+    def known_tables(self) -> dict[Name, str]:
+        """Tables in the lake's folder, and those elsewhere that the catalog remembers."""
+        root = self.sources.layout.tables
+        found = {t.name: t.path for t in self.sources.catalog.tables()}
+        for folder in sorted(root.iterdir()) if root.is_dir() else ():
+            if folder.name.endswith(".db") and folder.is_dir():
+                schema = folder.name.removesuffix(".db")
+                found |= {Name(schema, f.name): str(f) for f in folder.iterdir() if is_delta(f)}
+            elif is_delta(folder):
+                found[Name("default", folder.name)] = str(folder)
+        return found
+
+
+def _is_known_to_spark(name: Name) -> bool:
+    """Whether Spark can know something by that name: what it refuses cannot even be dropped."""
+    return is_word(name.schema) and is_word(name.table)
+
+
+def _raising(table: DynamicTable, problem: DTError) -> str:
+    """No rows, and an error for whoever asks for them."""
+    message = sql_string(str(problem))
+    items = ", ".join(f"CAST(NULL AS {t}) AS {quote(n)}" for n, t, _ in table.definition.columns)
+    return f"SELECT {items} WHERE assert_true(rand() > 2, {message}) IS NOT NULL"

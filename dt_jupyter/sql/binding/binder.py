@@ -1,0 +1,413 @@
+"""A query text bound to the algebra: names resolved, views expanded, everything else refused.
+
+sqlglot gives structure and names; the types come from Spark's analyser, later. What is bound
+wrongly is caught by the check at creation, which compares it with the text itself.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import traverse_scope
+
+from dt_jupyter.ivm import (
+    Aggregate,
+    Call,
+    Filter,
+    Generate,
+    Project,
+    Refusal,
+    Refused,
+    Rel,
+    Rows,
+    Scan,
+    Union,
+    col,
+    expr,
+    refuse,
+)
+from dt_jupyter.sql.binding.joins import refuse_merged
+from dt_jupyter.sql.binding.pivots import expand_pivots
+from dt_jupyter.sql.binding.scalars import check
+from dt_jupyter.sql.binding.scope import Ids, Named, Scope, with_columns
+from dt_jupyter.sql.binding.select import Ctes, Select, top
+from dt_jupyter.sql.binding.subqueries import Bound
+from dt_jupyter.sql.text.limits import (
+    MOST_SELECTS,
+    balance,
+    refuse_large,
+    refuse_large_text,
+    too_many,
+)
+from dt_jupyter.sql.text.token_guard import guard
+
+_STACK = 256 * 1024 * 1024
+_DEPTH = 20_000
+_deep = threading.Lock()
+_MAKE_ROWS = frozenset({
+    "range", "explode", "explode_outer", "posexplode", "posexplode_outer", "inline",
+    "inline_outer", "stack", "json_tuple", "variant_explode", "variant_explode_outer",
+    "sql_keywords", "collations",
+})  # fmt: skip
+"""Table functions of Spark that read no table."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A source as the binder sees it: its id, its columns in order, and a hidden boolean column
+    that tells which rows are public (None: all)."""
+
+    source: str
+    columns: tuple[str, ...]
+    visible: str | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """A view: its text is bound in its place."""
+
+    query: str
+
+
+Resolve = Callable[[tuple[str, ...]], Table | View]
+
+
+def bind(query: str, resolve: Resolve, builtins: frozenset[str]) -> Rel:
+    """The relation of a query; Refused where it has no incremental form.
+
+    `resolve` gives each table's source or view by the parts of its name; `builtins` are the
+    names of Spark's own functions. The columns are those of the query, in order.
+    """
+    guard(query)
+    return deep(lambda: _Binder(resolve, builtins).bind(query))
+
+
+def table_places(query: str, *, fixed: bool = True) -> list[tuple[tuple[str, ...], int, int, bool]]:
+    """Where a query names tables: (parts, start, end, whether an alias follows), CTEs left out,
+    and table functions; without `fixed` those too that it reads as of a time of its own.
+
+    Offsets in characters, end exclusive. Raises Refused if sqlglot cannot parse the text.
+    """
+    guard(query)
+
+    def find() -> list[tuple[tuple[str, ...], int, int, bool]]:
+        places = []
+        for table in _tables(_parse(query)):
+            if not _is_named(table) or (_is_fixed(table) and not fixed):
+                continue
+            metas = [p.meta for p in table.parts]
+            if not all("start" in m for m in metas):
+                raise refuse(Refusal.EXPRESSION, what=f"the place of {table.name} is unknown")
+            parts = tuple(str(p.this) for p in table.parts)
+            places.append((parts, metas[0]["start"], metas[-1]["end"] + 1, bool(table.alias)))
+        return places
+
+    return deep(find)
+
+
+def reads_by_function(query: str) -> bool:
+    """Whether a table function of the query may read tables: all but those that make their rows
+    of their arguments alone. Also where sqlglot cannot parse the text."""
+
+    def find() -> bool:
+        return any(
+            table.find(exp.Query) is not None or _function(table) not in _MAKE_ROWS
+            for table in _tables(_parse(query))
+            if not _is_named(table)
+        )
+
+    try:
+        return deep(find)
+    except Refused:
+        return True
+
+
+def _function(table: exp.Table) -> str:
+    called = table.this
+    name = called.name if isinstance(called, exp.Anonymous) else called.sql_name()
+    return str(name).lower()
+
+
+def _is_named(table: exp.Table) -> bool:
+    """Not a function that gives a table."""
+    return isinstance(table.this, exp.Identifier)
+
+
+def _is_fixed(table: exp.Table) -> bool:
+    """Read by VERSION AS OF or TIMESTAMP AS OF."""
+    return bool(table.args.get("version") or table.args.get("when"))
+
+
+def deep(fn: Callable[[], T]) -> T:
+    """Runs `fn` with a stack that holds the nesting which `guard` allows."""
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(fn())
+        except BaseException as e:
+            failure.append(e)
+
+    with _deep:
+        size, limit = threading.stack_size(_STACK), sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, _DEPTH))
+        try:
+            thread = threading.Thread(target=run, name="dt-bind")
+            thread.start()
+        finally:
+            threading.stack_size(size)
+        thread.join()
+        sys.setrecursionlimit(limit)
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+def _parse(query: str) -> exp.Expr:
+    try:
+        tree = parse_one(query, read="spark")
+    except Exception as e:  # a call with an odd number of arguments is an IndexError there
+        first = next(iter(str(e).splitlines()), type(e).__name__)
+        raise refuse(Refusal.EXPRESSION, what=f"the parser does not know it ({first})") from None
+    if not isinstance(tree, exp.Query | exp.Values):
+        raise refuse(Refusal.EXPRESSION, what="the parser does not take it for a query")
+    return tree
+
+
+def _tables(tree: exp.Expr) -> list[exp.Table]:
+    found: dict[int, exp.Table] = {}
+    for scope in traverse_scope(tree):
+        for source in scope.sources.values():
+            common = isinstance(source, exp.Table) and source.name in scope.cte_sources
+            if isinstance(source, exp.Table) and not (common and not source.db):
+                found[id(source)] = source
+    return list(found.values())
+
+
+def _sides(node: exp.SetOperation) -> list[exp.Expr]:
+    """The sides of a set operation; those of a chain of unions together, as far as UNION ALL
+    does not stand behind a UNION."""
+    sides: list[exp.Expr] = [node.right]
+    below = node.left
+    while isinstance(node, exp.Union) and isinstance(below, exp.Union) and not _clauses(below) and (
+        node.args.get("distinct") or not below.args.get("distinct")
+    ):  # fmt: skip
+        sides.append(below.right)
+        below = below.left
+    return [below, *reversed(sides)]
+
+
+def _clauses(node: exp.Expr) -> bool:
+    """Whether a set operation has more to it than its sides."""
+    known = ("this", "expression", "distinct")
+    return any(v for k, v in node.args.items() if k not in known)
+
+
+class _Binder:
+    def __init__(self, resolve: Resolve, builtins: frozenset[str]) -> None:
+        self._resolve = resolve
+        self.builtins = builtins
+        self.ids = Ids()
+        self._tables: dict[str, Table] = {}
+        self._selects = 0
+
+    def bind(self, query: str) -> Rel:
+        tree = self._expand(_parse(query))
+        refuse_large_text(tree)
+        balance(tree)
+        refuse_merged(tree)
+        tree = self._qualified(expand_pivots(tree, self._names))
+        rel = self._query(tree, {}).rel
+        refuse_large(rel)
+        return rel
+
+    def _qualified(self, tree: exp.Expr) -> exp.Expr:
+        schema: dict[str, object] = {
+            n: dict.fromkeys(t.columns, "string") for n, t in self._tables.items()
+        }
+        try:
+            return qualify(
+                tree, schema=schema, dialect="spark", quote_identifiers=True,
+                validate_qualify_columns=True, isolate_tables=False,
+            )  # fmt: skip
+        except SqlglotError as e:
+            first = str(e).splitlines()[0]
+            raise refuse(Refusal.EXPRESSION, what=f"its names are not resolved ({first})") from None
+
+    def _names(self, select: exp.Select) -> tuple[str, ...]:
+        """The names of the columns of a SELECT that is of the query's own text."""
+        found = self._qualified(select)
+        assert isinstance(found, exp.Select)
+        return tuple(found.named_selects)
+
+    def _expand(self, tree: exp.Expr) -> exp.Expr:
+        """Views become subqueries, tables names that are unique."""
+        for table in _tables(tree):
+            if problem := too_many(len(self._tables), MOST_SELECTS, "tables"):
+                raise problem
+            self._refuse_table(table)
+            found = self._resolve(tuple(str(p.this) for p in table.parts))
+            alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name, quoted=True))
+            if columns := table.args.get("alias") and table.args["alias"].args.get("columns"):
+                alias.set("columns", columns)
+            if isinstance(found, View):
+                inner = self._expand(_parse(found.query))
+                replacement: exp.Expr = exp.Subquery(this=inner, alias=alias)
+            else:
+                name = f"__dt_src_{len(self._tables)}"
+                self._tables[name] = found
+                replacement = exp.Table(this=exp.to_identifier(name), alias=alias)
+            for key in ("joins", "pivots"):
+                if beside := table.args.get(key):
+                    replacement.set(key, beside)
+            if table is tree:
+                tree = replacement
+            else:
+                table.replace(replacement)
+        return tree
+
+    def _refuse_table(self, table: exp.Table) -> None:
+        if table.args.get("sample") or isinstance(table.parent, exp.TableSample):
+            raise refuse(Refusal.SAMPLE)
+        if _is_fixed(table):
+            raise refuse(Refusal.TIME_TRAVEL)
+        if not _is_named(table):
+            raise refuse(Refusal.TABLE_FUNCTION, what=table.sql(dialect="spark"))
+
+    def _query(self, node: exp.Expr, ctes: Ctes) -> Named:
+        ctes = self._with(node, ctes)
+        if isinstance(node, exp.Subquery):
+            return self._limited(node, self._query(node.this, ctes))
+        if isinstance(node, exp.SetOperation):
+            return self._limited(node, self._set_operation(node, ctes))
+        if isinstance(node, exp.Select):
+            return self._select(node, ctes).query()
+        if isinstance(node, exp.Values):
+            return self._limited(node, self._values(node))
+        raise refuse(Refusal.EXPRESSION, what=f"{node.key.upper()} is not known here")
+
+    def _select(self, node: exp.Select, ctes: Ctes, outer: Scope | None = None) -> Select:
+        """Counted: a common table expression is bound for each use, a NOT IN twice."""
+        self._selects += 1
+        if problem := too_many(self._selects, MOST_SELECTS, "SELECTs"):
+            raise problem
+        return Select(self, node, ctes, outer)
+
+    def _with(self, node: exp.Expr, ctes: Ctes) -> Ctes:
+        with_ = node.args.get("with_") or node.args.get("with")
+        if with_ is None:
+            return ctes
+        if with_.args.get("recursive"):
+            raise refuse(Refusal.RECURSIVE)
+        return {**ctes, **{c.alias: c for c in with_.expressions}}
+
+    def _limited(self, node: exp.Expr, named: Named) -> Named:
+        return Named(top(node, named.rel, named.names, {}, self.builtins), named.names)
+
+    def subquery(self, node: exp.Expr, ctes: Ctes, outer: Scope) -> Bound:
+        """A query in an expression of `outer`."""
+        ctes = self._with(node, ctes)
+        limited = any(node.args.get(k) for k in ("limit", "offset", "fetch"))
+        if isinstance(node, exp.Subquery) and not limited:
+            return self.subquery(node.this, ctes, outer)
+        if isinstance(node, exp.Select):
+            return self._select(node, ctes, outer).subquery()
+        named = self._query(node, ctes)
+        return Bound(named.rel, named.rel.columns)
+
+    def _set_operation(self, node: exp.SetOperation, ctes: Ctes) -> Named:
+        if node.args.get("by_name"):
+            raise refuse(Refusal.SET_OPERATION, what=f"{node.key.upper()} BY NAME")
+        sides = [self._query(s, ctes) for s in _sides(node)]
+        names = sides[0].names
+        if any(len(s.names) != len(names) for s in sides):
+            raise refuse(Refusal.SET_OPERATION, what="sides of different widths")
+        distinct = bool(node.args.get("distinct"))
+        ids = tuple(self.ids.new(n) for n in names)
+        if isinstance(node, exp.Union):
+            union: Rel = Union(tuple(s.rel for s in sides), ids)
+            return Named(Aggregate(union, ids, ()) if distinct else union, names)
+        left, right = sides
+        rel = self._counted(left.rel, right.rel, ids, isinstance(node, exp.Except), distinct)
+        return Named(rel, names)
+
+    def _counted(
+        self, left: Rel, right: Rel, ids: tuple[str, ...], except_: bool, distinct: bool
+    ) -> Rel:
+        """EXCEPT and INTERSECT by how often either side has each row."""
+        mine, theirs = self.ids.new("l"), self.ids.new("r")
+        sides = [
+            with_columns(
+                rel, ((self.ids.new("l"), expr(f"{a}")), (self.ids.new("r"), expr(f"{b}")))
+            )
+            for rel, a, b in ((left, 1, 0), (right, 0, 1))
+        ]
+        union = Union(tuple(sides), (*ids, mine, theirs))
+        counts = tuple(self.ids.new(n) for n in ("l", "r"))
+        calls = tuple(
+            (made, Call("sum", (col(c),), expr("SUM({x})", x=col(c))))
+            for made, c in zip(counts, (mine, theirs), strict=True)
+        )
+        groups = Aggregate(union, ids, calls)
+        l, r = (col(c) for c in counts)  # noqa: E741
+        kept = tuple((i, col(i)) for i in ids)
+        if distinct:
+            condition = expr("{l} > 0 AND {r} " + ("= 0" if except_ else "> 0"), l=l, r=r)
+            return Project(Filter(groups, (condition,)), kept)
+        times = expr("{l} - {r}" if except_ else "LEAST({l}, {r})", l=l, r=r)
+        some = Filter(groups, (expr("({n}) > 0", n=times),))
+        copies = Generate(some, expr("EXPLODE(SEQUENCE(CAST(1 AS BIGINT), {n}))", n=times),
+                          (self.ids.new("copy"),))  # fmt: skip
+        return Project(copies, kept)
+
+    def _values(self, node: exp.Values) -> Named:
+        """Literal rows: any deterministic expressions without columns."""
+        for row in node.expressions:
+            check(row, self.builtins)
+        width = len(node.expressions[0].expressions) if isinstance(
+            node.expressions[0], exp.Tuple) else 1  # fmt: skip
+        names = tuple(f"col{i + 1}" for i in range(width))
+        rows = ", ".join(row.sql(dialect="spark") for row in node.expressions)
+        return Named(Rows(f"(VALUES {rows})", tuple(self.ids.new(n) for n in names)), names)
+
+    def relation(self, node: exp.Expr, ctes: Ctes) -> Named:
+        """What stands in FROM: a source, a common table expression, a subquery, literal rows."""
+        if isinstance(node, exp.Table):
+            if node.name in self._tables:
+                return self._scan(self._tables[node.name])
+            if node.name in ctes:
+                return self._cte(ctes, node.name)
+        if isinstance(node, exp.Subquery):
+            return self._query(node, ctes)
+        if isinstance(node, exp.Values):
+            return self._values(node)
+        if isinstance(node, exp.Lateral | exp.Unnest | exp.UDTF):
+            raise refuse(Refusal.LATERAL, what="a lateral relation")
+        raise refuse(Refusal.EXPRESSION, what=f"the relation {node.sql(dialect='spark')[:60]}")
+
+    def _cte(self, ctes: Ctes, name: str) -> Named:
+        """Bound anew for each use, so that every use has columns of its own."""
+        visible = dict(list(ctes.items())[: list(ctes).index(name)])
+        cte = ctes[name]
+        named = self._query(cte.this, visible)
+        renamed = tuple(c.name for c in cte.args["alias"].args.get("columns") or ())
+        return Named(named.rel, renamed or named.names)
+
+    def _scan(self, table: Table) -> Named:
+        reads = tuple((self.ids.new(c.lower()), c) for c in table.columns)
+        names = tuple(c.lower() for c in table.columns)
+        if table.visible is None:
+            return Named(Scan(table.source, reads), names)
+        hidden = self.ids.new("visible")
+        scan = Scan(table.source, (*reads, (hidden, table.visible)))
+        rows = Filter(scan, (col(hidden),))
+        return Named(Project(rows, tuple((i, col(i)) for i, _ in reads)), names)

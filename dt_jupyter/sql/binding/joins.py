@@ -1,0 +1,197 @@
+"""The joins of FROM: inner ones in one `Join`, the others as `Match`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from dt_jupyter.ivm import (
+    Generate,
+    Join,
+    Match,
+    MatchKind,
+    Project,
+    Refusal,
+    Rel,
+    Union,
+    col,
+    expr,
+    refuse,
+)
+from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.sql.binding.generators import generator
+from dt_jupyter.sql.binding.scalars import scalar
+from dt_jupyter.sql.binding.scope import (
+    Ids,
+    Key,
+    Named,
+    Split,
+    check_parts,
+    conjuncts,
+    split,
+    with_columns,
+)
+
+_ANY = "*"
+_KINDS = {"SEMI": MatchKind.SEMI, "ANTI": MatchKind.ANTI}
+
+
+@dataclass
+class From:
+    """The relation of a FROM clause as far as it is bound, and its columns."""
+
+    ids: Ids
+    builtins: frozenset[str]
+    members: list[Rel] = field(default_factory=list)
+    on: list[Expr] = field(default_factory=list)
+    columns: dict[Key, str] = field(default_factory=dict)
+
+    @property
+    def rel(self) -> Rel:
+        return self.members[0] if len(self.members) == 1 else Join(
+            tuple(self.members), tuple(self.on)
+        )  # fmt: skip
+
+    def _lookup(self, column: exp.Column) -> str:
+        found = self.columns.get((column.table, column.name))
+        if found is None:
+            name = column.sql(dialect="spark")
+            raise refuse(Refusal.EXPRESSION, what=f"column {name} is not known where it stands")
+        return found
+
+    def _bind(self, node: exp.Expr) -> Expr:
+        check_parts(node, self.builtins)
+        return scalar(node, self._lookup, {})
+
+    def name(self, table: str, named: Named) -> None:
+        """The columns of a member become visible."""
+        if len(named.names) != len(named.rel.columns):
+            raise refuse(Refusal.EXPRESSION, what=f"{table} has another number of column names")
+        for name, column in zip(named.names, named.rel.columns, strict=True):
+            self.columns[(table, name)] = column
+
+    def add(self, table: str, named: Named) -> None:
+        self.name(table, named)
+        self.members.append(named.rel)
+
+    def join(self, node: exp.Join, table: str, named: Named) -> None:
+        """One more relation, by the kind of join that the text says."""
+        side, kind = str(node.side or "").upper(), str(node.kind or "").upper()
+        odd = node.args.get("method") or node.args.get("using")
+        if odd or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
+            raise refuse(Refusal.EXPRESSION, what=f"the join {node.sql(dialect='spark')[:60]}")
+        condition = node.args.get("on")
+        left = frozenset(self.rel.columns)
+        if kind in _KINDS:
+            self._semi(node, table, named, condition, left)
+            return
+        self.name(table, named)
+        if not side:
+            self.members.append(named.rel)
+            self.on += [self._bind(c) for c in conjuncts(condition)] if condition else []
+            return
+        self._outer(side, named, condition, left)
+
+    def _semi(
+        self, node: exp.Join, table: str, named: Named, condition: exp.Expr | None,
+        left: frozenset[str],
+    ) -> None:  # fmt: skip
+        """The columns of the right side are seen by the condition alone."""
+        kind = _KINDS[str(node.kind).upper()]
+        visible = dict(self.columns)
+        self.name(table, named)
+        found = self._condition(condition, left, f"{kind.value} join")
+        self.columns = visible
+        self._replace(match(self.ids, self.rel, named.rel, kind, found))
+
+    def _condition(self, node: exp.Expr | None, left: frozenset[str], what: str) -> Split:
+        found = split(conjuncts(node), self._bind, left) if node else Split((), ())
+        if not found.pairs:
+            raise refuse(Refusal.NON_EQUI_JOIN, what=what)
+        return found
+
+    def _outer(
+        self, side: str, named: Named, condition: exp.Expr | None, left: frozenset[str]
+    ) -> None:
+        found = self._condition(condition, left, f"{side} outer join")
+        before = self.rel
+        if side == "LEFT":
+            self._replace(match(self.ids, before, named.rel, MatchKind.LEFT, found))
+            return
+        turned = Split(tuple((b, a) for a, b in found.pairs), found.rest)
+        if side == "RIGHT":
+            self._replace(match(self.ids, named.rel, before, MatchKind.LEFT, turned))
+            return
+        inner = match(self.ids, before, named.rel, MatchKind.LEFT, found)
+        alone = match(self.ids, named.rel, before, MatchKind.ANTI, turned)
+        columns = (*before.columns, *named.rel.columns)
+        own = frozenset(named.rel.columns)
+        nulls = tuple((c, col(c) if c in own else expr("NULL")) for c in columns)
+        both = tuple(self.ids.new(c) for c in columns)
+        first = Project(inner, tuple((c, col(c)) for c in columns))
+        self._replace(Union((first, Project(alone, nulls)), both))
+        renamed = dict(zip(columns, both, strict=True))
+        self.columns = {k: renamed.get(c, c) for k, c in self.columns.items()}
+
+    def _replace(self, rel: Rel) -> None:
+        self.members, self.on = [rel], []
+
+    def lateral_join(self, node: exp.Join) -> None:
+        """, LATERAL generator(…) t(a, b): the same as a lateral view."""
+        if node.side or node.args.get("on") or not isinstance(node.this.this, exp.Func):
+            raise refuse(Refusal.LATERAL, what="a lateral join")
+        self.lateral(node.this)
+
+    def lateral(self, node: exp.Lateral) -> None:
+        """LATERAL VIEW [OUTER] generator(…) t AS a, b."""
+        call, made = generator(node.this, self._bind)
+        alias = node.args["alias"]
+        names = tuple(c.name for c in alias.args.get("columns") or ()) or made
+        if len(names) != len(made) and made != ():
+            raise refuse(Refusal.LATERAL, what="LATERAL VIEW with other columns than it makes")
+        ids = tuple(self.ids.new(n) for n in names)
+        outer = bool(node.args.get("outer")) or call.outer
+        self._replace(Generate(self.rel, call.text, ids, outer))
+        for name, column in zip(names, ids, strict=True):
+            self.columns[(alias.name, name)] = column
+
+
+def refuse_merged(tree: exp.Expr) -> None:
+    """A column that USING has merged in a right or full outer join is of both its sides; what
+    joins by it again would be bound to the left one alone."""
+    for select in tree.find_all(exp.Select):
+        merged: set[str] = set()
+        for join in select.args.get("joins") or []:
+            natural = str(join.args.get("method") or "").upper() == "NATURAL"
+            names = {n.name.lower() for n in join.args.get("using") or []}
+            names |= {_ANY} if natural else set()
+            if merged & names or (merged and names and _ANY in merged | names):
+                what = "USING joins by a column that a right or full outer join has merged"
+                raise refuse(Refusal.EXPRESSION, what=what)
+            if str(join.side or "").upper() in ("RIGHT", "FULL"):
+                merged |= names
+
+
+def match(ids: Ids, left: Rel, right: Rel, kind: MatchKind, on: Split) -> Rel:
+    """A Match whose pairs are columns: what is computed is put below it, and left out above."""
+    pairs: list[tuple[str, str]] = []
+    more_left: list[tuple[str, Expr]] = []
+    more_right: list[tuple[str, Expr]] = []
+
+    def column(e: Expr, more: list[tuple[str, Expr]]) -> str:
+        if e.column is not None:
+            return e.column
+        more.append((ids.new("k"), e))
+        return more[-1][0]
+
+    for a, b in on.pairs:
+        pairs.append((column(a, more_left), column(b, more_right)))
+    made = Match(
+        with_columns(left, tuple(more_left)), with_columns(right, tuple(more_right)), kind,
+        tuple(pairs), on.rest,
+    )  # fmt: skip
+    if not more_left and not (more_right and kind is MatchKind.LEFT):
+        return made
+    wanted = (*left.columns, *(right.columns if kind is MatchKind.LEFT else ()))
+    return Project(made, tuple((c, col(c)) for c in wanted))

@@ -1,0 +1,439 @@
+"""One SELECT bound, clause by clause: FROM, WHERE, GROUP BY, HAVING, windows, items, DISTINCT,
+ORDER BY with LIMIT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Protocol
+
+from sqlglot import exp
+
+from dt_jupyter.ivm import (
+    Aggregate,
+    Call,
+    Expr,
+    Filter,
+    Generate,
+    Join,
+    Project,
+    Refusal,
+    Rel,
+    Rows,
+    Top,
+    Window,
+    col,
+    refuse,
+)
+from dt_jupyter.ivm import expr as template
+from dt_jupyter.sql.binding.aggregation import (
+    Grouping,
+    aggregates,
+    bind_call,
+    grouping,
+    is_aggregate,
+)
+from dt_jupyter.sql.binding.generators import generator, is_generator
+from dt_jupyter.sql.binding.joins import From
+from dt_jupyter.sql.binding.scope import Ids, Named, Scope, Split, conjuncts, split
+from dt_jupyter.sql.binding.subqueries import Bound, attach, filter_by, has_subquery
+from dt_jupyter.sql.binding.windows import bind_windows, windows
+
+Ctes = Mapping[str, exp.Expr]
+_UNKNOWN = ("pivots", "sample", "connect", "match", "cluster", "distribute", "sort")
+
+
+class Relations(Protocol):
+    """What a SELECT asks of the binder."""
+
+    ids: Ids
+    builtins: frozenset[str]
+
+    def relation(self, node: exp.Expr, ctes: Ctes) -> Named: ...
+    def subquery(self, node: exp.Expr, ctes: Ctes, outer: Scope) -> Bound: ...
+
+
+class Select:
+    """Binds `node`; with `outer`, a subquery that may read the columns of that scope."""
+
+    def __init__(
+        self, binder: Relations, node: exp.Select, ctes: Ctes, outer: Scope | None = None
+    ) -> None:
+        self.binder, self.node, self.ctes = binder, node, ctes
+        if any(node.args.get(k) for k in _UNKNOWN):
+            raise refuse(Refusal.EXPRESSION, what="a clause of SELECT is not known here")
+        self.scope = self._from(outer)
+        self.items = [(s.alias_or_name, _item(s)) for s in node.expressions]
+        self.correlation = Split((), ())
+        self.grouped_alone = False
+        self.empty: Expr | None = None
+
+    # -- the two ways in --------------------------------------------------------------------------
+
+    def query(self) -> Named:
+        """The rows of the SELECT."""
+        self._where()
+        return Named(self._rows(), self._names())
+
+    def subquery(self) -> Bound:
+        """The rows with what they are correlated on."""
+        self._where()
+        if self.correlation.pairs or self.correlation.rest:
+            return self._correlated()
+        rel = self._rows()
+        several = self._limit() or any(is_generator(i) for _, i in self.items) or any(
+            self.node.args.get(k) for k in ("having", "qualify")
+        )  # fmt: skip
+        return Bound(rel, rel.columns, grouped=self.grouped_alone and not several)
+
+    def _correlated(self) -> Bound:
+        pairs, rest = self.correlation.pairs, self.correlation.rest
+        if self._limit() or self.node.args.get("qualify"):
+            raise refuse(Refusal.SUBQUERY, what="a correlated subquery with LIMIT or QUALIFY")
+        if windows(i for _, i in self.items):
+            raise refuse(Refusal.SUBQUERY, what="a correlated subquery with a window function")
+        keys = self._body(tuple(b for _, b in pairs))
+        if rest and self._is_grouped():
+            raise refuse(Refusal.NON_EQUI_JOIN, what="subquery with an aggregate")
+        if self.grouped_alone and any(is_generator(i) for _, i in self.items):
+            raise refuse(Refusal.SUBQUERY, what="a row generator over a correlated aggregate")
+        own = [c for c in self.scope.rel.columns if any(c in p.columns for p in rest)]
+        extra = [(self.scope.ids.new("k"), e) for e in keys]
+        rel = self._project((*extra, *((c, col(c)) for c in own)))
+        return Bound(
+            rel, rel.columns[: len(self._names())],
+            tuple((a, i) for (a, _), (i, _) in zip(pairs, extra, strict=True)), rest,
+            self.grouped_alone, self.empty, bool(self.node.args.get("distinct")),
+        )  # fmt: skip
+
+    def _rows(self) -> Rel:
+        """Everything after WHERE."""
+        unseen = self._unseen()
+        self._body(unseen=unseen)
+        hidden = {n: self.scope.ids.new("o") for n in unseen}
+        rel = self._project(tuple((i, self.scope.scalar(n)) for n, i in hidden.items()))
+        if not hidden:
+            return self._top(self._distinct(rel), {})
+        if self.node.args.get("distinct"):
+            raise refuse(Refusal.LIMIT, what="an order by what SELECT DISTINCT leaves out")
+        shown = rel.columns[: -len(hidden)]
+        return Project(self._top(rel, hidden), tuple((c, col(c)) for c in shown))
+
+    def _unseen(self) -> list[exp.Expr]:
+        """What ORDER BY with LIMIT reads that is no item: columns, aggregates, windows."""
+        order = self.node.args.get("order")
+        if order is None or not self._limit():
+            return []
+        items = {i for _, i in self.items}
+
+        def unseen(n: exp.Expr) -> bool:
+            column = isinstance(n, exp.Column) and bool(n.table)
+            return n not in items and (column or isinstance(n, exp.Window) or is_aggregate(n))
+
+        def done(n: exp.Expr) -> bool:
+            return n in items or isinstance(n, exp.Query) or unseen(n)
+
+        return list(dict.fromkeys(n for n in order.walk(prune=done) if unseen(n)))
+
+    # -- clauses ----------------------------------------------------------------------------------
+
+    def _from(self, outer: Scope | None) -> Scope:
+        node, binder = self.node, self.binder
+        from_ = node.args.get("from_") or node.args.get("from")
+        if from_ is None:
+            one = Rows("(SELECT 1)", (binder.ids.new("one"),))
+            return Scope(binder.ids, binder.builtins, one, {}, outer)
+        made = From(binder.ids, binder.builtins)
+        made.add(from_.this.alias_or_name, self._member(from_.this))
+        for lateral in from_.this.args.get("laterals") or []:
+            made.lateral(lateral)
+        for join in [*(from_.this.args.get("joins") or []), *(node.args.get("joins") or [])]:
+            if isinstance(join.this, exp.Lateral):
+                made.lateral_join(join)
+            else:
+                made.join(join, join.this.alias_or_name, self._member(join.this))
+        for lateral in node.args.get("laterals") or []:
+            made.lateral(lateral)
+        return Scope(binder.ids, binder.builtins, made.rel, made.columns, outer)
+
+    def _member(self, node: exp.Expr) -> Named:
+        named = self.binder.relation(node, self.ctes)
+        alias = node.args.get("alias")
+        renamed = [c.name for c in alias.args.get("columns") or []] if alias else []
+        return Named(named.rel, tuple(renamed) or named.names)
+
+    def _bind(self, node: exp.Expr, scope: Scope) -> Bound:
+        return self.binder.subquery(node, self.ctes, scope)
+
+    def _where(self) -> None:
+        where = self.node.args.get("where")
+        found = conjuncts(where.this) if where else []
+        scope = self.scope
+        outer = [c for c in found if scope.outer and scope.is_outer(c)]
+        own = [c for c in found if c not in outer]
+        scope.filter(scope.scalar(c) for c in own if not has_subquery(c))
+        for conjunct in own:
+            if has_subquery(conjunct):
+                filter_by(scope, conjunct, self._bind)
+        if any(has_subquery(c) for c in outer):
+            raise refuse(Refusal.SUBQUERY, what="a subquery in a correlated condition")
+        if outer and scope.outer is not None:
+            left = frozenset(scope.outer.columns.values())
+            self.correlation = split(outer, scope.mixed, left)
+
+    def _is_grouped(self) -> bool:
+        node = self.node
+        return bool(node.args.get("group") or node.args.get("having")) or any(
+            aggregates(i) for _, i in self.items
+        )
+
+    def _body(
+        self, keys: tuple[Expr, ...] = (), unseen: Sequence[exp.Expr] = ()
+    ) -> tuple[Expr, ...]:
+        """Everything between WHERE and the items; the keys of a correlation as they are now."""
+        qualify = self.node.args.get("qualify")
+        texts = [*(i for _, i in self.items), *([qualify.this] if qualify else []), *unseen]
+        if self._is_grouped():
+            keys = self._group(texts, keys)
+        for text in texts:
+            condition = qualify is not None and text is qualify.this
+            attach(self.scope, text, self._bind, condition=condition)
+        if windows(texts):
+            bind_windows(self.scope, self.node, texts)
+        if qualify:
+            self.scope.filter(self.scope.scalar(c) for c in conjuncts(qualify.this))
+        return keys
+
+    def _group(self, texts: list[exp.Expr], keys: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """The aggregate; above it only its keys and calls are known."""
+        scope, having = self.scope, self.node.args.get("having")
+        above = texts + ([having.this] if having else [])
+        found = grouping(self.node)
+        known, carried = self._keys(found)
+        ids = list(carried)
+        if found.sets is not None:
+            ids = self._sets(found, known, carried, above)
+        moved = []
+        for key in keys:
+            moved.append(scope.ids.new("k"))
+            carried[moved[-1]] = key
+        calls = list(dict.fromkeys(a for t in above for a in aggregates(t) if a not in known))
+        bound = [(scope.ids.new(f"a{i}"), bind_call(c, scope.lookup, {}, scope.builtins))
+                 for i, c in enumerate(calls)]  # fmt: skip
+        for _, call in bound:
+            for column in call.text.columns | {c for a in call.args for c in a.columns}:
+                carried.setdefault(column, col(column))
+        self.grouped_alone = not ids
+        if not bound and not ids and not moved:
+            raise refuse(Refusal.EXPRESSION, what="HAVING without an aggregate")
+        if self.grouped_alone and having and keys:
+            raise refuse(Refusal.SUBQUERY, what="a correlated subquery with HAVING")
+        below = Project(scope.rel, tuple(carried.items())) if carried else scope.rel
+        scope.rel = Aggregate(below, (*ids, *moved), tuple(bound))
+        scope.columns = {
+            (k.table, k.name): i for k, i in known.items() if isinstance(k, exp.Column)
+        }
+        scope.known = known | {c: i for c, (i, _) in zip(calls, bound, strict=True)}
+        if self.grouped_alone and keys and len(self.items) == 1:
+            self.empty = self._of_no_rows(dict(bound))
+        self._having(having)
+        return tuple(col(k) for k in moved)
+
+    def _keys(self, found: Grouping) -> tuple[dict[exp.Expr, str], dict[str, Expr]]:
+        """A column for each grouping expression."""
+        scope = self.scope
+        known: dict[exp.Expr, str] = {}
+        carried: dict[str, Expr] = {}
+        for key in found.keys:
+            if key not in known:
+                known[key] = scope.ids.new(key.name if isinstance(key, exp.Column) else "k")
+                carried[known[key]] = scope.scalar(key)
+        return known, carried
+
+    def _sets(
+        self, found: Grouping, known: dict[exp.Expr, str], carried: dict[str, Expr],
+        above: Sequence[exp.Expr],
+    ) -> list[str]:  # fmt: skip
+        """Each row once for each grouping set, its other keys NULL, numbered as GROUPING_ID."""
+        scope, keys = self.scope, list(carried)
+        assert found.sets is not None
+        width = len(keys)
+        masks = [sum(1 << (width - 1 - i) for i in range(width) if i not in s) for s in found.sets]
+        kept = dict(carried)
+        number = scope.ids.new("set")
+        array = template("EXPLODE(ARRAY(" + ", ".join(f"{m}L" for m in masks) + "))")
+        scope.rel = Generate(scope.rel, array, (number,))
+        for i, (key, value) in enumerate(kept.items()):
+            bit = 1 << (width - 1 - i)
+            carried[key] = template("CASE WHEN ({g} & " + f"{bit}L) = 0 THEN {{x}} END",
+                                    g=col(number), x=value)  # fmt: skip
+        carried[number] = col(number)
+        for text in above:
+            for call in text.find_all(exp.Grouping, exp.GroupingId):
+                known[call] = self._grouping(call, list(known), number, carried, width)
+        return [*keys, number, *(c for c in carried if c.startswith(_GROUPING))]
+
+    def _grouping(
+        self, call: exp.Expr, keys: list[exp.Expr], number: str, carried: dict[str, Expr],
+        width: int,
+    ) -> str:  # fmt: skip
+        """GROUPING(k) and GROUPING_ID(): bits of the set's number, constant within a group."""
+        asked = list(call.expressions) or ([call.this] if call.this else [])
+        if isinstance(call, exp.GroupingId) and asked and asked != keys[: len(asked)]:
+            raise refuse(Refusal.GROUPING_SETS, what="GROUPING_ID of some keys")
+        made = self.scope.ids.new(_GROUPING)
+        if isinstance(call, exp.GroupingId):
+            carried[made] = col(number)
+            return made
+        if asked[0] not in keys:
+            raise refuse(Refusal.GROUPING_SETS, what="GROUPING of what is no key")
+        shift = width - 1 - keys.index(asked[0])
+        carried[made] = template(
+            "CAST(SHIFTRIGHT({g}, " + str(shift) + ") & 1L AS TINYINT)", g=col(number)
+        )
+        return made
+
+    def _of_no_rows(self, calls: Mapping[str, Call]) -> Expr:
+        """The item's value where no row is aggregated: counts are 0, the rest is NULL."""
+        item = self.items[0][1]
+        if has_subquery(item):
+            raise refuse(Refusal.SUBQUERY, what="a subquery beside an aggregate in a subquery")
+        zero = {i for i, c in calls.items() if c.function in ("count", "count_if")}
+        text = self.scope.text(item)
+        inside = item.walk(prune=lambda n: n in self.scope.known)
+        if not zero and all(n in self.scope.known or isinstance(n, _STRICT) for n in inside):
+            return template("NULL")
+        values = {c: "CAST(0 AS BIGINT)" if c in zero else "NULL" for c in text.columns}
+        return Expr(tuple(p if isinstance(p, str) else values[p.id] for p in text.parts))
+
+    def _having(self, having: exp.Expr | None) -> None:
+        if having is None:
+            return
+        found = conjuncts(having.this)
+        self.scope.filter(self.scope.scalar(c) for c in found if not has_subquery(c))
+        for conjunct in found:
+            if has_subquery(conjunct):
+                filter_by(self.scope, conjunct, self._bind)
+
+    # -- items ------------------------------------------------------------------------------------
+
+    def _names(self) -> tuple[str, ...]:
+        names: list[str] = []
+        for select, (name, item) in zip(self.node.expressions, self.items, strict=True):
+            if is_generator(item):
+                names += self._generated(select)
+            else:
+                names.append(name)
+        return tuple(names)
+
+    def _generated(self, select: exp.Expr) -> tuple[str, ...]:
+        """The names of the columns of a generator among the items."""
+        if isinstance(select, exp.Aliases):
+            return tuple(str(a.name) for a in select.expressions)
+        item = _item(select)
+        _, made = generator(item, self.scope.scalar)
+        if isinstance(select, exp.Alias) and len(made) <= 1:
+            return (select.alias,)
+        if not made:
+            raise refuse(Refusal.LATERAL, what="a generator whose columns are not named")
+        return made
+
+    def _project(self, extra: tuple[tuple[str, Expr], ...]) -> Rel:
+        scope = self.scope
+        made: list[tuple[str, Expr]] = []
+        generators = 0
+        for select, (name, item) in zip(self.node.expressions, self.items, strict=True):
+            if is_generator(item):
+                generators += 1
+                if generators > 1:
+                    raise refuse(Refusal.LATERAL, what="two generators in one SELECT")
+                call, _ = generator(item, scope.scalar)
+                ids = tuple(scope.ids.new(n) for n in self._generated(select))
+                scope.rel = Generate(scope.rel, call.text, ids, call.outer)
+                made += [(scope.ids.new(i), col(i)) for i in ids]
+            else:
+                made.append((scope.ids.new(name), scope.scalar(item)))
+        return Project(scope.rel, (*made, *extra))
+
+    def _distinct(self, rel: Rel) -> Rel:
+        distinct = self.node.args.get("distinct")
+        if not distinct:
+            return rel
+        if distinct.args.get("on"):
+            raise refuse(Refusal.EXPRESSION, what="DISTINCT ON is not known here")
+        return Aggregate(rel, rel.columns, ())
+
+    def _limit(self) -> bool:
+        return any(self.node.args.get(k) for k in ("limit", "offset", "fetch"))
+
+    def _top(self, rel: Rel, hidden: Mapping[exp.Expr, str]) -> Rel:
+        if not self._limit():
+            return rel
+        items = {i: c for (_, i), c in zip(self.items, rel.columns, strict=False)}
+        return top(self.node, rel, self._names(), {**items, **hidden}, self.binder.builtins)
+
+
+_GROUPING = "grouping"
+_STRICT = (exp.Paren, exp.Mul, exp.Add, exp.Sub, exp.Neg, exp.Literal)
+"""What is NULL where an operand is, and harmless beside one."""
+
+
+def _item(node: exp.Expr) -> exp.Expr:
+    """An item without its alias and its brackets; a subquery keeps its own."""
+    item: exp.Expr = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
+    while isinstance(item, exp.Paren):
+        item = item.this
+    return item
+
+
+def top(
+    node: exp.Expr, rel: Rel, names: tuple[str, ...], items: Mapping[exp.Expr, str],
+    builtins: frozenset[str],
+) -> Rel:  # fmt: skip
+    """ORDER BY … LIMIT over the named columns of a query; ORDER BY alone changes no bag."""
+    counts = {k: node.args.get(k) for k in ("limit", "offset", "fetch")}
+    if not any(counts.values()):
+        return rel
+    order = node.args.get("order")
+    count, skip = _number(counts["limit"]), _number(counts["offset"]) or 0
+    most = _most_rows(rel)
+    if most is not None and count is not None and most <= count and not skip:
+        return rel
+    if order is None or counts["fetch"]:
+        raise refuse(Refusal.LIMIT, what="LIMIT without ORDER BY" if not order else "FETCH")
+    columns = {("", n): c for n, c in zip(names, rel.columns, strict=False)}
+    scope = Scope(Ids(), builtins, rel, columns, known=dict(items))
+    terms = () if _is_all(order) else tuple(scope.scalar(o) for o in order.expressions)
+    return Top(rel, terms, count, skip)
+
+
+def _most_rows(rel: Rel) -> int | None:
+    """How many rows a relation has at most, where its operators say so."""
+    if isinstance(rel, Aggregate) and not rel.keys:
+        return 1
+    below = [_most_rows(i) for i in rel.inputs]
+    known = [n for n in below if n is not None]
+    if isinstance(rel, Project | Filter | Window | Aggregate):
+        return below[0]
+    if isinstance(rel, Top):
+        return min([*known, *([rel.count] if rel.count is not None else [])], default=None)
+    return prod(known) if isinstance(rel, Join) and len(known) == len(below) else None
+
+
+def _is_all(order: exp.Expr) -> bool:
+    """ORDER BY ALL, which is the order of rows that tie."""
+    first = order.expressions[0]
+    if not isinstance(first.this, exp.Var) or first.name.upper() != "ALL":
+        return False
+    if first.args.get("desc") or not first.args.get("nulls_first"):
+        raise refuse(Refusal.LIMIT, what="ORDER BY ALL with a direction")
+    return True
+
+
+def _number(node: exp.Expr | None) -> int | None:
+    if node is None:
+        return None
+    value = node.expression
+    if not isinstance(value, exp.Literal) or value.is_string or not str(value.this).isdigit():
+        raise refuse(Refusal.LIMIT, what=f"LIMIT {value.sql(dialect='spark')[:40]}")
+    return int(value.this)

@@ -1,0 +1,258 @@
+"""Subqueries in conditions and expressions, unnested into joins with what they select.
+
+EXISTS and IN become semi joins, their negations anti joins, a scalar subquery a column that is
+joined in: by the columns it is correlated on, or as the one row that it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dt_jupyter.ivm import Aggregate, Call, Col, Join, MatchKind, Project, Refusal, Rel, col, refuse
+from dt_jupyter.ivm import expr as template
+from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.sql.binding.joins import match
+from dt_jupyter.sql.binding.scope import Scope, Split, with_columns
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A subquery: `items` are the ids of its columns, `pairs` equate expressions of the scope
+    around it with its own columns, `rest` are further conditions over both.
+
+    `grouped` says that it is one row always, an aggregate without GROUP BY; `empty` is then the
+    value of its first item where there are no rows. `distinct` is still to be done.
+    """
+
+    rel: Rel
+    items: tuple[str, ...]
+    pairs: tuple[tuple[Expr, str], ...] = ()
+    rest: tuple[Expr, ...] = ()
+    grouped: bool = False
+    empty: Expr | None = None
+    distinct: bool = False
+
+    @property
+    def correlated(self) -> bool:
+        return bool(self.pairs or self.rest)
+
+
+Bind = Callable[[exp.Expr, Scope], Bound]
+"""Binds a subquery that may read the columns of a scope."""
+
+
+def has_subquery(node: exp.Expr) -> bool:
+    return any(isinstance(n, exp.Query) for n in node.walk())
+
+
+def filter_by(scope: Scope, conjunct: exp.Expr, bind: Bind) -> None:
+    """Keeps the rows for which a conjunct with subqueries is true."""
+    node, negated = conjunct.unnest(), False
+    while isinstance(node, exp.Not):
+        node, negated = node.this.unnest(), not negated
+    if isinstance(node, exp.Exists) and isinstance(node.this, exp.Query):
+        _exists(scope, bind(node.this, scope), negated)
+    elif isinstance(node, exp.In) and node.args.get("query"):
+        if negated:
+            _not_in(scope, node, bind)
+        else:
+            _semi(scope, _in(scope, node, bind), MatchKind.SEMI, "IN")
+    else:
+        attach(scope, conjunct, bind, condition=True, rejects_null=_rejects_null)
+        scope.filter([scope.scalar(conjunct)])
+
+
+def attach(
+    scope: Scope, node: exp.Expr, bind: Bind, *, condition: bool,
+    rejects_null: Callable[[exp.Expr, exp.Expr], bool] = lambda root, n: False,
+) -> None:  # fmt: skip
+    """Joins in the value of each subquery of an expression; `known` then has its column.
+
+    `condition`: NULL and FALSE of the whole expression come to the same.
+    """
+    for inner in list(node.walk(prune=lambda n: isinstance(n, exp.Query))):
+        if inner in scope.known:
+            continue
+        if isinstance(inner, exp.Exists) and isinstance(inner.this, exp.Query):
+            scope.known[inner] = _mark(scope, bind(inner.this, scope), "EXISTS")
+        elif isinstance(inner, exp.In) and inner.args.get("query"):
+            if not condition or not _is_positive(node, inner):
+                raise refuse(Refusal.SUBQUERY, what="IN (subquery) where NULL is not FALSE")
+            scope.known[inner] = _mark(scope, _in(scope, inner, bind), "IN")
+        elif isinstance(inner, exp.Any | exp.All) and isinstance(inner.this, exp.Query):
+            raise refuse(Refusal.SUBQUERY, what="a comparison with ANY or ALL (subquery)")
+        elif isinstance(inner, exp.Subquery) and not _is_judged(inner):
+            scope.known[inner] = _value(scope, bind(inner, scope), rejects_null(node, inner))
+
+
+def _is_judged(node: exp.Expr) -> bool:
+    """Whether the subquery belongs to an EXISTS or IN."""
+    parent = node.parent
+    return isinstance(parent, exp.Exists) or (
+        isinstance(parent, exp.In) and node is parent.args.get("query")
+    )
+
+
+def _is_positive(root: exp.Expr, node: exp.Expr) -> bool:
+    """Whether NULL and FALSE of the node come to the same in a condition."""
+    while node is not root:
+        parent = node.parent
+        if not isinstance(parent, exp.And | exp.Or | exp.Paren):
+            return False
+        node = parent
+    return True
+
+
+def _rejects_null(root: exp.Expr, node: exp.Expr) -> bool:
+    """Whether the condition is not true where the subquery is NULL."""
+    inner: exp.Expr | None = node.parent
+    while isinstance(inner, exp.Paren | exp.Mul | exp.Add | exp.Sub | exp.Neg):
+        inner = inner.parent
+    compared = isinstance(inner, exp.EQ | exp.GT | exp.GTE | exp.LT | exp.LTE | exp.NEQ)
+    return compared and inner is root.unnest()
+
+
+def _in(scope: Scope, node: exp.In, bind: Bind) -> Bound:
+    """The subquery of `x IN (…)`, with its items among the pairs."""
+    bound = bind(node.args["query"], scope)
+    left = node.this.unnest()
+    values = left.expressions if isinstance(left, exp.Tuple) else [left]
+    if len(values) != len(bound.items):
+        raise refuse(Refusal.SUBQUERY, what="IN with another number of columns")
+    if bound.grouped and bound.correlated:
+        raise refuse(Refusal.SUBQUERY, what="IN over a correlated aggregate")
+    own = tuple((scope.scalar(v), i) for v, i in zip(values, bound.items, strict=True))
+    return Bound(bound.rel, bound.items, (*own, *bound.pairs), bound.rest)
+
+
+def _split(bound: Bound) -> Split:
+    return Split(tuple((a, col(b)) for a, b in bound.pairs), bound.rest)
+
+
+def _semi(scope: Scope, bound: Bound, kind: MatchKind, what: str) -> None:
+    if not bound.pairs:
+        raise refuse(Refusal.NON_EQUI_JOIN, what=f"subquery ({what})")
+    scope.rel = match(scope.ids, scope.rel, bound.rel, kind, _split(bound))
+
+
+def _exists(scope: Scope, bound: Bound, negated: bool) -> None:
+    if bound.grouped:
+        raise refuse(Refusal.SUBQUERY, what="EXISTS over an aggregate, which is always true")
+    if bound.correlated:
+        _semi(scope, bound, MatchKind.ANTI if negated else MatchKind.SEMI, "EXISTS")
+        return
+    some = _any(scope, bound.rel)
+    scope.filter([template("NOT {x}" if negated else "{x}", x=col(some))])
+
+
+def _any(scope: Scope, rel: Rel) -> str:
+    """A column that says whether a relation has rows, joined in as one row."""
+    count, some = scope.ids.new("n"), scope.ids.new("some")
+    one = Aggregate(rel, (), ((count, _count()),))
+    scope.join(Project(one, ((some, template("{n} > 0", n=col(count))),)))
+    return some
+
+
+def _count() -> Call:
+    return Call("count", (), template("COUNT(*)"))
+
+
+def _not_in(scope: Scope, node: exp.In, bind: Bind) -> None:
+    """x NOT IN (B) is true where B has no rows, or x is not NULL, B has no NULL, and no row of B
+    is x: an anti join, and whether B is empty and whether it has NULLs, joined in as one row."""
+    bound = _in(scope, node, bind)
+    if len(bound.items) != 1 or len(bound.pairs) != 1 or bound.rest:
+        raise refuse(Refusal.SUBQUERY, what="NOT IN that is correlated or has several columns")
+    value = scope.column(bound.pairs[0][0])
+    _semi(scope, Bound(bound.rel, bound.items, ((col(value), bound.items[0]),)), MatchKind.ANTI,
+          "NOT IN")  # fmt: skip
+    again = bind(node.args["query"], scope)
+    (item,) = again.items
+    is_null = template("{x} IS NULL", x=col(item))
+    rows, nulls = scope.ids.new("n"), scope.ids.new("n")
+    calls = (
+        (rows, _count()),
+        (nulls, Call("count_if", (is_null,), template("COUNT_IF({x})", x=is_null))),
+    )
+    empty, whole = scope.ids.new("empty"), scope.ids.new("whole")
+    facts = (
+        (empty, template("{n} = 0", n=col(rows))), (whole, template("{n} = 0", n=col(nulls)))
+    )  # fmt: skip
+    scope.join(Project(Aggregate(again.rel, (), calls), facts))
+    scope.filter([template("{e} OR ({x} IS NOT NULL AND {w})", e=col(empty), x=col(value),
+                           w=col(whole))])  # fmt: skip
+
+
+def _mark(scope: Scope, bound: Bound, what: str) -> str:
+    """A column that says whether the row has a partner."""
+    if not bound.correlated:
+        return _any(scope, bound.rel)
+    if not bound.pairs or bound.rest or bound.grouped:
+        raise refuse(Refusal.NON_EQUI_JOIN, what=f"subquery ({what} in an expression)")
+    keys = tuple(dict.fromkeys(b for _, b in bound.pairs))
+    distinct = Aggregate(Project(bound.rel, tuple((k, col(k)) for k in keys)), keys, ())
+    there = scope.ids.new("there")
+    right = with_columns(distinct, ((there, template("TRUE")),))
+    scope.rel = match(scope.ids, scope.rel, right, MatchKind.LEFT, _split(bound))
+    return scope.column(template("{t} IS NOT NULL", t=col(there)), "mark")
+
+
+def _value(scope: Scope, bound: Bound, rejects_null: bool) -> str:
+    """The column of a scalar subquery's value."""
+    if len(bound.items) != 1:
+        raise refuse(Refusal.SUBQUERY, what="a scalar subquery with several columns")
+    if bound.rest:
+        raise refuse(Refusal.NON_EQUI_JOIN, what="scalar subquery")
+    if not bound.pairs:
+        if bound.grouped:
+            scope.join(bound.rel)
+            return bound.items[0]
+        rel, value = _one_row(scope, bound, ())
+        made = scope.ids.new("value")
+        scope.join(Project(rel, ((made, value),)))
+        return made
+    keys = tuple(dict.fromkeys(b for _, b in bound.pairs))
+    if not bound.grouped:
+        return _value_of_keys(scope, bound, *_one_row(scope, bound, keys), rejects_null)
+    return _value_of_keys(scope, bound, bound.rel, col(bound.items[0]), rejects_null)
+
+
+def _value_of_keys(scope: Scope, bound: Bound, rel: Rel, value: Expr, rejects_null: bool) -> str:
+    """The value joined in by the columns that the subquery is correlated on; `value` is computed
+    above the join, so that a key of no row here cannot fail."""
+    if rejects_null and (bound.empty is None or _is_null(bound.empty)):
+        on = tuple(
+            Expr((*a.parts, " = ", Col(b))) if a.column else template("({a}) = {b}", a=a, b=col(b))
+            for a, b in bound.pairs
+        )
+        scope.rel = Join((scope.rel, rel), on)
+        return scope.column(value, "value")
+    if bound.empty is None or _is_null(bound.empty):
+        scope.rel = match(scope.ids, scope.rel, rel, MatchKind.LEFT, _split(bound))
+        return scope.column(value, "value")
+    there = scope.ids.new("there")
+    right = with_columns(rel, ((there, template("TRUE")),))
+    scope.rel = match(scope.ids, scope.rel, right, MatchKind.LEFT, _split(bound))
+    found = template("CASE WHEN {t} IS NULL THEN {e} ELSE {x} END",
+                     t=col(there), e=bound.empty, x=value)  # fmt: skip
+    return scope.column(found, "value")
+
+
+def _is_null(e: Expr) -> bool:
+    return e.sql(str).strip() == "NULL"
+
+
+def _one_row(scope: Scope, bound: Bound, keys: tuple[str, ...]) -> tuple[Rel, Expr]:
+    """One row for each key, and its value; a second row is the error that Spark makes of it."""
+    (item,) = bound.items
+    rel = Aggregate(bound.rel, bound.rel.columns, ()) if bound.distinct else bound.rel
+    rows, value = scope.ids.new("n"), scope.ids.new("m")
+    largest = Call("max", (col(item),), template("MAX({x})", x=col(item)))
+    groups = Aggregate(rel, keys, ((rows, _count()), (value, largest)))
+    message = "a subquery used as an expression returned more than one row"
+    one = template("CASE WHEN {n} > 1 THEN RAISE_ERROR('" + message + "') ELSE {m} END",
+                   n=col(rows), m=col(value))  # fmt: skip
+    return groups, one

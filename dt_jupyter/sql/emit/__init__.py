@@ -1,0 +1,1 @@
+"""Relations, and the statements that maintain state, as Spark SQL."""

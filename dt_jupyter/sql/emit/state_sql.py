@@ -1,0 +1,321 @@
+"""The statements that keep a stage's backing table: initial contents, change, merge, rescan.
+
+`explain` prints exactly these texts and a refresh runs exactly these texts. A stage's table has
+the public columns and hidden ones:
+  group: `__dt_k<i>` keys, `__dt_n` row count, `__dt_<aggregate>_…` partial results, `__dt_visible`
+  bag:   `__dt_h1`, `__dt_h2` content hash; `__dt_seq`, `__dt_pos` row id (newest copy is largest)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from dt_jupyter.ivm import (
+    TOO_WIDE,
+    WEIGHT,
+    End,
+    Expr,
+    Group,
+    Kind,
+    Rel,
+    Stage,
+    StateColumn,
+    at,
+    initial,
+    removed,
+    restrict,
+    weighted,
+)
+from dt_jupyter.model import quote
+from dt_jupyter.sql.emit.hashing import HASH, content_hash
+from dt_jupyter.sql.emit.render import Renderer
+
+COUNT, VISIBLE, SEQUENCE, POSITION = "__dt_n", "__dt_visible", "__dt_seq", "__dt_pos"
+OP, EXISTED, RESCAN = "__dt_op", "__dt_existed", "__dt_rescan"
+ROW_ID = (SEQUENCE, POSITION)
+
+
+def _list(items: Iterable[str], pad: str = "  ") -> str:
+    return f",\n{pad}".join(items)
+
+
+@dataclass(frozen=True)
+class GroupSql:
+    """The texts of a stage with an aggregate on top."""
+
+    stage: Stage
+    top: Group
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The key columns of the backing table; one row without a key has a constant."""
+        return tuple(f"__dt_k{i}" for i in range(max(1, len(self.top.keys))))
+
+    @property
+    def scalar(self) -> bool:
+        """Whether there is one row, always."""
+        return not self.top.keys
+
+    @property
+    def _key_texts(self) -> tuple[str, ...]:
+        return tuple(map(quote, self.top.keys)) or ("CAST(0 AS INT)",)
+
+    def _by_keys(self, text: str) -> str:
+        return text if self.scalar else f"{text} GROUP BY {', '.join(map(quote, self.top.keys))}"
+
+    @property
+    def states(self) -> tuple[StateColumn, ...]:
+        return tuple(s for a in self.top.aggregates if a.kept for s in a.kept.state)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns of the backing table, in order."""
+        hidden = (*self.keys, COUNT, *(s.id for s in self.states))
+        visible = (VISIBLE,) if self.top.visible else ()
+        return (*hidden, *(n for n, _ in self.stage.outputs), *visible)
+
+    @property
+    def state_columns(self) -> tuple[str, ...]:
+        """What a merge reads of the table."""
+        return (*self.keys, COUNT, *(s.id for s in self.states))
+
+    def shown(self, sequence: int) -> dict[str, str] | None:
+        """The columns of the table that the query's own rows tell, over its outputs; None where
+        a key is not among them."""
+        outputs = {e.column: quote(n) for n, e in self.stage.outputs if e.column}
+        if any(k not in outputs for k in self.top.keys):
+            return None
+        named = self._key_texts if self.scalar else tuple(outputs[k] for k in self.top.keys)
+        found = dict(zip(self.keys, named, strict=True))
+        found |= {n: quote(n) for n, _ in self.stage.outputs}
+        return found | ({VISIBLE: "TRUE"} if self.top.visible else {})
+
+    def initial(self, render: Renderer) -> str:
+        """All rows, from the sources at the new end."""
+        return self._finished(self._whole(render, self.stage.input), ())
+
+    def _whole(self, render: Renderer, source: Rel) -> str:
+        keys = [quote(k) for k in self.top.keys]
+        items = [*keys, f"COUNT(*) AS {COUNT}"]
+        items += [f"{_zero(s, initial(s).sql(quote))} AS {quote(s.id)}" for s in self.states]
+        items += [f"{a.call.text.sql(quote)} AS {quote(a.id)}"
+                  for a in self.top.aggregates if a.kept is None]  # fmt: skip
+        rows = render(at(source, End.NEW))
+        return self._by_keys(f"SELECT {_list(items)}\nFROM (\n{rows}\n)")
+
+    def _finished(self, grouped: str, extra: tuple[str, ...], alive: str = "") -> str:
+        """From keys, count and state to the columns of the table (and `extra` ones kept).
+
+        Where `alive` does not hold, nothing is computed above the aggregates: `x / count(*)` of
+        a group that is gone is no error of the user's.
+        """
+
+        def output(e: Expr) -> str:
+            text = e.sql(quote)
+            return f"CASE WHEN {alive} THEN {text} END" if alive and e.column is None else text
+
+        values = [f"{a.kept.result.sql(quote)} AS {quote(a.id)}"
+                  for a in self.top.aggregates if a.kept]  # fmt: skip
+        inner = f"SELECT {_list(['*', *values])}\nFROM (\n{grouped}\n)"
+        items = [f"{k} AS {c}" for k, c in zip(self._key_texts, self.keys, strict=True)]
+        items += [COUNT, *(quote(s.id) for s in self.states)]
+        items += [f"{output(e)} AS {quote(n)}" for n, e in self.stage.outputs]
+        if self.top.visible:
+            items.append(f"COALESCE({output(self.top.visible)}, FALSE) AS {VISIBLE}")
+        return f"SELECT {_list([*items, *extra])}\nFROM (\n{inner}\n)"
+
+    def touched(self, render: Renderer, delta: Rel) -> str:
+        """One row for each group that the change touches, with the change of its state."""
+        keys = [quote(k) for k in self.top.keys]
+        items = [*keys, f"COALESCE(SUM({WEIGHT}), 0) AS {COUNT}"]
+        items += [f"{_zero(s, weighted(s).sql(quote))} AS {quote(s.id)}" for s in self.states]
+        items += [f"{removed(s).sql(quote)} AS {quote(s.id + '_gone')}"
+                  for s in self.states if s.kind is not Kind.SUM]  # fmt: skip
+        return self._by_keys(f"SELECT {_list(items)}\nFROM (\n{render(delta)}\n)")
+
+    def merged(self, touched: str, state: str, *, hint: str = "") -> str:
+        """The touched groups' new rows: old state and change in one, with what is to be done.
+
+        `__dt_op` is I, U or D (NULL: nothing), `__dt_rescan` that the sources must be asked;
+        `hint` is for the join of both.
+        """
+        items = [f"t.{quote(k)}" for k in self.top.keys]
+        items += [f"o.{COUNT} IS NOT NULL AS {EXISTED}",
+                  f"COALESCE(o.{COUNT}, 0) + t.{COUNT} AS {COUNT}"]  # fmt: skip
+        items += [f"{_merge(s)} AS {quote(s.id)}" for s in self.states]
+        rescan = "TRUE" if self.top.recomputes else " OR ".join(
+            _reached(s) for s in self.states if s.kind is not Kind.SUM) or "FALSE"  # fmt: skip
+        same = " AND ".join(
+            [
+                f"t.{COUNT} = 0",
+                *(f"{_merge(s)} IS NOT DISTINCT FROM o.{quote(s.id)}" for s in self.states),
+            ]
+        )
+        there = "TRUE" if self.scalar else f"COALESCE(o.{COUNT}, 0) + t.{COUNT} > 0"
+        items += [f"({rescan}) AND {there} AS {RESCAN}",
+                  f"NOT ({rescan}) AND {same} AS __dt_same"]  # fmt: skip
+        on = " AND ".join(
+            f"t.{quote(k)} <=> o.{c}" for k, c in zip(self.top.keys, self.keys, strict=False)
+        )
+        how = f"/*+ {hint}(t) */ " if hint else ""
+        sides = f"(\n{touched}\n) t LEFT JOIN {state} o ON {on or 'TRUE'}"
+        joined = f"SELECT {how}{_list(items)}\nFROM {sides}"
+        alive = f"NOT {RESCAN}" if self.scalar else f"{COUNT} > 0 AND NOT {RESCAN}"
+        gone = (
+            ""
+            if self.scalar
+            else (f"WHEN {COUNT} = 0 AND {EXISTED} THEN 'D' WHEN {COUNT} = 0 THEN NULL")
+        )
+        op = (
+            f"CASE WHEN {COUNT} < 0 THEN 'X' {gone} WHEN __dt_same THEN NULL"
+            f" WHEN {EXISTED} THEN 'U' ELSE 'I' END AS {OP}"
+        )
+        return self._finished(self._with_placeholders(joined), (op, RESCAN, EXISTED), alive)
+
+    def _with_placeholders(self, joined: str) -> str:
+        """Aggregates that are recomputed have no value yet; the rescan gives it."""
+        missing = [a for a in self.top.aggregates if a.kept is None]
+        if not missing:
+            return joined
+        nulls = [f"CAST(NULL AS {a.type}) AS {quote(a.id)}" for a in missing]
+        return f"SELECT {_list(['*', *nulls])}\nFROM (\n{joined}\n)"
+
+    def rescan(
+        self, render: Renderer, keys: str, read: Callable[[Rel], Rel] = lambda rel: rel
+    ) -> str:
+        """The rows of some groups, computed again from the sources; `keys` is a relation of
+        key columns and `__dt_existed`, and `read` has a say in how what they select is read."""
+        pairs = tuple(zip(self.top.keys, self.keys, strict=False))
+        some = restrict(self.stage.input, keys, pairs) if pairs else self.stage.input
+        fresh = self._finished(self._whole(render, read(some)), ())
+        on = " AND ".join(f"k.{c} <=> f.{c}" for c in self.keys)
+        items = [f"k.{c}" for c in self.keys]
+        items += [f"f.{quote(c)}" for c in self.columns if c not in self.keys]
+        op = (
+            f"CASE WHEN f.{COUNT} IS NOT NULL AND k.{EXISTED} THEN 'U'"
+            f" WHEN f.{COUNT} IS NOT NULL THEN 'I' WHEN k.{EXISTED} THEN 'D' END AS {OP}"
+        )
+        joined = f"{render.keys(keys)} k LEFT JOIN (\n{fresh}\n) f ON {on}"
+        return f"SELECT {_list([*items, op])}\nFROM {joined}"
+
+
+def _zero(state: StateColumn, text: str) -> str:
+    """A sum over no values is zero here; an extreme stays NULL."""
+    if state.kind is not Kind.SUM:
+        return text
+    if not state.tight:
+        return _kept_in(state, f"COALESCE({text}, 0)")
+    none = f"COUNT({state.value.sql(quote)}) = 0"  # without ANSI a sum that overflows is NULL
+    return _kept_in(state, f"COALESCE({text}, CASE WHEN {none} THEN 0 END)")
+
+
+def _kept_in(state: StateColumn, text: str) -> str:
+    """A sum in the type of its state; one that does not fit fails the refresh, in any ANSI mode."""
+    cast = f"CAST({text} AS {state.type})"
+    if not state.tight:
+        return cast
+    return f"COALESCE({cast}, RAISE_ERROR('{TOO_WIDE}'))"
+
+
+def _merge(state: StateColumn) -> str:
+    old, new = f"o.{quote(state.id)}", f"t.{quote(state.id)}"
+    if state.kind is Kind.SUM:
+        return _kept_in(state, f"COALESCE({old}, CAST(0 AS {state.type})) + {new}")
+    return f"{'LEAST' if state.kind is Kind.MIN else 'GREATEST'}({old}, {new})"
+
+
+def _reached(state: StateColumn) -> str:
+    """Whether a deleted row may have been the extreme."""
+    gone = f"t.{quote(state.id + '_gone')}"
+    compare = "<=" if state.kind is Kind.MIN else ">="
+    return f"COALESCE({gone} {compare} {_merge(state)}, FALSE)"
+
+
+@dataclass(frozen=True)
+class BagSql:
+    """The texts of a stage without a key; `types` are the Spark types of its outputs."""
+
+    stage: Stage
+    types: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(n for n, _ in self.stage.outputs)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*ROW_ID, *HASH, *self.names)
+
+    def _hashed(
+        self, rows: str, extra: tuple[str, ...], items: tuple[tuple[str, Expr], ...]
+    ) -> str:
+        named = [f"{e.sql(quote)} AS {quote(n)}" for n, e in items]
+        hashes = content_hash(zip(self.names, self.types, strict=True))
+        hashed = [f"{h} AS {c}" for h, c in zip(hashes, HASH, strict=True)]
+        inner = f"SELECT {_list([*named, *extra])}\nFROM (\n{rows}\n)"
+        return f"SELECT {_list(['*', *hashed])}\nFROM (\n{inner}\n)"
+
+    def shown(self, sequence: int) -> dict[str, str]:
+        """The columns of the table, over the query's own rows."""
+        hashes = content_hash(zip(self.names, self.types, strict=True))
+        found = dict(zip(HASH, hashes, strict=True)) | {n: quote(n) for n in self.names}
+        return found | self._numbers(sequence)
+
+    @staticmethod
+    def _numbers(sequence: int) -> dict[str, str]:
+        return {
+            SEQUENCE: f"CAST({sequence} AS BIGINT)",
+            POSITION: "MONOTONICALLY_INCREASING_ID()",
+        }
+
+    def initial(self, render: Renderer) -> str:
+        """All rows with their hashes, from the sources at the new end."""
+        return self._hashed(render(at(self.stage.input, End.NEW)), (), self.stage.outputs)
+
+    def numbered(self, rows: str, sequence: int) -> str:
+        """Rows with hashes, as rows of the table."""
+        items = [f"{text} AS {column}" for column, text in self._numbers(sequence).items()]
+        items += [*HASH, *(quote(n) for n in self.names)]
+        return f"SELECT {_list(items)}\nFROM (\n{rows}\n)"
+
+    def change(self, render: Renderer, delta: Rel, *, consolidate: bool) -> str:
+        """The change with hashes and weights; consolidated, each content comes once."""
+        hashed = self._hashed(render(delta), (WEIGHT,), self.stage.outputs)
+        if not consolidate:
+            return hashed
+        items = [*HASH, *(f"FIRST({quote(n)}) AS {quote(n)}" for n in self.names)]
+        items.append(f"SUM({WEIGHT}) AS {WEIGHT}")
+        return (
+            f"SELECT {_list(items)}\nFROM (\n{hashed}\n) GROUP BY {', '.join(HASH)}"
+            f" HAVING SUM({WEIGHT}) <> 0"
+        )
+
+    def copies(self, change: str) -> str:
+        """The inserted rows of a consolidated change, as many times as their weight."""
+        items = [*HASH, *(quote(n) for n in self.names)]
+        repeated = f"EXPLODE(SEQUENCE(CAST(1 AS BIGINT), {WEIGHT}))"
+        return (
+            f"SELECT {_list(items)}\nFROM (SELECT *, {repeated} AS __dt_copy FROM {change}"
+            f" WHERE {WEIGHT} > 0)"
+        )
+
+    def victims(self, change: str, state: str, *, small: bool) -> str:
+        """The row ids that a consolidated change deletes: the newest copies of each content."""
+        hint = "/*+ BROADCAST(d) */ " if small else ""
+        h1, h2 = HASH
+        return (
+            f"SELECT {SEQUENCE}, {POSITION}, {h1}, {h2}\nFROM (\n"
+            f"SELECT {hint}s.{SEQUENCE}, s.{POSITION}, s.{h1}, s.{h2}, d.{WEIGHT} AS __dt_w,\n"
+            f"  ROW_NUMBER() OVER (PARTITION BY s.{h1}, s.{h2}"
+            f" ORDER BY s.{SEQUENCE} DESC, s.{POSITION} DESC) AS __dt_rank\n"
+            f"FROM {state} s JOIN (SELECT * FROM {change} WHERE {WEIGHT} < 0) d"
+            f" ON s.{h1} = d.{h1} AND s.{h2} = d.{h2}\n) WHERE __dt_rank <= -__dt_w"
+        )
+
+
+def stage_sql(stage: Stage, types: tuple[str, ...]) -> GroupSql | BagSql:
+    """The texts of a stage whose outputs have these Spark types."""
+    if isinstance(stage.top, Group):
+        return GroupSql(stage, stage.top)
+    return BagSql(stage, types)

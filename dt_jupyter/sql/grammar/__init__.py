@@ -1,0 +1,1 @@
+"""The statements about dynamic tables: their values, and the parsers of SQL and magics."""

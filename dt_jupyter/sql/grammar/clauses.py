@@ -1,0 +1,203 @@
+"""Clauses that several of our statements share: options, column lists, points in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dt_jupyter.model import Span, error
+from dt_jupyter.sql.grammar.options import STREAM_OPTIONS, Option, unknown_option
+from dt_jupyter.sql.grammar.statement_values import CreateAction, PointKind, TimePoint
+from dt_jupyter.sql.text.cursor import Cursor
+from dt_jupyter.sql.text.lex import Kind
+from dt_jupyter.sql.text.literals import unquote
+
+CLUSTER_BY = "CLUSTER BY"
+_QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES"})
+
+
+def if_exists(cursor: Cursor) -> bool:
+    return cursor.accept("IF", "EXISTS")
+
+
+def create_action(cursor: Cursor, before: CreateAction) -> CreateAction:
+    """Of CREATE [OR …] x [IF NOT EXISTS], the latter standing here."""
+    place = cursor.peek().span
+    if not cursor.accept("IF", "NOT", "EXISTS"):
+        return before
+    if before is not CreateAction.CREATE:
+        hint = f"Leave one out: OR {before} says what happens when the name is taken."
+        raise cursor.fail(f"IF NOT EXISTS and OR {before} exclude each other", hint, place)
+    return CreateAction.IF_NOT_EXISTS
+
+
+def like(cursor: Cursor, form: str) -> str | None:
+    """[LIKE 'pattern'] and the end of the statement."""
+    pattern = None
+    if cursor.accept("LIKE"):
+        cursor.places["pattern"] = cursor.peek().span
+        pattern = cursor.string("a pattern in quotes", f"Write {form}.")
+    cursor.finish(f"Write {form}.")
+    return pattern
+
+
+def options(
+    cursor: Cursor, known: Mapping[str, Option], until: str | None, cluster: bool = False
+) -> dict[str, Any]:
+    """Options in any order up to the keyword `until` or the end: {field: value}.
+
+    `places` gets each one's value by its SQL name. DT-1001 for one given twice, DT-1002, DT-1003.
+    """
+    found: dict[str, Any] = {}
+    while not cursor.done and not (until and cursor.at_words(until)):
+        if found and cursor.accept_sign(","):
+            continue
+        if cluster and cursor.at_words("CLUSTER", "BY"):
+            _once(cursor, CLUSTER_BY)
+            found["cluster_by"] = _cluster_by(cursor)
+        else:
+            option = _option(cursor, known, until, cluster)
+            found[option.field] = _value(cursor, option)
+    return found
+
+
+def _option(
+    cursor: Cursor, known: Mapping[str, Option], until: str | None, cluster: bool
+) -> Option:
+    token = cursor.peek()
+    names = [*known, CLUSTER_BY] if cluster else [*known]
+    if until and token.upper in _QUERY_STARTS:
+        raise cursor.fail(f"{until} is missing before the query", f"Write … {until} {token.text} …")
+    if token.kind is not Kind.WORD:
+        what = f"an option or {until}" if until else "an option"
+        raise cursor.expected(what, f"Options are {', '.join(names)}.")
+    if token.upper not in known:
+        raise unknown_option(token.text, cursor.statement, names).at(cursor.script, token.span)
+    _once(cursor, token.upper)
+    return known[token.upper]
+
+
+def _once(cursor: Cursor, name: str) -> None:
+    if name in cursor.places:
+        raise cursor.fail(f"{name} is given twice", "Keep one of the two.")
+
+
+def _value(cursor: Cursor, option: Option) -> Any:
+    cursor.next()
+    hint = f"For example: {option.example}."
+    if not cursor.accept_sign("=") and not option.text:
+        raise cursor.expected(f"'=' after {option.name}", hint)
+    start = cursor.peek()
+    sign = "-" if cursor.accept_sign("-") else ""
+    token = cursor.peek()
+    if token.kind in (Kind.PUNCT, Kind.END) or token.upper == "AS":
+        raise cursor.fail(f"{option.name} has no value", hint)
+    if option.text and token.kind is not Kind.STRING:
+        problem = error("DT-1003", option=option.name, value=token.text,
+                        problem="it is a text in quotes", hint=hint)  # fmt: skip
+        raise problem.at(cursor.script, token.span)
+    span = Span(start.start, cursor.next().end)
+    cursor.places[option.name] = span
+    quoted = token.kind in (Kind.STRING, Kind.QUOTED)
+    text = sign + (unquote(token.text) if quoted else token.text)
+    return cursor.placed(span, lambda: option.parse(text))
+
+
+def _cluster_by(cursor: Cursor) -> tuple[str, ...]:
+    """CLUSTER BY (column, …): names as they are, parts of nested ones joined by dots."""
+    start = cursor.next().start
+    cursor.next()
+    hint = "Write CLUSTER BY (column, …)."
+    cursor.expect_sign("(", hint)
+    columns: list[str] = []
+    while True:
+        column = cursor.identifier("a column")[0]
+        while cursor.accept_sign("."):
+            column += "." + cursor.identifier("a field")[0]
+        columns.append(column)
+        if cursor.accept_sign(")"):
+            break
+        if not cursor.accept_sign(","):
+            raise cursor.expected("',' or ')'", f"{hint} Expressions cannot be clustered by.")
+    cursor.places[CLUSTER_BY] = Span(start, cursor.words[cursor.index - 1].end)
+    return tuple(columns)
+
+
+def column_list(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:
+    """[(column [COMMENT 'text'], …)] as (name, comment); () when there is none."""
+    if not cursor.peek().sign("("):
+        return ()
+    start = cursor.next().start
+    columns: dict[str, tuple[str, str | None]] = {}
+    hint = "Write (column, …) or (column COMMENT 'text', …): types come from the query."
+    while True:
+        name, span = cursor.identifier("a column")
+        if name.lower() in columns:
+            raise cursor.fail(f"column {name} is listed twice", "Keep one of the two.", span)
+        comment = cursor.string("a text in quotes", hint) if cursor.accept("COMMENT") else None
+        columns[name.lower()] = (name, comment)
+        if cursor.accept_sign(")"):
+            break
+        if not cursor.accept_sign(","):
+            raise cursor.expected("COMMENT, ',' or ')'", hint)
+    cursor.places["columns"] = Span(start, cursor.words[cursor.index - 1].end)
+    return tuple(columns.values())
+
+
+def stream_clauses(cursor: Cursor) -> dict[str, Any]:
+    """[AT|BEFORE (…)] and the options of a stream, in any order, to the end: {field: value}."""
+    found: dict[str, Any] = {}
+    while not cursor.done:
+        if found and cursor.accept_sign(","):
+            continue
+        start = cursor.peek()
+        point = time_point(cursor, common=False)
+        if point and "at" in found:
+            raise cursor.fail("the stream's start is given twice", "Keep one of the two.",
+                              start.span)  # fmt: skip
+        if point:
+            found["at"] = point
+        else:
+            option = _option(cursor, STREAM_OPTIONS, None, False)
+            found[option.field] = _value(cursor, option)
+    return found
+
+
+def time_point(
+    cursor: Cursor, keywords: tuple[str, ...] = ("AT", "BEFORE"), common: bool = True
+) -> TimePoint | None:
+    """[AT|BEFORE (kind => expression)], the expression as text; END by its keyword.
+
+    `common` is whether AT (COMMON) has a meaning there.
+    """
+    start = cursor.peek()
+    if start.upper not in keywords:
+        return None
+    cursor.next()
+    kinds = [kind for kind in PointKind if common or kind is not PointKind.COMMON]
+    hint = f"Write {start.upper} (TIMESTAMP => …), (OFFSET => -s), (VERSION => k), …"
+    hint = f"{hint} or (COMMON)." if common else f"{hint} or (STREAM => 's')."
+    cursor.expect_sign("(", hint)
+    keyword = cursor.peek()
+    kind = {"TS": "TIMESTAMP"}.get(keyword.upper, keyword.upper)
+    if kind not in kinds:
+        raise cursor.expected(f"{', '.join(kinds[:-1])} or {kinds[-1]}", hint)
+    if kind == PointKind.COMMON and start.upper == "BEFORE":
+        raise cursor.fail("there is nothing before COMMON", "Write AT (COMMON).", start.span)
+    cursor.next()
+    value = "" if kind == PointKind.COMMON else _expression(cursor, hint)
+    last = cursor.expect_sign(")", hint)
+    cursor.places["end" if start.upper == "END" else "at"] = Span(start.start, last.end)
+    return TimePoint(PointKind(kind), value, start.upper == "BEFORE")
+
+
+def _expression(cursor: Cursor, hint: str) -> str:
+    """The text from `=>` to the bracket that closes around it, which is left standing."""
+    cursor.expect_sign("=>", hint)
+    first, depth = cursor.index, 0
+    while not cursor.done and not (depth == 0 and cursor.peek().sign(")")):
+        text = cursor.next().text
+        depth += (text == "(") - (text == ")")
+    if cursor.index == first:
+        raise cursor.expected("a value", hint)
+    return cursor.script[cursor.words[first].start : cursor.words[cursor.index - 1].end]

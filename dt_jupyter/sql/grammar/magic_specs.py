@@ -1,0 +1,155 @@
+"""The magics and their options as data, for the parser, `-h` and completion alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dt_jupyter.sql.grammar.options import STREAM_OPTIONS, TABLE_OPTIONS
+from dt_jupyter.sql.grammar.statement_values import SchemaMode
+
+
+@dataclass(frozen=True, slots=True)
+class MagicOption:
+    """`flags` are its spellings; `metavar` names its value, None for a switch; `values` are all
+    that the value may be, in lower case, () for a free one."""
+
+    flags: tuple[str, ...]
+    help: str
+    metavar: str | None = None
+    values: tuple[str, ...] = ()
+    example: str = ""
+
+    @property
+    def flag(self) -> str:
+        return self.flags[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class MagicSpec:
+    """A magic, or a sub-command of `%dt`: `positional` is the argument's name in `args`, lower
+    case when it may be left out."""
+
+    name: str
+    synopsis: str
+    help: str
+    options: tuple[MagicOption, ...]
+    positional: str | None = None
+    examples: tuple[str, ...] = ()
+
+    @property
+    def required(self) -> bool:
+        return self.positional is not None and self.positional.isupper()
+
+    def option(self, flag: str) -> MagicOption | None:
+        return next((o for o in self.options if flag in o.flags), None)
+
+
+_OUT = MagicOption(("-o", "--out"), "keep the result as this variable", "VAR", (), "-o df")
+_HELP = MagicOption(("-h", "--help"), "show this help")
+
+
+def _of(option: str, flag: str, metavar: str, example: str) -> MagicOption:
+    spec = TABLE_OPTIONS[option]
+    values = tuple(value.lower() for value in spec.values)
+    return MagicOption((flag,), spec.help, metavar, values, example)
+
+
+DYNAMIC_TABLE = MagicSpec(
+    "%%dynamic_table",
+    "%%dynamic_table NAME [options]\nquery",
+    "Creates a dynamic table that keeps the result of the cell's query fresh.",
+    (
+        replace(_of("TARGET_LAG", "--target-lag", "LAG", "--target-lag '5 minutes'"),
+                values=("downstream",)),
+        _of("WAREHOUSE", "--warehouse", "W", "--warehouse default"),
+        _of("REFRESH_MODE", "--refresh-mode", "MODE", "--refresh-mode incremental"),
+        _of("INITIALIZE", "--initialize", "WHEN", "--initialize on_schedule"),
+        MagicOption(("--replace",), "replace a dynamic table of that name"),
+        MagicOption(("--if-not-exists",), "do nothing when the name is taken"),
+        MagicOption(("--no-alter-sources",), "switch no change feed on for the tables it reads"),
+        MagicOption(("--dry-run",), "say what would be created, and create nothing"),
+        _OUT, _HELP,
+    ),
+    "NAME",
+    ("%%dynamic_table daily --target-lag '5 minutes'\nSELECT day, sum(price) AS total FROM orders "
+     "GROUP BY day",),
+)  # fmt: skip
+_COMMON = (_OUT, _HELP)
+_NAMED = "a dynamic table"
+DT: tuple[MagicSpec, ...] = (
+    MagicSpec("connect", "%dt connect [LAKE] [--remote URL]", "Opens the engine on a lake folder.",
+              (MagicOption(("--remote",), "use the Spark Connect server there", "URL", (),
+                           "--remote sc://localhost"), _HELP),
+              "lake", ("%dt connect", "%dt connect my_lake")),
+    MagicSpec("graph", "%dt graph", "Shows the graph of dynamic tables.", _COMMON),
+    MagicSpec("lag", "%dt lag NAME", f"Shows the lag of {_NAMED} against its target.", _COMMON,
+              "NAME", ("%dt lag daily",)),
+    MagicSpec("frontiers", "%dt frontiers", "Shows the versions that each table stands on.",
+              _COMMON),
+    MagicSpec("streams", "%dt streams", "Shows where each stream stands, and what waits for it.",
+              _COMMON),
+    MagicSpec("history", "%dt history [NAME]", "Shows the refreshes, newest first.", _COMMON,
+              "name", ("%dt history", "%dt history daily")),
+    MagicSpec("explain", "%dt explain NAME", f"Shows how {_NAMED} is refreshed, and why so.",
+              _COMMON, "NAME", ("%dt explain daily",)),
+    MagicSpec("verify", "%dt verify NAME", f"Compares {_NAMED} with its query.", _COMMON, "NAME",
+              ("%dt verify daily",)),
+    MagicSpec("status", "%dt status", "Shows the engine, its scheduler and its tables.", _COMMON),
+    MagicSpec("refresh", "%dt refresh NAME", f"Refreshes {_NAMED} now.", _COMMON, "NAME",
+              ("%dt refresh daily",)),
+)  # fmt: skip
+_AT = MagicOption(("--at",), "from when: a time, a version, seconds ago, or a stream's place", "X",
+                  (), "--at 2026-01-31T12:00")  # fmt: skip
+_END = MagicOption(("--end",), "until when, the same way; now by default", "Y", (), "--end 17")
+_APPEND = MagicOption(("--append-only",), "inserted rows only, as first inserted")
+CHANGES = MagicSpec(
+    "%changes", "%changes NAME [--at X] [--end Y] [--append-only]",
+    "Shows the changes of a table, view or dynamic table.",
+    (replace(_AT, help=f"{_AT.help}; by default the oldest version kept"), _END, _APPEND, _OUT,
+     _HELP),
+    "NAME",
+    ("%changes orders --at 3", "%changes orders --at '-10 minutes' --end -60 --append-only",
+     "%changes daily --at stream:new_orders"),
+)  # fmt: skip
+CHANGES_CELL = MagicSpec(
+    "%%changes",
+    "%%changes [STREAM] [--append-only] [--show-initial-rows] [--at X] [--end Y]\n"
+    "query, or a name",
+    "Registers a stream on the cell's query or name; without STREAM, shows the query's changes.",
+    (_APPEND, MagicOption(("--show-initial-rows",), STREAM_OPTIONS["SHOW_INITIAL_ROWS"].help),
+     _AT, _END, _OUT, _HELP),
+    "stream",
+    ("%%changes big_orders --append-only\nSELECT * FROM orders WHERE price > 100",
+     "%%changes new_orders --show-initial-rows --at 3\norders",
+     "%%changes --at -3600\nSELECT day, sum(price) AS total FROM orders GROUP BY day"),
+)  # fmt: skip
+REPLAY = MagicSpec(
+    "%replay", "%replay NAME [--at X] [--to Y] [--schema-mode snapshot_time|current]",
+    "Shows a table, view or dynamic table as it was; with --to every snapshot until then.",
+    (replace(_AT, help=_AT.help.replace("from when", "when, or from when")),
+     MagicOption(("--to",), "walk from --at, else the oldest, until then", "Y", (), "--to now"),
+     MagicOption(("--schema-mode",), "which schema the rows are shown in", "MODE",
+                 tuple(SchemaMode), "--schema-mode current"),
+     _OUT, _HELP),
+    "NAME",
+    ("%replay orders --at 2026-01-31", "%replay daily --to now",
+     "%replay daily --at 3 --to 17 --schema-mode current",
+     "%replay orders --at 3 -o df"),
+)  # fmt: skip
+SQL = MagicSpec("sql", "%dt [-o VAR] statement\n%%dt [-o VAR]\nscript",
+                "Runs a statement or a script: dynamic tables' SQL and Spark SQL, mixed freely.",
+                _COMMON, None,
+                ("%dt SHOW DYNAMIC TABLES", "%dt -o df SELECT * FROM daily"))  # fmt: skip
+
+
+def usage(spec: MagicSpec) -> str:
+    """The text of `-h`."""
+    shown = [(" ".join(filter(None, (", ".join(o.flags), o.metavar))), o) for o in spec.options]
+    width = max(len(left) for left, _ in shown)
+    lines = [f"{spec.synopsis}\n", spec.help, "", "Options:"]
+    for left, option in shown:
+        values = f" ({' | '.join(option.values)})" if option.values else ""
+        lines.append(f"  {left:<{width}}  {option.help}{values}")
+    if spec.examples:
+        lines += ["", "Examples:", *("  " + e.replace("\n", "\n  ") for e in spec.examples)]
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Reading text: tokens, statements split, places, names, and what kind a statement is."""

@@ -1,0 +1,288 @@
+"""The changes of tables, dynamic tables, views and queries, as DataFrames."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from dt_jupyter.definition.compile import bind_query, empty_relation
+from dt_jupyter.ivm import WEIGHT, Refused, Rel, scans
+from dt_jupyter.lake import TableLog, VersionGone, plan_changes
+from dt_jupyter.model import FIRST, Name, Source, SourceKind, Timestamp, error, quote
+from dt_jupyter.replay.snapshots import whole
+from dt_jupyter.sources.pinned_text import pinned
+from dt_jupyter.sources.points import OLDEST, Moment, Resolver
+from dt_jupyter.sources.resolve import Found, Sources, name_of
+from dt_jupyter.sources.row_identity import By, Identity, identity
+from dt_jupyter.spark import is_connect
+from dt_jupyter.spark.confs import HELD, confs
+from dt_jupyter.sql.emit.state_sql import VISIBLE
+from dt_jupyter.streams.change_reader import (
+    ChangeQuery,
+    append_query,
+    change_query,
+    initial_query,
+)
+from dt_jupyter.streams.declared_keys import require_key
+from dt_jupyter.streams.sides import Side
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+MOST_COMMITS = 500
+"""A redo log of more is not read at once."""
+
+_OF = Name("__dt", "changes")
+Start = Moment | Mapping[str, int]
+"""Where an interval starts or ends: a point, or the version of each base table by its id."""
+Make = Callable[
+    ["SparkSession", Rel, Sequence[str], Callable[[Rel], dict[str, str]], Mapping[str, Side]],
+    ChangeQuery,
+]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A base table from one version, which is not part of it, to another; `ids` tell what the ids
+    of its rows are made of."""
+
+    name: str
+    start: int
+    end: int
+    ids: Identity
+
+
+@dataclass(frozen=True)
+class ChangeRows:
+    """The rows of a change query, its plan, the version of each base table, by its id, that the
+    interval ends at, and the interval of each of them."""
+
+    frame: DataFrame
+    query: ChangeQuery
+    ends: Mapping[str, int]
+    intervals: tuple[Interval, ...] = ()
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Reads changes in the session `spark`; `builtins` are Spark's functions."""
+
+    spark: SparkSession
+    sources: Sources
+    builtins: frozenset[str]
+    now: Callable[[], Timestamp]
+
+    def of(
+        self, query: str, schema: str, name: str, *, at: Start = OLDEST,
+        end: Start | None = None, append_only: bool = False, initial: bool = False,
+    ) -> ChangeRows:  # fmt: skip
+        """The changes of a query between two points, called `name` in errors; with `initial` all
+        its rows at the end, as inserts.
+
+        Raises DT-1101, DT-3101 to DT-3106, DT-3108, DT-4101 and DT-4102.
+        """
+        make = initial_query if initial else append_query if append_only else change_query
+        try:
+            return self._of(query, schema, name, at, end, make)
+        except Refused as e:
+            raise error("DT-3102", name=name, reason=e.reason.code,
+                        sentence=f"{e.reason.sentence}.", hint=e.hint) from e  # fmt: skip
+
+    def _of(
+        self, query: str, schema: str, name: str, at: Start, end: Start | None, make: Make
+    ) -> ChangeRows:
+        found, versions, schemas = self._resolved(query, schema, name, at, end)
+        views = {n: v.text for n, v in found.views.items()}
+        bound = bind_query(self.spark, query, schema, found.sources, views, self.builtins, schemas)
+        names = self._names(query, schema, found, schemas)
+        sides = self._sides(bound.relation, found, versions, schemas)
+        with confs(self.spark, HELD):
+            return self._read(make(self.spark, bound.relation, names, bound.types, sides), sides)
+
+    def _read(self, made: ChangeQuery, sides: Mapping[str, Side]) -> ChangeRows:
+        try:
+            ends = {table: side.new for table, side in sides.items()}
+            told = tuple(Interval(s.name, s.old, s.new, s.identity) for s in sides.values())
+            return ChangeRows(self.spark.sql(made.text), made, ends, told)
+        finally:
+            for view in made.views:
+                self.spark.catalog.dropTempView(view)
+
+    def redo(self, source: Name, *, at: Start = OLDEST, end: Moment | None = None) -> ChangeRows:
+        """Every change of a table or dynamic table in the order of its commits, each with
+        `_commit_version` and `_commit_timestamp`: nothing between two commits cancels.
+
+        Raises as `of` does; DT-3107 for a view, DT-1004 for more than MOST_COMMITS.
+        """
+        query, name = whole(source), str(source)
+        found = self.sources.of_query(query, source.schema, _OF)
+        if found.views:
+            hint = "Ask for DEFAULT, or for the changes of its tables."
+            raise error("DT-3107", what="INFORMATION => REDO", where="on a view", hint=hint)
+        versions = self._versions(found, name, at, end)
+        ((table, (old, new)),) = versions.items()
+        (base,) = found.sources.values()
+        assert base.path is not None
+        log = self.sources.logs[base.path]
+        commits = [c for c in log.commits(old, new) if c.data_change] if old < new else []
+        if len(commits) > MOST_COMMITS:
+            raise error("DT-1004", what="long", size=f"{len(commits)} commits", limit=MOST_COMMITS)
+        steps = [
+            (c, self.of(query, source.schema, name, at={table: c.version - 1},
+                        end=Moment(version=c.version)))
+            for c in commits
+        ]  # fmt: skip
+        nothing = self.of(query, source.schema, name, at={table: new}, end=Moment(version=new))
+        frame = nothing.frame.selectExpr("*", "0L AS _commit_version", _micros(0))
+        for commit, step in steps:
+            rows = step.frame.selectExpr(
+                "*", f"{commit.version}L AS _commit_version", _micros(commit.time.micros)
+            )
+            frame = frame.unionByName(rows, allowMissingColumns=True)
+        self._require_key(name, frame, [nothing, *(step for _, step in steps)])
+        ordered = frame.orderBy("_commit_version", "`$ROW_ID`", "`$ACTION`")
+        told = tuple(replace(i, start=old) for i in nothing.intervals)
+        return ChangeRows(ordered, nothing.query, {table: new}, told)
+
+    def _require_key(self, name: str, frame: DataFrame, steps: Sequence[ChangeRows]) -> None:
+        """DT-3108 where a declared key came twice, or went twice, over the steps of a redo log."""
+        found = {i.ids for step in steps for i in step.intervals}
+        ids = found.pop()
+        if found or ids.by is not By.KEY:
+            return
+        weighted = frame.selectExpr("*", f"IF(`$ACTION` = 'INSERT', 1L, -1L) AS {WEIGHT}")
+        view = f"__dt_redo_{uuid.uuid4().hex[:12]}"
+        weighted.createOrReplaceTempView(view)
+        try:
+            require_key(self.spark, view, name, ids, (), "_commit_version")
+        finally:
+            self.spark.catalog.dropTempView(view)
+
+    def frontier(self, query: str, schema: str, name: str, at: Moment) -> dict[str, int]:
+        """The version of each base table of a query at a point, by its id."""
+        found = self.sources.of_query(query, schema, _OF)
+        return {t: old for t, (old, _) in self._versions(found, name, at, at).items()}
+
+    def base_tables(self, query: str, schema: str) -> tuple[Source, ...]:
+        """The tables that a query reads in the end, views looked through."""
+        return tuple(self.sources.of_query(query, schema, _OF).sources.values())
+
+    def _resolved(
+        self, query: str, schema: str, name: str, at: Start, end: Start | None
+    ) -> tuple[Found, dict[str, tuple[int, int]], dict[str, StructType]]:
+        """What a query reads: its sources and views, both ends, and the schemas at the new one."""
+        found = self.sources.of_query(query, schema, _OF)
+        versions = self._versions(found, name, at, end)
+        schemas = {
+            s.table_id: self._schema(s, versions[s.table_id][1]) for s in found.sources.values()
+        }
+        return found, versions, schemas
+
+    def _versions(
+        self, found: Found, name: str, at: Start, end: Start | None
+    ) -> dict[str, tuple[int, int]]:
+        """Both ends of the interval for each source; DT-3103 for one that a frontier lacks, since
+        it is another table than it was."""
+        now = self.now()
+        resolver = Resolver(self.sources.catalog, now)
+        bases: list[tuple[Source, TableLog]] = []
+        for source in found.sources.values():
+            if source.kind is SourceKind.FOREIGN or source.path is None:
+                raise error("DT-3106", name=source.name)
+            known = [p for p in (at, end) if p is not None and not isinstance(p, Moment)]
+            if any(source.table_id not in versions for versions in known):
+                raise error("DT-3103", name=name, problem=f"{source.name} was replaced")
+            bases.append((source, self.sources.logs[source.path]))
+        old = resolver.versions(bases, name, at) if isinstance(at, Moment) else at
+        last = end or Moment(now)
+        new = resolver.versions(bases, name, last) if isinstance(last, Moment) else last
+        versions = {s.table_id: (old[s.table_id], new[s.table_id]) for s, _ in bases}
+        if any(start > stop for start, stop in versions.values()):
+            raise error("DT-3101", name=name, start=at, end=end or now)
+        return versions
+
+    def _schema(self, source: Source, version: int) -> StructType:
+        """From the log: Spark would first make a snapshot, by jobs where no checksum is."""
+        from pyspark.sql.types import StructType
+
+        assert source.path is not None
+        metadata = self.sources.logs[source.path].metadata(version)
+        return StructType.fromJson(json.loads(metadata.schema_string))
+
+    def _names(
+        self, query: str, schema: str, found: Found, schemas: dict[str, StructType]
+    ) -> tuple[str, ...]:
+        """The columns of the user's own text, which Spark analyses over empty tables."""
+
+        def empty(source: Source) -> str:
+            return empty_relation(schemas[source.table_id])
+
+        return tuple(self.spark.sql(self._placed(query, schema, found, schemas, empty)).columns)
+
+    def _placed(
+        self, query: str, schema: str, found: Found, schemas: dict[str, StructType],
+        place: Callable[[Source], str],
+    ) -> str:  # fmt: skip
+        """The user's own text with the visible rows of `place` for each table."""
+
+        def relation(parts: tuple[str, ...]) -> str:
+            source = found.sources[name_of(parts, schema)]
+            columns = schemas[source.table_id].names
+            public = [c for c in columns if not c.startswith("__dt_")]
+            shown = f" WHERE {VISIBLE}" if VISIBLE in columns else ""
+            return f"(SELECT {', '.join(map(quote, public))} FROM {place(source)}{shown})"
+
+        def view(parts: tuple[str, ...]) -> str | None:
+            known = found.views.get(name_of(parts, schema))
+            return known.text if known else None
+
+        return pinned(query, relation, view)
+
+    def _sides(
+        self, rel: Rel, found: Found, versions: dict[str, tuple[int, int]],
+        schemas: dict[str, StructType],
+    ) -> dict[str, Side]:  # fmt: skip
+        prefix = f"__dt_change_{uuid.uuid4().hex[:12]}"
+        read: dict[str, set[str]] = {}
+        for scan in scans(rel):
+            read.setdefault(scan.source, set()).update(n for _, n in scan.reads)
+        sides: dict[str, Side] = {}
+        for source in found.sources.values():
+            assert source.path is not None
+            log: TableLog = self.sources.logs[source.path]
+            old, new = versions[source.table_id]
+            types = {f.name: f.dataType.simpleString() for f in schemas[source.table_id].fields}
+            try:
+                ids = identity(log, old, new, types, source.table_id)
+            except VersionGone as e:
+                raise error("DT-3103", name=source.name, problem=e.sentence) from e
+            columns = read.get(source.table_id, set()) | set(ids.names)
+            plan = plan_changes(log, old, new, columns, file_diff=not is_connect(self.spark))
+            sides[source.table_id] = Side(
+                source.table_id, str(source.name), log, old, new, plan, ids, types,
+                f"{prefix}_{len(sides)}",
+            )  # fmt: skip
+        return sides
+
+
+def _micros(time: int) -> str:
+    return f"TIMESTAMP_MICROS({time}L) AS _commit_timestamp"
+
+
+def moment(
+    value: datetime | str | int | timedelta | Timestamp,
+    timestamp: Callable[[datetime | str | Timestamp], Timestamp], now: Timestamp,
+) -> Moment:  # fmt: skip
+    """A point as Python has it: a time, a version (int), or a distance from now (timedelta)."""
+    match value:
+        case int():
+            return Moment(version=value)
+        case timedelta():
+            return Moment(max(now.plus(-abs(value.total_seconds())), FIRST))
+        case _:
+            return Moment(timestamp(value))

@@ -1,0 +1,134 @@
+"""The promise of a declared key: at either end of an interval one row has it.
+
+It is the user's, and is checked over the rows that are read: those of a change once what came and
+went again has cancelled, in the order of the commits where that is known. The driver only acquits;
+what it does not is for Spark to decide, which also names an example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dt_jupyter.failures.broken_key import broken_key, literal
+from dt_jupyter.ivm import WEIGHT, Refused
+from dt_jupyter.model import quote
+from dt_jupyter.sources.row_identity import Identity
+from dt_jupyter.sql.emit.hashing import HASH, content_hash
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+_Columns = Sequence[tuple[str, str]]
+
+
+def require_key(
+    spark: SparkSession, rows: str, name: str, identity: Identity, columns: _Columns,
+    version: str = "0L",
+) -> None:  # fmt: skip
+    """DT-3108 where a key of the relation `rows`, which has a weight, has two rows at once;
+    `columns` are what its rows are compared by, `version` is its column of the commit."""
+    text = _broken(rows, identity, columns, version)
+    for row in spark.sql(text).collect():
+        raise broken_key(told_keys({name: identity}), f"{row[0]} has {row[1]} rows")
+
+
+def told_keys(declared: Mapping[str, Identity]) -> str:
+    """`id of people`, with the columns of each table's key."""
+    return ", or ".join(f"{', '.join(i.names)} of {name}" for name, i in declared.items())
+
+
+def _broken(rows: str, identity: Identity, columns: _Columns, version: str) -> str:
+    """A key and how many rows it has at once, of one that has several.
+
+    Per commit a key comes and goes once at most; added up over the commits, from whatever it had
+    before, it is there or not: two sums that differ by more than one are of two rows.
+    """
+    known = _comparable(columns)
+    hashed = [f"{h} AS {c}" for h, c in zip(content_hash(known), HASH, strict=True)]
+    example = " || ', ' || ".join(
+        f"{literal(n)} || ' = ' || COALESCE(CAST({quote(n)} AS STRING), 'NULL')"
+        for n in identity.names
+    )
+    net = (
+        f"SELECT __dt_key, __dt_at, FIRST(__dt_text) AS __dt_text, SUM({WEIGHT}) AS {WEIGHT} FROM "
+        f"(SELECT {identity.text} AS __dt_key, {version} AS __dt_at, {example} AS __dt_text, "
+        f"{', '.join([*hashed, WEIGHT])} FROM {rows})"
+        f" GROUP BY __dt_key, __dt_at, {', '.join(HASH)} HAVING SUM({WEIGHT}) <> 0"
+    )
+    commits = (
+        "SELECT __dt_key, __dt_at, FIRST(__dt_text) AS __dt_text,"
+        f" SUM(GREATEST({WEIGHT}, 0L)) AS came, SUM(GREATEST(-{WEIGHT}, 0L)) AS gone"
+        f" FROM ({net}) GROUP BY __dt_key, __dt_at"
+    )
+    sums = (
+        "SELECT *, SUM(came - gone) OVER (PARTITION BY __dt_key ORDER BY __dt_at) AS s"
+        f" FROM ({commits})"
+    )
+    most = "GREATEST(MAX(came), MAX(gone), GREATEST(MAX(s), 0L) - LEAST(MIN(s), 0L))"
+    return (
+        f"SELECT FIRST(__dt_text) AS example, {most} AS n FROM ({sums}) GROUP BY __dt_key"
+        f" HAVING {most} > 1 ORDER BY example LIMIT 1"
+    )
+
+
+def _comparable(columns: _Columns) -> list[tuple[str, str]]:
+    """Those whose type has a hash: rows that differ in others alone cancel here, and no key is
+    blamed for them."""
+    found = []
+    for column in columns:
+        try:
+            content_hash([column])
+        except Refused:
+            continue
+        found.append(column)
+    return found
+
+
+# -- by the driver --------------------------------------------------------------------------------
+
+
+def surely_unique(rows: pa.Table, keys: Sequence[str]) -> bool:
+    """Whether each key comes once at most and goes once at most, once equal rows have cancelled.
+    No is no verdict: nested columns are not compared here."""
+    import pyarrow as pa
+
+    exact = _exact(rows)
+    if any(pa.types.is_nested(exact.schema.field(k).type) for k in keys):
+        return False
+    if _once(exact, keys):
+        return True
+    if any(pa.types.is_nested(f.type) for f in exact.schema):
+        return False
+    return _once(_cancelled(exact), keys)
+
+
+def _exact(rows: pa.Table) -> pa.Table:
+    """Floats by their bits: −0.0 is not 0.0, and NaN is NaN."""
+    import pyarrow as pa
+
+    for i, field in enumerate(rows.schema):
+        if pa.types.is_floating(field.type):
+            bits = pa.int32() if field.type.bit_width == 32 else pa.int64()
+            viewed = pa.chunked_array([c.view(bits) for c in rows.column(i).chunks], bits)
+            rows = rows.set_column(i, field.name, viewed)
+    return rows
+
+
+def _cancelled(rows: pa.Table) -> pa.Table:
+    import pyarrow.compute as pc
+
+    others = [n for n in rows.column_names if n != WEIGHT]
+    summed = rows.group_by(others).aggregate([(WEIGHT, "sum")])
+    left = summed.filter(pc.not_equal(summed[f"{WEIGHT}_sum"], 0))
+    return left.rename_columns([*others, WEIGHT]).select(rows.column_names)
+
+
+def _once(rows: pa.Table, keys: Sequence[str]) -> bool:
+    import pyarrow.compute as pc
+
+    if rows.num_rows and pc.max(pc.abs(rows[WEIGHT])).as_py() > 1:
+        return False
+    counted = rows.group_by([*keys, WEIGHT]).aggregate([([], "count_all")])
+    return bool(counted.num_rows == rows.num_rows)

@@ -1,0 +1,198 @@
+"""How transactions end: published as they were recorded, by whoever gets to it, or given up."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.catalog.streams import INTENT_SECONDS
+from dt_jupyter.lake import LakeError
+from dt_jupyter.lake.disk import write_durable
+from dt_jupyter.lake.txn.publish import Publication, check, make_staged_durable, publish, published
+from dt_jupyter.lake.txn.shadow_log import unstage
+from dt_jupyter.lake.write.failpoints import reach
+from dt_jupyter.lake.write.locks import table_lock
+from dt_jupyter.model import DTError, Intent, error
+from dt_jupyter.sources.folders import Layout
+from dt_jupyter.sources.resolve import Logs
+
+
+class TransactionWarning(UserWarning):
+    """What became of a transaction whose process is gone."""
+
+
+@dataclass(frozen=True)
+class RollForward:
+    """Ends the transactions of a lake. What is on record (the intent's `targets`) is published
+    and its streams move; all else is given up, and nobody saw it."""
+
+    catalog: Catalog
+    logs: Logs
+    layout: Layout
+
+    @property
+    def root(self) -> Path:
+        return self.layout.own / "transactions"
+
+    def folder(self, intent_id: str) -> Path:
+        """Where a transaction stages what it writes."""
+        return self.root / intent_id
+
+    # -- the commit -------------------------------------------------------------------------------
+
+    def commit(self, intent: Intent, made: Sequence[Publication]) -> dict[str, int]:
+        """Puts on record what is published, and publishes it: the version of each table by path.
+
+        Raises DT-3208 with nothing published, DT-3209 where an outside writer came between.
+        """
+        with self._locked(made):
+            for each in made:
+                try:
+                    check(each, self.logs[each.path])
+                except LakeError as e:
+                    raise _conflict(e, each.path) from e
+            recorded = replace(intent, targets=self._written(intent, made))
+            self.catalog.prepare_intent(recorded)
+            reach("tx_prepared")
+            return self._publish(recorded, made)
+
+    def _written(self, intent: Intent, made: Sequence[Publication]) -> tuple[str, ...]:
+        """The files that say what is published; they and all that they name are on the disk."""
+        files = []
+        folder = self.folder(intent.id)
+        folder.mkdir(parents=True, exist_ok=True)
+        for i, each in enumerate(made):
+            make_staged_durable(each)
+            path = folder / f"publication_{i}.json"
+            write_durable(path, each.placed(self.catalog.root.stored).to_json())
+            files.append(str(path))
+        return tuple(files)
+
+    def _publish(self, intent: Intent, made: Sequence[Publication]) -> dict[str, int]:
+        """The caller holds the tables' locks. Tables that others may not have written come first:
+        as long as nothing is published, all of it can still be given up."""
+        done: dict[str, int] = {}
+        lost: dict[str, str] = {}
+        for each in sorted(made, key=lambda m: m.append):
+            try:
+                done[each.path] = publish(each, self.logs[each.path])
+            except LakeError as e:
+                if not done and not self._any_published(made):
+                    self.abort(intent)
+                    raise _conflict(e, each.path) from e
+                lost[each.path] = e.sentence
+            except FileNotFoundError:
+                if intent.id not in self.catalog.intents():  # another process has finished it
+                    return done
+                raise
+            reach("tx_target_published")
+        self.catalog.finish_intent(intent)
+        reach("tx_streams_moved")
+        if lost:
+            raise self._half_done(intent, done, lost)
+        unstage(self.folder(intent.id))
+        return done
+
+    def _any_published(self, made: Sequence[Publication]) -> bool:
+        for each in made:
+            try:
+                if published(each, self.logs[each.path]) is not None:
+                    return True
+            except LakeError:
+                continue
+        return False
+
+    def _half_done(
+        self, intent: Intent, done: Mapping[str, int], lost: Mapping[str, str]
+    ) -> DTError:
+        kept = self.layout.own / "unpublished" / intent.id
+        kept.parent.mkdir(exist_ok=True)
+        shutil.move(self.folder(intent.id), kept)
+        return error(
+            "DT-3209", published=_names(done), lost=_names(lost), folder=kept,
+            problem="; ".join(lost.values()),
+        )  # fmt: skip
+
+    @contextmanager
+    def _locked(self, made: Sequence[Publication]) -> Iterator[None]:
+        """The locks of all tables, always in the same order."""
+        with ExitStack() as held:
+            for path in sorted({Path(m.path) for m in made}):
+                if not path.parent.is_dir():
+                    continue
+                try:
+                    held.enter_context(table_lock(path))
+                except LakeError as e:
+                    raise _conflict(e, str(path)) from e
+            yield
+
+    # -- after a crash ----------------------------------------------------------------------------
+
+    def settle(self, intent: Intent) -> None:
+        """Ends a transaction whose process is gone; a warning where it could not be published."""
+        if intent.targets is None:
+            self.abort(intent)
+            return
+        try:
+            made = [
+                Publication.of(Path(f).read_text("utf-8")).placed(self.catalog.root.found)
+                for f in intent.targets
+            ]
+        except FileNotFoundError:
+            if intent.id not in self.catalog.intents():  # another process has finished it
+                return
+            raise
+        try:
+            with self._locked(made):
+                self._publish(intent, made)
+        except DTError as e:
+            warnings.warn(str(e), TransactionWarning, stacklevel=2)
+
+    def abort(self, intent: Intent) -> None:
+        """Nothing of it happened."""
+        self.catalog.abort_intent(intent)
+        unstage(self.folder(intent.id))
+
+    def sweep(self) -> None:
+        """Removes what transactions that are over have left."""
+        folders = sorted(self.root.iterdir()) if self.root.is_dir() else []
+        known = self.catalog.intents() if folders else frozenset()
+        for folder in folders:
+            if folder.name not in known:
+                unstage(folder)
+
+
+def _conflict(e: LakeError, path: str) -> DTError:
+    return error("DT-3208", name=Path(path).name, problem=e.sentence)
+
+
+def _names(paths: Mapping[str, object]) -> str:
+    return ", ".join(Path(p).name for p in paths) or "none"
+
+
+@contextmanager
+def kept_alive(catalog: Catalog, intent_id: str) -> Iterator[None]:
+    """Renews the intent every third of its time, so that no other host gives it up."""
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(INTENT_SECONDS / 3):
+            if not catalog.renew_intent(intent_id):
+                return
+
+    thread = threading.Thread(target=beat, name=f"dt-intent-{intent_id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+__all__ = ["RollForward", "TransactionWarning", "kept_alive"]

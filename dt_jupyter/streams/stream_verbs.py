@@ -1,0 +1,337 @@
+"""STREAM objects: made, read, and consumed by the statement that writes what they gave.
+
+Source: CQ 2.3 and 3.3.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.lake import (
+    Added,
+    Feed,
+    LakeError,
+    Unreadable,
+    is_delta,
+    may_change,
+    plan_changes,
+)
+from dt_jupyter.lake.keep.retention import gone_from_change, gone_from_snapshot
+from dt_jupyter.lake.keep.retention_property import DELETED_FILES, LOG, retention
+from dt_jupyter.lake.paths import sql_table
+from dt_jupyter.model import (
+    DTError,
+    Name,
+    Named,
+    Source,
+    SourceKind,
+    Span,
+    Stream,
+    Timestamp,
+    error,
+    require_name,
+)
+from dt_jupyter.replay.snapshots import whole
+from dt_jupyter.sources.folders import Layout
+from dt_jupyter.sources.points import Moment
+from dt_jupyter.sources.resolve import name_of
+from dt_jupyter.sources.row_identity import TRACKING, By, told_apart
+from dt_jupyter.sources.taken_names import require_free
+from dt_jupyter.spark.relations import lookup
+from dt_jupyter.sql.grammar.statement_values import (
+    CreateAction,
+    CreateStream,
+    PointKind,
+    SparkKind,
+    SparkStatement,
+    StreamSource,
+)
+from dt_jupyter.sql.grammar.timed_relations import relations_in
+from dt_jupyter.streams.change_query import ChangeRows, Changes
+from dt_jupyter.streams.intents import Ends, Intents
+from dt_jupyter.streams.rollforward import RollForward
+from dt_jupyter.streams.time_travel import Points, aliased, temporary_views
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+RETENTION_DAYS = 14
+"""A stream keeps what it needs of its sources for so long (MAX_DATA_EXTENSION_TIME_IN_DAYS)."""
+
+CONSUMERS = frozenset({
+    SparkKind.INSERT, SparkKind.MERGE, SparkKind.UPDATE, SparkKind.DELETE, SparkKind.CREATE_TABLE,
+})  # fmt: skip
+_ONLY_NEW = re.compile(r"CREATE\s+TABLE\s+IF\s+NOT\s+EXISTS\b", re.IGNORECASE)
+_PROVIDER = re.compile(r"\A(?:(?!\bAS\b).)*\bUSING\s+(?P<provider>\w+)", re.IGNORECASE | re.DOTALL)
+_LOCATION = re.compile(r"\bLOCATION\b", re.IGNORECASE)
+
+
+Replaced = list[tuple[Span, str]]
+"""Places in a script, and what is put there."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A stream that a statement reads, at a place in the script."""
+
+    stream: Stream
+    span: Span
+
+
+@dataclass
+class Streams:
+    """The streams of a lake, over the changes that the session reads."""
+
+    catalog: Catalog
+    changes: Changes
+    layout: Layout
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @cached_property
+    def forward(self) -> RollForward:
+        """What ends transactions."""
+        return RollForward(self.catalog, self.changes.sources.logs, self.layout)
+
+    @property
+    def intents(self) -> Intents:
+        """What runs statements that consume streams."""
+        changes = self.changes
+        return Intents(self.catalog, changes.spark, changes.sources.logs, self.forward, changes.now)
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def create(self, asked: CreateStream, points: Points) -> list[str]:
+        """Makes a stream and says what was done for it. DT-1101, DT-1105, DT-1109, DT-1119,
+        DT-31xx, and DT-4110 where nobody knows how long a table keeps its past."""
+        require_name(Named.STREAM, asked.name)
+        if asked.action is CreateAction.IF_NOT_EXISTS and self.catalog.find_stream(asked.name):
+            return [f"Stream {asked.name} exists already, nothing done."]
+        if self.catalog.find_stream(asked.name) is None:
+            require_free(self.catalog, self.changes.spark, asked.name)
+        self._require_kind(asked)
+        told = self._prepared(asked.source)
+        frontier, advanced = self._start(asked, points)
+        made = Stream(
+            uuid.uuid4().hex, asked.name, asked.source, asked.source_kind.value, frontier,
+            advanced, self.changes.now(), asked.append_only, asked.show_initial_rows,
+            comment=asked.comment,
+        )  # fmt: skip
+        self.rows(replace(made, initial=False))  # what cannot be read is not made
+        replacing = asked.action is CreateAction.REPLACE
+        self.catalog.create_stream(made, replace_existing=replacing)
+        return [f"Stream {asked.name} created on {asked.source}.", *told]
+
+    def _start(self, asked: CreateStream, points: Points) -> tuple[dict[str, int], Timestamp]:
+        query, schema, name = whole(asked.source), asked.source.schema, str(asked.name)
+        at = asked.at
+        if at is not None and at.kind is PointKind.STREAM:
+            other = points.stream_of(at)
+            tables = {s.table_id for s in self.changes.base_tables(query, schema)}
+            if tables == set(other.frontier):
+                return dict(other.frontier), other.advanced
+            found = Moment(other.advanced)
+        else:
+            found = points.moment(at) if at is not None else Moment(self.changes.now())
+        advanced = found.time or self.changes.now()
+        return self.changes.frontier(query, schema, name, found), advanced
+
+    def kind_of(self, source: Name) -> StreamSource | None:
+        """What a stream on that name would be on; None where there is nothing."""
+        if self.catalog.get(source) is not None:
+            return StreamSource.DYNAMIC_TABLE
+        relation = lookup(self.changes.spark, source)
+        if relation is None:
+            return None
+        return StreamSource.TABLE if relation.text is None else StreamSource.VIEW
+
+    def _require_kind(self, asked: CreateStream) -> None:
+        kind = self.kind_of(asked.source)
+        if kind in (asked.source_kind, None):  # its absence is found by whoever reads it
+            return
+        hint = f"Write CREATE STREAM {asked.name} ON {kind} {asked.source}."
+        raise error("DT-1109", name=asked.source, kind=str(kind).lower(),
+                    expected=str(asked.source_kind).lower(), hint=hint)  # fmt: skip
+
+    def _prepared(self, source: Name) -> list[str]:
+        """Row tracking and retention of the tables that a stream reads, where they lack it."""
+        told = []
+        for base in self.changes.base_tables(whole(source), source.schema):
+            if base.kind is SourceKind.DELTA and base.path is not None:
+                told += self._prepare(base, base.path)
+        return told
+
+    def _prepare(self, base: Source, path: str) -> list[str]:
+        log = self.changes.sources.logs[path]
+        version = log.version()
+        by, _ = told_apart(log, version, version, log.metadata().columns)
+        wanted: dict[str, str] = {}
+        told = []
+        if by is By.CONTENT:
+            wanted[TRACKING] = "true"
+            told.append(f"Row tracking of {base.name} is on from now, for its rows' ids.")
+        least = RETENTION_DAYS * 86_400
+        short = [k for k in (DELETED_FILES, LOG) if retention(log, k, base.name) < least]
+        if short:
+            wanted |= dict.fromkeys(short, f"interval {RETENTION_DAYS} days")
+            told.append(f"{base.name} keeps its past for {RETENTION_DAYS} days.")
+        if wanted:
+            pairs = ", ".join(f"'{k}' = '{v}'" for k, v in wanted.items())
+            spark = self.changes.spark
+            spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ({pairs})")
+        return told
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def rows(self, stream: Stream, end: Mapping[str, int] | None = None) -> ChangeRows:
+        """What a stream holds now, or up to the version of each base table, by its id, of `end`.
+        DT-3202 where it cannot be read any more."""
+        try:
+            return self.changes.of(
+                whole(stream.source), stream.source.schema, str(stream.name),
+                at=stream.frontier, end=end, append_only=stream.append_only,
+                initial=stream.initial,
+            )  # fmt: skip
+        except DTError as e:
+            if e.code != "DT-3103":
+                raise
+            raise error("DT-3202", name=stream.name, since=stream.advanced,
+                        problem=e.facts["problem"]) from e  # fmt: skip
+
+    def has_data(self, name: Name) -> bool:
+        """Whether a stream may hold rows: from the logs alone, no Spark job."""
+        stream = self.catalog.stream(name)
+        if stream.initial:
+            return True
+        source = stream.source
+        for base in self.changes.base_tables(whole(source), source.schema):
+            assert base.path is not None
+            log = self.changes.sources.logs[base.path]
+            old = stream.frontier.get(base.table_id)
+            if old is None or may_change(log, old, log.version()):
+                return True
+        return False
+
+    def standing(self, stream: Stream) -> tuple[list[Name], str | None]:
+        """The tables that a stream reads in the end, those that are gone left out, and why it
+        cannot be read any more."""
+        try:
+            bases = self.changes.base_tables(whole(stream.source), stream.source.schema)
+        except (DTError, LakeError) as e:
+            return [], e.sentence
+        names = [base.name for base in bases]
+        problems = (self.problem(stream, base) for base in bases)
+        return names, next((p for p in problems if p is not None), None)
+
+    def problem(self, stream: Stream, base: Source) -> str | None:
+        """Why the changes of a table cannot be read from where the stream stands, as the log and
+        the files of the table tell."""
+        if base.table_id not in stream.frontier or base.path is None:
+            return f"{base.name} was replaced"
+        log, old = self.changes.sources.logs[base.path], stream.frontier[base.table_id]
+        view = stream.kind == StreamSource.VIEW
+        try:
+            new, columns = log.version(), log.metadata().columns
+            tracked = told_apart(log, old, new, columns)[0] is By.TRACKING
+            plan = plan_changes(log, old, new, () if view else columns)
+            if isinstance(plan, Unreadable):
+                return plan.sentence
+            feed = isinstance(plan, Feed) or (isinstance(plan, Added) and plan.feed)
+            gone = gone_from_change(
+                log, plan, by_feed=feed and not tracked,
+                first_images=stream.append_only and tracked,
+            )  # fmt: skip
+            return gone or (gone_from_snapshot(log, old) if view else None)
+        except LakeError as e:
+            return e.sentence
+
+    def found_in(self, statement: SparkStatement, schema: str) -> list[Found]:
+        """The streams that a statement reads, with their places in the script."""
+        names = {s.name: s for s in self.catalog.streams()}
+        if not names:
+            return []
+        return [
+            Found(names[name], Span(statement.offset + span.start, statement.offset + span.end))
+            for parts, span in relations_in(statement.text)
+            if (name := name_of(parts, schema)) in names
+        ]
+
+    @contextmanager
+    def in_place(
+        self,
+        found: Sequence[Found],
+        script: str,
+        read: Callable[[Stream], ChangeRows] | None = None,
+    ) -> Iterator[tuple[Replaced, Ends]]:
+        """Each stream as a temporary view, the same rows wherever it stands, and the frontiers
+        that the rows end at; `read` gives its rows, by default those that it holds now."""
+        with temporary_views(self.changes.spark) as put:
+            views: dict[str, str] = {}
+            ends: Ends = {}
+            for stream in {f.stream.id: f.stream for f in found}.values():
+                rows = (read or self.rows)(stream)
+                views[stream.id], ends[stream.id] = put(rows.frame), dict(rows.ends)
+            yield (
+                [aliased(views[f.stream.id], f.stream.name.table, script, f.span) for f in found],
+                ends,
+            )
+
+    # -- consuming --------------------------------------------------------------------------------
+
+    def consume(
+        self, statement: SparkStatement, found: Sequence[Found], script: str, schema: str,
+        write: Callable[[Replaced], DataFrame],
+    ) -> DataFrame:  # fmt: skip
+        """Runs a statement that reads streams; they move if it commits, and only then."""
+        with self.lock:
+            self.recover()
+            fresh = {f.stream.id: self.catalog.stream(f.stream.name) for f in found}
+            found = [Found(fresh[f.stream.id], f.span) for f in found]
+            path = self.target(statement, schema)
+            with self.in_place(found, script) as (replaced, ends):
+                there = is_delta(path)
+                if there and _ONLY_NEW.match(statement.text):
+                    return write(replaced)
+                intent = self.intents.begin(statement.text, path, list(fresh.values()), ends)
+                if there:
+                    return self.intents.run(intent, lambda: write(replaced))
+                place = statement.places["name"]
+                return self.intents.make(
+                    intent, statement.target, lambda table: write([*replaced, (place, table)])
+                )
+
+    def recover(self) -> None:
+        """Settles what processes that are gone left unfinished."""
+        with self.lock:
+            self.intents.recover()
+
+    def target(self, statement: SparkStatement, schema: str) -> Path:
+        """The folder of the one Delta table that a statement writes. DT-3204 for another."""
+        name = statement.target
+        if name is None or len(statement.targets) > 1:
+            hint = "Write one table of the catalog by its name."
+            problem = "one commit has to hold all of it"
+            raise error("DT-3204", name=name or "a path", problem=problem, hint=hint)
+        relation = lookup(self.changes.spark, name)
+        if relation is not None:
+            if relation.provider != "delta" or relation.location is None:
+                hint = "Create it USING delta."
+                raise error("DT-3204", name=name, problem="it is not a Delta table", hint=hint)
+            return Path(relation.location)
+        if statement.kind is not SparkKind.CREATE_TABLE or _LOCATION.search(statement.text):
+            hint = "Create the table first, and INSERT into it."
+            problem = "its folder is not known before"
+            raise error("DT-3204", name=name, problem=problem, hint=hint)
+        made = _PROVIDER.search(statement.text)
+        if made is not None and made["provider"].lower() != "delta":
+            hint = "Leave out USING, or create it USING delta."
+            raise error("DT-3204", name=name, problem="it is not a Delta table", hint=hint)
+        return self.layout.table(name)

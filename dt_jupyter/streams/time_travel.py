@@ -1,0 +1,232 @@
+"""Relations of a statement that are read at another time, put in place as temporary views."""
+
+from __future__ import annotations
+
+import re
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+
+from dt_jupyter.model import DTError, Name, ReadAt, Span, Stream, Timestamp, error, plain
+from dt_jupyter.replay.replay_points import common_moment
+from dt_jupyter.replay.snapshots import Snapshots, whole
+from dt_jupyter.sources.points import OLDEST, Moment
+from dt_jupyter.sources.resolve import name_of
+from dt_jupyter.sql.grammar.statement_values import (
+    Information,
+    PointKind,
+    SparkKind,
+    SparkStatement,
+    Statement,
+    TimedRelation,
+    TimePoint,
+)
+from dt_jupyter.sql.grammar.timed_relations import has_alias, relations_in
+from dt_jupyter.streams.change_query import ChangeRows, Changes
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Run = Callable[[str], "DataFrame"]
+Tell = Callable[[str, ChangeRows, bool], None]
+"""What is told of changes: what they are called, how they are found, and whether it is REDO."""
+_VALUES = {
+    PointKind.TIMESTAMP: "UNIX_MICROS(CAST(({v}) AS TIMESTAMP))",
+    PointKind.OFFSET: "CAST(ABS({v}) AS DOUBLE)",
+    PointKind.VERSION: "CAST(({v}) AS BIGINT)",
+    PointKind.STATEMENT: "CAST(({v}) AS STRING)",
+}
+"""SQL for the value of a point; an offset is in seconds, to the past."""
+_NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
+_TEXT = re.compile(r"\s*'(?P<text>[^'\\]*)'\s*")
+
+
+class ChangesWarning(UserWarning):
+    """What is to be known of the rows of a change query."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Evaluates points: `run` gives the value of an expression, `stream` the one of a name."""
+
+    run: Run
+    stream: Callable[[str], Stream]
+    now: Callable[[], Timestamp]
+
+    def stream_of(self, point: TimePoint) -> Stream:
+        """The stream of AT|BEFORE (STREAM => name). DT-3201."""
+        return self.stream(self._value(point, "CAST(({v}) AS STRING)"))
+
+    def moment(self, point: TimePoint) -> Moment:
+        """The moment of AT|BEFORE (kind => expression); DT-1003 where it is none."""
+        if point.kind is PointKind.STREAM:
+            stream = self.stream_of(point)
+            return Moment(stream.advanced, before=point.before, frontier=stream.frontier)
+        template = _VALUES.get(point.kind)
+        if template is None:
+            hint = "Use TIMESTAMP, OFFSET, VERSION, STATEMENT or STREAM."
+            raise error("DT-1005", statement=f"AT ({point.kind} => …)", hint=hint)
+        try:
+            value = self._value(point, template)
+        except PySparkException as e:
+            problem = str(e).strip().splitlines()[0]
+            raise _wrong(point, problem) from e
+        if value is None:
+            raise _wrong(point, "it is NULL")
+        if point.kind is PointKind.VERSION:
+            return Moment(version=int(value), before=point.before)
+        if point.kind is PointKind.STATEMENT:
+            return Moment(statement=value, before=point.before)
+        is_time = point.kind is PointKind.TIMESTAMP
+        time = Timestamp(int(value)) if is_time else self.now().plus(-float(value))
+        return Moment(time, before=point.before)
+
+    def _value(self, point: TimePoint, template: str) -> Any:
+        """A plain number or text as it stands; what is computed is computed by Spark."""
+        if point.kind in (PointKind.VERSION, PointKind.OFFSET) and _NUMBER.fullmatch(point.value):
+            number = int(point.value)
+            return abs(number) if point.kind is PointKind.OFFSET else number
+        text = _TEXT.fullmatch(point.value)
+        if text and point.kind in (PointKind.STATEMENT, PointKind.STREAM):
+            return text["text"]
+        return self.run(f"SELECT {template.format(v=point.value)}").collect()[0][0]
+
+
+def _wrong(point: TimePoint, problem: str) -> DTError:
+    hint = "Write TIMESTAMP => '2026-01-31 12:00', OFFSET => -60 or VERSION => 3."
+    return error("DT-1003", option=point.kind, value=point.value, problem=problem, hint=hint)
+
+
+@contextmanager
+def temporary_views(spark: SparkSession) -> Iterator[Callable[[DataFrame], str]]:
+    """Gives names to frames, by which SQL reads them within the block."""
+    views: list[str] = []
+
+    def put(frame: DataFrame) -> str:
+        views.append(f"__dt_placed_{uuid.uuid4().hex[:12]}")
+        frame.createOrReplaceTempView(views[-1])
+        return views[-1]
+
+    try:
+        yield put
+    finally:
+        for view in views:
+            spark.catalog.dropTempView(view)
+
+
+def aliased(view: str, name: str | None, script: str, span: Span) -> tuple[Span, str]:
+    """The view in the place of what was called `name`, which stays its alias where it has none."""
+    keeps = name is None or has_alias(script, span.end)
+    return span, view if keeps or name is None else f"{view} AS {plain(name)}"
+
+
+@contextmanager
+def in_place(
+    statement: SparkStatement, script: str, past: Past, schema: str, points: Points,
+    tell: Tell = lambda *told: None,
+) -> Iterator[list[tuple[Span, str]]]:  # fmt: skip
+    """The spans of a statement's timed relations, by offsets in `script`, with the names of
+    temporary views that are there within the block; `tell` is told of the changes among them."""
+    if statement.timed and statement.kind is SparkKind.CREATE_VIEW:
+        span = statement.timed[0].span
+        hint = "A view reads its tables as they are: query the past or the changes directly."
+        raise error("DT-3107", what="CHANGES, AT or BEFORE", where="in a view", hint=hint).at(
+            script, span
+        )
+    with temporary_views(past.changes.spark) as put:
+        replaced = []
+        common = _common(statement.timed, script, past, schema)
+        for timed in statement.timed:
+            try:
+                view = put(rows_of(timed, script, past, schema, points, tell, common))
+            except DTError as e:
+                raise (e if e.span is not None else e.at(script, timed.span)) from e
+            name = timed.parts[-1] if timed.parts else None
+            replaced.append(aliased(view, name, script, timed.span))
+        yield replaced
+
+
+@dataclass(frozen=True)
+class Past:
+    """What reads snapshots and changes; `reads` are the tables of the snapshots that were."""
+
+    changes: Changes
+    snapshots: Snapshots
+    reads: list[ReadAt] = field(default_factory=list)
+
+
+def _common(
+    relations: Sequence[TimedRelation], script: str, past: Past, schema: str
+) -> Moment | None:
+    """The one moment of all AT (COMMON) of a statement; None where there is none."""
+    asked = [t for t in relations if _is_common(t)]
+    if not asked:
+        return None
+    queries = [_query_of(t, script, schema)[0] for t in asked]
+    return common_moment(past.snapshots, queries, schema)
+
+
+def all_common(
+    statement: Statement, stream: Callable[[Name], Stream | None], schema: str
+) -> Statement:
+    """A statement of Spark's with all that it reads AT (COMMON), but streams and what is timed
+    already."""
+    if not isinstance(statement, SparkStatement):
+        return statement
+    common = TimePoint(PointKind.COMMON, "")
+    added = []
+    for parts, found in relations_in(statement.text):
+        if stream(name_of(parts, schema)) is None:
+            span = Span(statement.offset + found.start, statement.offset + found.end)
+            added.append(TimedRelation(parts, None, common, None, span, span))
+    return replace(statement, timed=(*statement.timed, *added))
+
+
+def _is_common(timed: TimedRelation) -> bool:
+    return timed.at is not None and timed.at.kind is PointKind.COMMON
+
+
+def _query_of(timed: TimedRelation, script: str, schema: str) -> tuple[str, str]:
+    """The query of a timed relation, and what it is called."""
+    if timed.query_span is not None:
+        return script[timed.query_span.start : timed.query_span.end], "the subquery"
+    known = name_of(timed.parts, schema)
+    return whole(known), str(known)
+
+
+def rows_of(
+    timed: TimedRelation, script: str, past: Past, schema: str, points: Points, tell: Tell,
+    common: Moment | None = None,
+) -> DataFrame:  # fmt: skip
+    """The rows of one timed relation; notes on changes are warnings."""
+    changes = past.changes
+    query, name = _query_of(timed, script, schema)
+    if common is not None and _is_common(timed):
+        at = common
+    else:
+        at = points.moment(timed.at) if timed.at else OLDEST
+    end = points.moment(timed.end) if timed.end else None
+    if timed.information is None:
+        snapshot = past.snapshots.of(query, schema, name, at)
+        past.reads.extend(snapshot.reads)
+        return past.snapshots.frame(snapshot)
+    if timed.information is Information.REDO:
+        redo = changes.redo(name_of(timed.parts, schema), at=at, end=end)
+        tell(f"changes of {name}", redo, True)
+        return redo.frame
+    append_only = timed.information is Information.APPEND_ONLY
+    found = changes.of(query, schema, name, at=at, end=end, append_only=append_only)
+    tell(f"changes of {name}", found, False)
+    warn(found.query.notes)
+    return found.frame
+
+
+def warn(notes: Sequence[str]) -> None:
+    """Tells what is to be known of a result."""
+    for note in notes:
+        warnings.warn(f"{note}.", ChangesWarning, stacklevel=2)

@@ -1,0 +1,1 @@
+"""Messages between kernel and page, and what answers them; TypeScript is generated from here."""

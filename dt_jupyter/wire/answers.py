@@ -1,0 +1,196 @@
+"""What the live views show of the engine's values: a message for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.engine import Engine
+from dt_jupyter.ivm.explain import TreeNode as Node
+from dt_jupyter.model import DynamicTable, RefreshRecord, Timestamp
+from dt_jupyter.replay.row_diff import Marked
+from dt_jupyter.reports.explanation_values import Explanation
+from dt_jupyter.reports.lineage import Lineage
+from dt_jupyter.reports.report_values import FrontierReport
+from dt_jupyter.reports.stream_report import StreamReport
+from dt_jupyter.schedule.foretell import Foretold
+from dt_jupyter.wire.live_messages import (
+    CatalogueItem,
+    CatalogueMessage,
+    ColumnEdge,
+    DetailMessage,
+    Fact,
+    Frontier,
+    FrontiersMessage,
+    FrontierSource,
+    LineageMessage,
+    ReplayMessage,
+    ReplayStep,
+    RowsMessage,
+    SimulationMessage,
+    Statement,
+    StreamRow,
+    StreamsMessage,
+    TreeNode,
+)
+from dt_jupyter.wire.messages import Column, ErrorMessage, LagMessage
+from dt_jupyter.wire.static_messages import card_message, history_message, refresh_points
+from dt_jupyter.wire.units import duration
+
+if TYPE_CHECKING:
+    from dt_jupyter.replay.replay import Step
+
+_LONGEST_CELL = 2_000
+"""Characters of a cell that are sent."""
+
+
+def frontiers(reports: Iterable[FrontierReport], now: Timestamp) -> FrontiersMessage:
+    return FrontiersMessage(tuple(map(_frontier, reports)), now.datetime)
+
+
+def _frontier(report: FrontierReport) -> Frontier:
+    newest = report.newest or (None,) * len(report.sources)
+    sources = tuple(
+        FrontierSource(str(name), kind.lower(), version, now)
+        for (name, kind, version), now in zip(report.sources, newest, strict=True)
+    )
+    times = tuple(t.datetime for t in report.data_timestamps)
+    return Frontier(
+        str(report.name), _when(report.data_timestamp), report.version, sources, times
+    )  # fmt: skip
+
+
+def streams(reports: Iterable[StreamReport], now: Timestamp) -> StreamsMessage:
+    return StreamsMessage(tuple(map(_stream, reports)), now.datetime)
+
+
+def _stream(report: StreamReport) -> StreamRow:
+    stream = report.stream
+    return StreamRow(
+        str(stream.name), str(stream.source), stream.kind.lower(), stream.mode,
+        stream.advanced.datetime, report.waiting, report.has_data, report.reason is not None,
+        report.stale_after.datetime, report.reason, tuple(map(str, report.consumers)),
+    )  # fmt: skip
+
+
+def lineage(found: Lineage) -> LineageMessage:
+    edges = tuple(
+        ColumnEdge(str(e.source), e.source_column, str(e.target), e.target_column)
+        for e in found.edges
+    )
+    return LineageMessage(str(found.name), tuple(Column(n, t) for n, t in found.columns), edges)
+
+
+def replay(name: str, id_: str, mode: str, steps: Iterable[Step]) -> ReplayMessage:
+    return ReplayMessage(name, id_, mode, tuple(map(_step, steps)))
+
+
+def _step(step: Step) -> ReplayStep:
+    return ReplayStep(
+        step.number, step.time.datetime, step.version, step.operation, step.row_count,
+        step.inserted, step.deleted, step.schema_change, step.digest,
+    )  # fmt: skip
+
+
+def rows(name: str, step: int, found: Marked) -> RowsMessage:
+    columns = tuple(Column(n, t) for n, t in found.columns)
+    cells = tuple(tuple(map(_cell, row)) for row in found.rows)
+    return RowsMessage(name, columns, cells, found.marks, step, found.since, found.truncated)
+
+
+def _cell(text: str | None) -> str | None:
+    return text if text is None or len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
+
+
+def simulation(name: str, found: Foretold) -> SimulationMessage:
+    lag = LagMessage(name, found.target, refresh_points(found.records), found.end.datetime)
+    s = found.statistics
+    return SimulationMessage(
+        lag, found.period, found.seconds, s.mean if s else 0.0, s.maximum if s else 0.0,
+        s.time_within_target_lag_ratio if s else None, found.load,
+    )  # fmt: skip
+
+
+def detail(
+    table: DynamicTable, found: Explanation | None, records: list[RefreshRecord],
+    error: ErrorMessage | None,
+) -> DetailMessage:  # fmt: skip
+    """`found` is None where it could not be explained, for which `error` is the reason."""
+    decided = found is not None and found.action is not None
+    return DetailMessage(
+        str(table.name), table.effective_mode, str(table.mode_reason), found.hint if found else "",
+        table.definition.query, card_message(table),
+        tuple(map(_tree_node, found.tree)) if found else (),
+        tuple(Statement(s.title, s.text) for s in found.steps) if found else (),
+        f"{found.action}: {found.action_reason}" if found and decided else "",
+        _statistics(records), history_message(records, f"Refreshes of {table.name}"), error,
+    )  # fmt: skip
+
+
+def _tree_node(node: Node) -> TreeNode:
+    return TreeNode(
+        node.depth, node.operator, node.rule, node.state, node.size.rows, node.size.changed
+    )
+
+
+def _statistics(records: list[RefreshRecord]) -> tuple[Fact, ...]:
+    """Of the newest refresh that ran."""
+    last = next((r for r in records if r.state.final and r.duration is not None), None)
+    if last is None:
+        return ()
+    s = last.statistics
+    facts: list[tuple[str, Any]] = [
+        ("took", duration(last.duration or 0.0)),
+        ("waited for a slot", f"{s.queued_ms} ms"),
+        ("planned in", f"{s.compilation_ms} ms"),
+        ("ran in", f"{s.execution_ms} ms"),
+        ("Spark jobs", s.spark_jobs),
+        ("rows read", f"{s.rows_read:,}"),
+        ("changed rows of sources", f"{s.changed_rows:,}"),
+        ("rows inserted", f"{s.inserted_rows:,}"),
+        ("rows deleted", f"{s.deleted_rows:,}"),
+        ("rows copied", f"{s.copied_rows:,}"),
+        ("files added", s.added_files),
+        ("files removed", s.removed_files),
+        ("bytes written", f"{s.bytes_written:,}"),
+        ("written by", s.writer or "nobody: nothing changed"),
+    ]
+    return tuple(Fact(name, str(value)) for name, value in facts)
+
+
+def catalogue(engine: Engine) -> CatalogueMessage:
+    """All that a lake holds, dynamic tables first."""
+    catalog, last = engine.catalog, engine.catalog.last()
+    items = []
+    for table in catalog.list():
+        record = last.get(table.id)
+        state = record.state.value if record else "NEW"
+        suspended = table.scheduling.value == "SUSPENDED"
+        lag = f"target lag {table.target_lag}, warehouse {table.warehouse}"
+        about = f"{table.effective_mode}, {lag}"
+        items.append(CatalogueItem(
+            str(table.name), "dynamic_table", table.scheduling.value if suspended else state, about
+        ))  # fmt: skip
+    for stream in catalog.streams():
+        about = f"on {stream.kind.lower()} {stream.source}"
+        items.append(CatalogueItem(str(stream.name), "stream", stream.mode, about))
+    items += [CatalogueItem(str(t.name), "table", "", t.path) for t in catalog.tables()]
+    items += [CatalogueItem(str(v.name), "view", "", _line(v.text)) for v in catalog.views()]
+    for w in catalog.warehouses():
+        state = "SUSPENDED" if w.suspended else "ACTIVE"
+        about = f"{w.max_concurrency} at once, weight {w.weight}"
+        items.append(CatalogueItem(w.name, "warehouse", state, about))
+    for pin in engine.pins().holds:
+        if pin.name is not None:
+            items.append(CatalogueItem(pin.name, "pin", "", f"{pin.subject} at {pin.point}"))
+    return CatalogueMessage(tuple(items), str(engine.layout.lake))
+
+
+def _line(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= 100 else f"{words[:99]}…"
+
+
+def _when(t: Timestamp | None) -> datetime | None:
+    return t.datetime if t is not None else None

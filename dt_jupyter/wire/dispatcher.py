@@ -1,0 +1,303 @@
+"""The desk: each request of a panel or a widget answered through the engine's own methods.
+
+It never raises: what goes wrong is an ErrorMessage with a code of the catalogue.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.failures import UNFORESEEN, catalogued
+from dt_jupyter.model import DTError, Name, SchedulingState, error
+from dt_jupyter.wire.feed import hello
+from dt_jupyter.wire.live_messages import (
+    Ask,
+    DetailMessage,
+    DoneMessage,
+    LiveMessage,
+    ReplayMessage,
+    Reply,
+    Request,
+)
+from dt_jupyter.wire.messages import ErrorMessage
+from dt_jupyter.wire.requests import parse_request, request_id
+from dt_jupyter.wire.spark_errors import error_message
+
+if TYPE_CHECKING:
+    from dt_jupyter.engine import Engine
+    from dt_jupyter.replay.replay import Replay, Step
+    from dt_jupyter.reports.explanation_values import Explanation
+    from dt_jupyter.sql.grammar.statement_values import TimePoint
+
+_log = logging.getLogger("dt_jupyter.desk")
+QUICK = frozenset({Ask.HELLO, Ask.GRAPH, Ask.CATALOGUE, Ask.FRONTIERS, Ask.LAG, Ask.CANCEL})
+"""What is answered from the catalog and the logs alone, in milliseconds."""
+REPLAYS = 4
+"""Replays that are open at once; the one opened first is closed for the next."""
+STEPS = 500
+"""Steps of a replay, the newest ones of a longer walk."""
+ROWS = 200
+RECORDS = 20
+
+
+@dataclass
+class _Open:
+    """A replay that was opened; one request reads it at a time."""
+
+    name: str
+    replay: Replay
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Desk:
+    """Of one panel or widget; `engine_of` gives the engine that is open, if there is one."""
+
+    def __init__(self, engine_of: Callable[[], Engine | None]) -> None:
+        self._engine_of = engine_of
+        self._replays: OrderedDict[str, _Open] = OrderedDict()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._engine: Engine | None = None
+
+    def answer(self, request: Request) -> Reply:
+        """The answer, which may take as long as Spark does."""
+        return Reply(request.id, self._message(request))
+
+    def answer_json(self, value: Any) -> dict[str, Any]:
+        """The reply to what a browser sent, whatever it is."""
+        try:
+            request = parse_request(value)
+        except DTError as e:
+            return Reply(request_id(value), error_message(e)).to_json()
+        return self.answer(request).to_json()
+
+    def close(self) -> None:
+        """Closes the replays that were opened here."""
+        with self._lock:
+            self._closed = True
+            opened, self._replays = self._replays, OrderedDict()
+        for one in opened.values():
+            _close(one.replay)
+
+    def _message(self, request: Request) -> LiveMessage:
+        try:
+            engine = self._engine_of()
+            self._of(engine)
+            if request.ask is Ask.HELLO:
+                return hello(engine)
+            if engine is None:
+                raise error("DT-5109")
+            return _ANSWERS[request.ask](self, engine, request)
+        except Exception as e:
+            return told(e, request.ask.value)
+
+    def _of(self, engine: Engine | None) -> None:
+        """Replays of an engine that is closed, or another one, are closed."""
+        with self._lock:
+            if engine is self._engine:
+                return
+            self._engine = engine
+            opened, self._replays = self._replays, OrderedDict()
+        for one in opened.values():
+            _close(one.replay)
+
+    # -- what is shown ----------------------------------------------------------------------------
+
+    def _graph(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.wire.static_messages import graph_message
+
+        return graph_message(engine.graph(), stages=True)
+
+    def _catalogue(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.wire.answers import catalogue
+
+        return catalogue(engine)
+
+    def _frontiers(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.wire.answers import frontiers
+
+        reports = [engine.frontier(table.name) for table in engine.catalog.list()]
+        return frontiers(reports, engine.clock.now())
+
+    def _streams(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.wire.answers import streams
+
+        return streams(engine.stream_reports(), engine.clock.now())
+
+    def _lag(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.wire.static_messages import lag_message
+
+        return lag_message(engine.lag(_name(request)))
+
+    def _detail(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.wire.answers import detail
+
+        table = engine.table(_name(request))
+        records = engine.records(table.name, RECORDS)
+        found, problem = None, _last_error(records)
+        try:
+            found = engine.explain(table.name)
+        except Exception as e:
+            problem = told(e, request.ask.value)
+        return detail(engine.table(table.name), found, records, problem)
+
+    def _lineage(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.wire.answers import lineage
+
+        return lineage(engine.lineage(_name(request)))
+
+    def _simulate(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.wire.answers import simulation
+
+        name = _name(request)
+        found = engine.foretell(
+            name, target_lag=request.target_lag, seconds=request.refresh_seconds,
+            interval=request.interval, concurrency=request.concurrency,
+        )  # fmt: skip
+        return simulation(str(name), found)
+
+    # -- time travel ------------------------------------------------------------------------------
+
+    def _replay(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.sql.grammar.statement_values import SchemaMode
+
+        name, mode = _name(request), request.schema_mode or SchemaMode.SNAPSHOT_TIME.value
+        since, until = _point(request.since, "since"), _point(request.until or "now", "until")
+        opened = engine.replay(name, since, until, schema_mode=mode)
+        try:
+            if len(opened) > STEPS:
+                first = opened.stops[-STEPS]
+                table = engine.catalog.get(name)
+                number = next(iter(first.versions.values()))
+                at = number if table is None and len(first.versions) == 1 else first.time
+                opened.close()
+                opened = engine.replay(name, at, until, schema_mode=mode)
+            return self.take(str(name), opened, list(opened))
+        except BaseException:
+            opened.close()
+            raise
+
+    def _kept(self, opened: _Open) -> str:
+        """The id of a replay from now on; the oldest is closed where there are too many."""
+        id_, oldest = uuid.uuid4().hex, None
+        with self._lock:
+            if self._closed:
+                raise error("DT-4108", name=opened.name)
+            self._replays[id_] = opened
+            if len(self._replays) > REPLAYS:
+                _, oldest = self._replays.popitem(last=False)
+        if oldest is not None:
+            _close(oldest.replay)
+        return id_
+
+    def _rows(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.wire.answers import rows
+
+        with self._lock:
+            opened = self._replays.get(request.replay or "")
+        if opened is None:
+            raise error("DT-4108", name=request.name or "that table")
+        assert request.step is not None
+        with opened.lock:
+            found = opened.replay.marked(request.step, request.against, limit=ROWS)
+        return rows(opened.name, request.step, found)
+
+    def _pin(self, engine: Engine, request: Request) -> LiveMessage:
+        assert request.pin is not None
+        hold = engine.pin(request.pin, _name(request), request.version)
+        return DoneMessage(f"Pin {hold.name} keeps {hold.subject} at {hold.point}.")
+
+    def take(self, name: str, opened: Replay, steps: Sequence[Step]) -> ReplayMessage:
+        """A replay that was opened elsewhere: it is closed with the others here."""
+        from dt_jupyter.wire.answers import replay
+
+        id_ = self._kept(_Open(name, opened))
+        return replay(name, id_, opened.schema_mode.value, steps)
+
+    def explained(self, engine: Engine, found: Explanation) -> DetailMessage:
+        """The detail of a dynamic table that was just explained."""
+        from dt_jupyter.wire.answers import detail
+
+        records = engine.records(found.name, RECORDS)
+        return detail(engine.table(found.name), found, records, _last_error(records))
+
+    # -- acting -----------------------------------------------------------------------------------
+
+    def _refresh(self, engine: Engine, request: Request) -> LiveMessage:
+        name = _name(request)
+        engine.start_refresh(name)
+        return DoneMessage(f"Refresh of {name} started.")
+
+    def _cancel(self, engine: Engine, request: Request) -> LiveMessage:
+        name = _name(request)
+        if engine.cancel(name):
+            return DoneMessage(f"Refresh of {name} is being cancelled.")
+        return DoneMessage(f"No refresh of {name} runs in this kernel.")
+
+    def _suspend(self, engine: Engine, request: Request) -> LiveMessage:
+        return self._alter(engine, request, SchedulingState.SUSPENDED)
+
+    def _resume(self, engine: Engine, request: Request) -> LiveMessage:
+        return self._alter(engine, request, SchedulingState.ACTIVE)
+
+    def _alter(self, engine: Engine, request: Request, to: SchedulingState) -> LiveMessage:
+        name = _name(request)
+        verb, done = (
+            ("SUSPEND", "suspended") if to is SchedulingState.SUSPENDED else ("RESUME", "resumed")
+        )
+        engine.sql(f"ALTER DYNAMIC TABLE {name.sql} {verb}")
+        return DoneMessage(f"Dynamic table {name} {done}.")
+
+
+_ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
+    Ask.GRAPH: Desk._graph, Ask.CATALOGUE: Desk._catalogue, Ask.FRONTIERS: Desk._frontiers,
+    Ask.STREAMS: Desk._streams, Ask.LAG: Desk._lag, Ask.DETAIL: Desk._detail,
+    Ask.LINEAGE: Desk._lineage, Ask.REPLAY: Desk._replay, Ask.ROWS: Desk._rows,
+    Ask.SIMULATE: Desk._simulate, Ask.REFRESH: Desk._refresh, Ask.CANCEL: Desk._cancel,
+    Ask.SUSPEND: Desk._suspend, Ask.RESUME: Desk._resume, Ask.PIN: Desk._pin,
+}  # fmt: skip
+
+
+def told(failure: BaseException, what: str) -> ErrorMessage:
+    """The message of any failure; one that nobody foresaw has a code too, and is logged."""
+    made = catalogued(failure, what)
+    if made.code != UNFORESEEN:
+        return error_message(made)
+    _log.error("%s failed", what, exc_info=failure)
+    return error_message(DTError(made.code, made.facts))
+
+
+def _name(request: Request) -> Name:
+    """The table that is asked for, as messages write names: of another schema than `default` with
+    that schema. DT-1001."""
+    from dt_jupyter.sql.grammar.functions import qualified_name
+
+    return qualified_name(request.name or "", "default")
+
+
+def _point(text: str | None, option: str) -> TimePoint | None:
+    from dt_jupyter.sql.grammar.magic_options import time_point
+
+    return time_point(option, text) if text else None
+
+
+def _last_error(records: list[Any]) -> ErrorMessage | None:
+    """Of the newest refresh, if it failed."""
+    last = records[0] if records else None
+    if last is None or last.error is None:
+        return None
+    code = last.error_code or "DT-2105"
+    return ErrorMessage(code, last.error.removeprefix(f"[{code}] "))
+
+
+def _close(replay: Replay) -> None:
+    try:
+        replay.close()
+    except Exception:  # the engine was closed before, and let go of it
+        _log.debug("a replay was closed already", exc_info=True)

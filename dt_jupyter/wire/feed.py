@@ -1,0 +1,121 @@
+"""The events of a notebook's engine as wire messages, for as many as listen."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.model import Happened
+
+if TYPE_CHECKING:
+    from dt_jupyter.engine import Engine
+    from dt_jupyter.reports.events import Event
+    from dt_jupyter.wire.live_messages import HelloMessage
+
+_log = logging.getLogger("dt_jupyter.events")
+Send = Callable[[dict[str, Any]], None]
+
+
+def hello(engine: Engine | None) -> HelloMessage:
+    """What is said first; of an engine, or of none."""
+    from dt_jupyter.wire.live_messages import HelloMessage
+
+    version: str = sys.modules["dt_jupyter"].__version__
+    if engine is None:
+        return HelloMessage(version)
+    running = engine.status()["scheduler"] == "running"
+    return HelloMessage(version, str(engine.layout.lake), running)
+
+
+class Feed:
+    """Sends events to who listens, and a hello whenever the engine is another one.
+
+    `engine_of` gives the engine that is open, if there is one. Without a listener nothing listens
+    to the engine either.
+    """
+
+    def __init__(self, engine_of: Callable[[], Engine | None]) -> None:
+        self._engine_of = engine_of
+        self._listeners: list[Send] = []
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._stop: Callable[[], None] | None = None
+        self._held: dict[str, float] | None = None
+
+    def listen(self, send: Send) -> Callable[[], None]:
+        """`send` gets the JSON of each message from now on, a hello at once; call the result to
+        stop. What it raises is logged, and it is not called again."""
+        own = partial(send)
+        engine = self._engine_of()
+        send(hello(engine).to_json())
+        with self._lock:
+            self._listeners = [*self._listeners, own]
+        self._attach()
+        if self._engine_of() is not engine:
+            self._send(own, hello(self._engine_of()).to_json())
+        return lambda: self._leave(own)
+
+    def engine_changed(self) -> None:
+        """An engine was opened, or closed."""
+        if not self._listeners:
+            return
+        self._attach()
+        self._tell(hello(self._engine_of()).to_json())
+
+    def close(self) -> None:
+        """Nobody is told anything any more."""
+        with self._lock:
+            self._listeners = []
+        self._attach()
+
+    def _leave(self, own: Send) -> None:
+        with self._lock:
+            self._listeners = [s for s in self._listeners if s is not own]
+        self._attach()
+
+    def _attach(self) -> None:
+        """Listens to the engine that is open, as long as somebody listens here."""
+        with self._lock:
+            wanted = self._engine_of() if self._listeners else None
+            if wanted is self._engine:
+                return
+            stop, self._stop, self._engine, self._held = self._stop, None, wanted, None
+            if stop is not None:
+                stop()
+            if wanted is not None:
+                self._stop = wanted.events.listen(partial(self._heard, wanted), self.engine_changed)
+
+    def _heard(self, engine: Engine, event: Event) -> None:
+        from dt_jupyter.wire.live_messages import EventMessage
+        from dt_jupyter.wire.static_messages import node_message
+
+        if engine is not self._engine:
+            return
+        if event.happened is Happened.CHANGED or self._held is None:
+            self._held = engine.nodes.held()
+        node = None
+        if event.dt_id is not None:
+            node = engine.nodes.one(event.dt_id, self._held, event.progress, engine.clock.now())
+        seconds = event.record.duration if event.record is not None else None
+        message = EventMessage(
+            event.happened, event.at.datetime, str(event.name) if event.name else None,
+            node_message(node) if node is not None else None,
+            seconds if event.happened is Happened.ENDED else None,
+        )  # fmt: skip
+        self._tell(message.to_json())
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        for send in self._listeners:
+            self._send(send, message)
+
+    def _send(self, send: Send, message: dict[str, Any]) -> None:
+        try:
+            send(message)
+        except Exception:
+            _log.exception("a view could not be told; it is told no more")
+            with self._lock:
+                self._listeners = [s for s in self._listeners if s is not send]

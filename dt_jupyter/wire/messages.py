@@ -1,0 +1,306 @@
+"""Wire messages: what the engine says of its tables, and all that a picture is drawn from.
+
+Every message is a frozen value. Instants are aware datetimes, durations are seconds, sizes are
+rows; `wire` says what its JSON looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from dt_jupyter.model import (
+    Progress,
+    RefreshAction,
+    RefreshMode,
+    RefreshState,
+    RefreshTrigger,
+    SchedulingState,
+    TargetLag,
+)
+from dt_jupyter.wire.schema import check_instants, message_json, redact_fields
+
+
+class NodeKind(StrEnum):
+    TABLE = "table"
+    VIEW = "view"
+    DYNAMIC_TABLE = "dynamic_table"
+    STREAM = "stream"
+    SINK = "sink"
+    STAGE = "stage"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode`
+    what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in
+    seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden
+    stage belongs to; `running` is there while a refresh runs."""
+
+    name: str
+    kind: NodeKind
+    scheduling_state: SchedulingState | None = None
+    declared_mode: RefreshMode | None = None
+    refresh_mode: RefreshMode | None = None
+    mode_reason: str | None = None
+    action: RefreshAction | None = None
+    state: RefreshState | None = None
+    target_lag: TargetLag | None = None
+    lag_seconds: float | None = None
+    data_timestamp: datetime | None = None
+    rows: int | None = None
+    error: str | None = None
+    held_to: float | None = None
+    warehouse: str | None = None
+    parent: str | None = None
+    running: Progress | None = None
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+        redact_fields(self, "mode_reason", "error")
+
+    @property
+    def suspended(self) -> bool:
+        return self.scheduling_state is SchedulingState.SUSPENDED
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
+    """`target` reads `source`; both are names of nodes."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphMessage:
+    """The graph at `as_of`. A name twice, an edge from or to nowhere, or a cycle: ValueError."""
+
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
+    as_of: datetime | None = None
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+        names = [node.name for node in self.nodes]
+        if len(set(names)) < len(names):
+            raise ValueError("two nodes have the same name")
+        unknown = {end for e in self.edges for end in (e.source, e.target)} - set(names)
+        if unknown:
+            raise ValueError(f"edges name no node: {sorted(unknown)}")
+        _check_acyclic(names, self.edges)
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("graph", self)
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshPoint:
+    """One refresh. A skip has neither start nor end; a success has an end and an action."""
+
+    data_timestamp: datetime
+    state: RefreshState
+    start: datetime | None = None
+    end: datetime | None = None
+    action: RefreshAction | None = None
+    detail: str | None = None
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+        redact_fields(self, "detail")
+        if self.succeeded and (self.end is None or self.action is None):
+            raise ValueError("a refresh that succeeded has an end and an action")
+        if self.start and self.end and self.end < self.start:
+            raise ValueError("a refresh does not end before it starts")
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state is RefreshState.SUCCEEDED
+
+    @property
+    def skipped(self) -> bool:
+        return self.state is RefreshState.SKIPPED
+
+
+@dataclass(frozen=True, slots=True)
+class LagMessage:
+    """The refreshes of one dynamic table. `target_lag` in seconds, None for DOWNSTREAM; the lag is
+    drawn up to `as_of`, else up to the last refresh's end."""
+
+    name: str
+    target_lag: float | None
+    points: tuple[RefreshPoint, ...]
+    as_of: datetime | None = None
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+        if self.target_lag is not None and not self.target_lag > 0:
+            raise ValueError("a target lag is more than zero seconds")
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("lag", self)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """One refresh, as DYNAMIC_TABLE_REFRESH_HISTORY has it; `duration` in seconds."""
+
+    name: str
+    state: RefreshState
+    data_timestamp: datetime
+    action: RefreshAction | None = None
+    trigger: RefreshTrigger | None = None
+    duration: float | None = None
+    rows_inserted: int | None = None
+    rows_deleted: int | None = None
+    rows_read: int | None = None
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+        redact_fields(self, "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMessage:
+    """Refreshes in the order in which they are shown; `title` stands above them."""
+
+    rows: tuple[HistoryRow, ...]
+    title: str = "Refresh history"
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("history", self)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResultMessage:
+    """Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says
+    what was read (its snapshot or skew)."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    truncated: bool = False
+    title: str | None = None
+    note: str | None = None
+
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError("a row has a cell for each column")
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("result", self)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportMessage:
+    """Lines of text under a title: what was found, in the words of the engine."""
+
+    title: str
+    lines: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("report", self)
+
+
+@dataclass(frozen=True, slots=True)
+class CardMessage:
+    """A dynamic table as created or described; `sample` holds its first rows, `notes` what the
+    guards of the creation looked at and what was altered on the sources."""
+
+    name: str
+    declared_mode: RefreshMode
+    refresh_mode: RefreshMode
+    mode_reason: str
+    schema: tuple[Column, ...]
+    target_lag: TargetLag
+    warehouse: str
+    upstream: tuple[str, ...]
+    scheduling_state: SchedulingState = SchedulingState.ACTIVE
+    data_timestamp: datetime | None = None
+    sample: ResultMessage | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+        redact_fields(self, "mode_reason")
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("card", self)
+
+
+@dataclass(frozen=True, slots=True)
+class Underline:
+    """A place in a query: line and column count from 1, in characters; never past the text."""
+
+    line: int
+    column: int
+    length: int
+
+    @classmethod
+    def of(cls, query: str, start: int, end: int) -> Underline:
+        """From offsets in the query, `start` inclusive, `end` exclusive; clamped to the text."""
+        start = min(max(start, 0), len(query))
+        before = query[:start]
+        column = start - (before.rfind("\n") + 1) + 1
+        return cls(before.count("\n") + 1, column, max(1, min(end, len(query)) - start))
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMessage:
+    """An error of the catalogue: `code`, one `sentence`, a `hint`; the `query` with the place;
+    `details` (a JVM's stack trace) are one click away."""
+
+    code: str
+    sentence: str
+    hint: str | None = None
+    query: str | None = None
+    underline: Underline | None = None
+    details: str | None = None
+
+    def __post_init__(self) -> None:
+        redact_fields(self, "sentence", "hint", "details")
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("error", self)
+
+
+@dataclass(frozen=True)
+class ExplanationMessage:
+    """`steps` are (what for, SQL) in the order in which they run; `note` stands at the top."""
+
+    name: str
+    refresh_mode: RefreshMode
+    mode_reason: str
+    schema: tuple[Column, ...]
+    upstream: tuple[str, ...]
+    steps: tuple[tuple[str, str], ...]
+    action: str | None = None
+    hint: str = ""
+    checked: str = ""
+    note: str = ""
+
+
+Message = (
+    GraphMessage | LagMessage | HistoryMessage | ResultMessage | ReportMessage | CardMessage
+    | ErrorMessage
+)  # fmt: skip
+
+
+def _check_acyclic(names: Sequence[str], edges: Sequence[GraphEdge]) -> None:
+    waits = {name: {e.source for e in edges if e.target == name} for name in names}
+    while ready := [name for name, sources in waits.items() if not sources]:
+        for name in ready:
+            del waits[name]
+        for sources in waits.values():
+            sources.difference_update(ready)
+    if waits:
+        raise ValueError(f"a cycle: {sorted(waits)}")

@@ -1,0 +1,293 @@
+"""What the engine answers, as wire messages: every view of a value begins here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.engine.create import Created
+from dt_jupyter.maintenance.upkeep import Pins, Storage, Vacuum
+from dt_jupyter.model import DynamicTable, Name, RefreshRecord, RefreshState, Timestamp
+from dt_jupyter.replay.past_refresh import RefreshReplay
+from dt_jupyter.replay.table_diff import Diff
+from dt_jupyter.reports.explanation_values import Explanation, Verification, Verifications
+from dt_jupyter.reports.report_values import FrontierReport, GraphReport, LagReport, StageName
+from dt_jupyter.reports.report_values import GraphNode as ReportNode
+from dt_jupyter.reports.stream_report import StreamReport
+from dt_jupyter.wire.messages import (
+    CardMessage,
+    Column,
+    ExplanationMessage,
+    GraphEdge,
+    GraphMessage,
+    GraphNode,
+    HistoryMessage,
+    HistoryRow,
+    LagMessage,
+    Message,
+    NodeKind,
+    RefreshPoint,
+    ReportMessage,
+    ResultMessage,
+)
+from dt_jupyter.wire.units import instant
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dt_jupyter.replay.replay import Step
+
+ROWS = 50
+"""Rows of a result that are shown."""
+REPLAY_ROWS = 500
+"""Steps of a replay that are shown."""
+_NOT_RUN = (RefreshState.SCHEDULED, RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED)
+
+
+def message_of(value: Any) -> Message | ExplanationMessage:
+    """The message of a value that the engine returned; TypeError for one it never returns."""
+    match value:
+        case GraphReport():
+            return graph_message(value)
+        case LagReport():
+            return lag_message(value)
+        case FrontierReport():
+            return frontiers_message([value])
+        case RefreshRecord():
+            return history_message([*value.upstream, value], f"Refresh of {value.name}")
+        case Created():
+            return created_message(value)
+        case Verification():
+            return verification_message(value)
+        case Explanation():
+            return explanation_message(value)
+        case Verifications() | RefreshReplay() | Diff() | Pins() | Vacuum() | Storage():
+            return report_message(_TITLES[type(value)], str(value))
+    raise TypeError(f"a {type(value).__name__} has no picture")
+
+
+_TITLES = {
+    Verifications: "Verification", RefreshReplay: "Replay of a refresh", Diff: "Difference",
+    Pins: "Pins", Vacuum: "Vacuum", Storage: "Storage",
+}  # fmt: skip
+
+
+def graph_message(report: GraphReport, *, stages: bool = False) -> GraphMessage:
+    """With `stages` the hidden ones are nodes of their own, else their edges are the table's."""
+    shown = [n for n in report.nodes if stages or not isinstance(n.name, StageName)]
+    pairs = report.edges if stages else [(_table_of(a), _table_of(b)) for a, b in report.edges]
+    edges = _forward([(str(a), str(b)) for a, b in dict.fromkeys(pairs)])
+    return GraphMessage(tuple(map(node_message, shown)), edges, _instant(report.as_of))
+
+
+def _forward(pairs: Sequence[tuple[str, str]]) -> tuple[GraphEdge, ...]:
+    """Without the edges that lead back: tables that swapped their names may read each other."""
+    below: dict[str, set[str]] = {}
+    kept = []
+    for source, target in pairs:
+        reached, queue = {target}, [target]
+        for name in queue:
+            new = below.get(name, set()) - reached
+            reached |= new
+            queue += new
+        if source not in reached:
+            below.setdefault(source, set()).add(target)
+            kept.append(GraphEdge(source, target))
+    return tuple(kept)
+
+
+def _table_of(name: Name | StageName) -> Name:
+    return name.of if isinstance(name, StageName) else name
+
+
+def lag_message(report: LagReport) -> LagMessage:
+    points = refresh_points(report.records)
+    return LagMessage(str(report.name), report.target.seconds, points, _instant(report.as_of))
+
+
+def refresh_points(records: Iterable[RefreshRecord]) -> tuple[RefreshPoint, ...]:
+    return tuple(_point(record) for record in records)
+
+
+def history_message(
+    records: Iterable[RefreshRecord], title: str = "Refresh history"
+) -> HistoryMessage:
+    return HistoryMessage(tuple(_history_row(record) for record in records), title)
+
+
+def frontiers_message(reports: Sequence[FrontierReport]) -> ResultMessage:
+    """A row for each source of each dynamic table."""
+    names = ("dynamic_table", "data_timestamp", "version", "source", "kind", "source_version")
+    types = ("string", "timestamp", "bigint", "string", "string", "bigint")
+    rows = [
+        (str(r.name), _time(r.data_timestamp), _text(r.version), str(source), kind, _text(version))
+        for r in reports
+        for source, kind, version in r.sources
+    ]
+    columns = tuple(Column(n, t) for n, t in zip(names, types, strict=True))
+    return ResultMessage(columns, tuple(rows), title="Frontiers")
+
+
+def streams_message(reports: Sequence[StreamReport]) -> ResultMessage:
+    """A row for each stream."""
+    names = ("stream", "source", "mode", "consumed_up_to", "waiting_commits", "stale", "reason",
+             "consumed_into")  # fmt: skip
+    types = ("string", "string", "string", "timestamp", "bigint", "boolean", "string", "string")
+    rows = [
+        (str(r.stream.name), f"{r.stream.kind.lower()} {r.stream.source}", r.stream.mode,
+         _time(r.stream.advanced), _text(r.waiting), str(r.reason is not None).lower(), r.reason,
+         ", ".join(map(str, r.consumers)) or None)
+        for r in reports
+    ]  # fmt: skip
+    columns = tuple(Column(n, t) for n, t in zip(names, types, strict=True))
+    return ResultMessage(columns, tuple(rows), title="Streams")
+
+
+def verification_message(found: Verification) -> ResultMessage:
+    columns = (
+        Column("data_timestamp", "timestamp"), Column("rows_compared", "bigint"),
+        Column("difference", "string"),
+    )  # fmt: skip
+    row = (_time(found.data_timestamp), f"{found.rows:,}", found.difference)
+    verdict = "✓ {} equals its query" if found.equal else "✗ {} differs from its query"
+    shown = 2 if found.equal else 3
+    return ResultMessage(columns[:shown], (row[:shown],), title=verdict.format(found.name))
+
+
+def replay_message(name: str, steps: Sequence[Step]) -> ResultMessage:
+    """A row for each step of a walk."""
+    names = ("step", "time", "version", "operation", "rows", "inserted", "deleted",
+             "schema_change", "digest")  # fmt: skip
+    types = ("int", "timestamp", "string", "string", "bigint", "bigint", "bigint", "string",
+             "string")  # fmt: skip
+    rows = tuple(
+        (str(s.number), _time(s.time), ", ".join(str(v) for v in s.versions.values()),
+         s.operation or None, f"{s.row_count:,}", _text(s.inserted), _text(s.deleted),
+         s.schema_change or None, s.digest)
+        for s in steps
+    )  # fmt: skip
+    columns = tuple(Column(n, t) for n, t in zip(names, types, strict=True))
+    many = f"{len(steps)} snapshots" if len(steps) > 1 else "one snapshot"
+    shown = rows[:REPLAY_ROWS]
+    return ResultMessage(columns, shown, len(rows) > len(shown), f"Replay of {name}: {many}")
+
+
+def report_message(title: str, text: str) -> ReportMessage:
+    """A report of several lines as it is."""
+    return ReportMessage(title, tuple(text.splitlines()))
+
+
+def explanation_message(found: Explanation, note: str = "") -> ExplanationMessage:
+    action = f"{found.action}: {found.action_reason}" if found.action else None
+    return ExplanationMessage(
+        str(found.name), found.mode, str(found.reason),
+        tuple(Column(n, t) for n, t, _ in found.columns),
+        tuple(f"{n} ({kind.lower().replace('_', ' ')})" for n, kind in found.sources),
+        tuple((step.title, step.text) for step in found.parts),
+        action, found.hint, found.checked, note,
+    )  # fmt: skip
+
+
+def created_message(created: Created, sample: ResultMessage | None = None) -> CardMessage:
+    """The card of what CREATE did: mode and why, and what was checked and altered for it."""
+    defined, notes = created.defined, [created.status, *created.notes]
+    if defined is not None and defined.checked:
+        notes.append(f"Checked at creation on {defined.checked}.")
+    if defined is not None and defined.hint:
+        notes.append(f"For incremental refreshes: {defined.hint}")
+    return card_message(created.table, sample, tuple(notes))
+
+
+def card_message(
+    table: DynamicTable, sample: ResultMessage | None = None, notes: tuple[str, ...] = ()
+) -> CardMessage:
+    t = table.data_timestamp
+    return CardMessage(
+        str(table.name), table.mode, table.effective_mode, str(table.mode_reason),
+        tuple(Column(n, kind) for n, kind, _ in table.definition.columns),
+        table.target_lag, table.warehouse, tuple(str(s.name) for s in table.definition.sources),
+        table.scheduling, _instant(t) if t else None, sample, notes,
+    )  # fmt: skip
+
+
+def status_message(status: Mapping[str, Any]) -> ResultMessage:
+    """`Engine.status()`: a row for each fact."""
+    columns = (Column("what", "string"), Column("value", "string"))
+    rows = [(key.replace("_", " "), _words(value)) for key, value in status.items()]
+    return ResultMessage(columns, tuple(rows), title="Engine")
+
+
+def result_message(frame: DataFrame, limit: int = ROWS, title: str | None = None) -> ResultMessage:
+    """The first rows of a DataFrame, as Spark writes each value; runs its jobs here."""
+    from pyspark.sql import functions as f
+
+    from dt_jupyter.spark.frames import as_text
+
+    fields = frame.schema.fields
+    columns = tuple(Column(field.name, field.dataType.simpleString()) for field in fields)
+    places = [f"c{i}" for i in range(len(fields))]
+    texts = [as_text(f.col(p), c.type) for p, c in zip(places, columns, strict=True)]
+    found = frame.limit(limit + 1).toDF(*places).select(*texts).collect()
+    rows = tuple(tuple(row) for row in found[:limit])
+    return ResultMessage(columns, rows, truncated=len(found) > limit, title=title)
+
+
+def node_message(node: ReportNode) -> GraphNode:
+    table, last = node.table, node.last
+    kind = NodeKind(node.kind)
+    if table is None:
+        parent = str(node.name.of) if isinstance(node.name, StageName) else None
+        return GraphNode(
+            str(node.name), kind, rows=node.rows, parent=parent, error=node.problem
+        )  # fmt: skip
+    t = table.data_timestamp
+    return GraphNode(
+        str(node.name), kind, table.scheduling, table.mode, table.effective_mode,
+        str(table.mode_reason), last.action if last else None,
+        RefreshState.EXECUTING if node.running is not None else last.state if last else None,
+        table.target_lag, node.lag, _instant(t) if t else None, node.rows,
+        node.problem or (last.error if last else None), node.effective_lag, table.warehouse,
+        None, node.running,
+    )  # fmt: skip
+
+
+def _point(record: RefreshRecord) -> RefreshPoint:
+    start, end = record.start, record.end
+    if record.state in _NOT_RUN:
+        start = end = None
+    return RefreshPoint(
+        record.data_timestamp.datetime, record.state,
+        _instant(start) if start else None, _instant(end) if end else None, record.action,
+        record.error or (str(record.reason) if record.reason else None),
+    )  # fmt: skip
+
+
+def _history_row(record: RefreshRecord) -> HistoryRow:
+    s, run = record.statistics, record.state not in _NOT_RUN
+    inserted, deleted, read = (
+        (s.inserted_rows, s.deleted_rows, s.rows_read) if run else (None, None, None)
+    )
+    return HistoryRow(
+        str(record.name), record.state, record.data_timestamp.datetime, record.action,
+        record.trigger, record.duration if run else None, inserted, deleted, read,
+        record.error or (str(record.reason) if record.reason else None),
+    )  # fmt: skip
+
+
+def _instant(t: Timestamp) -> datetime:
+    return t.datetime
+
+
+def _time(t: Timestamp | None) -> str | None:
+    return instant(t.datetime) if t else None
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _words(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value) or "none"
+    return str(value)
