@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.dispatch.feed import Feed
 from dt_jupyter.notebook.errors import show_errors
 from dt_jupyter.notebook.interrupts import CellJobs
 from dt_jupyter.notebook.workers import Workers
-from dt_jupyter.wire.feed import Feed
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine

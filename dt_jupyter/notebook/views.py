@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dt_jupyter.dispatch.dispatcher import Desk
     from dt_jupyter.notebook.session import Notebook
-    from dt_jupyter.wire.dispatcher import Desk
 
 _log = logging.getLogger("dt_jupyter.views")
 _CHILD = ".jp-OutputArea-child:has(.dtj-static)"
@@ -70,12 +70,12 @@ def show_view(
 
 def _made(notebook: Notebook, kind: str, message: Callable[[Desk], dict[str, Any]]) -> Any:
     """The widget; None where it cannot be, which is no reason for a cell to fail."""
-    from dt_jupyter.wire.dispatcher import Desk
+    from dt_jupyter.dispatch.dispatcher import Desk
 
     desk = Desk(lambda: notebook.engine)
     try:
+        from dt_jupyter.dispatch.live import SCRIPT, LiveView
         from dt_jupyter.notebook.comms import answer
-        from dt_jupyter.widgets.live import SCRIPT, LiveView
 
         if not SCRIPT.is_file():
             return None

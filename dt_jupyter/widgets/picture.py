@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from dt_jupyter.widgets.card import card_html, card_text
 from dt_jupyter.widgets.errors import error_html, error_text
-from dt_jupyter.widgets.explanation import explanation_html, explanation_text
+from dt_jupyter.widgets.explanation_words import explanation_html, explanation_text
 from dt_jupyter.widgets.graph import graph_svg
 from dt_jupyter.widgets.graph_words import graph_dot, graph_text
 from dt_jupyter.widgets.html_frame import drawing, page
@@ -31,7 +31,6 @@ from dt_jupyter.wire.messages import (
     GraphMessage,
     HistoryMessage,
     LagMessage,
-    Message,
     ReportMessage,
     ResultMessage,
 )
@@ -149,13 +148,6 @@ def show(message: GraphMessage | LagMessage | PanelMessage) -> Picture | Panel:
     if isinstance(message, GraphMessage | LagMessage):
         return Picture(message)
     return Panel(message)
-
-
-def picture_of(value: Any) -> Picture | Panel:
-    """Of a value that the engine returned, or of a message: what a notebook or a terminal shows."""
-    from dt_jupyter.wire.static_messages import message_of
-
-    return show(value if isinstance(value, Message | ExplanationMessage) else message_of(value))
 
 
 def _bundle(

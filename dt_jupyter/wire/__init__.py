@@ -1,1 +1,1 @@
-"""Messages between kernel and page, and what answers them; TypeScript is generated from here."""
+"""Messages between kernel and page, and requests; TypeScript is generated from here."""

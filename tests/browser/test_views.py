@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dt_jupyter.widgets import live
+from dt_jupyter.dispatch import live
 from tests.browser.conftest import Lab
 
 pytestmark = [

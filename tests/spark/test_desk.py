@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dt_jupyter.wire.dispatcher import REPLAYS, Desk
-from dt_jupyter.wire.feed import Feed
+from dt_jupyter.dispatch.dispatcher import REPLAYS, Desk
+from dt_jupyter.dispatch.feed import Feed
 from dt_jupyter.wire.live_messages import Ask
 from tests.spark.engine_lab import Lab, without_check
 
@@ -95,7 +95,7 @@ def test_the_graph_has_views_streams_stages_and_standing(shop: Client) -> None:
 
 
 def test_the_static_graph_hides_stages(shop: Client) -> None:
-    from dt_jupyter.wire.static_messages import message_of
+    from dt_jupyter.dispatch.static_messages import message_of
 
     message = message_of(shop.lab.engine.graph())
     assert {e["target"] for e in message.to_json()["edges"] if e["source"] == "item"} == {

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from dt_jupyter.dispatch.dispatcher import Desk
+from dt_jupyter.dispatch.feed import Feed
+from dt_jupyter.dispatch.live import LiveView
 from dt_jupyter.model import Happened, Name, Progress, RefreshTrigger, Timestamp
 from dt_jupyter.notebook import views
 from dt_jupyter.notebook.progress import progress
 from dt_jupyter.notebook.views import Static, is_live, show_view
 from dt_jupyter.reports.events import Event
 from dt_jupyter.widgets import GraphMessage, Picture
-from dt_jupyter.widgets.live import LiveView
 from dt_jupyter.widgets.running import Running
-from dt_jupyter.wire.dispatcher import Desk
-from dt_jupyter.wire.feed import Feed
 
 EMPTY = Picture(GraphMessage((), ()))
 T = Timestamp(1_700_000_000_000_000)

@@ -215,10 +215,10 @@ def test_a_message_that_is_no_graph_cannot_be_built(
 
 
 def test_tables_that_swapped_their_names_make_no_cycle() -> None:
+    from dt_jupyter.dispatch.static_messages import graph_message
     from dt_jupyter.model import Name, Timestamp
     from dt_jupyter.reports.report_values import GraphNode as Node
     from dt_jupyter.reports.report_values import GraphReport
-    from dt_jupyter.wire.static_messages import graph_message
 
     a, b, c = (Name("default", n) for n in "abc")
     nodes = tuple(Node(name, "table") for name in (a, b, c))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dt_jupyter.dispatch.dispatcher import Desk
 from dt_jupyter.model import DTError
-from dt_jupyter.wire.dispatcher import Desk
 from dt_jupyter.wire.live_messages import Ask, Request
 from dt_jupyter.wire.requests import NEEDS, parse_request
 

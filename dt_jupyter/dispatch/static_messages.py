@@ -15,6 +15,7 @@ from dt_jupyter.reports.explanation_values import Explanation, Verification, Ver
 from dt_jupyter.reports.report_values import FrontierReport, GraphReport, LagReport, StageName
 from dt_jupyter.reports.report_values import GraphNode as ReportNode
 from dt_jupyter.reports.stream_report import StreamReport
+from dt_jupyter.widgets.picture import Panel, Picture, show
 from dt_jupyter.wire.messages import (
     CardMessage,
     Column,
@@ -71,6 +72,11 @@ _TITLES = {
     Verifications: "Verification", RefreshReplay: "Replay of a refresh", Diff: "Difference",
     Pins: "Pins", Vacuum: "Vacuum", Storage: "Storage",
 }  # fmt: skip
+
+
+def picture_of(value: Any) -> Picture | Panel:
+    """Of a value that the engine returned, or of a message: what a notebook or a terminal shows."""
+    return show(value if isinstance(value, Message | ExplanationMessage) else message_of(value))
 
 
 def graph_message(report: GraphReport, *, stages: bool = False) -> GraphMessage:

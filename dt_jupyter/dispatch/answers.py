@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.dispatch.static_messages import card_message, history_message, refresh_points
 from dt_jupyter.engine import Engine
 from dt_jupyter.ivm.explain import TreeNode as Node
 from dt_jupyter.model import DynamicTable, RefreshRecord, Timestamp
@@ -35,7 +36,6 @@ from dt_jupyter.wire.live_messages import (
     TreeNode,
 )
 from dt_jupyter.wire.messages import Column, ErrorMessage, LagMessage
-from dt_jupyter.wire.static_messages import card_message, history_message, refresh_points
 from dt_jupyter.wire.units import duration
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dt_jupyter.dispatch.static_messages import created_message, result_message
 from dt_jupyter.engine import Engine
 from dt_jupyter.engine.create import Created
 from dt_jupyter.failures import catalogued
@@ -19,7 +20,6 @@ from dt_jupyter.sql.grammar.statement_values import SparkKind, SparkStatement, S
 from dt_jupyter.sql.grammar.unsupported import later
 from dt_jupyter.sql.text.split import Piece, split
 from dt_jupyter.wire.messages import CardMessage, ResultMessage
-from dt_jupyter.wire.static_messages import created_message, result_message
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.dispatch.feed import hello
+from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.failures import UNFORESEEN, catalogued
 from dt_jupyter.model import DTError, Name, SchedulingState, error
-from dt_jupyter.wire.feed import hello
 from dt_jupyter.wire.live_messages import (
     Ask,
     DetailMessage,
@@ -27,7 +28,6 @@ from dt_jupyter.wire.live_messages import (
 )
 from dt_jupyter.wire.messages import ErrorMessage
 from dt_jupyter.wire.requests import parse_request, request_id
-from dt_jupyter.wire.spark_errors import error_message
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
@@ -110,33 +110,33 @@ class Desk:
     # -- what is shown ----------------------------------------------------------------------------
 
     def _graph(self, engine: Engine, request: Request) -> LiveMessage:
-        from dt_jupyter.wire.static_messages import graph_message
+        from dt_jupyter.dispatch.static_messages import graph_message
 
         return graph_message(engine.graph(), stages=True)
 
     def _catalogue(self, engine: Engine, request: Request) -> LiveMessage:
-        from dt_jupyter.wire.answers import catalogue
+        from dt_jupyter.dispatch.answers import catalogue
 
         return catalogue(engine)
 
     def _frontiers(self, engine: Engine, request: Request) -> LiveMessage:
-        from dt_jupyter.wire.answers import frontiers
+        from dt_jupyter.dispatch.answers import frontiers
 
         reports = [engine.frontier(table.name) for table in engine.catalog.list()]
         return frontiers(reports, engine.clock.now())
 
     def _streams(self, engine: Engine, request: Request) -> LiveMessage:
-        from dt_jupyter.wire.answers import streams
+        from dt_jupyter.dispatch.answers import streams
 
         return streams(engine.stream_reports(), engine.clock.now())
 
     def _lag(self, engine: Engine, request: Request) -> LiveMessage:
-        from dt_jupyter.wire.static_messages import lag_message
+        from dt_jupyter.dispatch.static_messages import lag_message
 
         return lag_message(engine.lag(_name(request)))
 
     def _detail(self, engine: Engine, request: Request) -> LiveMessage:
-        from dt_jupyter.wire.answers import detail
+        from dt_jupyter.dispatch.answers import detail
 
         table = engine.table(_name(request))
         records = engine.records(table.name, RECORDS)
@@ -148,12 +148,12 @@ class Desk:
         return detail(engine.table(table.name), found, records, problem)
 
     def _lineage(self, engine: Engine, request: Request) -> LiveMessage:
-        from dt_jupyter.wire.answers import lineage
+        from dt_jupyter.dispatch.answers import lineage
 
         return lineage(engine.lineage(_name(request)))
 
     def _simulate(self, engine: Engine, request: Request) -> LiveMessage:
-        from dt_jupyter.wire.answers import simulation
+        from dt_jupyter.dispatch.answers import simulation
 
         name = _name(request)
         found = engine.foretell(
@@ -197,7 +197,7 @@ class Desk:
         return id_
 
     def _rows(self, engine: Engine, request: Request) -> LiveMessage:
-        from dt_jupyter.wire.answers import rows
+        from dt_jupyter.dispatch.answers import rows
 
         with self._lock:
             opened = self._replays.get(request.replay or "")
@@ -215,14 +215,14 @@ class Desk:
 
     def take(self, name: str, opened: Replay, steps: Sequence[Step]) -> ReplayMessage:
         """A replay that was opened elsewhere: it is closed with the others here."""
-        from dt_jupyter.wire.answers import replay
+        from dt_jupyter.dispatch.answers import replay
 
         id_ = self._kept(_Open(name, opened))
         return replay(name, id_, opened.schema_mode.value, steps)
 
     def explained(self, engine: Engine, found: Explanation) -> DetailMessage:
         """The detail of a dynamic table that was just explained."""
-        from dt_jupyter.wire.answers import detail
+        from dt_jupyter.dispatch.answers import detail
 
         records = engine.records(found.name, RECORDS)
         return detail(engine.table(found.name), found, records, _last_error(records))

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from dt_jupyter.wire.dispatcher import Desk
-from dt_jupyter.wire.feed import Feed
+from dt_jupyter.dispatch.dispatcher import Desk
+from dt_jupyter.dispatch.feed import Feed
 
 SCRIPT = Path(__file__).parent / "static" / "widget.js"
 """Built from `labextension/widget`."""

@@ -90,8 +90,8 @@ class Feed:
                 self._stop = wanted.events.listen(partial(self._heard, wanted), self.engine_changed)
 
     def _heard(self, engine: Engine, event: Event) -> None:
+        from dt_jupyter.dispatch.static_messages import node_message
         from dt_jupyter.wire.live_messages import EventMessage
-        from dt_jupyter.wire.static_messages import node_message
 
         if engine is not self._engine:
             return
