@@ -75,7 +75,7 @@ def _run(asked: argparse.Namespace) -> int:
 
 def _fail(failure: Exception, what: str) -> int:
     """A few lines of it on stderr; of what nobody foresaw the trace too. The exit code."""
-    from dt_jupyter.dispatch.spark_errors import error_message
+    from dt_jupyter.dispatch import error_message
     from dt_jupyter.failures import UNFORESEEN, catalogued
     from dt_jupyter.widgets import error_text
 
@@ -87,7 +87,7 @@ def _fail(failure: Exception, what: str) -> int:
 
 
 def _sql(engine: Engine, asked: argparse.Namespace) -> int:
-    from dt_jupyter.dispatch.script import run_script
+    from dt_jupyter.dispatch import run_script
 
     for done in run_script(engine, asked.script):
         _say(done.shown)
@@ -95,7 +95,7 @@ def _sql(engine: Engine, asked: argparse.Namespace) -> int:
 
 
 def _status(engine: Engine, _: argparse.Namespace) -> int:
-    from dt_jupyter.dispatch.static_messages import status_message
+    from dt_jupyter.dispatch import status_message
 
     _say(status_message(engine.status()))
     _say(engine.graph())
@@ -103,7 +103,7 @@ def _status(engine: Engine, _: argparse.Namespace) -> int:
 
 
 def _history(engine: Engine, asked: argparse.Namespace) -> int:
-    from dt_jupyter.dispatch.static_messages import history_message
+    from dt_jupyter.dispatch import history_message
 
     if asked.name is not None:
         engine.table(asked.name)
@@ -174,7 +174,7 @@ def _say(value: Any) -> None:
     if isinstance(value, str):
         print(value)
         return
-    from dt_jupyter.dispatch.static_messages import picture_of
+    from dt_jupyter.dispatch import picture_of
 
     print(picture_of(value).text)
 

@@ -17,7 +17,7 @@ from typing import Any
 from filelock import FileLock
 
 from dt_jupyter.catalog.codec import dump
-from dt_jupyter.lake.disk import sync
+from dt_jupyter.lake import sync
 
 _FORMAT = 1
 _PATIENCE = 30

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from dt_jupyter.catalog.values import HeldTable
-from dt_jupyter.lake.paths import local
+from dt_jupyter.lake import local
 from dt_jupyter.model import Definition, Name, Source, ViewSource
 
 _HERE = "./"

@@ -1,1 +1,5 @@
 """A definition: bound, compiled, evolved with its sources, and validated at creation."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 from dt_jupyter.definition.change_size import refuse_large_change
 from dt_jupyter.ivm import Group, Rel, Scan, Stage, compile_stages, scans, settled, settles
 from dt_jupyter.model import Name, Source, quote
-from dt_jupyter.sources.resolve import name_of
-from dt_jupyter.sql.binding.binder import Table, View, bind
-from dt_jupyter.sql.emit.render import Place, Renderer
-from dt_jupyter.sql.emit.state_sql import VISIBLE, BagSql, GroupSql, stage_sql
+from dt_jupyter.sources import name_of
+from dt_jupyter.sql import VISIBLE, BagSql, GroupSql, Place, Renderer, Table, View, bind, stage_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,10 +19,9 @@ from dt_jupyter.definition.compile import (
 )
 from dt_jupyter.definition.validate.creation_check import ROWS, check
 from dt_jupyter.definition.validate.sandbox import as_rows
-from dt_jupyter.failures.refresh_failures import out_of_reach
+from dt_jupyter.failures import out_of_reach
 from dt_jupyter.ivm import Refusal, Refused, Rel, refuse, simplify
-from dt_jupyter.lake import LakeError, head, is_delta
-from dt_jupyter.lake.types import spark_schema
+from dt_jupyter.lake import LakeError, head, is_delta, spark_schema
 from dt_jupyter.model import (
     HIDDEN,
     Definition,
@@ -37,14 +36,18 @@ from dt_jupyter.model import (
     did_you_mean,
     error,
 )
-from dt_jupyter.sources.lost_files import lost_is_named
-from dt_jupyter.sources.pinned_text import pinned, text_at
-from dt_jupyter.sources.public_rows import public_rows
-from dt_jupyter.sources.resolve import UNKNOWN, Found, Sources, name_of
+from dt_jupyter.sources import (
+    UNKNOWN,
+    Found,
+    Sources,
+    lost_is_named,
+    name_of,
+    pinned,
+    public_rows,
+    text_at,
+)
 from dt_jupyter.spark import check_cancelled
-from dt_jupyter.sql.binding.binder import reads_by_function
-from dt_jupyter.sql.grammar.timed_relations import relations_in
-from dt_jupyter.sql.text.one_query import require_one_query
+from dt_jupyter.sql import reads_by_function, relations_in, require_one_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

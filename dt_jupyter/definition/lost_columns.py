@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.failures.refresh_failures import as_error
-from dt_jupyter.lake import LakeError, Metadata, TableLog
-from dt_jupyter.lake.delta_log.metadata import schema_change
+from dt_jupyter.failures import as_error
+from dt_jupyter.lake import LakeError, Metadata, TableLog, schema_change
 from dt_jupyter.model import DTError, DynamicTable, Source, SourceKind, error
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.failures.refresh_failures import as_error
+from dt_jupyter.failures import as_error
 from dt_jupyter.lake import (
     MOST_COLUMNS,
     TableLocked,
@@ -19,7 +19,7 @@ from dt_jupyter.lake import (
     table_lock,
 )
 from dt_jupyter.model import Definition, DTError, DynamicTable, did_you_mean, error, quote
-from dt_jupyter.sources.resolve import Sources
+from dt_jupyter.sources import Sources
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

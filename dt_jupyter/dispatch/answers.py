@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.dispatch.static_messages import card_message, history_message, refresh_points
 from dt_jupyter.engine import Engine
-from dt_jupyter.ivm.explain import TreeNode as Node
+from dt_jupyter.ivm import TreeNode as Node
 from dt_jupyter.model import DynamicTable, RefreshRecord, Timestamp
-from dt_jupyter.replay.row_diff import Marked
-from dt_jupyter.reports.explanation_values import Explanation
-from dt_jupyter.reports.lineage import Lineage
-from dt_jupyter.reports.report_values import FrontierReport
-from dt_jupyter.reports.stream_report import StreamReport
-from dt_jupyter.schedule.foretell import Foretold
-from dt_jupyter.wire.live_messages import (
+from dt_jupyter.replay import Marked
+from dt_jupyter.reports import Explanation, FrontierReport, Lineage, StreamReport
+from dt_jupyter.schedule import Foretold
+from dt_jupyter.wire import (
     CatalogueItem,
     CatalogueMessage,
+    Column,
     ColumnEdge,
     DetailMessage,
+    ErrorMessage,
     Fact,
     Frontier,
     FrontiersMessage,
     FrontierSource,
+    LagMessage,
     LineageMessage,
     ReplayMessage,
     ReplayStep,
@@ -34,12 +34,11 @@ from dt_jupyter.wire.live_messages import (
     StreamRow,
     StreamsMessage,
     TreeNode,
+    duration,
 )
-from dt_jupyter.wire.messages import Column, ErrorMessage, LagMessage
-from dt_jupyter.wire.units import duration
 
 if TYPE_CHECKING:
-    from dt_jupyter.replay.replay import Step
+    from dt_jupyter.replay import Step
 
 _LONGEST_CELL = 2_000
 """Characters of a cell that are sent."""

@@ -17,23 +17,24 @@ from dt_jupyter.dispatch.feed import hello
 from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.failures import UNFORESEEN, catalogued
 from dt_jupyter.model import DTError, Name, SchedulingState, error
-from dt_jupyter.wire.live_messages import (
+from dt_jupyter.wire import (
     Ask,
     DetailMessage,
     DoneMessage,
+    ErrorMessage,
     LiveMessage,
     ReplayMessage,
     Reply,
     Request,
+    parse_request,
+    request_id,
 )
-from dt_jupyter.wire.messages import ErrorMessage
-from dt_jupyter.wire.requests import parse_request, request_id
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
-    from dt_jupyter.replay.replay import Replay, Step
-    from dt_jupyter.reports.explanation_values import Explanation
-    from dt_jupyter.sql.grammar.statement_values import TimePoint
+    from dt_jupyter.replay import Replay, Step
+    from dt_jupyter.reports import Explanation
+    from dt_jupyter.sql import TimePoint
 
 _log = logging.getLogger("dt_jupyter.desk")
 QUICK = frozenset({Ask.HELLO, Ask.GRAPH, Ask.CATALOGUE, Ask.FRONTIERS, Ask.LAG, Ask.CANCEL})
@@ -165,7 +166,7 @@ class Desk:
     # -- time travel ------------------------------------------------------------------------------
 
     def _replay(self, engine: Engine, request: Request) -> LiveMessage:
-        from dt_jupyter.sql.grammar.statement_values import SchemaMode
+        from dt_jupyter.sql import SchemaMode
 
         name, mode = _name(request), request.schema_mode or SchemaMode.SNAPSHOT_TIME.value
         since, until = _point(request.since, "since"), _point(request.until or "now", "until")
@@ -276,13 +277,13 @@ def told(failure: BaseException, what: str) -> ErrorMessage:
 def _name(request: Request) -> Name:
     """The table that is asked for, as messages write names: of another schema than `default` with
     that schema. DT-1001."""
-    from dt_jupyter.sql.grammar.functions import qualified_name
+    from dt_jupyter.sql import qualified_name
 
     return qualified_name(request.name or "", "default")
 
 
 def _point(text: str | None, option: str) -> TimePoint | None:
-    from dt_jupyter.sql.grammar.magic_options import time_point
+    from dt_jupyter.sql import time_point
 
     return time_point(option, text) if text else None
 

@@ -13,8 +13,8 @@ from dt_jupyter.model import Happened
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
-    from dt_jupyter.reports.events import Event
-    from dt_jupyter.wire.live_messages import HelloMessage
+    from dt_jupyter.reports import Event
+    from dt_jupyter.wire import HelloMessage
 
 _log = logging.getLogger("dt_jupyter.events")
 Send = Callable[[dict[str, Any]], None]
@@ -22,7 +22,7 @@ Send = Callable[[dict[str, Any]], None]
 
 def hello(engine: Engine | None) -> HelloMessage:
     """What is said first; of an engine, or of none."""
-    from dt_jupyter.wire.live_messages import HelloMessage
+    from dt_jupyter.wire import HelloMessage
 
     version: str = sys.modules["dt_jupyter"].__version__
     if engine is None:
@@ -91,7 +91,7 @@ class Feed:
 
     def _heard(self, engine: Engine, event: Event) -> None:
         from dt_jupyter.dispatch.static_messages import node_message
-        from dt_jupyter.wire.live_messages import EventMessage
+        from dt_jupyter.wire import EventMessage
 
         if engine is not self._engine:
             return

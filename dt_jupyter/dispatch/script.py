@@ -9,17 +9,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dt_jupyter.dispatch.static_messages import created_message, result_message
-from dt_jupyter.engine import Engine
-from dt_jupyter.engine.create import Created
+from dt_jupyter.engine import Created, Engine
 from dt_jupyter.failures import catalogued
 from dt_jupyter.model import DTError, Level, SourceKind, Span
 from dt_jupyter.spark import run_cancellable
-from dt_jupyter.sql.grammar.functions import find_parameters
-from dt_jupyter.sql.grammar.parse import parse_piece, parse_script
-from dt_jupyter.sql.grammar.statement_values import SparkKind, SparkStatement, Statement
-from dt_jupyter.sql.grammar.unsupported import later
-from dt_jupyter.sql.text.split import Piece, split
-from dt_jupyter.wire.messages import CardMessage, ResultMessage
+from dt_jupyter.sql import (
+    Piece,
+    SparkKind,
+    SparkStatement,
+    Statement,
+    find_parameters,
+    later,
+    parse_piece,
+    parse_script,
+    split,
+)
+from dt_jupyter.wire import CardMessage, ResultMessage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -7,7 +7,7 @@ import sys
 
 from dt_jupyter.failures import causes, java_causes
 from dt_jupyter.model import DTError
-from dt_jupyter.wire.messages import ErrorMessage, Underline
+from dt_jupyter.wire import ErrorMessage, Underline
 
 _STATE = re.compile(r"\s*SQLSTATE: \w+.*\Z", re.DOTALL)
 _CONDITION = re.compile(r"\A\s*\[([A-Z0-9_.]+)\]\s*")
@@ -32,7 +32,7 @@ def spark_error(failure: BaseException) -> ErrorMessage | None:
     errors = sys.modules.get("pyspark.errors")
     if errors is None or not isinstance(failure, errors.PySparkException):
         return None
-    from dt_jupyter.failures.broken_key import find_broken_key
+    from dt_jupyter.failures import find_broken_key
 
     text = str(failure)
     ours = find_broken_key(text)
@@ -62,7 +62,7 @@ def _java_error(failure: BaseException) -> ErrorMessage | None:
     py4j = sys.modules.get("py4j.protocol")
     if py4j is None or not isinstance(failure, py4j.Py4JJavaError):
         return None
-    from dt_jupyter.failures.broken_key import find_broken_key
+    from dt_jupyter.failures import find_broken_key
 
     kind, text = next(reversed(java_causes(failure.java_exception)), ("", ""))
     ours = find_broken_key(text)

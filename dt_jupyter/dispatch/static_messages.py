@@ -6,17 +6,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.engine.create import Created
-from dt_jupyter.maintenance.upkeep import Pins, Storage, Vacuum
+from dt_jupyter.engine import Created
+from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import DynamicTable, Name, RefreshRecord, RefreshState, Timestamp
-from dt_jupyter.replay.past_refresh import RefreshReplay
-from dt_jupyter.replay.table_diff import Diff
-from dt_jupyter.reports.explanation_values import Explanation, Verification, Verifications
-from dt_jupyter.reports.report_values import FrontierReport, GraphReport, LagReport, StageName
-from dt_jupyter.reports.report_values import GraphNode as ReportNode
-from dt_jupyter.reports.stream_report import StreamReport
-from dt_jupyter.widgets.picture import Panel, Picture, show
-from dt_jupyter.wire.messages import (
+from dt_jupyter.replay import Diff, RefreshReplay
+from dt_jupyter.reports import (
+    Explanation,
+    FrontierReport,
+    GraphNode as ReportNode,
+    GraphReport,
+    LagReport,
+    StageName,
+    StreamReport,
+    Verification,
+    Verifications,
+)
+from dt_jupyter.widgets import Panel, Picture, show
+from dt_jupyter.wire import (
     CardMessage,
     Column,
     ExplanationMessage,
@@ -31,13 +37,13 @@ from dt_jupyter.wire.messages import (
     RefreshPoint,
     ReportMessage,
     ResultMessage,
+    instant,
 )
-from dt_jupyter.wire.units import instant
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from dt_jupyter.replay.replay import Step
+    from dt_jupyter.replay import Step
 
 ROWS = 50
 """Rows of a result that are shown."""
@@ -228,7 +234,7 @@ def result_message(frame: DataFrame, limit: int = ROWS, title: str | None = None
     """The first rows of a DataFrame, as Spark writes each value; runs its jobs here."""
     from pyspark.sql import functions as f
 
-    from dt_jupyter.spark.frames import as_text
+    from dt_jupyter.spark import as_text
 
     fields = frame.schema.fields
     columns = tuple(Column(field.name, field.dataType.simpleString()) for field in fields)

@@ -3,7 +3,6 @@
 Notebook, script, headless runner and tests use the same `Engine`.
 """
 
-from dt_jupyter.engine.core import Engine
-from dt_jupyter.reports.explanation_values import Explanation, Verification
+import lazy_loader
 
-__all__ = ["Engine", "Explanation", "Verification"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dt_jupyter.lake import drop_folder, is_delta, register, restore_folder
-from dt_jupyter.lake.write.backing_table import put_aside
+from dt_jupyter.lake import drop_folder, is_delta, put_aside, register, restore_folder
 from dt_jupyter.model import Name, Named, error, undo
-from dt_jupyter.sources.resolve import Sources
-from dt_jupyter.sources.taken_names import holder
-from dt_jupyter.spark.relations import RelationKind, lookup
-from dt_jupyter.sql.grammar.statement_values import SparkKind, SparkStatement
+from dt_jupyter.sources import Sources, holder
+from dt_jupyter.spark import RelationKind, lookup
+from dt_jupyter.sql import SparkKind, SparkStatement
 
 _DROPPED = {SparkKind.DROP_TABLE: Named.TABLE, SparkKind.DROP_VIEW: Named.VIEW}
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.failures import FromUser, coded
 from dt_jupyter.model import Name, did_you_mean, error
-from dt_jupyter.sources.taken_names import holder
-from dt_jupyter.streams.transactions import Transaction
+from dt_jupyter.sources import holder
+from dt_jupyter.streams import Transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -24,7 +24,7 @@ from dt_jupyter.catalog import (
     Hold,
     Owner,
 )
-from dt_jupyter.definition.define import Definer
+from dt_jupyter.definition import Definer
 from dt_jupyter.engine.base_tables import LakeTables
 from dt_jupyter.engine.consume import OpenTransaction, consume, transaction
 from dt_jupyter.engine.create import Created, Creator
@@ -38,7 +38,7 @@ from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.failures import MOST_ROWS, catalogued, coded, within
 from dt_jupyter.lake import is_delta
-from dt_jupyter.maintenance.upkeep import Keeper, Pins, Storage, Vacuum
+from dt_jupyter.maintenance import Keeper, Pins, Storage, Vacuum
 from dt_jupyter.model import (
     FIRST,
     LAST,
@@ -57,52 +57,72 @@ from dt_jupyter.model import (
     undo,
     zone_of,
 )
-from dt_jupyter.refresh.protocol import Refresher
-from dt_jupyter.refresh.recovery import recover_table, restore_times
-from dt_jupyter.replay.hold_files import release
-from dt_jupyter.replay.past_refresh import RefreshReplay
-from dt_jupyter.replay.replay import Replay, open_replay
-from dt_jupyter.replay.snapshots import whole
-from dt_jupyter.replay.table_diff import Diff, diff
-from dt_jupyter.reports.events import Events
-from dt_jupyter.reports.explanation import explain_defined, explain_table
-from dt_jupyter.reports.explanation_values import Explanation, Verification, Verifications
-from dt_jupyter.reports.graph_report import Nodes
-from dt_jupyter.reports.lineage import Lineage, Lineages
-from dt_jupyter.reports.report_values import (
+from dt_jupyter.refresh import Refresher, recover_table, restore_times
+from dt_jupyter.replay import Diff, RefreshReplay, Replay, diff, open_replay, release, whole
+from dt_jupyter.reports import (
+    Events,
+    Explanation,
     FrontierReport,
     GraphReport,
     LagReport,
+    Lineage,
+    Lineages,
+    Nodes,
+    StreamReport,
+    Verification,
+    Verifications,
+    explain_defined,
+    explain_table,
     frontier_report,
     lag_report,
+    stream_report,
+    verify,
 )
-from dt_jupyter.reports.stream_report import StreamReport, stream_report
-from dt_jupyter.reports.verification import verify
-from dt_jupyter.schedule import Scheduler, StateReader, obstacles_in
-from dt_jupyter.schedule.foretell import Foretold, foretell
-from dt_jupyter.sources.folders import Layout
-from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable, noticed
-from dt_jupyter.sources.points import OLDEST, Moment, whole_micro
-from dt_jupyter.sources.resolve import Logs, Sources
-from dt_jupyter.sources.view_registry import Publisher
-from dt_jupyter.spark import Pool, RefreshSessions, declare_pool, local_session, run_cancellable
-from dt_jupyter.spark.pools import SHARE
-from dt_jupyter.spark.relations import builtin_functions, lookup
-from dt_jupyter.sql.grammar.functions import qualified_name
-from dt_jupyter.sql.grammar.parse import parse_piece, parse_script
-from dt_jupyter.sql.grammar.statement_values import (
+from dt_jupyter.schedule import Foretold, Scheduler, StateReader, foretell, obstacles_in
+from dt_jupyter.sources import (
+    OLDEST,
+    Layout,
+    Logs,
+    Moment,
+    Publisher,
+    Sources,
+    is_to_mend,
+    is_unreadable,
+    noticed,
+    whole_micro,
+)
+from dt_jupyter.spark import (
+    SHARE,
+    Pool,
+    RefreshSessions,
+    builtin_functions,
+    declare_pool,
+    local_session,
+    lookup,
+    run_cancellable,
+)
+from dt_jupyter.sql import (
     CreateDynamicTable,
     CreateStream,
     SchemaMode,
     StreamSource,
     TimePoint,
+    later,
+    parse_piece,
+    parse_script,
+    qualified_name,
+    split,
 )
-from dt_jupyter.sql.grammar.unsupported import later
-from dt_jupyter.sql.text.split import split
-from dt_jupyter.streams.change_query import ChangeRows, Changes, moment
-from dt_jupyter.streams.stream_verbs import Streams
-from dt_jupyter.streams.time_travel import Points, all_common, warn
-from dt_jupyter.streams.transactions import Transactions
+from dt_jupyter.streams import (
+    ChangeRows,
+    Changes,
+    Points,
+    Streams,
+    Transactions,
+    all_common,
+    moment,
+    warn,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,8 +7,14 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dt_jupyter.definition.define import Defined, Definer, Request
-from dt_jupyter.definition.table_options import DEFAULT_DAYS, apply_options, require_clusterable
+from dt_jupyter.definition import (
+    DEFAULT_DAYS,
+    Defined,
+    Definer,
+    Request,
+    apply_options,
+    require_clusterable,
+)
 from dt_jupyter.engine.upstream_refresh import Graph, failure_of
 from dt_jupyter.lake import enable_feed
 from dt_jupyter.model import (
@@ -27,12 +33,10 @@ from dt_jupyter.model import (
     error,
     undo,
 )
-from dt_jupyter.sources.resolve import Sources
-from dt_jupyter.sources.taken_names import require_free
-from dt_jupyter.sources.view_registry import Publisher
+from dt_jupyter.sources import Publisher, Sources, require_free
 from dt_jupyter.spark import RefreshSessions, check_cancelled, meaning
-from dt_jupyter.sql.grammar.statement_values import CreateAction, CreateDynamicTable
-from dt_jupyter.streams.stream_verbs import RETENTION_DAYS
+from dt_jupyter.sql import CreateAction, CreateDynamicTable
+from dt_jupyter.streams import RETENTION_DAYS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

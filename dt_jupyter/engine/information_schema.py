@@ -20,13 +20,13 @@ from dt_jupyter.model import (
     Timestamp,
 )
 from dt_jupyter.schedule import lag_statistics, obstacles_in
-from dt_jupyter.streams.stream_verbs import RETENTION_DAYS
+from dt_jupyter.streams import RETENTION_DAYS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from dt_jupyter.replay.replay import Step
-    from dt_jupyter.streams.stream_verbs import Streams
+    from dt_jupyter.replay import Step
+    from dt_jupyter.streams import Streams
 
 DATABASE = "spark_catalog"
 QUARANTINED = "QUARANTINED"

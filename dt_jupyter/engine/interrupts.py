@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dt_jupyter.model import Name
-from dt_jupyter.refresh.protocol import Refresher
+from dt_jupyter.refresh import Refresher
 from dt_jupyter.spark import CancelFlag
 
 

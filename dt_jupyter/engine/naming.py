@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dt_jupyter.model import DTError, Name, Named, require_name
-from dt_jupyter.sql.grammar import statement_values as S
-from dt_jupyter.sql.text.cursor import CATALOG
+from dt_jupyter.sql import CATALOG, statement_values as S
 
 Given = tuple[Named, Name | str, str]
 """A kind, a name of it, and the key of its place in the statement."""

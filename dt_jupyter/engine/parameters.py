@@ -9,9 +9,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import error
-from dt_jupyter.spark.confs import confs
-from dt_jupyter.sql.grammar.functions import find_parameters, replace_spans
-from dt_jupyter.sql.text.literals import literal
+from dt_jupyter.spark import confs
+from dt_jupyter.sql import find_parameters, literal, replace_spans
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

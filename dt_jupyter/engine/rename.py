@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.model import DynamicTable, Name, undo
-from dt_jupyter.sources.view_registry import Publisher
+from dt_jupyter.sources import Publisher
 
 _log = logging.getLogger("dt_jupyter.engine")
 

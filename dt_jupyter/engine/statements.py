@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, PySparkException
 
-from dt_jupyter.definition.define import placed
-from dt_jupyter.definition.table_options import require_clusterable
+from dt_jupyter.definition import placed, require_clusterable
 from dt_jupyter.engine.base_tables import LakeTables
 from dt_jupyter.engine.create import Created, Creator
 from dt_jupyter.engine.information_schema import CatalogTables
@@ -19,8 +18,7 @@ from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.parameters import Args, bind_parameters, binding, values_in
 from dt_jupyter.engine.rename import Names
 from dt_jupyter.engine.upstream_refresh import failure_of
-from dt_jupyter.failures import catalogued, environment_error, first_line
-from dt_jupyter.failures.refresh_failures import out_of_reach
+from dt_jupyter.failures import catalogued, environment_error, first_line, out_of_reach
 from dt_jupyter.lake import marked
 from dt_jupyter.model import (
     DTError,
@@ -36,20 +34,19 @@ from dt_jupyter.model import (
     did_you_mean,
     error,
 )
-from dt_jupyter.sources.taken_names import holder, require_free
-from dt_jupyter.spark.conflicts import conflict_error
-from dt_jupyter.spark.confs import confs
-from dt_jupyter.spark.relations import lookup
-from dt_jupyter.sql.binding.local_rows import without_job
-from dt_jupyter.sql.grammar import statement_values as S
-from dt_jupyter.sql.grammar.functions import replace_spans
-from dt_jupyter.sql.grammar.subquery_dml import as_merge
-from dt_jupyter.sql.grammar.timed_relations import find_last_query_id, quote_change_columns
-from dt_jupyter.sql.text.item_names import unnamed_items
-from dt_jupyter.sql.text.literals import literal
-from dt_jupyter.streams.change_plan_report import ChangePlans, explains
-from dt_jupyter.streams.stream_verbs import CONSUMERS
-from dt_jupyter.streams.time_travel import in_place
+from dt_jupyter.sources import holder, require_free
+from dt_jupyter.spark import conflict_error, confs, lookup
+from dt_jupyter.sql import (
+    as_merge,
+    find_last_query_id,
+    literal,
+    quote_change_columns,
+    replace_spans,
+    statement_values as S,
+    unnamed_items,
+    without_job,
+)
+from dt_jupyter.streams import CONSUMERS, ChangePlans, explains, in_place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

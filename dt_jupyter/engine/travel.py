@@ -21,19 +21,21 @@ from dt_jupyter.model import (
     error,
     isolation,
 )
-from dt_jupyter.replay.definition_history import Past as PastTable
-from dt_jupyter.replay.past_refresh import RefreshReplay, find_refresh, replay_refresh
-from dt_jupyter.replay.replay import Bench, Replay
-from dt_jupyter.replay.snapshots import NOBODY, Snapshots
-from dt_jupyter.reports.explanation_values import Verification, Verifications
-from dt_jupyter.reports.verification import verify_at
-from dt_jupyter.sources.points import OLDEST, Moment
-from dt_jupyter.sources.resolve import Sources, name_of
+from dt_jupyter.replay import (
+    NOBODY,
+    Bench,
+    Past as PastTable,
+    RefreshReplay,
+    Replay,
+    Snapshots,
+    find_refresh,
+    replay_refresh,
+)
+from dt_jupyter.reports import Verification, Verifications, verify_at
+from dt_jupyter.sources import OLDEST, Moment, Sources, name_of
 from dt_jupyter.spark import run_cancellable
-from dt_jupyter.sql.grammar.statement_values import SchemaMode, SparkKind, SparkStatement
-from dt_jupyter.sql.grammar.timed_relations import relations_in
-from dt_jupyter.streams.change_query import Changes
-from dt_jupyter.streams.time_travel import Past
+from dt_jupyter.sql import SchemaMode, SparkKind, SparkStatement, relations_in
+from dt_jupyter.streams import Changes, Past
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

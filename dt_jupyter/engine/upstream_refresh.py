@@ -18,7 +18,7 @@ from dt_jupyter.model import (
     Timestamp,
     error,
 )
-from dt_jupyter.refresh.protocol import Refresher
+from dt_jupyter.refresh import Refresher
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,6 @@ What the user's own code raises inside of one (the function of `consume`, the bl
 transaction) passes as it is, and so do KeyboardInterrupt and SystemExit.
 """
 
-from dt_jupyter.failures.arguments import MOST_ROWS, within
-from dt_jupyter.failures.boundary import FromUser, coded
-from dt_jupyter.failures.signs import causes, environment_error, java_causes
-from dt_jupyter.failures.words import UNFORESEEN, catalogued, details_of, first_line, spoken
+import lazy_loader
 
-__all__ = [
-    "MOST_ROWS", "UNFORESEEN", "FromUser", "catalogued", "causes", "coded", "details_of",
-    "environment_error", "first_line", "java_causes", "spoken", "within",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,10 +6,11 @@ import re
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.failures import details_of, environment_error, spoken
+from dt_jupyter.failures.signs import environment_error
+from dt_jupyter.failures.words import details_of, spoken
 from dt_jupyter.lake import TableLocked
 from dt_jupyter.model import DTError, Name, error
-from dt_jupyter.spark.conflicts import find_conflict
+from dt_jupyter.spark import find_conflict
 
 
 def as_error(e: BaseException, name: Name) -> DTError:

@@ -18,7 +18,7 @@ from dt_jupyter.failures.signs import (
     text_of,
 )
 from dt_jupyter.model import DTError, Span, error
-from dt_jupyter.spark.conflicts import conflict_error
+from dt_jupyter.spark import conflict_error
 
 HINTS = {
     "DIVIDE_BY_ZERO": "Use try_divide, or NULLIF on the divisor.",
@@ -82,7 +82,7 @@ def details_of(failure: BaseException) -> str:
 
 def _ours(failure: BaseException, what: str) -> DTError | None:
     """What the layers below raise, who know no catalogue."""
-    from dt_jupyter.failures.broken_key import find_broken_key
+    from dt_jupyter.failures.key_errors import find_broken_key
     from dt_jupyter.ivm import Refused
     from dt_jupyter.lake import LakeError, TableGone, TableLocked, VersionGone
     from dt_jupyter.spark import Cancelled

@@ -16,13 +16,48 @@ from dt_jupyter.ivm.aggregates import (
     removed,
     weighted,
 )
-from dt_jupyter.ivm.derive import DERIVATIVES, differentiate, equated, restrict
-from dt_jupyter.ivm.equivalent import equivalent
-from dt_jupyter.ivm.expr import Col, Expr, col, expr
-from dt_jupyter.ivm.identity import IDENTIFIED, ROW_ID, Identified, identified
-from dt_jupyter.ivm.join_order import LARGE, Sizes, arranged, directed
-from dt_jupyter.ivm.origins import Origin, flows, origins
-from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
+from dt_jupyter.ivm.derive import (
+    DERIVATIVES,
+    differentiate,
+    equated,
+    restrict,
+)
+from dt_jupyter.ivm.equivalent import (
+    equivalent,
+)
+from dt_jupyter.ivm.explain import (
+    Size,
+    TreeNode,
+    tree,
+)
+from dt_jupyter.ivm.expr import (
+    Col,
+    Expr,
+    col,
+    expr,
+)
+from dt_jupyter.ivm.identity import (
+    IDENTIFIED,
+    ROW_ID,
+    Identified,
+    identified,
+)
+from dt_jupyter.ivm.join_order import (
+    LARGE,
+    Sizes,
+    arranged,
+    directed,
+)
+from dt_jupyter.ivm.origins import (
+    Origin,
+    flows,
+    origins,
+)
+from dt_jupyter.ivm.refusal import (
+    Refusal,
+    Refused,
+    refuse,
+)
 from dt_jupyter.ivm.rel import (
     OPERATORS,
     SETTLING,
@@ -53,7 +88,9 @@ from dt_jupyter.ivm.rel import (
     walk,
     with_keys,
 )
-from dt_jupyter.ivm.simplify import simplify
+from dt_jupyter.ivm.simplify import (
+    simplify,
+)
 from dt_jupyter.ivm.stages import (
     Bag,
     Column,
@@ -62,16 +99,81 @@ from dt_jupyter.ivm.stages import (
     compile_stages,
     settled,
     stage_source,
+    unstable,
 )
 
 __all__ = [
-    "DERIVATIVES", "IDENTIFIED", "LARGE", "OPERATORS", "RECOMPUTED", "ROW_ID", "SETTLING",
-    "SUPPORTED", "TOO_WIDE", "WEIGHT", "Aggregate", "Bag", "Call", "Col", "Column", "End", "Expr",
-    "Filter", "Generate", "Group", "Identified", "Join", "Kept", "Kind", "Match", "MatchKind",
-    "Origin", "Project", "Refusal", "Refused", "Rel", "Restrict", "Rows", "Scan", "Sizes", "Stage",
-    "StateColumn", "Top", "Union", "Window", "WindowCall", "arranged", "at", "col",
-    "compile_stages", "differentiate", "directed", "equated", "equivalent", "expr", "flows",
-    "identified", "initial", "is_floating", "key_relations", "monotone", "origins", "refuse",
-    "removed", "restrict", "rewrite", "scans", "settled", "settles", "simplify", "stage_source",
-    "walk", "weighted", "with_keys",
+    "DERIVATIVES",
+    "IDENTIFIED",
+    "LARGE",
+    "OPERATORS",
+    "RECOMPUTED",
+    "ROW_ID",
+    "SETTLING",
+    "SUPPORTED",
+    "TOO_WIDE",
+    "WEIGHT",
+    "Aggregate",
+    "Bag",
+    "Call",
+    "Col",
+    "Column",
+    "End",
+    "Expr",
+    "Filter",
+    "Generate",
+    "Group",
+    "Identified",
+    "Join",
+    "Kept",
+    "Kind",
+    "Match",
+    "MatchKind",
+    "Origin",
+    "Project",
+    "Refusal",
+    "Refused",
+    "Rel",
+    "Restrict",
+    "Rows",
+    "Scan",
+    "Size",
+    "Sizes",
+    "Stage",
+    "StateColumn",
+    "Top",
+    "TreeNode",
+    "Union",
+    "Window",
+    "WindowCall",
+    "arranged",
+    "at",
+    "col",
+    "compile_stages",
+    "differentiate",
+    "directed",
+    "equated",
+    "equivalent",
+    "expr",
+    "flows",
+    "identified",
+    "initial",
+    "is_floating",
+    "key_relations",
+    "monotone",
+    "origins",
+    "refuse",
+    "removed",
+    "restrict",
+    "rewrite",
+    "scans",
+    "settled",
+    "settles",
+    "simplify",
+    "stage_source",
+    "tree",
+    "unstable",
+    "walk",
+    "weighted",
+    "with_keys",
 ]  # fmt: skip

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dt_jupyter.ivm import (
+from dt_jupyter.ivm.rel import (
     Aggregate,
     Filter,
     Generate,
-    Group,
     Join,
     Match,
     MatchKind,
@@ -18,11 +17,11 @@ from dt_jupyter.ivm import (
     Restrict,
     Rows,
     Scan,
-    Stage,
     Top,
     Union,
     Window,
 )
+from dt_jupyter.ivm.stages import Group, Stage
 
 _KEPT_SHARE = 0.5
 """What a condition is guessed to keep."""

@@ -1,1 +1,5 @@
 """Pins, VACUUM and what the lake takes on the disk."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

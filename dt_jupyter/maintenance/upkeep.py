@@ -7,20 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dt_jupyter.catalog import Hold, HoldKind, Quarantined
-from dt_jupyter.lake import is_delta
-from dt_jupyter.lake.delta_log.active_files import LiveFiles, paths_of
-from dt_jupyter.lake.keep.hardlinks import drop_mirror
-from dt_jupyter.lake.keep.mend_log import is_whole
-from dt_jupyter.lake.keep.retention_property import DELETED_FILES, retention
-from dt_jupyter.lake.keep.vacuum import Held, VacuumPlan, listed, plan_vacuum, run_vacuum
+from dt_jupyter.lake import (
+    DELETED_FILES,
+    Held,
+    LiveFiles,
+    VacuumPlan,
+    drop_mirror,
+    is_delta,
+    is_whole,
+    listed,
+    paths_of,
+    plan_vacuum,
+    retention,
+    run_vacuum,
+)
 from dt_jupyter.model import DynamicTable, Name, Named, Timestamp, ViewSource, error, require_name
-from dt_jupyter.replay.hold_files import Wanted, release, secure, vacuum_lock
-from dt_jupyter.replay.snapshots import NOBODY, Snapshots
-from dt_jupyter.sources.folders import Layout
-from dt_jupyter.sources.points import Moment
-from dt_jupyter.sources.resolve import Sources
-from dt_jupyter.sources.view_registry import Publisher
-from dt_jupyter.streams.stream_verbs import RETENTION_DAYS
+from dt_jupyter.replay import NOBODY, Snapshots, Wanted, release, secure, vacuum_lock
+from dt_jupyter.sources import Layout, Moment, Publisher, Sources
+from dt_jupyter.streams import RETENTION_DAYS
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,6 @@
 by `dt_jupyter.connect`. Loading starts nothing and imports neither Spark nor pandas.
 """
 
-from dt_jupyter.notebook.load import adopt, load, unload
+import lazy_loader
 
-__all__ = ["adopt", "load", "unload"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,10 +12,10 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.wire.schema import WIRE_VERSION
+from dt_jupyter.wire import WIRE_VERSION
 
 if TYPE_CHECKING:
-    from dt_jupyter.dispatch.dispatcher import Desk
+    from dt_jupyter.dispatch import Desk
     from dt_jupyter.notebook.session import Notebook
     from dt_jupyter.notebook.workers import Workers
 
@@ -59,7 +59,7 @@ class Comms:
         if role == "listen" and same:
             leave = self._notebook.feed.listen(lambda told: comm.send({"message": told}))
         else:
-            from dt_jupyter.dispatch.feed import hello
+            from dt_jupyter.dispatch import hello
 
             if role == "ask" and same:
                 leave = self._answering(comm)
@@ -73,7 +73,7 @@ class Comms:
         comm.on_close(left)
 
     def _answering(self, comm: Any) -> Callable[[], None]:
-        from dt_jupyter.dispatch.dispatcher import Desk
+        from dt_jupyter.dispatch import Desk
 
         desk = Desk(lambda: self._notebook.engine)
 
@@ -86,7 +86,7 @@ class Comms:
 
 def answer(desk: Desk, workers: Workers, asked: Any, send: Callable[[Any], None]) -> None:
     """Sends the answer: at once where it is quick, else from a thread."""
-    from dt_jupyter.dispatch.dispatcher import QUICK
+    from dt_jupyter.dispatch import QUICK
 
     if isinstance(asked, dict) and asked.get("ask") not in QUICK:
         workers.submit(lambda: send(desk.answer_json(asked)))

@@ -136,7 +136,7 @@ def _columns(engine: Engine, table: str) -> list[Candidate]:
 
 
 def _delta_path(engine: Engine, name: Name) -> str | None:
-    from dt_jupyter.spark.relations import lookup
+    from dt_jupyter.spark import lookup
 
     found: Any = lookup(engine.spark, name)
     return found.location if found is not None and found.provider == "delta" else None

@@ -56,7 +56,7 @@ def unregister(shell: Any) -> None:
 
 def picture_of(value: Any) -> Any:
     """What is shown of a value of the engine, or of a message: it has `text` and `html`."""
-    from dt_jupyter.dispatch.static_messages import picture_of
+    from dt_jupyter.dispatch import picture_of
 
     return picture_of(value)
 
@@ -79,7 +79,7 @@ def _view(notebook: Any, value: Any) -> None:
 
 def shown_live(notebook: Any, value: Any) -> Any:
     """Shows a report as its live view, or its picture; gives it back."""
-    from dt_jupyter.dispatch.static_messages import graph_message, lag_message
+    from dt_jupyter.dispatch import graph_message, lag_message
 
     kind = _LIVE[type(value).__name__]
 

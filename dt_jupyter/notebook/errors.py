@@ -13,11 +13,11 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from dt_jupyter.dispatch.spark_errors import error_message
+from dt_jupyter.dispatch import error_message
 from dt_jupyter.model import DTError
 from dt_jupyter.notebook.display import show
-from dt_jupyter.widgets import ErrorMessage, error_text
-from dt_jupyter.widgets.details import Folded
+from dt_jupyter.widgets import Folded, error_text
+from dt_jupyter.wire import ErrorMessage
 
 _BOLD, _SOFT, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _LATE = (

@@ -22,30 +22,29 @@ from dt_jupyter.notebook.progress import progress
 from dt_jupyter.notebook.session import Notebook
 from dt_jupyter.notebook.variables import parameters
 from dt_jupyter.notebook.views import show_view
-from dt_jupyter.sql.grammar.magic_options import (
-    ChangesCommand,
-    DtMagic,
-    ReplayCommand,
-    parse_changes,
-    parse_dt,
-    parse_dynamic_table,
-    parse_replay,
-)
-from dt_jupyter.sql.grammar.magic_specs import (
+from dt_jupyter.sql import (
     CHANGES,
     CHANGES_CELL,
     DT,
     DYNAMIC_TABLE,
     REPLAY,
     SQL,
+    ChangesCommand,
+    CreateDynamicTable,
+    DtMagic,
+    ReplayCommand,
+    Unsupported,
+    parse_changes,
+    parse_dt,
+    parse_dynamic_table,
+    parse_replay,
     usage,
 )
-from dt_jupyter.sql.grammar.statement_values import CreateDynamicTable, Unsupported
 
 if TYPE_CHECKING:
-    from dt_jupyter.dispatch.dispatcher import Desk
+    from dt_jupyter.dispatch import Desk
     from dt_jupyter.engine import Engine
-    from dt_jupyter.streams.change_query import ChangeRows
+    from dt_jupyter.streams import ChangeRows
 
 _HISTORY = 50
 _SPECS = {spec.name: spec for spec in (*DT, SQL)}
@@ -149,8 +148,7 @@ class DynamicTableMagics(Magics):
         with progress(self.notebook.shell, engine, f"Creating {statement.name}") as end:
             with _interrupted(f"{statement.name} was not created, nothing was changed."):
                 created = engine.create(statement, values)
-            from dt_jupyter.dispatch.script import sample
-            from dt_jupyter.dispatch.static_messages import created_message
+            from dt_jupyter.dispatch import created_message, sample
 
             with _interrupted(f"{statement.name} was created; its first rows are not shown."):
                 rows = sample(engine, created)
@@ -158,8 +156,7 @@ class DynamicTableMagics(Magics):
         return engine.spark.table(created.table.name.sql)
 
     def _explain(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
-        from dt_jupyter.dispatch.script import interruptible
-        from dt_jupyter.dispatch.static_messages import explanation_message
+        from dt_jupyter.dispatch import explanation_message, interruptible
 
         with _interrupted("nothing was changed."):
             engine = self.notebook.require()
@@ -174,7 +171,7 @@ class DynamicTableMagics(Magics):
         count = 0
         try:
             engine = self.notebook.require()
-            from dt_jupyter.dispatch.script import run_script
+            from dt_jupyter.dispatch import run_script
 
             for done in run_script(engine, script, values):
                 count += 1
@@ -195,8 +192,7 @@ class DynamicTableMagics(Magics):
 
 
 def _changes(engine: Engine, asked: ChangesCommand) -> Any:
-    from dt_jupyter.dispatch.script import interruptible
-    from dt_jupyter.dispatch.static_messages import result_message
+    from dt_jupyter.dispatch import interruptible, result_message
 
     name = str(asked.name or "the query")
     options = {"append_only": asked.append_only}
@@ -220,8 +216,7 @@ def _changes(engine: Engine, asked: ChangesCommand) -> Any:
 def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> Any:
     """The rows of a snapshot, or a view of a walk and the table of its steps; that DataFrame is
     kept. What it was read from is let go of, but for a view that goes on."""
-    from dt_jupyter.dispatch.script import interruptible
-    from dt_jupyter.dispatch.static_messages import picture_of, replay_message, result_message
+    from dt_jupyter.dispatch import interruptible, picture_of, replay_message, result_message
 
     assert asked.name is not None
     name, mode = asked.name, asked.schema_mode
@@ -254,12 +249,12 @@ def _lag(notebook: Notebook, engine: Engine, name: str | None) -> Any:
 
 
 def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> Any:
-    from dt_jupyter.dispatch.static_messages import frontiers_message, picture_of
+    from dt_jupyter.dispatch import frontiers_message, picture_of
 
     reports = [engine.frontier(table.name) for table in engine.catalog.list()]
 
     def message(_: Desk) -> dict[str, Any]:
-        from dt_jupyter.dispatch.answers import frontiers
+        from dt_jupyter.dispatch import frontiers
 
         return frontiers(reports, engine.clock.now()).to_json()
 
@@ -268,12 +263,12 @@ def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> Any:
 
 
 def _streams(notebook: Notebook, engine: Engine, _: str | None) -> Any:
-    from dt_jupyter.dispatch.static_messages import picture_of, streams_message
+    from dt_jupyter.dispatch import picture_of, streams_message
 
     reports = engine.stream_reports()
 
     def message(_: Desk) -> dict[str, Any]:
-        from dt_jupyter.dispatch.answers import streams
+        from dt_jupyter.dispatch import streams
 
         return streams(reports, engine.clock.now()).to_json()
 
@@ -282,7 +277,7 @@ def _streams(notebook: Notebook, engine: Engine, _: str | None) -> Any:
 
 
 def _history(notebook: Notebook, engine: Engine, name: str | None) -> Any:
-    from dt_jupyter.dispatch.static_messages import history_message
+    from dt_jupyter.dispatch import history_message
 
     if name is not None:
         engine.table(name)
@@ -294,8 +289,7 @@ def _history(notebook: Notebook, engine: Engine, name: str | None) -> Any:
 
 
 def _explain(notebook: Notebook, engine: Engine, name: str | None) -> Any:
-    from dt_jupyter.dispatch.script import interruptible
-    from dt_jupyter.dispatch.static_messages import picture_of
+    from dt_jupyter.dispatch import interruptible, picture_of
 
     found = interruptible(engine, "explain", lambda: engine.explain(name or ""))
 
@@ -311,7 +305,7 @@ def _verify(notebook: Notebook, engine: Engine, name: str | None) -> Any:
 
 
 def _status(notebook: Notebook, engine: Engine, _: str | None) -> Any:
-    from dt_jupyter.dispatch.static_messages import status_message
+    from dt_jupyter.dispatch import status_message
 
     status = engine.status()
     show(status_message(status))
@@ -319,7 +313,7 @@ def _status(notebook: Notebook, engine: Engine, _: str | None) -> Any:
 
 
 def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> Any:
-    from dt_jupyter.engine.upstream_refresh import failure_of
+    from dt_jupyter.engine import failure_of
 
     with progress(notebook.shell, engine, f"Refreshing {name}") as end:
         with _interrupted_refresh(name or ""):

@@ -13,7 +13,7 @@ from dt_jupyter.notebook.views import is_live
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
-    from dt_jupyter.reports.events import Event
+    from dt_jupyter.reports import Event
 
 Show = Callable[[Any], None]
 _NOTHING = {"text/plain": "", "text/html": ""}
@@ -50,7 +50,7 @@ class _Drawn:
         record = event.record
         if record is None or record.trigger is RefreshTrigger.SCHEDULED:
             return
-        from dt_jupyter.widgets.running import Running
+        from dt_jupyter.widgets import Running
 
         with self._lock:
             if self._ended:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.dispatch.feed import Feed
+from dt_jupyter.dispatch import Feed
 from dt_jupyter.notebook.errors import show_errors
 from dt_jupyter.notebook.interrupts import CellJobs
 from dt_jupyter.notebook.workers import Workers
@@ -49,8 +49,7 @@ class Notebook:
         opened here before is closed; the same one is kept."""
         before = self.engine
         wanted = lake or (str(self._engine.layout.lake) if self._engine else LAKE)
-        from dt_jupyter.engine import Engine
-        from dt_jupyter.engine.core import lake_folder
+        from dt_jupyter.engine import Engine, lake_folder
 
         folder = lake_folder(wanted)
         if before is not None and remote is None and before.layout.lake == folder:

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from dt_jupyter.sql.grammar.magic_specs import (
+from dt_jupyter.sql import (
     CHANGES,
     CHANGES_CELL,
     DT,
     DYNAMIC_TABLE,
     REPLAY,
     SQL,
+    TABLE_OPTIONS,
     MagicOption,
     MagicSpec,
 )
-from dt_jupyter.sql.grammar.options import TABLE_OPTIONS
 
 _CELL = re.compile(r"\s*%%(dt|dynamic_table|changes)(?=\s|\Z)")
 _LINE = re.compile(r"(?:^|\s|=)%(dt|dynamic_table|changes|replay)\s")

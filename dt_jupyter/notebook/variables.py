@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from dt_jupyter.model import error
-from dt_jupyter.sql.grammar.functions import find_parameters
+from dt_jupyter.sql import find_parameters
 
 PLAIN = (type(None), bool, int, float, Decimal, str, date, datetime)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dt_jupyter.dispatch.dispatcher import Desk
+    from dt_jupyter.dispatch import Desk
     from dt_jupyter.notebook.session import Notebook
 
 _log = logging.getLogger("dt_jupyter.views")
@@ -70,11 +70,11 @@ def show_view(
 
 def _made(notebook: Notebook, kind: str, message: Callable[[Desk], dict[str, Any]]) -> Any:
     """The widget; None where it cannot be, which is no reason for a cell to fail."""
-    from dt_jupyter.dispatch.dispatcher import Desk
+    from dt_jupyter.dispatch import Desk
 
     desk = Desk(lambda: notebook.engine)
     try:
-        from dt_jupyter.dispatch.live import SCRIPT, LiveView
+        from dt_jupyter.dispatch import SCRIPT, LiveView
         from dt_jupyter.notebook.comms import answer
 
         if not SCRIPT.is_file():

@@ -1,1 +1,5 @@
 """One refresh: resolve versions, choose an action, run, apply, commit, record; and its checks."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dt_jupyter.lake import TableLog, TableSize
-from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.write.clustering import statistics_columns
+from dt_jupyter.lake import TableLog, TableSize, sql_table, statistics_columns
 from dt_jupyter.model import quote
-from dt_jupyter.spark.confs import confs
+from dt_jupyter.spark import confs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,10 +11,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import WEIGHT, Refused
-from dt_jupyter.lake import ChangePlan, Feed, Relation, TableLog, local_view
-from dt_jupyter.lake.types import fields_named, spark_schema
+from dt_jupyter.lake import (
+    ChangePlan,
+    Feed,
+    Relation,
+    TableLog,
+    fields_named,
+    local_view,
+    spark_schema,
+)
 from dt_jupyter.model import quote
-from dt_jupyter.sql.emit.hashing import HASH, content_hash
+from dt_jupyter.sql import HASH, content_hash
 
 if TYPE_CHECKING:
     import pyarrow as pa

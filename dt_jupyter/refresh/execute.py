@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import Attempt, StageRow
-from dt_jupyter.definition.compile import Compiled
-from dt_jupyter.definition.table_options import DEFAULT_DAYS
+from dt_jupyter.definition import DEFAULT_DAYS, Compiled
 from dt_jupyter.lake import (
     Change,
     ChangePlan,
@@ -22,10 +21,11 @@ from dt_jupyter.lake import (
     backing_properties,
     create,
     is_delta,
+    next_sequence,
     recluster,
+    sql_string,
+    sql_table,
 )
-from dt_jupyter.lake.paths import sql_string, sql_table
-from dt_jupyter.lake.txn.fence import next_sequence
 from dt_jupyter.model import (
     Definition,
     DynamicTable,
@@ -40,8 +40,7 @@ from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.observation import Look, plan
 from dt_jupyter.refresh.recovery import stage_standing
 from dt_jupyter.refresh.stage_run import CODEGEN, StageRun, plan_for
-from dt_jupyter.spark import CancelFlag, is_connect
-from dt_jupyter.spark.metrics import job_metrics
+from dt_jupyter.spark import CancelFlag, is_connect, job_metrics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -38,8 +38,8 @@ from dt_jupyter.model import Frontier
 from dt_jupyter.refresh.consolidate import settled
 from dt_jupyter.refresh.literal_pushdown import Bounds, bounded, bounds_of
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
-from dt_jupyter.spark.frames import arrow_frame
-from dt_jupyter.sql.emit.render import Renderer
+from dt_jupyter.spark import arrow_frame
+from dt_jupyter.sql import Renderer
 
 if TYPE_CHECKING:
     import pyarrow as pa

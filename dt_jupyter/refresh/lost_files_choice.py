@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dt_jupyter.lake.keep.contents import Contents
+from dt_jupyter.lake import Contents
 from dt_jupyter.model import (
     DTError,
     DynamicTable,
@@ -15,8 +15,7 @@ from dt_jupyter.model import (
 from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.observation import Look
 from dt_jupyter.refresh.recovery import lost_of_own
-from dt_jupyter.sources.lost_files import gone_between, unreadable_source
-from dt_jupyter.sources.resolve import Sources
+from dt_jupyter.sources import Sources, gone_between, unreadable_source
 from dt_jupyter.spark import Cancelled
 
 

@@ -13,8 +13,8 @@ from dt_jupyter.lake import (
     Unreadable,
     is_delta,
     plan_changes,
+    readable,
 )
-from dt_jupyter.lake.keep.retention import readable
 from dt_jupyter.model import (
     DTError,
     DynamicTable,
@@ -26,8 +26,7 @@ from dt_jupyter.model import (
     ViewSource,
     error,
 )
-from dt_jupyter.sources.frontiers import gone_is_named, resolve
-from dt_jupyter.sources.resolve import UNKNOWN, Sources
+from dt_jupyter.sources import UNKNOWN, Sources, gone_is_named, resolve
 
 
 @dataclass(frozen=True)

@@ -12,34 +12,36 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from dt_jupyter.catalog import Attempt, Overtaken
-from dt_jupyter.definition.change_size import too_wide
-from dt_jupyter.definition.compile import Compiled
-from dt_jupyter.definition.define import Defined, Definer, Request
-from dt_jupyter.definition.evolution import (
+from dt_jupyter.definition import (
+    Compiled,
+    Defined,
+    Definer,
     Outputs,
+    Request,
     changed_meaning,
     changed_outputs,
     expected,
+    explained,
     outputs_of,
+    too_wide,
 )
-from dt_jupyter.definition.lost_columns import explained
-from dt_jupyter.failures.refresh_failures import as_error
+from dt_jupyter.failures import as_error
 from dt_jupyter.ivm import Bag, Refused, monotone
 from dt_jupyter.lake import (
     Added,
     Change,
     CommitRequest,
     Committed,
+    Contents,
     Lost,
     Overwrite,
     SmallTables,
     Unchanged,
+    carry_on,
     commit,
     is_delta,
     snapshot_sql,
 )
-from dt_jupyter.lake.keep.contents import Contents
-from dt_jupyter.lake.keep.mend_log import carry_on
 from dt_jupyter.model import (
     Clock,
     Definition,
@@ -69,20 +71,19 @@ from dt_jupyter.refresh.lost_files_choice import choice_anew
 from dt_jupyter.refresh.observation import Look, look
 from dt_jupyter.refresh.recovery import recover_contents, recover_table
 from dt_jupyter.refresh.stage_run import plan_for
-from dt_jupyter.sources.mend_table import is_to_mend, mend, noticed
-from dt_jupyter.sources.pinned_text import reads_the_clock, rows_at, text_at
-from dt_jupyter.sources.resolve import Sources
+from dt_jupyter.sources import Sources, is_to_mend, mend, noticed, reads_the_clock, rows_at, text_at
 from dt_jupyter.spark import (
     CancelFlag,
     Cancelled,
+    JobMetrics,
+    JobProgress,
     RefreshSessions,
     cancel,
     count_jobs,
     is_connect,
+    job_metrics,
     run_cancellable,
 )
-from dt_jupyter.spark.metrics import JobMetrics, job_metrics
-from dt_jupyter.spark.progress import JobProgress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

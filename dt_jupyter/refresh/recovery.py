@@ -8,8 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from dt_jupyter.catalog import Catalog, StageRow
-from dt_jupyter.lake import LakeError, Recovered, TableGone, TableLog, is_delta, mark_of, recover
-from dt_jupyter.lake.keep.contents import Contents
+from dt_jupyter.lake import (
+    Contents,
+    LakeError,
+    Recovered,
+    TableGone,
+    TableLog,
+    is_delta,
+    mark_of,
+    recover,
+)
 from dt_jupyter.model import (
     Definition,
     DynamicTable,
@@ -21,7 +29,7 @@ from dt_jupyter.model import (
     RefreshTrigger,
     Timestamp,
 )
-from dt_jupyter.sources.resolve import Logs, Sources
+from dt_jupyter.sources import Logs, Sources
 
 _log = logging.getLogger("dt_jupyter.refresh")
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.definition.compile import CompiledStage
+from dt_jupyter.definition import CompiledStage
 from dt_jupyter.ivm import (
     LARGE,
+    WEIGHT,
     Rel,
     arranged,
     differentiate,
@@ -23,7 +24,6 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.lake import (
     OP,
-    WEIGHT,
     Added,
     Append,
     Change,
@@ -39,16 +39,7 @@ from dt_jupyter.lake import (
 from dt_jupyter.model import Frontier, Name, error, quote
 from dt_jupyter.refresh.inputs import Reading, rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
-from dt_jupyter.sql.emit.hashing import HASH
-from dt_jupyter.sql.emit.state_sql import (
-    EXISTED,
-    POSITION,
-    RESCAN,
-    ROW_ID,
-    SEQUENCE,
-    BagSql,
-    GroupSql,
-)
+from dt_jupyter.sql import EXISTED, HASH, POSITION, RESCAN, ROW_ID, SEQUENCE, BagSql, GroupSql
 
 if TYPE_CHECKING:
     import pyarrow as pa

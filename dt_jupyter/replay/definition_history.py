@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import DefinitionRow
-from dt_jupyter.definition.compile import Compiled, compile_query
-from dt_jupyter.lake import TableLog, mark_of
-from dt_jupyter.lake.types import spark_schema
+from dt_jupyter.definition import Compiled, compile_query
+from dt_jupyter.lake import TableLog, mark_of, spark_schema
 from dt_jupyter.model import (
     Definition,
     DynamicTable,
@@ -21,8 +20,8 @@ from dt_jupyter.model import (
     Timestamp,
     error,
 )
-from dt_jupyter.refresh.protocol import Refresher
-from dt_jupyter.sources.resolve import Sources
+from dt_jupyter.refresh import Refresher
+from dt_jupyter.sources import Sources
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import Refused
-from dt_jupyter.sql.emit.hashing import content_hash
+from dt_jupyter.sql import content_hash
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

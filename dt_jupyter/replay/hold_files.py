@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dt_jupyter.catalog import Catalog, HeldTable, Hold, HoldKind
-from dt_jupyter.lake import TableLog, VersionGone
-from dt_jupyter.lake.keep.hardlinks import drop_mirror, mirror, needed
+from dt_jupyter.lake import TableLog, VersionGone, drop_mirror, mirror, needed
 from dt_jupyter.model import Source, Timestamp, error, undo
 from dt_jupyter.replay.snapshots import Snapshots
-from dt_jupyter.sources.folders import Layout
+from dt_jupyter.sources import Layout
 
 PATIENCE = 600.0
 

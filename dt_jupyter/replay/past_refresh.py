@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import HoldKind
-from dt_jupyter.definition.compile import Compiled
-from dt_jupyter.definition.validate.bag_diff import row_text
+from dt_jupyter.definition import Compiled, row_text
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import (
     OP,
@@ -26,9 +25,9 @@ from dt_jupyter.lake import (
     Overwrite,
     TableLog,
     Unchanged,
+    frame as as_frame,
     snapshot_sql,
 )
-from dt_jupyter.lake.write.writer_spark import frame as as_frame
 from dt_jupyter.model import (
     HIDDEN,
     Definition,
@@ -43,16 +42,14 @@ from dt_jupyter.model import (
     error,
     quote,
 )
-from dt_jupyter.refresh.observation import plan
-from dt_jupyter.refresh.protocol import Refresher
-from dt_jupyter.refresh.stage_run import StageRun
+from dt_jupyter.refresh import Refresher, StageRun, plan
 from dt_jupyter.replay.definition_history import Commit, Past, elsewhere, require_versions
 from dt_jupyter.replay.digest import STOP, WEIGHT, Moved, hash_order, moved_of
 from dt_jupyter.replay.hold_files import Wanted, release, secure
 from dt_jupyter.replay.replay import Bench
 from dt_jupyter.replay.verify_rows import Comparison, compare
 from dt_jupyter.spark import is_connect
-from dt_jupyter.sql.emit.state_sql import VISIBLE
+from dt_jupyter.sql import VISIBLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

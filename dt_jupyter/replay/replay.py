@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import HoldKind
 from dt_jupyter.failures import MOST_ROWS, coded, within
-from dt_jupyter.lake import TableLog
-from dt_jupyter.lake.delta_log.actions import commit_name, read_actions
-from dt_jupyter.lake.delta_log.active_files import LiveFiles
+from dt_jupyter.lake import LiveFiles, TableLog, commit_name, read_actions
 from dt_jupyter.model import Name, Source, Timestamp, error
 from dt_jupyter.replay.digest import WEIGHT, Columns, hash_order, told
 from dt_jupyter.replay.hold_files import Secured, Wanted, release, secure
@@ -25,10 +23,9 @@ from dt_jupyter.replay.snapshot_rows import query_batches, table_batches
 from dt_jupyter.replay.snapshots import Snapshot, Snapshots, TableAt
 from dt_jupyter.replay.stops import Stop, stops_between
 from dt_jupyter.replay.walk_stats import Measured, Reader
-from dt_jupyter.sources.folders import Layout
-from dt_jupyter.sources.points import OLDEST, Moment
+from dt_jupyter.sources import OLDEST, Layout, Moment
 from dt_jupyter.spark import Pool, RefreshSessions, declare_pool, is_connect, meaning
-from dt_jupyter.sql.grammar.statement_values import SchemaMode
+from dt_jupyter.sql import SchemaMode
 
 if TYPE_CHECKING:
     import pyarrow as pa

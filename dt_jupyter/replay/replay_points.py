@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Source, SourceKind, error
 from dt_jupyter.replay.snapshots import NOBODY, Snapshots
-from dt_jupyter.sources.points import Moment
-from dt_jupyter.sources.resolve import Sources
+from dt_jupyter.sources import Moment, Sources
 
 
 def common_moment(snapshots: Snapshots, queries: Sequence[str], schema: str) -> Moment:

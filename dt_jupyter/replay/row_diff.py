@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dt_jupyter.lake import TableLog, Unchanged, Unreadable, plan_changes
-from dt_jupyter.lake.change.relation import relation
+from dt_jupyter.lake import TableLog, Unchanged, Unreadable, plan_changes, relation
 from dt_jupyter.model import Mark, error, quote
 from dt_jupyter.replay.digest import WEIGHT, Columns, hash_order, named
 from dt_jupyter.replay.schema_modes import select_list
-from dt_jupyter.sources.row_identity import By, told_apart
-from dt_jupyter.spark import is_connect
-from dt_jupyter.spark.frames import as_text
-from dt_jupyter.sql.emit.state_sql import VISIBLE
+from dt_jupyter.sources import By, told_apart
+from dt_jupyter.spark import as_text, is_connect
+from dt_jupyter.sql import VISIBLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -11,9 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dt_jupyter.lake import Metadata
-from dt_jupyter.lake.paths import sql_string
-from dt_jupyter.lake.types import stored_name
+from dt_jupyter.lake import Metadata, sql_string, stored_name
 from dt_jupyter.model import error, quote
 
 Field = Mapping[str, Any]

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from dt_jupyter.lake.change.file_rows import files_view
-from dt_jupyter.lake.delta_log.active_files import Action
+from dt_jupyter.lake import Action, files_view
 from dt_jupyter.replay.digest import Columns, hash_order, named
 from dt_jupyter.replay.snapshots import TableAt, rows_sql
-from dt_jupyter.sql.grammar.statement_values import SchemaMode
+from dt_jupyter.sql import SchemaMode
 
 if TYPE_CHECKING:
     import pyarrow as pa

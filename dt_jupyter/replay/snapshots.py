@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import (
+    LiveFiles,
     Metadata,
     TableGone,
     TableLog,
     VersionGone,
+    file_at,
     is_delta,
     mark_of,
+    paths_of,
     snapshot_sql,
 )
-from dt_jupyter.lake.delta_log.active_files import LiveFiles, file_at, paths_of
 from dt_jupyter.model import DTError, Name, ReadAt, Source, SourceKind, Timestamp, ViewSource, error
 from dt_jupyter.replay.schema_modes import Projected, as_it_was, as_now, same_columns, select_list
-from dt_jupyter.sources.pinned_text import pinned
-from dt_jupyter.sources.points import Moment, Resolver, whole_micro
-from dt_jupyter.sources.resolve import Found, Sources, name_of
-from dt_jupyter.spark.confs import HELD, confs
-from dt_jupyter.sql.emit.state_sql import VISIBLE
-from dt_jupyter.sql.grammar.statement_values import SchemaMode
+from dt_jupyter.sources import Found, Moment, Resolver, Sources, name_of, pinned, whole_micro
+from dt_jupyter.spark import HELD, confs
+from dt_jupyter.sql import VISIBLE, SchemaMode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

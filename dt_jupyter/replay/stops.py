@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import Source, SourceKind, Timestamp, error
 from dt_jupyter.replay.snapshots import Snapshots
-from dt_jupyter.sources.points import Moment, Resolver
+from dt_jupyter.sources import Moment, Resolver
 
 MOST_STOPS = 100_000
 

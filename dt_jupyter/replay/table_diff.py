@@ -11,8 +11,8 @@ from dt_jupyter.replay.definition_history import Past
 from dt_jupyter.replay.digest import NOTHING, STOP, WEIGHT, moved_of, told
 from dt_jupyter.replay.past_refresh import Rows, first_rows, row_lines
 from dt_jupyter.replay.replay import Bench, Replay, Step, open_replay
-from dt_jupyter.sources.points import Moment
-from dt_jupyter.sql.grammar.statement_values import SchemaMode
+from dt_jupyter.sources import Moment
+from dt_jupyter.sql import SchemaMode
 
 if TYPE_CHECKING:
     from dt_jupyter.model import DynamicTable

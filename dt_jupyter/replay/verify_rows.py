@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.definition.validate.bag_diff import differing, sentence
+from dt_jupyter.definition import differing, sentence
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Name, error, quote
-from dt_jupyter.sql.emit.hashing import HASH, content_hash
+from dt_jupyter.sql import HASH, content_hash
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -19,10 +19,11 @@ from dt_jupyter.lake import (
     TableLog,
     Unchanged,
     Unreadable,
+    feed_by_version,
+    plan as plan_of,
     plan_changes,
+    relation,
 )
-from dt_jupyter.lake.change.change_plan import plan as plan_of
-from dt_jupyter.lake.change.relation import feed_by_version, relation
 from dt_jupyter.model import quote
 from dt_jupyter.replay.digest import (
     EMPTY,
@@ -39,8 +40,7 @@ from dt_jupyter.replay.schema_modes import select_list
 from dt_jupyter.replay.snapshots import Snapshot, TableAt
 from dt_jupyter.replay.stops import Stop
 from dt_jupyter.spark import is_connect
-from dt_jupyter.sql.emit.state_sql import VISIBLE
-from dt_jupyter.sql.grammar.statement_values import SchemaMode
+from dt_jupyter.sql import VISIBLE, SchemaMode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

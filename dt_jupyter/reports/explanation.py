@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dt_jupyter.definition.compile import Compiled, CompiledStage
-from dt_jupyter.definition.define import Defined
-from dt_jupyter.ivm.explain import Size, TreeNode, tree
-from dt_jupyter.lake import ChangePlan, Feed, Relation, Small, Unchanged, is_delta, plan_changes
-from dt_jupyter.lake.paths import sql_string
+from dt_jupyter.definition import Compiled, CompiledStage, Defined
+from dt_jupyter.ivm import Size, TreeNode, tree
+from dt_jupyter.lake import (
+    ChangePlan,
+    Feed,
+    Relation,
+    Small,
+    Unchanged,
+    is_delta,
+    plan_changes,
+    sql_string,
+)
 from dt_jupyter.model import (
     DynamicTable,
     Frontier,
@@ -19,11 +26,9 @@ from dt_jupyter.model import (
     Timestamp,
     quote,
 )
-from dt_jupyter.refresh.observation import Look
-from dt_jupyter.refresh.protocol import Refresher
-from dt_jupyter.refresh.stage_run import StageRun
+from dt_jupyter.refresh import Look, Refresher, StageRun
 from dt_jupyter.reports.explanation_values import Explanation, Step
-from dt_jupyter.sql.emit.render import Renderer
+from dt_jupyter.sql import Renderer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dt_jupyter.ivm.explain import TreeNode
+from dt_jupyter.ivm import TreeNode
 from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp
 
 TREE = "how it is kept"

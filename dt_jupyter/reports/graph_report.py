@@ -23,12 +23,11 @@ from dt_jupyter.model import (
     SourceKind,
     Timestamp,
 )
-from dt_jupyter.refresh.protocol import Refresher
+from dt_jupyter.refresh import Refresher
 from dt_jupyter.reports.report_values import GraphNode, GraphReport, StageName
 from dt_jupyter.schedule import StateReader, effective_lags
-from dt_jupyter.sources.resolve import name_of
-from dt_jupyter.sql.binding.binder import table_places
-from dt_jupyter.sql.grammar.functions import qualified_name
+from dt_jupyter.sources import name_of
+from dt_jupyter.sql import qualified_name, table_places
 
 Node = Name | StageName
 _TEXTS = 1000

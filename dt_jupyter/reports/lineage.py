@@ -9,11 +9,9 @@ from typing import Any
 from dt_jupyter.ivm import Refused, flows
 from dt_jupyter.lake import LakeError, is_delta
 from dt_jupyter.model import DynamicTable, Name, Source
-from dt_jupyter.refresh.protocol import Refresher
-from dt_jupyter.sources.pinned_text import pinned
-from dt_jupyter.sources.resolve import name_of
-from dt_jupyter.sql.binding.binder import Table, View, bind
-from dt_jupyter.sql.binding.column_lineage import column_sources
+from dt_jupyter.refresh import Refresher
+from dt_jupyter.sources import name_of, pinned
+from dt_jupyter.sql import Table, View, bind, column_sources
 
 
 @dataclass(frozen=True, order=True)

@@ -6,8 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dt_jupyter.definition.evolution import Outputs, expected, in_words, outputs_of, public_outputs
-from dt_jupyter.definition.lost_columns import find_lost_column
+from dt_jupyter.definition import (
+    Outputs,
+    expected,
+    find_lost_column,
+    in_words,
+    outputs_of,
+    public_outputs,
+)
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import (
     Definition,
@@ -20,14 +26,10 @@ from dt_jupyter.model import (
     error,
     quote,
 )
-from dt_jupyter.refresh.protocol import Refresher, list_anew, use_schema
-from dt_jupyter.replay.definition_history import Past, elsewhere, require_versions
-from dt_jupyter.replay.past_refresh import compiled_then
-from dt_jupyter.replay.snapshots import Snapshots
-from dt_jupyter.replay.verify_rows import compare
+from dt_jupyter.refresh import Refresher, list_anew, use_schema
+from dt_jupyter.replay import Past, Snapshots, compare, compiled_then, elsewhere, require_versions
 from dt_jupyter.reports.explanation_values import Verification
-from dt_jupyter.sources.frontiers import gone_is_named
-from dt_jupyter.sources.lost_files import unreadable_source
+from dt_jupyter.sources import gone_is_named, unreadable_source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

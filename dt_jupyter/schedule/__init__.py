@@ -4,17 +4,6 @@
 `Scheduler` is the one thread that obeys them. Nothing here knows Spark, or how to refresh.
 """
 
-from dt_jupyter.schedule.decide import Decision, Skip, Start, Wait, decide, next_wake
-from dt_jupyter.schedule.lag import LagStatistics, Tooth, estimate, lag_statistics, sawtooth
-from dt_jupyter.schedule.obstacles import held_back, obstacles, obstacles_in
-from dt_jupyter.schedule.periods import Period, choose_period, next_tick, tick
-from dt_jupyter.schedule.plan import effective_lags, planned
-from dt_jupyter.schedule.state import Node, Slots, State, StateReader, node_of, upstream_first
-from dt_jupyter.schedule.thread import Scheduler, SchedulerPort, Spawn, Worker
+import lazy_loader
 
-__all__ = [
-    "Decision", "LagStatistics", "Node", "Period", "Scheduler", "SchedulerPort", "Skip", "Slots",
-    "Spawn", "Start", "State", "StateReader", "Tooth", "Wait", "Worker", "choose_period", "decide",
-    "effective_lags", "estimate", "held_back", "lag_statistics", "next_tick", "next_wake",
-    "node_of", "obstacles", "obstacles_in", "planned", "sawtooth", "tick", "upstream_first",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

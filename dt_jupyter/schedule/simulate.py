@@ -20,7 +20,7 @@ from dt_jupyter.model import (
     RefreshTrigger,
     Timestamp,
 )
-from dt_jupyter.schedule.decide import Skip, Start, decide, next_wake
+from dt_jupyter.schedule.decisions import Skip, Start, decide, next_wake
 from dt_jupyter.schedule.lag import SAMPLES, estimate
 from dt_jupyter.schedule.periods import Period
 from dt_jupyter.schedule.plan import planned

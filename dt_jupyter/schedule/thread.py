@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from dt_jupyter.model import Clock, Timestamp
-from dt_jupyter.schedule.decide import Decision, Skip, Start, Wait, decide, next_wake
+from dt_jupyter.schedule.decisions import Decision, Skip, Start, Wait, decide, next_wake
 from dt_jupyter.schedule.periods import Period
 from dt_jupyter.schedule.plan import planned
 from dt_jupyter.schedule.state import Node, State

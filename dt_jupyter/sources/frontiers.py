@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.lake import TableGone, VersionGone
 from dt_jupyter.model import Frontier, Name, Source, SourceKind, Timestamp, error
-from dt_jupyter.sources.resolve import Logs
+from dt_jupyter.sources.source_names import Logs
 
 
 @contextmanager

@@ -10,10 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from dt_jupyter.lake import LakeError, TableLog, plan_changes
-from dt_jupyter.lake.keep.retention import gone_from_change, gone_from_version, reads_feed
+from dt_jupyter.lake import (
+    LakeError,
+    TableLog,
+    gone_from_change,
+    gone_from_version,
+    plan_changes,
+    reads_feed,
+)
 from dt_jupyter.model import DTError, Name, Source, SourceKind, error
-from dt_jupyter.sources.resolve import Sources
+from dt_jupyter.sources.source_names import Sources
 
 
 @contextmanager

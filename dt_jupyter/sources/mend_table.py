@@ -7,11 +7,10 @@ import uuid
 from pathlib import Path
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.lake import LogBroken, TableGone
-from dt_jupyter.lake.keep.mend_log import cut, require_whole
+from dt_jupyter.lake import LogBroken, TableGone, cut, require_whole
 from dt_jupyter.model import DynamicTable, Reason
 from dt_jupyter.sources.folders import Layout
-from dt_jupyter.sources.resolve import Logs
+from dt_jupyter.sources.source_names import Logs
 
 BROKEN, LOST, STATE_BROKEN = "LOG_BROKEN", "LOG_LOST", "STATE_LOG_BROKEN"
 _UNREADABLE = frozenset((BROKEN, LOST))

@@ -11,11 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dt_jupyter.lake import TableLog
-from dt_jupyter.lake.change.row_tracking import TRACKED_ID
-from dt_jupyter.lake.delta_log.metadata import Metadata
+from dt_jupyter.lake import TRACKED_ID, Metadata, TableLog
 from dt_jupyter.model import quote
-from dt_jupyter.sql.emit.hashing import exact_text
+from dt_jupyter.sql import exact_text
 
 KEY = "dt.primaryKey"
 TRACKING = "delta.enableRowTracking"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.model import Name, error
-from dt_jupyter.spark.relations import RelationKind, lookup
+from dt_jupyter.spark import RelationKind, lookup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,9 +13,15 @@ from pyspark.errors import PySparkException
 
 from dt_jupyter.catalog import Quarantine
 from dt_jupyter.failures import first_line
-from dt_jupyter.lake import LakeError, NameTaken, is_delta, register
-from dt_jupyter.lake.keep.mend_log import require_whole
-from dt_jupyter.lake.paths import sql_string, sql_table
+from dt_jupyter.lake import (
+    LakeError,
+    NameTaken,
+    is_delta,
+    register,
+    require_whole,
+    sql_string,
+    sql_table,
+)
 from dt_jupyter.model import (
     DTError,
     DynamicTable,
@@ -27,7 +33,7 @@ from dt_jupyter.model import (
     quote,
 )
 from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable
-from dt_jupyter.sources.resolve import Sources
+from dt_jupyter.sources.source_names import Sources
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

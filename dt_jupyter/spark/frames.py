@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.spark.confs import confs
 from dt_jupyter.spark.modes import is_connect
+from dt_jupyter.spark.session_confs import confs
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlparse
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Name, plain, quote
 from dt_jupyter.spark.modes import is_connect
-from dt_jupyter.sql.binding.binder import table_places
+from dt_jupyter.sql import table_places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import error
-from dt_jupyter.spark.confs import HELD
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.pools import in_pool
+from dt_jupyter.spark.session_confs import HELD
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

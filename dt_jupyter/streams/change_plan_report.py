@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from dt_jupyter.model import Stream
-from dt_jupyter.sources.row_identity import By
+from dt_jupyter.sources import By
 from dt_jupyter.streams.change_query import ChangeRows, Interval
 from dt_jupyter.streams.change_reader import Shape
 

@@ -9,18 +9,25 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from dt_jupyter.definition.compile import bind_query, empty_relation
+from dt_jupyter.definition import bind_query, empty_relation
 from dt_jupyter.ivm import WEIGHT, Refused, Rel, scans
 from dt_jupyter.lake import TableLog, VersionGone, plan_changes
 from dt_jupyter.model import FIRST, Name, Source, SourceKind, Timestamp, error, quote
-from dt_jupyter.replay.snapshots import whole
-from dt_jupyter.sources.pinned_text import pinned
-from dt_jupyter.sources.points import OLDEST, Moment, Resolver
-from dt_jupyter.sources.resolve import Found, Sources, name_of
-from dt_jupyter.sources.row_identity import By, Identity, identity
-from dt_jupyter.spark import is_connect
-from dt_jupyter.spark.confs import HELD, confs
-from dt_jupyter.sql.emit.state_sql import VISIBLE
+from dt_jupyter.replay import whole
+from dt_jupyter.sources import (
+    OLDEST,
+    By,
+    Found,
+    Identity,
+    Moment,
+    Resolver,
+    Sources,
+    identity,
+    name_of,
+    pinned,
+)
+from dt_jupyter.spark import HELD, confs, is_connect
+from dt_jupyter.sql import VISIBLE
 from dt_jupyter.streams.change_reader import (
     ChangeQuery,
     append_query,

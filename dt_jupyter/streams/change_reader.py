@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from dt_jupyter.failures.broken_key import raised
+from dt_jupyter.failures import raised
 from dt_jupyter.ivm import (
     WEIGHT,
     Expr,
@@ -28,13 +28,12 @@ from dt_jupyter.ivm import (
     monotone,
     settled,
     simplify,
+    unstable,
     walk,
 )
-from dt_jupyter.ivm.stages import unstable
 from dt_jupyter.model import error, quote
-from dt_jupyter.sources.row_identity import By
-from dt_jupyter.sql.emit.hashing import HASH, content_hash, exact_text
-from dt_jupyter.sql.emit.render import Renderer
+from dt_jupyter.sources import By
+from dt_jupyter.sql import HASH, Renderer, content_hash, exact_text
 from dt_jupyter.streams.declared_keys import told_keys
 from dt_jupyter.streams.sides import Side
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dt_jupyter.failures.broken_key import broken_key, literal
+from dt_jupyter.failures import broken_key, literal
 from dt_jupyter.ivm import WEIGHT, Refused
 from dt_jupyter.model import quote
-from dt_jupyter.sources.row_identity import Identity
-from dt_jupyter.sql.emit.hashing import HASH, content_hash
+from dt_jupyter.sources import Identity
+from dt_jupyter.sql import HASH, content_hash
 
 if TYPE_CHECKING:
     import pyarrow as pa

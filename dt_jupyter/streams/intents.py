@@ -17,17 +17,24 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from dt_jupyter.catalog import Catalog
-from dt_jupyter.catalog.streams import INTENTS
-from dt_jupyter.lake import TableLog, is_delta, mark_of, marked, register
-from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.txn.fence import fence, next_sequence, sequenced
-from dt_jupyter.lake.txn.shadow_log import unstage
-from dt_jupyter.lake.write.backing_table import move_table
-from dt_jupyter.lake.write.failpoints import reach
+from dt_jupyter.catalog import INTENTS, Catalog
+from dt_jupyter.lake import (
+    TableLog,
+    fence,
+    is_delta,
+    mark_of,
+    marked,
+    move_table,
+    next_sequence,
+    reach,
+    register,
+    sequenced,
+    sql_table,
+    unstage,
+)
 from dt_jupyter.model import DTError, Intent, Name, Stream, Timestamp, error, undo
-from dt_jupyter.sources.resolve import Logs
-from dt_jupyter.spark.confs import confs
+from dt_jupyter.sources import Logs
+from dt_jupyter.spark import confs
 from dt_jupyter.streams.rollforward import RollForward, kept_alive
 
 if TYPE_CHECKING:

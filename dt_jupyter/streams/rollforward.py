@@ -10,17 +10,21 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dt_jupyter.catalog import Catalog
-from dt_jupyter.catalog.streams import INTENT_SECONDS
-from dt_jupyter.lake import LakeError
-from dt_jupyter.lake.disk import write_durable
-from dt_jupyter.lake.txn.publish import Publication, check, make_staged_durable, publish, published
-from dt_jupyter.lake.txn.shadow_log import unstage
-from dt_jupyter.lake.write.failpoints import reach
-from dt_jupyter.lake.write.locks import table_lock
+from dt_jupyter.catalog import INTENT_SECONDS, Catalog
+from dt_jupyter.lake import (
+    LakeError,
+    Publication,
+    check,
+    make_staged_durable,
+    publish,
+    published,
+    reach,
+    table_lock,
+    unstage,
+    write_durable,
+)
 from dt_jupyter.model import DTError, Intent, error
-from dt_jupyter.sources.folders import Layout
-from dt_jupyter.sources.resolve import Logs
+from dt_jupyter.sources import Layout, Logs
 
 
 class TransactionWarning(UserWarning):

@@ -7,15 +7,27 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import ROW_ID, WEIGHT, End, Scan
-from dt_jupyter.lake import Added, ChangePlan, Feed, FileDiff, TableLog, Unreadable, relation
-from dt_jupyter.lake.change.change_plan import name_before
-from dt_jupyter.lake.change.relation import Relation, feed_by_version, inserted
-from dt_jupyter.lake.change.row_tracking import TRACKED_ID
-from dt_jupyter.lake.delta_log.actions import CommitFacts
-from dt_jupyter.lake.keep.retention import gone_from_change, gone_from_snapshot, reads_feed
-from dt_jupyter.lake.paths import sql_table
+from dt_jupyter.lake import (
+    TRACKED_ID,
+    Added,
+    ChangePlan,
+    CommitFacts,
+    Feed,
+    FileDiff,
+    Relation,
+    TableLog,
+    Unreadable,
+    feed_by_version,
+    gone_from_change,
+    gone_from_snapshot,
+    inserted,
+    name_before,
+    reads_feed,
+    relation,
+    sql_table,
+)
 from dt_jupyter.model import error, quote
-from dt_jupyter.sources.row_identity import By, Identity
+from dt_jupyter.sources import By, Identity
 from dt_jupyter.streams.declared_keys import require_key, surely_unique
 
 if TYPE_CHECKING:

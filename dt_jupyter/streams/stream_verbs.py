@@ -17,17 +17,20 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.lake import (
+    DELETED_FILES,
+    LOG,
     Added,
     Feed,
     LakeError,
     Unreadable,
+    gone_from_change,
+    gone_from_snapshot,
     is_delta,
     may_change,
     plan_changes,
+    retention,
+    sql_table,
 )
-from dt_jupyter.lake.keep.retention import gone_from_change, gone_from_snapshot
-from dt_jupyter.lake.keep.retention_property import DELETED_FILES, LOG, retention
-from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.model import (
     DTError,
     Name,
@@ -40,22 +43,18 @@ from dt_jupyter.model import (
     error,
     require_name,
 )
-from dt_jupyter.replay.snapshots import whole
-from dt_jupyter.sources.folders import Layout
-from dt_jupyter.sources.points import Moment
-from dt_jupyter.sources.resolve import name_of
-from dt_jupyter.sources.row_identity import TRACKING, By, told_apart
-from dt_jupyter.sources.taken_names import require_free
-from dt_jupyter.spark.relations import lookup
-from dt_jupyter.sql.grammar.statement_values import (
+from dt_jupyter.replay import whole
+from dt_jupyter.sources import TRACKING, By, Layout, Moment, name_of, require_free, told_apart
+from dt_jupyter.spark import lookup
+from dt_jupyter.sql import (
     CreateAction,
     CreateStream,
     PointKind,
     SparkKind,
     SparkStatement,
     StreamSource,
+    relations_in,
 )
-from dt_jupyter.sql.grammar.timed_relations import relations_in
 from dt_jupyter.streams.change_query import ChangeRows, Changes
 from dt_jupyter.streams.intents import Ends, Intents
 from dt_jupyter.streams.rollforward import RollForward

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from dt_jupyter.model import DTError, Name, ReadAt, Span, Stream, Timestamp, error, plain
-from dt_jupyter.replay.replay_points import common_moment
-from dt_jupyter.replay.snapshots import Snapshots, whole
-from dt_jupyter.sources.points import OLDEST, Moment
-from dt_jupyter.sources.resolve import name_of
-from dt_jupyter.sql.grammar.statement_values import (
+from dt_jupyter.replay import Snapshots, common_moment, whole
+from dt_jupyter.sources import OLDEST, Moment, name_of
+from dt_jupyter.sql import (
     Information,
     PointKind,
     SparkKind,
@@ -25,8 +23,9 @@ from dt_jupyter.sql.grammar.statement_values import (
     Statement,
     TimedRelation,
     TimePoint,
+    has_alias,
+    relations_in,
 )
-from dt_jupyter.sql.grammar.timed_relations import has_alias, relations_in
 from dt_jupyter.streams.change_query import ChangeRows, Changes
 
 if TYPE_CHECKING:

@@ -14,18 +14,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dt_jupyter.lake import LakeError
-from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.txn.net_changes import folded
-from dt_jupyter.lake.txn.publish import Publication, loses_changes, publication, refused
-from dt_jupyter.lake.txn.shadow_log import Staging, stage
-from dt_jupyter.lake.write.failpoints import reach
+from dt_jupyter.lake import (
+    LakeError,
+    Publication,
+    Staging,
+    folded,
+    loses_changes,
+    publication,
+    reach,
+    refused,
+    sql_table,
+    stage,
+)
 from dt_jupyter.model import DTError, Intent, Name, Span, Stream, Timestamp, did_you_mean, error
-from dt_jupyter.replay.snapshots import whole
-from dt_jupyter.sources.resolve import name_of
-from dt_jupyter.spark.relations import RelationKind, lookup
-from dt_jupyter.sql.grammar import statement_values as S
-from dt_jupyter.sql.grammar.timed_relations import relations_in
+from dt_jupyter.replay import whole
+from dt_jupyter.sources import name_of
+from dt_jupyter.spark import RelationKind, lookup
+from dt_jupyter.sql import relations_in, statement_values as S
 from dt_jupyter.streams.change_query import ChangeRows
 from dt_jupyter.streams.rollforward import RollForward, kept_alive
 from dt_jupyter.streams.stream_verbs import CONSUMERS, Found, Replaced, Streams

@@ -6,8 +6,7 @@ from dt_jupyter.model import RefreshMode, SchedulingState
 from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
 from dt_jupyter.widgets.tables import result_footer, result_table, result_text
-from dt_jupyter.wire.messages import CardMessage
-from dt_jupyter.wire.units import instant
+from dt_jupyter.wire import CardMessage, instant
 
 
 def card_html(message: CardMessage) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import clean, element, one_line
-from dt_jupyter.wire.schema import redact
+from dt_jupyter.wire import redact
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import Markup, clean, element, joined, one_line
 from dt_jupyter.widgets.typeset import cells
-from dt_jupyter.wire.messages import ErrorMessage
+from dt_jupyter.wire import ErrorMessage
 
 CONTEXT = 2  # lines of the query shown before and after the place
 _REACH = 100  # characters shown on either side of the place on its line

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dt_jupyter.model import RefreshMode
 from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import Markup, clean, element, joined, one_line
-from dt_jupyter.wire.messages import ExplanationMessage
-from dt_jupyter.wire.schema import redact
+from dt_jupyter.wire import ExplanationMessage, redact
 
 OPEN = 2
 """Statements that are shown unfolded."""

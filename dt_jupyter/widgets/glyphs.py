@@ -8,7 +8,7 @@ from __future__ import annotations
 from dt_jupyter.model import RefreshAction, RefreshState
 from dt_jupyter.widgets.markup import Markup, element, joined
 from dt_jupyter.widgets.theme import paint
-from dt_jupyter.wire.messages import NodeKind
+from dt_jupyter.wire import NodeKind
 
 STATE_TOKENS = {
     RefreshState.SUCCEEDED: "ok",

@@ -20,8 +20,7 @@ from dt_jupyter.widgets.layout import Box, Layout, Placed, Route, layered
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
 from dt_jupyter.widgets.theme import fill, paint
 from dt_jupyter.widgets.typeset import pixels, wrap
-from dt_jupyter.wire.messages import GraphMessage, GraphNode, NodeKind
-from dt_jupyter.wire.units import count, duration, instant
+from dt_jupyter.wire import GraphMessage, GraphNode, NodeKind, count, duration, instant
 
 Direction = Literal["right", "down"]
 COMPACT_FROM = 25  # nodes

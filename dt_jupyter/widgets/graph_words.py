@@ -8,8 +8,7 @@ from dt_jupyter.widgets.layout import assign_layers
 from dt_jupyter.widgets.markup import clean, one_line
 from dt_jupyter.widgets.theme import TOKENS
 from dt_jupyter.widgets.typeset import aligned
-from dt_jupyter.wire.messages import GraphMessage, GraphNode, NodeKind
-from dt_jupyter.wire.units import duration, instant
+from dt_jupyter.wire import GraphMessage, GraphNode, NodeKind, duration, instant
 
 _HEADER = ("NAME", "KIND", "STATE", "MODE", "ACTION", "LAG", "TARGET", "ROWS", "READS")
 _BORDERS = {RefreshState.FAILED: "bad", RefreshState.UPSTREAM_FAILED: "bad",

@@ -10,11 +10,17 @@ from dt_jupyter.model import RefreshAction, RefreshState
 from dt_jupyter.widgets.canvas import canvas, group, label
 from dt_jupyter.widgets.glyphs import ACTION_TOKENS, STATE_TOKENS, action_glyph, cross, path
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
-from dt_jupyter.widgets.sawtooth import Sawtooth, Tooth, sawtooth
+from dt_jupyter.widgets.sawtooth_points import Sawtooth, Tooth, sawtooth
 from dt_jupyter.widgets.theme import fill, paint
 from dt_jupyter.widgets.typeset import aligned, pixels, sparkline
-from dt_jupyter.wire.messages import LagMessage, RefreshPoint
-from dt_jupyter.wire.units import duration, duration_ticks, instant, instant_ticks
+from dt_jupyter.wire import (
+    LagMessage,
+    RefreshPoint,
+    duration,
+    duration_ticks,
+    instant,
+    instant_ticks,
+)
 
 WIDTH, HEIGHT = 900.0, 344.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78.0, 828.0, 62.0, 240.0

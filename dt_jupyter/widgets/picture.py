@@ -24,7 +24,7 @@ from dt_jupyter.widgets.tables import (
     result_html,
     result_text,
 )
-from dt_jupyter.wire.messages import (
+from dt_jupyter.wire import (
     CardMessage,
     ErrorMessage,
     ExplanationMessage,

@@ -11,14 +11,14 @@ from dt_jupyter.widgets.glyphs import ACTION_TOKENS, STATE_TOKENS
 from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
 from dt_jupyter.widgets.typeset import aligned, sparkline
-from dt_jupyter.wire.messages import (
+from dt_jupyter.wire import (
     Column,
     HistoryMessage,
     HistoryRow,
     ReportMessage,
     ResultMessage,
+    duration,
 )
-from dt_jupyter.wire.units import duration
 
 HISTORY = ("NAME", "ACTION", "STATE", "TRIGGER", "DATA_TIMESTAMP", "DURATION",
            "INSERTED", "DELETED", "READ", "REASON")  # fmt: skip

@@ -16,7 +16,7 @@ pytestmark = [
 ]
 LOAD = "%load_ext dt_jupyter"
 SHOW = """
-from dt_jupyter.notebook.load import notebook_of
+from dt_jupyter.notebook.extension import notebook_of
 from dt_jupyter.notebook.views import show_view
 from dt_jupyter.widgets import GraphMessage, GraphNode, NodeKind, show
 message = GraphMessage((GraphNode("orders", NodeKind.TABLE),), ())

@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from dt_jupyter.dispatch.spark_errors import error_message
-from dt_jupyter.failures.broken_key import find_broken_key
+from dt_jupyter.failures.key_errors import find_broken_key
 from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.model import DTError
 from dt_jupyter.sources.row_identity import By, Identity

@@ -9,8 +9,8 @@ import pytest
 
 from dt_jupyter.catalog import Owner
 from dt_jupyter.lake.write.failpoints import INTENTS, hooked
-from dt_jupyter.spark.confs import confs
 from dt_jupyter.spark.jobs import count_jobs, run_cancellable
+from dt_jupyter.spark.session_confs import confs
 from dt_jupyter.streams.intents import Intents
 from tests.spark.engine_lab import Lab, refused
 

@@ -9,7 +9,7 @@ import pytest
 from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.write.failpoints import hooked
-from dt_jupyter.sources.resolve import Sources
+from dt_jupyter.sources.source_names import Sources
 from dt_jupyter.spark.relations import lookup
 from tests.spark.engine_lab import Lab, refused
 

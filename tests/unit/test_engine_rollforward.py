@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dt_jupyter.lake import TableLog
-from dt_jupyter.lake.txn import publish
+from dt_jupyter.lake import TableLog, publish
 from dt_jupyter.lake.txn.shadow_log import stage
 from dt_jupyter.lake.write.failpoints import hooked
 from dt_jupyter.model import Intent, Stream
 from dt_jupyter.sources.folders import Layout
-from dt_jupyter.sources.resolve import Logs
+from dt_jupyter.sources.source_names import Logs
 from dt_jupyter.streams.rollforward import RollForward, TransactionWarning
 from tests.unit import catalog_lab
 from tests.unit.catalog_lab import at, name, refused

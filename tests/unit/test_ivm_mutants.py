@@ -35,8 +35,8 @@ from dt_jupyter.ivm import (
     differentiate,
     expr,
     restrict,
+    simplify as _simplify_function,
 )
-from dt_jupyter.ivm import simplify as _simplify_function
 from dt_jupyter.sql.emit import render
 from tests.unit.ivm_lab import (
     Law,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.model import DTError, Span, error
 from dt_jupyter.notebook.errors import Interrupted, _was_interrupt, render
-from dt_jupyter.widgets import ErrorMessage, Underline
+from dt_jupyter.wire import ErrorMessage, Underline
 
 
 def plain(lines: list[str]) -> list[str]:

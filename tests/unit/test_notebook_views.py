@@ -16,8 +16,9 @@ from dt_jupyter.notebook import views
 from dt_jupyter.notebook.progress import progress
 from dt_jupyter.notebook.views import Static, is_live, show_view
 from dt_jupyter.reports.events import Event
-from dt_jupyter.widgets import GraphMessage, Picture
+from dt_jupyter.widgets import Picture
 from dt_jupyter.widgets.running import Running
+from dt_jupyter.wire import GraphMessage
 
 EMPTY = Picture(GraphMessage((), ()))
 T = Timestamp(1_700_000_000_000_000)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pyarrow as pa
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dt_jupyter.refresh.consolidate import _paired_off, paired_off
 from tests.unit.ivm_lab import connection, literal_rows

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dt_jupyter.model import Timestamp
-from dt_jupyter.schedule.decide import next_wake
+from dt_jupyter.schedule.decisions import next_wake
 from dt_jupyter.schedule.periods import (
     MARGIN,
     SHORTEST,

@@ -11,8 +11,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dt_jupyter.model import Reason, RefreshRecord, RefreshState, Timestamp
 from dt_jupyter.schedule import Node, Slots, Start, decide, sawtooth

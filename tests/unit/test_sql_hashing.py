@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dt_jupyter.ivm import Refused
 from dt_jupyter.sql.emit.hashing import HASH, content_hash, fields_of, split_types

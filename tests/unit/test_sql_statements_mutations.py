@@ -6,8 +6,7 @@ import random
 from collections.abc import Callable
 from itertools import pairwise
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dt_jupyter.model import DTError
 from dt_jupyter.sql.grammar.magic_options import (

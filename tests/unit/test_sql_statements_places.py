@@ -5,8 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dt_jupyter.model import Span
 from dt_jupyter.sql.text.places import WIDTH, position, underline

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from dt_jupyter.model import DTError, quote
 from dt_jupyter.sql.grammar.functions import qualified_name

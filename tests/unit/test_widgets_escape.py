@@ -10,7 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from dt_jupyter.model import RefreshMode, RefreshState, TargetLag
-from dt_jupyter.widgets import (
+from dt_jupyter.widgets import Picture, graph_dot, show
+from dt_jupyter.widgets.markup import clean, element, one_line, raw_css
+from dt_jupyter.wire import (
     CardMessage,
     Column,
     ErrorMessage,
@@ -21,14 +23,10 @@ from dt_jupyter.widgets import (
     HistoryRow,
     LagMessage,
     NodeKind,
-    Picture,
     ReportMessage,
     ResultMessage,
     Underline,
-    graph_dot,
-    show,
 )
-from dt_jupyter.widgets.markup import clean, element, one_line, raw_css
 from dt_jupyter.wire.messages import Message
 from dt_jupyter.wire.schema import redact
 from tests.unit.widgets_lab import NOON, Reader, done, failed, graph, skipped, source, table

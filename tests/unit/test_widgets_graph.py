@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from dt_jupyter.model import RefreshMode, RefreshState
-from dt_jupyter.widgets import GraphEdge, GraphMessage, graph_dot, graph_svg, graph_text
+from dt_jupyter.widgets import graph_dot, graph_svg, graph_text
 from dt_jupyter.widgets.graph import COMPACT_FROM, facts, is_late, mode_text, summary
+from dt_jupyter.wire import GraphEdge, GraphMessage
 from tests.unit.widgets_lab import NOON, Reader, flights, graph, random_graph, source, table
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -217,8 +218,7 @@ def test_a_message_that_is_no_graph_cannot_be_built(
 def test_tables_that_swapped_their_names_make_no_cycle() -> None:
     from dt_jupyter.dispatch.static_messages import graph_message
     from dt_jupyter.model import Name, Timestamp
-    from dt_jupyter.reports.report_values import GraphNode as Node
-    from dt_jupyter.reports.report_values import GraphReport
+    from dt_jupyter.reports.report_values import GraphNode as Node, GraphReport
 
     a, b, c = (Name("default", n) for n in "abc")
     nodes = tuple(Node(name, "table") for name in (a, b, c))

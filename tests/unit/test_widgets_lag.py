@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 import pytest
 
 from dt_jupyter.model import RefreshAction, RefreshState
-from dt_jupyter.widgets import LagMessage, RefreshPoint, lag_svg, lag_text, sawtooth
+from dt_jupyter.widgets import lag_svg, lag_text, sawtooth
 from dt_jupyter.widgets.lag import lag_summary
+from dt_jupyter.wire import LagMessage, RefreshPoint
 from tests.unit.widgets_lab import NOON, Reader, done, failed, lag, later, skipped
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -12,9 +12,10 @@ from xml.etree import ElementTree
 import pytest
 
 from dt_jupyter.model import TargetLag
-from dt_jupyter.widgets import ErrorMessage, HistoryMessage, graph_dot, graph_text, show
+from dt_jupyter.widgets import graph_dot, graph_text, show
 from dt_jupyter.widgets.theme import TOKENS
 from dt_jupyter.widgets.typeset import fit, fit_cells, pixels, sparkline, wrap
+from dt_jupyter.wire import ErrorMessage, HistoryMessage
 from dt_jupyter.wire.units import count, duration, duration_ticks
 from tests.unit.widgets_lab import Reader, done, flights, graph, lag, table
 

@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dt_jupyter.dispatch.dispatcher import Desk
 from dt_jupyter.model import DTError

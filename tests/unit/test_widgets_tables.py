@@ -13,13 +13,6 @@ from dt_jupyter.model import (
     TargetLag,
 )
 from dt_jupyter.widgets import (
-    CardMessage,
-    Column,
-    ErrorMessage,
-    HistoryMessage,
-    HistoryRow,
-    ResultMessage,
-    Underline,
     card_html,
     card_text,
     error_html,
@@ -28,6 +21,15 @@ from dt_jupyter.widgets import (
     history_text,
     result_html,
     result_text,
+)
+from dt_jupyter.wire import (
+    CardMessage,
+    Column,
+    ErrorMessage,
+    HistoryMessage,
+    HistoryRow,
+    ResultMessage,
+    Underline,
 )
 from tests.unit.widgets_lab import NOON, Reader, later
 

@@ -14,14 +14,7 @@ from dt_jupyter.model import (
     SchedulingState,
     TargetLag,
 )
-from dt_jupyter.widgets import (
-    GraphEdge,
-    GraphMessage,
-    GraphNode,
-    LagMessage,
-    NodeKind,
-    RefreshPoint,
-)
+from dt_jupyter.wire import GraphEdge, GraphMessage, GraphNode, LagMessage, NodeKind, RefreshPoint
 
 NOON = datetime(2013, 1, 4, 12, 0, 0, tzinfo=UTC)
 

@@ -23,8 +23,7 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-from pyspark.sql import types as T
+from pyspark.sql import SparkSession, types as T
 
 from dt_jupyter.definition.change_size import affected
 from dt_jupyter.definition.validate.bag_diff import difference
@@ -35,7 +34,7 @@ from dt_jupyter.definition.validate.sandbox import Mismatch, Sandbox, move_stage
 from dt_jupyter.ivm import End, Rel, Scan, Sizes, Stage, arranged
 from dt_jupyter.lake import NotSupported
 from dt_jupyter.spark import cancel, check_cancelled, job_group
-from dt_jupyter.sql.emit.state_sql import BagSql, GroupSql
+from dt_jupyter.sql import BagSql, GroupSql
 
 ROWS = 40
 """How many real rows are looked at of each source."""

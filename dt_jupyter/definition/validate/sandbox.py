@@ -8,8 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as T
+from pyspark.sql import DataFrame, SparkSession, types as T
 
 from dt_jupyter.definition.validate.row_bound import MOST_ROWS, RowBound, TooManyRows
 from dt_jupyter.ivm import (
@@ -25,11 +24,10 @@ from dt_jupyter.ivm import (
     key_relations,
     with_keys,
 )
-from dt_jupyter.lake.types import arrow_schema
+from dt_jupyter.lake import arrow_schema
 from dt_jupyter.model import quote
 from dt_jupyter.spark import check_cancelled
-from dt_jupyter.sql.emit.render import Renderer
-from dt_jupyter.sql.emit.state_sql import COUNT, EXISTED, OP, RESCAN, BagSql, GroupSql
+from dt_jupyter.sql import COUNT, EXISTED, OP, RESCAN, BagSql, GroupSql, Renderer
 
 
 class Mismatch(Exception):

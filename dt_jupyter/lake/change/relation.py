@@ -26,7 +26,7 @@ from dt_jupyter.lake.read.arrow_snapshot import local_view
 from dt_jupyter.lake.read.snapshot import snapshot_sql
 from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.model import quote
-from dt_jupyter.spark.confs import confs
+from dt_jupyter.spark import confs
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.spark.confs import confs
+from dt_jupyter.spark import confs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dt_jupyter.lake import TableLog
+from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.model import DTError, error, parse_interval
 
 DELETED_FILES, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"

@@ -18,7 +18,7 @@ from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
 from dt_jupyter.lake.read.reader_rs import items, read, times_are_sparks
 from dt_jupyter.lake.types import arrow_schema, fields_named, plain_type, spark_schema
 from dt_jupyter.model import quote
-from dt_jupyter.spark.frames import arrow_frame
+from dt_jupyter.spark import arrow_frame
 
 if TYPE_CHECKING:
     import pyarrow as pa

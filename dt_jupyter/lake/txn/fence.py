@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.disk import make_durable, put_commit
 from dt_jupyter.lake.txn.publish import IN_COMMIT_TIMES
-from dt_jupyter.spark.confs import confs
+from dt_jupyter.spark import confs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,7 @@ from dt_jupyter.lake.txn.shadow_log import Staging
 from dt_jupyter.lake.types import PHYSICAL, stored_name
 from dt_jupyter.lake.write.writer_spark import MICROS
 from dt_jupyter.model import quote
-from dt_jupyter.spark.confs import confs
+from dt_jupyter.spark import confs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,8 +17,7 @@ from dt_jupyter.lake.write.clustering import STATISTICS, clusterable_paths, path
 from dt_jupyter.lake.write.locks import lock_file
 from dt_jupyter.lake.write.writer_spark import MICROS
 from dt_jupyter.model import Name, quote
-from dt_jupyter.spark.confs import confs
-from dt_jupyter.spark.relations import lookup
+from dt_jupyter.spark import confs, lookup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,8 +11,7 @@ from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.types import spark_schema
 from dt_jupyter.lake.write.commit_values import OP, Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.model import quote
-from dt_jupyter.spark.confs import confs
-from dt_jupyter.spark.frames import whole_frame
+from dt_jupyter.spark import confs, whole_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Refusal, expr, refuse
-from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.ivm import Expr, Refusal, expr, refuse
 from dt_jupyter.sql.binding.scalars import function_name
 
 _COLUMNS = {"explode": ("col",), "posexplode": ("pos", "col")}

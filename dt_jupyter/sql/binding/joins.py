@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dt_jupyter.ivm import (
+    Expr,
     Generate,
     Join,
     Match,
@@ -19,7 +20,6 @@ from dt_jupyter.ivm import (
     expr,
     refuse,
 )
-from dt_jupyter.ivm.expr import Expr
 from dt_jupyter.sql.binding.generators import generator
 from dt_jupyter.sql.binding.scalars import scalar
 from dt_jupyter.sql.binding.scope import (

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Filter, Join, Project, Refusal, Rel, col, refuse
-from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.ivm import Expr, Filter, Join, Project, Refusal, Rel, col, refuse
 from dt_jupyter.sql.binding.scalars import check, scalar
 from dt_jupyter.sql.text.limits import is_plain
 

@@ -23,9 +23,9 @@ from dt_jupyter.ivm import (
     Top,
     Window,
     col,
+    expr as template,
     refuse,
 )
-from dt_jupyter.ivm import expr as template
 from dt_jupyter.sql.binding.aggregation import (
     Grouping,
     aggregates,

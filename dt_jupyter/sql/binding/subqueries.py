@@ -11,9 +11,20 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Aggregate, Call, Col, Join, MatchKind, Project, Refusal, Rel, col, refuse
-from dt_jupyter.ivm import expr as template
-from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.ivm import (
+    Aggregate,
+    Call,
+    Col,
+    Expr,
+    Join,
+    MatchKind,
+    Project,
+    Refusal,
+    Rel,
+    col,
+    expr as template,
+    refuse,
+)
 from dt_jupyter.sql.binding.joins import match
 from dt_jupyter.sql.binding.scope import Scope, Split, with_columns
 

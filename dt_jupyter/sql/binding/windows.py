@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import SETTLING, SUPPORTED, Refusal, Window, WindowCall, refuse
-from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.ivm import SETTLING, SUPPORTED, Expr, Refusal, Window, WindowCall, refuse
 from dt_jupyter.sql.binding.scalars import function_name
 from dt_jupyter.sql.binding.scope import Scope
 

@@ -1,5 +1,5 @@
 /**
- * The lag of a dynamic table over time (DT paper, 5.2), as `dt_jupyter/widgets/sawtooth.py`: it rises
+ * The lag of a dynamic table over time (DT paper, 5.2), as `dt_jupyter/widgets/sawtooth_points.py`: it rises
  * one second per second, and falls at the end of each refresh to that end minus its data timestamp.
  */
 import { FAILURES } from '../marks';

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from dt_jupyter.wire.messages import LagMessage, RefreshPoint
+from dt_jupyter.wire import LagMessage, RefreshPoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dt_jupyter.model import HIDDEN, quote
-from dt_jupyter.sql.emit.state_sql import VISIBLE
+from dt_jupyter.sql import VISIBLE
 
 
 def public_rows(relation: str, columns: Iterable[str]) -> str:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from dt_jupyter.lake import LakeError, VersionGone, is_delta, may_change
 from dt_jupyter.model import DTError, Name, Source, Stream, Timestamp
-from dt_jupyter.replay.snapshots import whole
-from dt_jupyter.streams.intents import app_id
-from dt_jupyter.streams.stream_verbs import RETENTION_DAYS, Streams
+from dt_jupyter.replay import whole
+from dt_jupyter.streams import RETENTION_DAYS, Streams, app_id
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.sources.folders import Layout
-from dt_jupyter.spark.relations import RelationKind, listed, lookup
-from dt_jupyter.sql.binding.binder import table_places
+from dt_jupyter.spark import RelationKind, listed, lookup
+from dt_jupyter.sql import table_places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from dt_jupyter.model import Reason, RefreshState, Timestamp
-from dt_jupyter.schedule.obstacles import held_back
+from dt_jupyter.schedule.obstacle import held_back
 from dt_jupyter.schedule.periods import next_tick, tick
 from dt_jupyter.schedule.state import Node, Slots, State, upstream_first
 

@@ -1,0 +1,63 @@
+from .attempts import (
+    Attempts as Attempts,
+    Overtaken as Overtaken,
+)
+from .definitions import (
+    Definitions as Definitions,
+)
+from .history import (
+    History as History,
+)
+from .holds import (
+    Holds as Holds,
+)
+from .lake_catalog import Catalog as Catalog
+from .owner import (
+    Owner as Owner,
+    running as running,
+)
+from .quarantine import (
+    Quarantine as Quarantine,
+    Quarantined as Quarantined,
+    one_line as one_line,
+)
+from .rebuild import (
+    CatalogWarning as CatalogWarning,
+    Rebuilt as Rebuilt,
+)
+from .registry import (
+    DEFAULT_WAREHOUSE as DEFAULT_WAREHOUSE,
+    Sources as Sources,
+    Warehouses as Warehouses,
+)
+from .stages import (
+    Stages as Stages,
+)
+from .streams import (
+    INTENT_SECONDS as INTENT_SECONDS,
+    INTENTS as INTENTS,
+    Streams as Streams,
+)
+from .tables import (
+    DynamicTables as DynamicTables,
+)
+from .values import (
+    FAILURES_ALLOWED as FAILURES_ALLOWED,
+    Attempt as Attempt,
+    BaseTable as BaseTable,
+    DefinitionRow as DefinitionRow,
+    GraphRow as GraphRow,
+    HeldTable as HeldTable,
+    Hold as Hold,
+    HoldKind as HoldKind,
+    Lease as Lease,
+    Pin as Pin,
+    StageRow as StageRow,
+)
+from .versions import (
+    Versions as Versions,
+)
+from .watch import (
+    News as News,
+    Watch as Watch,
+)

@@ -1,0 +1,36 @@
+"""The catalog of a lake: all its tables of records as one."""
+
+from __future__ import annotations
+
+from dt_jupyter.catalog.attempts import Attempts
+from dt_jupyter.catalog.definitions import Definitions
+from dt_jupyter.catalog.history import History
+from dt_jupyter.catalog.holds import Holds
+from dt_jupyter.catalog.registry import Sources, Warehouses
+from dt_jupyter.catalog.stages import Stages
+from dt_jupyter.catalog.streams import Streams
+from dt_jupyter.catalog.tables import DynamicTables
+from dt_jupyter.catalog.versions import Versions
+from dt_jupyter.catalog.watch import Watch
+
+
+class Catalog(
+    DynamicTables,
+    Warehouses,
+    Sources,
+    Versions,
+    Attempts,
+    Stages,
+    History,
+    Streams,
+    Holds,
+    Definitions,
+    Watch,
+):
+    """The catalog of a lake; a context manager that closes itself."""
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,39 @@
+from .change_size import (
+    too_wide as too_wide,
+)
+from .compile import (
+    Compiled as Compiled,
+    CompiledStage as CompiledStage,
+    bind_query as bind_query,
+    compile_query as compile_query,
+    empty_relation as empty_relation,
+)
+from .define import (
+    Defined as Defined,
+    Definer as Definer,
+    Request as Request,
+    placed as placed,
+)
+from .evolution import (
+    Outputs as Outputs,
+    changed_meaning as changed_meaning,
+    changed_outputs as changed_outputs,
+    expected as expected,
+    in_words as in_words,
+    outputs_of as outputs_of,
+    public_outputs as public_outputs,
+)
+from .lost_columns import (
+    explained as explained,
+    find_lost_column as find_lost_column,
+)
+from .table_options import (
+    DEFAULT_DAYS as DEFAULT_DAYS,
+    apply_options as apply_options,
+    require_clusterable as require_clusterable,
+)
+from .validate.bag_diff import (
+    differing as differing,
+    row_text as row_text,
+    sentence as sentence,
+)

@@ -1,0 +1,37 @@
+from .answers import (
+    frontiers as frontiers,
+    streams as streams,
+)
+from .dispatcher import (
+    QUICK as QUICK,
+    Desk as Desk,
+)
+from .feed import (
+    Feed as Feed,
+    hello as hello,
+)
+from .live import (
+    SCRIPT as SCRIPT,
+    LiveView as LiveView,
+)
+from .script import (
+    interruptible as interruptible,
+    run_script as run_script,
+    sample as sample,
+)
+from .spark_errors import (
+    error_message as error_message,
+)
+from .static_messages import (
+    created_message as created_message,
+    explanation_message as explanation_message,
+    frontiers_message as frontiers_message,
+    graph_message as graph_message,
+    history_message as history_message,
+    lag_message as lag_message,
+    picture_of as picture_of,
+    replay_message as replay_message,
+    result_message as result_message,
+    status_message as status_message,
+    streams_message as streams_message,
+)

@@ -1,0 +1,30 @@
+from .arguments import (
+    MOST_ROWS as MOST_ROWS,
+    within as within,
+)
+from .boundary import (
+    FromUser as FromUser,
+    coded as coded,
+)
+from .key_errors import (
+    broken_key as broken_key,
+    find_broken_key as find_broken_key,
+    literal as literal,
+    raised as raised,
+)
+from .refresh_failures import (
+    as_error as as_error,
+    out_of_reach as out_of_reach,
+)
+from .signs import (
+    causes as causes,
+    environment_error as environment_error,
+    java_causes as java_causes,
+)
+from .words import (
+    UNFORESEEN as UNFORESEEN,
+    catalogued as catalogued,
+    details_of as details_of,
+    first_line as first_line,
+    spoken as spoken,
+)

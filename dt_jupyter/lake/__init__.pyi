@@ -1,0 +1,192 @@
+from .change.change_plan import (
+    Added as Added,
+    ChangePlan as ChangePlan,
+    Feed as Feed,
+    FileDiff as FileDiff,
+    Unchanged as Unchanged,
+    Unreadable as Unreadable,
+    may_change as may_change,
+    name_before as name_before,
+    plan as plan,
+    plan_changes as plan_changes,
+)
+from .change.file_rows import (
+    files_view as files_view,
+)
+from .change.relation import (
+    Relation as Relation,
+    Small as Small,
+    feed_by_version as feed_by_version,
+    inserted as inserted,
+    relation as relation,
+)
+from .change.row_tracking import (
+    TRACKED_ID as TRACKED_ID,
+)
+from .delta_log.actions import (
+    CommitFacts as CommitFacts,
+    commit_name as commit_name,
+    read_actions as read_actions,
+)
+from .delta_log.active_files import (
+    Action as Action,
+    LiveFiles as LiveFiles,
+    file_at as file_at,
+    paths_of as paths_of,
+)
+from .delta_log.commit_tags import (
+    mark_of as mark_of,
+    marked as marked,
+)
+from .delta_log.metadata import (
+    Metadata as Metadata,
+    Protocol as Protocol,
+    SchemaChange as SchemaChange,
+    schema_change as schema_change,
+)
+from .delta_log.table_log import (
+    FileChanges as FileChanges,
+    TableLog as TableLog,
+    TableSize as TableSize,
+    is_delta as is_delta,
+)
+from .disk import (
+    sync as sync,
+    write_durable as write_durable,
+)
+from .errors import (
+    LakeError as LakeError,
+    LogBroken as LogBroken,
+    NameTaken as NameTaken,
+    NotSupported as NotSupported,
+    TableGone as TableGone,
+    TableLocked as TableLocked,
+    VersionGone as VersionGone,
+)
+from .keep.contents import (
+    Contents as Contents,
+)
+from .keep.hardlinks import (
+    drop_mirror as drop_mirror,
+    mirror as mirror,
+    needed as needed,
+)
+from .keep.mend_log import (
+    carry_on as carry_on,
+    cut as cut,
+    is_whole as is_whole,
+    require_whole as require_whole,
+)
+from .keep.retention import (
+    gone_from_change as gone_from_change,
+    gone_from_snapshot as gone_from_snapshot,
+    gone_from_version as gone_from_version,
+    readable as readable,
+    reads_feed as reads_feed,
+)
+from .keep.retention_property import (
+    DELETED_FILES as DELETED_FILES,
+    LOG as LOG,
+    retention as retention,
+)
+from .keep.vacuum import (
+    Held as Held,
+    VacuumPlan as VacuumPlan,
+    listed as listed,
+    plan_vacuum as plan_vacuum,
+    run_vacuum as run_vacuum,
+)
+from .paths import (
+    TablePath as TablePath,
+    local as local,
+    sql_string as sql_string,
+    sql_table as sql_table,
+)
+from .read.arrow_snapshot import (
+    SmallTables as SmallTables,
+    local_view as local_view,
+    selecting_columns as selecting_columns,
+)
+from .read.sample import (
+    head as head,
+)
+from .read.snapshot import (
+    snapshot_sql as snapshot_sql,
+)
+from .txn.fence import (
+    fence as fence,
+    next_sequence as next_sequence,
+    sequenced as sequenced,
+)
+from .txn.net_changes import (
+    folded as folded,
+)
+from .txn.publish import (
+    Publication as Publication,
+    check as check,
+    loses_changes as loses_changes,
+    make_staged_durable as make_staged_durable,
+    publication as publication,
+    publish as publish,
+    published as published,
+    refused as refused,
+)
+from .txn.shadow_log import (
+    Staging as Staging,
+    stage as stage,
+    unstage as unstage,
+)
+from .types import (
+    arrow_schema as arrow_schema,
+    fields_named as fields_named,
+    is_comparable as is_comparable,
+    plain_type as plain_type,
+    spark_schema as spark_schema,
+    stored_name as stored_name,
+)
+from .write.backing_table import (
+    backing_properties as backing_properties,
+    create as create,
+    drop_folder as drop_folder,
+    enable_feed as enable_feed,
+    move_table as move_table,
+    put_aside as put_aside,
+    register as register,
+    restore_folder as restore_folder,
+    retain as retain,
+)
+from .write.clustering import (
+    MOST_COLUMNS as MOST_COLUMNS,
+    find_path as find_path,
+    is_clusterable as is_clusterable,
+    recluster as recluster,
+    statistics_columns as statistics_columns,
+)
+from .write.commit import (
+    Recovered as Recovered,
+    commit as commit,
+    recover as recover,
+)
+from .write.commit_values import (
+    OP as OP,
+    Append as Append,
+    Change as Change,
+    CommitRequest as CommitRequest,
+    CommitStatistics as CommitStatistics,
+    Committed as Committed,
+    Lost as Lost,
+    Merge as Merge,
+    Overwrite as Overwrite,
+)
+from .write.failpoints import (
+    reach as reach,
+)
+from .write.locks import (
+    table_lock as table_lock,
+)
+from .write.writer_rs import (
+    FastLane as FastLane,
+)
+from .write.writer_spark import (
+    frame as frame,
+)

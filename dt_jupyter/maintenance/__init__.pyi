@@ -1,0 +1,6 @@
+from .upkeep import (
+    Keeper as Keeper,
+    Pins as Pins,
+    Storage as Storage,
+    Vacuum as Vacuum,
+)

@@ -1,0 +1,5 @@
+from .extension import (
+    adopt as adopt,
+    load as load,
+    unload as unload,
+)

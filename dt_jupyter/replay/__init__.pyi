@@ -1,0 +1,41 @@
+from .definition_history import (
+    Past as Past,
+    elsewhere as elsewhere,
+    require_versions as require_versions,
+)
+from .hold_files import (
+    Wanted as Wanted,
+    release as release,
+    secure as secure,
+    vacuum_lock as vacuum_lock,
+)
+from .past_refresh import (
+    RefreshReplay as RefreshReplay,
+    compiled_then as compiled_then,
+    find_refresh as find_refresh,
+    replay_refresh as replay_refresh,
+)
+from .replay import (
+    Bench as Bench,
+    Replay as Replay,
+    Step as Step,
+    open_replay as open_replay,
+)
+from .replay_points import (
+    common_moment as common_moment,
+)
+from .row_diff import (
+    Marked as Marked,
+)
+from .snapshots import (
+    NOBODY as NOBODY,
+    Snapshots as Snapshots,
+    whole as whole,
+)
+from .table_diff import (
+    Diff as Diff,
+    diff as diff,
+)
+from .verify_rows import (
+    compare as compare,
+)

@@ -1,0 +1,37 @@
+from .events import (
+    Event as Event,
+    Events as Events,
+)
+from .explanation import (
+    explain_defined as explain_defined,
+    explain_table as explain_table,
+)
+from .explanation_values import (
+    Explanation as Explanation,
+    Verification as Verification,
+    Verifications as Verifications,
+)
+from .graph_report import (
+    Nodes as Nodes,
+)
+from .lineage import (
+    Lineage as Lineage,
+    Lineages as Lineages,
+)
+from .report_values import (
+    FrontierReport as FrontierReport,
+    GraphNode as GraphNode,
+    GraphReport as GraphReport,
+    LagReport as LagReport,
+    StageName as StageName,
+    frontier_report as frontier_report,
+    lag_report as lag_report,
+)
+from .stream_standing import (
+    StreamReport as StreamReport,
+    stream_report as stream_report,
+)
+from .verification import (
+    verify as verify,
+    verify_at as verify_at,
+)

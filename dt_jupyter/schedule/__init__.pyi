@@ -1,0 +1,48 @@
+from .decisions import (
+    Decision as Decision,
+    Skip as Skip,
+    Start as Start,
+    Wait as Wait,
+    decide as decide,
+    next_wake as next_wake,
+)
+from .forecast import (
+    Foretold as Foretold,
+    foretell as foretell,
+)
+from .lag import (
+    LagStatistics as LagStatistics,
+    Tooth as Tooth,
+    estimate as estimate,
+    lag_statistics as lag_statistics,
+    sawtooth as sawtooth,
+)
+from .obstacle import (
+    held_back as held_back,
+    obstacles as obstacles,
+    obstacles_in as obstacles_in,
+)
+from .periods import (
+    Period as Period,
+    choose_period as choose_period,
+    next_tick as next_tick,
+    tick as tick,
+)
+from .plan import (
+    effective_lags as effective_lags,
+    planned as planned,
+)
+from .state import (
+    Node as Node,
+    Slots as Slots,
+    State as State,
+    StateReader as StateReader,
+    node_of as node_of,
+    upstream_first as upstream_first,
+)
+from .thread import (
+    Scheduler as Scheduler,
+    SchedulerPort as SchedulerPort,
+    Spawn as Spawn,
+    Worker as Worker,
+)

@@ -1,0 +1,54 @@
+from .folders import (
+    Layout as Layout,
+)
+from .frontiers import (
+    gone_is_named as gone_is_named,
+    resolve as resolve,
+)
+from .lost_files import (
+    gone_between as gone_between,
+    lost_is_named as lost_is_named,
+    unreadable_source as unreadable_source,
+)
+from .mend_table import (
+    is_to_mend as is_to_mend,
+    is_unreadable as is_unreadable,
+    mend as mend,
+    noticed as noticed,
+)
+from .pinned_text import (
+    pinned as pinned,
+    reads_the_clock as reads_the_clock,
+    rows_at as rows_at,
+    text_at as text_at,
+)
+from .points import (
+    OLDEST as OLDEST,
+    Moment as Moment,
+    Resolver as Resolver,
+    whole_micro as whole_micro,
+)
+from .row_identity import (
+    TRACKING as TRACKING,
+    By as By,
+    Identity as Identity,
+    identity as identity,
+    told_apart as told_apart,
+)
+from .source_names import (
+    UNKNOWN as UNKNOWN,
+    Found as Found,
+    Logs as Logs,
+    Sources as Sources,
+    name_of as name_of,
+)
+from .taken_names import (
+    holder as holder,
+    require_free as require_free,
+)
+from .view_registry import (
+    Publisher as Publisher,
+)
+from .visible_rows import (
+    public_rows as public_rows,
+)

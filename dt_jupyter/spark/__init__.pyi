@@ -1,0 +1,59 @@
+from .conflicts import (
+    conflict_error as conflict_error,
+    find_conflict as find_conflict,
+)
+from .frames import (
+    arrow_frame as arrow_frame,
+    as_text as as_text,
+    whole_frame as whole_frame,
+)
+from .java import (
+    Java as Java,
+    find_java as find_java,
+)
+from .jobs import (
+    CancelFlag as CancelFlag,
+    Cancelled as Cancelled,
+    cancel as cancel,
+    check_cancelled as check_cancelled,
+    count_jobs as count_jobs,
+    job_group as job_group,
+    run_cancellable as run_cancellable,
+)
+from .metrics import (
+    JobMetrics as JobMetrics,
+    job_metrics as job_metrics,
+)
+from .modes import (
+    is_connect as is_connect,
+)
+from .pools import (
+    SHARE as SHARE,
+    Pool as Pool,
+    declare_pool as declare_pool,
+    in_pool as in_pool,
+)
+from .progress import (
+    JobProgress as JobProgress,
+)
+from .relations import (
+    RelationKind as RelationKind,
+    builtin_functions as builtin_functions,
+    listed as listed,
+    lookup as lookup,
+)
+from .session import (
+    active_session as active_session,
+    local_session as local_session,
+    require_delta as require_delta,
+)
+from .session_confs import (
+    HELD as HELD,
+    confs as confs,
+)
+from .sessions import (
+    MEANING as MEANING,
+    REFRESH_CONFS as REFRESH_CONFS,
+    RefreshSessions as RefreshSessions,
+    meaning as meaning,
+)

@@ -1,0 +1,117 @@
+from .binding.binder import (
+    Table as Table,
+    View as View,
+    bind as bind,
+    reads_by_function as reads_by_function,
+    table_places as table_places,
+)
+from .binding.column_lineage import (
+    column_sources as column_sources,
+)
+from .binding.local_rows import (
+    without_job as without_job,
+)
+from .emit.hashing import (
+    HASH as HASH,
+    content_hash as content_hash,
+    exact_text as exact_text,
+)
+from .emit.render import (
+    Place as Place,
+    Renderer as Renderer,
+)
+from .emit.state_sql import (
+    COUNT as COUNT,
+    EXISTED as EXISTED,
+    OP as OP,
+    POSITION as POSITION,
+    RESCAN as RESCAN,
+    ROW_ID as ROW_ID,
+    SEQUENCE as SEQUENCE,
+    VISIBLE as VISIBLE,
+    BagSql as BagSql,
+    GroupSql as GroupSql,
+    stage_sql as stage_sql,
+)
+from .grammar import (
+    statement_values as statement_values,
+)
+from .grammar.functions import (
+    find_parameters as find_parameters,
+    qualified_name as qualified_name,
+    replace_spans as replace_spans,
+)
+from .grammar.magic_options import (
+    ChangesCommand as ChangesCommand,
+    DtMagic as DtMagic,
+    ReplayCommand as ReplayCommand,
+    parse_changes as parse_changes,
+    parse_dt as parse_dt,
+    parse_dynamic_table as parse_dynamic_table,
+    parse_replay as parse_replay,
+    time_point as time_point,
+)
+from .grammar.magic_specs import (
+    CHANGES as CHANGES,
+    CHANGES_CELL as CHANGES_CELL,
+    DT as DT,
+    DYNAMIC_TABLE as DYNAMIC_TABLE,
+    REPLAY as REPLAY,
+    SQL as SQL,
+    MagicOption as MagicOption,
+    MagicSpec as MagicSpec,
+    usage as usage,
+)
+from .grammar.options import (
+    TABLE_OPTIONS as TABLE_OPTIONS,
+)
+from .grammar.parse import (
+    parse_piece as parse_piece,
+    parse_script as parse_script,
+)
+from .grammar.statement_values import (
+    CreateAction as CreateAction,
+    CreateDynamicTable as CreateDynamicTable,
+    CreateStream as CreateStream,
+    Information as Information,
+    PointKind as PointKind,
+    SchemaMode as SchemaMode,
+    SparkKind as SparkKind,
+    SparkStatement as SparkStatement,
+    Statement as Statement,
+    StreamSource as StreamSource,
+    TimedRelation as TimedRelation,
+    TimePoint as TimePoint,
+    Unsupported as Unsupported,
+)
+from .grammar.subquery_dml import (
+    as_merge as as_merge,
+)
+from .grammar.timed_relations import (
+    find_last_query_id as find_last_query_id,
+    has_alias as has_alias,
+    quote_change_columns as quote_change_columns,
+    relations_in as relations_in,
+)
+from .grammar.unsupported import (
+    later as later,
+)
+from .text.cursor import (
+    CATALOG as CATALOG,
+)
+from .text.item_names import (
+    unnamed_items as unnamed_items,
+)
+from .text.lex import (
+    tokens as tokens,
+)
+from .text.literals import (
+    literal as literal,
+)
+from .text.one_query import (
+    require_one_query as require_one_query,
+)
+from .text.split import (
+    Piece as Piece,
+    split as split,
+)
