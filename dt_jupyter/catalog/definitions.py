@@ -5,39 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import RowMapping, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import definition_digest, from_definition, to_definition
 from dt_jupyter.catalog.registry_rows import registered
-from dt_jupyter.catalog.roots import LakeRoot, root_of
+from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.store import Store
 from dt_jupyter.catalog.values import DefinitionRow
-from dt_jupyter.model import Definition, DynamicTable, Timestamp
+from dt_jupyter.model import Definition
 
 _definition = schema.definition
 
 
-def keep(connection: Connection, dt: DynamicTable, now: Timestamp) -> None:
-    """The definition in force from `now` on, unless it is already."""
-    text = from_definition(dt.definition, root_of(connection))
-    newest = (
-        select(_definition.c.text)
-        .where(_definition.c.dt_id == dt.id)
-        .order_by(_definition.c.valid_from.desc())
-        .limit(1)
-    )
-    if connection.scalar(newest) == text:
-        return
-    connection.execute(
-        _definition.insert().values(
-            dt_id=dt.id, valid_from=now, digest=definition_digest(text), text=text
-        )
-    )
-
-
 class Definitions(Store):
-    """Reading; `graph.open_row` writes, whenever a dynamic table is made or changed."""
+    """Reading; `definition_rows.open_row` writes, whenever a dynamic table is made or changed."""
 
     def digest(self, definition: Definition) -> str:
         """Tells definitions apart, and is the same wherever the lake lies."""

@@ -4,44 +4,15 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
-from dt_jupyter.catalog import definitions, schema
-from dt_jupyter.catalog.codec import dump, from_name, storable, to_name
+from dt_jupyter.catalog import schema
+from dt_jupyter.catalog.codec import to_name
 from dt_jupyter.catalog.store import Store
 from dt_jupyter.catalog.values import GraphRow
-from dt_jupyter.model import DynamicTable, Name, SchedulingState, TargetLag, Timestamp
+from dt_jupyter.model import Name, SchedulingState, TargetLag
 
 _graph = schema.graph_history
-
-
-def close_row(connection: Connection, dt_id: str, now: Timestamp) -> None:
-    open_row = (_graph.c.dt_id == dt_id, _graph.c.valid_to.is_(None))
-    connection.execute(_graph.update().where(*open_row).values(valid_to=now))
-
-
-def open_row(connection: Connection, dt: DynamicTable, trigger: str, now: Timestamp) -> None:
-    """The definition in force from `now` on, in place of the one before."""
-    close_row(connection, dt.id, now)
-    inputs = [[source.kind, from_name(source.name)] for source in dt.definition.sources]
-    connection.execute(
-        _graph.insert().values(
-            dt_id=dt.id,
-            valid_from=now,
-            valid_to=None,
-            schema_name=dt.name.schema,
-            table_name=dt.name.table,
-            query=storable(dt.definition.query),
-            inputs=dump(inputs),
-            target_lag_seconds=dt.target_lag.seconds,
-            warehouse=dt.warehouse,
-            scheduling=dt.scheduling,
-            trigger_kind=trigger,
-        )
-    )
-    definitions.keep(connection, dt, now)
-    table = schema.dynamic_table
-    connection.execute(table.update().where(table.c.id == dt.id).values(graph_valid_from=now))
 
 
 class GraphHistory(Store):

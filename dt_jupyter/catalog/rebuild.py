@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select
 
-from dt_jupyter.catalog import graph, schema
+from dt_jupyter.catalog import definition_rows, schema
 from dt_jupyter.catalog.codec import to_table
 from dt_jupyter.catalog.registry_log import Picture, RegistryLog, Row
 from dt_jupyter.catalog.registry_rows import KINDS, key_of, last_stamp, renumber, restore
@@ -81,7 +81,7 @@ def _open_rows(connection: Connection, now: Timestamp) -> None:
     query = select(table).where(table.c.id.not_in(known), table.c.dropped.is_(None))
     root = root_of(connection)
     for dt in read_each(connection, table, query, lambda row: to_table(row, root))[0]:
-        graph.open_row(connection, dt, "REBUILD", now)
+        definition_rows.open_row(connection, dt, "REBUILD", now)
 
 
 def picture_of_logs(root: LakeRoot) -> Picture:

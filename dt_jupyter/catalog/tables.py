@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, select
 
-from dt_jupyter.catalog import graph, leases, schema
+from dt_jupyter.catalog import definition_rows, graph, leases, schema
 from dt_jupyter.catalog.codec import TABLE_FIELDS, from_table, to_table
 from dt_jupyter.catalog.roots import root_of
 from dt_jupyter.catalog.rows import overwrite_row, read_each
@@ -77,7 +77,7 @@ def apply(
     if values:
         connection.execute(_table.update().where(_table.c.id == dt_id).values(**values))
     if any(getattr(after, field) != getattr(before, field) for field in _IN_GRAPH):
-        graph.open_row(connection, after, trigger, now)
+        definition_rows.open_row(connection, after, trigger, now)
     return after
 
 
@@ -88,13 +88,13 @@ def _exists(name: Name) -> DTError:
 def _insert(connection: Connection, dt: DynamicTable, trigger: str, now: Timestamp) -> None:
     values = from_table(dt, root_of(connection)) | {"generation": 0, "graph_valid_from": now}
     connection.execute(_table.insert().values(**values))
-    graph.open_row(connection, dt, trigger, now)
+    definition_rows.open_row(connection, dt, trigger, now)
 
 
 def _set_dropped(connection: Connection, dt_id: str, now: Timestamp) -> None:
     connection.execute(_table.update().where(_table.c.id == dt_id).values(dropped=now))
     leases.abandon_of(connection, dt_id, leases.DROPPED, now)
-    graph.close_row(connection, dt_id, now)
+    definition_rows.close_row(connection, dt_id, now)
 
 
 class DynamicTables(graph.GraphHistory):
@@ -178,7 +178,7 @@ class DynamicTables(graph.GraphHistory):
                     .values(schema_name=name.schema, table_name=name.table)
                 )
                 if name is one:
-                    graph.open_row(connection, replace(dt, name=one), "SWAP", now)
+                    definition_rows.open_row(connection, replace(dt, name=one), "SWAP", now)
             apply(connection, first.id, {"name": other}, "SWAP", now)
 
     def drop(self, name: Name) -> DynamicTable:
@@ -224,7 +224,7 @@ class DynamicTables(graph.GraphHistory):
                 raise error("DT-1118", name=name, problem="no dropped one has that name", hint="")
             connection.execute(_table.update().where(_table.c.id == row["id"]).values(dropped=None))
             dt = replace(to_table(row, self.root), dropped=None)
-            graph.open_row(connection, dt, "UNDROP", self.clock.now())
+            definition_rows.open_row(connection, dt, "UNDROP", self.clock.now())
         return dt
 
     def purge(self, dt_id: str) -> None:

@@ -13,7 +13,7 @@ import traitlets
 from dt_jupyter.dispatch.dispatcher import Desk
 from dt_jupyter.dispatch.feed import Feed
 
-SCRIPT = Path(__file__).parent / "static" / "widget.js"
+SCRIPT = Path(__file__).parents[1] / "widgets" / "static" / "widget.js"
 """Built from `labextension/widget`."""
 KINDS = ("graph", "lag", "frontiers", "replay", "detail", "streams")
 _FOLLOWING = 12

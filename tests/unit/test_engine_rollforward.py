@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dt_jupyter.lake import TableLog, publish
+from dt_jupyter.lake import TableLog
+from dt_jupyter.lake.txn import publish
 from dt_jupyter.lake.txn.shadow_log import stage
 from dt_jupyter.lake.write.failpoints import hooked
 from dt_jupyter.model import Intent, Stream

@@ -6,11 +6,13 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import dt_jupyter
+from tests.unit.imports import edges, find_circles, read_doors, read_imports, read_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "dt_jupyter"
@@ -52,6 +54,32 @@ def test_layers_hold() -> None:
     )
     assert run.returncode == 0, run.stdout + run.stderr
     assert "0 broken" in run.stdout
+
+
+def test_no_module_waits_for_itself() -> None:
+    """Imports in functions count too; those for types alone do not."""
+    assert find_circles(edges(PACKAGE)) == []
+
+
+def test_a_circle_is_found() -> None:
+    assert find_circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [{"a", "b", "c"}]
+
+
+def test_nobody_goes_past_a_door() -> None:
+    past = [i for i in read_imports(read_modules(PACKAGE)) if i.goes_past_a_door]
+    assert past == []
+
+
+@pytest.mark.parametrize(
+    "stub", sorted(PACKAGE.glob("*/__init__.pyi")), ids=lambda p: p.parent.name
+)
+def test_a_door_opens_on_all_that_it_names(stub: Path) -> None:
+    """And on no module: one of a name's own spelling would stand before it once it is loaded."""
+    door = import_module(f"dt_jupyter.{stub.parent.name}")
+    inner = {p.stem for p in stub.parent.iterdir()}
+    names = [n for d, n in read_doors(PACKAGE) if d == door.__name__]
+    assert names
+    assert not {n for n in names if n in inner or not hasattr(door, n)}
 
 
 def test_every_package_says_what_it_promises() -> None:

@@ -319,7 +319,7 @@ def test_a_query_without_an_incremental_form_is_refused_by_code(query: str, code
 def test_every_refusal_of_the_binder_has_a_case() -> None:
     folder = Path(str(sql_package.__file__)).parent
     named = {
-        name for file in folder.glob("*.py") if file.name != "hashing.py"
+        name for file in folder.rglob("*.py") if file.name != "hashing.py"
         for name in re.findall(r"Refusal\.([A-Z_]+)", file.read_text("utf-8"))
     }  # fmt: skip
     assert named == {code for _, code in REFUSALS}
