@@ -4,13 +4,17 @@ through creation with its check, EXPLAIN, a refresh after changes and `verify`; 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.errors import PySparkException
 
 from dt_jupyter.model import DTError, RefreshAction, RefreshState
-from tests.spark.engine_lab import Lab
+from tests.spark.engine_lab import QUICK, Lab
 from tests.unit.monsters import MONSTERS, TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ACTIONS = {RefreshAction.INCREMENTAL, RefreshAction.REINITIALIZE, RefreshAction.FULL}
 UNBOUNDED = {"explodes of explodes", "cross joins"}
@@ -18,8 +22,10 @@ UNBOUNDED = {"explodes of explodes", "cross joins"}
 
 
 @pytest.fixture(scope="module")
-def wide(spark: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    made = Lab.open(spark, tmp_path_factory.mktemp("lake"))  # type: ignore[arg-type]
+def wide(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    made = Lab.open(spark, tmp_path_factory.mktemp("lake"))
+    for key, value in QUICK.items():  # of the oracle: Spark takes minutes to compile some
+        spark.conf.set(key, value)
     for name, columns in TABLES.items():
         made.table(name, ", ".join(f"{c} INT" for c in columns))
         row = ", ".join("1" for _ in columns)
@@ -27,6 +33,8 @@ def wide(spark: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[La
         made.insert(name, row, other)
     yield made
     made.close()
+    for key in QUICK:
+        spark.conf.unset(key)
 
 
 def _unused_key(name: str) -> str:

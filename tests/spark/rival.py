@@ -70,7 +70,7 @@ def _rows_differ(name: str, shown: DataFrame, wanted: DataFrame) -> str | None:
 def _by_spark(lab: Lab, table: DynamicTable) -> DataFrame:
     definition, frontier = table.definition, table.frontier
     assert frontier is not None
-    spark = lab.spark.newSession()
+    spark = _like(lab.spark)
     for key, value in definition.settings.items():
         spark.conf.set(key, value)
     schema = definition.current_schema
@@ -93,6 +93,15 @@ def _by_spark(lab: Lab, table: DynamicTable) -> DataFrame:
     with suppress(AnalysisException):
         spark.sql(f"USE `{schema}`")
     return spark.sql(definition.query)
+
+
+def _like(spark: SparkSession) -> SparkSession:
+    """A session of its own that runs plans as this one does: a lab's for little data compile
+    none, whose code would take longer than the rows."""
+    made = spark.newSession()
+    for key in ("spark.sql.codegen.factoryMode", "spark.sql.codegen.wholeStage"):
+        made.conf.set(key, spark.conf.get(key))
+    return made
 
 
 def _folder(lab: Lab, name: str, id_: str, kind: SourceKind) -> str:

@@ -256,6 +256,21 @@ for i in range(40):
 """
 
 
+def wait_for_each(lab: Lab, workers: list[subprocess.Popen[bytes]]) -> None:
+    """Until every process that lives has written twice more: it has noticed what was deleted.
+
+    A file deleted again before all have seen that it is another one is beyond the promise.
+    """
+
+    def written(me: str) -> int:
+        return sum(w.name.startswith(f"w_{me}_") for w in lab.catalog.warehouses())
+
+    before = {me: written(me) for me in "ab"}
+    for me, worker in zip("ab", workers, strict=True):
+        while written(me) < before[me] + 2 and worker.poll() is None:
+            pass
+
+
 def test_processes_lose_nothing_while_the_catalog_is_deleted_again_and_again(lab: Lab) -> None:
     workers = [
         subprocess.Popen([sys.executable, "-c", WORKER, lab.path, me], stdout=subprocess.PIPE)
@@ -266,9 +281,7 @@ def test_processes_lose_nothing_while_the_catalog_is_deleted_again_and_again(lab
         assert worker.stdout.readline() == b"open\n"
     for which in ("", "-wal", "", "-shm", "", ""):
         if any(worker.poll() is None for worker in workers):
-            count = len(lab.catalog.warehouses())
-            while len(lab.catalog.warehouses()) < count + 4 and workers[0].poll() is None:
-                pass
+            wait_for_each(lab, workers)
             with FileLock(f"{lab.path}.lock"):  # not while one of them is opening it
                 remove(Path(f"{lab.path}{which}"))
     for worker in workers:
