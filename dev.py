@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -22,9 +23,10 @@ import tempfile
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -45,24 +47,13 @@ OLDEST_NODE = 20
 TEST_SECONDS = 300
 NIGHTLY_SECONDS = 3600
 NOTEBOOK_SECONDS = 1800
-LONGEST, PARTS = "spark", 5
-"""The folder of tests that takes longer than all others together, and in how many parts it runs."""
-SECONDS = {
-    "test_oracle_random.py": 260, "test_tpch.py": 350, "test_operators.py": 400,
-    "test_changes.py": 160, "test_engine_statements.py": 200, "test_lake_changes.py": 150,
-    "test_refresh_actions.py": 280, "test_refresh_sources.py": 150, "test_lake_writers.py": 120,
-    "test_streams.py": 120, "test_transactions.py": 120, "test_transaction_tables.py": 120,
-    "test_changes_random.py": 50, "test_stream_fence.py": 80, "test_retention.py": 60,
-    "test_transactions_random.py": 60, "test_refresh_selected.py": 80,
-    "test_refresh_bounds.py": 120, "test_replay_refreshes.py": 80, "test_replay_snapshots.py": 40,
-    "test_replay_walk.py": 60, "test_replay_pins.py": 40, "test_replay_random.py": 50,
-    "test_desk.py": 20, "test_odd_statements.py": 60, "test_creation_check.py": 50,
-    "test_lake_opens.py": 110, "test_lost_catalogs.py": 70, "test_moved_lakes.py": 60,
-    "test_refresh_star.py": 60, "test_options_and_standing.py": 90, "test_lost_files.py": 80,
-    "test_declared_keys.py": 50, "test_failures_outside.py": 40,
-}  # fmt: skip
-"""About what the longest files of that folder take, to make its parts alike; others: SHORT."""
-SHORT = 30
+SHARED = "spark"
+"""The folder of tests that takes longer than all others together: two processes share its files."""
+DURATIONS = Path("tests") / "durations.json"
+"""What each file of that folder took when all checks last passed: the longest are begun first."""
+MEMORY = Path("/dev/shm")
+ROOM = 4 << 30
+"""Tests write into memory where there is so much of it: they wait for a disk most of their time."""
 LANES = 2
 SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """For the Java of tests, which run for minutes: one collector thread and the quick compiler leave
@@ -79,12 +70,14 @@ class Stop(Exception):
 
 @dataclass(frozen=True)
 class Check:
-    """A named command, run in `folder`; `report` is where pytest writes its counts."""
+    """A named command, run in `folder`; `report` is where pytest writes its counts; `alone` if it
+    takes all cores."""
 
     name: str
     command: Command
     folder: Path = ROOT
     report: Path | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -226,7 +219,7 @@ def lint_checks() -> list[Check]:
 
 
 def test_checks(folders: Sequence[str]) -> list[Check]:
-    """One pytest process for each folder that exists, several for the longest."""
+    """One pytest for each folder that exists."""
     reports = VENV / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
@@ -235,28 +228,38 @@ def test_checks(folders: Sequence[str]) -> list[Check]:
         if not (ROOT / "tests" / folder).is_dir():
             say(f"tests/{folder}: there is none")
             continue
-        parts = dealt(ROOT / "tests" / folder) if folder == LONGEST else [[Path("tests") / folder]]
-        for number, own in enumerate(parts, 1):
-            name = f"{folder}-{number}" if len(parts) > 1 else folder
-            counts = reports / f"{name}.xml"
-            limit = NIGHTLY_SECONDS if folder == NIGHTLY else TEST_SECONDS
-            options = [f"--timeout={limit}", f"--junitxml={counts}", "--durations=5"]
-            command: Command = [PYTHON, "-m", "pytest", *own, *options]
-            checks.append(Check(f"pytest tests/{name}", command, report=counts))
+        counts = reports / f"{folder}.xml"
+        limit = NIGHTLY_SECONDS if folder == NIGHTLY else TEST_SECONDS
+        options = [f"--timeout={limit}", f"--junitxml={counts}", "--durations=5"]
+        if shared := folder == SHARED:
+            options += [f"--numprocesses={LANES}", "--dist=loadfile", "--no-loadscope-reorder"]
+        command: Command = [PYTHON, "-m", "pytest", Path("tests") / folder, *options]
+        checks.append(Check(f"pytest tests/{folder}", command, report=counts, alone=shared))
     return checks
 
 
-def dealt(folder: Path) -> list[list[Path]]:
-    """The folder's test files in parts that take about as long: each file, the longest first, to
-    the part that has the least yet."""
-    parts: list[list[Path]] = [[] for _ in range(PARTS)]
+def write_durations(report: Path) -> None:
+    """The seconds of each file of a run, for the order of the next."""
+    seconds: dict[str, float] = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        file = f"{case.get('classname', '').rpartition('.')[2]}.py"
+        seconds[file] = seconds.get(file, 0.0) + float(case.get("time", "0"))
+    text = json.dumps({f: round(s) for f, s in sorted(seconds.items())}, indent=2)
+    (ROOT / DURATIONS).write_text(f"{text}\n")
 
-    def seconds(file: Path) -> int:
-        return SECONDS.get(file.name, SHORT)
 
-    for file in sorted(sorted(folder.glob("test_*.py")), key=seconds, reverse=True):
-        min(parts, key=lambda part: sum(map(seconds, part))).append(file)
-    return [part for part in parts if part]
+@contextmanager
+def temporary_files_in_memory() -> Iterator[None]:
+    """Tests write into memory, if there is enough."""
+    if not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ROOM:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="dt_jupyter-tests-", dir=MEMORY) as folder:
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["PYTEST_DEBUG_TEMPROOT"]
 
 
 def extension_checks() -> list[Check]:
@@ -286,8 +289,13 @@ def test_all(folders: Sequence[str]) -> int:
     extension = [] if folders else extension_checks()
     if extension:
         note(problems, need_node)
-    outcomes = run_lanes([*checks, *extension, *tests])
+    every = [*checks, *extension, *tests]
+    with temporary_files_in_memory():
+        outcomes = run_lanes([check for check in every if not check.alone])
+        outcomes += [run_timed(check, whole=True) for check in every if check.alone]
     status = report(outcomes, problems)
+    if status == 0 and not folders:
+        write_durations(next(check.report for check in every if check.alone and check.report))
     print(closing_line(outcomes, time.monotonic() - begun), flush=True)
     return status
 
@@ -301,7 +309,7 @@ def note(problems: list[str], act: Callable[[], None]) -> None:
 
 
 def run_all(checks: Sequence[Check]) -> list[Outcome]:
-    return [timed(check) for check in checks]
+    return [run_timed(check) for check in checks]
 
 
 def run_lanes(checks: Sequence[Check]) -> list[Outcome]:
@@ -316,7 +324,7 @@ def run_lanes(checks: Sequence[Check]) -> list[Outcome]:
                 check = take()
             except IndexError:
                 return
-            outcomes[check.name] = timed(check, whole=True)
+            outcomes[check.name] = run_timed(check, whole=True)
 
     with ThreadPoolExecutor(LANES) as pool:
         for done in [pool.submit(lane, take) for take in (waiting.popleft, waiting.pop)]:
@@ -324,7 +332,7 @@ def run_lanes(checks: Sequence[Check]) -> list[Outcome]:
     return [outcomes[check.name] for check in checks]
 
 
-def timed(check: Check, *, whole: bool = False) -> Outcome:
+def run_timed(check: Check, *, whole: bool = False) -> Outcome:
     """Runs a check; `whole` prints what it says in one piece at its end."""
     begun = time.monotonic()
     if not whole:
@@ -344,9 +352,11 @@ def timed(check: Check, *, whole: bool = False) -> Outcome:
 def report(outcomes: Sequence[Outcome], problems: Sequence[str] = ()) -> int:
     """Print the summary; 1 if anything failed, else 0."""
     say("summary")
+    print("            seconds  tests  part")
     for outcome in outcomes:
         word = "passed" if outcome.status == 0 else "FAILED"
-        print(f"  {word}  {outcome.seconds:7.1f} s  {outcome.check.name}")
+        count = sum(count_tests(outcome).values()) or ""
+        print(f"  {word}  {outcome.seconds:9.1f}  {count:>5}  {outcome.check.name}")
     for problem in problems:
         print(f"  FAILED  {problem}")
     return int(bool(problems) or any(outcome.status for outcome in outcomes))
@@ -354,23 +364,26 @@ def report(outcomes: Sequence[Outcome], problems: Sequence[str] = ()) -> int:
 
 def closing_line(outcomes: Sequence[Outcome], seconds: float) -> str:
     """The counts of all pytest runs together, as pytest words them."""
-    totals = {"failed": 0, "passed": 0, "skipped": 0, "errors": 0}
-    for outcome in outcomes:
-        if outcome.check.report is None:
-            continue
-        if not outcome.check.report.is_file():  # pytest died before it could write
-            totals["errors"] += 1
-            continue
-        for suite in ElementTree.parse(outcome.check.report).iter("testsuite"):
-            ran, failed, skipped, errors = (
-                int(suite.get(key, "0")) for key in ("tests", "failures", "skipped", "errors")
-            )
-            totals["failed"] += failed
-            totals["skipped"] += skipped
-            totals["errors"] += errors
-            totals["passed"] += ran - failed - skipped - errors
-    words = ", ".join(f"{count} {word}" for word, count in totals.items() if count)
+    totals = sum(map(count_tests, outcomes), Counter())
+    words = ", ".join(f"{count} {word}" for word, count in totals.items())
     return f" {words or 'no tests ran'} in {seconds:.2f}s ".center(80, "=")
+
+
+def count_tests(outcome: Outcome) -> Counter[str]:
+    """By pytest's words; none for what is no pytest."""
+    report = outcome.check.report
+    if report is None:
+        return Counter()
+    if not report.is_file():  # pytest died before it could write
+        return Counter({"errors": 1})
+    found = Counter[str]()
+    for suite in ElementTree.parse(report).iter("testsuite"):
+        ran, failed, skipped, errors = (
+            int(suite.get(key, "0")) for key in ("tests", "failures", "skipped", "errors")
+        )
+        passed = ran - failed - skipped - errors
+        found.update({"failed": failed, "passed": passed, "skipped": skipped, "errors": errors})
+    return +found
 
 
 # --- demo and benchmarks --------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,16 @@ from tests.spark.engine_lab import Lab, quick, without_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+DURATIONS: dict[str, float] = json.loads(
+    (Path(__file__).parents[1] / "durations.json").read_text("utf-8")
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, so that two processes that share them end at about one time."""
+    items.sort(key=lambda item: -DURATIONS.get(item.path.name, 0.0))
+
 
 FAST = {
     "spark.sql.shuffle.partitions": "2",
