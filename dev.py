@@ -47,10 +47,10 @@ OLDEST_NODE = 20
 TEST_SECONDS = 300
 NIGHTLY_SECONDS = 3600
 NOTEBOOK_SECONDS = 1800
-SHARED = "spark"
-"""The folder of tests that takes longer than all others together: two processes share its files."""
+SHARED = ("spark", "faults")
+"""Folders of tests with one Spark for all, which two processes share by their files."""
 DURATIONS = Path("tests") / "durations.json"
-"""What each file of that folder took when all checks last passed: the longest are begun first."""
+"""What each of those files took when all checks last passed: the longest are begun first."""
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Tests write into memory where there is so much of it: they wait for a disk most of their time."""
@@ -219,23 +219,28 @@ def lint_checks() -> list[Check]:
 
 
 def test_checks(folders: Sequence[str]) -> list[Check]:
-    """One pytest for each folder that exists."""
+    """One pytest for each folder that exists, and one for those that share."""
     reports = VENV / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
-    checks = []
-    for folder in folders:
-        if not (ROOT / "tests" / folder).is_dir():
-            say(f"tests/{folder}: there is none")
-            continue
-        counts = reports / f"{folder}.xml"
-        limit = NIGHTLY_SECONDS if folder == NIGHTLY else TEST_SECONDS
-        options = [f"--timeout={limit}", f"--junitxml={counts}", "--durations=5"]
-        if shared := folder == SHARED:
-            options += [f"--numprocesses={LANES}", "--dist=loadfile", "--no-loadscope-reorder"]
-        command: Command = [PYTHON, "-m", "pytest", Path("tests") / folder, *options]
-        checks.append(Check(f"pytest tests/{folder}", command, report=counts, alone=shared))
-    return checks
+    found = [folder for folder in folders if (ROOT / "tests" / folder).is_dir()]
+    for folder in set(folders) - set(found):
+        say(f"tests/{folder}: there is none")
+    shared = [folder for folder in SHARED if folder in found]
+    alone = [[folder] for folder in found if folder not in SHARED]
+    return [pytest_of(each, reports) for each in [*alone, *([shared] if shared else [])]]
+
+
+def pytest_of(folders: Sequence[str], reports: Path) -> Check:
+    """One pytest over folders of tests/."""
+    name = "-".join(folders)
+    counts = reports / f"{name}.xml"
+    limit = NIGHTLY_SECONDS if NIGHTLY in folders else TEST_SECONDS
+    options = [f"--timeout={limit}", f"--junitxml={counts}", "--durations=5"]
+    if shared := folders[0] in SHARED:
+        options += [f"--numprocesses={LANES}", "--dist=loadfile", "--no-loadscope-reorder"]
+    command: Command = [PYTHON, "-m", "pytest", *(Path("tests") / f for f in folders), *options]
+    return Check(f"pytest tests/{name}", command, report=counts, alone=shared)
 
 
 def write_durations(report: Path) -> None:
