@@ -136,8 +136,8 @@ def _scheduler(engine: Engine, _: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: stop.set())
     told = _Told(engine)
     engine.start_scheduler()
-    count = len(engine.catalog.list())
-    print(f"The scheduler runs on {engine.layout.lake}, {count} dynamic tables; Ctrl-C stops it.",
+    count = len(engine.context.catalog.list())
+    print(f"The scheduler runs on {engine.lake}, {count} dynamic tables; Ctrl-C stops it.",
           flush=True)  # fmt: skip
     while not stop.wait(_LOOK_SECONDS):
         told.tell(sys.stdout)

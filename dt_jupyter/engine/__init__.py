@@ -3,7 +3,7 @@
 Notebook, script, headless runner and tests use the same `Engine`.
 """
 
-from dt_jupyter.engine.core import Engine
+from dt_jupyter.engine.api import Engine
 from dt_jupyter.engine.views import Explanation, Verification
 
 __all__ = ["Engine", "Explanation", "Verification"]

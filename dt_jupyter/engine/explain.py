@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dt_jupyter.engine.parameters import Args, bind_parameters
 from dt_jupyter.engine.tree import Size, TreeNode, tree
 from dt_jupyter.engine.views import Explanation, Step
 from dt_jupyter.lake import ChangePlan, Feed, Relation, Small, Unchanged, is_delta, plan_changes
@@ -23,12 +25,32 @@ from dt_jupyter.refresh.compiled import Compiled, CompiledStage
 from dt_jupyter.refresh.define import Defined
 from dt_jupyter.refresh.look import Look
 from dt_jupyter.refresh.run import Refresher
+from dt_jupyter.spark import run_cancellable
 from dt_jupyter.sql.render import Renderer
+from dt_jupyter.sql.statements import CreateDynamicTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from dt_jupyter.engine.context import Context
+
 _READ_BY_SPARK = Small(rows=-1, bytes=-1)
+
+
+def explain_subject(
+    context: Context, subject: str | Name | CreateDynamicTable, args: Args
+) -> Explanation:
+    """Of a dynamic table, or of a statement that would make one."""
+
+    def run() -> Explanation:
+        if isinstance(subject, CreateDynamicTable):
+            bound = replace(subject, query=bind_parameters(subject.query, args))
+            return explain_defined(subject.name, context.creator.define(bound))
+        table = context.table(subject)
+        with context.sessions.lease(table.warehouse, table.definition.settings) as spark:
+            return explain_table(spark, context.refresher, table, context.clock.now())
+
+    return run_cancellable(context.spark, f"explain:{uuid.uuid4().hex}", "explain", run)
 
 
 def explain_defined(name: Name, defined: Defined) -> Explanation:

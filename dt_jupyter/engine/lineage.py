@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.ivm import Refused, flows
 from dt_jupyter.lake import LakeError, is_delta
@@ -12,8 +12,12 @@ from dt_jupyter.model import DynamicTable, Name, Source
 from dt_jupyter.refresh.original import pinned
 from dt_jupyter.refresh.run import Refresher
 from dt_jupyter.refresh.sources import name_of
+from dt_jupyter.spark.relations import lookup
 from dt_jupyter.sql.bind import Table, View, bind
 from dt_jupyter.sql.lineage import column_sources
+
+if TYPE_CHECKING:
+    from dt_jupyter.engine.context import Context
 
 
 @dataclass(frozen=True, order=True)
@@ -150,6 +154,17 @@ class Lineages:
         except LakeError:
             pass
         return source.columns
+
+
+def lineage_of(context: Context, name: str | Name) -> Lineage:
+    """Of a dynamic table, or of a table of the session that dynamic tables read. DT-1101."""
+    known = context.name(name)
+    if context.catalog.get(known) is not None:
+        return context.lineages.of(known)
+    if lookup(context.spark, known) is None:
+        known = context.catalog.require(known).name
+    fields = context.spark.table(known.sql).schema.fields
+    return context.lineages.of(known, tuple((f.name, f.dataType.simpleString()) for f in fields))
 
 
 def _walk(start: Name, following: Any) -> list[Name]:

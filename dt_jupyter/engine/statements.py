@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import AnalysisException, PySparkException
 
 from dt_jupyter.engine.change_plans import ChangePlans, explains
-from dt_jupyter.engine.create import Created, Creator
+from dt_jupyter.engine.create import Created
+from dt_jupyter.engine.evaluate import points, run_spark
+from dt_jupyter.engine.explain import explain_subject
 from dt_jupyter.engine.graph import failure_of
-from dt_jupyter.engine.lake_tables import LakeTables
 from dt_jupyter.engine.naming import require_names
-from dt_jupyter.engine.parameters import Args, bind_parameters, binding, values_in
-from dt_jupyter.engine.rename import Names
+from dt_jupyter.engine.parameters import Args, bind_parameters
 from dt_jupyter.engine.streams import CONSUMERS
-from dt_jupyter.engine.tables import CatalogTables
 from dt_jupyter.engine.taken import holder, require_free
 from dt_jupyter.engine.timed import in_place
 from dt_jupyter.failures import catalogued, environment_error, first_line
@@ -26,7 +25,6 @@ from dt_jupyter.lake import marked
 from dt_jupyter.model import (
     DTError,
     DynamicTable,
-    Name,
     Named,
     Reason,
     RefreshTrigger,
@@ -42,19 +40,17 @@ from dt_jupyter.refresh.failures import out_of_reach
 from dt_jupyter.refresh.table_options import require_clusterable
 from dt_jupyter.spark.conflicts import conflict_error
 from dt_jupyter.spark.confs import confs
-from dt_jupyter.spark.relations import lookup
 from dt_jupyter.sql import statements as S
 from dt_jupyter.sql.functions import replace_spans
 from dt_jupyter.sql.item_names import unnamed_items
-from dt_jupyter.sql.literals import literal
 from dt_jupyter.sql.local_rows import without_job
 from dt_jupyter.sql.subquery_dml import as_merge
-from dt_jupyter.sql.timed import find_last_query_id, quote_change_columns
+from dt_jupyter.sql.timed import quote_change_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from dt_jupyter.engine.core import Engine
+    from dt_jupyter.engine.context import Context
 
 _FEED_DEFAULT = "spark.databricks.delta.properties.defaults.enableChangeDataFeed"
 _WRITES = frozenset({
@@ -74,15 +70,11 @@ _MARKED = CONSUMERS | {S.SparkKind.TRUNCATE, S.SparkKind.RESTORE}
 class Executor:
     """Runs statements. `last_created` of `run` is what a magic shows a card of."""
 
-    engine: Engine
-    creator: Creator
-    names: Names
-    tables: CatalogTables
-    lake_tables: LakeTables
+    context: Context
 
     def run(self, statement: S.Statement, script: str, args: Args) -> DataFrame | Created:
         """The statement's result: rows, or what was created."""
-        self.engine.transactions.require_allowed(statement)
+        self.context.transactions.require_allowed(statement)
         require_names(statement, script)
         match statement:
             case S.Begin() | S.Commit() | S.Rollback():
@@ -92,18 +84,20 @@ class Executor:
             case S.CloneDynamicTable():
                 if statement.at is not None:
                     raise error("DT-1005", statement="CLONE … AT", hint="Clone the table as it is.")
-                return self.creator.clone(statement.name, statement.source)
+                return self.context.creator.clone(statement.name, statement.source)
             case S.AlterDynamicTable():
                 return self._alter(statement)
             case S.DropDynamicTable() | S.UndropDynamicTable() | S.UndropTable():
                 return self._drop(statement)
             case S.DescribeDynamicTable():
-                return self.tables.describe(statement.name)
+                return self.context.tables.describe(statement.name)
             case S.ShowDynamicTables():
-                return self.tables.dynamic_tables(statement.like)
+                return self.context.tables.dynamic_tables(statement.like)
             case S.ExplainDynamicTable():
-                text = str(self.engine.explain(statement.subject))
-                return self.tables.frame([(line,) for line in text.splitlines()], "plan string")
+                text = str(explain_subject(self.context, statement.subject, args))
+                return self.context.tables.frame(
+                    [(line,) for line in text.splitlines()], "plan string"
+                )
             case S.CreateWarehouse() | S.AlterWarehouse() | S.DropWarehouse() | S.ShowWarehouses():
                 return self._warehouse(statement)
             case S.CreateStream() | S.DropStream() | S.DescribeStream() | S.ShowStreams():
@@ -118,7 +112,7 @@ class Executor:
 
         bound = replace(statement, query=bind_parameters(statement.query, args))
         try:
-            return self.creator.create(bound)
+            return self.context.creator.create(bound)
         except DTError as e:
             if e.query is not None and e.span is not None and bound.query == statement.query:
                 start = statement.query_offset
@@ -128,10 +122,10 @@ class Executor:
     # -- dynamic tables ---------------------------------------------------------------------------
 
     def _alter(self, statement: S.AlterDynamicTable) -> DataFrame:
-        catalog = self.engine.catalog
+        catalog = self.context.catalog
         if statement.if_exists and catalog.get(statement.name) is None:
-            return self.tables.status(f"{statement.name} does not exist, nothing done.")
-        table = self.require(statement.name)
+            return self.context.tables.status(f"{statement.name} does not exist, nothing done.")
+        table = self.context.table(statement.name)
         match statement.change:
             case S.Suspend():
                 catalog.update(
@@ -149,36 +143,29 @@ class Executor:
             case S.Refresh():
                 return self._refresh(table)
             case S.RenameTo(new_name):
-                require_free(catalog, self.engine.spark, new_name)
-                self.names.rename(table.name, new_name)
+                require_free(catalog, self.context.spark, new_name)
+                self.context.names.rename(table.name, new_name)
                 done = f"renamed to {new_name}"
             case S.SwapWith(other):
-                self.require(other)
-                self.names.swap(table.name, other)
+                self.context.table(other)
+                self.context.names.swap(table.name, other)
                 done = f"swapped with {other}"
             case S.SetOptions() as options:
                 require_clusterable(table.definition, options.cluster_by or ())
-                self.creator.apply_options(table, catalog.update(table.id, **self._set(options)))
+                self.context.creator.apply_options(
+                    table, catalog.update(table.id, **self._set(options))
+                )
                 done = "altered"
             case S.UnsetOptions(names):
-                self.creator.apply_options(table, catalog.update(table.id, **_defaults(names)))
+                self.context.creator.apply_options(
+                    table, catalog.update(table.id, **_defaults(names))
+                )
                 done = "altered"
-        self.engine.nudge()
-        return self.tables.status(f"Dynamic table {statement.name} {done}.")
-
-    def require(self, name: Name) -> DynamicTable:
-        """The dynamic table of that name; DT-1109 where it is something else, DT-1101 nothing."""
-        catalog = self.engine.catalog
-        if catalog.get(name) is None:
-            relation = lookup(self.engine.spark, name)
-            if relation is not None:
-                hint = "Use the statement for that kind."
-                raise error("DT-1109", name=name, kind=relation.kind.value,
-                            expected="dynamic table", hint=hint)  # fmt: skip
-        return catalog.require(name)
+        self.context.scheduling.nudge()
+        return self.context.tables.status(f"Dynamic table {statement.name} {done}.")
 
     def _refresh(self, table: DynamicTable) -> DataFrame:
-        record = self.engine.graph_of.refresh(table.id, RefreshTrigger.MANUAL)
+        record = self.context.graph.refresh(table.id, RefreshTrigger.MANUAL)
         if record.error_code is not None:
             raise failure_of(record)
         s = record.statistics
@@ -188,11 +175,11 @@ class Executor:
             "name string, action string, reason string, data_timestamp timestamp, "
             "inserted_rows bigint, deleted_rows bigint"
         )
-        return self.tables.frame([row], schema)
+        return self.context.tables.frame([row], schema)
 
     def _set(self, options: S.SetOptions) -> dict[str, Any]:
         if options.warehouse is not None:
-            self.engine.catalog.warehouse(options.warehouse)
+            self.context.catalog.warehouse(options.warehouse)
         names = {
             "target_lag": options.target_lag, "warehouse": options.warehouse,
             "scheduler_enabled": options.scheduler, "cluster_by": options.cluster_by,
@@ -204,44 +191,46 @@ class Executor:
     def _drop(
         self, statement: S.DropDynamicTable | S.UndropDynamicTable | S.UndropTable
     ) -> DataFrame:
-        catalog = self.engine.catalog
+        catalog = self.context.catalog
         name = statement.name
         if isinstance(statement, S.UndropTable):
-            self.lake_tables.undrop(name)
-            self.engine.nudge()
-            return self.tables.status(f"Table {name} restored.")
+            self.context.lake_tables.undrop(name)
+            self.context.scheduling.nudge()
+            return self.context.tables.status(f"Table {name} restored.")
         if isinstance(statement, S.UndropDynamicTable):
-            if holder(catalog, self.engine.spark, name) is not None:
+            if holder(catalog, self.context.spark, name) is not None:
                 raise error(
                     "DT-1118", name=name, problem="the name is taken", hint="Rename the other."
                 )
-            self.names.undrop(name)
-            return self.tables.status(f"Dynamic table {name} restored.")
+            self.context.names.undrop(name)
+            return self.context.tables.status(f"Dynamic table {name} restored.")
         if catalog.drop_broken(name):
-            self.names.unpublish(name)
-            return self.tables.status(f"Dynamic table {name} is out of quarantine, and dropped.")
+            self.context.names.unpublish(name)
+            return self.context.tables.status(
+                f"Dynamic table {name} is out of quarantine, and dropped."
+            )
         if statement.if_exists and catalog.get(name) is None:
-            return self.tables.status(f"{name} does not exist, nothing done.")
-        table = self.require(name)
-        self.engine.refresher.cancel(table.id)
+            return self.context.tables.status(f"{name} does not exist, nothing done.")
+        table = self.context.table(name)
+        self.context.refresher.cancel(table.id)
         catalog.drop(name)
-        self.names.unpublish(name)
-        return self.tables.status(f"Dynamic table {name} dropped; UNDROP brings it back.")
+        self.context.names.unpublish(name)
+        return self.context.tables.status(f"Dynamic table {name} dropped; UNDROP brings it back.")
 
     # -- warehouses -------------------------------------------------------------------------------
 
     def _warehouse(self, statement: S.Statement) -> DataFrame:
-        catalog = self.engine.catalog
+        catalog = self.context.catalog
         match statement:
             case S.ShowWarehouses(like=like):
-                return self.tables.warehouses(like)
+                return self.context.tables.warehouses(like)
             case S.DropWarehouse(name=name, if_exists=if_exists):
                 known = {w.name for w in catalog.warehouses()}
                 stuck = catalog.quarantine.find(name, Named.WAREHOUSE)
                 if if_exists and name not in known and stuck is None:
-                    return self.tables.status(f"{name} does not exist, nothing done.")
+                    return self.context.tables.status(f"{name} does not exist, nothing done.")
                 catalog.drop_warehouse(name)
-                return self.tables.status(f"Warehouse {name} dropped.")
+                return self.context.tables.status(f"Warehouse {name} dropped.")
             case S.CreateWarehouse(name=name):
                 return self._create_warehouse(statement)
             case S.AlterWarehouse(name=name, change=change):
@@ -250,15 +239,15 @@ class Executor:
                     w = catalog.alter_warehouse(
                         name, max_concurrency=change.max_concurrency, weight=change.weight
                     )
-                    self.engine.declare(w)
+                    self.context.declare(w)
                 else:
                     catalog.alter_warehouse(name, suspended=isinstance(change, S.Suspend))
-                self.engine.nudge()
-                return self.tables.status(f"Warehouse {name} altered.")
+                self.context.scheduling.nudge()
+                return self.context.tables.status(f"Warehouse {name} altered.")
         raise error("DT-1005", statement=type(statement).__name__, hint="")
 
     def _create_warehouse(self, statement: S.CreateWarehouse) -> DataFrame:
-        catalog = self.engine.catalog
+        catalog = self.context.catalog
         made = Warehouse(statement.name, statement.max_concurrency, statement.weight)
         exists = statement.name in {w.name for w in catalog.warehouses()}
         if exists and statement.action is S.CreateAction.REPLACE:
@@ -268,14 +257,14 @@ class Executor:
         else:
             quiet = statement.action is S.CreateAction.IF_NOT_EXISTS
             made = catalog.create_warehouse(made, if_not_exists=quiet)
-        self.engine.declare(made)
-        return self.tables.status(f"Warehouse {statement.name} ready.")
+        self.context.declare(made)
+        return self.context.tables.status(f"Warehouse {statement.name} ready.")
 
     # -- Spark's own ------------------------------------------------------------------------------
 
     def _spark(self, statement: S.SparkStatement, script: str, args: Args) -> DataFrame:
         for target in statement.targets:
-            if statement.kind in _WRITES and self.engine.catalog.get(target) is not None:
+            if statement.kind in _WRITES and self.context.catalog.get(target) is not None:
                 hint = "It is read-only: change its sources, or its definition."
                 raise error(
                     "DT-1109", name=target, kind="dynamic table", expected="table", hint=hint
@@ -283,34 +272,36 @@ class Executor:
         self._require_free(statement)
         if statement.kind is S.SparkKind.DROP_TABLE and statement.target is not None:
             name = statement.target
-            if self.lake_tables.drop(name):
-                return self.tables.status(f"Table {name} dropped; UNDROP TABLE brings it back.")
-        if said := self.lake_tables.drop_broken(statement):
-            return self.tables.status(said)
+            if self.context.lake_tables.drop(name):
+                return self.context.tables.status(
+                    f"Table {name} dropped; UNDROP TABLE brings it back."
+                )
+        if said := self.context.lake_tables.drop_broken(statement):
+            return self.context.tables.status(said)
         self._refuse_quarantined(statement)
         try:
-            with confs(self.engine.spark, {_FEED_DEFAULT: "true"}), self._marked(statement):
+            with confs(self.context.spark, {_FEED_DEFAULT: "true"}), self._marked(statement):
                 frame = self._placed_in(statement, script, args)
         except DTError:
             raise
         except Exception as e:
             raise self._failure(e, statement, script) from e
-        self.lake_tables.remember(statement)
+        self.context.lake_tables.remember(statement)
         if statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:
             self._forget_schema(statement.target_parts[-1])
         if statement.kind is not S.SparkKind.QUERY:
-            self.engine.nudge()
+            self.context.scheduling.nudge()
         return frame
 
     def _forget_schema(self, schema: str) -> None:
         """What a schema held that is gone goes with it: dynamic tables can be brought back by
         UNDROP, streams and remembered names cannot."""
-        engine, catalog, gone = self.engine, self.engine.catalog, schema.lower()
-        if engine.spark.catalog.databaseExists(gone):
+        context, catalog, gone = self.context, self.context.catalog, schema.lower()
+        if context.spark.catalog.databaseExists(gone):
             return
         for table in catalog.list():
             if table.name.schema == gone:
-                engine.refresher.cancel(table.id)
+                context.refresher.cancel(table.id)
                 catalog.drop(table.name)
         for stream in catalog.streams():
             if stream.name.schema == gone:
@@ -321,7 +312,7 @@ class Executor:
 
     def _require_free(self, statement: S.SparkStatement) -> None:
         """DT-1105 where a table or view would take a name that Spark does not know to be taken."""
-        catalog, taken = self.engine.catalog, statement.new_name
+        catalog, taken = self.context.catalog, statement.new_name
         made = statement.kind in _CREATES
         for name in (taken, statement.target if made and not statement.temporary else None):
             if name is not None and catalog.find_stream(name) is not None:
@@ -333,7 +324,7 @@ class Executor:
         """DT-5112 for a table or view to be made in the place of one in quarantine."""
         if statement.kind not in _CREATES or statement.temporary or statement.target is None:
             return
-        found = self.engine.catalog.quarantine.find(statement.target)
+        found = self.context.catalog.quarantine.find(statement.target)
         if found is not None and found.kind in (Named.TABLE, Named.DYNAMIC_TABLE):
             raise found.error
 
@@ -343,90 +334,83 @@ class Executor:
         if statement.kind not in _MARKED:
             yield
             return
-        with self.engine.streams.lock:
+        with self.context.streams.lock:
             made = uuid.uuid4().hex
-            with marked(self.engine.spark, statement=made):
+            with marked(self.context.spark, statement=made):
                 yield
-            self.engine.statement_done(made)
+            self.context.state.last_query_id = made
 
     def _placed_in(self, statement: S.SparkStatement, script: str, args: Args) -> DataFrame:
         """The statement with relations of other times and streams as views of what they hold."""
-        engine, schema = self.engine, self.engine.schema()
-        points = engine.points(lambda value: self.run_spark(value, args))
-        streams = engine.streams.found_in(statement, schema)
+        context, schema = self.context, self.context.schema()
+        at = points(self.context, args)
+        streams = context.streams.found_in(statement, schema)
 
         def run(replaced: list[tuple[Span, str]]) -> DataFrame:
             text = self._with_ours(statement, replaced)
             merge = as_merge(text) if statement.kind in _CHOOSING else None
             if merge is not None:
-                return self.run_spark(merge, args).select("num_affected_rows")
-            return self.run_spark(text, args)
+                return run_spark(self.context, merge, args).select("num_affected_rows")
+            return run_spark(self.context, text, args)
 
-        plans, past = ChangePlans(), engine.travel.past(engine.change_queries)
-        with in_place(statement, script, past, schema, points, plans.add) as timed:
+        plans, past = ChangePlans(), context.travel.past(context.changes)
+        with in_place(statement, script, past, schema, at, plans.add) as timed:
             if explains(statement.text):
-                with engine.streams.in_place(
-                    streams, script, lambda s: plans.add_stream(s, engine.streams.rows(s))
+                with context.streams.in_place(
+                    streams, script, lambda s: plans.add_stream(s, context.streams.rows(s))
                 ) as (replaced, _):
                     plan = "\n".join(str(line) for (line,) in run([*timed, *replaced]).collect())
-                return self.tables.frame([(plans.before(plan),)], "plan string")
-            if engine.transactions.current is not None:
-                return engine.transactions.run(
+                return self.context.tables.frame([(plans.before(plan),)], "plan string")
+            if context.transactions.current is not None:
+                return context.transactions.run(
                     statement, streams, script, schema, lambda own: run([*timed, *own])
                 )
             if not streams:
-                return engine.travel.labelled(run(timed), statement, schema, past.reads)
+                return context.travel.labelled(run(timed), statement, schema, past.reads)
             if statement.kind is S.SparkKind.CREATE_VIEW:
                 hint = "Consume it into a table."
                 made = error("DT-3107", what="A stream", where="in a view", hint=hint)
                 raise made.at(script, streams[0].span)
             if statement.kind in CONSUMERS:
-                return engine.streams.consume(
+                return context.streams.consume(
                     statement, streams, script, schema, lambda own: run([*timed, *own])
                 )
-            with engine.streams.in_place(streams, script) as (replaced, _):
+            with context.streams.in_place(streams, script) as (replaced, _):
                 found = run([*timed, *replaced])
-                return engine.travel.labelled(found, statement, schema, past.reads)
+                return context.travel.labelled(found, statement, schema, past.reads)
 
     def _transaction(self, statement: S.Statement) -> DataFrame:
-        transactions = self.engine.transactions
+        transactions = self.context.transactions
         match statement:
             case S.Begin():
                 transactions.begin()
-                return self.tables.status("Transaction begun.")
+                return self.context.tables.status("Transaction begun.")
             case S.Commit():
                 tables = len(transactions.commit())
-                self.engine.nudge()
-                return self.tables.status(f"Transaction committed, {tables} tables written.")
+                self.context.scheduling.nudge()
+                return self.context.tables.status(
+                    f"Transaction committed, {tables} tables written."
+                )
         transactions.rollback()
-        return self.tables.status("Transaction rolled back.")
+        return self.context.tables.status("Transaction rolled back.")
 
     def _stream(self, statement: S.Statement, args: Args) -> DataFrame:
-        engine = self.engine
+        context = self.context
         match statement:
             case S.CreateStream():
-                points = engine.points(lambda value: self.run_spark(value, args))
-                return self.tables.status("\n".join(engine.streams.create(statement, points)))
+                at = points(self.context, args)
+                return self.context.tables.status("\n".join(context.streams.create(statement, at)))
             case S.DropStream(name=name, if_exists=if_exists):
-                if if_exists and not engine.catalog.has_stream(name):
-                    return self.tables.status(f"{name} does not exist, nothing done.")
-                engine.streams.recover()
-                engine.catalog.drop_stream(name)
-                return self.tables.status(f"Stream {name} dropped.")
+                if if_exists and not context.catalog.has_stream(name):
+                    return self.context.tables.status(f"{name} does not exist, nothing done.")
+                context.streams.recover()
+                context.catalog.drop_stream(name)
+                return self.context.tables.status(f"Stream {name} dropped.")
             case S.DescribeStream(name=name):
-                return self.tables.streams([engine.catalog.stream(name)], engine.streams)
+                return self.context.tables.streams([context.catalog.stream(name)], context.streams)
             case S.ShowStreams(like=like):
-                return self.tables.all_streams(like, engine.streams)
+                return self.context.tables.all_streams(like, context.streams)
         raise error("DT-1005", statement=type(statement).__name__, hint="")
-
-    def run_spark(self, text: str, args: Args) -> DataFrame:
-        """Spark's result of a text with its parameters, and LAST_QUERY_ID() in it as its value."""
-        last = self.engine.last_query_id
-        known = literal(last) if last else "CAST(NULL AS STRING)"
-        text = replace_spans(text, [(span, known) for span in find_last_query_id(text)])
-        bound = values_in(text, args)
-        with binding(self.engine.spark, bound):
-            return self.engine.spark.sql(text, args=bound or None)
 
     def _with_ours(self, statement: S.SparkStatement, timed: Sequence[tuple[Span, str]]) -> str:
         """The text with our table functions and relations of other times as views of what they
@@ -437,7 +421,7 @@ class Executor:
             self._function(call.name, dict(call.args)).createOrReplaceTempView(view)
             replaced.append((call.span, view))
         for has in statement.has_data:
-            known = self.engine.streams.has_data(self.engine.name(has.stream))
+            known = self.context.streams.has_data(self.context.name(has.stream))
             replaced.append((has.span, str(known).upper()))
         start = statement.offset
         own = [(Span(s.start - start, s.end - start), v) for s, v in replaced]
@@ -464,11 +448,13 @@ class Executor:
 
     def _function(self, name: str, args: Mapping[str, str]) -> DataFrame:
         if name == "DYNAMIC_TABLES":
-            return self.tables.dynamic_tables()
+            return self.context.tables.dynamic_tables()
         if name == "DYNAMIC_TABLE_GRAPH_HISTORY":
-            return self.tables.graph_history()
+            return self.context.tables.graph_history()
         chosen = {k.upper(): v for k, v in args.items()}.get("NAME")
-        return self.tables.history(self.engine.name(chosen.strip("'\"")) if chosen else None)
+        return self.context.tables.history(
+            self.context.name(chosen.strip("'\"")) if chosen else None
+        )
 
     def _failure(self, e: Exception, statement: S.SparkStatement, script: str) -> DTError:
         """What it is, at its place in the script; else at the whole statement."""
@@ -490,9 +476,9 @@ class Executor:
         if (past := out_of_reach(e, statement.text)) is not None:
             made = placed(e, statement.text, past.code, **past.facts)
         elif condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
-            known = self.engine.sources.known()
+            known = self.context.sources.known()
             name = (e.getMessageParameters() or {}).get("relationName", "?").replace("`", "")
-            found = self.engine.sources.quarantined(name)
+            found = self.context.sources.quarantined(name)
             made = found or placed(
                 e, statement.text, "DT-1101", name=name, hint=did_you_mean(name, known)
             )

@@ -67,13 +67,13 @@ class EngineNames:
     def dynamic_tables(self) -> list[Candidate]:
         return self._recent(
             ("dynamic tables",),
-            lambda e: [Candidate(str(t.name), "dynamic table") for t in e.catalog.list()],
+            lambda e: [Candidate(str(t.name), "dynamic table") for t in e.context.catalog.list()],
         )
 
     def warehouses(self) -> list[Candidate]:
         return self._recent(
             ("warehouses",),
-            lambda e: [Candidate(w.name, "warehouse") for w in e.catalog.warehouses()],
+            lambda e: [Candidate(w.name, "warehouse") for w in e.context.catalog.warehouses()],
         )
 
     def tables(self) -> list[Candidate]:
@@ -114,7 +114,7 @@ class EngineNames:
 
 
 def _tables(engine: Engine) -> list[Candidate]:
-    ours = {str(table.name) for table in engine.catalog.list()}
+    ours = {str(table.name) for table in engine.context.catalog.list()}
     found = [Candidate(name, "dynamic table") for name in sorted(ours)]
     for row in engine.spark.sql("SHOW TABLES").collect():
         if row["tableName"] not in ours and not row["tableName"].startswith("__dt_"):
@@ -124,14 +124,14 @@ def _tables(engine: Engine) -> list[Candidate]:
 
 def _columns(engine: Engine, table: str) -> list[Candidate]:
     """From the catalog or the Delta log; only of a view does Spark's analyser say."""
-    name = engine.name(table)
-    ours = engine.catalog.get(name)
+    name = engine.context.name(table)
+    ours = engine.context.catalog.get(name)
     if ours is not None:
         return [Candidate(n, "column") for n, _, _ in ours.definition.columns]
     path = _delta_path(engine, name)
     if path is None:
         return [Candidate(n, "column") for n in engine.spark.table(name.sql).columns]
-    columns = engine.sources.logs[path].metadata().columns
+    columns = engine.context.sources.logs[path].metadata().columns
     return [Candidate(n, "column") for n in columns]
 
 

@@ -89,7 +89,7 @@ class DynamicTableMagics(Magics):
         schema = "default"
         engine = self.notebook.engine
         if engine is not None:
-            schema = engine.schema()
+            schema = engine.context.schema()
         asked = parse_dynamic_table(line, cell or "", schema)
         if asked.help:
             print(usage(DYNAMIC_TABLE))
@@ -111,7 +111,7 @@ class DynamicTableMagics(Magics):
     def changes(self, line: str, cell: str | None = None) -> None:
         """What came and went in a table, view or query; `%changes -h` shows the options."""
         engine = self.notebook.engine
-        schema = engine.schema() if engine is not None else "default"
+        schema = engine.context.schema() if engine is not None else "default"
         asked = parse_changes(line, cell, schema)
         if asked.help:
             print(usage(CHANGES if cell is None else CHANGES_CELL))
@@ -127,7 +127,7 @@ class DynamicTableMagics(Magics):
     def replay(self, line: str) -> None:
         """A table, view or dynamic table as it was; `%replay -h` shows the options."""
         engine = self.notebook.engine
-        asked = parse_replay(line, engine.schema() if engine is not None else "default")
+        asked = parse_replay(line, engine.context.schema() if engine is not None else "default")
         if asked.help:
             print(usage(REPLAY))
             return
@@ -237,9 +237,9 @@ def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> Any:
                 return message
 
             show_view(notebook, "replay", picture, taken)
-            return engine.tables.replay(found)
+            return engine.context.tables.replay(found)
         show(picture)
-        frame = engine.travel.kept(replay)
+        frame = engine.context.travel.kept(replay)
         title = f"{name} as of {found[0].time}"
         show(interruptible(engine, title, lambda: result_message(frame, title=title)))
     return frame
@@ -256,12 +256,12 @@ def _lag(notebook: Notebook, engine: Engine, name: str | None) -> Any:
 def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> Any:
     from dt_jupyter.widgets.from_engine import frontiers_message, picture_of
 
-    reports = [engine.frontier(table.name) for table in engine.catalog.list()]
+    reports = [engine.frontier(table.name) for table in engine.context.catalog.list()]
 
     def message(_: Desk) -> dict[str, Any]:
         from dt_jupyter.widgets.answers import frontiers
 
-        return frontiers(reports, engine.clock.now()).to_json()
+        return frontiers(reports, engine.context.clock.now()).to_json()
 
     show_view(notebook, "frontiers", picture_of(frontiers_message(reports)), message)
     return reports
@@ -275,7 +275,7 @@ def _streams(notebook: Notebook, engine: Engine, _: str | None) -> Any:
     def message(_: Desk) -> dict[str, Any]:
         from dt_jupyter.widgets.answers import streams
 
-        return streams(reports, engine.clock.now()).to_json()
+        return streams(reports, engine.context.clock.now()).to_json()
 
     show_view(notebook, "streams", picture_of(streams_message(reports)), message)
     return reports

@@ -27,7 +27,7 @@ def progress(shell: Any, engine: Engine, title: str) -> Iterator[Show]:
         yield show
         return
     drawn = _Drawn(title)
-    stop = engine.events.listen(drawn.heard)
+    stop = engine.context.events.listen(drawn.heard)
     try:
         yield drawn.end
     finally:

@@ -161,7 +161,7 @@ def _statistics(records: list[RefreshRecord]) -> tuple[Fact, ...]:
 
 def catalogue(engine: Engine) -> CatalogueMessage:
     """All that a lake holds, dynamic tables first."""
-    catalog, last = engine.catalog, engine.catalog.last()
+    catalog, last = engine.context.catalog, engine.context.catalog.last()
     items = []
     for table in catalog.list():
         record = last.get(table.id)
@@ -184,7 +184,7 @@ def catalogue(engine: Engine) -> CatalogueMessage:
     for pin in engine.pins().holds:
         if pin.name is not None:
             items.append(CatalogueItem(pin.name, "pin", "", f"{pin.subject} at {pin.point}"))
-    return CatalogueMessage(tuple(items), str(engine.layout.lake))
+    return CatalogueMessage(tuple(items), str(engine.lake))
 
 
 def _line(text: str) -> str:

@@ -88,7 +88,7 @@ def _run(
         raise placed from e
     if isinstance(result, Created):
         card = created_message(result, sample(engine, result))
-        return Done(statement, engine.tables.status(result.status), card)
+        return Done(statement, engine.context.tables.status(result.status), card)
     return Done(statement, result, _shown(engine, script, statement, result))
 
 

@@ -73,7 +73,7 @@ def till(quick_lab: Lab, tmp_path: Path) -> Lab:
 def survivor(till: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """Another engine on the lake, to which all other processes are gone."""
     other = Engine.connect(till.folder, spark=till.spark, scheduler=False)
-    monkeypatch.setattr(other.catalog, "_alive", lambda owner: False)
+    monkeypatch.setattr(other.context.catalog, "_alive", lambda owner: False)
     yield other
     other.close()
 
@@ -81,9 +81,9 @@ def survivor(till: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
 def untouched(lab: Lab) -> None:
     """Nothing was written, the stream stands where it stood, and nothing is left over."""
     assert lab.rows("total") == [(0,)]
-    assert not (lab.engine.layout.tables / "made").exists()
+    assert not (lab.context.layout.tables / "made").exists()
     assert lab.sql("SELECT n FROM s") == [(5,)]
-    assert not lab.engine.catalog.intents()
+    assert not lab.context.catalog.intents()
 
 
 def taken_once(lab: Lab) -> None:

@@ -150,7 +150,7 @@ class Told:
 
 def test_progress_is_drawn_and_replaced_by_what_came_of_it(shown: Shown) -> None:
     told = Told()
-    engine: Any = SimpleNamespace(events=told)
+    engine: Any = SimpleNamespace(context=SimpleNamespace(events=told))
     with progress(shell({"cellId": "a"}), engine, "Refreshing d") as end:
         told.tell(Happened.STARTED, "up")
         told.tell(Happened.ENDED, "up")
@@ -168,7 +168,7 @@ def test_progress_is_drawn_and_replaced_by_what_came_of_it(shown: Shown) -> None
 
 def test_nothing_is_left_where_it_failed(shown: Shown) -> None:
     told = Told()
-    engine: Any = SimpleNamespace(events=told)
+    engine: Any = SimpleNamespace(context=SimpleNamespace(events=told))
 
     def fail() -> None:
         with progress(shell({"cellId": "a"}), engine, "Refreshing d"):
@@ -181,7 +181,7 @@ def test_nothing_is_left_where_it_failed(shown: Shown) -> None:
 
 
 def test_elsewhere_there_is_no_progress(shown: Shown) -> None:
-    engine: Any = SimpleNamespace(events=None)
+    engine: Any = SimpleNamespace(context=SimpleNamespace(events=None))
     with progress(shell({}), engine, "d") as end:
         end(EMPTY)
     assert shown == [EMPTY]
