@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.create import Created
+from dt_jupyter.engine.execute import Origin, execute
 from dt_jupyter.engine.interrupts import StatementFlag
-from dt_jupyter.engine.statements import Executor
 from dt_jupyter.engine.timed import all_common
 from dt_jupyter.failures import coded_call
 from dt_jupyter.spark import run_cancellable
@@ -76,8 +76,9 @@ def _run(
     context: Context, statement: Statement, script: str, args: Mapping[str, Any] | None,
     group: str, what: str,
 ) -> DataFrame | Created:  # fmt: skip
+    origin = Origin(script, args or {})
     return run_cancellable(
-        context.spark, group, what, lambda: Executor(context).run(statement, script, args or {}),
+        context.spark, group, what, lambda: execute(context, statement, origin),
         StatementFlag(context.refresher, getattr(statement, "name", None)),
     )  # fmt: skip
 
