@@ -87,10 +87,11 @@ def _fail(failure: Exception, what: str) -> int:
 
 
 def _sql(engine: Engine, asked: argparse.Namespace) -> int:
-    from dt_jupyter.widgets.script import run_script
+    from dt_jupyter.engine.script import read_outcome, run
+    from dt_jupyter.widgets.outcome import outcome_message
 
-    for done in run_script(engine, asked.script):
-        _say(done.shown)
+    for done in run(engine.context, asked.script):
+        _say(outcome_message(done, read_outcome(engine.context, asked.script, done)))
     return 0
 
 

@@ -12,8 +12,10 @@ from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.execute import Origin, execute
 from dt_jupyter.engine.interrupts import StatementFlag
+from dt_jupyter.engine.rows import Rows, read_rows, read_sample
 from dt_jupyter.engine.timed import all_common
-from dt_jupyter.failures import coded_call
+from dt_jupyter.failures import catalogued, coded_call
+from dt_jupyter.model import Isolation
 from dt_jupyter.spark import run_cancellable
 from dt_jupyter.sql.parse import parse_piece, pieces
 from dt_jupyter.sql.statements import CreateDynamicTable, SparkKind, SparkStatement, Statement
@@ -29,6 +31,15 @@ class Done:
 
     statement: Statement
     result: DataFrame | Created
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What there is to show of a statement: its first rows, of a new table those it holds (None:
+    there are none), and the state of the lake that a query saw."""
+
+    rows: Rows | None
+    isolation: Isolation | None = None
 
 
 @coded_call("dt.run")
@@ -58,8 +69,28 @@ def run_last(
     done = deque(run(context, script, args, consistent=consistent), maxlen=1)
     if not done:
         return context.tables.status("Nothing to do.")
-    found = done[0].result
+    return frame_of(context, done[0])
+
+
+def frame_of(context: Context, done: Done) -> DataFrame:
+    """The result as a DataFrame; of a created table, a row that says so."""
+    found = done.result
     return context.tables.status(found.status) if isinstance(found, Created) else found
+
+
+def read_outcome(context: Context, script: str, done: Done) -> Outcome:
+    """Runs the Spark jobs of a result, as far as it is shown; what fails in it is placed in the
+    script."""
+    found = done.result
+    if isinstance(found, Created):
+        return Outcome(read_sample(context, found))
+    if not found.columns:
+        return Outcome(None)
+    try:
+        rows = read_rows(context, found, done.statement.text[:80])
+    except Exception as e:
+        raise catalogued(e, "The statement", script, done.statement.offset) from e
+    return Outcome(rows, context.travel.isolation_of(found))
 
 
 def create(

@@ -44,7 +44,6 @@ from dt_jupyter.sql.statements import CreateDynamicTable, Unsupported
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
-    from dt_jupyter.engine.changes import ChangeRows
     from dt_jupyter.widgets.desk import Desk
 
 _HISTORY = 50
@@ -149,21 +148,20 @@ class DynamicTableMagics(Magics):
         with progress(self.notebook.shell, engine, f"Creating {statement.name}") as end:
             with _interrupted(f"{statement.name} was not created, nothing was changed."):
                 created = engine.create(statement, values)
+            from dt_jupyter.engine.rows import read_sample
             from dt_jupyter.widgets.from_engine import created_message
-            from dt_jupyter.widgets.script import sample
 
             with _interrupted(f"{statement.name} was created; its first rows are not shown."):
-                rows = sample(engine, created)
+                rows = read_sample(engine.context, created)
             end(created_message(created, rows))
         return engine.spark.table(created.table.name.sql)
 
     def _explain(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
         from dt_jupyter.widgets.from_engine import explanation_message
-        from dt_jupyter.widgets.script import interruptible
 
         with _interrupted("nothing was changed."):
             engine = self.notebook.require()
-            found = interruptible(engine, "explain", lambda: engine.explain(statement, values))
+            found = engine.explain(statement, values)
         show(explanation_message(found, "A dry run: nothing was created."))
         return found
 
@@ -173,17 +171,19 @@ class DynamicTableMagics(Magics):
         values = parameters(script, self.notebook.shell.user_ns)
         count = 0
         try:
-            engine = self.notebook.require()
-            from dt_jupyter.widgets.script import run_script
+            context = self.notebook.require().context
+            from dt_jupyter.engine.script import frame_of, read_outcome, run
+            from dt_jupyter.widgets.outcome import outcome_message
 
-            for done in run_script(engine, script, values):
+            for done in run(context, script, values):
+                shown = outcome_message(done, read_outcome(context, script, done))
                 count += 1
-                if isinstance(done.shown, str):
-                    print(done.shown)
+                if isinstance(shown, str):
+                    print(shown)
                 else:
-                    show(done.shown)
+                    show(shown)
                 if asked.out:
-                    self.notebook.shell.user_ns[asked.out] = done.frame
+                    self._keep(asked.out, frame_of(context, done))
         except KeyboardInterrupt:
             raise Interrupted(_progress(count)) from None
         if not count:
@@ -195,39 +195,33 @@ class DynamicTableMagics(Magics):
 
 
 def _changes(engine: Engine, asked: ChangesCommand) -> Any:
+    from dt_jupyter.engine.rows import read_rows
     from dt_jupyter.widgets.from_engine import result_message
-    from dt_jupyter.widgets.script import interruptible
 
     name = str(asked.name or "the query")
     options = {"append_only": asked.append_only}
-
-    def changes() -> ChangeRows:
-        if asked.name is not None:
-            return engine.change_rows(asked.name, asked.at, asked.end, **options)
-        return engine.query_changes(asked.query or "", asked.at, asked.end, **options)
-
-    found = interruptible(engine, f"changes of {name}", changes)
+    if asked.name is not None:
+        found = engine.change_rows(asked.name, asked.at, asked.end, **options)
+    else:
+        found = engine.query_changes(asked.query or "", asked.at, asked.end, **options)
     for note in found.query.notes:
         print(f"Note: {note}.")
-    shown = interruptible(
-        engine, f"changes of {name}",
-        lambda: result_message(found.frame, title=f"Changes of {name} ({found.query.shape})"),
-    )  # fmt: skip
-    show(shown)
+    rows = read_rows(engine.context, found.frame, f"changes of {name}")
+    show(result_message(rows, title=f"Changes of {name} ({found.query.shape})"))
     return found.frame
 
 
 def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> Any:
     """The rows of a snapshot, or a view of a walk and the table of its steps; that DataFrame is
     kept. What it was read from is let go of, but for a view that goes on."""
+    from dt_jupyter.engine.rows import interruptible, read_rows
     from dt_jupyter.widgets.from_engine import picture_of, replay_message, result_message
-    from dt_jupyter.widgets.script import interruptible
 
     assert asked.name is not None
-    name, mode = asked.name, asked.schema_mode
+    context, name, mode = engine.context, asked.name, asked.schema_mode
     with ExitStack() as stack:
         replay = stack.enter_context(engine.replay(name, asked.at, asked.to, schema_mode=mode))
-        found = interruptible(engine, f"replay of {name}", lambda: list(replay))
+        found = interruptible(context, f"replay of {name}", lambda: list(replay))
         picture = picture_of(replay_message(str(name), found))
         if asked.to is not None:
 
@@ -237,11 +231,11 @@ def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> Any:
                 return message
 
             show_view(notebook, "replay", picture, taken)
-            return engine.context.tables.replay(found)
+            return context.tables.replay(found)
         show(picture)
-        frame = engine.context.travel.kept(replay)
+        frame = context.travel.kept(replay)
         title = f"{name} as of {found[0].time}"
-        show(interruptible(engine, title, lambda: result_message(frame, title=title)))
+        show(result_message(read_rows(context, frame, title), title=title))
     return frame
 
 
@@ -295,9 +289,8 @@ def _history(notebook: Notebook, engine: Engine, name: str | None) -> Any:
 
 def _explain(notebook: Notebook, engine: Engine, name: str | None) -> Any:
     from dt_jupyter.widgets.from_engine import picture_of
-    from dt_jupyter.widgets.script import interruptible
 
-    found = interruptible(engine, "explain", lambda: engine.explain(name or ""))
+    found = engine.explain(name or "")
 
     def message(desk: Desk) -> dict[str, Any]:
         return desk.explained(engine, found).to_json()

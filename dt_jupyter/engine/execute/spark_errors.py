@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -15,6 +16,10 @@ from dt_jupyter.sql.statements import SparkStatement
 
 if TYPE_CHECKING:
     from dt_jupyter.refresh.sources import Sources
+
+_AT_TOKEN = re.compile(r"\(line (\d+), pos (\d+)\)")
+_TOKEN = re.compile(r"\w+|\S|\Z")
+_SYNTAX = re.compile(r"\A\[PARSE_SYNTAX_ERROR\] Syntax error ")
 
 
 def place_failure(
@@ -46,5 +51,19 @@ def _of_spark(e: PySparkException, sources: Sources, text: str) -> DTError:
         name = (e.getMessageParameters() or {}).get("relationName", "?").replace("`", "")
         hint = did_you_mean(name, sources.known())
         return sources.quarantined(name) or placed(e, text, "DT-1101", name=name, hint=hint)
-    code = "DT-1001" if condition == "PARSE_SYNTAX_ERROR" else "DT-1112"
-    return placed(e, text, code, problem=first_line(e), hint="")
+    if condition == "PARSE_SYNTAX_ERROR":
+        return _at_token(placed(e, text, "DT-1001", problem=first_line(e), hint=""), text)
+    return placed(e, text, "DT-1112", problem=first_line(e), hint="")
+
+
+def _at_token(made: DTError, text: str) -> DTError:
+    """Spark places a syntax error in its message only: `(line 1, pos 14)`, of the statement."""
+    at = _AT_TOKEN.search(made.details or "")
+    if at is None or made.span is not None:
+        return made
+    lines = text.splitlines(keepends=True)
+    start = sum(len(line) for line in lines[: int(at[1]) - 1]) + int(at[2])
+    token = _TOKEN.match(text, min(start, len(text)))
+    problem = _SYNTAX.sub("", str(made.facts["problem"])).rstrip(".")
+    shorter = DTError(made.code, {**made.facts, "problem": problem}, details=made.details)
+    return shorter.at(text, Span(start, token.end())) if token else shorter
