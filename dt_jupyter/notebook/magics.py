@@ -145,14 +145,15 @@ class DynamicTableMagics(Magics):
     def _create(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
         with _interrupted(f"{statement.name} was not created, nothing was changed."):
             engine = self.notebook.require()
-        with progress(self.notebook.shell, engine, f"Creating {statement.name}") as end:
+        context, title = engine.context, f"Creating {statement.name}"
+        with progress(self.notebook.shell, context.events, title) as end:
             with _interrupted(f"{statement.name} was not created, nothing was changed."):
                 created = engine.create(statement, values)
             from dt_jupyter.engine.rows import read_sample
             from dt_jupyter.widgets.from_engine import created_message
 
             with _interrupted(f"{statement.name} was created; its first rows are not shown."):
-                rows = read_sample(engine.context, created)
+                rows = read_sample(context, created)
             end(created_message(created, rows))
         return engine.spark.table(created.table.name.sql)
 
@@ -314,7 +315,7 @@ def _status(notebook: Notebook, engine: Engine, _: str | None) -> Any:
 def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> Any:
     from dt_jupyter.engine.graph import failure_of
 
-    with progress(notebook.shell, engine, f"Refreshing {name}") as end:
+    with progress(notebook.shell, engine.context.events, f"Refreshing {name}") as end:
         with _interrupted_refresh(name or ""):
             record = engine.refresh(name or "")
         if record.state in (RefreshState.SUCCEEDED, RefreshState.SCHEDULED):
