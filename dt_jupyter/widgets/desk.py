@@ -117,7 +117,7 @@ class Desk:
     def _catalogue(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.widgets.answers import catalogue
 
-        return catalogue(engine)
+        return catalogue(engine.context)
 
     def _frontiers(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.widgets.answers import frontiers
