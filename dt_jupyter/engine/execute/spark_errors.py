@@ -63,7 +63,8 @@ def _at_token(made: DTError, text: str) -> DTError:
         return made
     lines = text.splitlines(keepends=True)
     start = sum(len(line) for line in lines[: int(at[1]) - 1]) + int(at[2])
-    token = _TOKEN.match(text, min(start, len(text)))
+    start = min(start, len(text))  # what Spark read may be longer, with what is ours replaced
+    token = _TOKEN.match(text, start)
     problem = _SYNTAX.sub("", str(made.facts["problem"])).rstrip(".")
     shorter = DTError(made.code, {**made.facts, "problem": problem}, details=made.details)
     return shorter.at(text, Span(start, token.end())) if token else shorter
