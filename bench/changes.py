@@ -143,11 +143,11 @@ def numbered(first: int, count: int, files: int = 1) -> str:
 
 
 def path_of(dt: Engine, table: str) -> str:
-    return str(dt.layout.tables / table)
+    return str(dt.context.layout.tables / table)
 
 
 def version(dt: Engine, table: str) -> int:
-    return dt.sources.logs[path_of(dt, table)].version()
+    return dt.context.sources.logs[path_of(dt, table)].version()
 
 
 def after(dt: Engine, table: str, statement: str, rows: int) -> Interval:
@@ -207,9 +207,9 @@ def has_data(dt: Engine, commits: int, times: int) -> None:
         ("s_quiet", "table, nothing new", False), ("s_moved", "table, one commit", True),
         ("s_many", f"table, {commits:,} commits", True), ("s_both", "join, nothing new", False),
     ):  # fmt: skip
-        name = dt.name(stream)
-        assert dt.streams.has_data(name) is known
-        alone = repeated(dt, lambda name=name: dt.streams.has_data(name), times)
+        name = dt.context.name(stream)
+        assert dt.context.streams.has_data(name) is known
+        alone = repeated(dt, lambda name=name: dt.context.streams.has_data(name), times)
         text = f"SELECT SYSTEM$STREAM_HAS_DATA('{stream}')"
         asked = repeated(dt, lambda text=text: dt.sql(text).collect(), times)
         found.append((what, known, f"{alone.total:.1f}", f"{asked.total:.1f}", asked.jobs))
@@ -252,7 +252,7 @@ def write_commits(dt: Engine, commits: int) -> dict[str, list[Interval]]:
 def by_commits(dt: Engine, written: dict[str, list[Interval]], commits: int, times: int) -> None:
     """Twice: with logs that were read before, and with logs as a new process finds them."""
     found = []
-    for forget, state in ((None, "known"), (dt.sources.logs._logs.clear, "new")):
+    for forget, state in ((None, "known"), (dt.context.sources.logs._logs.clear, "new")):
         for change, intervals in written.items():
             timings = in_turns(dt, intervals, times, forget)
             found += [

@@ -63,12 +63,12 @@ def long_log(dt: Engine, commits: int) -> str:
 
 def resolving(dt: Engine, commits: int, times: int) -> None:
     table = long_log(dt, commits)
-    log = dt.sources.logs[path_of(dt, table)]
+    log = dt.context.sources.logs[path_of(dt, table)]
     low, high = log.commit_time(0), log.commit_time(commits - 1)
-    while dt.clock.now() <= high:  # its times lie after that of its creation, just now
+    while dt.context.clock.now() <= high:  # its times lie after that of its creation, just now
         time.sleep(0.1)
     rng = random.Random(7)
-    name, snapshots = dt.name(table), dt.travel.snapshots
+    name, snapshots = dt.context.name(table), dt.context.travel.snapshots
     bases = snapshots.bases(whole(name), name.schema)
 
     def at() -> Moment:
@@ -92,7 +92,7 @@ def opening(dt: Engine, rows: int, times: int) -> None:
     for i in range(20):
         dt.sql(f"INSERT INTO opened VALUES ({rows + i}, {i}, 'later')")
     path, past = path_of(dt, "opened"), version(dt, "opened") - 10
-    name = dt.name("opened")
+    name = dt.context.name("opened")
 
     def plain() -> None:
         dt.spark.sql(f"SELECT SUM(n) FROM delta.`{path}` VERSION AS OF {past}").collect()

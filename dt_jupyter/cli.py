@@ -87,10 +87,11 @@ def _fail(failure: Exception, what: str) -> int:
 
 
 def _sql(engine: Engine, asked: argparse.Namespace) -> int:
-    from dt_jupyter.dispatch import run_script
+    from dt_jupyter.dispatch import outcome_message
+    from dt_jupyter.engine import read_outcome, run
 
-    for done in run_script(engine, asked.script):
-        _say(done.shown)
+    for done in run(engine.context, asked.script):
+        _say(outcome_message(done, read_outcome(engine.context, asked.script, done)))
     return 0
 
 
@@ -136,8 +137,8 @@ def _scheduler(engine: Engine, _: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: stop.set())
     told = _Told(engine)
     engine.start_scheduler()
-    count = len(engine.catalog.list())
-    print(f"The scheduler runs on {engine.layout.lake}, {count} dynamic tables; Ctrl-C stops it.",
+    count = len(engine.context.catalog.list())
+    print(f"The scheduler runs on {engine.lake}, {count} dynamic tables; Ctrl-C stops it.",
           flush=True)  # fmt: skip
     while not stop.wait(_LOOK_SECONDS):
         told.tell(sys.stdout)

@@ -14,11 +14,7 @@ from .live import (
     SCRIPT as SCRIPT,
     LiveView as LiveView,
 )
-from .script import (
-    interruptible as interruptible,
-    run_script as run_script,
-    sample as sample,
-)
+from .outcome import outcome_message as outcome_message
 from .spark_errors import (
     error_message as error_message,
 )

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.dispatch.static_messages import card_message, history_message, refresh_points
-from dt_jupyter.engine import Engine
+from dt_jupyter.engine import Context
 from dt_jupyter.ivm import TreeNode as Node
 from dt_jupyter.model import DynamicTable, RefreshRecord, Timestamp
 from dt_jupyter.replay import Marked
@@ -158,9 +158,9 @@ def _statistics(records: list[RefreshRecord]) -> tuple[Fact, ...]:
     return tuple(Fact(name, str(value)) for name, value in facts)
 
 
-def catalogue(engine: Engine) -> CatalogueMessage:
+def catalogue(context: Context) -> CatalogueMessage:
     """All that a lake holds, dynamic tables first."""
-    catalog, last = engine.catalog, engine.catalog.last()
+    catalog, last = context.catalog, context.catalog.last()
     items = []
     for table in catalog.list():
         record = last.get(table.id)
@@ -180,10 +180,10 @@ def catalogue(engine: Engine) -> CatalogueMessage:
         state = "SUSPENDED" if w.suspended else "ACTIVE"
         about = f"{w.max_concurrency} at once, weight {w.weight}"
         items.append(CatalogueItem(w.name, "warehouse", state, about))
-    for pin in engine.pins().holds:
+    for pin in context.keeper.pins().holds:
         if pin.name is not None:
             items.append(CatalogueItem(pin.name, "pin", "", f"{pin.subject} at {pin.point}"))
-    return CatalogueMessage(tuple(items), str(engine.layout.lake))
+    return CatalogueMessage(tuple(items), str(context.layout.lake))
 
 
 def _line(text: str) -> str:

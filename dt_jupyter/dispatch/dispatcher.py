@@ -118,18 +118,18 @@ class Desk:
     def _catalogue(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import catalogue
 
-        return catalogue(engine)
+        return catalogue(engine.context)
 
     def _frontiers(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import frontiers
 
-        reports = [engine.frontier(table.name) for table in engine.catalog.list()]
-        return frontiers(reports, engine.clock.now())
+        reports = [engine.frontier(table.name) for table in engine.context.catalog.list()]
+        return frontiers(reports, engine.context.clock.now())
 
     def _streams(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import streams
 
-        return streams(engine.stream_reports(), engine.clock.now())
+        return streams(engine.stream_reports(), engine.context.clock.now())
 
     def _lag(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.static_messages import lag_message
@@ -174,7 +174,7 @@ class Desk:
         try:
             if len(opened) > STEPS:
                 first = opened.stops[-STEPS]
-                table = engine.catalog.get(name)
+                table = engine.context.catalog.get(name)
                 number = next(iter(first.versions.values()))
                 at = number if table is None and len(first.versions) == 1 else first.time
                 opened.close()

@@ -28,7 +28,7 @@ def hello(engine: Engine | None) -> HelloMessage:
     if engine is None:
         return HelloMessage(version)
     running = engine.status()["scheduler"] == "running"
-    return HelloMessage(version, str(engine.layout.lake), running)
+    return HelloMessage(version, str(engine.lake), running)
 
 
 class Feed:
@@ -87,7 +87,9 @@ class Feed:
             if stop is not None:
                 stop()
             if wanted is not None:
-                self._stop = wanted.events.listen(partial(self._heard, wanted), self.engine_changed)
+                self._stop = wanted.context.events.listen(
+                    partial(self._heard, wanted), self.engine_changed
+                )
 
     def _heard(self, engine: Engine, event: Event) -> None:
         from dt_jupyter.dispatch.static_messages import node_message
@@ -96,10 +98,12 @@ class Feed:
         if engine is not self._engine:
             return
         if event.happened is Happened.CHANGED or self._held is None:
-            self._held = engine.nodes.held()
+            self._held = engine.context.nodes.held()
         node = None
         if event.dt_id is not None:
-            node = engine.nodes.one(event.dt_id, self._held, event.progress, engine.clock.now())
+            node = engine.context.nodes.one(
+                event.dt_id, self._held, event.progress, engine.context.clock.now()
+            )
         seconds = event.record.duration if event.record is not None else None
         message = EventMessage(
             event.happened, event.at.datetime, str(event.name) if event.name else None,

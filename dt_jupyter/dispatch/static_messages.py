@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.engine import Created
+from dt_jupyter.engine import Created, Rows
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import DynamicTable, Name, RefreshRecord, RefreshState, Timestamp
 from dt_jupyter.replay import Diff, RefreshReplay
@@ -41,12 +41,8 @@ from dt_jupyter.wire import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from dt_jupyter.replay import Step
 
-ROWS = 50
-"""Rows of a result that are shown."""
 REPLAY_ROWS = 500
 """Steps of a replay that are shown."""
 _NOT_RUN = (RefreshState.SCHEDULED, RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED)
@@ -201,14 +197,15 @@ def explanation_message(found: Explanation, note: str = "") -> ExplanationMessag
     )  # fmt: skip
 
 
-def created_message(created: Created, sample: ResultMessage | None = None) -> CardMessage:
+def created_message(created: Created, sample: Rows | None = None) -> CardMessage:
     """The card of what CREATE did: mode and why, and what was checked and altered for it."""
     defined, notes = created.defined, [created.status, *created.notes]
     if defined is not None and defined.checked:
         notes.append(f"Checked at creation on {defined.checked}.")
     if defined is not None and defined.hint:
         notes.append(f"For incremental refreshes: {defined.hint}")
-    return card_message(created.table, sample, tuple(notes))
+    rows = result_message(sample) if sample is not None else None
+    return card_message(created.table, rows, tuple(notes))
 
 
 def card_message(
@@ -230,19 +227,10 @@ def status_message(status: Mapping[str, Any]) -> ResultMessage:
     return ResultMessage(columns, tuple(rows), title="Engine")
 
 
-def result_message(frame: DataFrame, limit: int = ROWS, title: str | None = None) -> ResultMessage:
-    """The first rows of a DataFrame, as Spark writes each value; runs its jobs here."""
-    from pyspark.sql import functions as f
-
-    from dt_jupyter.spark import as_text
-
-    fields = frame.schema.fields
-    columns = tuple(Column(field.name, field.dataType.simpleString()) for field in fields)
-    places = [f"c{i}" for i in range(len(fields))]
-    texts = [as_text(f.col(p), c.type) for p, c in zip(places, columns, strict=True)]
-    found = frame.limit(limit + 1).toDF(*places).select(*texts).collect()
-    rows = tuple(tuple(row) for row in found[:limit])
-    return ResultMessage(columns, rows, truncated=len(found) > limit, title=title)
+def result_message(rows: Rows, title: str | None = None) -> ResultMessage:
+    """The first rows of a result."""
+    columns = tuple(Column(name, kind) for name, kind in rows.columns)
+    return ResultMessage(columns, rows.rows, truncated=rows.truncated, title=title)
 
 
 def node_message(node: ReportNode) -> GraphNode:

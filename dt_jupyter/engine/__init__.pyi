@@ -1,10 +1,22 @@
-from .core import (
-    Engine as Engine,
-    lake_folder as lake_folder,
-)
+from .api import Engine as Engine
+from .context import Context as Context
 from .create import (
     Created as Created,
 )
+from .rows import (
+    Rows as Rows,
+    interruptible as interruptible,
+    read_rows as read_rows,
+    read_sample as read_sample,
+)
+from .script import (
+    Done as Done,
+    Outcome as Outcome,
+    frame_of as frame_of,
+    read_outcome as read_outcome,
+    run as run,
+)
+from .services import lake_folder as lake_folder
 from .upstream_refresh import (
     failure_of as failure_of,
 )

@@ -9,15 +9,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dt_jupyter.engine.evaluate import points
+from dt_jupyter.engine.script import run_last
 from dt_jupyter.failures import FromUser, coded
-from dt_jupyter.model import Name, did_you_mean, error
+from dt_jupyter.model import Name, Named, did_you_mean, error, require_name, undo
 from dt_jupyter.sources import holder
+from dt_jupyter.sql import CreateStream, StreamSource, TimePoint
 from dt_jupyter.streams import Transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from dt_jupyter.engine.core import Engine
+    from dt_jupyter.engine.context import Context
 
 
 @coded("tx.")
@@ -25,75 +28,74 @@ if TYPE_CHECKING:
 class OpenTransaction:
     """What a block of `dt.transaction()` works with; `dt.sql` in the block is part of it too."""
 
-    engine: Engine
+    context: Context
     transaction: Transaction
 
     def sql(self, script: str) -> DataFrame:
         """As `dt.sql`."""
-        return self.engine.sql(script)
+        return run_last(self.context, script)
 
     def rows(self, stream: str | Name) -> DataFrame:
         """What a stream holds: the same rows throughout. At the end of the block the stream has
         moved past them. DT-3201, DT-3203."""
-        return self.engine.transactions.consume(self.engine.name(stream))
+        return self.context.transactions.consume(self.context.name(stream))
 
     def insert(self, frame: DataFrame, into: str | Name) -> None:
         """Adds the rows of a frame to a table, column by name."""
         view = f"__dt_frame_{uuid.uuid4().hex[:12]}"
         frame.createOrReplaceTempView(view)
         try:
-            self.engine.sql(
-                f"INSERT INTO {self.engine.name(into).sql} BY NAME SELECT * FROM {view}"
-            )
+            into = self.context.name(into).sql
+            run_last(self.context, f"INSERT INTO {into} BY NAME SELECT * FROM {view}")
         finally:
-            self.engine.spark.catalog.dropTempView(view)
+            self.context.spark.catalog.dropTempView(view)
 
 
 @contextmanager
-def transaction(engine: Engine) -> Iterator[OpenTransaction]:
+def transaction(context: Context) -> Iterator[OpenTransaction]:
     """BEGIN; COMMIT at the end of the block, ROLLBACK where it raises. The block may do either
     itself, as its last statement. DT-3206, DT-3208, DT-3209."""
-    transactions = engine.transactions
+    transactions = context.transactions
     mine = transactions.begin()
     try:
-        yield OpenTransaction(engine, mine)
+        yield OpenTransaction(context, mine)
     except BaseException:
         if transactions.current is mine:
             transactions.rollback()
         raise
     if transactions.current is mine:
-        engine.sql("COMMIT")
+        run_last(context, "COMMIT")
 
 
-def _require_table(engine: Engine, name: Name) -> None:
+def _require_table(context: Context, name: Name) -> None:
     """DT-1101, or DT-1109 for what is no table that can be written."""
-    kind = holder(engine.catalog, engine.spark, name)
+    kind = holder(context.catalog, context.spark, name)
     if kind is None:
-        raise error("DT-1101", name=name, hint=did_you_mean(str(name), engine.sources.known()))
+        raise error("DT-1101", name=name, hint=did_you_mean(str(name), context.sources.known()))
     if kind != "table":
         hint = "A batch is added to a table."
         raise error("DT-1109", name=name, kind=kind, expected="table", hint=hint)
 
 
 def consume(
-    engine: Engine, stream: Name, fn: Callable[[DataFrame], DataFrame | None], *,
+    context: Context, stream: Name, fn: Callable[[DataFrame], DataFrame | None], *,
     into: str | Name | None = None, batches: int | None = None, every: float | None = None,
 ) -> int:  # fmt: skip
     """Calls `fn` with what the stream holds, in a transaction that moves it; how often it did.
 
     See `Engine.consume`. What is asked for is looked at first, whether or not there is data.
     """
-    engine.catalog.stream(stream)
+    context.catalog.stream(stream)
     if into is not None:
-        _require_table(engine, engine.name(into))
+        _require_table(context, context.name(into))
     done = 0
     while batches is None or done < batches:
-        if not engine.streams.has_data(stream):
+        if not context.streams.has_data(stream):
             if every is None:
                 return done
             time.sleep(every)
             continue
-        with transaction(engine) as tx:
+        with transaction(context) as tx:
             made = _called(fn, tx.rows(stream))
             if into is not None:
                 if made is None:
@@ -102,6 +104,30 @@ def consume(
                 tx.insert(made, into)
         done += 1
     return done
+
+
+def create_stream(
+    context: Context, name: Name, subject: Name | str, *, at: TimePoint | None,
+    append_only: bool, show_initial_rows: bool,
+) -> str:  # fmt: skip
+    """See `Engine.create_stream`. The view of a query that no stream came of is dropped."""
+    require_name(Named.STREAM, name)
+    view = None
+    if isinstance(subject, str):
+        view = Name(name.schema, f"{name.table}__source")
+        run_last(context, f"CREATE VIEW {view.sql} AS {subject}")
+    source = view or subject
+    assert isinstance(source, Name)
+    kind = context.streams.kind_of(source) or StreamSource.TABLE
+    statement = CreateStream(
+        name, kind, source, at, append_only=append_only, show_initial_rows=show_initial_rows
+    )
+    try:
+        return " ".join(context.streams.create(statement, points(context)))
+    except BaseException as e:
+        if view is not None:
+            undo(e, lambda: run_last(context, f"DROP VIEW IF EXISTS {view.sql}"))
+        raise
 
 
 def _called(fn: Callable[[DataFrame], DataFrame | None], rows: DataFrame) -> DataFrame | None:

@@ -1,19 +1,40 @@
-"""The engine as the scheduler sees it."""
+"""The engine as the scheduler sees it, and the scheduler while it runs."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.failures import UNFORESEEN, catalogued
-from dt_jupyter.model import DTError, RefreshState, RefreshTrigger, Timestamp
-from dt_jupyter.schedule import Skip, Start, State, StateReader, Wait, Worker
+from dt_jupyter.model import (
+    Clock,
+    DTError,
+    DynamicTable,
+    RefreshState,
+    RefreshTrigger,
+    Timestamp,
+    error,
+)
+from dt_jupyter.schedule import (
+    Scheduler,
+    Skip,
+    Start,
+    State,
+    StateReader,
+    Wait,
+    Worker,
+    obstacles_in,
+)
 from dt_jupyter.spark import is_connect
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 _log = logging.getLogger("dt_jupyter.scheduler")
+_engine_log = logging.getLogger("dt_jupyter.engine")
 HISTORY_DAYS = 14
 _HOUR = 3600.0
 _RACED = ("DT-2104", "DT-2109", "DT-1101")
@@ -82,3 +103,68 @@ def spawner(spark: Any) -> Callable[[Callable[[], None], str], Worker]:
         return thread
 
     return spawn
+
+
+@dataclass
+class Scheduling:
+    """Scheduled refreshes of an engine, in background threads, between `start` and `stop`."""
+
+    spark: SparkSession
+    clock: Clock
+    _port: EnginePort | None = None
+    _scheduler: Scheduler | None = None
+
+    def connect(self, graph: Graph) -> None:
+        """What is refreshed; `graph` in its turn calls `nudge`, so it is made later."""
+        self._port = EnginePort(graph)
+
+    @property
+    def port(self) -> EnginePort:
+        assert self._port is not None
+        return self._port
+
+    def start(self) -> None:
+        """Once is enough."""
+        if self._scheduler is None:
+            self._scheduler = Scheduler(self.port, self.clock, spawn=spawner(self.spark))
+            self._scheduler.start()
+
+    def stop(self, timeout: float = 30.0) -> None:
+        """Refreshes that run are cancelled and waited for, at most `timeout` seconds."""
+        scheduler, self._scheduler = self._scheduler, None
+        if scheduler is not None:
+            scheduler.stop(timeout)
+
+    def nudge(self) -> None:
+        """Something changed that the scheduler may act on."""
+        if self._scheduler is not None:
+            self._scheduler.nudge()
+
+    @property
+    def running(self) -> bool:
+        return self._scheduler is not None and self._scheduler.alive
+
+    def waits(self) -> list[str]:
+        """What waits, and for what: for somebody, whether or not a scheduler runs here, or for
+        another refresh."""
+        catalog = self.port.graph.refresher.sources.catalog
+        tables = {table.id: table.name for table in catalog.list()}
+        waits = self._scheduler.waits() if self._scheduler is not None else ()
+        found = {**{w.dt: w.reason for w in waits}, **obstacles_in(catalog)}
+        return [f"{tables[i]}: {reason}" for i, reason in found.items() if i in tables]
+
+
+def start_refresh(graph: Graph, spark: SparkSession, table: DynamicTable) -> None:
+    """A manual refresh in a thread of its own. DT-2104 where one runs."""
+    for lease in graph.refresher.sources.catalog.running():
+        if lease.dt_id == table.id:
+            raise error("DT-2104", name=table.name, owner=lease.owner)
+
+    def run() -> None:
+        try:
+            graph.refresh(table.id, RefreshTrigger.MANUAL)
+        except Exception as e:  # another one was faster, or the engine was closed
+            told = catalogued(e, f"the refresh of {table.name}")
+            _engine_log.warning("the refresh of %s did not begin: %s", table.name, told)
+
+    spawner(spark)(run, f"dt-refresh-{table.id}")

@@ -14,6 +14,8 @@ from dt_jupyter.model import (
     DTError,
     DynamicTable,
     Isolation,
+    Name,
+    Named,
     ReadAt,
     Source,
     SourceKind,
@@ -24,15 +26,19 @@ from dt_jupyter.model import (
 from dt_jupyter.replay import (
     NOBODY,
     Bench,
+    Diff,
     Past as PastTable,
     RefreshReplay,
     Replay,
     Snapshots,
+    diff,
     find_refresh,
+    open_replay,
     replay_refresh,
+    whole,
 )
-from dt_jupyter.reports import Verification, Verifications, verify_at
-from dt_jupyter.sources import OLDEST, Moment, Sources, name_of
+from dt_jupyter.reports import Verification, Verifications, verify, verify_at
+from dt_jupyter.sources import OLDEST, Moment, Sources, is_unreadable, name_of, whole_micro
 from dt_jupyter.spark import run_cancellable
 from dt_jupyter.sql import SchemaMode, SparkKind, SparkStatement, relations_in
 from dt_jupyter.streams import Changes, Past
@@ -40,7 +46,8 @@ from dt_jupyter.streams import Changes, Past
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from dt_jupyter.engine.core import Engine
+    from dt_jupyter.refresh import Refresher
+    from dt_jupyter.spark import RefreshSessions
 
 
 @dataclass
@@ -49,6 +56,8 @@ class Travel:
 
     spark: SparkSession
     sources: Sources
+    sessions: RefreshSessions
+    refresher: Refresher
     now: Callable[[], Timestamp]
     _labels: WeakKeyDictionary[DataFrame, Isolation] = field(default_factory=WeakKeyDictionary)
     _last: Isolation | None = None
@@ -69,11 +78,11 @@ class Travel:
                         hint=hint)  # fmt: skip
         return SchemaMode(text)
 
-    def bench(self, engine: Engine) -> Bench:
+    def bench(self) -> Bench:
         """What replays work with."""
         catalog = self.sources.catalog
         return Bench(
-            self.spark, self.snapshots, engine.sessions, engine.layout,
+            self.spark, self.snapshots, self.sessions, self.sources.layout,
             lambda: bool(catalog.running()),
         )  # fmt: skip
 
@@ -86,12 +95,30 @@ class Travel:
 
     # -- dynamic tables as they were --------------------------------------------------------------
 
-    def verified(
-        self, engine: Engine, table: DynamicTable, at: Moment, *, every: bool
+    def verify(
+        self, table: DynamicTable, at: Moment | None, *, every: bool
     ) -> Verification | Verifications:
-        """The version of a point against the defining query of its time, or all from it on."""
+        """A table as it stands against its query, where `at` is None; else the version of a point
+        against the defining query of its time, or with `every` all from it on."""
+        found = self.sources.catalog.quarantine.find(table.name, Named.DYNAMIC_TABLE)
+        if found is not None and is_unreadable(table):
+            raise found.error
+
+        def run() -> Verification | Verifications:
+            if at is None and not every:
+                with self.sessions.lease("__verify", table.definition.settings) as spark:
+                    return verify(spark, self.refresher, self.snapshots, table)
+            return self._verify_past(table, OLDEST if at is None else at, every=every)
+
+        group = f"verify:{uuid.uuid4().hex}"
+        return run_cancellable(self.spark, group, f"verify {table.name}", run)
+
+    def _verify_past(
+        self, table: DynamicTable, at: Moment, *, every: bool
+    ) -> Verification | Verifications:
+        layout = self.sources.layout
         source = Source(table.name, SourceKind.DYNAMIC_TABLE, table.id,
-                        str(engine.layout.public(table.id)))  # fmt: skip
+                        str(layout.public(table.id)))  # fmt: skip
         if table.frontier is None:
             raise error("DT-2101", name=table.name)
         first = self.snapshots.oldest_retained(source)[1] if at is OLDEST else None
@@ -106,20 +133,39 @@ class Travel:
             wanted = [(t, v) for t, v in found if first is None or v >= first]
         done = []
         for t, version in wanted:
-            with engine.sessions.lease("__verify", table.definition.settings) as spark:
-                done.append(verify_at(spark, engine.refresher, self.snapshots, table, t, version))
+            with self.sessions.lease("__verify", table.definition.settings) as spark:
+                done.append(verify_at(spark, self.refresher, self.snapshots, table, t, version))
         return Verifications(table.name, tuple(done)) if every else done[0]
 
-    def refresh_again(
-        self, engine: Engine, table: DynamicTable, query_id: str | None,
-        at: Timestamp | int | None,
-    ) -> RefreshReplay:  # fmt: skip
-        """A past refresh run again."""
-        record = find_refresh(PastTable(self.sources, table), query_id, at)
+    def replay(
+        self, name: Name, start: Moment | None, end: Moment | None, *, every: float | None,
+        mode: SchemaMode,
+    ) -> Replay:  # fmt: skip
+        """A walk over the snapshots of a table, view, dynamic table or stream's source. Without
+        `start` it begins where the stream stands, else at the oldest version, or is of now."""
+        stream = self.sources.catalog.find_stream(name)
+        if stream is not None:
+            name = stream.source
+            start = start or Moment(stream.advanced, frontier=stream.frontier)
+        if start is None:
+            start = Moment(self.now()) if end is None else OLDEST
+        return open_replay(self.bench(), name, whole(name), start, end, every=every, mode=mode)
+
+    def replay_refresh(
+        self, table: DynamicTable, query_id: str | None, at: Moment | None
+    ) -> RefreshReplay:
+        """A past refresh run again: of that query, else the newest one up to `at`."""
+        t = whole_micro(at.time) if at is not None and at.time is not None else None
+        version = at.version if at is not None and t is None else t
+        record = find_refresh(PastTable(self.sources, table), query_id, version)
         return run_cancellable(
             self.spark, f"replay:{uuid.uuid4().hex}", f"replay of a refresh of {table.name}",
-            lambda: replay_refresh(self.bench(engine), engine.refresher, table, record),
+            lambda: replay_refresh(self.bench(), self.refresher, table, record),
         )  # fmt: skip
+
+    def diff(self, name: Name, a: Moment, b: Moment) -> Diff:
+        """What changed between two points."""
+        return diff(self.bench(), name, whole(name), a, b, self.sources.catalog.get(name))
 
     # -- isolation --------------------------------------------------------------------------------
 

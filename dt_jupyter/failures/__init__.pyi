@@ -5,6 +5,7 @@ from .arguments import (
 from .boundary import (
     FromUser as FromUser,
     coded as coded,
+    coded_call as coded_call,
 )
 from .key_errors import (
     broken_key as broken_key,

@@ -9,13 +9,15 @@ import contextlib
 import functools
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 from dt_jupyter.failures.arguments import Arguments
 from dt_jupyter.failures.signs import causes
 from dt_jupyter.failures.words import catalogued
 from dt_jupyter.model import DTError
 
+P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
 GUARDED = "__dt_guarded__"
 _PROTOCOLS = frozenset({"__enter__", "__exit__", "__getitem__", "__iter__", "__len__", "__repr__"})
@@ -47,6 +49,15 @@ def coded(prefix: str) -> Callable[[type[T]], type[T]]:
                     if isinstance(guarded, functools.cached_property):
                         guarded.__set_name__(cls, name)
         return cls
+
+    return guard
+
+
+def coded_call(call: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Guards a function as `coded` does methods; its errors name it `call`."""
+
+    def guard(function: Callable[P, R]) -> Callable[P, R]:
+        return cast("Callable[P, R]", _guarded(call, function))
 
     return guard
 

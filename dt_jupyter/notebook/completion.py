@@ -19,7 +19,7 @@ from IPython.core.completer import (
 from dt_jupyter.notebook.suggest import Candidate, cell_of, suggest
 
 if TYPE_CHECKING:
-    from dt_jupyter.engine import Engine
+    from dt_jupyter.engine import Context
     from dt_jupyter.model import Name
     from dt_jupyter.notebook.session import Notebook
 
@@ -67,13 +67,13 @@ class EngineNames:
     def dynamic_tables(self) -> list[Candidate]:
         return self._recent(
             ("dynamic tables",),
-            lambda e: [Candidate(str(t.name), "dynamic table") for t in e.catalog.list()],
+            lambda c: [Candidate(str(t.name), "dynamic table") for t in c.catalog.list()],
         )
 
     def warehouses(self) -> list[Candidate]:
         return self._recent(
             ("warehouses",),
-            lambda e: [Candidate(w.name, "warehouse") for w in e.catalog.warehouses()],
+            lambda c: [Candidate(w.name, "warehouse") for w in c.catalog.warehouses()],
         )
 
     def tables(self) -> list[Candidate]:
@@ -92,7 +92,7 @@ class EngineNames:
         ]
 
     def _recent(
-        self, key: tuple[str, ...], ask: Callable[[Engine], Iterable[Candidate]]
+        self, key: tuple[str, ...], ask: Callable[[Context], Iterable[Candidate]]
     ) -> list[Candidate]:
         engine = self._notebook.engine
         if engine is None:
@@ -104,7 +104,7 @@ class EngineNames:
         if len(self._kept) > _KEPT:
             self._kept.clear()
         try:
-            found = list(ask(engine))
+            found = list(ask(engine.context))
         except Exception:
             # A name half typed, a source that is gone, a session that ended: no suggestion, and
             # no trace in the middle of somebody's typing.
@@ -113,30 +113,30 @@ class EngineNames:
         return found
 
 
-def _tables(engine: Engine) -> list[Candidate]:
-    ours = {str(table.name) for table in engine.catalog.list()}
+def _tables(context: Context) -> list[Candidate]:
+    ours = {str(table.name) for table in context.catalog.list()}
     found = [Candidate(name, "dynamic table") for name in sorted(ours)]
-    for row in engine.spark.sql("SHOW TABLES").collect():
+    for row in context.spark.sql("SHOW TABLES").collect():
         if row["tableName"] not in ours and not row["tableName"].startswith("__dt_"):
             found.append(Candidate(row["tableName"], "table"))
     return found
 
 
-def _columns(engine: Engine, table: str) -> list[Candidate]:
+def _columns(context: Context, table: str) -> list[Candidate]:
     """From the catalog or the Delta log; only of a view does Spark's analyser say."""
-    name = engine.name(table)
-    ours = engine.catalog.get(name)
+    name = context.name(table)
+    ours = context.catalog.get(name)
     if ours is not None:
         return [Candidate(n, "column") for n, _, _ in ours.definition.columns]
-    path = _delta_path(engine, name)
+    path = _delta_path(context, name)
     if path is None:
-        return [Candidate(n, "column") for n in engine.spark.table(name.sql).columns]
-    columns = engine.sources.logs[path].metadata().columns
+        return [Candidate(n, "column") for n in context.spark.table(name.sql).columns]
+    columns = context.sources.logs[path].metadata().columns
     return [Candidate(n, "column") for n in columns]
 
 
-def _delta_path(engine: Engine, name: Name) -> str | None:
+def _delta_path(context: Context, name: Name) -> str | None:
     from dt_jupyter.spark import lookup
 
-    found: Any = lookup(engine.spark, name)
+    found: Any = lookup(context.spark, name)
     return found.location if found is not None and found.provider == "delta" else None

@@ -44,7 +44,6 @@ from dt_jupyter.sql import (
 if TYPE_CHECKING:
     from dt_jupyter.dispatch import Desk
     from dt_jupyter.engine import Engine
-    from dt_jupyter.streams import ChangeRows
 
 _HISTORY = 50
 _SPECS = {spec.name: spec for spec in (*DT, SQL)}
@@ -88,7 +87,7 @@ class DynamicTableMagics(Magics):
         schema = "default"
         engine = self.notebook.engine
         if engine is not None:
-            schema = engine.schema()
+            schema = engine.context.schema()
         asked = parse_dynamic_table(line, cell or "", schema)
         if asked.help:
             print(usage(DYNAMIC_TABLE))
@@ -110,7 +109,7 @@ class DynamicTableMagics(Magics):
     def changes(self, line: str, cell: str | None = None) -> None:
         """What came and went in a table, view or query; `%changes -h` shows the options."""
         engine = self.notebook.engine
-        schema = engine.schema() if engine is not None else "default"
+        schema = engine.context.schema() if engine is not None else "default"
         asked = parse_changes(line, cell, schema)
         if asked.help:
             print(usage(CHANGES if cell is None else CHANGES_CELL))
@@ -126,7 +125,7 @@ class DynamicTableMagics(Magics):
     def replay(self, line: str) -> None:
         """A table, view or dynamic table as it was; `%replay -h` shows the options."""
         engine = self.notebook.engine
-        asked = parse_replay(line, engine.schema() if engine is not None else "default")
+        asked = parse_replay(line, engine.context.schema() if engine is not None else "default")
         if asked.help:
             print(usage(REPLAY))
             return
@@ -145,22 +144,24 @@ class DynamicTableMagics(Magics):
     def _create(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
         with _interrupted(f"{statement.name} was not created, nothing was changed."):
             engine = self.notebook.require()
-        with progress(self.notebook.shell, engine, f"Creating {statement.name}") as end:
+        context, title = engine.context, f"Creating {statement.name}"
+        with progress(self.notebook.shell, context.events, title) as end:
             with _interrupted(f"{statement.name} was not created, nothing was changed."):
                 created = engine.create(statement, values)
-            from dt_jupyter.dispatch import created_message, sample
+            from dt_jupyter.dispatch import created_message
+            from dt_jupyter.engine import read_sample
 
             with _interrupted(f"{statement.name} was created; its first rows are not shown."):
-                rows = sample(engine, created)
+                rows = read_sample(context, created)
             end(created_message(created, rows))
         return engine.spark.table(created.table.name.sql)
 
     def _explain(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
-        from dt_jupyter.dispatch import explanation_message, interruptible
+        from dt_jupyter.dispatch import explanation_message
 
         with _interrupted("nothing was changed."):
             engine = self.notebook.require()
-            found = interruptible(engine, "explain", lambda: engine.explain(statement, values))
+            found = engine.explain(statement, values)
         show(explanation_message(found, "A dry run: nothing was created."))
         return found
 
@@ -170,17 +171,19 @@ class DynamicTableMagics(Magics):
         values = parameters(script, self.notebook.shell.user_ns)
         count = 0
         try:
-            engine = self.notebook.require()
-            from dt_jupyter.dispatch import run_script
+            context = self.notebook.require().context
+            from dt_jupyter.dispatch import outcome_message
+            from dt_jupyter.engine import frame_of, read_outcome, run
 
-            for done in run_script(engine, script, values):
+            for done in run(context, script, values):
+                shown = outcome_message(done, read_outcome(context, script, done))
                 count += 1
-                if isinstance(done.shown, str):
-                    print(done.shown)
+                if isinstance(shown, str):
+                    print(shown)
                 else:
-                    show(done.shown)
+                    show(shown)
                 if asked.out:
-                    self.notebook.shell.user_ns[asked.out] = done.frame
+                    self._keep(asked.out, frame_of(context, done))
         except KeyboardInterrupt:
             raise Interrupted(_progress(count)) from None
         if not count:
@@ -192,37 +195,33 @@ class DynamicTableMagics(Magics):
 
 
 def _changes(engine: Engine, asked: ChangesCommand) -> Any:
-    from dt_jupyter.dispatch import interruptible, result_message
+    from dt_jupyter.dispatch import result_message
+    from dt_jupyter.engine import read_rows
 
     name = str(asked.name or "the query")
     options = {"append_only": asked.append_only}
-
-    def changes() -> ChangeRows:
-        if asked.name is not None:
-            return engine.change_rows(asked.name, asked.at, asked.end, **options)
-        return engine.query_changes(asked.query or "", asked.at, asked.end, **options)
-
-    found = interruptible(engine, f"changes of {name}", changes)
+    if asked.name is not None:
+        found = engine.change_rows(asked.name, asked.at, asked.end, **options)
+    else:
+        found = engine.query_changes(asked.query or "", asked.at, asked.end, **options)
     for note in found.query.notes:
         print(f"Note: {note}.")
-    shown = interruptible(
-        engine, f"changes of {name}",
-        lambda: result_message(found.frame, title=f"Changes of {name} ({found.query.shape})"),
-    )  # fmt: skip
-    show(shown)
+    rows = read_rows(engine.context, found.frame, f"changes of {name}")
+    show(result_message(rows, title=f"Changes of {name} ({found.query.shape})"))
     return found.frame
 
 
 def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> Any:
     """The rows of a snapshot, or a view of a walk and the table of its steps; that DataFrame is
     kept. What it was read from is let go of, but for a view that goes on."""
-    from dt_jupyter.dispatch import interruptible, picture_of, replay_message, result_message
+    from dt_jupyter.dispatch import picture_of, replay_message, result_message
+    from dt_jupyter.engine import interruptible, read_rows
 
     assert asked.name is not None
-    name, mode = asked.name, asked.schema_mode
+    context, name, mode = engine.context, asked.name, asked.schema_mode
     with ExitStack() as stack:
         replay = stack.enter_context(engine.replay(name, asked.at, asked.to, schema_mode=mode))
-        found = interruptible(engine, f"replay of {name}", lambda: list(replay))
+        found = interruptible(context, f"replay of {name}", lambda: list(replay))
         picture = picture_of(replay_message(str(name), found))
         if asked.to is not None:
 
@@ -232,11 +231,11 @@ def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> Any:
                 return message
 
             show_view(notebook, "replay", picture, taken)
-            return engine.tables.replay(found)
+            return context.tables.replay(found)
         show(picture)
-        frame = engine.travel.kept(replay)
+        frame = context.travel.kept(replay)
         title = f"{name} as of {found[0].time}"
-        show(interruptible(engine, title, lambda: result_message(frame, title=title)))
+        show(result_message(read_rows(context, frame, title), title=title))
     return frame
 
 
@@ -251,12 +250,12 @@ def _lag(notebook: Notebook, engine: Engine, name: str | None) -> Any:
 def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> Any:
     from dt_jupyter.dispatch import frontiers_message, picture_of
 
-    reports = [engine.frontier(table.name) for table in engine.catalog.list()]
+    reports = [engine.frontier(table.name) for table in engine.context.catalog.list()]
 
     def message(_: Desk) -> dict[str, Any]:
         from dt_jupyter.dispatch import frontiers
 
-        return frontiers(reports, engine.clock.now()).to_json()
+        return frontiers(reports, engine.context.clock.now()).to_json()
 
     show_view(notebook, "frontiers", picture_of(frontiers_message(reports)), message)
     return reports
@@ -270,7 +269,7 @@ def _streams(notebook: Notebook, engine: Engine, _: str | None) -> Any:
     def message(_: Desk) -> dict[str, Any]:
         from dt_jupyter.dispatch import streams
 
-        return streams(reports, engine.clock.now()).to_json()
+        return streams(reports, engine.context.clock.now()).to_json()
 
     show_view(notebook, "streams", picture_of(streams_message(reports)), message)
     return reports
@@ -289,9 +288,9 @@ def _history(notebook: Notebook, engine: Engine, name: str | None) -> Any:
 
 
 def _explain(notebook: Notebook, engine: Engine, name: str | None) -> Any:
-    from dt_jupyter.dispatch import interruptible, picture_of
+    from dt_jupyter.dispatch import picture_of
 
-    found = interruptible(engine, "explain", lambda: engine.explain(name or ""))
+    found = engine.explain(name or "")
 
     def message(desk: Desk) -> dict[str, Any]:
         return desk.explained(engine, found).to_json()
@@ -315,7 +314,7 @@ def _status(notebook: Notebook, engine: Engine, _: str | None) -> Any:
 def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> Any:
     from dt_jupyter.engine import failure_of
 
-    with progress(notebook.shell, engine, f"Refreshing {name}") as end:
+    with progress(notebook.shell, engine.context.events, f"Refreshing {name}") as end:
         with _interrupted_refresh(name or ""):
             record = engine.refresh(name or "")
         if record.state in (RefreshState.SUCCEEDED, RefreshState.SCHEDULED):

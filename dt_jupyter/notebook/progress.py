@@ -12,22 +12,21 @@ from dt_jupyter.notebook.display import show
 from dt_jupyter.notebook.views import is_live
 
 if TYPE_CHECKING:
-    from dt_jupyter.engine import Engine
-    from dt_jupyter.reports import Event
+    from dt_jupyter.reports import Event, Events
 
 Show = Callable[[Any], None]
 _NOTHING = {"text/plain": "", "text/html": ""}
 
 
 @contextmanager
-def progress(shell: Any, engine: Engine, title: str) -> Iterator[Show]:
+def progress(shell: Any, events: Events, title: str) -> Iterator[Show]:
     """For the block, how far the refreshes are that somebody asked for; the function that is given
     shows what came of it in that place. Without a front end that shows it: nothing, and `show`."""
     if not is_live(shell):
         yield show
         return
     drawn = _Drawn(title)
-    stop = engine.events.listen(drawn.heard)
+    stop = events.listen(drawn.heard)
     try:
         yield drawn.end
     finally:

@@ -37,7 +37,7 @@ class Notebook:
     def engine(self) -> Engine | None:
         """The open engine, if there is one; starts nothing."""
         engine = self._engine
-        return None if engine is None or engine._closed else engine
+        return None if engine is None or engine.context.state.closed else engine
 
     def require(self) -> Engine:
         """The engine; connects with defaults where there is none, and says so in a line."""
@@ -48,11 +48,11 @@ class Notebook:
         `spark` where these names are free, and says so. The engine of another lake that was
         opened here before is closed; the same one is kept."""
         before = self.engine
-        wanted = lake or (str(self._engine.layout.lake) if self._engine else LAKE)
+        wanted = lake or (str(self._engine.lake) if self._engine else LAKE)
         from dt_jupyter.engine import Engine, lake_folder
 
         folder = lake_folder(wanted)
-        if before is not None and remote is None and before.layout.lake == folder:
+        if before is not None and remote is None and before.lake == folder:
             print(f"Connected already: {_about(before)}")
             return before
         with _own_interrupt_handler():
@@ -106,7 +106,7 @@ class Notebook:
         taken = []
         for name, value in (("dt", engine), ("spark", engine.spark)):
             held = names.get(name)
-            closed = isinstance(held, type(engine)) and held._closed
+            closed = isinstance(held, type(engine)) and held.context.state.closed
             if name not in names or closed or held is self._bound.get(name):
                 names[name] = self._bound[name] = value
             elif held is not value:

@@ -33,6 +33,7 @@ from dt_jupyter.sql import Renderer
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+
 _READ_BY_SPARK = Small(rows=-1, bytes=-1)
 
 

@@ -27,6 +27,12 @@ from .metrics import (
 from .modes import (
     is_connect as is_connect,
 )
+from .parameters import (
+    Args as Args,
+    bind_parameters as bind_parameters,
+    binding as binding,
+    values_in as values_in,
+)
 from .pools import (
     SHARE as SHARE,
     Pool as Pool,

@@ -68,6 +68,7 @@ from .grammar.options import (
 from .grammar.parse import (
     parse_piece as parse_piece,
     parse_script as parse_script,
+    pieces as pieces,
 )
 from .grammar.statement_values import (
     CreateAction as CreateAction,

@@ -13,6 +13,8 @@ from .intents import (
 from .stream_verbs import (
     CONSUMERS as CONSUMERS,
     RETENTION_DAYS as RETENTION_DAYS,
+    Found as Found,
+    Replaced as Replaced,
     Streams as Streams,
 )
 from .time_travel import (

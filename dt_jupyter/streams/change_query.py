@@ -26,7 +26,7 @@ from dt_jupyter.sources import (
     name_of,
     pinned,
 )
-from dt_jupyter.spark import HELD, confs, is_connect
+from dt_jupyter.spark import HELD, confs, is_connect, run_cancellable
 from dt_jupyter.sql import VISIBLE
 from dt_jupyter.streams.change_reader import (
     ChangeQuery,
@@ -99,6 +99,18 @@ class Changes:
         except Refused as e:
             raise error("DT-3102", name=name, reason=e.reason.code,
                         sentence=f"{e.reason.sentence}.", hint=e.hint) from e  # fmt: skip
+
+    def between(
+        self, query: str, schema: str, name: str, at: Moment | None, end: Moment | None, *,
+        append_only: bool,
+    ) -> ChangeRows:  # fmt: skip
+        """As `of`, from the oldest version or a point on, until now or a point, as work that the
+        keyboard interrupts."""
+        start = OLDEST if at is None else at
+        return run_cancellable(
+            self.spark, f"changes:{uuid.uuid4().hex}", f"changes of {name}",
+            lambda: self.of(query, schema, name, at=start, end=end, append_only=append_only),
+        )  # fmt: skip
 
     def _of(
         self, query: str, schema: str, name: str, at: Start, end: Start | None, make: Make

@@ -40,7 +40,7 @@ class Consumption:
         except DTError as e:
             if e.code not in RACED:
                 raise
-            if engine.transactions.current is not None:
+            if engine.context.transactions.current is not None:
                 engine.sql("ROLLBACK")
             return e.code
         return "done"
@@ -120,5 +120,5 @@ def counted(lab: Lab, way: str) -> int:
     if known.counted:
         ((count,),) = lab.spark.sql(known.counted).collect()
         return int(count)
-    made = [f for f in lab.engine.layout.tables.iterdir() if f.name.startswith("made_")]
+    made = [f for f in lab.context.layout.tables.iterdir() if f.name.startswith("made_")]
     return sum(lab.spark.read.format("delta").load(str(f)).count() for f in made)

@@ -15,7 +15,7 @@ from tests.faults.attached import session
 def ordered(engine: Engine, name: str) -> list[str]:
     """What the walk over a name's versions finds."""
     found = []
-    with engine.replay(name, at=1, to=engine.clock.now()) as replay:
+    with engine.replay(name, at=1, to=engine.context.clock.now()) as replay:
         for step in replay:
             rows = "".join(repr(r) for b in step.batches() for r in b.to_pylist())
             found.append(f"{step.digest}:{hashlib.sha256(rows.encode()).hexdigest()}")

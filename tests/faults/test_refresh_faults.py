@@ -49,7 +49,7 @@ def worker(lab: Lab, *args: str, failpoint: str | None = None) -> subprocess.Pop
 def commits(lab: Lab) -> list[int]:
     """The sequence number of each refresh in the public table's log, in order."""
     table = lab.engine.table("d")
-    log = TableLog(lab.engine.layout.public(table.id))
+    log = TableLog(lab.context.layout.public(table.id))
     found = [c.transactions.get(f"dt:{table.id}") for c in log.commits(0, log.version())]
     return [n for n in found if n is not None]
 

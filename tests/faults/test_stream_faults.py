@@ -86,7 +86,7 @@ class Till:
         """Another process dies there, and has done nothing, or all of it."""
         before = counted(self.lab, self.way)
         assert self.other(failpoint) == -signal.SIGKILL, self.forked.errors
-        self.lab.engine.streams.recover()
+        self.lab.context.streams.recover()
         expected = before if failpoint in UNDECIDED else self.events
         assert counted(self.lab, self.way) == expected, (self.way, self.told)
 
@@ -99,14 +99,14 @@ class Till:
 def nothing_left(lab: Lab) -> bool:
     """Whether no stream is taken, and nothing staged; what Spark still writes for the dead is swept
     when it is done."""
-    root = lab.engine.streams.forward.root
+    root = lab.context.streams.forward.root
     for _ in range(300):
-        lab.engine.streams.forward.sweep()
+        lab.context.streams.forward.sweep()
         if not list(root.glob("*")):
             break
         time.sleep(0.1)
-    taken = [s for s in lab.engine.catalog.streams() if s.intent is not None]
-    return not taken and not lab.engine.catalog.intents() and not list(root.glob("*"))
+    taken = [s for s in lab.context.catalog.streams() if s.intent is not None]
+    return not taken and not lab.context.catalog.intents() and not list(root.glob("*"))
 
 
 def kills(way: str) -> list[str]:

@@ -40,9 +40,9 @@ def whole(lab: Lab) -> bool:
 
 def clean(lab: Lab) -> bool:
     """Whether nothing is staged any more, and no stream taken."""
-    root = lab.engine.streams.forward.root
-    taken = [s for s in lab.engine.catalog.streams() if s.intent is not None]
-    return not taken and not lab.engine.catalog.intents() and not list(root.glob("*"))
+    root = lab.context.streams.forward.root
+    taken = [s for s in lab.context.catalog.streams() if s.intent is not None]
+    return not taken and not lab.context.catalog.intents() and not list(root.glob("*"))
 
 
 def test_two_processes_on_one_stream_by_phases(till: Lab) -> None:

@@ -37,7 +37,7 @@ def test_two_processes_find_the_same_and_a_killed_one_holds_nothing(quick_lab: L
     killed = process(*asked, "KILLED")
     out, errors = killed.communicate(timeout=120)
     assert killed.returncode == -signal.SIGKILL, errors[-2000:]
-    folder = lab.engine.layout.pins / out.strip()
+    folder = lab.context.layout.pins / out.strip()
     assert folder.is_dir()
     assert len(lab.engine.pins()) == 0
     assert not folder.exists()
@@ -67,13 +67,13 @@ def test_a_vacuum_at_any_moment(quick_lab: Lab) -> None:
     lab.table("item", "id INT, n INT", "1, 1", "2, 2")
     lab.dynamic_table("total", "SELECT n, COUNT(*) AS many FROM item GROUP BY n")
     lab.sql("CREATE STREAM s ON TABLE item")
-    log = lab.engine.sources.logs[str(lab.engine.layout.tables / "item")]
+    log = lab.context.sources.logs[str(lab.context.layout.tables / "item")]
     made = {log.version(): Counter(lab.rows("item"))}
     first = log.version()
     for i in range(2):
         lab.sql(f"INSERT OVERWRITE item VALUES ({i}, {i}), (9, 9)")
         made[log.version()] = Counter(lab.rows("item"))
-    folder = str(lab.engine.layout.tables / "item")
+    folder = str(lab.context.layout.tables / "item")
     worker = process(lab.spark, "tests.faults.vacuum_worker", folder)
     assert worker.stdout is not None
     assert worker.stdout.readline().strip() == "ready"

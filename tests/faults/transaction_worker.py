@@ -29,7 +29,7 @@ def run(engine: Engine) -> str:
     except DTError as e:
         if e.code not in RACED:
             raise
-        if engine.transactions.current is not None:
+        if engine.context.transactions.current is not None:
             engine.sql("ROLLBACK")
         return e.code
     return "done"

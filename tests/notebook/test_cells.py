@@ -44,7 +44,7 @@ def test_a_card_says_mode_and_why_and_shows_rows(kernel: Kernel) -> None:
 def test_a_dry_run_creates_nothing(kernel: Kernel) -> None:
     reply = kernel.run("%%dynamic_table dry --dry-run\nSELECT id FROM orders").ok
     assert "A dry run: nothing was created." in reply.text
-    assert kernel.value("[str(t.name) for t in dt.catalog.list()]") == "['daily']"
+    assert kernel.value("[str(t.name) for t in dt.context.catalog.list()]") == "['daily']"
 
 
 def test_variables_are_bound_and_not_spliced(kernel: Kernel) -> None:
@@ -155,7 +155,7 @@ def test_errors_are_a_few_lines_with_the_place(kernel: Kernel) -> None:
         assert len(reply.told.splitlines()) <= 9, reply.told
         for part in expected:
             assert part in reply.told, source
-    assert kernel.value("[str(t.name) for t in dt.catalog.list()]") == "['big', 'daily']"
+    assert kernel.value("[str(t.name) for t in dt.context.catalog.list()]") == "['big', 'daily']"
 
 
 def test_the_jvms_trace_is_folded(kernel: Kernel) -> None:

@@ -80,7 +80,10 @@ def test_a_refresh_is_cancelled_and_the_table_is_as_it_was(slow: Kernel) -> None
     assert reply.told == "Interrupted: the Spark jobs of this cell were cancelled."
     assert states(slow) == "['CANCELLED', 'CANCELLED', 'CANCELLED']"
     assert slow.value("spark.table('slow').collect()") == before
-    assert slow.value("engine.catalog.running(), engine.table('slow').error_count") == "((), 0)"
+    assert (
+        slow.value("engine.context.catalog.running(), engine.table('slow').error_count")
+        == "((), 0)"
+    )
 
 
 def test_a_plain_cell(slow: Kernel) -> None:

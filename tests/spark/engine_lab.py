@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import dt_jupyter.definition.define as define
 from dt_jupyter.definition.validate.creation_check import Verdict
-from dt_jupyter.engine import Engine, core
+from dt_jupyter.engine import Engine, services
+from dt_jupyter.engine.context import Context
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import DTError, DynamicTable, RefreshRecord, quote
 from dt_jupyter.spark import RefreshSessions
@@ -49,6 +50,11 @@ class Lab:
         spark.conf.set(_DEFAULT, "delta")
         return cls(spark, folder, Engine.connect(folder, spark=spark, scheduler=False))
 
+    @property
+    def context(self) -> Context:
+        """What the engine consists of: the one place where tests reach into it."""
+        return self.engine.context
+
     def reopen(self) -> None:
         """The engine closed, every name forgotten, and the same lake opened again."""
         self.engine.close()
@@ -76,7 +82,7 @@ class Lab:
 
         It lies in the lake's folder, where a session of the engine's own puts tables.
         """
-        folder = self.engine.layout.tables / name
+        folder = self.context.layout.tables / name
         self.sql(f"CREATE TABLE {name} ({columns}) USING delta LOCATION '{folder}'")
         self.insert(name, *rows)
 
@@ -127,18 +133,18 @@ class Lab:
 
     def version(self, name: str) -> int:
         """The newest Delta version of a dynamic table's backing table, as its log says."""
-        return TableLog(self.engine.layout.public(self.engine.table(name).id)).version()
+        return TableLog(self.context.layout.public(self.engine.table(name).id)).version()
 
     def names(self) -> tuple[set[str], set[str], set[str]]:
         """What the catalog knows, what Spark's knows, and the folders of dynamic tables."""
-        own = self.engine.layout.own / "dynamic"
+        own = self.context.layout.own / "dynamic"
         folders = {p.name for p in own.iterdir()} if own.is_dir() else set()
         known = {r["tableName"] for r in self.spark.sql("SHOW TABLES").collect()}
-        return {str(t.name) for t in self.engine.catalog.list()}, known, folders
+        return {str(t.name) for t in self.context.catalog.list()}, known, folders
 
     def files(self) -> dict[str, int]:
         """Every file of the lake but the catalog's, with its size."""
-        root = self.engine.layout.own / "dynamic"
+        root = self.context.layout.own / "dynamic"
         return {str(p): p.stat().st_size for p in sorted(root.rglob("*")) if p.is_file()}
 
 
@@ -168,7 +174,7 @@ def quick(spark: SparkSession, patched: pytest.MonkeyPatch) -> Iterator[None]:
     Tables are listed by SHOW TABLES: `spark.catalog.listTables()` needs what QUICK turns off.
     """
     sessions = partial(RefreshSessions, confs={**REFRESH_CONFS, **QUICK})
-    patched.setattr(core, "RefreshSessions", sessions)
+    patched.setattr(services, "RefreshSessions", sessions)
     before = {key: spark.conf.get(key, None) for key in QUICK}
     for key, value in QUICK.items():
         spark.conf.set(key, value)

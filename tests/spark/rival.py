@@ -39,7 +39,7 @@ def difference(lab: Lab, name: str) -> str | None:
     NotComparable for a text that leaves an order open or reads the clock.
     """
     table = lab.engine.table(name)
-    compiled = lab.engine.refresher.known(table.id)
+    compiled = lab.context.refresher.known(table.id)
     if compiled is not None and compiled.settles:
         raise NotComparable("the query leaves an order open")
     if _BY_THE_CLOCK.search(table.definition.query):
@@ -107,7 +107,7 @@ def _like(spark: SparkSession) -> SparkSession:
 def _folder(lab: Lab, name: str, id_: str, kind: SourceKind) -> str:
     """Where a table lies, by Spark's catalog, or in the lake's own folder."""
     if kind is SourceKind.DYNAMIC_TABLE:
-        return str(lab.engine.layout.own / "dynamic" / id_ / "public")
+        return str(lab.context.layout.own / "dynamic" / id_ / "public")
     return str(lab.spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"])
 
 

@@ -152,7 +152,7 @@ def change_items(lab: Lab) -> None:
 def test_the_changes_of_a_join(owners: Lab) -> None:
     """Listing 8: an update, one that becomes a DELETE and an INSERT, one of a column that the
     view has not, and a deletion on the side of the dimension."""
-    before = owners.engine.clock.now().datetime
+    before = owners.context.clock.now().datetime
     change_items(owners)
     assert changes(owners, "owner_and_items", before) == [
         ("Donny", "Ball", "DELETE", False),
@@ -191,7 +191,7 @@ def test_the_changes_of_views_lead_from_the_old_rows_to_the_new(owners: Lab) -> 
     for name, text in VIEWS.items():
         owners.sql(f"CREATE VIEW {name} AS {text}")
         old[name] = owners.rows(name)
-    before = owners.engine.clock.now().datetime
+    before = owners.context.clock.now().datetime
     change_items(owners)
     owners.sql("INSERT INTO items VALUES (16, 9, 'Rug', 'Otto'), (17, 3, 'Gun', NULL)")
     for name in VIEWS:
@@ -230,7 +230,7 @@ def test_the_changes_of_a_dynamic_table(quick_lab: Lab) -> None:
     lab.table("item", "id INT, k STRING", "1, 'a'", "2, 'a'", "3, 'b'")
     lab.dynamic_table("sums", "SELECT k, count(*) AS n FROM item GROUP BY k")
     lab.dynamic_table("rows", "SELECT id, k FROM item WHERE id < 9")
-    before = lab.engine.clock.now().datetime
+    before = lab.context.clock.now().datetime
     lab.insert("item", "4, 'a'", "5, 'c'")
     lab.sql("DELETE FROM item WHERE id = 3")
     for name in ("sums", "rows"):
@@ -320,7 +320,7 @@ def test_changes_and_snapshots_stand_where_relations_do(lab: Lab) -> None:
     lab.table("people", "id INT, name STRING", "1, 'Jeff'", "2, 'Donny'")
     lab.dynamic_table("named", "SELECT id, name FROM people WHERE name IS NOT NULL")
     lab.sql("CREATE VIEW everyone AS SELECT * FROM people")
-    before = lab.engine.clock.now().datetime
+    before = lab.context.clock.now().datetime
     lab.sql("UPDATE people SET name = 'Jeffrey' WHERE id = 1")
     lab.insert("people", "3, NULL")
     lab.refresh("named")

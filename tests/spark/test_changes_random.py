@@ -213,7 +213,7 @@ class History:
 
     @cached_property
     def log(self) -> TableLog:
-        relation = lookup(self.lab.spark, self.lab.engine.name("t"))
+        relation = lookup(self.lab.spark, self.lab.context.name("t"))
         assert relation is not None
         assert relation.location is not None
         return TableLog(Path(relation.location))

@@ -68,7 +68,7 @@ def shop(shared_lab: Lab) -> Iterator[Client]:
 
 def test_hello_and_catalogue(shop: Client) -> None:
     hello = shop.ask(Ask.HELLO)
-    assert (hello["lake"], hello["scheduler"]) == (str(shop.lab.engine.layout.lake), False)
+    assert (hello["lake"], hello["scheduler"]) == (str(shop.lab.engine.lake), False)
     items = {(i["kind"], i["name"]) for i in shop.ask(Ask.CATALOGUE)["items"]}
     assert {("dynamic_table", "daily"), ("stream", "news"), ("table", "item"), ("view", "big"),
             ("warehouse", "default"), ("dynamic_table", ODD_SQL)} <= items  # fmt: skip
@@ -107,8 +107,8 @@ def test_frontiers_streams_and_lag(shop: Client) -> None:
     frontiers = {f["name"]: f for f in shop.ask(Ask.FRONTIERS)["frontiers"]}
     (source,) = frontiers["daily"]["sources"]
     assert source["name"] == "item"
-    assert source["version"] <= source["newest"] == shop.lab.engine.sources.logs[
-        str(shop.lab.engine.layout.tables / "item")
+    assert source["version"] <= source["newest"] == shop.lab.context.sources.logs[
+        str(shop.lab.context.layout.tables / "item")
     ].version()  # fmt: skip
     assert frontiers["daily"]["data_timestamps"][0] == frontiers["daily"]["data_timestamp"]
     streams = {s["name"]: s for s in shop.ask(Ask.STREAMS)["streams"]}
@@ -253,7 +253,7 @@ def test_a_refresh_starts_and_its_end_is_an_event(shop: Client) -> None:
     while "No refresh of daily runs" not in shop.ask(Ask.CANCEL, name="daily")["sentence"]:
         assert time.monotonic() < deadline
     stop()
-    assert not shop.lab.engine.events.heard
+    assert not shop.lab.context.events.heard
 
 
 def test_bad_names_are_errors(shop: Client) -> None:

@@ -69,3 +69,12 @@ def test_bad_input_has_a_code_and_leaves_nothing(
     assert "\n" not in str(e.value)
     assert untouched.names() == before
     assert untouched.rows("item") == [(1, "rug", 1), (2, "car", 2)]
+
+
+def test_a_syntax_error_stands_at_its_word_in_the_script(untouched: Lab) -> None:
+    script = "SELECT 1;\n\nSELECT id\nFORM item"
+    with pytest.raises(DTError) as e:
+        untouched.sql(script)
+    assert (e.value.code, e.value.query) == ("DT-1001", script)
+    assert e.value.span is not None
+    assert script[e.value.span.start : e.value.span.end] == "item"

@@ -295,7 +295,7 @@ def test_another_lakes_table_of_the_same_name_is_told_and_kept(
     with Engine.connect(tmp_path / "second", spark=quick_lab.spark, scheduler=False) as second:
         quick_lab.spark.sql("ALTER TABLE item RENAME TO first_item")
         second.sql("CREATE TABLE item (id INT) USING delta LOCATION "
-                   f"'{second.layout.tables / 'item'}'; INSERT INTO item VALUES (7)")  # fmt: skip
+                   f"'{second.lake / 'tables' / 'item'}'; INSERT INTO item VALUES (7)")  # fmt: skip
         quick_lab.spark.sql("DROP TABLE item")
         quick_lab.spark.sql("ALTER TABLE first_item RENAME TO item")
     with (

@@ -23,7 +23,7 @@ SEED = int(os.environ.get("DT_JUPYTER_SEED", "14"))
 THERE = ("item", "d", "s", "seen", "default", "w")
 _OTHER = frozenset({  # what closes the engine, goes on beside the test, or has a test of its own
     "close", "connect", "start_scheduler", "stop_scheduler", "start_refresh", "transaction",
-    "consume", "statement_done", "declare", "create", "name", "points",
+    "consume", "create",
 })  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def test_statements(target: Lab) -> None:
         args = {"x": hostile.point()} if ":x" in script else None
         answered(lambda: target.engine.sql(script, args), script[:500])  # noqa: B023
         target.spark.sql("USE default")
-        if target.engine.transactions.current is not None:
+        if target.context.transactions.current is not None:
             target.engine.sql("ROLLBACK")
 
 
@@ -116,12 +116,12 @@ def test_what_the_engine_gave_back(target: Lab) -> None:
         with engine.transaction() as tx:
             answered(lambda: tx.rows(name), f"rows({name[:80]})")  # noqa: B023
             answered(lambda: tx.insert(target.spark.table("item"), name), name[:80])  # noqa: B023
-            if engine.transactions.current is not None:
+            if engine.context.transactions.current is not None:
                 engine.sql("ROLLBACK")
         for into in (name, None):
             call = lambda: engine.consume(name, lambda rows: rows, into=into, batches=1)  # noqa: E731, B023
             answered(call, f"consume({name[:80]}, into={into})")
-    answered(lambda: engine.events.listen(None), "listen")  # type: ignore[arg-type]
+    answered(lambda: engine.context.events.listen(None), "listen")  # type: ignore[arg-type]
 
 
 def test_what_is_there_is_as_it_was(target: Lab) -> None:

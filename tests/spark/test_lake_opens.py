@@ -58,7 +58,7 @@ class Site:
         self.lab = Lab.open(self.spark, self.folder)
 
     def path(self, of: str) -> Path:
-        layout = self.lab.engine.layout
+        layout = self.lab.context.layout
         if of in ("one", "two"):
             return layout.tables / of
         name, _, stage = of.partition(":")
@@ -117,7 +117,7 @@ BREAKS: list[Break] = [
 
 
 def told(lab: Lab) -> set[str]:
-    return {f"{q.kind} {q.name}" for q in lab.engine.catalog.quarantine.all()}
+    return {f"{q.kind} {q.name}" for q in lab.context.catalog.quarantine.all()}
 
 
 def others_work(lab: Lab, but: str) -> None:
@@ -220,9 +220,9 @@ def test_a_broken_base_table_is_told_refused_and_comes_back(site: Site, broken: 
 def test_rows_of_the_catalog_that_are_wrong_and_names_that_spark_refuses(site: Site) -> None:
     """Views, streams, warehouses, pins, dynamic tables at once, and a folder with a bad name."""
     lab = site.lab
-    shutil.copytree(site.path("two"), lab.engine.layout.tables / "a b")
-    (lab.engine.layout.tables / "x.db").write_text("no folder")
-    rows = lab.engine.catalog.path
+    shutil.copytree(site.path("two"), lab.context.layout.tables / "a b")
+    (lab.context.layout.tables / "x.db").write_text("no folder")
+    rows = lab.context.catalog.path
     lab.engine.close()
     lab.forget()
     with sqlite3.connect(rows) as connection:
@@ -281,7 +281,7 @@ def test_a_bad_name_is_refused_and_nothing_is_written(site: Site) -> None:
         files = sorted(
             str(p) for p in lab.folder.parent.rglob("*") if "catalog.sqlite" not in str(p)
         )
-        return files, [(t.id, t.name) for t in engine.catalog.list(include_dropped=True)]
+        return files, [(t.id, t.name) for t in engine.context.catalog.list(include_dropped=True)]
 
     before = standing()
     for text in BAD:
@@ -315,7 +315,7 @@ def test_a_failure_of_spark_leaves_the_catalog_as_it_was(
 ) -> None:
     """Whatever makes, renames or replaces fails in publishing; the first error is what is told."""
     lab = site.lab
-    publisher = lab.engine.publisher
+    publisher = lab.context.publisher
     real, failing = type(publisher).publish, [True]
     lab.sql("CREATE DYNAMIC TABLE gone AS SELECT k FROM one; DROP DYNAMIC TABLE gone")
 
@@ -327,7 +327,7 @@ def test_a_failure_of_spark_leaves_the_catalog_as_it_was(
 
     tries: list[None] = []
     monkeypatch.setattr(type(publisher), "publish", publish)
-    before = [(t.id, t.name, t.definition, t.comment) for t in lab.engine.catalog.list()]
+    before = [(t.id, t.name, t.definition, t.comment) for t in lab.context.catalog.list()]
     for statement in (
         "CREATE DYNAMIC TABLE n AS SELECT k FROM one",
         "CREATE OR REPLACE DYNAMIC TABLE sums AS SELECT k FROM two",
@@ -337,7 +337,7 @@ def test_a_failure_of_spark_leaves_the_catalog_as_it_was(
         failing[0] = True
         with pytest.raises(Exception, match="first"):
             lab.sql(statement)
-        after = [(t.id, t.name, t.definition, t.comment) for t in lab.engine.catalog.list()]
+        after = [(t.id, t.name, t.definition, t.comment) for t in lab.context.catalog.list()]
         assert after == before, statement
     monkeypatch.undo()
     lab.reopen()
@@ -347,16 +347,16 @@ def test_a_failure_of_spark_leaves_the_catalog_as_it_was(
 
 def test_a_consumption_that_cannot_be_settled_keeps_nobody_out(site: Site) -> None:
     lab = site.lab
-    rows = lab.engine.catalog.path
+    rows = lab.context.catalog.path
     lab.table("sink", "k STRING")
     lab.insert("two", "'q', 1")
-    stream = lab.engine.catalog.stream(Name("default", "s_two"))
+    stream = lab.context.catalog.stream(Name("default", "s_two"))
     from dt_jupyter.model import Intent
 
-    now = lab.engine.clock.now()
+    now = lab.context.clock.now()
     intent = Intent("i1", "INSERT INTO sink", str(site.path("two")), 1, now, now,
                     {stream.id: dict(stream.frontier)})  # fmt: skip
-    lab.engine.catalog.begin_intent(intent, [stream])
+    lab.context.catalog.begin_intent(intent, [stream])
     with sqlite3.connect(rows) as connection:
         connection.execute("UPDATE intent SET pid = 999999, uid = 'x', started = '1'")
         connection.execute("UPDATE intent SET frontiers = '{'")

@@ -35,7 +35,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
         lab.dynamic_table("star", "SELECT * FROM e")
         lab.dynamic_table("gone", "SELECT k FROM t")
         lab.engine.close()
-        shutil.copy(lab.engine.layout.catalog, folder / "older")
+        shutil.copy(lab.context.layout.catalog, folder / "older")
 
         lab.engine = Engine.connect(folder, spark=spark, scheduler=False)
         lab.sql("""
@@ -83,7 +83,7 @@ def goes_on(lab: Lab) -> None:
     """Every dynamic table stands where it stood, and moves as it would have moved."""
     assert lab.rows("sums") == [(1, 11), (2, 20)]
     assert lab.rows("star") == [(1, None), (2, 3)]
-    assert [len(lab.engine.catalog.timestamps(lab.engine.table(n).id)) > 1
+    assert [len(lab.context.catalog.timestamps(lab.engine.table(n).id)) > 1
             for n in ("sums", "staged")] == [True, True]  # fmt: skip
     lab.insert("t", "2, 2")
     lab.insert("e", "3, 4")
@@ -103,7 +103,7 @@ def test_a_deleted_catalog(spark: SparkSession, copy: Path) -> None:
         lab = Lab.open(spark, copy)
     sums = lab.engine.table("sums")
     assert (sums.target_lag.seconds, sums.warehouse, sums.comment) == (420.0, "w", "är")
-    assert lab.engine.catalog.warehouse("w").max_concurrency == 3
+    assert lab.context.catalog.warehouse("w").max_concurrency == 3
     assert lab.engine.table("whole").scheduling.value == "SUSPENDED"
     assert lab.mode("whole") == "FULL"
     assert lab.engine.table("later").frontier is None
@@ -181,7 +181,7 @@ def test_a_catalog_deleted_under_an_open_engine(spark: SparkSession, copy: Path)
     lose(copy, "catalog.sqlite")
     goes_on(lab)
     lab.reopen()
-    assert lab.engine.catalog.rebuilt is None
+    assert lab.context.catalog.rebuilt is None
     assert len(lab.engine.records()) >= before + 6
     assert lab.refresh("star") == "NO_DATA"
     lab.close()

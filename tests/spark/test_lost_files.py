@@ -63,11 +63,11 @@ def lose(folder: Path) -> dict[Path, bytes]:
 
 
 def own(lab: Lab, name: str) -> Path:
-    return lab.engine.layout.public(lab.engine.table(name).id)
+    return lab.context.layout.public(lab.engine.table(name).id)
 
 
 def state(lab: Lab, name: str) -> Path:
-    return lab.engine.layout.stage(lab.engine.table(name).id, 0)
+    return lab.context.layout.stage(lab.engine.table(name).id, 0)
 
 
 # -- changes that VACUUM took ----------------------------------------------------------------------
@@ -104,7 +104,7 @@ def test_a_vacuum_while_changes_wait(
     lab.dynamic_table("whole", "SELECT id, v FROM item", "REFRESH_MODE = FULL")
     lab.sql("ALTER DYNAMIC TABLE bag SUSPEND")
     lab.sql("UPDATE item SET v = v + 1 WHERE id = 1; DELETE FROM item WHERE id = 2")
-    way(lab, lab.engine.layout.tables / "item")
+    way(lab, lab.context.layout.tables / "item")
     met: list[str] = []
     asked = run.choice_anew
     monkeypatch.setattr(run, "choice_anew", lambda *a: (met.append(str(a[2].name)), asked(*a))[1])
@@ -140,7 +140,7 @@ READERS = {
 def test_whichever_reader_meets_a_file_that_is_gone(lab: Lab) -> None:
     for i, properties in enumerate(READERS.values()):
         more = f"TBLPROPERTIES ({properties})" if properties else ""
-        folder = lab.engine.layout.tables / f"t{i}"
+        folder = lab.context.layout.tables / f"t{i}"
         lab.sql(f"CREATE TABLE t{i} (id INT, v INT) USING delta LOCATION '{folder}' {more}")
         lab.insert(f"t{i}", *(f"{n}, {n}" for n in range(1, 9)))
         lab.dynamic_table(f"d{i}", f"SELECT id, v FROM t{i}", "ALTER_SOURCES = FALSE")
@@ -157,7 +157,7 @@ def test_whichever_reader_meets_a_file_that_is_gone(lab: Lab) -> None:
         assert lab.refresh(f"d{i}") == GOES_ON, reader
         lab.verified(f"d{i}")
     lab.dynamic_table("whole", "SELECT id, v FROM t1", "REFRESH_MODE = FULL")
-    for file in (lab.engine.layout.tables / "t1").glob("*.bin"):
+    for file in (lab.context.layout.tables / "t1").glob("*.bin"):
         file.unlink()
     lab.insert("t1", "4, 4")
     record = lab.record("whole")
@@ -211,7 +211,7 @@ def test_what_is_lost_in_the_middle_of_a_refresh(lab: Lab, monkeypatch: pytest.M
     lab.sql("DELETE FROM item WHERE id = 1; UPDATE item SET k = 'b' WHERE id = 3")
     monkeypatch.setattr(run, "recover_contents", then_lost)
     for name in where:
-        lab.engine.refresher.small._kept.clear()
+        lab.context.refresher.small._kept.clear()
         code = "STATE_LOST" if name == "staged" else "CONTENTS_LOST"
         assert told(lab.record(name)) == (ANEW, code)
     monkeypatch.setattr(run, "recover_contents", looked)
@@ -285,7 +285,7 @@ def test_a_source_that_lost_a_file_is_named_and_goes_on_once_mended(lab: Lab) ->
     lab.table("item", "id INT, k STRING", "1, 'a'", "2, 'b'")
     lab.dynamic_table("bag", "SELECT id, k FROM item")
     lab.dynamic_table("whole", "SELECT id, k FROM item", "REFRESH_MODE = FULL")
-    found = lose(lab.engine.layout.tables / "item")
+    found = lose(lab.context.layout.tables / "item")
     lab.insert("item", "3, 'c'")
     assert lab.refresh("bag") == GOES_ON, "it reads what came alone"
     for name in ("bag", "whole"):
@@ -306,7 +306,7 @@ def test_a_source_that_lost_a_file_is_named_and_goes_on_once_mended(lab: Lab) ->
     assert lab.refresh("whole") == "FULL"
     assert told(lab.record("bag")) == (ANEW, "CONTENTS_LOST")
     lab.verified("bag", "whole")
-    lose(lab.engine.layout.tables / "item")
+    lose(lab.context.layout.tables / "item")
     lab.sql("INSERT OVERWRITE item VALUES (9, 'z')")
     assert told(lab.record("bag")) == (ANEW, "FILES_GONE")
     assert lab.refresh("whole") == "FULL"
@@ -327,7 +327,7 @@ def test_the_past_of_what_was_vacuumed_is_told_with_a_code(lab: Lab) -> None:
     first = lab.engine.records("total", 1)[0]
     lab.sql("DELETE FROM item WHERE id = 2")
     assert lab.refresh("total") == GOES_ON
-    sweep(lab.engine.layout.tables / "item")
+    sweep(lab.context.layout.tables / "item")
     sweep(own(lab, "total"))
     for stream in ("s", "d"):
         with refused("DT-3202"):

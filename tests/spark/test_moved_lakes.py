@@ -40,7 +40,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
         lab.sql(f"CREATE TABLE o (k INT, w INT) USING delta LOCATION '{outside}'")
         lab.insert("o", "1, 100", "2, 200")
         lab.sql("CREATE VIEW vt AS SELECT k, v FROM t WHERE v > 0")
-        inside = lab.engine.layout.tables / "t"
+        inside = lab.context.layout.tables / "t"
         lab.dynamic_table("sums", "SELECT k, sum(v) AS s FROM t GROUP BY k")
         lab.dynamic_table("over", "SELECT s.k, s.s, o.w FROM sums s JOIN o ON s.k = o.k")
         lab.dynamic_table(
@@ -95,7 +95,7 @@ def test_a_copy_of_a_lake_reads_its_own_while_the_original_runs_ahead(
 ) -> None:
     original = copied(made, tmp_path / "a")
     lab = Lab.open(spark, original)
-    assert str(original) not in paths_of(lab.engine.layout.catalog)
+    assert str(original) not in paths_of(lab.context.layout.catalog)
     copy = copied(tmp_path / "a", tmp_path / "b")
     assert insert_and_refresh(lab, 1, 7, "over") == [(1, 17), (2, 20)]
     lab.close()
@@ -106,8 +106,8 @@ def test_a_copy_of_a_lake_reads_its_own_while_the_original_runs_ahead(
     assert insert_and_refresh(lab, 2, 5, *ACTIONS) == [(1, 10), (2, 25)]
     assert lab.rows("whole") == lab.rows("at_path") == lab.rows("t")
     assert [row[:2] for row in lab.sql("SELECT * FROM st")] == [(2, 5)]
-    assert str(tmp_path) not in paths_of(lab.engine.layout.catalog).replace(str(made), "")
-    found = lab.engine.catalog.named_hold("kept").tables[0]
+    assert str(tmp_path) not in paths_of(lab.context.layout.catalog).replace(str(made), "")
+    found = lab.context.catalog.named_hold("kept").tables[0]
     assert str(found.copy).startswith(str(copy))
     lab.close()
 
@@ -150,7 +150,7 @@ def test_a_copy_in_a_session_that_knows_the_originals_tables(
     first.engine.close()
     with pytest.warns(UserWarning, match="another table than in the lake"):
         lab = Lab.open(spark, tmp_path / "b" / "lake")
-    own = lab.engine.layout.tables / "t"
+    own = lab.context.layout.tables / "t"
     lab.sql(f"INSERT INTO delta.`{own}` VALUES (1, 1)")
     assert lab.refresh("sums") == "INCREMENTAL"
     assert lab.rows("sums") == [(1, 11), (2, 20)]
@@ -179,7 +179,7 @@ def test_a_lake_opened_by_a_link(
     lab.insert("u", "2")
     assert lab.refresh("of_u") == "INCREMENTAL"
     assert lab.rows("of_u") == [(1,), (2,)]
-    assert len(lab.engine.catalog.graph_history()) == len(ACTIONS) + 2
+    assert len(lab.context.catalog.graph_history()) == len(ACTIONS) + 2
     lab.close()
 
 

@@ -124,8 +124,8 @@ def test_one_name_is_of_one_thing(quick_lab: Lab) -> None:
             "CREATE OR REPLACE VIEW d AS SELECT 1 AS a"]  # fmt: skip
     assert {s: code(lab, s) for s in mine} == dict.fromkeys(mine, "DT-1109")
     assert code(lab, "UNDROP TABLE gone") == code(lab, "UNDROP DYNAMIC TABLE was") == "DT-1118"
-    assert {str(s.name) for s in lab.engine.catalog.streams()} == {"st", "gone", "was"}
-    assert [str(t.name) for t in lab.engine.catalog.list()] == ["d"]
+    assert {str(s.name) for s in lab.context.catalog.streams()} == {"st", "gone", "was"}
+    assert [str(t.name) for t in lab.context.catalog.list()] == ["d"]
     lab.sql("CREATE OR REPLACE STREAM st ON TABLE src; CREATE STREAM IF NOT EXISTS st ON TABLE src")
     lab.sql("DROP STREAM st; CREATE DYNAMIC TABLE st AS SELECT id FROM src")
     assert lab.rows("st") == [(1,)]
@@ -188,8 +188,8 @@ def test_a_dropped_schema_takes_what_it_held_along(quick_lab: Lab) -> None:
         "CREATE DYNAMIC TABLE s2.dd AS SELECT id FROM s2.tt; CREATE STREAM s2.ss ON TABLE s2.tt"
     )
     lab.sql("DROP SCHEMA s2 CASCADE")
-    assert not lab.engine.catalog.list()
-    assert not lab.engine.catalog.streams()
+    assert not lab.context.catalog.list()
+    assert not lab.context.catalog.streams()
     for name in ("tt", "dd", "ss"):
         with refused("DT-1101") as errors:
             lab.sql(f"SELECT * FROM s2.{name}")

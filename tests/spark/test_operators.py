@@ -102,7 +102,7 @@ def test_each_operator_is_kept_incrementally(quick_lab: Lab, part: int) -> None:
     others is selected by its values."""
     lab = quick_lab
     if part % 2:
-        lab.engine.refresher.small.table_bytes = 0
+        lab.context.refresher.small.table_bytes = 0
     tables = Tables(lab, random.Random(part))
     tables.start()
     names = [n for i, n in enumerate(QUERIES) if i % PARTS == part]

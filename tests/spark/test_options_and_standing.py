@@ -19,7 +19,7 @@ from tests.spark.engine_lab import Lab, refused
 
 def clustering(lab: Lab, name: str) -> list[str]:
     """The columns by which Delta itself says that a table is clustered."""
-    path = lab.engine.layout.public(lab.engine.table(name).id)
+    path = lab.context.layout.public(lab.engine.table(name).id)
     (row,) = lab.spark.sql(f"DESCRIBE DETAIL delta.`{path}`").select("clusteringColumns").collect()
     assert [".".join(p) for p in TableLog(path).clustering()] == list(row[0]) or "`" in str(row)
     return list(row[0])
@@ -47,7 +47,7 @@ def test_clustering_outlives_every_commit(shared_lab: Lab, mode: str) -> None:
     assert lab.refresh(name) == mode
     assert clustering(lab, name) == ["g"]
     assert lab.refresh(name) == "NO_DATA"
-    lab.engine.catalog.update(
+    lab.context.catalog.update(
         lab.engine.table(name).id, needs_reinit=Reason("DEFINITION_CHANGED", "for the test")
     )
     assert lab.refresh(name) == ("REINITIALIZE" if mode == "INCREMENTAL" else "FULL")
@@ -67,7 +67,7 @@ def test_a_table_of_hidden_stages_is_clustered_and_they_are_not(shared_lab: Lab)
         "CLUSTER BY (groups)",
     )
     table = lab.engine.table("staged")
-    stages = lab.engine.catalog.stages(table.id)
+    stages = lab.context.catalog.stages(table.id)
     assert stages
     for turn in range(2):
         assert clustering(lab, "staged") == ["groups"]
@@ -171,8 +171,8 @@ def test_how_long_the_past_is_kept_changes_in_all_tables_behind(shared_lab: Lab)
     query = "SELECT n, count(*) AS k FROM (SELECT g, count(*) AS n FROM rs GROUP BY g) GROUP BY n"
     lab.dynamic_table("kept", query)
     table = lab.engine.table("kept")
-    paths = [lab.engine.layout.public(table.id), *(
-        s.path for s in lab.engine.catalog.stages(table.id)
+    paths = [lab.context.layout.public(table.id), *(
+        s.path for s in lab.context.catalog.stages(table.id)
     )]  # fmt: skip
 
     def hours() -> set[str]:
@@ -266,9 +266,9 @@ def test_a_table_below_one_that_was_suspended_for_errors_says_why_it_is_stale(
     lab.dynamic_table("ec", "SELECT id, v FROM eb")
     lab.insert("es", "2, 0")
     engine = lab.engine
-    port = EnginePort(engine.graph_of)
+    port = EnginePort(engine.context.graph)
     for _ in range(5):
-        t = engine.clock.now()
+        t = engine.context.clock.now()
         port.run(Start(engine.table("ea").id, t, Reason("TICK", "")))
     assert shown(lab, "ea")[0] == "SUSPENDED"
     assert "TOO_MANY_FAILURES" in str(shown(lab, "ea")[1])
@@ -280,7 +280,7 @@ def test_a_table_below_one_that_was_suspended_for_errors_says_why_it_is_stale(
         assert [r[:3] for r in standing] == [("ACTIVE", "UPSTREAM_SUSPENDED", "STANDING")]
         assert f"{name}: {reason}" in engine.status()["waiting"]
     state = port.state()
-    waits = [d for d in decide(planned(state, {}), engine.clock.now().plus(7200))
+    waits = [d for d in decide(planned(state, {}), engine.context.clock.now().plus(7200))
              if isinstance(d, Wait) and d.is_held]  # fmt: skip
     for wait in waits:
         port.wait(wait)
@@ -396,7 +396,7 @@ def test_an_update_that_lost_against_another_writer_says_so(
     thread = InheritableThread(target=update)
     thread.start()
     with open(gate, "w"):
-        DeltaTable(lab.engine.layout.tables / "cf").update(updates={"a": "a + 10"})
+        DeltaTable(lab.context.layout.tables / "cf").update(updates={"a": "a + 10"})
         gone.touch()
     thread.join()
     (e,) = caught

@@ -190,7 +190,7 @@ def drive(lab: Lab, seed: int, count: int = 5) -> None:
     no table is taken for a small one."""
     rng = random.Random(seed)
     if seed % 2:
-        lab.engine.refresher.small.table_bytes = 0
+        lab.context.refresher.small.table_bytes = 0
     tables = Tables(lab, rng)
     tables.start()
     lab.sql("CREATE VIEW vw AS SELECT day, count(*) AS n, sum(x) AS w FROM p GROUP BY day")

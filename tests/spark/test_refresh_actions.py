@@ -61,7 +61,7 @@ def test_a_refresh_that_another_overtook_before_it_began_looks_again(
     lab.table("item", "id INT, v INT", "1, 1")
     lab.dynamic_table("d", "SELECT v, count(*) AS n FROM item GROUP BY v")
     lab.insert("item", "2, 1")
-    refresher = lab.engine.refresher
+    refresher = lab.context.refresher
     choose, others = refresher._choose, []
 
     def overtaken(table: Any, seen: Any) -> Any:
@@ -178,7 +178,7 @@ def test_groups_come_into_sight_and_out_of_it(lab: Lab) -> None:
 def test_a_refresh_at_a_past_time_sees_the_past(lab: Lab) -> None:
     lab.table("item", "id INT", "1")
     lab.dynamic_table("d", "SELECT id FROM item")
-    between = lab.engine.clock.now()
+    between = lab.context.clock.now()
     lab.insert("item", "2")
     record = lab.engine.refresh("d", at=between)
     assert record.action == "NO_DATA"
@@ -186,7 +186,7 @@ def test_a_refresh_at_a_past_time_sees_the_past(lab: Lab) -> None:
     with refused("DT-2109"):
         lab.engine.refresh("d", at=between)
     with refused("DT-2109"):
-        lab.engine.refresh("d", at=Timestamp(lab.engine.clock.now().micros + 10**12))
+        lab.engine.refresh("d", at=Timestamp(lab.context.clock.now().micros + 10**12))
     assert lab.refresh("d") == "INCREMENTAL"
     assert lab.rows("d") == [(1,), (2,)]
 
@@ -375,7 +375,7 @@ def test_the_check_at_creation_catches_a_mutated_rule(
     with refused("DT-1107") as errors:
         lab.dynamic_table("demanded", query, "REFRESH_MODE = INCREMENTAL")
     assert "GUARD_MISMATCH" in str(errors[0])
-    assert lab.engine.catalog.get(lab.engine.name("demanded")) is None
+    assert lab.context.catalog.get(lab.context.name("demanded")) is None
 
 
 @pytest.mark.parametrize(

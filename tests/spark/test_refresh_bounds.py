@@ -102,7 +102,7 @@ def test_what_is_computed_anew_for_its_cost_leaves_its_state(
     )
 
     def state() -> list[int | None]:
-        return [s.version for s in lab.engine.catalog.stages(lab.engine.table("d").id)]
+        return [s.version for s in lab.context.catalog.stages(lab.engine.table("d").id)]
 
     before = state()
     assert len(before) > 1
@@ -180,7 +180,7 @@ def test_small_files_are_joined_and_nobody_sees_a_change(
     lab.table("item", "id INT, v INT", "1, 1")
     lab.dynamic_table("d", "SELECT id, v FROM item")
     lab.dynamic_table("over", "SELECT count(*) AS n, sum(v) AS s FROM d")
-    log = TableLog(lab.engine.layout.public(lab.engine.table("d").id))
+    log = TableLog(lab.context.layout.public(lab.engine.table("d").id))
     most = 0
     for i in range(2, 7):
         lab.insert("item", f"{i}, {i}")
@@ -198,7 +198,7 @@ def test_groups_are_clustered_by_their_keys(lab: Lab, monkeypatch: pytest.Monkey
     monkeypatch.setattr(upkeep, "FILES", 3)
     lab.table("item", "k STRING, v INT", "'a', 1")
     lab.dynamic_table("d", "SELECT k, sum(v) AS s FROM item GROUP BY k")
-    path = lab.engine.layout.public(lab.engine.table("d").id)
+    path = lab.context.layout.public(lab.engine.table("d").id)
     log = TableLog(path)
     for i in range(2, 6):
         lab.insert("item", f"'k{i}', {i}")

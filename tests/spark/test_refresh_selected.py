@@ -17,7 +17,7 @@ ROWS = 3_000
 def large(quick_lab: Lab) -> Lab:
     """Three tables that refer to each other; none of them is taken for a small one."""
     lab = quick_lab
-    lab.engine.refresher.small.table_bytes = 0
+    lab.context.refresher.small.table_bytes = 0
     lab.table("buyer", "id BIGINT, name STRING")
     lab.table("sale", "id BIGINT, buyer BIGINT, day DATE")
     lab.table("line", "sale BIGINT, item STRING, price DECIMAL(9, 2)")
@@ -81,7 +81,7 @@ def test_rows_under_deletion_vectors_are_not_selected(large: Lab) -> None:
 def test_what_selects_too_much_is_left_to_spark(
     large: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large.engine.refresher.small, "selected", 2)
+    monkeypatch.setattr(large.context.refresher.small, "selected", 2)
     given_up = []
     select = SmallTables.select
 

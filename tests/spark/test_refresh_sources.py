@@ -51,7 +51,7 @@ def test_five_scheduled_failures_in_a_row_suspend(lab: Lab) -> None:
     lab.insert("item", "3, 0")
     for count in range(1, 6):
         assert lab.engine.table("d").scheduling == "ACTIVE"
-        record = lab.engine.graph_of.run(table.id, lab.engine.clock.now(), RefreshTrigger.SCHEDULED)
+        record = lab.context.graph.run(table.id, lab.context.clock.now(), RefreshTrigger.SCHEDULED)
         assert record.state == "FAILED"
         assert lab.engine.table("d").error_count == count
     suspended = lab.engine.table("d")
@@ -257,7 +257,7 @@ def test_a_star_follows_a_column_that_goes(lab: Lab) -> None:
 def test_a_table_that_something_else_wrote_to_is_made_anew(lab: Lab) -> None:
     lab.table("item", "id INT", "1")
     table = lab.dynamic_table("d", "SELECT id FROM item")
-    path = lab.engine.layout.public(table.id)
+    path = lab.context.layout.public(table.id)
     lab.spark.sql(f"DELETE FROM delta.`{path}`")
     assert lab.rows("d") == []
     assert lab.refresh("d") == "REINITIALIZE"

@@ -150,7 +150,7 @@ def test_a_past_data_timestamp_has_the_columns_of_its_time(lab: Lab) -> None:
     make(lab, "ro", "1, 2, 3")
     lab.sql("CREATE OR REPLACE DYNAMIC TABLE d AS SELECT * FROM ro")
     lab.sql("ALTER TABLE ro ADD COLUMN e INT; INSERT INTO ro VALUES (4, 5, 6, 7)")
-    between = lab.engine.clock.now()
+    between = lab.context.clock.now()
     lab.sql("ALTER TABLE ro ALTER COLUMN c FIRST; INSERT INTO ro VALUES (9, 7, 8, 10)")
     record = lab.engine.refresh("d", at=between)
     assert (record.error, str(record.action)) == (None, "REINITIALIZE")
@@ -167,11 +167,11 @@ def test_verify_compares_names_order_and_types(lab: Lab) -> None:
     a, b, c = table.definition.columns
     for columns in ((b, a, c), (("x", "int", None), b, c), ((a[0], "bigint", None), b, c)):
         wrong = replace(table.definition, columns=columns)
-        lab.engine.catalog.update(table.id, definition=wrong)
+        lab.context.catalog.update(table.id, definition=wrong)
         verdict = lab.engine.verify("d")
         assert not verdict.equal
         assert "columns" in str(verdict)
-    lab.engine.catalog.update(table.id, definition=table.definition)
+    lab.context.catalog.update(table.id, definition=table.definition)
     lab.verified("d")
 
 

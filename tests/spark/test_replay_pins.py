@@ -35,7 +35,7 @@ def vacuum_outside(lab: Lab, table: str) -> None:
     for key, value in OUTSIDE.items():
         session.conf.set(key, value)
     session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
-    session.sql(f"VACUUM delta.`{lab.engine.layout.tables / table}` RETAIN 0 HOURS")
+    session.sql(f"VACUUM delta.`{lab.context.layout.tables / table}` RETAIN 0 HOURS")
 
 
 def ids(lab: Lab, table: str, version: int) -> list[Any]:
@@ -48,7 +48,7 @@ def parquet(folder: Path) -> set[str]:
 
 def test_vacuum_says_before_it_does_and_keeps_what_is_pinned(shared_lab: Lab, item: str) -> None:
     lab, engine = shared_lab, shared_lab.engine
-    folder = engine.layout.tables / item
+    folder = engine.context.layout.tables / item
     assert engine.vacuum(item).bytes == 0, "the retention of the table is kept"
     with refused("DT-1003"):
         engine.vacuum(item, retain_hours=-1)
@@ -106,9 +106,9 @@ def test_streams_and_the_next_refresh_are_not_cut_off(shared_lab: Lab, item: str
 def test_a_hold_goes_with_its_process(
     shared_lab: Lab, item: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, catalog = shared_lab.engine, shared_lab.engine.catalog
+    engine, catalog = shared_lab.engine, shared_lab.context.catalog
     replay = engine.replay(item, at=1)
-    folder = engine.layout.pins / replay.hold
+    folder = engine.context.layout.pins / replay.hold
     assert folder.is_dir()
     owner = Owner(catalog.owner.host, catalog.owner.pid, "another")
     monkeypatch.setattr(catalog, "owner", owner)
@@ -141,5 +141,5 @@ def test_a_pin_and_a_replay_outlive_a_vacuum_from_outside(shared_lab: Lab, item:
     with engine.replay(item, at=6) as again:
         engine.unpin("audit")
         assert [r["id"] for b in again.batches() for r in b.to_pylist()] == [7]
-        shutil.rmtree(engine.layout.tables / item)
+        shutil.rmtree(engine.context.layout.tables / item)
         assert [tuple(r) for r in again.frame().collect()] == [(7, "g")]

@@ -66,7 +66,7 @@ class History:
         properties = {"delta.enableChangeDataFeed": feed, **(MAPPED if self.mapped else {})}
         pairs = ", ".join(f"'{k}' = '{v}'" for k, v in properties.items())
         listed = ", ".join(f"{c.name} {c.ddl}" for c in self.columns)
-        folder = self.lab.engine.layout.tables / "h"
+        folder = self.lab.context.layout.tables / "h"
         self.run(f"CREATE TABLE h ({listed}) USING delta LOCATION '{folder}' "
                  f"TBLPROPERTIES ({pairs})")  # fmt: skip
 
@@ -81,7 +81,7 @@ class History:
         """The statement, and every version that it made as the table is now."""
         self.log.append(text)
         self.lab.spark.sql(text)
-        version = self.lab.engine.sources.logs[str(self.lab.engine.layout.tables / "h")].version()
+        version = self.lab.context.sources.logs[str(self.lab.context.layout.tables / "h")].version()
         if version >= len(self.made):
             rows = [plain(r) for r in self.lab.spark.table("h").collect()]
             kept = [c.copy() for c in self.columns]
@@ -208,7 +208,7 @@ class History:
         )
         writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
         writer = writer.partitionBy(part) if part is not None else writer
-        writer.save(str(self.lab.engine.layout.tables / "h"))
+        writer.save(str(self.lab.context.layout.tables / "h"))
         self.log.append(f"overwrite by {[c.name for c in self.columns]} partitioned by {part}")
         self.run("REFRESH TABLE h")
 

@@ -71,7 +71,7 @@ def test_what_was_committed_wrongly_is_found(shared_lab: Lab, sale: str) -> None
     lab, engine = shared_lab, shared_lab.engine
     lab.dynamic_table("prices", f"SELECT id, price FROM {sale}")
     refreshed(lab, "prices", f"INSERT INTO {sale} VALUES (3, 'c', 7)")
-    path = engine.layout.public(engine.table("prices").id)
+    path = engine.context.layout.public(engine.table("prices").id)
     lab.spark.sql(f"UPDATE delta.`{path}` SET price = 8 WHERE id = 3")
     version = lab.version("prices")
     found = engine.verify("prices", at=version)
@@ -108,7 +108,7 @@ def test_definitions_are_kept_and_compared(shared_lab: Lab, sale: str) -> None:
     )
     lab.refresh("d")
     assert [d.definition.query.count("shop") for d in engine.definitions("d")] == [0, 1]
-    log = engine.sources.logs[str(engine.layout.public(engine.table("d").id))]
+    log = engine.context.sources.logs[str(engine.context.layout.public(engine.table("d").id))]
     found = engine.diff("d", first, log.version())
     assert f"-SELECT id, price FROM {sale} WHERE price > 10" in found.text
     assert f"+SELECT id, shop, price FROM {sale} WHERE price > 5" in found.text

@@ -28,7 +28,7 @@ def sold(shared_lab: Lab, request: pytest.FixtureRequest) -> str:
 
 def time_of(lab: Lab, table: str, version: int, micros: int = 0) -> str:
     """When the version was committed, and so many microseconds after, as a SQL literal."""
-    log = lab.engine.sources.logs[str(lab.engine.layout.tables / table)]
+    log = lab.context.sources.logs[str(lab.context.layout.tables / table)]
     t = log.commit_time(version)
     return f"TIMESTAMP'{t.plus(micros / 1e6).datetime:%Y-%m-%d %H:%M:%S.%f}Z'"
 
@@ -96,7 +96,7 @@ def test_a_view_reads_all_its_tables_as_of_the_point(shared_lab: Lab, sold: str)
 def test_the_frontier_of_a_stream_is_exact(shared_lab: Lab, sold: str) -> None:
     """Not by its time: a commit of the same millisecond is not the stream's."""
     shared_lab.sql(f"CREATE STREAM s ON TABLE {sold}")
-    stream = shared_lab.engine.catalog.stream(shared_lab.engine.name("s"))
+    stream = shared_lab.context.catalog.stream(shared_lab.context.name("s"))
     shared_lab.insert(sold, "4, 40")
     assert ids(shared_lab, "AT (STREAM => 's')", sold) == [1, 2, 3]
     (version,) = stream.frontier.values()

@@ -88,7 +88,7 @@ def test_it_is_the_same_another_way_and_whatever_came_after(shared_lab: Lab) -> 
         told = [(s.digest, s.inserted, s.deleted) for s in replay]
     shared_lab.sql("ALTER TABLE other SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')")
     shared_lab.sql("UPDATE other SET name = 'x'; INSERT INTO other VALUES (4, 'x'), (4, 'x')")
-    folder = str(shared_lab.engine.layout.tables / "other")
+    folder = str(shared_lab.context.layout.tables / "other")
     made = shared_lab.spark.sql("SELECT 'x' AS id, 1 AS kind").write.format("delta")
     made = made.mode("overwrite").option("overwriteSchema", "true").partitionBy("kind")
     made.save(folder)
@@ -124,7 +124,7 @@ def test_by_data_timestamp_and_by_fixed_steps(shared_lab: Lab) -> None:
         assert walk[0].time == made.data_timestamp
         assert rows(walk[-1]) == [("mat", 1), ("pen", 2)]
         assert walk[-1].columns == (("name", "string"), ("n", "bigint"))
-    log = lab.engine.sources.logs[str(lab.engine.layout.tables / "stock")]
+    log = lab.context.sources.logs[str(lab.context.layout.tables / "stock")]
     start, end = log.commit_time(0), log.commit_time(2)
     with lab.engine.replay("stock", at=start, to=end, every=end.since(start) / 4) as walk:
         assert len(walk) == 5
@@ -144,7 +144,7 @@ def test_a_large_file_comes_in_order_through_files(
         assert wanted[-50:] == [(i + 10, "n") for i in range(50)]
         monkeypatch.setattr(rows_of_replay, "PART_BYTES", 1)
         assert in_order(replay[0]) == wanted
-        assert not list((item.engine.layout.pins / replay.hold).glob("rows_*/*"))
+        assert not list((item.context.layout.pins / replay.hold).glob("rows_*/*"))
 
 
 def test_a_view_moves_with_its_tables(shared_lab: Lab) -> None:

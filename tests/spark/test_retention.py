@@ -43,13 +43,13 @@ def shown(lab: Lab, name: str = "s") -> Any:
 
 def stale(lab: Lab, name: str = "s") -> None:
     """Reading and consuming it are refused with the time since when; nothing moved."""
-    stream = lab.engine.catalog.stream(lab.engine.name(name))
+    stream = lab.context.catalog.stream(lab.context.name(name))
     for statement in (f"SELECT * FROM {name}", f"INSERT INTO kept SELECT id, name FROM {name}"):
         with refused("DT-3202") as errors:
             lab.sql(statement)
         assert errors[0].facts["since"] == stream.advanced
     assert lab.rows("kept") == []
-    assert lab.engine.catalog.stream(lab.engine.name(name)) == stream
+    assert lab.context.catalog.stream(lab.context.name(name)) == stream
     row = shown(lab, name)
     assert (row["STALE"], row["INVALID_REASON"]) == (True, errors[0].facts["problem"])
     lab.sql(f"CREATE OR REPLACE STREAM {name} ON TABLE people")
@@ -94,7 +94,7 @@ def test_a_view_whose_old_rows_are_vacuumed_is_stale(kept: Lab) -> None:
 def test_a_stream_whose_log_is_cleaned_up_is_stale(kept: Lab) -> None:
     make(kept, KINDS["row tracking"])
     kept.insert("people", "4, 'Maude'")
-    relation = lookup(kept.spark, kept.engine.name("people"))
+    relation = lookup(kept.spark, kept.context.name("people"))
     assert relation is not None
     assert relation.location is not None
     log = Path(relation.location) / "_delta_log"

@@ -86,9 +86,9 @@ def old(quick_lab: Lab) -> Lab:
 
 def freed(lab: Lab, hours: float, name: str | None = "t") -> int:
     """The files that a vacuum in so many hours would take."""
-    engine = lab.engine
-    known = engine.name(name) if name else None
-    return engine.keeper.vacuum(known, None, engine.clock.now().plus(hours * 3600), dry=True).files
+    known = lab.context.name(name) if name else None
+    then = lab.context.clock.now().plus(hours * 3600)
+    return lab.context.keeper.vacuum(known, None, then, dry=True).files
 
 
 def test_a_vacuum_keeps_what_each_spelling_asks_for(old: Lab) -> None:
@@ -105,16 +105,16 @@ def test_a_vacuum_keeps_what_each_spelling_asks_for(old: Lab) -> None:
 
 
 def test_what_cannot_be_read_is_not_vacuumed(old: Lab) -> None:
-    before = sorted(p.name for p in old.engine.layout.tables.rglob("*.parquet"))
+    before = sorted(p.name for p in old.context.layout.tables.rglob("*.parquet"))
     for value in ("1 month", "P30D", "-3 days", ""):
-        set_by_hand(old.engine.layout.tables / "u", value)
+        set_by_hand(old.context.layout.tables / "u", value)
         for name in ("u", None):
             with refused("DT-4110") as errors:
                 freed(old, 200, name)
             assert errors[0].facts["value"] == repr(value)
             with refused("DT-4110"):
                 old.engine.vacuum(name)
-    assert sorted(p.name for p in old.engine.layout.tables.rglob("*.parquet")) == before
+    assert sorted(p.name for p in old.context.layout.tables.rglob("*.parquet")) == before
     assert old.engine.vacuum("u", retain_hours=24).files == 0
     with refused("DT-4110"):
         old.sql("CREATE STREAM s ON TABLE u")
@@ -126,5 +126,5 @@ def test_a_stream_lengthens_what_is_shorter_and_nothing_else(old: Lab) -> None:
     old.sql(f"ALTER TABLE t SET TBLPROPERTIES ('{DELETED}' = '365 days', {log})")
     old.sql(f"ALTER TABLE u SET TBLPROPERTIES ('{DELETED}' = 'interval 1 week 30 minutes')")
     old.sql("CREATE STREAM s ON TABLE t; CREATE STREAM p ON TABLE u")
-    kept = {n: TableLog(old.engine.layout.tables / n).properties()[DELETED] for n in "tu"}
+    kept = {n: TableLog(old.context.layout.tables / n).properties()[DELETED] for n in "tu"}
     assert kept == {"t": "365 days", "u": "interval 14 days"}

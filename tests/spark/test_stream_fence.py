@@ -73,7 +73,7 @@ def till(quick_lab: Lab, tmp_path: Path) -> Lab:
 def survivor(till: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """Another engine on the lake, to which all other processes are gone."""
     other = Engine.connect(till.folder, spark=till.spark, scheduler=False)
-    monkeypatch.setattr(other.catalog, "_alive", lambda owner: False)
+    monkeypatch.setattr(other.context.catalog, "_alive", lambda owner: False)
     yield other
     other.close()
 
@@ -81,9 +81,9 @@ def survivor(till: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
 def untouched(lab: Lab) -> None:
     """Nothing was written, the stream stands where it stood, and nothing is left over."""
     assert lab.rows("total") == [(0,)]
-    assert not (lab.engine.layout.tables / "made").exists()
+    assert not (lab.context.layout.tables / "made").exists()
     assert lab.sql("SELECT n FROM s") == [(5,)]
-    assert not lab.engine.catalog.intents()
+    assert not lab.context.catalog.intents()
 
 
 def taken_once(lab: Lab) -> None:
@@ -94,7 +94,7 @@ def taken_once(lab: Lab) -> None:
 
 @pytest.mark.parametrize("way", TAKES)
 def test_one_that_is_given_up_before_it_writes(till: Lab, survivor: Engine, way: str) -> None:
-    with hooked("intent_recorded", survivor.streams.recover), refused("DT-3210"):
+    with hooked("intent_recorded", survivor.context.streams.recover), refused("DT-3210"):
         till.sql(TAKES[way])
     untouched(till)
     taken_once(till)
@@ -108,7 +108,7 @@ def test_one_that_is_given_up_while_it_writes(
 
     def give_up() -> None:
         wait_for(holds.exists)
-        survivor.streams.recover()
+        survivor.context.streams.recover()
         hold.unlink()
 
     hold.touch()
@@ -120,7 +120,7 @@ def test_one_that_is_given_up_while_it_writes(
 
 def test_one_that_was_faster_is_not_given_up(till: Lab, survivor: Engine) -> None:
     """Its commit is there: whoever comes next moves the stream."""
-    with hooked("intent_written", survivor.streams.recover):
+    with hooked("intent_written", survivor.context.streams.recover):
         till.sql(TAKES["insert"])
     assert till.rows("total") == [(0,), (5,)]
     assert till.sql("SELECT n FROM s") == []

@@ -146,7 +146,7 @@ def test_a_statement_that_fails_leaves_the_stream(people: Lab) -> None:
     with refused("DT-3204"):
         people.sql("INSERT INTO nowhere SELECT id FROM s")
     assert held(people, "s") == [(3, "Walter", "INSERT", False)]
-    assert people.engine.catalog.stream(people.engine.name("s")).intent is None
+    assert people.context.catalog.stream(people.context.name("s")).intent is None
     people.sql("INSERT INTO target SELECT id FROM s")
     assert people.rows("target") == [(3,)]
 
@@ -230,7 +230,7 @@ def test_bad_statements_have_codes(lab: Lab) -> None:
         with refused(code):
             lab.sql(script)
     lab.sql("DROP STREAM IF EXISTS t; CREATE STREAM IF NOT EXISTS s ON TABLE people")
-    assert len(lab.engine.catalog.streams()) == 1
+    assert len(lab.context.catalog.streams()) == 1
 
 
 def test_what_is_made_of_a_stream_is_a_delta_table_in_any_session(lab: Lab) -> None:
@@ -260,8 +260,8 @@ def test_an_intent_is_settled_by_what_the_log_says(
         dying.setattr(Intents, "settle", lambda self, intent, **how: None)
         with hooked(point, vanish), pytest.raises(Gone):
             people.sql("INSERT INTO total SELECT id FROM s")
-    catalog = people.engine.catalog
-    assert catalog.stream(people.engine.name("s")).intent is not None
+    catalog = people.context.catalog
+    assert catalog.stream(people.context.name("s")).intent is not None
     with refused("DT-3203"):
         people.sql("INSERT INTO total SELECT id FROM s")
     monkeypatch.setattr(catalog, "_alive", lambda owner: False)

@@ -42,7 +42,7 @@ AFTER = [(1, "a b", 10), (2, "a b", 21), (5, "c", 150), (6, "new/one", 61), (8, 
 def made(lab: Lab, more: str, properties: dict[str, str]) -> TableLog:
     """The table `t` with the rows of BEFORE in two files, one row of each gone since."""
     pairs = ", ".join(f"'{k}' = '{v}'" for k, v in properties.items())
-    folder = lab.engine.layout.tables / "a t"
+    folder = lab.context.layout.tables / "a t"
     lab.sql(
         f"CREATE TABLE t (id INT, g STRING, s STRUCT<v: INT>) USING delta {more} "
         f"LOCATION '{folder}' TBLPROPERTIES ({pairs})"

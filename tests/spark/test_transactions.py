@@ -41,7 +41,7 @@ LIST = "INSERT INTO listed SELECT n FROM payments_s"
 
 
 def log(lab: Lab, table: str) -> TableLog:
-    relation = lookup(lab.spark, lab.engine.name(table))
+    relation = lookup(lab.spark, lab.context.name(table))
     assert relation is not None
     assert relation.location is not None
     return TableLog(relation.location)
@@ -49,9 +49,9 @@ def log(lab: Lab, table: str) -> TableLog:
 
 def clean(lab: Lab) -> bool:
     """Whether no transaction has left anything, in the catalog or on the disk."""
-    root = lab.engine.streams.forward.root
-    taken = [s for s in lab.engine.catalog.streams() if s.intent is not None]
-    return not taken and not lab.engine.catalog.intents() and not list(root.glob("*"))
+    root = lab.context.streams.forward.root
+    taken = [s for s in lab.context.catalog.streams() if s.intent is not None]
+    return not taken and not lab.context.catalog.intents() and not list(root.glob("*"))
 
 
 def untouched(lab: Lab) -> bool:
@@ -229,12 +229,12 @@ def test_from_python(shop: Lab) -> None:
 
 def test_a_closed_engine_rolls_back(shop: Lab) -> None:
     shop.sql(f"BEGIN; {ADD}")
-    catalog, close = shop.engine.catalog, shop.engine.close
+    catalog, close = shop.context.catalog, shop.engine.close
     assert catalog.intents()
     held = [catalog.intents, catalog.streams]
-    root = shop.engine.streams.forward.root
+    root = shop.context.streams.forward.root
     ended: list[Any] = []
-    shop.engine.catalog.close = lambda: ended.extend(f() for f in held)  # type: ignore[method-assign]
+    shop.context.catalog.close = lambda: ended.extend(f() for f in held)  # type: ignore[method-assign]
     close()
     assert ended[0] == frozenset()
     assert [s.intent for s in ended[1]] == [None, None]

@@ -21,7 +21,7 @@ from pyspark.errors import AnalysisException, ArithmeticException
 from dt_jupyter import engine as package
 from dt_jupyter.engine import Engine
 from dt_jupyter.engine.consume import OpenTransaction
-from dt_jupyter.engine.core import Point
+from dt_jupyter.engine.evaluate import Point
 from dt_jupyter.engine.scheduling import EnginePort
 from dt_jupyter.failures import FromUser, catalogued, coded, within
 from dt_jupyter.failures.arguments import Arguments, kinds_of, shown

@@ -132,7 +132,7 @@ def texts_of(file: Path) -> str:
 
 
 def methods_of_the_engine() -> set[str]:
-    tree = ast.parse((PACKAGE / "engine" / "core.py").read_text("utf-8"))
+    tree = ast.parse((PACKAGE / "engine" / "api.py").read_text("utf-8"))
     (engine,) = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Engine")
     return {n.name for n in engine.body if isinstance(n, ast.FunctionDef)}
 

@@ -151,8 +151,8 @@ class Told:
 
 def test_progress_is_drawn_and_replaced_by_what_came_of_it(shown: Shown) -> None:
     told = Told()
-    engine: Any = SimpleNamespace(events=told)
-    with progress(shell({"cellId": "a"}), engine, "Refreshing d") as end:
+    events: Any = told
+    with progress(shell({"cellId": "a"}), events, "Refreshing d") as end:
         told.tell(Happened.STARTED, "up")
         told.tell(Happened.ENDED, "up")
         told.tell(Happened.PROGRESS, "d", Progress(2, 1, 8, 5, 1200))
@@ -169,10 +169,10 @@ def test_progress_is_drawn_and_replaced_by_what_came_of_it(shown: Shown) -> None
 
 def test_nothing_is_left_where_it_failed(shown: Shown) -> None:
     told = Told()
-    engine: Any = SimpleNamespace(events=told)
+    events: Any = told
 
     def fail() -> None:
-        with progress(shell({"cellId": "a"}), engine, "Refreshing d"):
+        with progress(shell({"cellId": "a"}), events, "Refreshing d"):
             told.tell(Happened.STARTED, "d")
             raise ValueError("mine")
 
@@ -182,8 +182,8 @@ def test_nothing_is_left_where_it_failed(shown: Shown) -> None:
 
 
 def test_elsewhere_there_is_no_progress(shown: Shown) -> None:
-    engine: Any = SimpleNamespace(events=None)
-    with progress(shell({}), engine, "d") as end:
+    events: Any = None
+    with progress(shell({}), events, "d") as end:
         end(EMPTY)
     assert shown == [EMPTY]
 

@@ -39,9 +39,14 @@ def parse_script(text: str, current_schema: str = "default") -> tuple[Statement,
     DT-1002 and DT-1003 options, DT-1004 size, DT-1114 names. What a later release brings comes as
     `Unsupported`: look for one before the first statement runs.
     """
-    guard_length(text, SCRIPT)
-    parsed = (parse_piece(text, piece, current_schema) for piece in split(text))
+    parsed = (parse_piece(text, piece, current_schema) for piece in pieces(text))
     return tuple(statement for statement in parsed if statement is not None)
+
+
+def pieces(text: str) -> tuple[Piece, ...]:
+    """The pieces of a script, as `split` finds them; DT-1004 for one that is too long."""
+    guard_length(text, SCRIPT)
+    return split(text)
 
 
 def parse_statement(text: str, current_schema: str = "default") -> Statement:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import error
-from dt_jupyter.spark import confs
+from dt_jupyter.spark.session_confs import confs
 from dt_jupyter.sql import find_parameters, literal, replace_spans
 
 if TYPE_CHECKING:

@@ -1,0 +1,59 @@
+"""What is shown of a statement that has run: a line, rows, or the card of a new table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dt_jupyter.dispatch.static_messages import created_message, result_message
+from dt_jupyter.engine import Created, Done, Outcome, Rows
+from dt_jupyter.model import Isolation, Level, SourceKind
+from dt_jupyter.sql import SparkKind, SparkStatement, Statement
+from dt_jupyter.wire import CardMessage, ResultMessage
+
+_READS = (SparkKind.QUERY, SparkKind.OTHER, SparkKind.SET, SparkKind.SCRIPT)
+
+
+def outcome_message(done: Done, outcome: Outcome) -> str | ResultMessage | CardMessage:
+    """A line of status, rows, or the card of a new dynamic table."""
+    statement, rows = done.statement, outcome.rows
+    if isinstance(done.result, Created):
+        return created_message(done.result, rows)
+    if rows is None:
+        return _line(statement)
+    if [name for name, _ in rows.columns] == ["status"] and len(rows.rows) == 1:
+        return rows.rows[0][0] or ""
+    if isinstance(statement, SparkStatement) and statement.kind not in _READS:
+        return _line(statement, rows)
+    return replace(result_message(rows), note=_isolation(outcome.isolation))
+
+
+def _isolation(found: Isolation | None) -> str | None:
+    """What a result shows, where that is not plainly the tables as they are."""
+    if found is None or found.level is Level.READ_COMMITTED:
+        return str(found) if found else None
+    plain = all(r.kind is not SourceKind.DYNAMIC_TABLE and r.until is None for r in found.reads)
+    return None if plain else str(found)
+
+
+def _line(statement: Statement, rows: Rows | None = None) -> str:
+    """`INSERT orders: 4 rows inserted`, and without counts `CREATE TABLE orders: done`."""
+    what = "Statement"
+    if isinstance(statement, SparkStatement):
+        target = f" {statement.target}" if statement.target else ""
+        what = f"{statement.kind.name.replace('_', ' ')}{target}"
+    counts = _counts(rows) if rows is not None and len(rows.rows) == 1 else ""
+    return f"{what}: {counts or 'done'}"
+
+
+def _counts(rows: Rows) -> str:
+    pairs = zip(rows.columns, rows.rows[0], strict=True)
+    found = {name: value for (name, _), value in pairs if value is not None}
+    named = {
+        k.removeprefix("num_").removesuffix("_rows").replace("_", " "): v
+        for k, v in found.items()
+        if k.startswith("num_") and k.endswith("_rows")
+    }
+    if len(named) > 1:
+        named.pop("affected", None)
+        named = {k: v for k, v in named.items() if v != "0"} or {"changed": "0"}
+    return ", ".join(f"{v} row{'' if v == '1' else 's'} {k}" for k, v in named.items())

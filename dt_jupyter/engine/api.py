@@ -1,0 +1,464 @@
+"""The engine: a lake, a session and a scheduler, and one method for each thing to ask."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from dt_jupyter.catalog import DefinitionRow, Hold
+from dt_jupyter.engine import consume as streaming, script as scripts, services
+from dt_jupyter.engine.consume import OpenTransaction
+from dt_jupyter.engine.context import Context
+from dt_jupyter.engine.create import Created
+from dt_jupyter.engine.evaluate import Point, moment_of, timestamp_of
+from dt_jupyter.engine.scheduling import start_refresh
+from dt_jupyter.engine.status import engine_status
+from dt_jupyter.engine.subjects import explain_subject, lineage_of
+from dt_jupyter.failures import MOST_ROWS, coded, within
+from dt_jupyter.maintenance import Pins, Storage, Vacuum
+from dt_jupyter.model import (
+    Clock,
+    DynamicTable,
+    Isolation,
+    Name,
+    RefreshRecord,
+    RefreshTrigger,
+    Timestamp,
+)
+from dt_jupyter.replay import Diff, RefreshReplay, Replay, whole
+from dt_jupyter.reports import (
+    Explanation,
+    FrontierReport,
+    GraphReport,
+    LagReport,
+    Lineage,
+    StreamReport,
+    Verification,
+    Verifications,
+    frontier_report,
+    lag_report,
+    stream_report,
+)
+from dt_jupyter.schedule import Foretold, StateReader, foretell
+from dt_jupyter.sources import Moment
+from dt_jupyter.sql import CreateDynamicTable, SchemaMode, TimePoint
+from dt_jupyter.streams import ChangeRows, warn
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_HISTORY = 500
+_TIMES = 200
+
+
+@coded("dt.")
+class Engine:
+    """Dynamic tables over one lake folder, on one Spark session. A context manager.
+
+    Make one with `connect`. Threads may share it; several processes may open one lake.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.spark = context.spark
+        self.lake = context.layout.lake
+
+    @classmethod
+    def connect(
+        cls, lake: str | os.PathLike[str] = "lake", spark: SparkSession | None = None, *,
+        scheduler: bool | None = None, clock: Clock | None = None, memory: str = "2g",
+    ) -> Engine:  # fmt: skip
+        """Opens the engine on a lake folder, made where it is missing; all tables, views and
+        dynamic tables of the lake are known by name again.
+
+        `spark`: the session to use; None adopts the active one, else starts a local Delta-enabled
+        one with `memory` of heap. `scheduler`: whether scheduled refreshes start now; None: in a
+        notebook. Errors: DT-5103 (folder), DT-51xx (catalog, Java, Spark).
+        """
+        layout = services.lake_layout(lake)
+        session = spark or services.own_session(layout, memory)
+        context = services.build(session, layout, clock or Clock())
+        services.recover(context)
+        if scheduler or (scheduler is None and in_notebook()):
+            context.scheduling.start()
+        return cls(context)
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def sql(
+        self, script: str, args: Mapping[str, Any] | None = None, *, consistent: bool = False
+    ) -> DataFrame:
+        """Runs a script of our statements and Spark's, mixed freely; the last one's result.
+
+        `args` are the values of `:parameters`, bound by Spark. With `consistent` all that a
+        statement reads is AT (COMMON): dynamic tables at their greatest common data timestamp,
+        base tables as of it, or DT-4106. What a query read is told by `isolation`. Errors are the
+        catalogue's, placed in the script; the statements before the failing one have been run.
+
+        A query runs when its DataFrame is read: what fails then, in `collect()` or `show()`, is
+        raised by Spark in Spark's own words.
+        """
+        return scripts.run_last(self.context, script, args, consistent=consistent)
+
+    def run(
+        self, script: str, args: Mapping[str, Any] | None = None, *, consistent: bool = False
+    ) -> list[DataFrame | Created]:
+        """As `sql`, with each statement's result; of a created table, what was decided."""
+        done = scripts.run(self.context, script, args, consistent=consistent)
+        return [one.result for one in done]
+
+    def isolation(self, frame: DataFrame | None = None) -> Isolation | None:
+        """What a result of `sql` shows: one moment's state, or each table's own, as it was when
+        the query was analysed. Without `frame` of the last query; None where a query read
+        nothing that has versions."""
+        return self.context.travel.isolation_of(frame)
+
+    @property
+    def last_query_id(self) -> str | None:
+        """The id of the last statement that wrote rows, for AT|BEFORE (STATEMENT => id); None
+        before the first. LAST_QUERY_ID() in SQL."""
+        return self.context.state.last_query_id
+
+    def create(
+        self, statement: CreateDynamicTable, args: Mapping[str, Any] | None = None
+    ) -> Created:
+        """Creates what a statement value describes; magics and SQL come through the same door."""
+        self.context.require_open()
+        return scripts.create(self.context, statement, args)
+
+    def explain(
+        self, subject: str | Name | CreateDynamicTable, args: Mapping[str, Any] | None = None
+    ) -> Explanation:
+        """How a dynamic table is kept and the statements of its next refresh; of a CREATE
+        statement, all that it would decide, with nothing created."""
+        self.context.require_open()
+        return explain_subject(self.context, subject, args or {})
+
+    # -- refreshing -------------------------------------------------------------------------------
+
+    def refresh(
+        self, name: str | Name, at: datetime | str | Timestamp | None = None
+    ) -> RefreshRecord:
+        """Refreshes a dynamic table and everything upstream to now (or to `at`, a past time).
+
+        The record says what was done and why, a failure included. Errors: DT-1101, DT-1109,
+        DT-2104 (it runs already), DT-2109 (`at` out of range).
+        """
+        table = self._open().table(name)
+        t = timestamp_of(self.context, at) if at is not None else None
+        return self.context.graph.refresh(table.id, RefreshTrigger.MANUAL, t)
+
+    def start_refresh(self, name: str | Name) -> None:
+        """As `refresh`, in a thread of its own: what comes of it is told by `events`, and is in
+        the history. Errors: DT-1101, DT-1109, DT-2104."""
+        table = self._open().table(name)
+        start_refresh(self.context.graph, self.spark, table)
+
+    def cancel(self, name: str | Name) -> bool:
+        """Cancels the refresh of a dynamic table that runs in this process; False where none
+        does. DT-1101, DT-1109."""
+        table = self._open().table(name)
+        return self.context.refresher.cancel(table.id)
+
+    @overload
+    def verify(self, name: str | Name, at: Point | TimePoint | None = None) -> Verification: ...
+
+    @overload
+    def verify(
+        self, name: str | Name, at: Point | TimePoint | None = None, *, all: Literal[True]
+    ) -> Verifications: ...
+
+    def verify(
+        self, name: str | Name, at: Point | TimePoint | None = None, *, all: bool = False
+    ) -> Verification | Verifications:
+        """Compares a dynamic table with its query at its data timestamp, all rows: exactly, floats
+        within a relative tolerance, and the result says so.
+
+        With `at` as it stood then, against the definition of then; with `all` every version that
+        is retained, from `at` on. Errors: DT-1101, DT-2101, DT-2114, DT-2115, DT-4101 to
+        DT-4104, DT-4109.
+        """
+        table = self._open().table(name)
+        return self.context.travel.verify(table, self._moment(at), every=all)
+
+    # -- changes ----------------------------------------------------------------------------------
+
+    def changes(
+        self, name: str | Name, at: Point | TimePoint | None = None,
+        end: Point | TimePoint | None = None, append_only: bool = False,
+    ) -> DataFrame:  # fmt: skip
+        """The changes of a table, view or dynamic table in (`at`, `end`], with `$ACTION`,
+        `$ISUPDATE` and `$ROW_ID`.
+
+        `at` and `end`: a datetime or ISO text is a time, an int a version, a timedelta a distance
+        from now, a TimePoint what AT (…) is in SQL; without `at` the oldest retained version,
+        without `end` now. `append_only`: the rows as first inserted, whatever became of them.
+        Errors: DT-1101, DT-31xx, DT-41xx.
+        """
+        found = self.change_rows(name, at, end, append_only=append_only)
+        warn(found.query.notes)
+        return found.frame
+
+    def change_rows(
+        self, name: str | Name, at: Point | TimePoint | None = None,
+        end: Point | TimePoint | None = None, *, append_only: bool = False,
+    ) -> ChangeRows:  # fmt: skip
+        """As `changes`, with the query's text, the shape of its plan and its notes."""
+        known = self._open().name(name)
+        points = (self._moment(at), self._moment(end))
+        return self.context.changes.between(
+            whole(known), known.schema, str(known), *points, append_only=append_only
+        )
+
+    def query_changes(
+        self, query: str, at: Point | TimePoint | None = None,
+        end: Point | TimePoint | None = None, *, append_only: bool = False,
+    ) -> ChangeRows:  # fmt: skip
+        """As `change_rows`, of a query."""
+        schema = self._open().schema()
+        points = (self._moment(at), self._moment(end))
+        return self.context.changes.between(
+            query, schema, "the query", *points, append_only=append_only
+        )
+
+    def create_stream(
+        self, name: Name, subject: Name | str, *, at: TimePoint | None = None,
+        append_only: bool = False, show_initial_rows: bool = False,
+    ) -> str:  # fmt: skip
+        """A stream on a table, view or dynamic table, or on a query, which is then kept as the
+        view `NAME__source`; what was done for it. Errors: DT-1101, DT-1105, DT-1119, DT-31xx,
+        DT-41xx."""
+        return streaming.create_stream(
+            self._open(), name, subject, at=at, append_only=append_only,
+            show_initial_rows=show_initial_rows,
+        )  # fmt: skip
+
+    @contextmanager
+    def transaction(self) -> Iterator[OpenTransaction]:
+        """A transaction for the block: `with dt.transaction() as tx: …`; all that the block writes
+        by `dt.sql`, or by `tx.insert`, is committed at its end, or rolled back where it raises.
+
+        Writes of DataFrames (`df.write`) are no part of it. Errors: DT-3206, DT-3208, DT-3209.
+        """
+        with streaming.transaction(self._open()) as made:
+            yield made
+
+    def consume(
+        self, stream: str | Name, fn: Callable[[DataFrame], DataFrame | None], *,
+        into: str | Name | None = None, batches: int | None = None, every: float | None = None,
+    ) -> int:  # fmt: skip
+        """Calls `fn` once for each batch of a stream until it holds nothing; how many there were.
+
+        A batch is a DataFrame of what the stream holds; what `fn` writes by `dt.sql`, and the
+        DataFrame that it returns where `into` names a table, is committed together with the
+        stream's move: each change is in the tables exactly once, though `fn` may be called again
+        for a batch that failed. `batches` is the most of them; with `every`, it looks again after
+        so many seconds where there is nothing. Errors: DT-3201 to DT-3210.
+        """
+        within("batches", batches, 0, MOST_ROWS)
+        within("every", every, 0, 1e9)
+        context = self._open()
+        known = context.name(stream)
+        return streaming.consume(context, known, fn, into=into, batches=batches, every=every)
+
+    def _moment(self, point: Point | TimePoint | None) -> Moment | None:
+        return None if point is None else moment_of(self.context, point)
+
+    # -- time travel ------------------------------------------------------------------------------
+
+    def replay(
+        self, name: str | Name, at: Point | TimePoint | None = None,
+        to: Point | TimePoint | None = None, *, every: float | timedelta | None = None,
+        schema_mode: str = SchemaMode.SNAPSHOT_TIME,
+    ) -> Replay:  # fmt: skip
+        """A pinned walk over the snapshots of a table, view, dynamic table or stream's source,
+        from `at` to `to`; without `to` the snapshot at `at`, without both the one of now.
+
+        The steps are the versions of a table, the data timestamps of a dynamic table, the commits
+        of a view's tables, or `every` so many seconds. `schema_mode`: `snapshot_time` shows the
+        schema of then, `current` the rows of then in the schema of now. Close it, or use it as a
+        context manager. Errors: DT-1003, DT-1101, DT-3101, DT-3106, DT-41xx.
+        """
+        context = self._open()
+        mode, known = context.travel.mode(schema_mode), context.name(name)
+        seconds = every.total_seconds() if isinstance(every, timedelta) else every
+        within("every", seconds, 0.000001, 1e12)
+        start, end = self._moment(at), self._moment(to)
+        return context.travel.replay(known, start, end, every=seconds, mode=mode)
+
+    def replay_refresh(
+        self, name: str | Name, at: Point | None = None, *, query_id: str | None = None,
+    ) -> RefreshReplay:  # fmt: skip
+        """A past refresh of a dynamic table run again on the versions that it read, beside what
+        it committed: the one of `query_id`, else the one that made the version `at` (an int), or
+        the newest up to a data timestamp `at`.
+
+        Nothing is written. Errors: DT-1003, DT-1101, DT-4104, DT-4109.
+        """
+        table = self._open().table(name)
+        return self.context.travel.replay_refresh(table, query_id, self._moment(at))
+
+    def diff(self, name: str | Name, a: Point | TimePoint, b: Point | TimePoint) -> Diff:
+        """What changed of a table, view or dynamic table between two points: the text of its
+        definition, its schema, and its rows. Errors: DT-1101, DT-41xx."""
+        known = self._open().name(name)
+        start, end = moment_of(self.context, a), moment_of(self.context, b)
+        return self.context.travel.diff(known, start, end)
+
+    def definitions(self, name: str | Name) -> tuple[DefinitionRow, ...]:
+        """The definitions that a dynamic table has had, oldest first, each with since when."""
+        return self.context.catalog.definitions(self.table(name).id)
+
+    def pin(
+        self, name: str, table: str | Name, at: Point | TimePoint | None = None,
+        days: float | None = None,
+    ) -> Hold:  # fmt: skip
+        """Keeps a table, view or dynamic table as it was at a point (now), by a name: no VACUUM of
+        the engine takes its files, and where the disk has hard links none from outside reaches
+        them. For so many days, or until `unpin`. Errors: DT-1101, DT-1119, DT-4101 to DT-4104,
+        DT-4107."""
+        known, now = self._open().name(table), self.context.clock.now()
+        point = self._moment(at) or Moment(now)
+        within("days", days, 0, 1_000_000)
+        expires = None if days is None else now.plus(days * 86_400)
+        return self.context.keeper.pin(name, whole(known), known, point, expires)
+
+    def unpin(self, name: str) -> None:
+        """Lets go of a pin; DT-4107."""
+        self._open().keeper.unpin(name)
+
+    def pins(self) -> Pins:
+        """What is held against VACUUM: pins, and the replays that run."""
+        return self._open().keeper.pins()
+
+    def vacuum(
+        self, name: str | Name | None = None, *, retain_hours: float | None = None,
+        dry_run: bool = False,
+    ) -> Vacuum:  # fmt: skip
+        """Takes the files that no version within the retention needs and nobody holds, of one
+        table or of the lake; says how many bytes, and who held how many. `dry_run` only says it.
+
+        `retain_hours` stands for every table's `delta.deletedFileRetentionDuration`. Pins,
+        replays, running refreshes, streams, and what the next refreshes read are never taken.
+        Errors: DT-1003, DT-1101.
+        """
+        within("retain_hours", retain_hours, 0, 10_000_000)
+        context = self._open()
+        known = context.name(name) if name is not None else None
+        return context.keeper.vacuum(known, retain_hours, context.clock.now(), dry=dry_run)
+
+    def storage(self) -> Storage:
+        """The bytes of each table: live, history, hidden state, log, and copies of pins."""
+        return self._open().keeper.storage()
+
+    # -- reports ----------------------------------------------------------------------------------
+
+    def table(self, name: str | Name) -> DynamicTable:
+        """The catalog's row of a dynamic table; DT-1101."""
+        return self.context.table(name)
+
+    def history(self, name: str | Name | None = None, limit: int | None = None) -> DataFrame:
+        """DYNAMIC_TABLE_REFRESH_HISTORY as a DataFrame, newest first."""
+        within("limit", limit, 0, MOST_ROWS)
+        known = self.context.name(name) if name is not None else None
+        return self.context.tables.history(known, limit)
+
+    def records(
+        self, name: str | Name | None = None, limit: int | None = None
+    ) -> list[RefreshRecord]:
+        """The history as values, newest first."""
+        within("limit", limit, 0, MOST_ROWS)
+        known = self.context.name(name) if name is not None else None
+        return self.context.catalog.history(known, limit)
+
+    def graph(self) -> GraphReport:
+        """All dynamic tables, what they read, and the streams, as they stand now."""
+        return self.context.nodes.report(self.context.clock.now())
+
+    def lag(self, name: str | Name) -> LagReport:
+        """The lag of a dynamic table over its newest refreshes."""
+        now = self.context.clock.now()
+        return lag_report(self.context.catalog, self.table(name), now, _HISTORY)
+
+    def frontier(self, name: str | Name) -> FrontierReport:
+        """The version of each source that a dynamic table stands on."""
+        table = self.table(name)
+        times = self.context.catalog.timestamps(table.id, _TIMES)
+        return frontier_report(table, self.context.nodes.newest, times)
+
+    def stream_reports(self) -> list[StreamReport]:
+        """All streams: where they stand, what waits for them, whether they can be read."""
+        context = self._open()
+        return [stream_report(context.streams, stream) for stream in context.catalog.streams()]
+
+    def lineage(self, name: str | Name) -> Lineage:
+        """The columns that flow into and out of those of a dynamic table, or of a table that
+        dynamic tables read. DT-1101."""
+        return lineage_of(self._open(), name)
+
+    def foretell(
+        self, name: str | Name, *, target_lag: float | None = None, seconds: float | None = None,
+        interval: float | None = None, concurrency: int | None = None,
+    ) -> Foretold:  # fmt: skip
+        """What the scheduler would do from now on with other settings of a dynamic table: its
+        target lag and how long its refresh takes, how often data arrives, all in seconds, and how
+        many refreshes run at once in its warehouse. Nothing is changed. DT-1003, DT-1101."""
+        context = self._open()
+        given = {"target_lag": target_lag, "seconds": seconds, "interval": interval}
+        for option, value in given.items():
+            within(option, value, 0.001, 1e9)
+        within("concurrency", concurrency, 1, 1_000_000)
+        state, table, now = (
+            StateReader(context.catalog).read(),
+            self.table(name),
+            context.clock.now(),
+        )
+        return foretell(state, table.id, now, concurrency=concurrency, **given)
+
+    def status(self) -> dict[str, Any]:
+        """The engine at a glance: lake, Spark, scheduler, warehouses, what runs."""
+        return engine_status(self.context)
+
+    # -- scheduler, closing -----------------------------------------------------------------------
+
+    def start_scheduler(self) -> None:
+        """Scheduled refreshes from now on, in background threads; once is enough."""
+        self._open().scheduling.start()
+
+    def stop_scheduler(self, timeout: float = 30.0) -> None:
+        """No scheduled refreshes any more; those that run are cancelled and waited for."""
+        self.context.scheduling.stop(timeout)
+
+    def close(self) -> None:
+        """Stops the scheduler, ends running refreshes, frees leases and pins; the session stays."""
+        services.close(self.context)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self.close()
+
+    def __repr__(self) -> str:
+        count = len(self.context.catalog.list()) if not self.context.state.closed else 0
+        state = "closed" if self.context.state.closed else f"{count} dynamic tables"
+        return f"<dt_jupyter engine on {self.lake}: {state}>"
+
+    def _open(self) -> Context:
+        self.context.require_open()
+        return self.context
+
+
+def in_notebook() -> bool:
+    """Whether an IPython kernel runs this process."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")

@@ -1,0 +1,99 @@
+"""What an open engine consists of, as one value that every verb and every statement is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dt_jupyter.model import DynamicTable, Name, Warehouse, error
+from dt_jupyter.spark import SHARE, Pool, declare_pool, lookup
+from dt_jupyter.sql import qualified_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from dt_jupyter.catalog import Catalog
+    from dt_jupyter.engine.base_tables import LakeTables
+    from dt_jupyter.engine.create import Creator
+    from dt_jupyter.engine.information_schema import CatalogTables
+    from dt_jupyter.engine.rename import Names
+    from dt_jupyter.engine.scheduling import Scheduling
+    from dt_jupyter.engine.travel import Travel
+    from dt_jupyter.engine.upstream_refresh import Graph
+    from dt_jupyter.maintenance import Keeper
+    from dt_jupyter.model import Clock
+    from dt_jupyter.refresh import Refresher
+    from dt_jupyter.reports import Events, Lineages, Nodes
+    from dt_jupyter.sources import Layout, Publisher, Sources
+    from dt_jupyter.spark import RefreshSessions
+    from dt_jupyter.streams import Changes, Streams, Transactions
+
+
+@dataclass
+class EngineState:
+    """What changes while an engine is open: whether it still is, and the id of the last statement
+    that wrote rows."""
+
+    closed: bool = False
+    last_query_id: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """The services of an engine on one lake and one Spark session; see `services.build`.
+
+    Frozen: services keep their state themselves, and none is exchanged while the engine is open.
+    """
+
+    spark: SparkSession
+    layout: Layout
+    clock: Clock
+    state: EngineState
+    catalog: Catalog
+    sources: Sources
+    sessions: RefreshSessions
+    refresher: Refresher
+    publisher: Publisher
+    graph: Graph
+    scheduling: Scheduling
+    creator: Creator
+    names: Names
+    tables: CatalogTables
+    lake_tables: LakeTables
+    nodes: Nodes
+    lineages: Lineages
+    events: Events
+    changes: Changes
+    streams: Streams
+    travel: Travel
+    keeper: Keeper
+    transactions: Transactions
+
+    def require_open(self) -> None:
+        """DT-5108 after `close`."""
+        if self.state.closed:
+            raise error("DT-5108", path=self.layout.lake)
+
+    def schema(self) -> str:
+        """The session's current schema."""
+        return self.spark.catalog.currentDatabase().lower()
+
+    def name(self, name: str | Name) -> Name:
+        """A name as typed, in the current schema where it has none."""
+        return name if isinstance(name, Name) else qualified_name(name, self.schema())
+
+    def table(self, name: str | Name) -> DynamicTable:
+        """The dynamic table of that name; DT-1109 where it is something else, DT-1101 nothing."""
+        known = self.name(name)
+        if self.catalog.get(known) is None:
+            relation = lookup(self.spark, known)
+            if relation is not None:
+                hint = "Use the statement for that kind."
+                raise error("DT-1109", name=known, kind=relation.kind.value,
+                            expected="dynamic table", hint=hint)  # fmt: skip
+        return self.catalog.require(known)
+
+    def declare(self, warehouse: Warehouse) -> None:
+        """The warehouse's pool and its number of sessions."""
+        declare_pool(self.spark, Pool(warehouse.name, warehouse.weight * SHARE))
+        self.sessions.limit(warehouse.name, warehouse.max_concurrency)

@@ -1,0 +1,174 @@
+"""CREATE, CLONE, ALTER, DROP, UNDROP, DESCRIBE, SHOW and EXPLAIN of dynamic tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.definition import require_clusterable
+from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.engine.subjects import explain_subject
+from dt_jupyter.engine.upstream_refresh import failure_of
+from dt_jupyter.model import (
+    DTError,
+    DynamicTable,
+    Reason,
+    RefreshTrigger,
+    SchedulingState,
+    Span,
+    TargetLag,
+    error,
+)
+from dt_jupyter.sources import holder, require_free
+from dt_jupyter.spark import bind_parameters
+from dt_jupyter.sql import statement_values as S
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dt_jupyter.engine.context import Context
+    from dt_jupyter.engine.create import Created
+
+_BY_USER = Reason("USER_SUSPENDED", "ALTER DYNAMIC TABLE … SUSPEND was run.")
+_DEFAULTS: Mapping[str, tuple[str, Any]] = {
+    "COMMENT": ("comment", None), "CLUSTER BY": ("cluster_by", ()),
+    "DATA_RETENTION_TIME_IN_DAYS": ("retention_days", None),
+    "TARGET_LAG": ("target_lag", TargetLag(None)), "WAREHOUSE": ("warehouse", "default"),
+    "SCHEDULER": ("scheduler_enabled", True), "ALTER_SOURCES": ("alter_sources", True),
+}  # fmt: skip
+"""The field of each option that UNSET may name, and its default."""
+
+
+def create(context: Context, statement: S.CreateDynamicTable, origin: Origin) -> Created:
+    """Errors of the query are placed in the script."""
+    bound = replace(statement, query=bind_parameters(statement.query, origin.args))
+    try:
+        return context.creator.create(bound)
+    except DTError as e:
+        if e.query is not None and e.span is not None and bound.query == statement.query:
+            start = statement.query_offset
+            raise e.at(origin.script, Span(start + e.span.start, start + e.span.end)) from e
+        raise
+
+
+def clone(context: Context, statement: S.CloneDynamicTable, origin: Origin) -> Created:
+    if statement.at is not None:
+        raise error("DT-1005", statement="CLONE … AT", hint="Clone the table as it is.")
+    return context.creator.clone(statement.name, statement.source)
+
+
+def drop(context: Context, statement: S.DropDynamicTable, origin: Origin) -> DataFrame:
+    catalog, name = context.catalog, statement.name
+    if catalog.drop_broken(name):
+        context.names.unpublish(name)
+        return context.tables.status(f"Dynamic table {name} is out of quarantine, and dropped.")
+    if statement.if_exists and catalog.get(name) is None:
+        return context.tables.status(f"{name} does not exist, nothing done.")
+    table = context.table(name)
+    context.refresher.cancel(table.id)
+    catalog.drop(name)
+    context.names.unpublish(name)
+    return context.tables.status(f"Dynamic table {name} dropped; UNDROP brings it back.")
+
+
+def undrop(context: Context, statement: S.UndropDynamicTable, origin: Origin) -> DataFrame:
+    name = statement.name
+    if holder(context.catalog, context.spark, name) is not None:
+        raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
+    context.names.undrop(name)
+    return context.tables.status(f"Dynamic table {name} restored.")
+
+
+def describe(context: Context, statement: S.DescribeDynamicTable, origin: Origin) -> DataFrame:
+    return context.tables.describe(statement.name)
+
+
+def show(context: Context, statement: S.ShowDynamicTables, origin: Origin) -> DataFrame:
+    return context.tables.dynamic_tables(statement.like)
+
+
+def explain(context: Context, statement: S.ExplainDynamicTable, origin: Origin) -> DataFrame:
+    text = str(explain_subject(context, statement.subject, origin.args))
+    return context.tables.frame([(line,) for line in text.splitlines()], "plan string")
+
+
+# -- ALTER -----------------------------------------------------------------------------------------
+
+
+def alter(context: Context, statement: S.AlterDynamicTable, origin: Origin) -> DataFrame:
+    if statement.if_exists and context.catalog.get(statement.name) is None:
+        return context.tables.status(f"{statement.name} does not exist, nothing done.")
+    table = context.table(statement.name)
+    if isinstance(statement.change, S.Refresh):
+        return _refresh(context, table)
+    done = CHANGES[type(statement.change)](context, table, statement.change)
+    context.scheduling.nudge()
+    return context.tables.status(f"Dynamic table {statement.name} {done}.")
+
+
+def _refresh(context: Context, table: DynamicTable) -> DataFrame:
+    record = context.graph.refresh(table.id, RefreshTrigger.MANUAL)
+    if record.error_code is not None:
+        raise failure_of(record)
+    s = record.statistics
+    row = (str(record.name), str(record.action), str(record.reason),
+           record.data_timestamp.datetime, s.inserted_rows, s.deleted_rows)  # fmt: skip
+    schema = (
+        "name string, action string, reason string, data_timestamp timestamp, "
+        "inserted_rows bigint, deleted_rows bigint"
+    )
+    return context.tables.frame([row], schema)
+
+
+def _suspend(context: Context, table: DynamicTable, change: S.Suspend) -> str:
+    state = SchedulingState.SUSPENDED
+    context.catalog.update(table.id, scheduling=state, scheduling_reason=_BY_USER)
+    return "suspended"
+
+
+def _resume(context: Context, table: DynamicTable, change: S.Resume) -> str:
+    state = SchedulingState.ACTIVE
+    context.catalog.update(table.id, scheduling=state, scheduling_reason=None, error_count=0)
+    return "resumed"
+
+
+def _rename(context: Context, table: DynamicTable, change: S.RenameTo) -> str:
+    require_free(context.catalog, context.spark, change.new_name)
+    context.names.rename(table.name, change.new_name)
+    return f"renamed to {change.new_name}"
+
+
+def _swap(context: Context, table: DynamicTable, change: S.SwapWith) -> str:
+    context.table(change.other)
+    context.names.swap(table.name, change.other)
+    return f"swapped with {change.other}"
+
+
+def _set(context: Context, table: DynamicTable, options: S.SetOptions) -> str:
+    require_clusterable(table.definition, options.cluster_by or ())
+    if options.warehouse is not None:
+        context.catalog.warehouse(options.warehouse)
+    wanted = {
+        "target_lag": options.target_lag, "warehouse": options.warehouse,
+        "scheduler_enabled": options.scheduler, "cluster_by": options.cluster_by,
+        "retention_days": options.retention_days, "alter_sources": options.alter_sources,
+        "comment": options.comment,
+    }  # fmt: skip
+    return _update(context, table, {k: v for k, v in wanted.items() if v is not None})
+
+
+def _unset(context: Context, table: DynamicTable, options: S.UnsetOptions) -> str:
+    return _update(context, table, dict(_DEFAULTS[name] for name in options.names))
+
+
+def _update(context: Context, table: DynamicTable, fields: Mapping[str, Any]) -> str:
+    context.creator.apply_options(table, context.catalog.update(table.id, **fields))
+    return "altered"
+
+
+CHANGES: Mapping[type[S.Change], Callable[[Context, DynamicTable, Any], str]] = {
+    S.Suspend: _suspend, S.Resume: _resume, S.RenameTo: _rename, S.SwapWith: _swap,
+    S.SetOptions: _set, S.UnsetOptions: _unset,
+}  # fmt: skip
+"""What each change but a refresh does; its function says what was done."""

@@ -1,0 +1,16 @@
+"""Where a statement comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The script that a statement's places and errors count in, and the values of its
+    `:parameters`."""
+
+    script: str
+    args: Mapping[str, Any] = field(default_factory=dict)

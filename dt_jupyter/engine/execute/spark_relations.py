@@ -1,0 +1,125 @@
+"""What is ours in a statement of Spark's: streams, other times, our functions, put in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dt_jupyter.engine.evaluate import points, run_spark
+from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.model import Span, error
+from dt_jupyter.sql import (
+    as_merge,
+    quote_change_columns,
+    replace_spans,
+    statement_values as S,
+    unnamed_items,
+    without_job,
+)
+from dt_jupyter.streams import CONSUMERS, ChangePlans, Found, Replaced, explains, in_place
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dt_jupyter.engine.context import Context
+
+_CHOOSING = frozenset({S.SparkKind.DELETE, S.SparkKind.UPDATE})
+
+
+def run_in_place(context: Context, statement: S.SparkStatement, origin: Origin) -> DataFrame:
+    """Spark's result, with relations of other times and streams as views of what they hold."""
+    schema, script = context.schema(), origin.script
+    streams = context.streams.found_in(statement, schema)
+    plans, past = ChangePlans(), context.travel.past(context.changes)
+    at = points(context, origin.args)
+    with in_place(statement, script, past, schema, at, plans.add) as timed:
+
+        def run(replaced: Replaced) -> DataFrame:
+            return _run(context, statement, origin, [*timed, *replaced])
+
+        if explains(statement.text):
+            return _explain(context, streams, script, plans, run)
+        if context.transactions.current is not None:
+            return context.transactions.run(statement, streams, script, schema, run)
+        if streams and statement.kind is S.SparkKind.CREATE_VIEW:
+            hint = "Consume it into a table."
+            made = error("DT-3107", what="A stream", where="in a view", hint=hint)
+            raise made.at(script, streams[0].span)
+        if streams and statement.kind in CONSUMERS:
+            return context.streams.consume(statement, streams, script, schema, run)
+        with context.streams.in_place(streams, script) as (replaced, _):
+            return context.travel.labelled(run(replaced), statement, schema, past.reads)
+
+
+def _explain(
+    context: Context, streams: Sequence[Found], script: str, plans: ChangePlans,
+    run: Callable[[Replaced], DataFrame],
+) -> DataFrame:  # fmt: skip
+    """Spark's plan, after the plans of the changes that it reads."""
+    with context.streams.in_place(
+        streams, script, lambda s: plans.add_stream(s, context.streams.rows(s))
+    ) as (replaced, _):
+        plan = "\n".join(str(line) for (line,) in run(replaced).collect())
+    return context.tables.frame([(plans.before(plan),)], "plan string")
+
+
+def _run(
+    context: Context, statement: S.SparkStatement, origin: Origin, replaced: Replaced
+) -> DataFrame:
+    text = _text(context, statement, replaced)
+    merge = as_merge(text) if statement.kind in _CHOOSING else None
+    if merge is not None:
+        return run_spark(context, merge, origin.args).select("num_affected_rows")
+    return run_spark(context, text, origin.args)
+
+
+def _text(context: Context, statement: S.SparkStatement, placed: Replaced) -> str:
+    """The statement's text with all that is ours replaced; `placed` are its relations."""
+    replaced = [*placed, *_functions(context, statement), *_has_data(context, statement)]
+    start = statement.offset
+    own = [(Span(s.start - start, s.end - start), v) for s, v in replaced]
+    named = _names(statement, own)
+    if not own and not named:
+        return statement.text
+    text = replace_spans(statement.text, [*own, *named])
+    if len(statement.has_data) == len(replaced) == 1:
+        text = without_job(text)
+    return quote_change_columns(text) if placed else text
+
+
+def _functions(context: Context, statement: S.SparkStatement) -> Replaced:
+    """Our table functions as views of what they give."""
+    replaced = []
+    for i, call in enumerate(statement.functions):
+        view = f"__dt_function_{i}"
+        _rows_of(context, call.name, dict(call.args)).createOrReplaceTempView(view)
+        replaced.append((call.span, view))
+    return replaced
+
+
+def _rows_of(context: Context, function: str, args: Mapping[str, str]) -> DataFrame:
+    if function == "DYNAMIC_TABLES":
+        return context.tables.dynamic_tables()
+    if function == "DYNAMIC_TABLE_GRAPH_HISTORY":
+        return context.tables.graph_history()
+    chosen = {k.upper(): v for k, v in args.items()}.get("NAME")
+    return context.tables.history(context.name(chosen.strip("'\"")) if chosen else None)
+
+
+def _has_data(context: Context, statement: S.SparkStatement) -> Replaced:
+    """SYSTEM$STREAM_HAS_DATA as TRUE or FALSE."""
+    return [
+        (has.span, str(context.streams.has_data(context.name(has.stream))).upper())
+        for has in statement.has_data
+    ]
+
+
+def _names(statement: S.SparkStatement, replaced: Replaced) -> Replaced:
+    """Names for the columns of a result that our functions compute, but for those in a text that
+    is replaced as a whole."""
+    if statement.kind is not S.SparkKind.QUERY:
+        return []
+    return [
+        (place, name) for place, name in unnamed_items(statement.text)
+        if not any(span.start < place.start < span.end for span, _ in replaced)
+    ]  # fmt: skip

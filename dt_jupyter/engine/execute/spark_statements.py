@@ -1,0 +1,135 @@
+"""Statements that Spark runs, with what is ours in them put in place; and UNDROP TABLE."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.engine.execute.spark_errors import place_failure
+from dt_jupyter.engine.execute.spark_relations import run_in_place
+from dt_jupyter.lake import marked
+from dt_jupyter.model import DTError, Named, error
+from dt_jupyter.spark import confs
+from dt_jupyter.sql import statement_values as S
+from dt_jupyter.streams import CONSUMERS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dt_jupyter.engine.context import Context
+
+_FEED_DEFAULT = "spark.databricks.delta.properties.defaults.enableChangeDataFeed"
+_WRITES = frozenset({
+    S.SparkKind.INSERT, S.SparkKind.UPDATE, S.SparkKind.DELETE, S.SparkKind.MERGE,
+    S.SparkKind.TRUNCATE, S.SparkKind.RESTORE, S.SparkKind.ALTER_TABLE, S.SparkKind.ALTER_VIEW,
+    S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW, S.SparkKind.CREATE_TABLE,
+    S.SparkKind.CREATE_VIEW,
+})  # fmt: skip
+_CREATES = frozenset({S.SparkKind.CREATE_TABLE, S.SparkKind.CREATE_VIEW})
+_MARKED = CONSUMERS | {S.SparkKind.TRUNCATE, S.SparkKind.RESTORE}
+"""What writes rows: its commit carries the id of its statement."""
+
+
+def run(context: Context, statement: S.SparkStatement, origin: Origin) -> DataFrame:
+    """Spark's result; errors are placed in the script."""
+    _require_writable(context, statement)
+    _require_free(context, statement)
+    if said := _drop_ours(context, statement):
+        return context.tables.status(said)
+    _refuse_quarantined(context, statement)
+    try:
+        with confs(context.spark, {_FEED_DEFAULT: "true"}), _marked(context, statement):
+            frame = run_in_place(context, statement, origin)
+    except DTError:
+        raise
+    except Exception as e:
+        raise place_failure(e, context.sources, statement, origin.script) from e
+    context.lake_tables.remember(statement)
+    if statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:
+        _forget_schema(context, statement.target_parts[-1].lower())
+    if statement.kind is not S.SparkKind.QUERY:
+        context.scheduling.nudge()
+    return frame
+
+
+def undrop_table(context: Context, statement: S.UndropTable, origin: Origin) -> DataFrame:
+    context.lake_tables.undrop(statement.name)
+    context.scheduling.nudge()
+    return context.tables.status(f"Table {statement.name} restored.")
+
+
+# -- before ----------------------------------------------------------------------------------------
+
+
+def _require_writable(context: Context, statement: S.SparkStatement) -> None:
+    """DT-1109 for a dynamic table that Spark would write."""
+    for target in statement.targets:
+        if statement.kind in _WRITES and context.catalog.get(target) is not None:
+            hint = "It is read-only: change its sources, or its definition."
+            raise error("DT-1109", name=target, kind="dynamic table", expected="table", hint=hint)
+
+
+def _require_free(context: Context, statement: S.SparkStatement) -> None:
+    """DT-1105 where a table or view would take a name that Spark does not know to be taken."""
+    catalog, taken = context.catalog, statement.new_name
+    made = statement.kind in _CREATES
+    for name in (taken, statement.target if made and not statement.temporary else None):
+        if name is not None and catalog.find_stream(name) is not None:
+            raise error("DT-1105", kind="Stream", name=name)
+    if taken is not None and catalog.get(taken) is not None:
+        raise error("DT-1105", kind="Dynamic table", name=taken)
+
+
+def _drop_ours(context: Context, statement: S.SparkStatement) -> str | None:
+    """What DROP says of a table of the lake, which UNDROP can bring back, and of one in
+    quarantine; None where Spark is to run the statement."""
+    name = statement.target
+    if statement.kind is S.SparkKind.DROP_TABLE and name and context.lake_tables.drop(name):
+        return f"Table {name} dropped; UNDROP TABLE brings it back."
+    return context.lake_tables.drop_broken(statement)
+
+
+def _refuse_quarantined(context: Context, statement: S.SparkStatement) -> None:
+    """DT-5112 for a table or view to be made in the place of one in quarantine."""
+    if statement.kind not in _CREATES or statement.temporary or statement.target is None:
+        return
+    found = context.catalog.quarantine.find(statement.target)
+    if found is not None and found.kind in (Named.TABLE, Named.DYNAMIC_TABLE):
+        raise found.error
+
+
+# -- during and after ------------------------------------------------------------------------------
+
+
+@contextmanager
+def _marked(context: Context, statement: S.SparkStatement) -> Iterator[None]:
+    """An id in the commits of what writes rows, alone: it marks those of the whole session."""
+    if statement.kind not in _MARKED:
+        yield
+        return
+    with context.streams.lock:
+        made = uuid.uuid4().hex
+        with marked(context.spark, statement=made):
+            yield
+        context.state.last_query_id = made
+
+
+def _forget_schema(context: Context, schema: str) -> None:
+    """What a schema held that is gone goes with it: dynamic tables can be brought back by UNDROP,
+    streams and remembered names cannot."""
+    catalog = context.catalog
+    if context.spark.catalog.databaseExists(schema):
+        return
+    for table in catalog.list():
+        if table.name.schema == schema:
+            context.refresher.cancel(table.id)
+            catalog.drop(table.name)
+    for stream in catalog.streams():
+        if stream.name.schema == schema:
+            catalog.drop_stream(stream.name)
+    for name in [t.name for t in catalog.tables()] + [v.name for v in catalog.views()]:
+        if name.schema == schema:
+            catalog.forget(name)

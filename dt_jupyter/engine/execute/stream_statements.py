@@ -1,0 +1,36 @@
+"""CREATE, DROP, DESCRIBE and SHOW of streams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dt_jupyter.engine.evaluate import points
+from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.sql import statement_values as S
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dt_jupyter.engine.context import Context
+
+
+def create(context: Context, statement: S.CreateStream, origin: Origin) -> DataFrame:
+    notes = context.streams.create(statement, points(context, origin.args))
+    return context.tables.status("\n".join(notes))
+
+
+def drop(context: Context, statement: S.DropStream, origin: Origin) -> DataFrame:
+    name = statement.name
+    if statement.if_exists and not context.catalog.has_stream(name):
+        return context.tables.status(f"{name} does not exist, nothing done.")
+    context.streams.recover()
+    context.catalog.drop_stream(name)
+    return context.tables.status(f"Stream {name} dropped.")
+
+
+def describe(context: Context, statement: S.DescribeStream, origin: Origin) -> DataFrame:
+    return context.tables.streams([context.catalog.stream(statement.name)], context.streams)
+
+
+def show(context: Context, statement: S.ShowStreams, origin: Origin) -> DataFrame:
+    return context.tables.all_streams(statement.like, context.streams)

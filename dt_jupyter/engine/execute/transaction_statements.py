@@ -1,0 +1,29 @@
+"""BEGIN, COMMIT and ROLLBACK."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.sql import statement_values as S
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dt_jupyter.engine.context import Context
+
+
+def begin(context: Context, statement: S.Begin, origin: Origin) -> DataFrame:
+    context.transactions.begin()
+    return context.tables.status("Transaction begun.")
+
+
+def commit(context: Context, statement: S.Commit, origin: Origin) -> DataFrame:
+    tables = len(context.transactions.commit())
+    context.scheduling.nudge()
+    return context.tables.status(f"Transaction committed, {tables} tables written.")
+
+
+def rollback(context: Context, statement: S.Rollback, origin: Origin) -> DataFrame:
+    context.transactions.rollback()
+    return context.tables.status("Transaction rolled back.")

@@ -1,0 +1,63 @@
+"""The first rows of results, read for whoever shows them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from dt_jupyter.spark import run_cancellable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dt_jupyter.engine.context import Context
+    from dt_jupyter.engine.create import Created
+
+T = TypeVar("T")
+MOST = 50
+SAMPLE = 5
+"""Rows of a dynamic table that its card shows."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The first rows of a result, each value as Spark writes it; `columns` are (name, type).
+    `truncated`: there are more."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    truncated: bool = False
+
+
+def interruptible(context: Context, what: str, work: Callable[[], T]) -> T:
+    """`work`, whose Spark jobs end when the keyboard interrupts it."""
+    return run_cancellable(context.spark, f"show:{uuid.uuid4().hex}", what, work)
+
+
+def read_rows(context: Context, frame: DataFrame, what: str, limit: int = MOST) -> Rows:
+    """At most `limit` of them; runs the Spark jobs of the frame."""
+    return interruptible(context, what, lambda: _read(frame, limit))
+
+
+def read_sample(context: Context, created: Created) -> Rows | None:
+    """The first rows of a table that is initialised."""
+    if created.table.frontier is None:
+        return None
+    name = created.table.name
+    return interruptible(
+        context, f"first rows of {name}", lambda: _read(context.spark.table(name.sql), SAMPLE)
+    )
+
+
+def _read(frame: DataFrame, limit: int) -> Rows:
+    from pyspark.sql import functions as f
+
+    from dt_jupyter.spark import as_text
+
+    columns = tuple((field.name, field.dataType.simpleString()) for field in frame.schema.fields)
+    places = [f"c{i}" for i in range(len(columns))]
+    texts = [as_text(f.col(p), kind) for p, (_, kind) in zip(places, columns, strict=True)]
+    found = frame.limit(limit + 1).toDF(*places).select(*texts).collect()
+    return Rows(columns, tuple(tuple(row) for row in found[:limit]), len(found) > limit)

@@ -1,0 +1,145 @@
+"""The one loop over the statements of a script, for Python, magics and the command line alike."""
+
+from __future__ import annotations
+
+import uuid
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.engine.context import Context
+from dt_jupyter.engine.create import Created
+from dt_jupyter.engine.execute import Origin, execute
+from dt_jupyter.engine.interrupts import StatementFlag
+from dt_jupyter.engine.rows import Rows, read_rows, read_sample
+from dt_jupyter.failures import catalogued, coded_call
+from dt_jupyter.model import Isolation
+from dt_jupyter.spark import run_cancellable
+from dt_jupyter.sql import (
+    CreateDynamicTable,
+    SparkKind,
+    SparkStatement,
+    Statement,
+    later,
+    parse_piece,
+    pieces,
+)
+from dt_jupyter.streams import all_common
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Done:
+    """A statement that has run, and its result: rows, or what was created."""
+
+    statement: Statement
+    result: DataFrame | Created
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What there is to show of a statement: its first rows, of a new table those it holds (None:
+    there are none), and the state of the lake that a query saw."""
+
+    rows: Rows | None
+    isolation: Isolation | None = None
+
+
+@coded_call("dt.run")
+def run(
+    context: Context, script: str, args: Mapping[str, Any] | None = None, *,
+    consistent: bool = False,
+) -> Iterator[Done]:  # fmt: skip
+    """Runs statement after statement, the next one when it is asked for.
+
+    All are parsed, each once, before the first one runs; `args` are the values of `:parameters`;
+    `consistent` as in `Engine.sql`. Errors are placed in `script`.
+    """
+    context.require_open()
+    group = f"statement:{uuid.uuid4().hex}"
+    for number, statement in enumerate(_statements(context, script)):
+        asked, what = statement, statement.text[:80]
+        if consistent:
+            asked = all_common(statement, context.catalog.find_stream, context.schema())
+        yield Done(asked, _run(context, asked, script, args, f"{group}:{number}", what))
+
+
+def run_last(
+    context: Context, script: str, args: Mapping[str, Any] | None = None, *,
+    consistent: bool = False,
+) -> DataFrame:  # fmt: skip
+    """The last statement's result as a DataFrame."""
+    done = deque(run(context, script, args, consistent=consistent), maxlen=1)
+    if not done:
+        return context.tables.status("Nothing to do.")
+    return frame_of(context, done[0])
+
+
+def frame_of(context: Context, done: Done) -> DataFrame:
+    """The result as a DataFrame; of a created table, a row that says so."""
+    found = done.result
+    return context.tables.status(found.status) if isinstance(found, Created) else found
+
+
+def read_outcome(context: Context, script: str, done: Done) -> Outcome:
+    """Runs the Spark jobs of a result, as far as it is shown; what fails in it is placed in the
+    script."""
+    found = done.result
+    if isinstance(found, Created):
+        return Outcome(read_sample(context, found))
+    if not found.columns:
+        return Outcome(None)
+    try:
+        rows = read_rows(context, found, done.statement.text[:80])
+    except Exception as e:
+        raise catalogued(e, "The statement", script, done.statement.offset) from e
+    return Outcome(rows, context.travel.isolation_of(found))
+
+
+def create(
+    context: Context, statement: CreateDynamicTable, args: Mapping[str, Any] | None
+) -> Created:
+    """Creates what a statement value describes; errors are placed in its query."""
+    group, what = f"statement:{uuid.uuid4().hex}", f"create {statement.name}"
+    result = _run(context, statement, statement.query, args, group, what)
+    assert isinstance(result, Created)
+    return result
+
+
+def _run(
+    context: Context, statement: Statement, script: str, args: Mapping[str, Any] | None,
+    group: str, what: str,
+) -> DataFrame | Created:  # fmt: skip
+    origin = Origin(script, args or {})
+    return run_cancellable(
+        context.spark, group, what, lambda: execute(context, statement, origin),
+        StatementFlag(context.refresher, getattr(statement, "name", None)),
+    )  # fmt: skip
+
+
+def _statements(context: Context, script: str) -> Iterator[Statement]:
+    """Those of a script, each when it is to run. A USE decides what a bare name after it means:
+    a statement for which another schema is current than the USE before it said is parsed again."""
+    schema = context.schema()
+    parsed = []
+    for piece in pieces(script):
+        statement = parse_piece(script, piece, schema)
+        if statement is not None:
+            parsed.append((piece, statement, schema))
+            schema = _schema_after(statement, schema)
+    for _, statement, _ in parsed:
+        if refused := later(statement):
+            raise refused.error(script)
+    for piece, statement, expected in parsed:
+        current = context.schema()
+        again = parse_piece(script, piece, current) if current != expected else None
+        yield again or statement
+
+
+def _schema_after(statement: Statement, schema: str) -> str:
+    if isinstance(statement, SparkStatement) and statement.kind is SparkKind.USE:
+        return statement.target_parts[-1].lower() if statement.target_parts else schema
+    return schema

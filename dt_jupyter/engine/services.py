@@ -1,0 +1,170 @@
+"""How an engine is put together, opened on its lake, and closed."""
+
+from __future__ import annotations
+
+import os
+import uuid
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dt_jupyter.catalog import DEFAULT_WAREHOUSE, Catalog, CatalogWarning, Owner
+from dt_jupyter.definition import Definer
+from dt_jupyter.engine.base_tables import LakeTables
+from dt_jupyter.engine.context import Context, EngineState
+from dt_jupyter.engine.create import Creator
+from dt_jupyter.engine.information_schema import CatalogTables
+from dt_jupyter.engine.rename import Names
+from dt_jupyter.engine.scheduling import Scheduling
+from dt_jupyter.engine.travel import Travel
+from dt_jupyter.engine.upstream_refresh import Graph
+from dt_jupyter.lake import is_delta
+from dt_jupyter.maintenance import Keeper
+from dt_jupyter.model import Clock, DynamicTable, Named, error
+from dt_jupyter.refresh import Refresher, recover_table, restore_times
+from dt_jupyter.replay import release
+from dt_jupyter.reports import Events, Lineages, Nodes
+from dt_jupyter.sources import Layout, Logs, Publisher, Sources, is_to_mend, noticed
+from dt_jupyter.spark import SHARE, Pool, RefreshSessions, builtin_functions, local_session
+from dt_jupyter.streams import Changes, Streams, Transactions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SESSION_CONFS: Mapping[str, str] = {
+    # In a session of ours a plain CREATE TABLE, and saveAsTable, make Delta tables.
+    "spark.sql.sources.default": "delta",
+    # One dynamic table has a handful of generated classes: none is compiled twice.
+    "spark.sql.codegen.cache.maxEntries": "2000",
+}
+
+
+def build(spark: SparkSession, layout: Layout, clock: Clock) -> Context:
+    """The services of an engine, each made once and given what it works with; opens the catalog,
+    and recovers nothing."""
+    catalog = Catalog(layout.catalog, clock, Owner.here(uuid.uuid4().hex), lake=layout.lake)
+    sources = Sources(spark, catalog, layout, Logs())
+    sessions = RefreshSessions(spark)
+    builtins = builtin_functions(spark)
+    definer = Definer(sources, builtins)
+    refresher = Refresher(spark, sources, definer, sessions, clock)
+    publisher = Publisher(spark, sources)
+    scheduling = Scheduling(spark, clock)
+    graph = Graph(refresher, clock, publisher.publish, scheduling.nudge)
+    scheduling.connect(graph)
+    changes = Changes(spark, sources, builtins, clock.now)
+    streams = Streams(catalog, changes, layout)
+    travel = Travel(spark, sources, sessions, refresher, clock.now)
+    return Context(
+        spark, layout, clock, EngineState(), catalog, sources, sessions, refresher, publisher,
+        graph, scheduling,
+        creator=Creator(spark, sources, definer, sessions, graph, publisher, clock),
+        names=Names(catalog, publisher, refresher.standing),
+        tables=CatalogTables(spark, catalog, clock),
+        lake_tables=LakeTables(sources, publisher.known_tables),
+        nodes=Nodes(refresher),
+        lineages=Lineages(refresher),
+        events=Events(catalog, clock, refresher.running),
+        changes=changes,
+        streams=streams,
+        travel=travel,
+        keeper=Keeper(sources, travel.snapshots, layout, publisher),
+        transactions=Transactions(streams, streams.forward, clock.now),
+    )  # fmt: skip
+
+
+# -- opening ---------------------------------------------------------------------------------------
+
+
+def lake_folder(lake: str | os.PathLike[str]) -> Path:
+    """The folder that is meant; DT-5103 for what can be no path."""
+    try:
+        found = Path(lake).expanduser().resolve()
+        os.fsencode(found)
+    except (ValueError, RuntimeError, OSError) as e:
+        raise error("DT-5103", path=repr(lake), problem=e, hint="Give the path of a folder.") from e
+    return found
+
+
+def lake_layout(lake: str | os.PathLike[str]) -> Layout:
+    """The layout of a lake, whose folders are made where they are missing; DT-5103."""
+    layout = Layout(lake_folder(lake))
+    try:
+        layout.tables.mkdir(parents=True, exist_ok=True)
+        layout.own.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise error("DT-5103", path=lake, problem=str(e), hint="Choose another folder.") from e
+    return layout
+
+
+def own_session(layout: Layout, memory: str) -> SparkSession:
+    """The active session, else a local one whose tables lie in the lake."""
+    return local_session(
+        layout.tables, cores=os.cpu_count() or 2, memory=memory, confs=SESSION_CONFS,
+        pools=[Pool(DEFAULT_WAREHOUSE, SHARE)],
+    )  # fmt: skip
+
+
+def recover(context: Context) -> None:
+    """All that a lake holds is known again, and what processes that are gone left is settled.
+
+    One object that cannot be restored keeps nobody out: it is in quarantine.
+    """
+    catalog = context.catalog
+    for warehouse in catalog.warehouses():
+        with _quarantining(catalog, Named.WAREHOUSE, warehouse.name):
+            context.declare(warehouse)
+    catalog.reap()
+    context.keeper.reap()
+    for table in catalog.list():
+        with _quarantining(catalog, Named.DYNAMIC_TABLE, table.name):
+            _recover_table(context, table)
+    if catalog.rebuilt is not None:
+        warnings.warn(str(catalog.rebuilt), CatalogWarning, stacklevel=3)
+    context.publisher.restore()
+    catalog.streams()  # those that cannot be read are known from now on
+    context.streams.recover()
+    context.streams.forward.sweep()
+    context.sessions.warm("default")
+
+
+def _recover_table(context: Context, table: DynamicTable) -> None:
+    catalog, logs, path = context.catalog, context.sources.logs, context.layout.public(table.id)
+    table = noticed(catalog, logs, context.layout, table, whole=True)
+    if is_to_mend(table):
+        return
+    if table.sequence or path.exists():
+        recover_table(catalog, logs[str(path)], table)
+    if catalog.rebuilt is not None and is_delta(path):
+        restore_times(catalog, logs[str(path)], table)
+
+
+@contextmanager
+def _quarantining(catalog: Catalog, kind: Named, name: object) -> Iterator[None]:
+    try:
+        yield
+    except Exception as e:
+        hint = f"DROP {kind.upper()} {name} takes it out of the way."
+        catalog.quarantine.put(kind, name, e, hint)
+
+
+# -- closing ---------------------------------------------------------------------------------------
+
+
+def close(context: Context) -> None:
+    """Stops the scheduler, ends running refreshes, frees leases and pins; the session stays."""
+    if context.state.closed:
+        return
+    context.state.closed = True
+    context.events.close()
+    if context.transactions.current is not None:
+        context.transactions.rollback()
+    context.scheduling.stop()
+    context.refresher.cancel_all()
+    context.sessions.close()
+    if context.layout.own.is_dir():
+        for hold in context.catalog.own_replays():
+            release(context.catalog, context.layout, hold)
+    context.catalog.close()

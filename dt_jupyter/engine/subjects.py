@@ -1,0 +1,39 @@
+"""What is explained or traced, found by the name or the statement that a user gives."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+from dt_jupyter.engine.context import Context
+from dt_jupyter.model import Name
+from dt_jupyter.reports import Explanation, Lineage, explain_defined, explain_table
+from dt_jupyter.spark import Args, bind_parameters, lookup, run_cancellable
+from dt_jupyter.sql import CreateDynamicTable
+
+
+def explain_subject(
+    context: Context, subject: str | Name | CreateDynamicTable, args: Args
+) -> Explanation:
+    """Of a dynamic table, or of a statement that would make one."""
+
+    def run() -> Explanation:
+        if isinstance(subject, CreateDynamicTable):
+            bound = replace(subject, query=bind_parameters(subject.query, args))
+            return explain_defined(subject.name, context.creator.define(bound))
+        table = context.table(subject)
+        with context.sessions.lease(table.warehouse, table.definition.settings) as spark:
+            return explain_table(spark, context.refresher, table, context.clock.now())
+
+    return run_cancellable(context.spark, f"explain:{uuid.uuid4().hex}", "explain", run)
+
+
+def lineage_of(context: Context, name: str | Name) -> Lineage:
+    """Of a dynamic table, or of a table of the session that dynamic tables read. DT-1101."""
+    known = context.name(name)
+    if context.catalog.get(known) is not None:
+        return context.lineages.of(known)
+    if lookup(context.spark, known) is None:
+        known = context.catalog.require(known).name
+    fields = context.spark.table(known.sql).schema.fields
+    return context.lineages.of(known, tuple((f.name, f.dataType.simpleString()) for f in fields))

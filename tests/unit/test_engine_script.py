@@ -1,0 +1,159 @@
+"""The loop over the statements of a script: what is parsed when, run in which order, and shown."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dt_jupyter.dispatch.outcome import outcome_message
+from dt_jupyter.engine import script as loop
+from dt_jupyter.engine.context import Context, EngineState
+from dt_jupyter.engine.execute import Origin
+from dt_jupyter.engine.rows import Rows
+from dt_jupyter.engine.script import Done, Outcome, read_outcome, run, run_last
+from dt_jupyter.model import DTError, Name
+from dt_jupyter.sql.grammar import parse
+from dt_jupyter.sql.grammar.statement_values import SparkKind, SparkStatement
+
+CELL = """
+-- a cell as people write it
+CREATE TABLE item (id INT);
+INSERT INTO item VALUES (1); -- one row
+SHOW DYNAMIC TABLES;
+SELECT id FROM item
+"""
+
+
+class Bench:
+    """An engine whose statements do nothing but a USE: the texts of those that ran, and the words
+    of each that was parsed, as often as it was."""
+
+    def __init__(self, patched: pytest.MonkeyPatch) -> None:
+        self.schema, self.follows = "default", True
+        self.ran: list[str] = []
+        self.parsed: list[str] = []
+        catalog = SimpleNamespace(currentDatabase=lambda: self.schema)
+        services = {
+            "spark": SimpleNamespace(catalog=catalog), "state": EngineState(),
+            "travel": SimpleNamespace(isolation_of=lambda frame: None),
+            "tables": SimpleNamespace(status=lambda text: f"status {text}"),
+            "layout": SimpleNamespace(lake="lake"), "refresher": None,
+        }  # fmt: skip
+        fields = {f.name: services.get(f.name) for f in dataclasses.fields(Context)}
+        self.context = Context(**fields)  # type: ignore[arg-type]
+        ours = parse.ours
+
+        def spy(cursor: Any) -> Any:
+            self.parsed.append(" ".join(word.text for word in cursor.words))
+            return ours(cursor)
+
+        patched.setattr(parse, "ours", spy)
+        patched.setattr(loop, "execute", self._execute)
+        patched.setattr(loop, "run_cancellable", _at_once)
+        patched.setattr(loop, "read_rows", lambda *asked: Rows((("id", "int"),), (("1",),)))
+
+    def _execute(self, context: Context, statement: Any, origin: Origin) -> Any:
+        self.ran.append(statement.text)
+        if getattr(statement, "kind", None) is SparkKind.USE and self.follows:
+            self.schema = statement.target_parts[-1]
+        return SimpleNamespace(columns=["id"])
+
+
+def _at_once(spark: Any, group: str, what: str, fn: Callable[[], Any], flag: Any) -> Any:
+    return fn()
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(monkeypatch)
+
+
+def test_each_statement_of_a_cell_is_parsed_once(bench: Bench) -> None:
+    shown = [
+        outcome_message(done, read_outcome(bench.context, CELL, done))
+        for done in run(bench.context, CELL)
+    ]
+    assert len(shown) == len(bench.ran) == 4
+    assert len(bench.parsed) == 4
+
+
+def test_the_last_result_is_asked_for_with_one_parse_too(bench: Bench) -> None:
+    run_last(bench.context, CELL)
+    assert (len(bench.ran), len(bench.parsed)) == (4, 4)
+
+
+def test_a_use_decides_what_later_names_mean_without_another_parse(bench: Bench) -> None:
+    done = list(run(bench.context, "CREATE TABLE a (i INT); USE other; CREATE TABLE b (i INT)"))
+    assert [_target(d) for d in done] == [Name("default", "a"), None, Name("other", "b")]
+    assert len(bench.parsed) == 3
+
+
+def test_a_use_that_chose_another_schema_is_believed_as_it_came_out(bench: Bench) -> None:
+    bench.follows = False
+    done = list(run(bench.context, "USE other; CREATE TABLE b (i INT); USE default; SELECT 1"))
+    assert _target(done[1]) == Name("default", "b")
+    assert len(bench.parsed) == 4 + 2  # the CREATE, and the USE after it
+
+
+def test_nothing_runs_of_a_script_that_cannot_be_parsed(bench: Bench) -> None:
+    for bad, code in (("SELECT 'open", "DT-1001"), ("GRANT SELECT ON a TO b", "DT-1005")):
+        with pytest.raises(DTError) as e:
+            list(run(bench.context, f"CREATE TABLE a (i INT); {bad}"))
+        assert e.value.code == code
+        assert e.value.span is not None
+        assert e.value.span.start >= len("CREATE TABLE a (i INT); ")
+    assert bench.ran == []
+
+
+def test_a_statement_runs_when_it_is_asked_for(bench: Bench) -> None:
+    statements = run(bench.context, CELL)
+    assert bench.ran == []
+    next(statements)
+    assert bench.ran == ["CREATE TABLE item (id INT)"]
+    next(statements)
+    assert len(bench.ran) == 2
+
+
+def test_a_closed_engine_runs_nothing(bench: Bench) -> None:
+    bench.context.state.closed = True
+    with pytest.raises(DTError) as e:
+        list(run(bench.context, "SELECT 1"))
+    assert e.value.code == "DT-5108"
+
+
+def test_what_is_no_error_of_ours_leaves_the_loop_as_one(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*asked: Any) -> Any:
+        raise RuntimeError("nobody foresaw it")
+
+    monkeypatch.setattr(loop, "execute", fails)
+    with pytest.raises(DTError) as e:
+        list(run(bench.context, "SELECT 1"))
+    assert e.value.code == "DT-5111"
+
+
+def test_an_empty_script_says_so(bench: Bench) -> None:
+    assert run_last(bench.context, "-- nothing") == "status Nothing to do."  # type: ignore[comparison-overlap]
+
+
+def test_a_statement_is_shown_as_rows_a_count_or_a_line() -> None:
+    def shown(kind: SparkKind, rows: Rows | None) -> Any:
+        statement = SparkStatement(kind, (Name("default", "item"),))
+        return outcome_message(Done(statement, SimpleNamespace()), Outcome(rows))  # type: ignore[arg-type]
+
+    counts = Rows((("num_affected_rows", "bigint"), ("num_inserted_rows", "bigint")), (("4", "4"),))
+    assert shown(SparkKind.INSERT, counts) == "INSERT item: 4 rows inserted"
+    assert shown(SparkKind.CREATE_TABLE, None) == "CREATE TABLE item: done"
+    assert shown(SparkKind.QUERY, Rows((("status", "string"),), (("Ready.",),))) == "Ready."
+    found = shown(SparkKind.QUERY, Rows((("id", "int"),), (("1",), ("2",)), truncated=True))
+    assert (found.rows, found.truncated, found.columns[0].type) == ((("1",), ("2",)), True, "int")
+
+
+def _target(done: Done) -> Name | None:
+    assert isinstance(done.statement, SparkStatement)
+    return done.statement.target
