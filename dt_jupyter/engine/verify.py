@@ -23,7 +23,8 @@ from dt_jupyter.refresh.evolution import Outputs, expected, in_words, outputs_of
 from dt_jupyter.refresh.frontiers import gone_is_named
 from dt_jupyter.refresh.lost_columns import find_lost_column
 from dt_jupyter.refresh.missing import unreadable_source
-from dt_jupyter.refresh.run import Refresher, list_anew, use_schema
+from dt_jupyter.refresh.query_session import list_anew, use_schema
+from dt_jupyter.refresh.run import Refresher
 from dt_jupyter.replay.compare import compare
 from dt_jupyter.replay.past import Past, elsewhere, require_versions
 from dt_jupyter.replay.refreshes import compiled_then

@@ -11,7 +11,7 @@ from datetime import UTC
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import snapshot_sql
 from dt_jupyter.model import Definition, Frontier, SourceKind, Timestamp, plain, zone_of
-from dt_jupyter.refresh.compiled import public_rows
+from dt_jupyter.refresh.compiled import Compiled, public_rows
 from dt_jupyter.refresh.sources import Logs, name_of
 from dt_jupyter.sql.bind import table_places
 from dt_jupyter.sql.lex import tokens
@@ -59,6 +59,17 @@ def text_at(logs: Logs, definition: Definition, frontier: Frontier) -> str:
     except Refused:
         text = definition.query
     return at_time(text, frontier.data_timestamp, zone)
+
+
+def defining_text(
+    logs: Logs, definition: Definition, frontier: Frontier, compiled: Compiled | None
+) -> str:
+    """The user's text at a frontier; where it leaves an order open, with that order fixed as the
+    stages of an incremental table fix it."""
+    if compiled is None or not compiled.settles:
+        return text_at(logs, definition, frontier)
+    paths = {s.table_id: str(s.path) for s in definition.sources}
+    return compiled.text(lambda s: snapshot_sql(paths[s.source], frontier.versions[s.source]))
 
 
 def rows_at(logs: Logs, path: str, version: int) -> str:

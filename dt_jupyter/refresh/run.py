@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +15,11 @@ from dt_jupyter.catalog import Attempt, Overtaken
 from dt_jupyter.ivm import Bag, Refused, monotone
 from dt_jupyter.lake import (
     Added,
-    Change,
-    CommitRequest,
-    Committed,
-    Lost,
-    Overwrite,
     SmallTables,
     Unchanged,
-    commit,
     is_delta,
-    snapshot_sql,
 )
 from dt_jupyter.lake.contents import Contents
-from dt_jupyter.lake.mend import carry_on
 from dt_jupyter.model import (
     Clock,
     Definition,
@@ -46,9 +38,7 @@ from dt_jupyter.model import (
     SourceKind,
     Timestamp,
     error,
-    quote,
 )
-from dt_jupyter.refresh.apply import plan_for
 from dt_jupyter.refresh.attempt import TTL_SECONDS, Stopwatch, begun, blank, heartbeats
 from dt_jupyter.refresh.change_size import too_wide
 from dt_jupyter.refresh.choose import Choice, choose
@@ -67,21 +57,21 @@ from dt_jupyter.refresh.look import Look, look
 from dt_jupyter.refresh.lost_columns import explained
 from dt_jupyter.refresh.mend import is_to_mend, mend, noticed
 from dt_jupyter.refresh.missing import choice_anew
-from dt_jupyter.refresh.original import reads_the_clock, rows_at, text_at
-from dt_jupyter.refresh.reading import rows_of
+from dt_jupyter.refresh.original import defining_text, reads_the_clock, rows_at, text_at
+from dt_jupyter.refresh.query_session import list_anew, use_schema
 from dt_jupyter.refresh.recovery import recover_contents, recover_table
 from dt_jupyter.refresh.sources import Sources
-from dt_jupyter.refresh.stages import FORMAT, STATE_FORMAT, Outcome, Stages, prepare
+from dt_jupyter.refresh.stage_facts import observe_stages
+from dt_jupyter.refresh.stage_plan import Observation, StagePlan, plan_stages, rows_of
+from dt_jupyter.refresh.stages import FORMAT, STATE_FORMAT, Outcome, RefreshContext, Stages
 from dt_jupyter.spark import (
     CancelFlag,
     Cancelled,
     RefreshSessions,
     cancel,
-    count_jobs,
     is_connect,
     run_cancellable,
 )
-from dt_jupyter.spark.metrics import JobMetrics, job_metrics
 from dt_jupyter.spark.progress import JobProgress
 
 if TYPE_CHECKING:
@@ -416,9 +406,13 @@ class Refresher:
 
     def definition_for(
         self, spark: SparkSession, table: DynamicTable, seen: Look, choice: Choice
-    ) -> Definition:
-        """The definition by which a refresh computes what it chose, for EXPLAIN."""
-        return _definition_now(self._define_anew(spark, table, seen, choice), table, seen)
+    ) -> tuple[DynamicTable, Definition]:
+        """The table and its definition as a refresh would have them, for EXPLAIN; nothing is
+        recorded."""
+        defined = self._define_anew(spark, table, seen, choice)
+        if defined is not None:
+            table = replace(table, effective_mode=defined.mode, mode_reason=defined.reason)
+        return table, _definition_now(defined, table, seen)
 
     def _define_anew(
         self, spark: SparkSession, table: DynamicTable, seen: Look, choice: Choice
@@ -448,12 +442,25 @@ class Refresher:
         self, spark: SparkSession, table: DynamicTable, definition: Definition, attempt: Attempt,
         seen: Look, choice: Choice, group: str, flag: CancelFlag,
     ) -> Outcome:  # fmt: skip
-        if table.effective_mode is RefreshMode.FULL:
-            return self._full(spark, table, definition, attempt, seen, choice, group, flag)
-        compiled = self.compiled(spark, table.id, definition, seen.frontier)
-        return Stages(
-            self, spark, table, definition, compiled, attempt, seen, choice, group, flag
-        ).run()
+        of = RefreshContext(
+            spark, self.sources, self.small, table, definition, attempt, seen, choice, group, flag
+        )
+        compiled, observation, plan = self.plan(spark, table, definition, seen, choice)
+        return Stages(of, plan, compiled, observation.facts).run()
+
+    def plan(
+        self, spark: SparkSession, table: DynamicTable, definition: Definition, seen: Look,
+        choice: Choice,
+    ) -> tuple[Compiled | None, Observation, StagePlan]:  # fmt: skip
+        """The plan by which a refresh does what it chose, and what it was made of; the stages are
+        None in FULL mode."""
+        compiled = None
+        if table.effective_mode is not RefreshMode.FULL:
+            compiled = self.compiled(spark, table.id, definition, seen.frontier)
+        observation = observe_stages(
+            self.sources, table, definition, compiled, seen.frontier, classic=not is_connect(spark)
+        )
+        return compiled, observation, plan_stages(compiled, observation, choice)
 
     def compiled(
         self, spark: SparkSession, dt_id: str, definition: Definition, frontier: Frontier
@@ -494,91 +501,11 @@ class Refresher:
     ) -> str:
         """The user's text at a frontier; where it leaves an order open, with that order fixed as
         the stages of an incremental table fix it."""
-        if compiled is not None and compiled.settles:
-            paths = {s.table_id: str(s.path) for s in definition.sources}
-            return compiled.text(
-                lambda s: snapshot_sql(paths[s.source], frontier.versions[s.source])
-            )
-        return self.full_text(definition, frontier)
+        return defining_text(self.sources.logs, definition, frontier, compiled)
 
     def read_text(self, path: str, version: int) -> str:
         """A snapshot's public rows."""
         return rows_at(self.sources.logs, path, version)
-
-    def _full(
-        self, spark: SparkSession, table: DynamicTable, definition: Definition, attempt: Attempt,
-        seen: Look, choice: Choice, group: str, flag: CancelFlag,
-    ) -> Outcome:  # fmt: skip
-        plan_for(spark, heavy=True)
-        list_anew(spark, definition)
-        use_schema(spark, definition)
-        frame = spark.sql(self.full_text(definition, seen.frontier))
-        frame = frame.toDF(*(n for n, _, _ in definition.columns))
-        path = self.sources.layout.public(table.id)
-        new_schema = prepare(spark, path, frame.schema, table, table.cluster_by)
-        flag.check(group)
-        done = self.commit(spark, path, f"dt:{table.id}", attempt.sequence, attempt, seen.frontier,
-                           Overwrite(frame, new_schema), choice, table.version, {},
-                           definition, table.cluster_by)  # fmt: skip
-        statistics = self.statistics(spark, group, [done])
-        return Outcome(seen.frontier, attempt.sequence, done.version, (), statistics)
-
-    def commit(
-        self, spark: SparkSession, path: Any, app_id: str, sequence: int, attempt: Attempt,
-        frontier: Frontier, change: Change, choice: Choice, expected: int | None,
-        stages: Mapping[str, Any], definition: Definition, cluster_by: tuple[str, ...] = (),
-    ) -> Committed:  # fmt: skip
-        """One commit with its frontier; DT-2108 or DT-2113 where it lost.
-
-        A change stands on the rows of version `expected`; an overwrite on none, so it is also
-        what repairs a table that something else wrote to.
-        """
-        if isinstance(change, Overwrite):
-            carry_on(path, app_id, sequence - 1, expected or 0)
-            expected = None
-        metadata = {
-            "epoch": attempt.epoch,
-            "data_ts": str(frontier.data_timestamp),
-            "frontier": frontier.to_json(),
-            "action": choice.action.value,
-            "reason": [choice.reason.code, choice.reason.sentence],
-            "trigger": attempt.trigger.value,
-            "stages": dict(stages),
-            "definition": self.sources.catalog.digest(definition),
-            "table": self.sources.catalog.registration(attempt.dt_id, definition),
-        }
-        request = CommitRequest(path, app_id, sequence, attempt.id, metadata, expected, cluster_by)
-        done = commit(request, change, spark=spark, log=self.sources.logs[str(path)])
-        if isinstance(done, Lost):
-            if done.code == "FOREIGN_WRITE":
-                raise error("DT-2113", name=attempt.name, facts=done.sentence)
-            raise error("DT-2108", name=attempt.name, sequence=sequence)
-        return done
-
-    def statistics(
-        self, spark: SparkSession, group: str, commits: list[Committed], local_rows: int = 0,
-        before_commit: JobMetrics | None = None,
-    ) -> RefreshStatistics:  # fmt: skip
-        """What a refresh did. `before_commit`: what was read for the change, where the commit
-        itself reads too, or there is none."""
-        metrics = before_commit or job_metrics(spark, group)
-        last = commits[-1].statistics if commits else None
-        rows_read = metrics.rows_read + local_rows
-        if last is None:
-            return RefreshStatistics(spark_jobs=metrics.jobs, rows_read=rows_read)
-        jobs = metrics.jobs if before_commit is None else (count_jobs(spark, group) or 0)
-        updated = last.updated or 0
-        return RefreshStatistics(
-            inserted_rows=(last.inserted or 0) + updated,
-            deleted_rows=(last.deleted or 0) + updated,
-            copied_rows=last.copied or 0,
-            added_files=last.files_added,
-            removed_files=last.files_removed,
-            rows_read=rows_read,
-            bytes_written=sum(c.statistics.bytes_added for c in commits),
-            spark_jobs=jobs,
-            writer=commits[-1].writer,
-        )
 
 
 def _changed_rows(seen: Look) -> int:
@@ -609,17 +536,3 @@ def _clock_moved(table: DynamicTable, seen: Look) -> bool:
     return reads_the_clock(
         table.definition, table.frontier.data_timestamp, seen.frontier.data_timestamp
     )
-
-
-def list_anew(spark: SparkSession, definition: Definition) -> None:
-    """Sources that are not Delta are read as they are now: a session keeps their list of files."""
-    for source in definition.sources:
-        if source.kind is SourceKind.FOREIGN and spark.catalog.tableExists(source.name.sql):
-            spark.catalog.refreshTable(source.name.sql)
-
-
-def use_schema(spark: SparkSession, definition: Definition) -> None:
-    """Bare names that no frontier pins mean what they meant where the table was created; a
-    session of ours may stand in the schema of another table."""
-    if spark.catalog.databaseExists(definition.current_schema):
-        spark.sql(f"USE {quote(definition.current_schema)}")
