@@ -9,14 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import PySparkException
-
 from dt_jupyter.catalog import Attempt, Overtaken
-from dt_jupyter.ivm import Bag, Refused, monotone
 from dt_jupyter.lake import (
-    Added,
     SmallTables,
-    Unchanged,
     is_delta,
 )
 from dt_jupyter.lake.contents import Contents
@@ -26,44 +21,35 @@ from dt_jupyter.model import (
     DTError,
     DynamicTable,
     Frontier,
-    Name,
     Progress,
-    Reason,
     RefreshAction,
     RefreshMode,
     RefreshRecord,
     RefreshState,
     RefreshStatistics,
     RefreshTrigger,
-    SourceKind,
     Timestamp,
     error,
 )
 from dt_jupyter.refresh.attempt import TTL_SECONDS, Stopwatch, begun, blank, heartbeats
-from dt_jupyter.refresh.change_size import too_wide
-from dt_jupyter.refresh.choose import Choice, choose
+from dt_jupyter.refresh.choose import Choice
+from dt_jupyter.refresh.chooser import Chooser
+from dt_jupyter.refresh.compilations import Compilations
 from dt_jupyter.refresh.compiled import Compiled
-from dt_jupyter.refresh.cost import STATE_REBUILT, Work, cheaper_whole, is_cold
+from dt_jupyter.refresh.cost import is_cold
 from dt_jupyter.refresh.define import Defined, Definer, Request
-from dt_jupyter.refresh.evolution import (
-    Outputs,
-    changed_meaning,
-    changed_outputs,
-    expected,
-    outputs_of,
-)
 from dt_jupyter.refresh.failures import as_error
 from dt_jupyter.refresh.look import Look, look
 from dt_jupyter.refresh.lost_columns import explained
 from dt_jupyter.refresh.mend import is_to_mend, mend, noticed
 from dt_jupyter.refresh.missing import choice_anew
-from dt_jupyter.refresh.original import defining_text, reads_the_clock, rows_at, text_at
-from dt_jupyter.refresh.query_session import list_anew, use_schema
+from dt_jupyter.refresh.original import defining_text, rows_at, text_at
+from dt_jupyter.refresh.query_session import use_schema
 from dt_jupyter.refresh.recovery import recover_contents, recover_table
 from dt_jupyter.refresh.sources import Sources
 from dt_jupyter.refresh.stage_facts import observe_stages
 from dt_jupyter.refresh.stage_plan import Observation, StagePlan, plan_stages, rows_of
-from dt_jupyter.refresh.stages import FORMAT, STATE_FORMAT, Outcome, RefreshContext, Stages
+from dt_jupyter.refresh.stages import Outcome, RefreshContext, Stages
 from dt_jupyter.spark import (
     CancelFlag,
     Cancelled,
@@ -77,9 +63,6 @@ from dt_jupyter.spark.progress import JobProgress
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_MANY = 5
-"""Fewer changed sources than this never make a change too wide to be followed."""
-
 
 @dataclass
 class Refresher:
@@ -92,11 +75,14 @@ class Refresher:
     clock: Clock
     small: SmallTables = field(default_factory=SmallTables)
     contents: Contents = field(default_factory=Contents)
-    _compiled: dict[str, tuple[Any, Compiled]] = field(default_factory=dict)
     _flags: dict[str, CancelFlag] = field(default_factory=dict)
     _progress: dict[str, JobProgress] = field(default_factory=dict)
     _ended: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._compilations = Compilations(self.definer, self.sources.logs)
+        self._chooser = Chooser(self.sources, self.definer, self.sessions, self._compilations)
 
     def refresh(
         self, dt_id: str, t: Timestamp, trigger: RefreshTrigger, *, metadata_only: bool = False
@@ -186,93 +172,16 @@ class Refresher:
         return recover_contents(self.sources, self.contents, table)
 
     def _choose(self, table: DynamicTable, seen: Look) -> Choice:
-        invalid = seen.invalid
-        if invalid is None and seen.evolved:
-            invalid = self._evolution(table, seen)
-        if invalid is None and table.frontier is not None and self._is_of_another_format(table):
-            invalid = Reason("STATE_FORMAT", "its tables were made by another release")
-        choice = choose(table, seen.plans, seen.names, invalid)
-        if choice.action is RefreshAction.NO_DATA and _clock_moved(table, seen):
-            reason = Reason("CLOCK_MOVED", "the query asks for the time, which is another one now")
-            return replace(choice, action=RefreshAction.FULL, reason=reason)
-        if choice.action is not RefreshAction.INCREMENTAL:
-            return choice
-        if table.mode is RefreshMode.AUTO:
-            work = self._work(table, seen)
-            anew = work and cheaper_whole(work, self.sources.catalog.measured(table.id))
-            if anew:
-                return replace(choice, action=RefreshAction.FULL, reason=anew, keeps_state=False)
-        if table.frontier is not None and table.frontier.stateless:
-            reason = Reason(STATE_REBUILT, "the last refresh computed its rows without its state")
-            return replace(choice, action=RefreshAction.REINITIALIZE, reason=reason)
-        if wide := self._too_wide(table, seen, choice):
-            return replace(choice, action=RefreshAction.REINITIALIZE, reason=wide)
-        return choice
-
-    def _too_wide(self, table: DynamicTable, seen: Look, choice: Choice) -> Reason | None:
-        """Why the sources that changed are too many to be followed; None where they are not."""
-        if len(choice.changed) < _MANY:
-            return None
-        compiled = self.known(table.id)
-        if compiled is None:
-            with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
-                compiled = self.compiled(spark, table.id, table.definition, seen.frontier)
-        return too_wide(tuple(s.stage for s in compiled.stages), choice.changed)
-
-    def _is_of_another_format(self, table: DynamicTable) -> bool:
-        log = self.sources.logs[str(self.sources.layout.public(table.id))]
-        return bool(log.properties().get(FORMAT) != STATE_FORMAT)
-
-    def _work(self, table: DynamicTable, seen: Look) -> Work | None:
-        """The size of the change, from the logs alone; None where they do not tell."""
-        changed = [rows_of(p) for p in seen.plans.values()]
-        rows = self._source_rows(seen)
-        if rows is None or any(n is None for n in changed):
-            return None
-        known = self._compiled.get(table.id)
-        simple = known is not None and all(
-            isinstance(s.stage.top, Bag) and monotone(s.stage.input) for s in known[1].stages
-        )
-        append = simple and all(isinstance(p, Added | Unchanged) for p in seen.plans.values())
-        return Work(sum(n or 0 for n in changed), rows, append)
-
-    def _source_rows(self, seen: Look) -> int | None:
-        """Of all sources, as their logs have them; None where one does not tell."""
-        if any(s.kind is SourceKind.FOREIGN for s in seen.sources):
-            return None
-        sizes = [self.sources.logs[s.path].size().rows for s in seen.sources if s.path]
-        return None if None in sizes else sum(n or 0 for n in sizes)
+        return self._chooser.choose(table, seen)
 
     def _measured(self, table: DynamicTable, seen: Look) -> dict[str, Any]:
         """What the milliseconds of this refresh are to be judged by."""
         with self._lock:
             cold = is_cold(self._ended.total(), self._ended[table.id])
             self._ended[table.id] += 1
-        rows = self._source_rows(seen) if table.mode is RefreshMode.AUTO else None
-        return {"changed_rows": _changed_rows(seen), "source_rows": rows or 0, "cold": cold}
-
-    def _evolution(self, table: DynamicTable, seen: Look) -> Reason | None:
-        """Why the text means something else over the columns that its sources have now."""
-        assert table.frontier is not None
-        old = table.definition
-        now = replace(old, sources=seen.sources, views=seen.views)
-        with self.sessions.lease(table.warehouse, old.settings) as spark:
-            list_anew(spark, old)
-            outputs = self._outputs(spark, table.name, now, seen.frontier)
-            moved = changed_outputs(expected(old), outputs)
-            if moved or any(s.kind is SourceKind.FOREIGN for s in seen.sources):
-                return moved
-            meant = self.definer.relation(spark, old, table.frontier)
-            return changed_meaning(meant, self.definer.relation(spark, now, seen.frontier))
-
-    def _outputs(
-        self, spark: SparkSession, name: Name, definition: Definition, frontier: Frontier
-    ) -> Outputs:
-        use_schema(spark, definition)
-        try:
-            return outputs_of(spark.sql(self.full_text(definition, frontier)).schema.fields)
-        except PySparkException as e:
-            raise as_error(e, name) from e
+        rows = self._chooser.source_rows(seen) if table.mode is RefreshMode.AUTO else None
+        changed = sum(rows_of(p) or 0 for p in seen.plans.values())
+        return {"changed_rows": changed, "source_rows": rows or 0, "cold": cold}
 
     # -- recording --------------------------------------------------------------------------------
 
@@ -467,30 +376,11 @@ class Refresher:
     ) -> Compiled:
         """The stages of a definition over the columns that its sources have at a frontier, kept
         until it or they change."""
-        logs = self.sources.logs
-        signature = (
-            definition,
-            tuple(
-                logs[s.path].metadata(frontier.versions[s.table_id]).schema_string
-                for s in definition.sources if s.path
-            ),
-        )  # fmt: skip
-        known = self._compiled.get(dt_id)
-        if known is not None and known[0] == signature:
-            return known[1]
-        try:
-            compiled = self.definer.compile(spark, definition, frontier)
-        except Refused as e:
-            reason = e.reason
-            raise error("DT-1107", name="the definition", reason=reason.code,
-                        sentence=reason.sentence + ".", hint=e.hint) from e  # fmt: skip
-        self._compiled[dt_id] = (signature, compiled)
-        return compiled
+        return self._compilations.compile(spark, dt_id, definition, frontier)
 
     def known(self, dt_id: str) -> Compiled | None:
         """The stages of a table that were compiled last; None before that."""
-        found = self._compiled.get(dt_id)
-        return found[1] if found is not None else None
+        return self._compilations.last(dt_id)
 
     def full_text(self, definition: Definition, frontier: Frontier) -> str:
         """The user's text at a frontier, and its context functions at the data timestamp."""
@@ -508,10 +398,6 @@ class Refresher:
         return rows_at(self.sources.logs, path, version)
 
 
-def _changed_rows(seen: Look) -> int:
-    return sum(rows_of(p) or 0 for p in seen.plans.values())
-
-
 def _keeping_stages(frontier: Frontier, before: Frontier | None) -> Frontier:
     """Nothing changed, so the hidden stages stand where they stood."""
     if before is None:
@@ -526,13 +412,3 @@ def _definition_now(defined: Defined | None, table: DynamicTable, seen: Look) ->
     if defined is not None:
         return defined.definition
     return replace(table.definition, sources=seen.sources, views=seen.views)
-
-
-def _clock_moved(table: DynamicTable, seen: Look) -> bool:
-    """Whether a FULL table has other rows at the new data timestamp, though no source changed;
-    incremental ones do not ask for the time."""
-    if table.frontier is None or table.effective_mode is not RefreshMode.FULL:
-        return False
-    return reads_the_clock(
-        table.definition, table.frontier.data_timestamp, seen.frontier.data_timestamp
-    )
