@@ -31,21 +31,28 @@ from dt_jupyter.model import (
     Timestamp,
     error,
 )
-from dt_jupyter.refresh.attempt import TTL_SECONDS, Stopwatch, begun, blank, heartbeats
+from dt_jupyter.refresh.attempt import (
+    TTL_SECONDS,
+    Stopwatch,
+    begun,
+    blank,
+    heartbeats,
+    no_data,
+)
 from dt_jupyter.refresh.choose import Choice
 from dt_jupyter.refresh.chooser import Chooser
 from dt_jupyter.refresh.compilations import Compilations
 from dt_jupyter.refresh.compiled import Compiled
 from dt_jupyter.refresh.cost import is_cold
-from dt_jupyter.refresh.define import Defined, Definer, Request
+from dt_jupyter.refresh.define import Definer
 from dt_jupyter.refresh.failures import as_error
 from dt_jupyter.refresh.look import Look, look
 from dt_jupyter.refresh.lost_columns import explained
 from dt_jupyter.refresh.mend import is_to_mend, mend, noticed
 from dt_jupyter.refresh.missing import choice_anew
 from dt_jupyter.refresh.original import defining_text, rows_at, text_at
-from dt_jupyter.refresh.query_session import use_schema
 from dt_jupyter.refresh.recovery import recover_contents, recover_table
+from dt_jupyter.refresh.redefinition import define_anew, definition_now
 from dt_jupyter.refresh.sources import Sources
 from dt_jupyter.refresh.stage_facts import observe_stages
 from dt_jupyter.refresh.stage_plan import Observation, StagePlan, plan_stages, rows_of
@@ -185,25 +192,14 @@ class Refresher:
 
     # -- recording --------------------------------------------------------------------------------
 
-    def _record(
-        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, query_id: str,
-        state: RefreshState,
-    ) -> RefreshRecord:  # fmt: skip
-        return RefreshRecord(
-            table.name, query_id, state, trigger, t, warehouse=table.warehouse,
-            target_lag_seconds=table.target_lag.seconds,
-        )  # fmt: skip
-
     def _no_data(
         self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, query_id: str,
         seen: Look, choice: Choice, watch: Stopwatch,
     ) -> RefreshRecord:  # fmt: skip
         record = replace(
-            self._record(table, t, trigger, query_id, RefreshState.SUCCEEDED),
-            action=choice.action, reason=choice.reason,
-            frontier=_keeping_stages(seen.frontier, table.frontier),
-            version=table.version, statistics=RefreshStatistics(compilation_ms=watch.lap()),
-        )  # fmt: skip
+            no_data(table, t, trigger, query_id, seen, choice),
+            statistics=RefreshStatistics(compilation_ms=watch.lap()),
+        )
         return self.sources.catalog.no_data(table.id, trigger, t, record)
 
     def _refused(
@@ -306,46 +302,22 @@ class Refresher:
 
         An AUTO table whose sources or views now have no incremental form is FULL from here on.
         """
-        defined = self._define_anew(spark, table, seen, choice)
+        defined = define_anew(spark, self.definer, table, seen, choice)
         if defined is not None and defined.mode is not table.effective_mode:
             table = self.sources.catalog.update(
                 table.id, effective_mode=defined.mode, mode_reason=defined.reason
             )
-        return table, _definition_now(defined, table, seen)
+        return table, definition_now(defined, table, seen)
 
     def definition_for(
         self, spark: SparkSession, table: DynamicTable, seen: Look, choice: Choice
     ) -> tuple[DynamicTable, Definition]:
         """The table and its definition as a refresh would have them, for EXPLAIN; nothing is
         recorded."""
-        defined = self._define_anew(spark, table, seen, choice)
+        defined = define_anew(spark, self.definer, table, seen, choice)
         if defined is not None:
             table = replace(table, effective_mode=defined.mode, mode_reason=defined.reason)
-        return table, _definition_now(defined, table, seen)
-
-    def _define_anew(
-        self, spark: SparkSession, table: DynamicTable, seen: Look, choice: Choice
-    ) -> Defined | None:
-        """The definition analysed over its sources at the frontier that was seen, where all rows
-        are computed and a source or view is another one or has other columns; else None."""
-        if choice.action not in (RefreshAction.REINITIALIZE, RefreshAction.FULL):
-            return None
-        old = table.definition
-        same = (seen.sources, seen.views) == (old.sources, old.views) and not seen.evolved
-        if same and self._is_current(table, seen.frontier):
-            return None
-        full = table.effective_mode is RefreshMode.FULL
-        mode = RefreshMode.FULL if full else table.mode
-        request = Request(table.name, old.query, mode, old.listed, old.current_schema)
-        use_schema(spark, old)
-        return self.definer.define(spark, request, old.settings, verify=False, at=seen.frontier)
-
-    def _is_current(self, table: DynamicTable, frontier: Frontier) -> bool:
-        """Whether the columns of the sources are those that the definition was made over, where
-        no frontier of the table's own tells."""
-        if table.frontier is not None:
-            return True
-        return self.definer.is_current(table.definition, frontier)
+        return table, definition_now(defined, table, seen)
 
     def _run(
         self, spark: SparkSession, table: DynamicTable, definition: Definition, attempt: Attempt,
@@ -396,19 +368,3 @@ class Refresher:
     def read_text(self, path: str, version: int) -> str:
         """A snapshot's public rows."""
         return rows_at(self.sources.logs, path, version)
-
-
-def _keeping_stages(frontier: Frontier, before: Frontier | None) -> Frontier:
-    """Nothing changed, so the hidden stages stand where they stood."""
-    if before is None:
-        return frontier
-    stages = {s: v for s, v in before.versions.items() if s.startswith("stage:")}
-    versions = {**frontier.versions, **stages}
-    return Frontier(frontier.data_timestamp, versions, before.stateless)
-
-
-def _definition_now(defined: Defined | None, table: DynamicTable, seen: Look) -> Definition:
-    """The definition as it was analysed anew, else the table's, with its sources as they are."""
-    if defined is not None:
-        return defined.definition
-    return replace(table.definition, sources=seen.sources, views=seen.views)
