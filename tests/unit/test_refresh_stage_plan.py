@@ -1,18 +1,20 @@
-"""The plan of a refresh, made of facts alone: no Spark, no table, no log."""
+"""The plan of a refresh, made of facts alone: no Spark, no rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 from pyspark.sql.types import StructType
 
 from dt_jupyter.ivm import Join, compile_stages, differentiate, scans, walk
-from dt_jupyter.lake import Added, ChangePlan, Feed, Unchanged
-from dt_jupyter.model import Frontier, Reason, RefreshAction, Timestamp
+from dt_jupyter.lake import Added, ChangePlan, Feed, FileDiff, Unchanged, Unreadable
+from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, Source, SourceKind, Timestamp
 from dt_jupyter.refresh.choose import Choice
 from dt_jupyter.refresh.compiled import Compiled, CompiledStage
+from dt_jupyter.refresh.stage_facts import LogFacts
 from dt_jupyter.refresh.stage_plan import (
     Observation,
     StagePlan,
@@ -24,6 +26,7 @@ from dt_jupyter.refresh.stage_plan import (
 )
 from dt_jupyter.sql.bind import Table, bind
 from dt_jupyter.sql.maintain import stage_sql
+from tests.unit.delta_logs import Written, add, column, info, metadata, remove
 
 COLUMNS = {"p": ("id", "k", "v"), "q": ("id", "k", "v"), "dim": ("k", "name")}
 NOW = Timestamp.parse("2026-01-01T00:00:00Z")
@@ -246,3 +249,35 @@ def test_a_join_is_reduced_by_the_rows_of_its_change() -> None:
     (change,) = changed("SELECT p.id, dim.name FROM p JOIN dim ON p.k = dim.k").deferred
     told = {(j.source, j.column, j.by) for j in change.reduced_by}
     assert ("dim", "k", (("p", "k"),)) in told
+
+
+# -- facts of logs --------------------------------------------------------------------------------
+
+
+def test_logs_tell_changes_of_the_columns_that_are_read(tmp_path: Path) -> None:
+    name = Name("default", "d")
+    source = Written(
+        tmp_path / "p", metadata(column("id"), column("k"), enableChangeDataFeed="true")
+    )
+    source.commit(info(), add("a", rows=3))
+    source.commit(metadata(column("id"), column("k", "string"), enableChangeDataFeed="true"))
+    known = {"p": Source(name, SourceKind.DELTA, "p", str(tmp_path / "p"), ("id", "k"))}
+    facts = LogFacts(name, known, {"p": source.log, "stage:0": source.log}, classic=True)
+    for id_ in ("p", "stage:0"):
+        assert facts.change(id_, frozenset({"id"}), 0, 2) == Added(1, 1, 3, 10, 1, feed=True)
+        refused = facts.change(id_, frozenset({"k"}), 0, 2)
+        assert isinstance(refused, Unreadable)
+        assert refused.code == "COLUMN_CHANGED"
+    assert (facts.type_of("p", "ID"), facts.type_of("p", "none")) == ("long", None)
+
+
+def test_sources_that_keep_no_feed_are_read_by_files_on_classic_spark_alone(tmp_path: Path) -> None:
+    source = Written(tmp_path / "p", metadata())
+    source.commit(info(), add("a"), remove("b"))
+    found = [
+        LogFacts(Name("default", "d"), {}, {"p": source.log}, classic=classic).change(
+            "p", frozenset({"id"}), 0, 1
+        )
+        for classic in (True, False)
+    ]
+    assert [type(f) for f in found] == [FileDiff, Unreadable]
