@@ -27,6 +27,7 @@ from .lost_columns import (
     explained as explained,
     find_lost_column as find_lost_column,
 )
+from .pinned_definition import defining_text as defining_text
 from .table_options import (
     DEFAULT_DAYS as DEFAULT_DAYS,
     apply_options as apply_options,

@@ -1,16 +1,16 @@
-from .observation import (
-    Look as Look,
-    plan as plan,
+from .observation import Look as Look, plan as plan
+from .protocol import Refresher as Refresher
+from .query_session import list_anew as list_anew, use_schema as use_schema
+from .recovery import recover_table as recover_table, restore_times as restore_times
+from .stage_facts import LogFacts as LogFacts, logs_of as logs_of
+from .stage_plan import (
+    SourceRead as SourceRead,
+    StageFacts as StageFacts,
+    StagePlan as StagePlan,
+    StageStatement as StageStatement,
+    StageStep as StageStep,
+    Standing as Standing,
+    plan_stage as plan_stage,
+    resolve_step as resolve_step,
 )
-from .protocol import (
-    Refresher as Refresher,
-    list_anew as list_anew,
-    use_schema as use_schema,
-)
-from .recovery import (
-    recover_table as recover_table,
-    restore_times as restore_times,
-)
-from .stage_run import (
-    StageRun as StageRun,
-)
+from .stage_run import StageRun as StageRun

@@ -5,23 +5,20 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import Attempt, StageRow
-from dt_jupyter.definition import DEFAULT_DAYS, Compiled
+from dt_jupyter.definition import DEFAULT_DAYS, Compiled, defining_text
 from dt_jupyter.lake import (
     Change,
-    ChangePlan,
     Committed,
     Overwrite,
+    SmallTables,
     TableLog,
-    Unchanged,
     backing_properties,
     create,
     is_delta,
-    next_sequence,
     recluster,
     sql_string,
     sql_table,
@@ -32,20 +29,31 @@ from dt_jupyter.model import (
     Frontier,
     RefreshAction,
     RefreshStatistics,
-    Source,
-    SourceKind,
 )
 from dt_jupyter.refresh.compaction import compacted
 from dt_jupyter.refresh.decision import Choice
-from dt_jupyter.refresh.observation import Look, plan
-from dt_jupyter.refresh.recovery import stage_standing
+from dt_jupyter.refresh.observation import Look
+from dt_jupyter.refresh.query_session import list_anew, use_schema
+from dt_jupyter.refresh.stage_commit import (
+    CommitOrigin,
+    Target,
+    commit_stage,
+    refresh_statistics,
+)
+from dt_jupyter.refresh.stage_facts import logs_of, stage_app_id
+from dt_jupyter.refresh.stage_plan import (
+    StageFacts,
+    StagePlan,
+    StageStatement,
+    StageStep,
+    resolve_step,
+)
 from dt_jupyter.refresh.stage_run import CODEGEN, StageRun, plan_for
-from dt_jupyter.spark import CancelFlag, is_connect, job_metrics
+from dt_jupyter.sources import Sources
+from dt_jupyter.spark import CancelFlag, job_metrics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from dt_jupyter.refresh.protocol import Refresher
 
 
 @dataclass(frozen=True)
@@ -99,172 +107,159 @@ def _keep_statistics_of_what_stays(spark: SparkSession, path: Any, stored: Any, 
     spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ('{name}' = {listed})")
 
 
-@dataclass
-class Stages:
-    """The stages of one refresh, bottom-up; the public one last is the commit point."""
+@dataclass(frozen=True)
+class RefreshContext:
+    """A refresh under way: what its steps share."""
 
-    refresher: Refresher
     spark: SparkSession
+    sources: Sources
+    small: SmallTables
     table: DynamicTable
     definition: Definition
-    compiled: Compiled
     attempt: Attempt
     seen: Look
     choice: Choice
     group: str
     flag: CancelFlag
+
+    def commit(
+        self, target: Target, frontier: Frontier, change: Change,
+        stages: Mapping[str, int | None] | None = None,
+    ) -> Committed:  # fmt: skip
+        """One commit of this refresh, unless it was cancelled."""
+        self.flag.check(self.group)
+        origin = CommitOrigin(self.attempt, self.choice, self.definition, frontier, stages or {})
+        return commit_stage(self.spark, self.sources, target, origin, change)
+
+    def public_target(self) -> Target:
+        """The commit point."""
+        table = self.table
+        return Target(
+            self.sources.layout.public(table.id), f"dt:{table.id}", self.attempt.sequence,
+            table.version, table.cluster_by,
+        )  # fmt: skip
+
+
+@dataclass
+class Stages:
+    """A plan executed, step by step; the public table's is the commit point."""
+
+    context: RefreshContext
+    plan: StagePlan
+    compiled: Compiled | None
+    facts: StageFacts
     commits: list[Committed] = field(default_factory=list)
     rows: list[StageRow] = field(default_factory=list)
     local_rows: int = 0
 
     def __post_init__(self) -> None:
-        self._codegen = self.spark.conf.get(CODEGEN, None) or "true"
-
-    @property
-    def anew(self) -> bool:
-        """Whether all rows and all state are computed from the sources."""
-        return self.choice.action in (RefreshAction.REINITIALIZE, RefreshAction.FULL)
+        self._codegen = self.context.spark.conf.get(CODEGEN, None) or "true"
+        self._versions = dict(self.context.seen.frontier.versions)
 
     def run(self) -> Outcome:
-        sources = self.refresher.sources
-        versions = dict(self.seen.frontier.versions)
-        staging = sources.layout.staging(self.attempt.id)
+        *hidden, public = self.plan.steps
         try:
-            hidden = () if self.own_columns is not None else self.compiled.stages[:-1]
-            for ordinal, compiled in enumerate(hidden):
-                row = self._hidden(ordinal, versions)
-                versions[compiled.stage.id] = row.version or 0
+            for step in hidden:
+                row = self._run_hidden(self._resolve(step))
+                self._versions[row.id] = row.version or 0
                 self.rows.append(row)
-            stateless = self.own_columns is not None
-            return self._public(Frontier(self.seen.frontier.data_timestamp, versions, stateless))
+            return self._run_public(self._resolve(public))
         finally:
-            shutil.rmtree(staging, ignore_errors=True)
+            shutil.rmtree(self._staging, ignore_errors=True)
 
-    def _public(self, frontier: Frontier) -> Outcome:
-        sources = self.refresher.sources
-        path = sources.layout.public(self.table.id)
-        names = {r.id: r.version for r in self.rows}
-        last = len(self.compiled.stages) - 1
-        change = self._rows_alone(path) or self._change(
-            last, path, self.table.version, self.table.frontier, frontier, self.attempt.sequence
-        )
-        read = None if self.anew else job_metrics(self.spark, self.group)
+    @property
+    def _staging(self) -> Path:
+        return self.context.sources.layout.staging(self.context.attempt.id)
+
+    def _resolve(self, step: StageStep) -> StageStep:
+        if self.compiled is None:
+            return step
+        return resolve_step(step, self.compiled.stages[step.ordinal], self._versions, self.facts)
+
+    def _frontier(self, *, stateless: bool = False) -> Frontier:
+        return Frontier(self.context.seen.frontier.data_timestamp, self._versions, stateless)
+
+    def _run_public(self, step: StageStep) -> Outcome:
+        of, target, rows = self.context, self.context.public_target(), tuple(self.rows)
+        whole = step.statement is StageStatement.QUERY
+        frontier = self._frontier(stateless=whole and self.compiled is not None)
+        change = self._query() if whole else self._change(step, target)
+        moved = of.choice.action is RefreshAction.INCREMENTAL
+        read = job_metrics(of.spark, of.group) if moved else None
         if change is None:
-            statistics = self.refresher.statistics(
-                self.spark, self.group, [], self.local_rows, read
-            )
-            return Outcome(frontier, self.table.sequence, self.table.version or 0,
-                            tuple(self.rows), statistics)  # fmt: skip
-        self.flag.check(self.group)
-        done = self.refresher.commit(
-            self.spark, path, f"dt:{self.table.id}", self.attempt.sequence, self.attempt, frontier,
-            change, self.choice, self.table.version, names, self.definition, self.table.cluster_by,
-        )  # fmt: skip
+            statistics = refresh_statistics(of.spark, of.group, [], self.local_rows, read)
+            return Outcome(frontier, of.table.sequence, of.table.version or 0, rows, statistics)
+        done = of.commit(target, frontier, change, {r.id: r.version for r in rows})
         self.commits.append(done)
-        statistics = self.refresher.statistics(
-            self.spark, self.group, self.commits, self.local_rows, read
-        )
-        keys = () if self.table.cluster_by else self.compiled.public.keys
-        version = compacted(self.spark, path, sources.logs[str(path)], done.version, keys)
-        return Outcome(frontier, self.attempt.sequence, version, tuple(self.rows), statistics)
+        statistics = refresh_statistics(of.spark, of.group, self.commits, self.local_rows, read)
+        version = done.version
+        if self.compiled is not None:
+            keys = () if of.table.cluster_by else self.compiled.public.keys
+            version = self._compacted(target, version, keys)
+        return Outcome(frontier, target.sequence, version, rows, statistics)
 
-    def _hidden(self, ordinal: int, versions: Mapping[str, int]) -> StageRow:
-        """A hidden stage moved; it may be ahead of the public table after a crash, and goes on
-        from where its own log says it is."""
-        sources = self.refresher.sources
-        compiled = self.compiled.stages[ordinal]
-        path = sources.layout.stage(self.table.id, ordinal)
-        app_id = f"dt:{self.table.id}:{ordinal}"
-        row = stage_standing(sources.catalog, sources.logs, self.table.id, ordinal, path, app_id)
-        frontier = Frontier(self.seen.frontier.data_timestamp, versions)
-        fresh = self.anew or row is None
-        sequence = next_sequence(sources.logs[str(path)], app_id) if is_delta(path) else 1
-        change = self._change(ordinal, path, row.version if row else None,
-                                 None if fresh or row is None else row.frontier,
-                                 frontier, sequence)  # fmt: skip
-        if change is None and row is not None:
-            return replace(row, frontier=frontier)
-        assert change is not None
-        self.flag.check(self.group)
-        done = self.refresher.commit(
-            self.spark, path, app_id, sequence, self.attempt, frontier, change, self.choice,
-            row.version if row else None, {}, self.definition,
+    def _run_hidden(self, step: StageStep) -> StageRow:
+        """Where a hidden stage stands after its step."""
+        assert self.compiled is not None
+        table, frontier = self.context.table, self._frontier()
+        target = Target(
+            self.context.sources.layout.stage(table.id, step.ordinal),
+            stage_app_id(table.id, step.ordinal), step.sequence, step.version,
         )  # fmt: skip
+        change = self._change(step, target)
+        row = StageRow(
+            table.id, step.ordinal, step.stage, step.sequence - 1, step.version, frontier,
+            str(target.path),
+        )  # fmt: skip
+        if change is None:
+            return row
+        done = self.context.commit(target, frontier, change)
         self.commits.append(done)
-        version = compacted(self.spark, path, sources.logs[str(path)], done.version, compiled.keys)
-        return StageRow(
-            self.table.id, ordinal, compiled.stage.id, sequence, version, frontier, str(path)
-        )
+        keys = self.compiled.stages[step.ordinal].keys
+        version = self._compacted(target, done.version, keys)
+        return replace(row, sequence=step.sequence, version=version)
 
-    def _change(
-        self, ordinal: int, path: Path, version: int | None, old: Frontier | None,
-        new: Frontier, sequence: int,
-    ) -> Change | None:  # fmt: skip
+    def _compacted(self, target: Target, version: int, keys: tuple[str, ...]) -> int:
+        log = self.context.sources.logs[str(target.path)]
+        return compacted(self.context.spark, target.path, log, version, keys)
+
+    def _change(self, step: StageStep, target: Target) -> Change | None:
         """The change to commit for a stage; None: its rows are the same."""
-        again = self.anew or old is None
-        run = self._stage_run(ordinal, path, version, None if again else old, new, sequence)
-        if again:
-            schema, mine = run.compiled.schema, self._cluster_by(ordinal)
-            new_schema = prepare(self.spark, path, schema, self.table, mine)
+        if step.statement is StageStatement.NOTHING:
+            return None
+        run = self._stage_run(step, target)
+        if step.statement is StageStatement.INITIALISE:
+            schema, table = run.compiled.schema, self.context.table
+            new_schema = prepare(self.context.spark, target.path, schema, table, target.cluster_by)
             return run.initialise(new_schema)
         change = run.advance()
         self.local_rows += run.reading.local_rows
         return change
 
-    def _cluster_by(self, ordinal: int) -> tuple[str, ...]:
-        """A hidden stage has columns of its own, and is found by its keys."""
-        return self.table.cluster_by if ordinal == len(self.compiled.stages) - 1 else ()
-
-    @cached_property
-    def own_columns(self) -> tuple[str, ...] | None:
-        """The backing table's columns over the rows of the query itself; None where state is kept,
-        and has to be."""
-        if self.choice.keeps_state:
-            return None
-        return self.compiled.public.stateless(self.attempt.sequence)
-
-    def _rows_alone(self, path: Path) -> Overwrite | None:
-        """All rows by the query itself, with no state: what is computed for its cost must not
-        cost more than that."""
-        if self.own_columns is None:
-            return None
-        plan_for(self.spark, heavy=True)
-        text = self.refresher.defining_text(self.definition, self.seen.frontier, self.compiled)
-        frame = self.spark.sql(text).toDF(*(n for n, _, _ in self.definition.columns))
-        frame = frame.selectExpr(*self.own_columns)
-        schema, cluster_by = self.compiled.public.schema, self.table.cluster_by
-        return Overwrite(frame, prepare(self.spark, path, schema, self.table, cluster_by))
-
-    def _stage_run(
-        self, ordinal: int, path: Path, version: int | None, old: Frontier | None,
-        new: Frontier, sequence: int,
-    ) -> StageRun:  # fmt: skip
-        compiled = self.compiled.stages[ordinal]
-        sources = self.refresher.sources
-        logs = {s.table_id: sources.logs[s.path] for s in self.definition.sources if s.path}
-        for i, earlier in enumerate(self.compiled.stages[:ordinal]):
-            logs[earlier.stage.id] = sources.logs[str(sources.layout.stage(self.table.id, i))]
+    def _stage_run(self, step: StageStep, target: Target) -> StageRun:
+        of, compiled = self.context, self.compiled
+        assert compiled is not None
         return StageRun(
-            self.spark, self.table.name, compiled, path, sources.logs[str(path)], version, old, new,
-            logs, self._plans(compiled.reads, logs, old, new) if old is not None else {}, sequence,
-            sources.layout.staging(self.attempt.id), tables=self.refresher.small,
-            codegen=self._codegen,
+            of.spark, of.table.name, compiled.stages[step.ordinal], step,
+            of.sources.logs[str(target.path)],
+            logs_of(of.sources, of.table.id, of.definition, compiled), self._staging,
+            tables=of.small, codegen=self._codegen,
         )  # fmt: skip
 
-    def _plans(
-        self, reads: Mapping[str, frozenset[str]], logs: Mapping[str, Any], old: Frontier,
-        new: Frontier,
-    ) -> dict[str, ChangePlan]:  # fmt: skip
-        plans: dict[str, ChangePlan] = {}
-        for source, columns in reads.items():
-            before, after = old.versions[source], new.versions[source]
-            if before == after:
-                plans[source] = Unchanged()
-                continue
-            known = next((s for s in self.definition.sources if s.table_id == source), None)
-            looked = known or Source(self.table.name, SourceKind.DELTA, source, None)
-            plans[source] = plan(
-                logs[source], before, after, replace(looked, columns=tuple(sorted(columns))),
-                classic=not is_connect(self.spark),
-            )  # fmt: skip
-        return plans
+    def _query(self) -> Overwrite:
+        """All rows by the user's text: for a FULL table, and with no state where that is cheaper
+        than to compute it too."""
+        of, spark, definition = self.context, self.context.spark, self.context.definition
+        plan_for(spark, heavy=True)
+        if self.compiled is None:
+            list_anew(spark, definition)
+            use_schema(spark, definition)
+        text = defining_text(of.sources.logs, definition, of.seen.frontier, self.compiled)
+        frame = spark.sql(text).toDF(*(n for n, _, _ in definition.columns))
+        schema = frame.schema
+        if self.compiled is not None:
+            own_columns = self.compiled.public.stateless(of.attempt.sequence)
+            assert own_columns is not None
+            frame, schema = frame.selectExpr(*own_columns), self.compiled.public.schema
+        target = of.public_target()
+        return Overwrite(frame, prepare(spark, target.path, schema, of.table, target.cluster_by))

@@ -10,11 +10,15 @@ from dataclasses import replace
 from dt_jupyter.catalog import Attempt, Catalog
 from dt_jupyter.model import (
     Clock,
+    DynamicTable,
+    Frontier,
     Name,
     RefreshAction,
     RefreshRecord,
     RefreshState,
     RefreshStatistics,
+    RefreshTrigger,
+    Timestamp,
 )
 from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.observation import Look
@@ -57,6 +61,27 @@ def begun(attempt: Attempt, name: Name, seen: Look, choice: Choice) -> RefreshRe
         changed_inputs=tuple(sorted(seen.names[s] for s in choice.changed)),
         reinit_reason=str(choice.reason) if again else None,
     )  # fmt: skip
+
+
+def no_data(
+    table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, query_id: str, seen: Look,
+    choice: Choice,
+) -> RefreshRecord:  # fmt: skip
+    """The record of a refresh that had nothing to do."""
+    return RefreshRecord(
+        table.name, query_id, RefreshState.SUCCEEDED, trigger, t, choice.action, choice.reason,
+        _keeping_stages(seen.frontier, table.frontier), table.version, warehouse=table.warehouse,
+        target_lag_seconds=table.target_lag.seconds,
+    )  # fmt: skip
+
+
+def _keeping_stages(frontier: Frontier, before: Frontier | None) -> Frontier:
+    """Nothing changed, so the hidden stages stand where they stood."""
+    if before is None:
+        return frontier
+    stages = {s: v for s, v in before.versions.items() if s.startswith("stage:")}
+    versions = {**frontier.versions, **stages}
+    return Frontier(frontier.data_timestamp, versions, before.stateless)
 
 
 class Stopwatch:

@@ -22,22 +22,20 @@ from dt_jupyter.ivm import (
     walk,
 )
 from dt_jupyter.lake import (
-    ChangePlan,
     Relation,
     Small,
     SmallTables,
     TableLog,
-    Unchanged,
     is_comparable,
     local_view,
-    plain_type,
     relation,
     snapshot_sql,
 )
-from dt_jupyter.model import Frontier
 from dt_jupyter.refresh.consolidate import settled
 from dt_jupyter.refresh.literal_pushdown import Bounds, bounded, bounds_of
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
+from dt_jupyter.refresh.stage_facts import column_type
+from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, SourceRead, changed_rows
 from dt_jupyter.spark import arrow_frame
 from dt_jupyter.sql import Renderer
 
@@ -45,23 +43,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-_UNKNOWN_ROWS = 10**9
-
 
 @dataclass
 class Reading:
-    """The sources of a stage between two frontiers: `reads` are the columns of each, `logs` and
-    `plans` its log and how it changed, all by id.
+    """The sources of a step: `reads` are their versions and columns, `logs` their logs, by id.
 
     With `runs` false nothing is read for a text, as EXPLAIN asks for it.
     """
 
     spark: SparkSession
-    reads: Mapping[str, frozenset[str]]
-    old: Frontier | None
-    new: Frontier
+    reads: Mapping[str, SourceRead]
     logs: Mapping[str, TableLog]
-    plans: Mapping[str, ChangePlan]
     tables: SmallTables | None
     runs: bool = True
     small: Small | None = None
@@ -106,7 +98,7 @@ class Reading:
     @property
     def sizes(self) -> Sizes:
         """What the logs tell of the sources and their changes."""
-        changed = {s: rows_of(p) for s, p in self.plans.items() if not isinstance(p, Unchanged)}
+        changed = changed_rows(self.reads.values())
         for mark, (scan, rows) in self._reduction.found.items():
             if scan.end is End.DELTA:
                 changed[mark] = rows.num_rows
@@ -116,19 +108,17 @@ class Reading:
         if source in self._reduction.found:
             return int(self._reduction.found[source][1].num_rows)
         known = self.logs[source].size().rows
-        return _UNKNOWN_ROWS if known is None else known
+        return UNKNOWN_ROWS if known is None else known
 
     def _type_of(self, source: str, column: str) -> str | None:
-        fields = self.logs[source].metadata().fields
-        field = next((f for f in fields if f["name"].lower() == column.lower()), None)
-        return plain_type(field) if field is not None else None
+        return column_type(self.logs[source], column)
 
     def _place(self, scan: Scan) -> str:
         if scan.source in self._reduction.found:
             return self._found_view(scan.source)
         if scan.end is End.DELTA:
             return self.change(scan.source).sql
-        columns = tuple(sorted(self.reads[scan.source]))
+        columns = self._columns(scan.source)
         return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
 
     def _found_view(self, mark: str) -> str:
@@ -146,7 +136,7 @@ class Reading:
             return self.change(scan.source).arrow
         assert self.tables is not None
         log, version = self.logs[scan.source], self._version_of(scan)
-        rows = self.tables.rows(log, version, tuple(sorted(self.reads[scan.source])))
+        rows = self.tables.rows(log, version, self._columns(scan.source))
         if rows is not None and (scan.source, version) not in self._read:
             self._read.add((scan.source, version))
             self.local_rows += rows.num_rows
@@ -158,9 +148,13 @@ class Reading:
         return frozenset(n for n, t in found.items() if t is not None and is_comparable(t))
 
     def _version_of(self, scan: Scan) -> int:
-        frontier = self.old if scan.end is End.OLD else self.new
-        assert frontier is not None
-        return frontier.versions[scan.source]
+        read = self.reads[scan.source]
+        version = read.old if scan.end is End.OLD else read.new
+        assert version is not None
+        return version
+
+    def _columns(self, source: str) -> tuple[str, ...]:
+        return tuple(sorted(self.reads[source].columns or ()))
 
     def snapshot(self, log: TableLog, version: int, columns: tuple[str, ...]) -> str:
         """A relation of a snapshot: local rows where the table is small, else Spark's read."""
@@ -178,9 +172,10 @@ class Reading:
     def change(self, source: str) -> Relation:
         """The change of a source, read once."""
         if source not in self.relations:
-            columns = sorted(self.reads[source])
+            columns = self._columns(source)
             prefix = f"__dt_delta_{len(self.relations)}"
-            log, plan = self.logs[source], self.plans[source]
+            log, plan = self.logs[source], self.reads[source].change
+            assert plan is not None
             change = relation(self.spark, log, plan, columns, view_prefix=prefix, small=self.small)
             self.relations[source] = settled(self.spark, change, log, plan, columns)
             arrow = self.relations[source].arrow
@@ -193,7 +188,7 @@ class Reading:
     ) -> pa.Table | None:
         """The rows of a table with these values; None for one that is local anyhow."""
         log, version = self.logs[scan.source], self._version_of(scan)
-        columns = tuple(sorted(self.reads[scan.source]))
+        columns = self._columns(scan.source)
         if not self.is_large(log, version, columns):
             return None
         assert self.tables is not None
@@ -256,8 +251,3 @@ class Reading:
         name = f"__dt_rows_{self._views}"
         arrow_frame(self.spark, rows).createOrReplaceTempView(name)
         return name
-
-
-def rows_of(plan: ChangePlan) -> int | None:
-    """The rows of a change, as the log tells them; None where it does not."""
-    return getattr(plan, "rows", None)

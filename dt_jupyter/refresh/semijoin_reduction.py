@@ -281,6 +281,28 @@ def is_nothing(rel: Rel) -> bool:
     return isinstance(rel, Filter) and rel.on == NOTHING
 
 
+@dataclass(frozen=True)
+class SemiJoin:
+    """Of a source's rows only those matter that have, in `column`, a value that is in one of the
+    columns `by`: of other sources, or of relations of keys, each with its column."""
+
+    source: str
+    column: str
+    by: tuple[tuple[str, str], ...]
+
+
+def semi_joins(rel: Rel) -> tuple[SemiJoin, ...]:
+    """By what the rows that a relation reads can be reduced, once those are at hand."""
+    found = {SemiJoin(n.mark, n.name, _named(n)): None for n in _narrowings(rel)}
+    return tuple(found)
+
+
+def _named(narrow: _Narrowing) -> tuple[tuple[str, str], ...]:
+    if isinstance(narrow.by[0], str):
+        return (narrow.by,)
+    return tuple((scan.source, name) for scan, name in narrow.by)
+
+
 def _narrowings(rel: Rel) -> Iterator[_Narrowing]:
     """What is joined, or restricted by keys: the values of one column bound those of another."""
     for node in walk(rel):

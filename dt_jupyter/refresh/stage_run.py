@@ -16,8 +16,6 @@ from dt_jupyter.ivm import (
     LARGE,
     WEIGHT,
     Rel,
-    arranged,
-    differentiate,
     key_relations,
     monotone,
     with_keys,
@@ -36,9 +34,10 @@ from dt_jupyter.lake import (
     Unchanged,
     selecting_columns,
 )
-from dt_jupyter.model import Frontier, Name, error, quote
-from dt_jupyter.refresh.inputs import Reading, rows_of
+from dt_jupyter.model import Name, error, quote
+from dt_jupyter.refresh.inputs import Reading
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
+from dt_jupyter.refresh.stage_plan import StageStep, rows_of
 from dt_jupyter.sql import EXISTED, HASH, POSITION, RESCAN, ROW_ID, SEQUENCE, BagSql, GroupSql
 
 if TYPE_CHECKING:
@@ -56,20 +55,15 @@ _FEW = 20_000
 
 @dataclass
 class StageRun:
-    """What one stage's move needs to know. `paths` and `logs` are by source id; `sequence` is the
-    number of the commit to come; `plans` say how each source changed between the frontiers."""
+    """A step of a plan, executed; it waits for none. `target` is the stage's own table, `logs` are
+    those of what it reads, by id."""
 
     spark: SparkSession
     name: Name
     compiled: CompiledStage
-    target: Path
-    target_log: TableLog
-    target_version: int | None
-    old: Frontier | None
-    new: Frontier
+    step: StageStep
+    target: TableLog
     logs: Mapping[str, TableLog]
-    plans: Mapping[str, ChangePlan]
-    sequence: int
     staging: Path
     small: Small | None = None
     tables: SmallTables | None = None
@@ -80,30 +74,28 @@ class StageRun:
     touched_count: int = 0
 
     def __post_init__(self) -> None:
+        assert not self.step.waits_for
+        self.changes = self.step.changes.values()
         self.reading = Reading(
-            self.spark, self.compiled.reads, self.old, self.new, self.logs, self.plans,
-            self.tables, runs=self.key_texts is None, small=self.small,
+            self.spark, {r.source: r for r in self.step.reads}, self.logs, self.tables,
+            runs=self.key_texts is None, small=self.small,
         )  # fmt: skip
 
     # -- the statements ---------------------------------------------------------------------------
 
     @property
-    def changed(self) -> frozenset[str]:
-        return frozenset(s for s, p in self.plans.items() if not isinstance(p, Unchanged))
-
-    @property
     def insert_only(self) -> bool:
         """Nothing can cancel and nothing is deleted: rows are appended as they come."""
         return monotone(self.compiled.stage.input) and all(
-            isinstance(p, Added) for p in self.plans.values() if not isinstance(p, Unchanged)
+            isinstance(p, Added) for p in self.changes if not isinstance(p, Unchanged)
         )
 
     def state(self) -> str:
         """What a change needs of the stage's own table, as it is."""
-        assert self.target_version is not None
+        assert self.step.version is not None
         sql = self.compiled.sql
         columns = sql.state_columns if isinstance(sql, GroupSql) else (*ROW_ID, *HASH)
-        return self.reading.snapshot(self.target_log, self.target_version, columns)
+        return self.reading.snapshot(self.target, self.step.version, columns)
 
     def change_text(self, delta: Rel) -> str:
         """ΔQ: the statement whose rows decide everything else."""
@@ -118,8 +110,8 @@ class StageRun:
     def _state_of(self, touched: str, sql: GroupSql) -> tuple[str, str] | None:
         """The touched groups, computed, and their old state, selected from a large table; None
         where the table is small, or there are too many of them."""
-        assert self.target_version is not None
-        log, version, columns = self.target_log, self.target_version, sql.state_columns
+        assert self.step.version is not None
+        log, version, columns = self.target, self.step.version, sql.state_columns
         if not self._is_small() or not self.reading.is_large(log, version, columns):
             return None
         selecting = selecting_columns(log.metadata(version))
@@ -138,7 +130,7 @@ class StageRun:
     def delta(self) -> Rel | None:
         """ΔQ, its touched keys computed: each of them is a small relation that is then read as
         often as it is needed, and no derivative is computed twice. None: there is no change."""
-        delta = differentiate(arranged(self.compiled.stage.input, self.reading.sizes), self.changed)
+        delta = self.step.delta
         if delta is None:
             return None
         names: dict[Rel, str] = {}
@@ -168,7 +160,7 @@ class StageRun:
     def initial_text(self) -> str:
         sql = self.compiled.sql
         text = sql.initial(self.reading.renderer())
-        return sql.numbered(text, self.sequence) if isinstance(sql, BagSql) else text
+        return sql.numbered(text, self.step.sequence) if isinstance(sql, BagSql) else text
 
     # -- running them -----------------------------------------------------------------------------
 
@@ -213,10 +205,10 @@ class StageRun:
 
     def _is_small(self) -> bool:
         """Small enough to be sent to every task; what fits the driver is smaller still."""
-        return all(_few(p) for p in self.plans.values())
+        return all(_few(p) for p in self.changes)
 
     def _fits_driver(self) -> bool:
-        return self._is_small() and sum(rows_of(p) or 0 for p in self.plans.values()) <= DRIVER_ROWS
+        return self._is_small() and sum(rows_of(p) or 0 for p in self.changes) <= DRIVER_ROWS
 
     def _may_fit(self) -> bool:
         """Whether what comes out is worth a try: a group's rows are one, however many changed."""
@@ -286,9 +278,9 @@ class StageRun:
     def _victims(self, gone: pa.Table, sql: BagSql) -> pa.Table:
         """The ids of the rows that a change deletes, the newest copies of each content."""
         found = None
-        if self.tables is not None and self.target_version is not None:
+        if self.tables is not None and self.step.version is not None:
             found = self.tables.select(
-                self.target_log, self.target_version, (*ROW_ID, *HASH), HASH[0], gone[HASH[0]],
+                self.target, self.step.version, (*ROW_ID, *HASH), HASH[0], gone[HASH[0]],
                 nulls=False,
             )  # fmt: skip
         if found is None:
@@ -303,7 +295,7 @@ class StageRun:
 
         numbered = rows.select([*HASH, *sql.names])
         positions = pa.array(range(rows.num_rows), pa.int64())
-        sequence = pa.array([self.sequence] * rows.num_rows, pa.int64())
+        sequence = pa.array([self.step.sequence] * rows.num_rows, pa.int64())
         table = numbered.append_column(SEQUENCE, sequence).append_column(POSITION, positions)
         return table.select(list(sql.columns))
 
@@ -335,7 +327,7 @@ class StageRun:
     def _large_bag(self, change: str, sql: BagSql) -> Change | None:
         wanted = f"SELECT COALESCE(SUM(CASE WHEN {WEIGHT} < 0 THEN -{WEIGHT} END), 0) FROM {change}"
         (gone,) = self.spark.sql(wanted).collect()[0]
-        added = sql.numbered(sql.copies(change), self.sequence)
+        added = sql.numbered(sql.copies(change), self.step.sequence)
         if not gone:
             return Append(self.spark.sql(added))
         victims = self.staged(
@@ -355,11 +347,11 @@ class StageRun:
         sql = self.compiled.sql
         assert isinstance(sql, BagSql)
         frame.createOrReplaceTempView("__dt_inserted")
-        return self.spark.sql(sql.numbered("SELECT * FROM __dt_inserted", self.sequence))
+        return self.spark.sql(sql.numbered("SELECT * FROM __dt_inserted", self.step.sequence))
 
     def staged(self, frame: DataFrame, label: str) -> str:
         """The rows written to files of this attempt, as a relation."""
-        folder = self.staging / f"{self.target.name}_{label}"
+        folder = self.staging / f"{self.target.path.name}_{label}"
         frame.write.mode("overwrite").parquet(str(folder))
         return f"parquet.{quote(str(folder))}"
 

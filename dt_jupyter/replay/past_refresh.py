@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +19,10 @@ from dt_jupyter.lake import (
     OP,
     Append,
     Change,
-    ChangePlan,
     Merge,
     Metadata,
     Overwrite,
     TableLog,
-    Unchanged,
     frame as as_frame,
     snapshot_sql,
 )
@@ -42,7 +40,7 @@ from dt_jupyter.model import (
     error,
     quote,
 )
-from dt_jupyter.refresh import Refresher, StageRun, plan
+from dt_jupyter.refresh import LogFacts, Refresher, StageRun, Standing, plan_stage
 from dt_jupyter.replay.definition_history import Commit, Past, elsewhere, require_versions
 from dt_jupyter.replay.digest import STOP, WEIGHT, Moved, hash_order, moved_of
 from dt_jupyter.replay.hold_files import Wanted, release, secure
@@ -322,17 +320,11 @@ class _Again:
         assert self.old is not None
         stage, table = compiled.public, self.past.table
         sources = {s.table_id: s for s in self.definition.sources}
-        plans: dict[str, ChangePlan] = {}
-        for id_, columns in stage.reads.items():
-            low, high = self.old.versions[id_], self.new.versions[id_]
-            source = replace(sources.get(id_) or self._stage(id_), columns=tuple(sorted(columns)))
-            classic = not is_connect(spark)
-            plans[id_] = (
-                Unchanged() if low == high else plan(logs[id_], low, high, source, classic=classic)
-            )
+        facts = LogFacts(table.name, sources, logs, classic=not is_connect(spark))
+        standing = Standing(self.before, self.old, int(self.commit.mark.get("seq", 1)))
+        step = plan_stage(stage, len(compiled.stages) - 1, standing, self.new.versions, facts)
         run = StageRun(
-            spark, table.name, stage, folders[table.id], logs[table.id], self.before, self.old,
-            self.new, logs, plans, int(self.commit.mark.get("seq", 1)), staging,
+            spark, table.name, stage, step, logs[table.id], logs, staging,
             tables=self.refresher.small,
         )  # fmt: skip
         return run.advance()

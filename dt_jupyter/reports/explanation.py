@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dt_jupyter.definition import Compiled, CompiledStage, Defined
+from dt_jupyter.definition import Compiled, Defined, defining_text
 from dt_jupyter.ivm import Size, TreeNode, tree
-from dt_jupyter.lake import (
-    ChangePlan,
-    Feed,
-    Relation,
-    Small,
-    Unchanged,
-    is_delta,
-    plan_changes,
-    sql_string,
-)
+from dt_jupyter.lake import ChangePlan, Feed, Relation, Small, is_delta, sql_string
 from dt_jupyter.model import (
     DynamicTable,
     Frontier,
     Name,
-    RefreshAction,
-    RefreshMode,
     Timestamp,
     quote,
 )
-from dt_jupyter.refresh import Look, Refresher, StageRun
+from dt_jupyter.refresh import (
+    Look,
+    Refresher,
+    SourceRead,
+    StageFacts,
+    StagePlan,
+    StageRun,
+    StageStatement,
+    StageStep,
+    logs_of,
+    resolve_step,
+)
 from dt_jupyter.reports.explanation_values import Explanation, Step
+from dt_jupyter.sources import Sources
 from dt_jupyter.sql import Renderer
 
 if TYPE_CHECKING:
@@ -59,29 +61,22 @@ def explain_defined(name: Name, defined: Defined) -> Explanation:
 def explain_table(
     spark: SparkSession, refresher: Refresher, table: DynamicTable, t: Timestamp
 ) -> Explanation:
-    """EXPLAIN DYNAMIC TABLE: the action of a refresh to `t`, its reason, and its statements."""
+    """EXPLAIN DYNAMIC TABLE: the plan of a refresh to `t`, its reason, and its statements."""
     seen, choice = refresher.explain_choice(table, t)
-    base = Explanation(
+    planned, definition = refresher.definition_for(spark, table, seen, choice)
+    compiled, observation, plan = refresher.plan(spark, planned, definition, seen, choice)
+    found = Explanation(
         table.name, table.effective_mode, table.mode_reason, table.definition.columns,
         tuple((str(s.name), s.kind.value) for s in table.definition.sources), (),
-        choice.action, choice.reason,
+        choice.action, choice.reason, plan=plan,
     )  # fmt: skip
-    definition = refresher.definition_for(spark, table, seen, choice)
-    nothing = choice.action is RefreshAction.NO_DATA
-    if table.effective_mode is RefreshMode.FULL:
-        if nothing:
-            return base
-        text = refresher.full_text(definition, seen.frontier)
-        return replace(base, steps=(Step("contents", text),))
-    compiled = refresher.compiled(spark, table.id, definition, seen.frontier)
-    drawn = replace(base, tree=_tree(refresher, table, compiled, seen))
-    if nothing:
-        return drawn
-    again = choice.action is not RefreshAction.INCREMENTAL
-    forecast = _Forecast(
-        spark, refresher, replace(table, definition=definition), compiled, again, choice.keeps_state
-    )
-    return replace(drawn, steps=forecast.steps(seen.frontier))
+    if compiled is not None:
+        found = replace(found, tree=_tree(refresher, table, compiled, seen))
+    shown = _PlanPrinter(
+        spark, refresher.sources, replace(table, definition=definition), seen.frontier, compiled,
+        observation.facts,
+    )  # fmt: skip
+    return replace(found, steps=tuple(shown.steps(plan)))
 
 
 def _tree(
@@ -109,96 +104,90 @@ def _what(compiled: Compiled, ordinal: int) -> str:
 
 
 @dataclass(frozen=True)
-class _Forecast:
-    """The statements of a refresh that is not run. A hidden stage that changes will have its next
-    version when the stages above read it: their statements name it."""
+class _PlanPrinter:
+    """The statements of a plan that is not executed. What an earlier step has yet to make is named
+    by the version that it would have, and all rows are read by Spark."""
 
     spark: SparkSession
-    refresher: Refresher
+    sources: Sources
     table: DynamicTable
-    compiled: Compiled
-    again: bool
-    keeps_state: bool
+    frontier: Frontier
+    compiled: Compiled | None
+    facts: StageFacts
 
-    def steps(self, frontier: Frontier) -> tuple[Step, ...]:
-        if not self.keeps_state and self.compiled.public.stateless(1) is not None:
-            alone = self.refresher.defining_text(self.table.definition, frontier, self.compiled)
-            return (Step("contents of the table", alone),)
-        versions = dict(frontier.versions)
-        steps: list[Step] = []
-        for i, stage in enumerate(self.compiled.stages):
-            keys: list[str] = []
-            text = self._statement(i, stage, Frontier(frontier.data_timestamp, versions), keys)
-            if i < len(self.compiled.stages) - 1:
-                version = self._version(i) or 0
-                versions[stage.stage.id] = version + 1 if text else version
-            what = _what(self.compiled, i)
-            for n, key in enumerate(keys, 1):
-                steps.append(Step(f"touched_keys_{n} of {what}", key))
-            if text:
-                title = "contents of" if self.again else "change of"
-                steps.append(Step(f"{title} {what}", text))
-        return tuple(steps)
+    def steps(self, plan: StagePlan) -> Iterator[Step]:
+        versions = dict(self.frontier.versions)
+        for step in plan.steps:
+            if step.statement is StageStatement.QUERY or self.compiled is None:
+                yield self._query()
+                continue
+            foretold = _ForecastFacts(self.facts, step.waits_for)
+            stage = self.compiled.stages[step.ordinal]
+            settled = resolve_step(step, stage, versions, foretold)
+            version = settled.version or 0
+            made = settled.statement is not StageStatement.NOTHING
+            versions[settled.stage] = version + 1 if made else version
+            yield from self._statements(settled, step.waits_for) if made else ()
 
-    def _statement(
-        self, ordinal: int, stage: CompiledStage, new: Frontier, keys: list[str]
-    ) -> str | None:
-        """The statement of a stage's change; those of its touched keys go into `keys`."""
-        run = self._run(ordinal, stage, new, keys)
-        if self.again:
-            return run.initial_text()
-        run.reading.relations.update(self._stage_changes(ordinal, stage, new))
+    def _query(self) -> Step:
+        definition = self.table.definition
+        text = defining_text(self.sources.logs, definition, self.frontier, self.compiled)
+        return Step("contents" if self.compiled is None else "contents of the table", text)
+
+    def _statements(self, step: StageStep, foretold: frozenset[str]) -> Iterator[Step]:
+        """The statement of a step, after those of the keys that it touches."""
+        assert self.compiled is not None
+        keys: list[str] = []
+        run, what = self._run(step, keys), _what(self.compiled, step.ordinal)
+        if step.statement is StageStatement.INITIALISE:
+            yield Step(f"contents of {what}", run.initial_text())
+            return
+        run.reading.relations.update(
+            {r.source: self._change_to_come(r) for r in step.reads if r.source in foretold}
+        )
         delta = run.delta()
-        return run.change_text(delta) if delta is not None else None
+        text = run.change_text(delta) if delta is not None else None
+        for n, key in enumerate(keys, 1):
+            yield Step(f"touched_keys_{n} of {what}", key)
+        if text is not None:
+            yield Step(f"change of {what}", text)
 
-    def _run(
-        self, ordinal: int, stage: CompiledStage, new: Frontier, keys: list[str]
-    ) -> StageRun:  # fmt: skip
-        layout, logs = self.refresher.sources.layout, self.refresher.sources.logs
+    def _run(self, step: StageStep, keys: list[str]) -> StageRun:
+        assert self.compiled is not None
+        layout, table = self.sources.layout, self.table
+        stage = self.compiled.stages[step.ordinal]
         public = stage is self.compiled.public
-        own = layout.public(self.table.id) if public else layout.stage(self.table.id, ordinal)
-        known = {s.table_id: logs[s.path] for s in self.table.definition.sources if s.path}
-        for i, earlier in enumerate(self.compiled.stages[:ordinal]):
-            known[earlier.stage.id] = logs[str(layout.stage(self.table.id, i))]
-        plans: dict[str, ChangePlan] = {}
-        if not self.again:
-            plans = {s: self._plan(s, columns, new) for s, columns in stage.reads.items()}
+        own = layout.public(table.id) if public else layout.stage(table.id, step.ordinal)
         return StageRun(
-            self.spark, self.table.name, stage, own, logs[str(own)], self._version(ordinal),
-            self.table.frontier, new, known, plans, self.table.sequence + 1,
+            self.spark, table.name, stage, step, self.sources.logs[str(own)],
+            logs_of(self.sources, table.id, table.definition, self.compiled),
             layout.staging("explain"), _READ_BY_SPARK, key_texts=keys,
         )  # fmt: skip
 
-    def _plan(self, source: str, columns: frozenset[str], new: Frontier) -> ChangePlan:
-        assert self.table.frontier is not None
-        before, after = self.table.frontier.versions[source], new.versions[source]
-        if before == after:
-            return Unchanged()
-        found = next((s for s in self.table.definition.sources if s.table_id == source), None)
-        if found is None or found.path is None:
+    def _change_to_come(self, read: SourceRead) -> Relation:
+        """The change feed of a hidden stage, at the version to come."""
+        ordinal = int(read.source.partition(":")[2])
+        path = sql_string(str(self.sources.layout.stage(self.table.id, ordinal)))
+        names = ", ".join(quote(c) for c in sorted(read.columns or ()))
+        weight = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L) AS __dt_w"
+        feed = f"table_changes_by_path({path}, {read.new}, {read.new})"
+        return Relation(f"(SELECT {names}, {weight} FROM {feed})", "feed", "forecast", None)
+
+
+@dataclass(frozen=True)
+class _ForecastFacts:
+    """StageFacts where some hidden stages have moved by one version, which is not there yet."""
+
+    facts: StageFacts
+    moved: frozenset[str]
+
+    def rows(self, source: str) -> int | None:
+        return self.facts.rows(source)
+
+    def type_of(self, source: str, column: str) -> str | None:
+        return self.facts.type_of(source, column)
+
+    def change(self, source: str, columns: frozenset[str], before: int, after: int) -> ChangePlan:
+        if source in self.moved and before != after:
             return Feed(after, after, None, 0, 0)
-        return plan_changes(self.refresher.sources.logs[found.path], before, after, columns)
-
-    def _stage_changes(
-        self, ordinal: int, stage: CompiledStage, new: Frontier
-    ) -> dict[str, Relation]:
-        """The change feeds of the hidden stages below, at the versions to come."""
-        found = {}
-        for i, earlier in enumerate(self.compiled.stages[:ordinal]):
-            columns = stage.reads.get(earlier.stage.id)
-            if columns is None:
-                continue
-            version = new.versions[earlier.stage.id]
-            path = sql_string(str(self.refresher.sources.layout.stage(self.table.id, i)))
-            names = ", ".join(quote(c) for c in sorted(columns))
-            weight = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L) AS __dt_w"
-            feed = f"table_changes_by_path({path}, {version}, {version})"
-            sql = f"(SELECT {names}, {weight} FROM {feed})"
-            found[earlier.stage.id] = Relation(sql, "feed", "forecast", None)
-        return found
-
-    def _version(self, ordinal: int) -> int | None:
-        if ordinal == len(self.compiled.stages) - 1:
-            return self.table.version
-        rows = self.refresher.sources.catalog.stages(self.table.id)
-        return next((r.version for r in rows if r.ordinal == ordinal), None)
+        return self.facts.change(source, columns, before, after)

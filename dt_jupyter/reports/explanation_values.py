@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.ivm import TreeNode
 from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp
+
+if TYPE_CHECKING:
+    from dt_jupyter.refresh import StagePlan
 
 TREE = "how it is kept"
 
@@ -25,7 +28,8 @@ class Explanation:
 
     `tree` is the definition as it is kept, empty in FULL mode; `steps` are the statements, in
     order, none where nothing changed; `hint` the smallest rewrite that would make a FULL one
-    incremental; `checked` what the check at creation compared.
+    incremental; `checked` what the check at creation compared; `plan` what a refresh now would
+    execute (None of a table that is not created).
     """
 
     name: Name
@@ -39,6 +43,7 @@ class Explanation:
     hint: str = ""
     checked: str = ""
     tree: tuple[TreeNode, ...] = ()
+    plan: StagePlan | None = field(default=None, repr=False)
 
     @property
     def parts(self) -> tuple[Step, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import dt_jupyter.refresh.chooser as chooser
 import dt_jupyter.refresh.compaction as upkeep
 import dt_jupyter.refresh.cost as cost
 import dt_jupyter.refresh.execute as stages
@@ -217,11 +218,9 @@ def _is_upkeep(log: TableLog, version: int) -> bool:
 def test_tables_of_another_release_are_computed_anew(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import dt_jupyter.refresh.protocol as run
-
     lab.table("item", "id INT, v INT", "1, 1")
     lab.dynamic_table("d", "SELECT v, count(*) AS n FROM item GROUP BY v")
-    for module in (run, stages):
+    for module in (chooser, stages):
         monkeypatch.setattr(module, "STATE_FORMAT", "next")
     record = lab.record("d")
     assert (record.action, record.reason and record.reason.code) == ("REINITIALIZE", "STATE_FORMAT")

@@ -1,0 +1,152 @@
+"""What a choice of an action is made by: definitions that mean something else, costs, formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+
+from dt_jupyter.definition import (
+    Definer,
+    Outputs,
+    changed_meaning,
+    changed_outputs,
+    expected,
+    outputs_of,
+    too_wide,
+)
+from dt_jupyter.failures import as_error
+from dt_jupyter.ivm import Bag, monotone
+from dt_jupyter.lake import Added, Unchanged
+from dt_jupyter.model import (
+    Definition,
+    DynamicTable,
+    Frontier,
+    Name,
+    Reason,
+    RefreshAction,
+    RefreshMode,
+    SourceKind,
+)
+from dt_jupyter.refresh.compilations import Compilations
+from dt_jupyter.refresh.cost import STATE_REBUILT, Work, cheaper_whole
+from dt_jupyter.refresh.decision import Choice, choose
+from dt_jupyter.refresh.execute import FORMAT, STATE_FORMAT
+from dt_jupyter.refresh.observation import Look
+from dt_jupyter.refresh.query_session import list_anew, use_schema
+from dt_jupyter.refresh.stage_plan import rows_of
+from dt_jupyter.sources import Sources, reads_the_clock, text_at
+from dt_jupyter.spark import RefreshSessions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_MANY = 5
+"""Fewer changed sources than this never make a change too wide to be followed."""
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """Chooses the action of a refresh by what it found."""
+
+    sources: Sources
+    definer: Definer
+    sessions: RefreshSessions
+    compilations: Compilations
+
+    def choose(self, table: DynamicTable, seen: Look) -> Choice:
+        """The action of a refresh that found this; nothing is recorded."""
+        invalid = seen.invalid
+        if invalid is None and seen.evolved:
+            invalid = self._evolution(table, seen)
+        if invalid is None and table.frontier is not None and self._is_of_another_format(table):
+            invalid = Reason("STATE_FORMAT", "its tables were made by another release")
+        choice = choose(table, seen.plans, seen.names, invalid)
+        if choice.action is RefreshAction.NO_DATA and _clock_moved(table, seen):
+            reason = Reason("CLOCK_MOVED", "the query asks for the time, which is another one now")
+            return replace(choice, action=RefreshAction.FULL, reason=reason)
+        if choice.action is not RefreshAction.INCREMENTAL:
+            return choice
+        if table.mode is RefreshMode.AUTO:
+            work = self._work(table, seen)
+            anew = work and cheaper_whole(work, self.sources.catalog.measured(table.id))
+            if anew:
+                return replace(choice, action=RefreshAction.FULL, reason=anew, keeps_state=False)
+        if table.frontier is not None and table.frontier.stateless:
+            reason = Reason(STATE_REBUILT, "the last refresh computed its rows without its state")
+            return replace(choice, action=RefreshAction.REINITIALIZE, reason=reason)
+        if wide := self._too_wide(table, seen, choice):
+            return replace(choice, action=RefreshAction.REINITIALIZE, reason=wide)
+        return choice
+
+    def _too_wide(self, table: DynamicTable, seen: Look, choice: Choice) -> Reason | None:
+        """Why the sources that changed are too many to be followed; None where they are not."""
+        if len(choice.changed) < _MANY:
+            return None
+        compiled = self.compilations.last(table.id)
+        if compiled is None:
+            with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
+                compiled = self.compilations.compile(
+                    spark, table.id, table.definition, seen.frontier
+                )
+        return too_wide(tuple(s.stage for s in compiled.stages), choice.changed)
+
+    def _is_of_another_format(self, table: DynamicTable) -> bool:
+        log = self.sources.logs[str(self.sources.layout.public(table.id))]
+        return bool(log.properties().get(FORMAT) != STATE_FORMAT)
+
+    def _work(self, table: DynamicTable, seen: Look) -> Work | None:
+        """The size of the change, from the logs alone; None where they do not tell."""
+        changed = [rows_of(p) for p in seen.plans.values()]
+        rows = self.source_rows(seen)
+        if rows is None or any(n is None for n in changed):
+            return None
+        known = self.compilations.last(table.id)
+        simple = known is not None and all(
+            isinstance(s.stage.top, Bag) and monotone(s.stage.input) for s in known.stages
+        )
+        append = simple and all(isinstance(p, Added | Unchanged) for p in seen.plans.values())
+        return Work(sum(n or 0 for n in changed), rows, append)
+
+    def source_rows(self, seen: Look) -> int | None:
+        """Of all sources, as their logs have them; None where one does not tell."""
+        if any(s.kind is SourceKind.FOREIGN for s in seen.sources):
+            return None
+        sizes = [self.sources.logs[s.path].size().rows for s in seen.sources if s.path]
+        return None if None in sizes else sum(n or 0 for n in sizes)
+
+    def _evolution(self, table: DynamicTable, seen: Look) -> Reason | None:
+        """Why the text means something else over the columns that its sources have now."""
+        assert table.frontier is not None
+        old = table.definition
+        now = replace(old, sources=seen.sources, views=seen.views)
+        with self.sessions.lease(table.warehouse, old.settings) as spark:
+            list_anew(spark, old)
+            outputs = self._outputs(spark, table.name, now, seen.frontier)
+            moved = changed_outputs(expected(old), outputs)
+            if moved or any(s.kind is SourceKind.FOREIGN for s in seen.sources):
+                return moved
+            meant = self.definer.relation(spark, old, table.frontier)
+            return changed_meaning(meant, self.definer.relation(spark, now, seen.frontier))
+
+    def _outputs(
+        self, spark: SparkSession, name: Name, definition: Definition, frontier: Frontier
+    ) -> Outputs:
+        use_schema(spark, definition)
+        try:
+            return outputs_of(
+                spark.sql(text_at(self.sources.logs, definition, frontier)).schema.fields
+            )
+        except PySparkException as e:
+            raise as_error(e, name) from e
+
+
+def _clock_moved(table: DynamicTable, seen: Look) -> bool:
+    """Whether a FULL table has other rows at the new data timestamp, though no source changed;
+    incremental ones do not ask for the time."""
+    if table.frontier is None or table.effective_mode is not RefreshMode.FULL:
+        return False
+    return reads_the_clock(
+        table.definition, table.frontier.data_timestamp, seen.frontier.data_timestamp
+    )

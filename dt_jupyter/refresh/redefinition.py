@@ -1,0 +1,46 @@
+"""A definition analysed anew, as its sources and views are now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dt_jupyter.definition import Defined, Definer, Request
+from dt_jupyter.model import Definition, DynamicTable, Frontier, RefreshAction, RefreshMode
+from dt_jupyter.refresh.decision import Choice
+from dt_jupyter.refresh.observation import Look
+from dt_jupyter.refresh.query_session import use_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def define_anew(
+    spark: SparkSession, definer: Definer, table: DynamicTable, seen: Look, choice: Choice
+) -> Defined | None:
+    """The definition analysed over its sources at the frontier that was seen, where all rows are
+    computed and a source or view is another one or has other columns; else None."""
+    if choice.action not in (RefreshAction.REINITIALIZE, RefreshAction.FULL):
+        return None
+    old = table.definition
+    same = (seen.sources, seen.views) == (old.sources, old.views) and not seen.evolved
+    if same and _is_current(definer, table, seen.frontier):
+        return None
+    full = table.effective_mode is RefreshMode.FULL
+    mode = RefreshMode.FULL if full else table.mode
+    request = Request(table.name, old.query, mode, old.listed, old.current_schema)
+    use_schema(spark, old)
+    return definer.define(spark, request, old.settings, verify=False, at=seen.frontier)
+
+
+def _is_current(definer: Definer, table: DynamicTable, frontier: Frontier) -> bool:
+    """Whether the columns of the sources are those that the definition was made over, where no
+    frontier of the table's own tells."""
+    return table.frontier is not None or definer.is_current(table.definition, frontier)
+
+
+def definition_now(defined: Defined | None, table: DynamicTable, seen: Look) -> Definition:
+    """The definition as it was analysed anew, else the table's, with its sources as they are."""
+    if defined is not None:
+        return defined.definition
+    return replace(table.definition, sources=seen.sources, views=seen.views)
