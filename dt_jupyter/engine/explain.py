@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dt_jupyter.engine.tree import Size, TreeNode, tree
+from dt_jupyter.engine.tree import TreeNode, tree
 from dt_jupyter.engine.views import Explanation, Step
+from dt_jupyter.ivm import Size
 from dt_jupyter.lake import ChangePlan, Feed, Relation, Small, Unchanged, is_delta, plan_changes
 from dt_jupyter.lake.paths import sql_string
 from dt_jupyter.model import (
@@ -21,7 +22,7 @@ from dt_jupyter.model import (
 from dt_jupyter.refresh.apply import StageRun
 from dt_jupyter.refresh.compiled import Compiled, CompiledStage
 from dt_jupyter.refresh.define import Defined
-from dt_jupyter.refresh.look import Look
+from dt_jupyter.refresh.look import Look, source_sizes
 from dt_jupyter.refresh.run import Refresher
 from dt_jupyter.sql.render import Renderer
 
@@ -83,11 +84,7 @@ def _tree(
 ) -> tuple[TreeNode, ...]:
     """The tree with the rows of sources and stages as their logs tell them."""
     layout, logs = refresher.sources.layout, refresher.sources.logs
-    sizes: dict[str, Size] = {}
-    for source in seen.sources:
-        if source.path is not None:
-            changed = getattr(seen.plans.get(source.table_id), "rows", None)
-            sizes[source.table_id] = Size(logs[source.path].size().rows, changed)
+    sizes = source_sizes(logs, seen)
     last = len(compiled.stages) - 1
     for i, stage in enumerate(compiled.stages):
         path = layout.public(table.id) if i == last else layout.stage(table.id, i)

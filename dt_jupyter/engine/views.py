@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dt_jupyter.engine.tree import TreeNode
+from dt_jupyter.engine.tree import TreeNode, laws
 from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp
 
 TREE = "how it is kept"
+LAWS = "by which laws its change is derived"
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,11 @@ class Explanation:
 
     @property
     def parts(self) -> tuple[Step, ...]:
-        """The tree as a text, and the statements."""
-        drawn = "\n".join(map(str, self.tree))
-        return (*((Step(TREE, drawn),) if self.tree else ()), *self.steps)
+        """The tree as a text, the statements, and the laws of the tree's operators."""
+        if not self.tree:
+            return self.steps
+        drawn = Step(TREE, "\n".join(map(str, self.tree)))
+        return (drawn, *self.steps, Step(LAWS, laws(self.tree)))
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.mode} ({self.reason})"]

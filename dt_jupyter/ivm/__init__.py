@@ -16,12 +16,15 @@ from dt_jupyter.ivm.aggregates import (
     removed,
     weighted,
 )
-from dt_jupyter.ivm.derive import DERIVATIVES, differentiate, equated, restrict
+from dt_jupyter.ivm.derive import DERIVATIVES, LAWS, Law, differentiate, equated, restrict, rule
 from dt_jupyter.ivm.equivalent import equivalent
+from dt_jupyter.ivm.estimate import LARGE, JoinSize, Size, Sizes, estimated, total_size
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
 from dt_jupyter.ivm.identity import IDENTIFIED, ROW_ID, Identified, identified
-from dt_jupyter.ivm.order import LARGE, Sizes, arranged, directed
-from dt_jupyter.ivm.origins import Origin, flows, origins
+from dt_jupyter.ivm.operators import TABLES, PerOperator, missing_entries
+from dt_jupyter.ivm.order import arranged, directed
+from dt_jupyter.ivm.provenance import Origin, flows, origins, places, through_stages
+from dt_jupyter.ivm.reference import OperatorRow, operator_table
 from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
 from dt_jupyter.ivm.rel import (
     OPERATORS,
@@ -45,6 +48,7 @@ from dt_jupyter.ivm.rel import (
     Window,
     WindowCall,
     at,
+    combines,
     key_relations,
     monotone,
     rewrite,
@@ -65,13 +69,14 @@ from dt_jupyter.ivm.stages import (
 )
 
 __all__ = [
-    "DERIVATIVES", "IDENTIFIED", "LARGE", "OPERATORS", "RECOMPUTED", "ROW_ID", "SETTLING",
-    "SUPPORTED", "TOO_WIDE", "WEIGHT", "Aggregate", "Bag", "Call", "Col", "Column", "End", "Expr",
-    "Filter", "Generate", "Group", "Identified", "Join", "Kept", "Kind", "Match", "MatchKind",
-    "Origin", "Project", "Refusal", "Refused", "Rel", "Restrict", "Rows", "Scan", "Sizes", "Stage",
-    "StateColumn", "Top", "Union", "Window", "WindowCall", "arranged", "at", "col",
-    "compile_stages", "differentiate", "directed", "equated", "equivalent", "expr", "flows",
-    "identified", "initial", "is_floating", "key_relations", "monotone", "origins", "refuse",
-    "removed", "restrict", "rewrite", "scans", "settled", "settles", "simplify", "stage_source",
-    "walk", "weighted", "with_keys",
+    "DERIVATIVES", "IDENTIFIED", "LARGE", "LAWS", "OPERATORS", "RECOMPUTED", "ROW_ID", "SETTLING",
+    "SUPPORTED", "TABLES", "TOO_WIDE", "WEIGHT", "Aggregate", "Bag", "Call", "Col", "Column", "End",
+    "Expr", "Filter", "Generate", "Group", "Identified", "Join", "JoinSize", "Kept", "Kind", "Law",
+    "Match", "MatchKind", "OperatorRow", "Origin", "PerOperator", "Project", "Refusal", "Refused",
+    "Rel", "Restrict", "Rows", "Scan", "Size", "Sizes", "Stage", "StateColumn", "Top", "Union",
+    "Window", "WindowCall", "arranged", "at", "col", "combines", "compile_stages", "differentiate",
+    "directed", "equated", "equivalent", "estimated", "expr", "flows", "identified", "initial",
+    "is_floating", "key_relations", "missing_entries", "monotone", "operator_table", "origins",
+    "places", "refuse", "removed", "restrict", "rewrite", "rule", "scans", "settled", "settles",
+    "simplify", "stage_source", "through_stages", "total_size", "walk", "weighted", "with_keys",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from dt_jupyter.ivm import Size
 from dt_jupyter.lake import (
     ChangePlan,
     LakeError,
@@ -27,7 +28,8 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.refresh.frontiers import gone_is_named, resolve
-from dt_jupyter.refresh.sources import UNKNOWN, Sources
+from dt_jupyter.refresh.reading import rows_of
+from dt_jupyter.refresh.sources import UNKNOWN, Logs, Sources
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,19 @@ def look(
             plans[source.table_id] = plan(log, old, new, source, classic=classic, now=t)
             evolved = evolved or _evolved(log, old, new)
     return Look(frontier, now, views, plans, evolved, invalid)
+
+
+def source_sizes(logs: Logs, seen: Look) -> dict[str, Size]:
+    """The rows of each source (by id) and of its change, as the logs tell them."""
+    found: dict[str, Size] = {}
+    for source in seen.sources:
+        plan = seen.plans.get(source.table_id)
+        changed = rows_of(plan) if plan is not None else None
+        if source.kind is SourceKind.FOREIGN:
+            found[source.table_id] = Size(None, changed)
+        elif source.path is not None:
+            found[source.table_id] = Size(logs[source.path].size().rows, changed)
+    return found
 
 
 def _log(sources: Sources, source: Source) -> TableLog:

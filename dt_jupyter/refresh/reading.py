@@ -28,6 +28,7 @@ from dt_jupyter.lake import (
     SmallTables,
     TableLog,
     Unchanged,
+    Unreadable,
     is_comparable,
     local_view,
     plain_type,
@@ -260,4 +261,4 @@ class Reading:
 
 def rows_of(plan: ChangePlan) -> int | None:
     """The rows of a change, as the log tells them; None where it does not."""
-    return getattr(plan, "rows", None)
+    return None if isinstance(plan, Unreadable) else plan.rows

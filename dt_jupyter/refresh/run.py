@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from dt_jupyter.catalog import Attempt, Overtaken
-from dt_jupyter.ivm import Bag, Refused, monotone
+from dt_jupyter.ivm import Bag, Refused, Size, monotone, total_size
 from dt_jupyter.lake import (
     Added,
     Change,
@@ -63,7 +63,7 @@ from dt_jupyter.refresh.evolution import (
     outputs_of,
 )
 from dt_jupyter.refresh.failures import as_error
-from dt_jupyter.refresh.look import Look, look
+from dt_jupyter.refresh.look import Look, look, source_sizes
 from dt_jupyter.refresh.lost_columns import explained
 from dt_jupyter.refresh.mend import is_to_mend, mend, noticed
 from dt_jupyter.refresh.missing import choice_anew
@@ -235,31 +235,27 @@ class Refresher:
 
     def _work(self, table: DynamicTable, seen: Look) -> Work | None:
         """The size of the change, from the logs alone; None where they do not tell."""
-        changed = [rows_of(p) for p in seen.plans.values()]
-        rows = self._source_rows(seen)
-        if rows is None or any(n is None for n in changed):
+        size = self._size(seen)
+        if size.rows is None or size.changed is None:
             return None
         known = self._compiled.get(table.id)
         simple = known is not None and all(
             isinstance(s.stage.top, Bag) and monotone(s.stage.input) for s in known[1].stages
         )
         append = simple and all(isinstance(p, Added | Unchanged) for p in seen.plans.values())
-        return Work(sum(n or 0 for n in changed), rows, append)
+        return Work(int(size.changed), int(size.rows), append)
 
-    def _source_rows(self, seen: Look) -> int | None:
-        """Of all sources, as their logs have them; None where one does not tell."""
-        if any(s.kind is SourceKind.FOREIGN for s in seen.sources):
-            return None
-        sizes = [self.sources.logs[s.path].size().rows for s in seen.sources if s.path]
-        return None if None in sizes else sum(n or 0 for n in sizes)
+    def _size(self, seen: Look) -> Size:
+        """Of all sources together, as EXPLAIN shows those of each."""
+        return total_size(source_sizes(self.sources.logs, seen).values())
 
     def _measured(self, table: DynamicTable, seen: Look) -> dict[str, Any]:
         """What the milliseconds of this refresh are to be judged by."""
         with self._lock:
             cold = is_cold(self._ended.total(), self._ended[table.id])
             self._ended[table.id] += 1
-        rows = self._source_rows(seen) if table.mode is RefreshMode.AUTO else None
-        return {"changed_rows": _changed_rows(seen), "source_rows": rows or 0, "cold": cold}
+        rows = self._size(seen).rows if table.mode is RefreshMode.AUTO else None
+        return {"changed_rows": _changed_rows(seen), "source_rows": int(rows or 0), "cold": cold}
 
     def _evolution(self, table: DynamicTable, seen: Look) -> Reason | None:
         """Why the text means something else over the columns that its sources have now."""
