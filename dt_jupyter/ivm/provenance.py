@@ -7,7 +7,7 @@ a relation takes such steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.rel import (
@@ -32,8 +32,7 @@ Place = tuple[Rel, str]
 """A relation and one of its columns; of a scan, the column's name in the source."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """The columns of inputs that a column's values are computed from.
 
     `copied`: they are its values, but for the NULLs of an outer join. `bounds`: rows of the inputs
@@ -129,8 +128,9 @@ def _project(rel: Rel, column: str) -> Step:
     item = next((e for i, e in rel.items if i == column), None)
     if item is None:
         return _COMPUTED_OF_NOTHING
-    passed = item.column is not None
-    return Step([(rel.input, c) for c in item.columns], passed, passed)
+    if (passed := item.column) is not None:
+        return Step([(rel.input, passed)], True, True)
+    return Step([(rel.input, c) for c in item.columns])
 
 
 def _union(rel: Rel, column: str) -> Step:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import dt_jupyter.ivm.order as join_order
 from dt_jupyter.engine.tree import tree
 from dt_jupyter.ivm import (
     Bag,
@@ -59,9 +60,21 @@ def test_a_join_on_what_is_no_key_multiplies() -> None:
 
 
 @pytest.mark.parametrize("name", JOINS)
-def test_explain_shows_what_the_order_was_chosen_by(name: str) -> None:
-    join = JOINS[name]
-    assert shown(join, {}).rows == pytest.approx(used(join, sizes({})))
+def test_explain_shows_what_the_order_was_chosen_by(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    join, asked = JOINS[name], []
+
+    def recorded(rel: Join, known: Sizes) -> JoinSize:
+        asked.append(JoinSize(rel, known))
+        return asked[-1]
+
+    monkeypatch.setattr(join_order, "JoinSize", recorded)
+    arranged(join, sizes({"customer": 15}))
+    assert len(asked) == 1
+    facts = shown(join, {"customer": 15})
+    assert (asked[0].whole(), asked[0].changed()) == (facts.rows, facts.changed)
+    assert facts.rows == pytest.approx(used(join, sizes({})))
 
 
 @pytest.mark.parametrize("changed", CHANGES, ids=str)
