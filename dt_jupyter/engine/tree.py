@@ -83,31 +83,31 @@ def _below(
     return [node, *(x for i in rel.inputs for x in _below(i, names, sizes, depth + 1))]
 
 
-Line = tuple[str, str]
+_Line = tuple[str, str]
 """What a node is, and the rule by which its change is derived."""
 
 
-def _scan(rel: Rel, names: Mapping[str, str]) -> Line:
+def _scan(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Scan)
     return f"{names.get(rel.source, rel.source)} ({len(rel.reads)} columns)", ""
 
 
-def _project(rel: Rel, names: Mapping[str, str]) -> Line:
+def _project(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Project)
     return f"projection of {len(rel.items)} columns", "π(Δ)"
 
 
-def _filter(rel: Rel, names: Mapping[str, str]) -> Line:
+def _filter(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Filter)
     return f"filter of {len(rel.on)} conditions", "σ(Δ)"
 
 
-def _join(rel: Rel, names: Mapping[str, str]) -> Line:
+def _join(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Join)
     return f"join of {len(rel.members)}", "Δ of each with the others, one term for each"
 
 
-def _match(rel: Rel, names: Mapping[str, str]) -> Line:
+def _match(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Match)
     keys = ", ".join(a for a, _ in rel.pairs)
     rule = "Δ of the left side; touched keys of the right at both ends"
@@ -119,28 +119,28 @@ _MATCHES = {
 }  # fmt: skip
 
 
-def _union(rel: Rel, names: Mapping[str, str]) -> Line:
+def _union(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Union)
     return f"union of {len(rel.members)}", "Δ of each"
 
 
-def _window(rel: Rel, names: Mapping[str, str]) -> Line:
+def _window(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Window)
     keys = ", ".join(rel.partition)
     over = f"touched partitions of ({keys})" if keys else "the one partition"
     return "window", f"{over} at both ends"
 
 
-def _top(rel: Rel, names: Mapping[str, str]) -> Line:
+def _top(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Top)
     return f"first {rel.count if rel.count is not None else 'rows'} in order", "both ends"
 
 
-def _always(operator: str, rule: str) -> Callable[[Rel, Mapping[str, str]], Line]:
+def _always(operator: str, rule: str) -> Callable[[Rel, Mapping[str, str]], _Line]:
     return lambda rel, names: (operator, rule)
 
 
-_LINES = PerOperator[Callable[[Rel, Mapping[str, str]], Line]](
+_LINES = PerOperator[Callable[[Rel, Mapping[str, str]], _Line]](
     "line in EXPLAIN",
     {
         Scan: _scan,
@@ -159,7 +159,7 @@ _LINES = PerOperator[Callable[[Rel, Mapping[str, str]], Line]](
 )
 
 
-def laws(nodes: Iterable[TreeNode]) -> str:
+def list_laws(nodes: Iterable[TreeNode]) -> str:
     """The laws of a tree's operators, each once, with their sources."""
     found = dict.fromkeys(n.law for n in nodes if n.law is not None)
     return "\n".join(f"{law.equation}  [{law.source}]" for law in found)

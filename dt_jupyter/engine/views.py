@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dt_jupyter.engine.tree import TreeNode, laws
+from dt_jupyter.engine.tree import TreeNode, list_laws
 from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp
 
 TREE = "how it is kept"
-LAWS = "by which laws its change is derived"
+LAWS_TITLE = "by which laws its change is derived"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Explanation:
         if not self.tree:
             return self.steps
         drawn = Step(TREE, "\n".join(map(str, self.tree)))
-        return (drawn, *self.steps, Step(LAWS, laws(self.tree)))
+        return (drawn, *self.steps, Step(LAWS_TITLE, list_laws(self.tree)))
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.mode} ({self.reason})"]

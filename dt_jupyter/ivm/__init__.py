@@ -23,7 +23,7 @@ from dt_jupyter.ivm.expr import Col, Expr, col, expr
 from dt_jupyter.ivm.identity import IDENTIFIED, ROW_ID, Identified, identified
 from dt_jupyter.ivm.operators import TABLES, PerOperator, missing_entries
 from dt_jupyter.ivm.order import arranged, directed
-from dt_jupyter.ivm.provenance import Origin, flows, origins, places, through_stages
+from dt_jupyter.ivm.provenance import Origin, flows, origins, places, stage_origins
 from dt_jupyter.ivm.reference import OperatorRow, operator_table
 from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
 from dt_jupyter.ivm.rel import (
@@ -78,5 +78,5 @@ __all__ = [
     "directed", "equated", "equivalent", "estimated", "expr", "flows", "identified", "initial",
     "is_floating", "key_relations", "missing_entries", "monotone", "operator_table", "origins",
     "places", "refuse", "removed", "restrict", "rewrite", "rule", "scans", "settled", "settles",
-    "simplify", "stage_source", "through_stages", "total_size", "walk", "weighted", "with_keys",
+    "simplify", "stage_origins", "stage_source", "total_size", "walk", "weighted", "with_keys",
 ]  # fmt: skip

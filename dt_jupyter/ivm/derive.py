@@ -327,12 +327,12 @@ def _sum(terms: list[Rel], columns: tuple[str, ...]) -> Rel | None:
     return Project(only, tuple((c, col(o)) for c, o in zip(columns, only.columns, strict=True)))
 
 
-Pairs = tuple[tuple[str, str], ...]
+_Pairs = tuple[tuple[str, str], ...]
 """Columns of a relation with those of the keys that they have to match."""
-Pushed = tuple[Rel, bool] | None
+_Pushed = tuple[Rel, bool] | None
 
 
-def restrict(rel: Rel, keys: str | Rel, on: Pairs) -> Rel:
+def restrict(rel: Rel, keys: str | Rel, on: _Pairs) -> Rel:
     """R ⋉ K with the restriction as near to the sources as its columns reach.
 
     Sound at every step: what is pushed down only removes rows that the one above removes too,
@@ -345,20 +345,22 @@ def restrict(rel: Rel, keys: str | Rel, on: Pairs) -> Rel:
     return below if whole else Restrict(below, keys, on)
 
 
-def _pushed(rel: Rel, keys: str | Rel, on: Pairs) -> Pushed:
+def _pushed(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
     """The relation with its inputs restricted, and whether that is all of the restriction."""
     return _PUSHED[type(rel)](rel, keys, on)
 
 
-def _stays(rel: Rel, keys: str | Rel, on: Pairs) -> Pushed:
+def _stays(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
     """The restriction stays above."""
     return None
 
 
-def _below(reached: Callable[[Rel, str], str | None]) -> Callable[[Rel, str | Rel, Pairs], Pushed]:
+def _below(
+    reached: Callable[[Rel, str], str | None],
+) -> Callable[[Rel, str | Rel, _Pairs], _Pushed]:
     """Pushed into the one input by the columns that it has for those of the relation."""
 
-    def push(rel: Rel, keys: str | Rel, on: Pairs) -> Pushed:
+    def push(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
         own = tuple((c, b) for a, b in on if (c := reached(rel, a)) is not None)
         if not own:
             return None
@@ -387,11 +389,11 @@ def _own(rel: Rel, column: str) -> str | None:
     return column if column in rel.inputs[0].columns else None
 
 
-def _pushed_filter(rel: Rel, keys: str | Rel, on: Pairs) -> Pushed:
+def _pushed_filter(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
     return rel.with_inputs((restrict(rel.inputs[0], keys, on),)), True
 
 
-def _pushed_union(rel: Rel, keys: str | Rel, on: Pairs) -> Pushed:
+def _pushed_union(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
     assert isinstance(rel, Union)
     members = tuple(
         restrict(m, keys, tuple((m.columns[rel.ids.index(a)], b) for a, b in on))
@@ -400,7 +402,7 @@ def _pushed_union(rel: Rel, keys: str | Rel, on: Pairs) -> Pushed:
     return replace(rel, members=members), True
 
 
-def _pushed_match(rel: Rel, keys: str | Rel, on: Pairs) -> Pushed:
+def _pushed_match(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
     """The left side by its columns, the right one by those that are equal to them."""
     assert isinstance(rel, Match)
     own = tuple((a, b) for a, b in on if a in rel.left.columns)
@@ -413,7 +415,7 @@ def _pushed_match(rel: Rel, keys: str | Rel, on: Pairs) -> Pushed:
     return replace(rel, left=left, right=right), len(own) == len(on)
 
 
-def _pushed_join(rel: Rel, keys: str | Rel, on: Pairs) -> Pushed:
+def _pushed_join(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
     """Each member by its columns and by those that the join makes equal to its own."""
     assert isinstance(rel, Join)
     same = equal_columns(rel)
@@ -431,7 +433,7 @@ def _pushed_join(rel: Rel, keys: str | Rel, on: Pairs) -> Pushed:
     return replace(rel, members=tuple(members)), whole
 
 
-_PUSHED = PerOperator[Callable[[Rel, str | Rel, Pairs], Pushed]](
+_PUSHED = PerOperator[Callable[[Rel, str | Rel, _Pairs], _Pushed]](
     "restrict",
     {
         Scan: _stays,

@@ -198,7 +198,7 @@ def estimated(rel: Rel, sizes: Mapping[str, Size]) -> Size:
     return _ESTIMATED[type(rel)](rel, sizes)
 
 
-Estimate = Callable[[Rel, Mapping[str, Size]], Size]
+_Estimator = Callable[[Rel, Mapping[str, Size]], Size]
 
 
 def _scan(rel: Rel, sizes: Mapping[str, Size]) -> Size:
@@ -240,7 +240,7 @@ def _union(rel: Rel, sizes: Mapping[str, Size]) -> Size:
     return total_size(estimated(m, sizes) for m in rel.inputs)
 
 
-def _each(of: Callable[[Rel, float], float]) -> Estimate:
+def _each(of: Callable[[Rel, float], float]) -> _Estimator:
     """The same for the rows of the one input and for those of its change."""
 
     def estimate(rel: Rel, sizes: Mapping[str, Size]) -> Size:
@@ -261,7 +261,7 @@ def _topmost(rel: Rel, rows: float) -> float:
 
 
 _as_many = _each(lambda rel, rows: rows)
-_ESTIMATED = PerOperator[Estimate](
+_ESTIMATED = PerOperator[_Estimator](
     "estimated",
     {
         Scan: _scan,

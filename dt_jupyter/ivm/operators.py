@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from dt_jupyter.ivm.rel import Rel
 
-Entry = TypeVar("Entry")
+_Entry = TypeVar("_Entry")
 TABLES: dict[str, PerOperator[Any]] = {}
 """By the name of the function that reads it; a module adds its tables when it is imported."""
 
 
-class PerOperator(dict["type[Rel]", Entry]):
+class PerOperator(dict["type[Rel]", _Entry]):
     """What `function` does for each operator. Of one without an entry it raises TypeError, or
     takes `otherwise` where that is sound for whatever relation; the check asks for one anyhow."""
 
     def __init__(
-        self, function: str, entries: Mapping[type[Rel], Entry] | None = None, *,
-        otherwise: Entry | None = None,
+        self, function: str, entries: Mapping[type[Rel], _Entry] | None = None, *,
+        otherwise: _Entry | None = None,
     ) -> None:  # fmt: skip
         super().__init__(entries or {})
         self.function, self.otherwise = function, otherwise
         TABLES[function] = self
 
-    def __missing__(self, kind: type[Rel]) -> Entry:
+    def __missing__(self, kind: type[Rel]) -> _Entry:
         if self.otherwise is None:
             raise TypeError(_sentence(self.function, kind))
         return self.otherwise

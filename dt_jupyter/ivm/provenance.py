@@ -28,23 +28,23 @@ from dt_jupyter.ivm.rel import (
 
 Origin = tuple[Scan, str]
 """A scan and the name of one of its columns in the source."""
-Place = tuple[Rel, str]
+ColumnRef = tuple[Rel, str]
 """A relation and one of its columns; of a scan, the column's name in the source."""
 
 
-class Step(NamedTuple):
+class _Step(NamedTuple):
     """The columns of inputs that a column's values are computed from.
 
     `copied`: they are its values, but for the NULLs of an outer join. `bounds`: rows of the inputs
     without the wanted values there make no rows with them, and change no others.
     """
 
-    reads: Sequence[Place] = ()
+    reads: Sequence[ColumnRef] = ()
     copied: bool = False
     bounds: bool = False
 
 
-_COMPUTED_OF_NOTHING = Step()
+_OF_NOTHING = _Step()
 
 
 def origins(rel: Rel, column: str) -> tuple[Origin, ...] | None:
@@ -98,89 +98,89 @@ def flows(rel: Rel) -> dict[str, frozenset[tuple[str, str]]]:
     return {c: of(rel, c) for c in rel.columns}
 
 
-def through_stages(
-    rel: Rel, column: str, outputs: Mapping[tuple[str, str], Place]
+def stage_origins(
+    rel: Rel, column: str, outputs: Mapping[tuple[str, str], ColumnRef]
 ) -> frozenset[tuple[str, str]]:
     """The columns (source, name) that hold a column's values, through the stages below; `outputs`
     are what those pass on, by the stage and the name."""
     found: frozenset[tuple[str, str]] = frozenset()
     for scan, name in origins(rel, column) or ():
         below = outputs.get((scan.source, name))
-        found |= through_stages(*below, outputs) if below else {(scan.source, name)}
+        found |= stage_origins(*below, outputs) if below else {(scan.source, name)}
     return found
 
 
 # -- one step down --------------------------------------------------------------------------------
 
 
-def _scan(rel: Rel, column: str) -> Step:
+def _scan(rel: Rel, column: str) -> _Step:
     assert isinstance(rel, Scan)
     name = next((n for i, n in rel.reads if i == column), None)
-    return Step(((rel, name),), True, True) if name is not None else _COMPUTED_OF_NOTHING
+    return _Step(((rel, name),), True, True) if name is not None else _OF_NOTHING
 
 
-def _rows(rel: Rel, column: str) -> Step:
-    return _COMPUTED_OF_NOTHING
+def _rows(rel: Rel, column: str) -> _Step:
+    return _OF_NOTHING
 
 
-def _project(rel: Rel, column: str) -> Step:
+def _project(rel: Rel, column: str) -> _Step:
     assert isinstance(rel, Project)
     item = next((e for i, e in rel.items if i == column), None)
     if item is None:
-        return _COMPUTED_OF_NOTHING
+        return _OF_NOTHING
     if (passed := item.column) is not None:
-        return Step([(rel.input, passed)], True, True)
-    return Step([(rel.input, c) for c in item.columns])
+        return _Step([(rel.input, passed)], True, True)
+    return _Step([(rel.input, c) for c in item.columns])
 
 
-def _union(rel: Rel, column: str) -> Step:
+def _union(rel: Rel, column: str) -> _Step:
     assert isinstance(rel, Union)
     at = rel.ids.index(column)
-    return Step([(m, m.columns[at]) for m in rel.members], True, True)
+    return _Step([(m, m.columns[at]) for m in rel.members], True, True)
 
 
-def _held(rel: Rel, column: str) -> Sequence[Place]:
+def _held(rel: Rel, column: str) -> Sequence[ColumnRef]:
     """The input that has the column itself."""
     return next(([(i, column)] for i in rel.inputs if column in i.columns), [])
 
 
-def _passed(rel: Rel, column: str) -> Step:
+def _passed(rel: Rel, column: str) -> _Step:
     """The rows that there are, some of them left out, each with others that it meets."""
     reads = _held(rel, column)
-    return Step(reads, bool(reads), bool(reads))
+    return _Step(reads, bool(reads), bool(reads))
 
 
-def _kept(rel: Rel, column: str) -> Step:
+def _kept(rel: Rel, column: str) -> _Step:
     """A row less would change others: those that it meets, ties with, or is counted among."""
     reads = _held(rel, column)
-    return Step(reads, bool(reads))
+    return _Step(reads, bool(reads))
 
 
-def _generate(rel: Rel, column: str) -> Step:
+def _generate(rel: Rel, column: str) -> _Step:
     assert isinstance(rel, Generate)
     if column not in rel.ids:
         return _kept(rel, column)
-    return Step([(rel.input, c) for c in rel.generator.columns])
+    return _Step([(rel.input, c) for c in rel.generator.columns])
 
 
-def _window(rel: Rel, column: str) -> Step:
+def _window(rel: Rel, column: str) -> _Step:
     assert isinstance(rel, Window)
     call = next((c for c in rel.calls if c.id == column), None)
     if call is None:
         return _kept(rel, column)
-    return Step([(rel.input, c) for c in call.reads | set(rel.partition)])
+    return _Step([(rel.input, c) for c in call.reads | set(rel.partition)])
 
 
-def _aggregate(rel: Rel, column: str) -> Step:
+def _aggregate(rel: Rel, column: str) -> _Step:
     assert isinstance(rel, Aggregate)
     call = next((c for i, c in rel.calls if i == column), None)
     if call is None:
         return _kept(rel, column)
     read = call.text.columns.union(*(a.columns for a in call.args))
-    return Step([(rel.input, c) for c in read])
+    return _Step([(rel.input, c) for c in read])
 
 
-_STEPS = PerOperator[Callable[[Rel, str], Step]](
+_STEPS = PerOperator[Callable[[Rel, str], _Step]](
     "provenance",
     {
         Scan: _scan,

@@ -29,7 +29,7 @@ from dt_jupyter.ivm import (
     Window,
     combines,
     equated,
-    through_stages,
+    stage_origins,
     walk,
 )
 from dt_jupyter.refresh.change_size import operators
@@ -80,26 +80,26 @@ def joined_columns(stages: Iterable[Stage]) -> frozenset[tuple[str, str]]:
     for stage in stages:
         for left, right in _pairs(stage.input):
             for rel, column in (left, right):
-                found |= through_stages(rel, column, outputs)
+                found |= stage_origins(rel, column, outputs)
         outputs |= {(stage.id, n): (stage.input, e.column) for n, e in stage.outputs if e.column}
     return frozenset(found)
 
 
-Compared = tuple[Rel, str]
+_Compared = tuple[Rel, str]
 """A column of an input, with that input."""
 
 
-def _pairs(rel: Rel) -> Iterator[tuple[Compared, Compared]]:
+def _pairs(rel: Rel) -> Iterator[tuple[_Compared, _Compared]]:
     """What joins compare: columns of two of their inputs, each with its input."""
     for node in walk(rel):
         yield from _COMPARED[type(node)](node)
 
 
-def _nothing_compared(rel: Rel) -> Iterator[tuple[Compared, Compared]]:
+def _nothing_compared(rel: Rel) -> Iterator[tuple[_Compared, _Compared]]:
     return iter(())
 
 
-def _conditions_compared(rel: Rel) -> Iterator[tuple[Compared, Compared]]:
+def _conditions_compared(rel: Rel) -> Iterator[tuple[_Compared, _Compared]]:
     assert isinstance(rel, Join | Match)
     for predicate in rel.on:
         homes = [(i, c) for c in sorted(predicate.columns) for i in rel.inputs if c in i.columns]
@@ -107,14 +107,14 @@ def _conditions_compared(rel: Rel) -> Iterator[tuple[Compared, Compared]]:
             yield homes[0], homes[1]
 
 
-def _match_compared(rel: Rel) -> Iterator[tuple[Compared, Compared]]:
+def _match_compared(rel: Rel) -> Iterator[tuple[_Compared, _Compared]]:
     assert isinstance(rel, Match)
     for a, b in rel.pairs:
         yield (rel.left, a), (rel.right, b)
     yield from _conditions_compared(rel)
 
 
-_COMPARED = PerOperator[Callable[[Rel], Iterator[tuple[Compared, Compared]]]](
+_COMPARED = PerOperator[Callable[[Rel], Iterator[tuple[_Compared, _Compared]]]](
     "compared columns",
     dict.fromkeys(
         (Scan, Rows, Project, Filter, Union, Generate, Window, Top, Aggregate, Restrict),

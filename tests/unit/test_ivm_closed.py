@@ -15,8 +15,7 @@ import pytest
 
 import dt_jupyter
 from dt_jupyter.engine.tree import Size, estimated, tree
-from dt_jupyter.engine.views import LAWS as LAWS_TITLE
-from dt_jupyter.engine.views import Explanation
+from dt_jupyter.engine.views import LAWS_TITLE, Explanation
 from dt_jupyter.ivm import (
     DERIVATIVES,
     IDENTIFIED,
