@@ -169,7 +169,6 @@ TELLING = {
     "_cut_project": "ends at others",
     "_is_stage": "no for others, which are then put into a stage",
     "bounded": "others are not bounded",
-    "rule": "others are not bounded",
     "_narrowings": "of others nothing is narrowed",
     "explosive": "how many rows the check at creation tries first",
     "_untracked": "an error for others",
@@ -192,7 +191,11 @@ def told_apart(function: ast.FunctionDef) -> set[str]:
 
 
 def functions(modules: Sequence[ast.Module]) -> Iterator[ast.FunctionDef]:
-    return (n for m in modules for n in ast.walk(m) if isinstance(n, ast.FunctionDef))
+    """Functions and methods, with what is defined inside them."""
+    for module in modules:
+        for node in module.body:
+            inside = node.body if isinstance(node, ast.ClassDef) else [node]
+            yield from (n for n in inside if isinstance(n, ast.FunctionDef))
 
 
 def test_functions_that_tell_operators_apart_have_a_table_or_a_safe_rest() -> None:
