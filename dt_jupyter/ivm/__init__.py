@@ -16,48 +16,17 @@ from dt_jupyter.ivm.aggregates import (
     removed,
     weighted,
 )
-from dt_jupyter.ivm.derive import (
-    DERIVATIVES,
-    differentiate,
-    equated,
-    restrict,
-)
-from dt_jupyter.ivm.equivalent import (
-    equivalent,
-)
-from dt_jupyter.ivm.explain import (
-    Size,
-    TreeNode,
-    tree,
-)
-from dt_jupyter.ivm.expr import (
-    Col,
-    Expr,
-    col,
-    expr,
-)
-from dt_jupyter.ivm.identity import (
-    IDENTIFIED,
-    ROW_ID,
-    Identified,
-    identified,
-)
-from dt_jupyter.ivm.join_order import (
-    LARGE,
-    Sizes,
-    arranged,
-    directed,
-)
-from dt_jupyter.ivm.origins import (
-    Origin,
-    flows,
-    origins,
-)
-from dt_jupyter.ivm.refusal import (
-    Refusal,
-    Refused,
-    refuse,
-)
+from dt_jupyter.ivm.derive import DERIVATIVES, LAWS, Law, differentiate, equated, restrict, rule
+from dt_jupyter.ivm.equivalent import equivalent
+from dt_jupyter.ivm.estimate import LARGE, JoinSize, Size, Sizes, estimated, total_size
+from dt_jupyter.ivm.explain import TreeNode, list_laws, tree
+from dt_jupyter.ivm.expr import Col, Expr, col, expr
+from dt_jupyter.ivm.identity import IDENTIFIED, ROW_ID, Identified, identified
+from dt_jupyter.ivm.join_order import arranged, directed
+from dt_jupyter.ivm.operators import TABLES, PerOperator, missing_entries
+from dt_jupyter.ivm.provenance import Origin, flows, origins, places, stage_origins
+from dt_jupyter.ivm.reference import OperatorRow, operator_table
+from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
 from dt_jupyter.ivm.rel import (
     OPERATORS,
     SETTLING,
@@ -80,6 +49,7 @@ from dt_jupyter.ivm.rel import (
     Window,
     WindowCall,
     at,
+    combines,
     key_relations,
     monotone,
     rewrite,
@@ -106,11 +76,13 @@ __all__ = [
     "DERIVATIVES",
     "IDENTIFIED",
     "LARGE",
+    "LAWS",
     "OPERATORS",
     "RECOMPUTED",
     "ROW_ID",
     "SETTLING",
     "SUPPORTED",
+    "TABLES",
     "TOO_WIDE",
     "WEIGHT",
     "Aggregate",
@@ -125,11 +97,15 @@ __all__ = [
     "Group",
     "Identified",
     "Join",
+    "JoinSize",
     "Kept",
     "Kind",
+    "Law",
     "Match",
     "MatchKind",
+    "OperatorRow",
     "Origin",
+    "PerOperator",
     "Project",
     "Refusal",
     "Refused",
@@ -149,28 +125,37 @@ __all__ = [
     "arranged",
     "at",
     "col",
+    "combines",
     "compile_stages",
     "differentiate",
     "directed",
     "equated",
     "equivalent",
+    "estimated",
     "expr",
     "flows",
     "identified",
     "initial",
     "is_floating",
     "key_relations",
+    "list_laws",
+    "missing_entries",
     "monotone",
+    "operator_table",
     "origins",
+    "places",
     "refuse",
     "removed",
     "restrict",
     "rewrite",
+    "rule",
     "scans",
     "settled",
     "settles",
     "simplify",
+    "stage_origins",
     "stage_source",
+    "total_size",
     "tree",
     "unstable",
     "walk",

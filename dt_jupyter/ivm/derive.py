@@ -1,14 +1,16 @@
 """Derivatives: Δ of a relation over a change interval, as a relation with a weight column.
 
-Each rule is its equation. A term of sources that did not change is never made.
+Each rule is registered with its law, which EXPLAIN and the reference read. A term of sources that
+did not change is never made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
+from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.rel import (
     WEIGHT,
     Aggregate,
@@ -31,13 +33,32 @@ from dt_jupyter.ivm.rel import (
 )
 
 Rule = Callable[[Rel, frozenset[str]], Rel | None]
-DERIVATIVES: dict[type[Rel], Rule] = {}
 
 
-def _rule(kind: type[Rel]) -> Callable[[Rule], Rule]:
-    def register(rule: Rule) -> Rule:
-        DERIVATIVES[kind] = rule
-        return rule
+@dataclass(frozen=True, slots=True)
+class Law:
+    """The equation by which a change is derived, and where it comes from."""
+
+    equation: str
+    source: str
+
+
+DERIVATIVES = PerOperator[Rule]("differentiate")
+LAWS = PerOperator[Law]("law")
+
+
+def rule(kind: type[Rel], *, law: str, source: str) -> Callable[[Rule], Rule]:
+    """Registers the derivative of an operator with its law.
+
+    P and S are the members before one and itself, R₀ and R₁ a relation at the old and the new end
+    of the interval. `source`: CQ and DT are the papers on change queries and on dynamic tables
+    with their sections, DBSP is Budiu et al. (2023).
+    """
+
+    def register(derivative: Rule) -> Rule:
+        DERIVATIVES[kind] = derivative
+        LAWS[kind] = Law(law, source)
+        return derivative
 
     return register
 
@@ -51,37 +72,31 @@ def differentiate(rel: Rel, changed: frozenset[str]) -> Rel | None:
     return DERIVATIVES[type(rel)](rel, changed)
 
 
-@_rule(Scan)
+@rule(Scan, law="Δ(S) = the change relation of S", source="CQ 3.2.1")
 def _scan(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(S) = the change relation of S.  Source: CQ 3.2.1."""
     assert isinstance(rel, Scan)
     return replace(rel, end=End.DELTA) if rel.source in changed else None
 
 
-@_rule(Project)
+@rule(Project, law="Δ(π(R)) = π(ΔR)", source="DBSP, linear operators")
 def _project(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(π(R)) = π(ΔR)"""
     assert isinstance(rel, Project)
     delta = differentiate(rel.input, changed)
     return delta and Project(delta, (*rel.items, (WEIGHT, col(WEIGHT))))
 
 
-@_rule(Filter)
+@rule(Filter, law="Δ(σ(R)) = σ(ΔR)", source="DBSP, linear operators")
 def _filter(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(σ(R)) = σ(ΔR)"""
     assert isinstance(rel, Filter)
     delta = differentiate(rel.input, changed)
     return delta and Filter(delta, rel.on)
 
 
-@_rule(Join)
+@rule(Join, law="Δ(P ⋈ S) = ΔP ⋈ S₀ + P₁ ⋈ ΔS", source="CQ 3.2.3; DBSP, bilinear operators")
 def _join(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(P ⋈ S) = ΔP ⋈ S₀ + P₁ ⋈ ΔS, for the members before S as P, and S one after the other.
-
-    So a member is read once for all changes before it. Each term starts at its change, so that
-    the rest is joined to a small relation.
-    Source: CQ 3.2.3; DBSP, bilinear.
-    """
+    """For the members before S as P, and S one after the other: so a member is read once for all
+    changes before it. Each term starts at its change, so that the rest is joined to a small
+    relation."""
     assert isinstance(rel, Join)
     columns = rel.members[0].columns
     applied = _decided(rel.on, columns)
@@ -116,31 +131,31 @@ def _old(rel: Rel, changed: frozenset[str]) -> Rel:
     return at(rel, End.OLD)
 
 
-@_rule(Union)
+@rule(Union, law="Δ(A ∪ B) = ΔA ∪ ΔB", source="DBSP, linear operators")
 def _union(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(A ∪ B) = ΔA ∪ ΔB"""
     assert isinstance(rel, Union)
     deltas = [d for m in rel.members if (d := differentiate(m, changed))]
     return _sum(deltas, (*rel.ids, WEIGHT))
 
 
-@_rule(Restrict)
+@rule(
+    Restrict,
+    law="Δ(R ⋉ K) = ΔR ⋉ K, for a K that does not change",
+    source="DBSP, linear operators",
+)
 def _restrict(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(R ⋉ K) = ΔR ⋉ K, for a K that does not change."""
     assert isinstance(rel, Restrict)
     delta = differentiate(rel.input, changed)
     return delta and replace(rel, input=delta)
 
 
-@_rule(Rows)
+@rule(Rows, law="Δ(VALUES …) = ∅", source="the definition of Δ")
 def _rows(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(VALUES …) = ∅"""
     return None
 
 
-@_rule(Generate)
+@rule(Generate, law="Δ(explode(R)) = explode(ΔR)", source="DBSP, linear operators")
 def _generate(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(explode(R)) = explode(ΔR)"""
     assert isinstance(rel, Generate)
     delta = differentiate(rel.input, changed)
     if delta is None:
@@ -148,13 +163,14 @@ def _generate(rel: Rel, changed: frozenset[str]) -> Rel | None:
     return _ordered(replace(rel, input=delta), (*rel.columns, WEIGHT))
 
 
-@_rule(Match)
+@rule(
+    Match,
+    law="Δ(A ⟕ B) = ΔA ⟕ B₁ + (A₀ ⋉ K) ⟕ (B₁ ⋉ K) − (A₀ ⋉ K) ⟕ (B₀ ⋉ K),  K = keys(ΔB)",
+    source="CQ 3.2.3; DT 5.5.1",
+)
 def _match(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(A ⟕ B) = ΔA ⟕ B₁ + (A₀ ⋉ K) ⟕ (B₁ ⋉ K) − (A₀ ⋉ K) ⟕ (B₀ ⋉ K),  K = keys(ΔB)
-
-    The same for ⋉ and ▷: all three are linear in their left side, and a row of it is touched by
-    ΔB only where its key is in K.  Source: CQ 3.2.3; DT 5.5.1.
-    """
+    """The same for ⋉ and ▷: all three are linear in their left side, and a row of it is touched
+    by ΔB only where its key is in K."""
     assert isinstance(rel, Match)
     columns = (*rel.columns, WEIGHT)
     left_keys, right_keys = tuple(a for a, _ in rel.pairs), tuple(b for _, b in rel.pairs)
@@ -170,17 +186,15 @@ def _match(rel: Rel, changed: frozenset[str]) -> Rel | None:
     return _sum(terms, columns)
 
 
-@_rule(Window)
+@rule(Window, law="Δ(W(R)) = W(R₁ ⋉ K) − W(R₀ ⋉ K),  K = the partitions of ΔR", source="DT 5.5.1")
 def _window(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(W(R)) = W(R₁ ⋉ K) − W(R₀ ⋉ K),  K = the partitions of ΔR.  Source: DT 5.5.1."""
     assert isinstance(rel, Window)
     return _both_ends(rel, rel.input, rel.partition, changed)
 
 
-@_rule(Aggregate)
+@rule(Aggregate, law="Δ(γ(R)) = γ(R₁ ⋉ K) − γ(R₀ ⋉ K),  K = the keys of ΔR", source="CQ 3.2.1")
 def _aggregate(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(γ(R)) = γ(R₁ ⋉ K) − γ(R₀ ⋉ K),  K = the keys of ΔR: for a query that has no state; in a
-    definition that is kept, a stage of its own has one.  Source: CQ 3.2.1."""
+    """For a query that has no state; in a definition that is kept, a stage of its own has one."""
     assert isinstance(rel, Aggregate)
     return _both_ends(rel, rel.input, rel.keys, changed)
 
@@ -197,9 +211,9 @@ def _both_ends(rel: Rel, input: Rel, keys: tuple[str, ...], changed: frozenset[s
     return _sum(ends, (*rel.columns, WEIGHT))
 
 
-@_rule(Top)
+@rule(Top, law="Δ(top(R)) = top(R₁) − top(R₀)", source="the definition of Δ")
 def _top(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """Δ(top(R)) = top(R₁) − top(R₀): in a definition R is a stage, read and not computed."""
+    """In a definition R is a stage, which is read and not computed."""
     assert isinstance(rel, Top)
     if differentiate(rel.input, changed) is None:
         return None
@@ -217,26 +231,40 @@ def _holding(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
     with every outer join and window above it. Each row of ⟕, ⋉, ▷ and W has the values of a row
     of its input, whatever it meets there.
     """
-    match rel:
-        case Match() if keys <= set(rel.left.columns):
-            return _holding(rel.left, keys, nulls)
-        case Match(kind=MatchKind.LEFT) if keys <= set(rel.right.columns) and not nulls:
-            return _holding(rel.right, keys, nulls)
-        case Window() if keys <= set(rel.input.columns):
-            return _holding(rel.input, keys, nulls)
-        case Project():
-            items = tuple(i for i in rel.items if i[0] in keys)
-            computed = any(e.column is None for _, e in items)
-            read = frozenset(c for _, e in items for c in e.columns)
-            below = _holding(rel.input, read, nulls or computed) if read else rel.input
-            return Project(below, items)
-        case Union():
-            return _members_holding(rel, keys, nulls)
+    return _HOLDING[type(rel)](rel, keys, nulls)
+
+
+def _itself(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
+    """The relation has its own values."""
     return rel
 
 
-def _members_holding(rel: Union, keys: frozenset[str], nulls: bool) -> Rel:
+def _match_holding(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
+    assert isinstance(rel, Match)
+    if keys <= set(rel.left.columns):
+        return _holding(rel.left, keys, nulls)
+    if rel.kind is MatchKind.LEFT and keys <= set(rel.right.columns) and not nulls:
+        return _holding(rel.right, keys, nulls)
+    return rel
+
+
+def _window_holding(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
+    assert isinstance(rel, Window)
+    return _holding(rel.input, keys, nulls) if keys <= set(rel.input.columns) else rel
+
+
+def _projection_holding(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
+    assert isinstance(rel, Project)
+    items = tuple(i for i in rel.items if i[0] in keys)
+    computed = any(e.column is None for _, e in items)
+    read = frozenset(c for _, e in items for c in e.columns)
+    below = _holding(rel.input, read, nulls or computed) if read else rel.input
+    return Project(below, items)
+
+
+def _members_holding(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
     """The same for each member; what both ends of an interval have alike is taken once."""
+    assert isinstance(rel, Union)
     members: list[Rel] = []
     for member in rel.members:
         names = {i: c for i, c in zip(rel.ids, member.columns, strict=True) if i in keys}
@@ -245,6 +273,26 @@ def _members_holding(rel: Union, keys: frozenset[str], nulls: bool) -> Rel:
         if own not in members:
             members.append(own)
     return members[0] if len(members) == 1 else Union(tuple(members), members[0].columns)
+
+
+_HOLDING = PerOperator[Callable[[Rel, frozenset[str], bool], Rel]](
+    "keys of a change",
+    {
+        Scan: _itself,
+        Rows: _itself,
+        Project: _projection_holding,
+        Filter: _itself,
+        Join: _itself,
+        Match: _match_holding,
+        Union: _members_holding,
+        Generate: _itself,
+        Window: _window_holding,
+        Top: _itself,
+        Aggregate: _itself,
+        Restrict: _itself,
+    },
+    otherwise=_itself,
+)
 
 
 def _of_keys(
@@ -279,7 +327,12 @@ def _sum(terms: list[Rel], columns: tuple[str, ...]) -> Rel | None:
     return Project(only, tuple((c, col(o)) for c, o in zip(columns, only.columns, strict=True)))
 
 
-def restrict(rel: Rel, keys: str | Rel, on: tuple[tuple[str, str], ...]) -> Rel:
+_Pairs = tuple[tuple[str, str], ...]
+"""Columns of a relation with those of the keys that they have to match."""
+_Pushed = tuple[Rel, bool] | None
+
+
+def restrict(rel: Rel, keys: str | Rel, on: _Pairs) -> Rel:
     """R ⋉ K with the restriction as near to the sources as its columns reach.
 
     Sound at every step: what is pushed down only removes rows that the one above removes too,
@@ -292,43 +345,66 @@ def restrict(rel: Rel, keys: str | Rel, on: tuple[tuple[str, str], ...]) -> Rel:
     return below if whole else Restrict(below, keys, on)
 
 
-def _pushed(rel: Rel, keys: str | Rel, on: tuple[tuple[str, str], ...]) -> tuple[Rel, bool] | None:
+def _pushed(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
     """The relation with its inputs restricted, and whether that is all of the restriction."""
-
-    def some(input: Rel, reached: Callable[[str], str | None]) -> tuple[Rel, bool] | None:
-        own = tuple((c, b) for a, b in on if (c := reached(a)) is not None)
-        return (restrict(input, keys, own), len(own) == len(on)) if own else None
-
-    if isinstance(rel, Project):
-        passed = {i: c for i, e in rel.items if (c := e.column) is not None}
-        found = some(rel.input, passed.get)
-    elif isinstance(rel, Filter):
-        found = restrict(rel.input, keys, on), True
-    elif isinstance(rel, Window):
-        found = some(rel.input, lambda a: a if a in rel.partition else None)
-    elif isinstance(rel, Aggregate):
-        found = some(rel.input, lambda a: a if a in rel.keys else None)
-    elif isinstance(rel, Generate):
-        found = some(rel.input, lambda a: a if a in rel.input.columns else None)
-    elif isinstance(rel, Match):
-        return _pushed_match(rel, keys, on)
-    elif isinstance(rel, Join):
-        return _pushed_join(rel, keys, on)
-    elif isinstance(rel, Union):
-        members = tuple(
-            restrict(m, keys, tuple((m.columns[rel.ids.index(a)], b) for a, b in on))
-            for m in rel.members
-        )
-        return replace(rel, members=members), True
-    else:
-        return None
-    return found and (rel.with_inputs((found[0],)), found[1])
+    return _PUSHED[type(rel)](rel, keys, on)
 
 
-def _pushed_match(
-    rel: Match, keys: str | Rel, on: tuple[tuple[str, str], ...]
-) -> tuple[Rel, bool] | None:
+def _stays(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
+    """The restriction stays above."""
+    return None
+
+
+def _below(
+    reached: Callable[[Rel, str], str | None],
+) -> Callable[[Rel, str | Rel, _Pairs], _Pushed]:
+    """Pushed into the one input by the columns that it has for those of the relation."""
+
+    def push(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
+        own = tuple((c, b) for a, b in on if (c := reached(rel, a)) is not None)
+        if not own:
+            return None
+        return rel.with_inputs((restrict(rel.inputs[0], keys, own),)), len(own) == len(on)
+
+    return push
+
+
+def _passed(rel: Rel, column: str) -> str | None:
+    """The input's column that a projection passes on under this name."""
+    assert isinstance(rel, Project)
+    return next((e.column for i, e in rel.items if i == column), None)
+
+
+def _partitioned(rel: Rel, column: str) -> str | None:
+    assert isinstance(rel, Window)
+    return column if column in rel.partition else None
+
+
+def _keyed(rel: Rel, column: str) -> str | None:
+    assert isinstance(rel, Aggregate)
+    return column if column in rel.keys else None
+
+
+def _own(rel: Rel, column: str) -> str | None:
+    return column if column in rel.inputs[0].columns else None
+
+
+def _pushed_filter(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
+    return rel.with_inputs((restrict(rel.inputs[0], keys, on),)), True
+
+
+def _pushed_union(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
+    assert isinstance(rel, Union)
+    members = tuple(
+        restrict(m, keys, tuple((m.columns[rel.ids.index(a)], b) for a, b in on))
+        for m in rel.members
+    )
+    return replace(rel, members=members), True
+
+
+def _pushed_match(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
     """The left side by its columns, the right one by those that are equal to them."""
+    assert isinstance(rel, Match)
     own = tuple((a, b) for a, b in on if a in rel.left.columns)
     if not own:
         return None
@@ -339,10 +415,9 @@ def _pushed_match(
     return replace(rel, left=left, right=right), len(own) == len(on)
 
 
-def _pushed_join(
-    rel: Join, keys: str | Rel, on: tuple[tuple[str, str], ...]
-) -> tuple[Rel, bool] | None:
+def _pushed_join(rel: Rel, keys: str | Rel, on: _Pairs) -> _Pushed:
     """Each member by its columns and by those that the join makes equal to its own."""
+    assert isinstance(rel, Join)
     same = equal_columns(rel)
     members: list[Rel] = []
     whole = False
@@ -356,6 +431,26 @@ def _pushed_join(
         whole = whole or len(own) == len(on)
         members.append(restrict(member, keys, own) if own else member)
     return replace(rel, members=tuple(members)), whole
+
+
+_PUSHED = PerOperator[Callable[[Rel, str | Rel, _Pairs], _Pushed]](
+    "restrict",
+    {
+        Scan: _stays,
+        Rows: _stays,
+        Project: _below(_passed),
+        Filter: _pushed_filter,
+        Join: _pushed_join,
+        Match: _pushed_match,
+        Union: _pushed_union,
+        Generate: _below(_own),
+        Window: _below(_partitioned),
+        Top: _stays,
+        Aggregate: _below(_keyed),
+        Restrict: _stays,
+    },
+    otherwise=_stays,
+)
 
 
 def equal_columns(rel: Join) -> dict[str, tuple[str, ...]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
+from dt_jupyter.ivm.derive import LAWS, Law
+from dt_jupyter.ivm.estimate import Size, estimated
+from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.rel import (
     Aggregate,
     Filter,
@@ -23,30 +26,18 @@ from dt_jupyter.ivm.rel import (
 )
 from dt_jupyter.ivm.stages import Group, Stage
 
-_KEPT_SHARE = 0.5
-"""What a condition is guessed to keep."""
-_FAN = 3
-"""What a generator is guessed to make of a row."""
-
-
-@dataclass(frozen=True)
-class Size:
-    """Rows of a relation, and of its change: facts for sources and stages, guesses above them."""
-
-    rows: float | None = None
-    changed: float | None = None
-
 
 @dataclass(frozen=True)
 class TreeNode:
     """What a node does, the rule by which its change is derived (of a stage: how its rows are
-    kept), and its size; `depth` counts from 0."""
+    kept), its size, and the law of that rule; `depth` counts from 0."""
 
     depth: int
     operator: str
     rule: str = ""
     state: str = ""
-    size: Size = Size()
+    size: Size = field(default_factory=Size)
+    law: Law | None = None
 
     def __str__(self) -> str:
         how = self.rule or self.state
@@ -84,87 +75,91 @@ def _kept(stage: Stage) -> str:
 def _below(
     rel: Rel, names: Mapping[str, str], sizes: Mapping[str, Size], depth: int
 ) -> list[TreeNode]:
-    operator, rule = _what(rel, names)
-    node = TreeNode(depth, operator, rule, "", estimated(rel, sizes))
+    operator, rule = _LINES[type(rel)](rel, names)
+    node = TreeNode(depth, operator, rule, "", estimated(rel, sizes), LAWS[type(rel)])
     return [node, *(x for i in rel.inputs for x in _below(i, names, sizes, depth + 1))]
 
 
-def _what(rel: Rel, names: Mapping[str, str]) -> tuple[str, str]:
-    """The node, and the rule by which its change is derived."""
-    match rel:
-        case Scan():
-            return f"{names.get(rel.source, rel.source)} ({len(rel.reads)} columns)", ""
-        case Rows():
-            return "literal rows", "they never change"
-        case Project():
-            return f"projection of {len(rel.items)} columns", "π(Δ)"
-        case Filter():
-            return f"filter of {len(rel.on)} conditions", "σ(Δ)"
-        case Join():
-            return f"join of {len(rel.members)}", "Δ of each with the others, one term for each"
-        case Match():
-            keys = ", ".join(a for a, _ in rel.pairs)
-            word = {MatchKind.LEFT: "left join", MatchKind.SEMI: "semi join"}.get(
-                rel.kind, "anti join"
-            )
-            return (
-                f"{word} on ({keys})",
-                "Δ of the left side; touched keys of the right at both ends",
-            )
-        case Union():
-            return f"union of {len(rel.members)}", "Δ of each"
-        case Generate():
-            return "rows generated from each row", "of Δ alone"
-        case Window():
-            keys = ", ".join(rel.partition)
-            over = f"touched partitions of ({keys})" if keys else "the one partition"
-            return "window", f"{over} at both ends"
-        case Top():
-            many = rel.count if rel.count is not None else "rows"
-            return f"first {many} in order", "both ends"
-        case Aggregate():
-            return "aggregate", ""
-        case Restrict():
-            return "restriction to touched keys", ""
-    raise TypeError(type(rel).__name__)
+_Line = tuple[str, str]
+"""What a node is, and the rule by which its change is derived."""
 
 
-def estimated(rel: Rel, sizes: Mapping[str, Size]) -> Size:
-    """Rows of a node and of its change."""
-    below = [estimated(i, sizes) for i in rel.inputs]
-    rows = _combined(rel, [s.rows for s in below])
-    match rel:
-        case Scan():
-            return sizes.get(rel.source, Size())
-        case Rows():
-            return Size(None, 0)
-        case Join() | Match():
-            terms = [
-                None if s.changed is None or not s.rows or rows is None
-                else s.changed * max(1.0, rows / s.rows)
-                for s in below
-            ]  # fmt: skip
-            known = [t for t in terms if t is not None]
-            return Size(rows, sum(known) if len(known) == len(terms) else None)
-    return Size(rows, _combined(rel, [s.changed for s in below]))
+def _scan(rel: Rel, names: Mapping[str, str]) -> _Line:
+    assert isinstance(rel, Scan)
+    return f"{names.get(rel.source, rel.source)} ({len(rel.reads)} columns)", ""
 
 
-def _combined(rel: Rel, below: list[float | None]) -> float | None:
-    known = [n for n in below if n is not None]
-    if len(known) != len(below) or not known:
-        return None
-    match rel:
-        case Filter():
-            return float(known[0] * _KEPT_SHARE ** min(2, len(rel.on)))
-        case Union():
-            return sum(known)
-        case Generate():
-            return known[0] * _FAN
-        case Match():
-            return known[0] if rel.kind is MatchKind.LEFT else known[0] * _KEPT_SHARE
-        case Top():
-            return min(known[0], float(rel.count if rel.count is not None else known[0]))
-    return max(known)
+def _project(rel: Rel, names: Mapping[str, str]) -> _Line:
+    assert isinstance(rel, Project)
+    return f"projection of {len(rel.items)} columns", "π(Δ)"
+
+
+def _filter(rel: Rel, names: Mapping[str, str]) -> _Line:
+    assert isinstance(rel, Filter)
+    return f"filter of {len(rel.on)} conditions", "σ(Δ)"
+
+
+def _join(rel: Rel, names: Mapping[str, str]) -> _Line:
+    assert isinstance(rel, Join)
+    return f"join of {len(rel.members)}", "Δ of each with the others, one term for each"
+
+
+def _match(rel: Rel, names: Mapping[str, str]) -> _Line:
+    assert isinstance(rel, Match)
+    keys = ", ".join(a for a, _ in rel.pairs)
+    rule = "Δ of the left side; touched keys of the right at both ends"
+    return f"{_MATCHES[rel.kind]} on ({keys})", rule
+
+
+_MATCHES = {
+    MatchKind.LEFT: "left join", MatchKind.SEMI: "semi join", MatchKind.ANTI: "anti join",
+}  # fmt: skip
+
+
+def _union(rel: Rel, names: Mapping[str, str]) -> _Line:
+    assert isinstance(rel, Union)
+    return f"union of {len(rel.members)}", "Δ of each"
+
+
+def _window(rel: Rel, names: Mapping[str, str]) -> _Line:
+    assert isinstance(rel, Window)
+    keys = ", ".join(rel.partition)
+    over = f"touched partitions of ({keys})" if keys else "the one partition"
+    return "window", f"{over} at both ends"
+
+
+def _top(rel: Rel, names: Mapping[str, str]) -> _Line:
+    assert isinstance(rel, Top)
+    return f"first {rel.count if rel.count is not None else 'rows'} in order", "both ends"
+
+
+def _always(operator: str, rule: str) -> Callable[[Rel, Mapping[str, str]], _Line]:
+    return lambda rel, names: (operator, rule)
+
+
+_LINES = PerOperator[Callable[[Rel, Mapping[str, str]], _Line]](
+    "line in EXPLAIN",
+    {
+        Scan: _scan,
+        Rows: _always("literal rows", "they never change"),
+        Project: _project,
+        Filter: _filter,
+        Join: _join,
+        Match: _match,
+        Union: _union,
+        Generate: _always("rows generated from each row", "of Δ alone"),
+        Window: _window,
+        Top: _top,
+        Aggregate: _always("aggregate", ""),
+        Restrict: _always("restriction to touched keys", ""),
+    },
+)
+
+
+def list_laws(nodes: Iterable[TreeNode]) -> str:
+    """The laws of a tree's operators, each once, with their sources."""
+    found = dict.fromkeys(n.law for n in nodes if n.law is not None)
+    return "\n".join(f"{law.equation}  [{law.source}]" for law in found)
 
 
 def _told(size: Size) -> str:

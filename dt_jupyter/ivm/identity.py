@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, count, product
 
 from dt_jupyter.ivm.expr import Expr, col, expr
+from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.refusal import Refusal, refuse
 from dt_jupyter.ivm.rel import (
     Aggregate,
@@ -190,20 +191,23 @@ def _aggregate(of: _Identifier, rel: Rel) -> Identified:
     return Identified(made, name, frozenset({("group", number)}))
 
 
-_RULES: dict[type[Rel], Callable[[_Identifier, Rel], Identified]] = {
-    Scan: _scan,
-    Rows: _rows,
-    Project: _project,
-    Filter: _passed,
-    Top: _passed,
-    Restrict: _passed,
-    Join: _join,
-    Match: _match,
-    Union: _union,
-    Generate: _generate,
-    Window: _window,
-    Aggregate: _aggregate,
-}
+_RULES = PerOperator[Callable[[_Identifier, Rel], Identified]](
+    "identified",
+    {
+        Scan: _scan,
+        Rows: _rows,
+        Project: _project,
+        Filter: _passed,
+        Top: _passed,
+        Restrict: _passed,
+        Join: _join,
+        Match: _match,
+        Union: _union,
+        Generate: _generate,
+        Window: _window,
+        Aggregate: _aggregate,
+    },
+)
 IDENTIFIED = frozenset(_RULES)
 
 

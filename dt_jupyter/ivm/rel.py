@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.ivm.operators import PerOperator
 
 WEIGHT = "__dt_w"
 SETTLING = frozenset({"collect_list", "array_agg", "collect_set", "min_by", "max_by"})
@@ -342,19 +343,65 @@ def at(rel: Rel, end: End) -> Rel:
     return rewrite(rel, lambda n: replace(n, end=end) if isinstance(n, Scan) else n)
 
 
+_MONOTONE = PerOperator[bool](
+    "monotone",
+    {
+        Scan: True, Rows: True, Project: True, Filter: True, Join: True, Match: False, Union: True,
+        Generate: True, Window: False, Top: False, Aggregate: False, Restrict: True,
+    },
+)  # fmt: skip
+
+
 def monotone(rel: Rel) -> bool:
     """Whether rows added to the sources only ever add rows."""
-    return not any(isinstance(n, Match | Window | Top | Aggregate) for n in walk(rel))
+    return all(_MONOTONE[type(n)] for n in walk(rel))
+
+
+_COMBINES = PerOperator[bool](
+    "combines",
+    {
+        Scan: False, Rows: False, Project: False, Filter: False, Join: True, Match: True,
+        Union: False, Generate: False, Window: False, Top: False, Aggregate: False,
+        Restrict: False,
+    },
+)  # fmt: skip
+
+
+def combines(rel: Rel) -> bool:
+    """Whether a row of the node may have the values of rows of several inputs."""
+    return _COMBINES[type(rel)]
+
+
+def _fixes_nothing(rel: Rel) -> bool:
+    return False
+
+
+def _fixes_ties(rel: Rel) -> bool:
+    return True
+
+
+def _window_settles(rel: Rel) -> bool:
+    assert isinstance(rel, Window)
+    return any(c.settles for c in rel.calls)
+
+
+def _aggregate_settles(rel: Rel) -> bool:
+    assert isinstance(rel, Aggregate)
+    return any(c.function in SETTLING for _, c in rel.calls)
+
+
+_SETTLES = PerOperator[Callable[[Rel], bool]](
+    "settles",
+    dict.fromkeys(
+        (Scan, Rows, Project, Filter, Join, Match, Union, Generate, Restrict), _fixes_nothing
+    )
+    | {Window: _window_settles, Top: _fixes_ties, Aggregate: _aggregate_settles},
+)
 
 
 def settles(rel: Rel) -> bool:
     """Whether the rows depend on an order that the query leaves open, and that is fixed here."""
-    return any(
-        isinstance(n, Top)
-        or (isinstance(n, Window) and any(c.settles for c in n.calls))
-        or (isinstance(n, Aggregate) and any(c.function in SETTLING for _, c in n.calls))
-        for n in walk(rel)
-    )
+    return any(_SETTLES[type(n)](n) for n in walk(rel))
 
 
 def key_relations(rel: Rel) -> tuple[Rel, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dt_jupyter.ivm.expr import Expr, col
+from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.rel import (
     Aggregate,
     Filter,
@@ -23,6 +24,8 @@ from dt_jupyter.ivm.rel import (
     Window,
     rewrite,
 )
+
+_Columns = frozenset[str]
 
 
 def merge_filters(rel: Rel) -> Rel:
@@ -151,42 +154,76 @@ def simplify(rel: Rel) -> Rel:
     return prune(rel, frozenset(rel.columns))
 
 
-def prune(rel: Rel, used: frozenset[str]) -> Rel:
+def prune(rel: Rel, used: _Columns) -> Rel:
     """The relation reads no column that nothing above uses (the root's columns stay)."""
-    if isinstance(rel, Scan):
-        reads = tuple(r for r in rel.reads if r[0] in used)
-        return replace(rel, reads=reads or rel.reads[:1])
-    if isinstance(rel, Project):
-        items = tuple(i for i in rel.items if i[0] in used) or rel.items[:1]
-        below = frozenset(c for _, e in items for c in e.columns)
-        return Project(prune(rel.input, below or frozenset(rel.input.columns[:1])), items)
-    if isinstance(rel, Union):
-        return replace(rel, members=tuple(prune(m, frozenset(m.columns)) for m in rel.members))
-    return _prune_others(rel, used)
+    return PRUNED[type(rel)](rel, used)
 
 
-def _prune_others(rel: Rel, used: frozenset[str]) -> Rel:
-    if isinstance(rel, Rows):
-        return rel
-    if isinstance(rel, Filter | Join):
-        below = used | frozenset(c for p in rel.on for c in p.columns)
-        return rel.with_inputs(tuple(prune(i, below) for i in rel.inputs))
-    if isinstance(rel, Match):
-        return _prune_match(rel, used)
-    if isinstance(rel, Window):
-        shown = tuple(c for c in rel.calls if c.id in used)
-        if not shown:
-            return prune(rel.input, used)
-        below = (used | frozenset(rel.partition)).union(*(c.reads for c in shown))
-        return replace(rel, input=prune(rel.input, below), calls=shown)
-    if isinstance(rel, Generate):
-        return replace(rel, input=prune(rel.input, used | rel.generator.columns))
-    if isinstance(rel, Top):
-        ordered = frozenset(c for e in rel.order for c in e.columns)
-        return replace(rel, input=prune(rel.input, used | ordered))
-    if isinstance(rel, Restrict):
-        return replace(rel, input=prune(rel.input, used | {a for a, _ in rel.on}))
-    assert isinstance(rel, Aggregate), rel
+def _prune_scan(rel: Rel, used: _Columns) -> Rel:
+    assert isinstance(rel, Scan)
+    reads = tuple(r for r in rel.reads if r[0] in used)
+    return replace(rel, reads=reads or rel.reads[:1])
+
+
+def _prune_rows(rel: Rel, used: _Columns) -> Rel:
+    return rel
+
+
+def _prune_project(rel: Rel, used: _Columns) -> Rel:
+    assert isinstance(rel, Project)
+    items = tuple(i for i in rel.items if i[0] in used) or rel.items[:1]
+    below = frozenset(c for _, e in items for c in e.columns)
+    return Project(prune(rel.input, below or frozenset(rel.input.columns[:1])), items)
+
+
+def _prune_union(rel: Rel, used: _Columns) -> Rel:
+    assert isinstance(rel, Union)
+    return replace(rel, members=tuple(prune(m, frozenset(m.columns)) for m in rel.members))
+
+
+def _prune_conditions(rel: Rel, used: _Columns) -> Rel:
+    assert isinstance(rel, Filter | Join)
+    below = used | frozenset(c for p in rel.on for c in p.columns)
+    return rel.with_inputs(tuple(prune(i, below) for i in rel.inputs))
+
+
+def _prune_match(rel: Rel, used: _Columns) -> Rel:
+    assert isinstance(rel, Match)
+    conditions = frozenset(c for p in rel.on for c in p.columns)
+    left = used | conditions | {a for a, _ in rel.pairs}
+    right = conditions | {b for _, b in rel.pairs}
+    if rel.kind is MatchKind.LEFT:
+        right |= used
+    return replace(rel, left=prune(rel.left, left), right=prune(rel.right, right))
+
+
+def _prune_window(rel: Rel, used: _Columns) -> Rel:
+    assert isinstance(rel, Window)
+    shown = tuple(c for c in rel.calls if c.id in used)
+    if not shown:
+        return prune(rel.input, used)
+    below = (used | frozenset(rel.partition)).union(*(c.reads for c in shown))
+    return replace(rel, input=prune(rel.input, below), calls=shown)
+
+
+def _prune_generate(rel: Rel, used: _Columns) -> Rel:
+    assert isinstance(rel, Generate)
+    return replace(rel, input=prune(rel.input, used | rel.generator.columns))
+
+
+def _prune_top(rel: Rel, used: _Columns) -> Rel:
+    assert isinstance(rel, Top)
+    ordered = frozenset(c for e in rel.order for c in e.columns)
+    return replace(rel, input=prune(rel.input, used | ordered))
+
+
+def _prune_restrict(rel: Rel, used: _Columns) -> Rel:
+    assert isinstance(rel, Restrict)
+    return replace(rel, input=prune(rel.input, used | {a for a, _ in rel.on}))
+
+
+def _prune_aggregate(rel: Rel, used: _Columns) -> Rel:
+    assert isinstance(rel, Aggregate)
     calls = tuple(c for c in rel.calls if c[0] in used)
     if not rel.keys:
         calls = calls or rel.calls[:1]
@@ -196,10 +233,20 @@ def _prune_others(rel: Rel, used: frozenset[str]) -> Rel:
     return Aggregate(prune(rel.input, below or used), rel.keys, calls)
 
 
-def _prune_match(rel: Match, used: frozenset[str]) -> Rel:
-    conditions = frozenset(c for p in rel.on for c in p.columns)
-    left = used | conditions | {a for a, _ in rel.pairs}
-    right = conditions | {b for _, b in rel.pairs}
-    if rel.kind is MatchKind.LEFT:
-        right |= used
-    return replace(rel, left=prune(rel.left, left), right=prune(rel.right, right))
+PRUNED = PerOperator[Callable[[Rel, _Columns], Rel]](
+    "prune",
+    {
+        Scan: _prune_scan,
+        Rows: _prune_rows,
+        Project: _prune_project,
+        Filter: _prune_conditions,
+        Join: _prune_conditions,
+        Match: _prune_match,
+        Union: _prune_union,
+        Generate: _prune_generate,
+        Window: _prune_window,
+        Top: _prune_top,
+        Aggregate: _prune_aggregate,
+        Restrict: _prune_restrict,
+    },
+)

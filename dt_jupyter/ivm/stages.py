@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from dt_jupyter.ivm.aggregates import Kept, is_floating, keep
 from dt_jupyter.ivm.derive import equated
 from dt_jupyter.ivm.expr import Col, Expr, col, conjunction, expr
+from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.refusal import Refusal, refuse
 from dt_jupyter.ivm.rel import (
     Aggregate,
@@ -18,6 +19,8 @@ from dt_jupyter.ivm.rel import (
     Match,
     Project,
     Rel,
+    Restrict,
+    Rows,
     Scan,
     Top,
     Union,
@@ -115,14 +118,16 @@ def aligned(rel: Rel, types: Types) -> Rel:
     """The node with what its derivative relies on: a union's members have its own types, so that
     each means the same where those that did not change are left out; and columns that pass for
     equal are of one type, so that a key of the one finds the rows of the other."""
-    if isinstance(rel, Match):
-        return _aligned_match(rel, types)
-    if isinstance(rel, Join):
-        return _aligned_join(rel, types)
-    return _aligned_union(rel, types) if isinstance(rel, Union) else rel
+    return _ALIGNED[type(rel)](rel, types)
 
 
-def _aligned_join(rel: Join, types: Types) -> Rel:
+def _as_it_is(rel: Rel, types: Types) -> Rel:
+    """It puts no columns of several inputs together."""
+    return rel
+
+
+def _aligned_join(rel: Rel, types: Types) -> Rel:
+    assert isinstance(rel, Join)
     if not any(equated(p) for p in rel.on):
         return rel
     known = types(rel)
@@ -136,7 +141,8 @@ def _aligned_join(rel: Join, types: Types) -> Rel:
     return Join(rel.members, tuple(plain(p) for p in rel.on))
 
 
-def _aligned_match(rel: Match, types: Types) -> Rel:
+def _aligned_match(rel: Rel, types: Types) -> Rel:
+    assert isinstance(rel, Match)
     left, right = types(rel.left), types(rel.right)
     other = [(a, b) for a, b in rel.pairs if left[a] != right[b]]
     if not other:
@@ -175,7 +181,8 @@ def _family(type_: str) -> str:
     return "time" if type_ in ("date", "timestamp", "timestamp_ntz") else type_
 
 
-def _aligned_union(rel: Union, types: Types) -> Rel:
+def _aligned_union(rel: Rel, types: Types) -> Rel:
+    assert isinstance(rel, Union)
     wanted = [types(rel)[i] for i in rel.ids]
     members = []
     for member in rel.members:
@@ -186,6 +193,15 @@ def _aligned_union(rel: Union, types: Types) -> Rel:
         )
         members.append(member if all(e.column for _, e in items) else Project(member, items))
     return Union(tuple(members), rel.ids)
+
+
+_ALIGNED = PerOperator[Callable[[Rel, Types], Rel]](
+    "aligned",
+    dict.fromkeys(
+        (Scan, Rows, Project, Filter, Generate, Window, Top, Aggregate, Restrict), _as_it_is
+    )
+    | {Join: _aligned_join, Match: _aligned_match, Union: _aligned_union},
+)
 
 
 def _peel(rel: Rel) -> tuple[list[Project | Filter], Rel]:
@@ -251,51 +267,82 @@ def unstable(rel: Rel, types: Types) -> frozenset[str]:
 
     Raises Refused where a filter, a join or a key depends on one: a last bit would decide there.
     """
-    if isinstance(rel, Scan):
-        return frozenset()
     below = frozenset[str]().union(*(unstable(i, types) for i in rel.inputs))
-    _refuse_deciding(rel, below)
-    if isinstance(rel, Project):
-        return frozenset(i for i, e in rel.items if e.columns & below)
-    if isinstance(rel, Union):
-        at_place = {m.columns.index(c) for m in rel.members for c in m.columns if c in below}
-        return frozenset(rel.ids[i] for i in at_place)
-    if isinstance(rel, Aggregate):
-        return _unstable_aggregates(rel, below, types)
-    if isinstance(rel, Window):
-        _refuse_unordered(rel, types)
-    return below
+    return _UNSTABLE[type(rel)](rel, below, types)
 
 
-def _refuse_unordered(rel: Window, types: Types) -> None:
+def _all_stable(rel: Rel, below: frozenset[str], types: Types) -> frozenset[str]:
+    """Stored rows, and those of the query's text."""
+    return frozenset()
+
+
+def _unstable_items(rel: Rel, below: frozenset[str], types: Types) -> frozenset[str]:
+    assert isinstance(rel, Project)
+    return frozenset(i for i, e in rel.items if e.columns & below)
+
+
+def _unstable_places(rel: Rel, below: frozenset[str], types: Types) -> frozenset[str]:
+    assert isinstance(rel, Union)
+    at_place = {m.columns.index(c) for m in rel.members for c in m.columns if c in below}
+    return frozenset(rel.ids[i] for i in at_place)
+
+
+def _decided_by(
+    what: str, deciding: Callable[[Rel], frozenset[str]]
+) -> Callable[[Rel, frozenset[str], Types], frozenset[str]]:
+    """Passes columns on; raises where what it decides by is equal within a tolerance only."""
+
+    def rule(rel: Rel, below: frozenset[str], types: Types) -> frozenset[str]:
+        if deciding(rel) & below:
+            raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=what)
+        return below
+
+    return rule
+
+
+def _conditions(rel: Rel) -> frozenset[str]:
+    assert isinstance(rel, Filter | Join | Match)
+    return frozenset(c for p in rel.on for c in p.columns)
+
+
+def _matched(rel: Rel) -> frozenset[str]:
+    assert isinstance(rel, Match)
+    return _conditions(rel) | {c for pair in rel.pairs for c in pair}
+
+
+def _generating(rel: Rel) -> frozenset[str]:
+    assert isinstance(rel, Generate)
+    return rel.generator.columns
+
+
+def _ordering(rel: Rel) -> frozenset[str]:
+    assert isinstance(rel, Top)
+    return frozenset(c for e in rel.order for c in e.columns)
+
+
+def _windowed(rel: Rel) -> frozenset[str]:
+    assert isinstance(rel, Window)
+    return frozenset(rel.partition).union(*(c.reads for c in rel.calls))
+
+
+def _restricted(rel: Rel) -> frozenset[str]:
+    assert isinstance(rel, Restrict)
+    return frozenset(a for a, _ in rel.on)
+
+
+def _unstable_window(rel: Rel, below: frozenset[str], types: Types) -> frozenset[str]:
     """A floating value over rows that tie has other last bits each time it is computed."""
+    assert isinstance(rel, Window)
+    passed = _decided_by("a window", _windowed)(rel, below, types)
     known = types(rel)
     for call in rel.calls:
         if not call.total and is_floating(known[call.id]) and call.function.columns:
             raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="a window over ties")
+    return passed
 
 
-def _refuse_deciding(rel: Rel, below: frozenset[str]) -> None:
-    """Raises where what a node decides by is equal within a tolerance only."""
-    deciding: frozenset[str] = frozenset()
-    what = "a filter" if isinstance(rel, Filter) else "a join"
-    if isinstance(rel, Filter | Join | Match):
-        deciding = frozenset(c for p in rel.on for c in p.columns)
-    if isinstance(rel, Match):
-        deciding |= {c for pair in rel.pairs for c in pair}
-    if isinstance(rel, Window):
-        what = "a window"
-        deciding = frozenset(rel.partition).union(*(c.reads for c in rel.calls))
-    if isinstance(rel, Generate):
-        what, deciding = "a generator", rel.generator.columns
-    if isinstance(rel, Top):
-        what = "an order with LIMIT"
-        deciding = frozenset(c for e in rel.order for c in e.columns)
-    if deciding & below:
-        raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=what)
-
-
-def _unstable_aggregates(rel: Aggregate, below: frozenset[str], types: Types) -> frozenset[str]:
+def _unstable_aggregates(rel: Rel, below: frozenset[str], types: Types) -> frozenset[str]:
+    assert isinstance(rel, Aggregate)
     if below & set(rel.keys):
         raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="a key")
     found = set()
@@ -309,23 +356,62 @@ def _unstable_aggregates(rel: Aggregate, below: frozenset[str], types: Types) ->
     return frozenset(found)
 
 
+_UNSTABLE = PerOperator[Callable[[Rel, frozenset[str], Types], frozenset[str]]](
+    "unstable",
+    {
+        Scan: _all_stable,
+        Rows: _all_stable,
+        Project: _unstable_items,
+        Filter: _decided_by("a filter", _conditions),
+        Join: _decided_by("a join", _conditions),
+        Match: _decided_by("a join", _matched),
+        Union: _unstable_places,
+        Generate: _decided_by("a generator", _generating),
+        Window: _unstable_window,
+        Top: _decided_by("an order with LIMIT", _ordering),
+        Aggregate: _unstable_aggregates,
+        Restrict: _decided_by("a key", _restricted),
+    },
+)
+
+
 def _cut(rel: Rel, stages: list[Stage], types: Types) -> Rel:
     """The relation with each aggregate, and what stands under a LIMIT, replaced by the scan of a
     stage of its own."""
-    if isinstance(rel, Project):
-        post, core = _peel(rel)
-        if isinstance(core, Aggregate) and all(isinstance(p, Project) for p in post):
-            outputs, _ = _outputs(post, core)
-            return _cut_group(core, outputs, stages, types)
-    if isinstance(rel, Aggregate):
-        return _cut_group(rel, tuple((c, col(c)) for c in rel.columns), stages, types)
-    if isinstance(rel, Top):
-        below = _cut(rel.input, stages, types)
-        if not _is_stage(below):
-            items = tuple((c, col(c)) for c in rel.input.columns)
-            below = _hidden(simplify(below), Bag(), items, stages)
-        return replace(rel, input=below)
+    return _CUT[type(rel)](rel, stages, types)
+
+
+def _cut_below(rel: Rel, stages: list[Stage], types: Types) -> Rel:
     return rel.with_inputs(tuple(_cut(i, stages, types) for i in rel.inputs))
+
+
+def _cut_project(rel: Rel, stages: list[Stage], types: Types) -> Rel:
+    post, core = _peel(rel)
+    if isinstance(core, Aggregate) and all(isinstance(p, Project) for p in post):
+        outputs, _ = _outputs(post, core)
+        return _cut_group(core, outputs, stages, types)
+    return _cut_below(rel, stages, types)
+
+
+def _cut_aggregate(rel: Rel, stages: list[Stage], types: Types) -> Rel:
+    assert isinstance(rel, Aggregate)
+    return _cut_group(rel, tuple((c, col(c)) for c in rel.columns), stages, types)
+
+
+def _cut_top(rel: Rel, stages: list[Stage], types: Types) -> Rel:
+    assert isinstance(rel, Top)
+    below = _cut(rel.input, stages, types)
+    if not _is_stage(below):
+        items = tuple((c, col(c)) for c in rel.input.columns)
+        below = _hidden(simplify(below), Bag(), items, stages)
+    return replace(rel, input=below)
+
+
+_CUT = PerOperator[Callable[[Rel, list[Stage], Types], Rel]](
+    "stages",
+    dict.fromkeys((Scan, Rows, Filter, Join, Match, Union, Generate, Window, Restrict), _cut_below)
+    | {Project: _cut_project, Top: _cut_top, Aggregate: _cut_aggregate},
+)
 
 
 def _is_stage(rel: Rel) -> bool:

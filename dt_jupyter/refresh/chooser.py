@@ -17,7 +17,7 @@ from dt_jupyter.definition import (
     too_wide,
 )
 from dt_jupyter.failures import as_error
-from dt_jupyter.ivm import Bag, monotone
+from dt_jupyter.ivm import Bag, Size, monotone, total_size
 from dt_jupyter.lake import Added, Unchanged
 from dt_jupyter.model import (
     Definition,
@@ -33,9 +33,8 @@ from dt_jupyter.refresh.compilations import Compilations
 from dt_jupyter.refresh.cost import STATE_REBUILT, Work, cheaper_whole
 from dt_jupyter.refresh.decision import Choice, choose
 from dt_jupyter.refresh.execute import FORMAT, STATE_FORMAT
-from dt_jupyter.refresh.observation import Look
+from dt_jupyter.refresh.observation import Look, source_sizes
 from dt_jupyter.refresh.query_session import list_anew, use_schema
-from dt_jupyter.refresh.stage_plan import rows_of
 from dt_jupyter.sources import Sources, reads_the_clock, text_at
 from dt_jupyter.spark import RefreshSessions
 
@@ -98,23 +97,19 @@ class Chooser:
 
     def _work(self, table: DynamicTable, seen: Look) -> Work | None:
         """The size of the change, from the logs alone; None where they do not tell."""
-        changed = [rows_of(p) for p in seen.plans.values()]
-        rows = self.source_rows(seen)
-        if rows is None or any(n is None for n in changed):
+        size = self.size(seen)
+        if size.rows is None or size.changed is None:
             return None
         known = self.compilations.last(table.id)
         simple = known is not None and all(
             isinstance(s.stage.top, Bag) and monotone(s.stage.input) for s in known.stages
         )
         append = simple and all(isinstance(p, Added | Unchanged) for p in seen.plans.values())
-        return Work(sum(n or 0 for n in changed), rows, append)
+        return Work(int(size.changed), int(size.rows), append)
 
-    def source_rows(self, seen: Look) -> int | None:
-        """Of all sources, as their logs have them; None where one does not tell."""
-        if any(s.kind is SourceKind.FOREIGN for s in seen.sources):
-            return None
-        sizes = [self.sources.logs[s.path].size().rows for s in seen.sources if s.path]
-        return None if None in sizes else sum(n or 0 for n in sizes)
+    def size(self, seen: Look) -> Size:
+        """Of all sources together, as EXPLAIN shows those of each."""
+        return total_size(source_sizes(self.sources.logs, seen).values())
 
     def _evolution(self, table: DynamicTable, seen: Look) -> Reason | None:
         """Why the text means something else over the columns that its sources have now."""

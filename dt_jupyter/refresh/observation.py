@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from dt_jupyter.ivm import Size
 from dt_jupyter.lake import (
     ChangePlan,
     LakeError,
@@ -26,7 +27,7 @@ from dt_jupyter.model import (
     ViewSource,
     error,
 )
-from dt_jupyter.sources import UNKNOWN, Sources, gone_is_named, resolve
+from dt_jupyter.sources import UNKNOWN, Logs, Sources, gone_is_named, resolve
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,24 @@ def look(
             plans[source.table_id] = plan(log, old, new, source, classic=classic, now=t)
             evolved = evolved or _evolved(log, old, new)
     return Look(frontier, now, views, plans, evolved, invalid)
+
+
+def rows_of(plan: ChangePlan) -> int | None:
+    """The rows of a change, as the log tells them; None where it does not."""
+    return None if isinstance(plan, Unreadable) else plan.rows
+
+
+def source_sizes(logs: Logs, seen: Look) -> dict[str, Size]:
+    """The rows of each source (by id) and of its change, as the logs tell them."""
+    found: dict[str, Size] = {}
+    for source in seen.sources:
+        plan = seen.plans.get(source.table_id)
+        changed = rows_of(plan) if plan is not None else None
+        if source.kind is SourceKind.FOREIGN:
+            found[source.table_id] = Size(None, changed)
+        elif source.path is not None:
+            found[source.table_id] = Size(logs[source.path].size().rows, changed)
+    return found
 
 
 def _log(sources: Sources, source: Source) -> TableLog:

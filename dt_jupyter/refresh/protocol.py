@@ -47,11 +47,11 @@ from dt_jupyter.refresh.heartbeat import (
     no_data,
 )
 from dt_jupyter.refresh.lost_files_choice import choice_anew
-from dt_jupyter.refresh.observation import Look, look
+from dt_jupyter.refresh.observation import Look, look, rows_of
 from dt_jupyter.refresh.recovery import recover_contents, recover_table
 from dt_jupyter.refresh.redefinition import define_anew, definition_now
 from dt_jupyter.refresh.stage_facts import observe_stages
-from dt_jupyter.refresh.stage_plan import Observation, StagePlan, plan_stages, rows_of
+from dt_jupyter.refresh.stage_plan import Observation, StagePlan, plan_stages
 from dt_jupyter.sources import Sources, is_to_mend, mend, noticed, rows_at, text_at
 from dt_jupyter.spark import (
     CancelFlag,
@@ -182,9 +182,9 @@ class Refresher:
         with self._lock:
             cold = is_cold(self._ended.total(), self._ended[table.id])
             self._ended[table.id] += 1
-        rows = self._chooser.source_rows(seen) if table.mode is RefreshMode.AUTO else None
+        rows = self._chooser.size(seen).rows if table.mode is RefreshMode.AUTO else None
         changed = sum(rows_of(p) or 0 for p in seen.plans.values())
-        return {"changed_rows": changed, "source_rows": rows or 0, "cold": cold}
+        return {"changed_rows": changed, "source_rows": int(rows or 0), "cold": cold}
 
     # -- recording --------------------------------------------------------------------------------
 

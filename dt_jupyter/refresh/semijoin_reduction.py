@@ -22,15 +22,18 @@ from dt_jupyter.ivm import (
     Join,
     Match,
     MatchKind,
+    PerOperator,
     Project,
     Rel,
     Restrict,
+    Rows,
     Scan,
     Top,
     Union,
     Window,
     equated,
     origins,
+    places,
     walk,
 )
 from dt_jupyter.refresh.arrow_filter import sieved
@@ -104,15 +107,15 @@ class Reduction:
 
     def _sieve(self, rel: Rel, condition: Expr) -> bool:
         """Whether a condition needs no more looking at."""
-        places = {c: _places(rel, c) for c in condition.columns}
-        marks = {p[0][0].source for p in places.values() if len(p) == 1}
-        if len(marks) != 1 or any(len(p) != 1 for p in places.values()):
+        held = {c: places(rel, c) for c in condition.columns}
+        marks = {p[0][0].source for p in held.values() if len(p) == 1}
+        if len(marks) != 1 or any(len(p) != 1 for p in held.values()):
             return True
         mark = marks.pop()
         if mark not in self.found:
             return False
         scan, rows = self.found[mark]
-        names = {c: p[0][1] for c, p in places.items()}
+        names = {c: p[0][1] for c, p in held.items()}
         if set(names.values()) <= self.tables.comparable(scan):
             self.found[mark] = scan, sieved(rows, names, condition)
         return True
@@ -216,33 +219,48 @@ class Reduction:
 
     def _without_empty(self, rel: Rel) -> Rel | None:
         """The relation without the parts that have no rows; None where it has none itself."""
-        match rel:
-            case Scan():
-                has = rel.source not in self.found or self.found[rel.source][1].num_rows
-                return rel if has else None
-            case Union():
-                kept = [m for m in map(self._without_empty, rel.members) if m is not None]
-                return replace(rel, members=tuple(kept)) if kept else None
-            case Join():
-                members = [self._without_empty(m) for m in rel.members]
-                if any(m is None for m in members):
-                    return None
-                return replace(rel, members=tuple(m for m in members if m is not None))
-            case Match():
-                return self._match_without_empty(rel)
-            case Restrict() if isinstance(rel.keys, str) and rel.on and self._no_keys(rel):
-                return None
-            case Project() | Filter() | Generate() | Window() | Top() | Restrict():
-                below = self._without_empty(rel.inputs[0])
-                return rel.with_inputs((below,)) if below is not None else None
-            case Aggregate():
-                below = self._without_empty(rel.input)
-                if below is None:
-                    return rel if not rel.keys else None
-                return replace(rel, input=below)
+        return _WITHOUT_EMPTY[type(rel)](self, rel)
+
+    def _scan_without_empty(self, rel: Rel) -> Rel | None:
+        assert isinstance(rel, Scan)
+        has = rel.source not in self.found or self.found[rel.source][1].num_rows
+        return rel if has else None
+
+    def _literal_rows(self, rel: Rel) -> Rel | None:
         return rel
 
-    def _match_without_empty(self, rel: Match) -> Rel | None:
+    def _union_without_empty(self, rel: Rel) -> Rel | None:
+        assert isinstance(rel, Union)
+        kept = [m for m in map(self._without_empty, rel.members) if m is not None]
+        return replace(rel, members=tuple(kept)) if kept else None
+
+    def _join_without_empty(self, rel: Rel) -> Rel | None:
+        assert isinstance(rel, Join)
+        members = [self._without_empty(m) for m in rel.members]
+        if any(m is None for m in members):
+            return None
+        return replace(rel, members=tuple(m for m in members if m is not None))
+
+    def _nothing_of_nothing(self, rel: Rel) -> Rel | None:
+        below = self._without_empty(rel.inputs[0])
+        return rel.with_inputs((below,)) if below is not None else None
+
+    def _restrict_without_empty(self, rel: Rel) -> Rel | None:
+        assert isinstance(rel, Restrict)
+        if isinstance(rel.keys, str) and rel.on and self._no_keys(rel):
+            return None
+        return self._nothing_of_nothing(rel)
+
+    def _aggregate_without_empty(self, rel: Rel) -> Rel | None:
+        """Without keys it is one row, also of no rows."""
+        assert isinstance(rel, Aggregate)
+        below = self._without_empty(rel.input)
+        if below is None:
+            return rel if not rel.keys else None
+        return replace(rel, input=below)
+
+    def _match_without_empty(self, rel: Rel) -> Rel | None:
+        assert isinstance(rel, Match)
         left = self._without_empty(rel.left)
         right = self._without_empty(rel.right)
         if left is None:
@@ -260,6 +278,21 @@ class Reduction:
         assert isinstance(rel.keys, str)
         values = self.tables.keys(rel.keys, rel.on[0][1])
         return values is not None and not len(values)
+
+
+_WITHOUT_EMPTY = PerOperator[Callable[[Reduction, Rel], Rel | None]](
+    "semi-join reduction",
+    dict.fromkeys((Project, Filter, Generate, Window, Top), Reduction._nothing_of_nothing)
+    | {
+        Scan: Reduction._scan_without_empty,
+        Rows: Reduction._literal_rows,
+        Join: Reduction._join_without_empty,
+        Match: lambda reduction, rel: reduction._match_without_empty(rel),
+        Union: Reduction._union_without_empty,
+        Aggregate: Reduction._aggregate_without_empty,
+        Restrict: Reduction._restrict_without_empty,
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -308,7 +341,7 @@ def _narrowings(rel: Rel) -> Iterator[_Narrowing]:
     for node in walk(rel):
         if isinstance(node, Restrict) and isinstance(node.keys, str):
             for a, k in node.on:
-                for scan, name in _places(node.input, a):
+                for scan, name in places(node.input, a):
                     yield _Narrowing(scan.source, name, (node.keys, k))
         for predicate in node.on if isinstance(node, Join) else ():
             pair = equated(predicate)
@@ -323,29 +356,8 @@ def _joined(join: Rel, a: str, b: str) -> Iterator[_Narrowing]:
     if by is None or of is None or by is of:
         return
     came = origins(by, a)
-    for scan, name in _places(of, b) if came else ():
+    for scan, name in places(of, b) if came else ():
         yield _Narrowing(scan.source, name, tuple(came or ()))
-
-
-def _places(rel: Rel, column: str) -> Sequence[tuple[Scan, str]]:
-    """The columns of scans that hold a relation's column, where a row without its value there
-    makes no row of the relation: rows of it may be left out."""
-    if column not in rel.columns:
-        return ()
-    match rel:
-        case Scan():
-            return [(rel, n) for i, n in rel.reads if i == column]
-        case Project():
-            below = next((e.column for i, e in rel.items if i == column), None)
-            return _places(rel.input, below) if below is not None else ()
-        case Union():
-            at = rel.ids.index(column)
-            return [p for m in rel.members for p in _places(m, m.columns[at])]
-        case Filter() | Restrict():
-            return _places(rel.inputs[0], column)
-        case Join():
-            return next((_places(m, column) for m in rel.members if column in m.columns), ())
-    return ()
 
 
 def _as(values: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray | None:

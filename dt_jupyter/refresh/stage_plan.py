@@ -26,6 +26,7 @@ from dt_jupyter.ivm import (
 from dt_jupyter.lake import ChangePlan, Unchanged
 from dt_jupyter.model import Frontier, RefreshAction
 from dt_jupyter.refresh.decision import Choice
+from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import SemiJoin, semi_joins
 
 UNKNOWN_ROWS = 10**9
@@ -260,8 +261,3 @@ def _derivative(rel: Rel, reads: tuple[SourceRead, ...], facts: StageFacts) -> R
 def changed_rows(reads: Iterable[SourceRead]) -> dict[str, int | None]:
     """The rows of the changes, by source, of those that have any."""
     return {r.source: rows_of(r.change) for r in reads if r.change is not None and r.is_changed}
-
-
-def rows_of(plan: ChangePlan) -> int | None:
-    """The rows of a change, as the log tells them; None where it does not."""
-    return getattr(plan, "rows", None)

@@ -36,8 +36,9 @@ from dt_jupyter.lake import (
 )
 from dt_jupyter.model import Name, error, quote
 from dt_jupyter.refresh.inputs import Reading
+from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
-from dt_jupyter.refresh.stage_plan import StageStep, rows_of
+from dt_jupyter.refresh.stage_plan import StageStep
 from dt_jupyter.sql import EXISTED, HASH, POSITION, RESCAN, ROW_ID, SEQUENCE, BagSql, GroupSql
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from dt_jupyter.refresh import (
     StageStep,
     logs_of,
     resolve_step,
+    source_sizes,
 )
 from dt_jupyter.reports.explanation_values import Explanation, Step
 from dt_jupyter.sources import Sources
@@ -84,11 +85,7 @@ def _tree(
 ) -> tuple[TreeNode, ...]:
     """The tree with the rows of sources and stages as their logs tell them."""
     layout, logs = refresher.sources.layout, refresher.sources.logs
-    sizes: dict[str, Size] = {}
-    for source in seen.sources:
-        if source.path is not None:
-            changed = getattr(seen.plans.get(source.table_id), "rows", None)
-            sizes[source.table_id] = Size(logs[source.path].size().rows, changed)
+    sizes = source_sizes(logs, seen)
     last = len(compiled.stages) - 1
     for i, stage in enumerate(compiled.stages):
         path = layout.public(table.id) if i == last else layout.stage(table.id, i)

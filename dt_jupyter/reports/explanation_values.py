@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.ivm import TreeNode
+from dt_jupyter.ivm import TreeNode, list_laws
 from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp
 
 if TYPE_CHECKING:
     from dt_jupyter.refresh import StagePlan
 
 TREE = "how it is kept"
+LAWS_TITLE = "by which laws its change is derived"
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,11 @@ class Explanation:
 
     @property
     def parts(self) -> tuple[Step, ...]:
-        """The tree as a text, and the statements."""
-        drawn = "\n".join(map(str, self.tree))
-        return (*((Step(TREE, drawn),) if self.tree else ()), *self.steps)
+        """The tree as a text, the statements, and the laws of the tree's operators."""
+        if not self.tree:
+            return self.steps
+        drawn = Step(TREE, "\n".join(map(str, self.tree)))
+        return (drawn, *self.steps, Step(LAWS_TITLE, list_laws(self.tree)))
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.mode} ({self.reason})"]

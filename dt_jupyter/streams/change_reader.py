@@ -17,12 +17,11 @@ from dt_jupyter.ivm import (
     WEIGHT,
     Expr,
     Filter,
-    Join,
-    Match,
     Project,
     Rel,
     Scan,
     col,
+    combines,
     differentiate,
     identified,
     monotone,
@@ -148,7 +147,7 @@ def _untracked(rel: Rel, sides: Mapping[str, Side]) -> tuple[str, ...]:
 def _promised(rel: Rel, sides: Mapping[str, Side]) -> str | None:
     """The declared keys that the ids of a join are made of: its rows meet some that no interval
     has, and that may have broken the promise before it. None: nobody promised, or all was read."""
-    if not any(isinstance(n, Join | Match) for n in walk(rel)):
+    if not any(map(combines, walk(rel))):
         return None
     declared = {s.name: s.identity for s in sides.values() if s.identity.by is By.KEY}
     return told_keys(declared) if declared else None

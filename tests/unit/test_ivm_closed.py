@@ -4,15 +4,23 @@ for the classes, so that a new one fails here until it has all of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import ast
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
+import dt_jupyter
+from dt_jupyter.definition.validate.row_bound import RowBound
 from dt_jupyter.ivm import (
     DERIVATIVES,
     IDENTIFIED,
+    LAWS,
     OPERATORS,
+    TABLES,
     WEIGHT,
     Aggregate,
     Bag,
@@ -38,15 +46,26 @@ from dt_jupyter.ivm import (
     col,
     compile_stages,
     differentiate,
+    equivalent,
     expr,
     flows,
+    missing_entries,
+    monotone,
+    operator_table,
+    origins,
+    places,
     restrict,
     scans,
+    settles,
     simplify,
     walk,
 )
 from dt_jupyter.ivm.explain import Size, estimated, tree
 from dt_jupyter.ivm.simplify import prune
+from dt_jupyter.ivm.stages import aligned, unstable
+from dt_jupyter.model import Name, Reason, RefreshMode
+from dt_jupyter.refresh.semijoin_reduction import Reduction
+from dt_jupyter.reports.explanation_values import LAWS_TITLE, Explanation
 from dt_jupyter.sql.emit.render import RENDERED, Renderer
 from tests.unit import test_ivm_groups, test_ivm_mutants
 from tests.unit.ivm_lab import Duck, Search, World
@@ -108,6 +127,96 @@ def test_every_operator_of_the_package_is_in_every_list() -> None:
     assert found
     assert found == set(OPERATORS) == set(SAMPLES)
     assert found == set(DERIVATIVES) == set(RENDERED) == set(IDENTIFIED)
+
+
+@cache
+def sources() -> dict[Path, ast.Module]:
+    """The modules of the package."""
+    files = Path(dt_jupyter.__file__).parent.rglob("*.py")
+    return {f: ast.parse(f.read_text("utf-8")) for f in sorted(files)}
+
+
+def load_tables() -> None:
+    """Imports every module that has a table with an entry for each operator."""
+    root = Path(dt_jupyter.__file__).parents[1]
+    for file, module in sources().items():
+        if "PerOperator" in {n.id for n in ast.walk(module) if isinstance(n, ast.Name)}:
+            import_module(".".join(file.relative_to(root).with_suffix("").parts))
+
+
+def test_every_table_has_an_entry_for_every_operator() -> None:
+    load_tables()
+    assert {"differentiate", "render", "monotone", "unstable", "provenance"} <= TABLES.keys()
+    assert missing_entries(operators()) == ()
+    assert all(set(table) == set(OPERATORS) for table in TABLES.values())
+
+
+def test_what_lacks_an_entry_is_named() -> None:
+    load_tables()
+    found = missing_entries([Odd])
+    assert "`monotone` has no entry for the operator Odd" in found
+    assert len(found) == len(TABLES)
+
+
+TELLING = {
+    "same": "equality of all fields; a scan and a union have columns by name and by position",
+    "_conditions": "None of others than these: nothing is known to exclude",
+    "filter_into_join": "others stay as they are",
+    "filter_below_projection": "others stay as they are",
+    "filter_below_match": "others stay as they are",
+    "flatten_joins": "others stay as they are",
+    "_peel": "ends at others",
+    "_cut_project": "ends at others",
+    "_is_stage": "no for others, which are then put into a stage",
+    "bounded": "others are not bounded",
+    "_narrowings": "of others nothing is narrowed",
+    "explosive": "how many rows the check at creation tries first",
+    "_untracked": "an error for others",
+    "_few": "no for others",
+}
+"""Functions that tell operators apart by their classes, and why others are safe there."""
+
+
+def told_apart(function: ast.FunctionDef) -> set[str]:
+    """The operators that a function asks for, but in what it asserts."""
+    names = {kind.__name__ for kind in OPERATORS}
+    asserted = {n for a in ast.walk(function) if isinstance(a, ast.Assert) for n in ast.walk(a)}
+    asked: set[str] = set()
+    for node in set(ast.walk(function)) - asserted:
+        if isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name):
+            asked.add(node.cls.id)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            asked |= {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+    return asked & names
+
+
+def functions(modules: Sequence[ast.Module]) -> Iterator[ast.FunctionDef]:
+    """Functions and methods, with what is defined inside them."""
+    for module in modules:
+        for node in module.body:
+            inside = node.body if isinstance(node, ast.ClassDef) else [node]
+            yield from (n for n in inside if isinstance(n, ast.FunctionDef))
+
+
+def test_functions_that_tell_operators_apart_have_a_table_or_a_safe_rest() -> None:
+    found = {f.name for f in functions(list(sources().values())) if len(told_apart(f)) > 1}
+    assert found == TELLING.keys()
+
+
+def test_a_function_with_a_default_is_seen() -> None:
+    (module,) = [ast.parse("def f(r):\n match r:\n  case Scan() | Top():\n   return 1\n return 2")]
+    assert [told_apart(f) for f in functions([module])] == [{"Scan", "Top"}]
+
+
+def test_every_operator_has_a_law_with_its_source() -> None:
+    rows = {row.operator: row for row in operator_table()}
+    assert list(rows) == [kind.__name__ for kind in OPERATORS]
+    for kind in operators():
+        row = rows[kind.__name__]
+        assert (row.law, row.source) == (LAWS[kind].equation, LAWS[kind].source)
+        assert row.law.startswith("Δ(")
+        assert row.source
+        assert row.meaning
 
 
 def test_every_operator_has_something_broken_that_its_oracle_catches() -> None:
@@ -189,6 +298,13 @@ def test_an_operator_has_a_line_in_explain(kind: type[Rel]) -> None:
     nodes = tree((Stage("stage:0", rel, Bag(), ()),), {}, {"s": Size(9, 1)})
     assert len(nodes) == 1 + len(list(walk(rel)))
     assert nodes[1].operator
+    assert nodes[1].law is LAWS[kind]
+    shown = Explanation(
+        Name("s", "d"), RefreshMode.INCREMENTAL, Reason("c", "s"), (), (), (), tree=nodes
+    )
+    last = shown.parts[-1]
+    assert last.title == LAWS_TITLE
+    assert f"{LAWS[kind].equation}  [{LAWS[kind].source}]" in last.text.splitlines()
 
 
 @KINDS
@@ -197,12 +313,59 @@ def test_an_operator_says_what_flows_into_its_columns(kind: type[Rel]) -> None:
     assert flows(rel).keys() >= set(rel.columns)
 
 
+@KINDS
+def test_values_are_followed_only_to_where_they_come_from(kind: type[Rel]) -> None:
+    """What `places` and `origins` tell of a column holds of its rows."""
+    rel, duck = SAMPLES[kind], Duck(WORLD)
+    for at_, column in enumerate(rel.columns):
+        held = {v for scan, name in origins(rel, column) or () for v in values(duck, scan, name)}
+        shown = {row[at_] for row in duck.rows(rel)}
+        assert origins(rel, column) is None or shown <= held | {None}
+        assert set(places(rel, column)) <= set(origins(rel, column) or ())
+
+
+def values(duck: Duck, scan: Scan, name: str) -> set[int | None]:
+    return {v for (v,) in duck.rows(Scan(scan.source, (("v", name),), scan.end))}
+
+
+@KINDS
+def test_an_operator_is_equivalent_to_itself_alone(kind: type[Rel]) -> None:
+    rel = SAMPLES[kind]
+    others = [other for name, other in SAMPLES.items() if name is not kind]
+    assert equivalent(rel, rel)
+    assert not any(equivalent(rel, other) for other in others)
+
+
+def test_rows_that_are_added_take_none_away_but_of_what_is_not_monotone() -> None:
+    more = {"s": [*WORLD.old["s"], (1, 2), (None, 1)], "t": [*WORLD.old["t"], (None, 3), (0, 0)]}
+    duck = Duck(World(WORLD.old, {**WORLD.old, **more}))
+    shrunk = {
+        kind for kind, rel in SAMPLES.items()
+        if duck.bag(at(rel, End.OLD)) - duck.bag(at(rel, End.NEW))
+    }  # fmt: skip
+    assert {Aggregate, Top} <= shrunk
+    assert not any(monotone(SAMPLES[kind]) for kind in shrunk)
+
+
+def types(rel: Rel) -> dict[str, str]:
+    return dict.fromkeys(rel.columns, "int")
+
+
 UNKNOWN: dict[str, Callable[[Rel], object]] = {
     "derivative": lambda rel: differentiate(rel, WORLD.changed),
     "pruning": lambda rel: prune(rel, frozenset(rel.columns)),
     "simplifying": simplify,
     "rendering": Renderer(lambda s: s.source),
     "line in EXPLAIN": lambda rel: tree((Stage("stage:0", rel, Bag(), ()),), {}, {}),
+    "monotone": monotone,
+    "settles": settles,
+    "aligning": lambda rel: aligned(rel, types),
+    "unstable": lambda rel: unstable(rel, types),
+    "origins": lambda rel: origins(rel, "a"),
+    "places": lambda rel: places(rel, "a"),
+    "flows": flows,
+    "counting rows": RowBound(lambda scan: []),
+    "reduction": lambda rel: Reduction._without_empty(Reduction(None), rel),  # type: ignore[arg-type]
 }
 
 

@@ -591,14 +591,15 @@ PRUNES: dict[str, tuple[str, Callable[[Rel, frozenset[str]], Rel]]] = {
 @pytest.mark.parametrize("name", PRUNES)
 def test_pruning_that_goes_too_far_is_caught(name: str) -> None:
     shape, forget = PRUNES[name]
-    original = SIMPLIFY._prune_others
+    original = dict(SIMPLIFY.PRUNED)
 
     def prune(rel: Rel, used: frozenset[str]) -> Rel:
         left = forget(rel, used)
-        return (original if type(left) is type(rel) else SIMPLIFY.prune)(left, used)
+        return (original[type(left)] if type(left) is type(rel) else SIMPLIFY.prune)(left, used)
 
     def patch(m: pytest.MonkeyPatch) -> None:
-        m.setattr(SIMPLIFY, "_prune_others", prune)
+        for kind in original:
+            m.setitem(SIMPLIFY.PRUNED, kind, prune)
 
     assert caught(simplified_is_the_same, patch, settled=True, shape=shape)
 

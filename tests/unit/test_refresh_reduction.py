@@ -164,7 +164,7 @@ def _matched(rel: Rel) -> Iterator[module._Narrowing]:
     for node in walk(rel):
         if isinstance(node, Match):
             for a, b in node.pairs:
-                for one, name in module._places(node.left, a):
+                for one, name in module.places(node.left, a):
                     yield module._Narrowing(one.source, name, tuple(origins(node.right, b) or ()))
 
 

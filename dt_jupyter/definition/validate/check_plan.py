@@ -8,18 +8,29 @@ their keys more alike, until the count of rows allows them.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from dt_jupyter.definition.change_size import operators
 from dt_jupyter.ivm import (
+    Aggregate,
+    Filter,
     Generate,
     Join,
     Match,
+    PerOperator,
+    Project,
     Rel,
+    Restrict,
+    Rows,
+    Scan,
     Stage,
+    Top,
+    Union,
+    Window,
+    combines,
     equated,
-    origins,
+    stage_origins,
     walk,
 )
 
@@ -69,33 +80,48 @@ def joined_columns(stages: Iterable[Stage]) -> frozenset[tuple[str, str]]:
     for stage in stages:
         for left, right in _pairs(stage.input):
             for rel, column in (left, right):
-                found |= _sources(rel, column, outputs)
+                found |= stage_origins(rel, column, outputs)
         outputs |= {(stage.id, n): (stage.input, e.column) for n, e in stage.outputs if e.column}
     return frozenset(found)
 
 
-def _sources(
-    rel: Rel, column: str, outputs: Mapping[tuple[str, str], tuple[Rel, str]]
-) -> set[tuple[str, str]]:
-    """Where a column comes from, through the stages below."""
-    found: set[tuple[str, str]] = set()
-    for scan, name in origins(rel, column) or ():
-        below = outputs.get((scan.source, name))
-        found |= _sources(*below, outputs) if below else {(scan.source, name)}
-    return found
+_Compared = tuple[Rel, str]
+"""A column of an input, with that input."""
 
 
-def _pairs(rel: Rel) -> Iterator[tuple[tuple[Rel, str], tuple[Rel, str]]]:
+def _pairs(rel: Rel) -> Iterator[tuple[_Compared, _Compared]]:
     """What joins compare: columns of two of their inputs, each with its input."""
     for node in walk(rel):
-        if isinstance(node, Match):
-            for a, b in node.pairs:
-                yield (node.left, a), (node.right, b)
-        for predicate in node.on if isinstance(node, Join | Match) else ():
-            homes = [(i, c) for c in sorted(predicate.columns) for i in node.inputs
-                     if c in i.columns]  # fmt: skip
-            if len(homes) == 2 and homes[0][0] is not homes[1][0]:
-                yield homes[0], homes[1]
+        yield from _COMPARED[type(node)](node)
+
+
+def _nothing_compared(rel: Rel) -> Iterator[tuple[_Compared, _Compared]]:
+    return iter(())
+
+
+def _conditions_compared(rel: Rel) -> Iterator[tuple[_Compared, _Compared]]:
+    assert isinstance(rel, Join | Match)
+    for predicate in rel.on:
+        homes = [(i, c) for c in sorted(predicate.columns) for i in rel.inputs if c in i.columns]
+        if len(homes) == 2 and homes[0][0] is not homes[1][0]:
+            yield homes[0], homes[1]
+
+
+def _match_compared(rel: Rel) -> Iterator[tuple[_Compared, _Compared]]:
+    assert isinstance(rel, Match)
+    for a, b in rel.pairs:
+        yield (rel.left, a), (rel.right, b)
+    yield from _conditions_compared(rel)
+
+
+_COMPARED = PerOperator[Callable[[Rel], Iterator[tuple[_Compared, _Compared]]]](
+    "compared columns",
+    dict.fromkeys(
+        (Scan, Rows, Project, Filter, Union, Generate, Window, Top, Aggregate, Restrict),
+        _nothing_compared,
+    )
+    | {Join: _conditions_compared, Match: _match_compared},
+)
 
 
 def rounds(
@@ -118,5 +144,5 @@ def rounds(
 
 def _width(stages: Iterable[Stage]) -> int:
     """How many relations a stage joins, of the stage that joins most."""
-    nodes = [[n for n in walk(s.input) if isinstance(n, Join | Match)] for s in stages]
+    nodes = [list(filter(combines, walk(s.input))) for s in stages]
     return max(sum(len(n.inputs) for n in some) for some in nodes)

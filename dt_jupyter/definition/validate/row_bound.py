@@ -22,6 +22,7 @@ from dt_jupyter.ivm import (
     Join,
     Match,
     MatchKind,
+    PerOperator,
     Project,
     Rel,
     Restrict,
@@ -65,38 +66,42 @@ class RowBound:
             raise TooManyRows
 
     def _rows(self, rel: Rel) -> list[Row]:
-        match rel:
-            case Scan():
-                return [{i: r[n] for i, n in rel.reads if n in r} for r in self.read(rel)]
-            case Project():
-                passed = [(i, e.column) for i, e in rel.items if e.column is not None]
-                return [{i: r[c] for i, c in passed if c in r} for r in self(rel.input)]
-            case Join():
-                return self._joined(rel)
-            case Match():
-                return self._matched(rel)
-            case Union():
-                return [
-                    {i: r[c] for i, c in zip(rel.ids, m.columns, strict=True) if c in r}
-                    for m in rel.members
-                    for r in self(m)
-                ]
-            case Aggregate():
-                return self._groups(self(rel.input), rel.keys)
-            case Generate():
-                return self._generated(rel)
-            case Restrict():
-                if isinstance(rel.keys, Rel):
-                    self(rel.keys)
-                return self(rel.input)
-            case Filter() | Window() | Top():
-                return self(rel.inputs[0])
-            case Rows():
-                return [{}] * (rel.text.count(",") + 1)
-        raise TypeError(type(rel).__name__)
+        return _ROWS[type(rel)](self, rel)
 
-    def _joined(self, rel: Join) -> list[Row]:
+    def _read(self, rel: Rel) -> list[Row]:
+        assert isinstance(rel, Scan)
+        return [{i: r[n] for i, n in rel.reads if n in r} for r in self.read(rel)]
+
+    def _literal(self, rel: Rel) -> list[Row]:
+        assert isinstance(rel, Rows)
+        return [{}] * (rel.text.count(",") + 1)
+
+    def _projected(self, rel: Rel) -> list[Row]:
+        assert isinstance(rel, Project)
+        passed = [(i, e.column) for i, e in rel.items if e.column is not None]
+        return [{i: r[c] for i, c in passed if c in r} for r in self(rel.input)]
+
+    def _all(self, rel: Rel) -> list[Row]:
+        """It has no more rows than its input."""
+        return self(rel.inputs[0])
+
+    def _united(self, rel: Rel) -> list[Row]:
+        assert isinstance(rel, Union)
+        return [
+            {i: r[c] for i, c in zip(rel.ids, m.columns, strict=True) if c in r}
+            for m in rel.members
+            for r in self(m)
+        ]
+
+    def _restricted(self, rel: Rel) -> list[Row]:
+        assert isinstance(rel, Restrict)
+        if isinstance(rel.keys, Rel):
+            self(rel.keys)
+        return self(rel.input)
+
+    def _joined(self, rel: Rel) -> list[Row]:
         """Member after member, each the next that has a condition with those before it."""
+        assert isinstance(rel, Join)
         first, *rest = rel.members
         pairs = [p for e in rel.on if (p := compared(e)) is not None]
         rows, known = self(first), set(first.columns)
@@ -108,7 +113,8 @@ class RowBound:
             known |= set(member.columns)
         return rows
 
-    def _matched(self, rel: Match) -> list[Row]:
+    def _matched(self, rel: Rel) -> list[Row]:
+        assert isinstance(rel, Match)
         left, right = self(rel.left), self(rel.right)
         found = self.partners(left, right, rel.pairs)
         if rel.kind is not MatchKind.LEFT:
@@ -135,7 +141,9 @@ class RowBound:
             found.append((row, some))
         return found
 
-    def _groups(self, rows: list[Row], keys: tuple[str, ...]) -> list[Row]:
+    def _grouped(self, rel: Rel) -> list[Row]:
+        assert isinstance(rel, Aggregate)
+        rows, keys = self(rel.input), rel.keys
         if not keys:
             return [{}]
         if any(k not in r for r in rows for k in keys):
@@ -145,7 +153,8 @@ class RowBound:
         except TypeError:  # keys of a nested type
             return rows
 
-    def _generated(self, rel: Generate) -> list[Row]:
+    def _generated(self, rel: Rel) -> list[Row]:
+        assert isinstance(rel, Generate)
         rows = self(rel.input)
         over = rel.generator.columns
         found: list[Row] = []
@@ -155,6 +164,25 @@ class RowBound:
             self._count(count)
             found += [row] * max(1, count)
         return found
+
+
+_ROWS = PerOperator[Callable[[RowBound, Rel], list[Row]]](
+    "row bound",
+    {
+        Scan: RowBound._read,
+        Rows: RowBound._literal,
+        Project: RowBound._projected,
+        Filter: RowBound._all,
+        Join: RowBound._joined,
+        Match: RowBound._matched,
+        Union: RowBound._united,
+        Generate: RowBound._generated,
+        Window: RowBound._all,
+        Top: RowBound._all,
+        Aggregate: RowBound._grouped,
+        Restrict: RowBound._restricted,
+    },
+)
 
 
 def compared(predicate: Expr) -> tuple[str, str] | None:

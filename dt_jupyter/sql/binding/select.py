@@ -3,7 +3,7 @@ ORDER BY with LIMIT."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Protocol
 
@@ -16,11 +16,16 @@ from dt_jupyter.ivm import (
     Filter,
     Generate,
     Join,
+    Match,
+    PerOperator,
     Project,
     Refusal,
     Rel,
+    Restrict,
     Rows,
+    Scan,
     Top,
+    Union,
     Window,
     col,
     expr as template,
@@ -409,15 +414,40 @@ def top(
 
 def _most_rows(rel: Rel) -> int | None:
     """How many rows a relation has at most, where its operators say so."""
-    if isinstance(rel, Aggregate) and not rel.keys:
-        return 1
-    below = [_most_rows(i) for i in rel.inputs]
-    known = [n for n in below if n is not None]
-    if isinstance(rel, Project | Filter | Window | Aggregate):
-        return below[0]
-    if isinstance(rel, Top):
-        return min([*known, *([rel.count] if rel.count is not None else [])], default=None)
-    return prod(known) if isinstance(rel, Join) and len(known) == len(below) else None
+    return _MOST_ROWS[type(rel)](rel)
+
+
+def _untold(rel: Rel) -> int | None:
+    return None
+
+
+def _most_below(rel: Rel) -> int | None:
+    return _most_rows(rel.inputs[0])
+
+
+def _most_groups(rel: Rel) -> int | None:
+    assert isinstance(rel, Aggregate)
+    return _most_rows(rel.input) if rel.keys else 1
+
+
+def _most_on_top(rel: Rel) -> int | None:
+    assert isinstance(rel, Top)
+    bounds = [n for n in (_most_rows(rel.input), rel.count) if n is not None]
+    return min(bounds, default=None)
+
+
+def _most_joined(rel: Rel) -> int | None:
+    known = [n for n in map(_most_rows, rel.inputs) if n is not None]
+    return prod(known) if len(known) == len(rel.inputs) else None
+
+
+_MOST_ROWS = PerOperator[Callable[[Rel], int | None]](
+    "most rows",
+    dict.fromkeys((Scan, Rows, Match, Union, Generate, Restrict), _untold)
+    | dict.fromkeys((Project, Filter, Window), _most_below)
+    | {Join: _most_joined, Top: _most_on_top, Aggregate: _most_groups},
+    otherwise=_untold,
+)
 
 
 def _is_all(order: exp.Expr) -> bool:

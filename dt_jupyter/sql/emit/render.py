@@ -13,6 +13,7 @@ from dt_jupyter.ivm import (
     Generate,
     Join,
     Match,
+    PerOperator,
     Project,
     Rel,
     Restrict,
@@ -190,18 +191,21 @@ def _restrict(r: Renderer, rel: Rel, depth: int) -> str:
     )
 
 
-_RENDER: dict[type[Rel], Callable[[Renderer, Rel, int], str]] = {
-    Scan: _scan,
-    Rows: _rows,
-    Project: _project,
-    Filter: _filter,
-    Join: _join,
-    Match: _match,
-    Union: _union,
-    Generate: _generate,
-    Window: _window,
-    Top: _top,
-    Aggregate: _aggregate,
-    Restrict: _restrict,
-}
+_RENDER = PerOperator[Callable[[Renderer, Rel, int], str]](
+    "render",
+    {
+        Scan: _scan,
+        Rows: _rows,
+        Project: _project,
+        Filter: _filter,
+        Join: _join,
+        Match: _match,
+        Union: _union,
+        Generate: _generate,
+        Window: _window,
+        Top: _top,
+        Aggregate: _aggregate,
+        Restrict: _restrict,
+    },
+)
 RENDERED = frozenset(_RENDER)
