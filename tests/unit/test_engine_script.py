@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dt_jupyter import cli
 from dt_jupyter.dispatch.outcome import outcome_message
 from dt_jupyter.engine import script as loop
 from dt_jupyter.engine.context import Context, EngineState
@@ -16,6 +18,8 @@ from dt_jupyter.engine.execute import Origin
 from dt_jupyter.engine.rows import Rows
 from dt_jupyter.engine.script import Done, Outcome, read_outcome, run, run_last
 from dt_jupyter.model import DTError, Name
+from dt_jupyter.notebook.errors import Interrupted
+from dt_jupyter.notebook.magics import DynamicTableMagics
 from dt_jupyter.sql.grammar import parse
 from dt_jupyter.sql.grammar.statement_values import SparkKind, SparkStatement
 
@@ -84,6 +88,44 @@ def test_each_statement_of_a_cell_is_parsed_once(bench: Bench) -> None:
 def test_the_last_result_is_asked_for_with_one_parse_too(bench: Bench) -> None:
     run_last(bench.context, CELL)
     assert (len(bench.ran), len(bench.parsed)) == (4, 4)
+
+
+def test_a_magic_and_the_command_line_run_the_same_loop(
+    bench: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = Rows((("num_affected_rows", "bigint"), ("num_inserted_rows", "bigint")), (("4", "4"),))
+    monkeypatch.setattr(loop, "read_rows", lambda *asked: counts)
+    engine: Any = SimpleNamespace(context=bench.context)
+    variables: dict[str, Any] = {}
+    magics: Any = object.__new__(DynamicTableMagics)
+    magics.notebook = SimpleNamespace(
+        require=lambda: engine, shell=SimpleNamespace(user_ns=variables)
+    )
+    script = "INSERT INTO item VALUES (:n); INSERT INTO item VALUES (2)"
+    variables["n"] = 1
+    magics.dt("--out found", script)
+    assert capsys.readouterr().out == "INSERT item: 4 rows inserted\n" * 2
+    assert variables["found"].columns == ["id"]
+    assert len(bench.parsed) == len(bench.ran) == 2
+    cli._sql(engine, argparse.Namespace(script=script))
+    assert capsys.readouterr().out == "INSERT item: 4 rows inserted\n" * 2
+    assert len(bench.parsed) == len(bench.ran) == 4
+
+
+def test_an_interrupt_says_how_far_a_cell_came(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def execute(context: Context, statement: Any, origin: Origin) -> Any:
+        if statement.kind is SparkKind.INSERT:
+            raise KeyboardInterrupt
+        return SimpleNamespace(columns=[])
+
+    monkeypatch.setattr(loop, "execute", execute)
+    magics: Any = object.__new__(DynamicTableMagics)
+    engine = SimpleNamespace(context=bench.context)
+    magics.notebook = SimpleNamespace(require=lambda: engine, shell=SimpleNamespace(user_ns={}))
+    with pytest.raises(Interrupted, match="the first statement is done"):
+        magics.dt("", CELL)
 
 
 def test_a_use_decides_what_later_names_mean_without_another_parse(bench: Bench) -> None:
