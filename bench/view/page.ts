@@ -1,7 +1,7 @@
 /** Puts graphs into a page for `bench/view/run.py`, which looks at them in a browser. */
 import { mountDag, type DagView } from '../../labextension/view/dag/index';
-import { AS_OF, random, SHOP, SHOP_LINEAGE } from '../../labextension/view/dag/samples';
-import type { Host } from '../../labextension/view/dom';
+import { AS_OF, random, SHOP, SHOP_LINEAGE } from '../../labextension/testing/graphs';
+import type { Host } from '../../labextension/view/elements/dom';
 import type { GraphMessage } from '../../labextension/view/wire';
 
 const host: Host = {

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 
 import { WIRE_VERSION } from '../view/wire';
 import { KernelClient } from './client';
-import { event, FakeClock, FakeKernel, graph, hello } from './fake';
+import { event, FakeClock, FakeKernel, graph, hello } from '../testing/kernel';
 
 let kernel: FakeKernel;
 let clock: FakeClock;

@@ -2,7 +2,7 @@
  * A kernel that can be asked, over two comms: one for requests, so that answers come while a cell
  * runs, and one on which the kernel tells what happens.
  */
-import type { Question } from '../view/dom';
+import type { Question } from '../view/elements/dom';
 import { type EventMessage, type LiveMessage, WIRE_VERSION } from '../view/wire';
 import { type Phase, type Signal as PhaseSignal, speaks, step, UNASKED } from './phase';
 import { browserTimer, messageOf, replyOf, Requests, type Timer } from './requests';

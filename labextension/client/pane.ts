@@ -1,8 +1,8 @@
 /** A place in the panel that keeps its view new while it is seen. */
 import type { Session } from './session';
 import type { MessageOf, Topic } from './topics';
-import { h, type Host, type View } from '../view/dom';
-import { said } from '../view/parts';
+import { h, type Host, type View } from '../view/elements/dom';
+import { said } from '../view/elements/parts';
 
 export interface Pane {
   /** Whether it is seen; what is not seen asks for nothing. */

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 
 import { WIRE_VERSION, type LiveMessage } from '../view/wire';
 import { KernelClient } from './client';
-import { event, FakeClock, FakeKernel, graph, hello, node, settled } from './fake';
+import { event, FakeClock, FakeKernel, graph, hello, node, settled } from '../testing/kernel';
 import { Session } from './session';
 
 let kernel: FakeKernel;

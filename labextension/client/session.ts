@@ -2,7 +2,7 @@
  * All that the page shows of one kernel, and the `Host` of its views: what is chosen, the newest
  * message of each topic, and who watches which.
  */
-import type { Host, Question } from '../view/dom';
+import type { Host, Question } from '../view/elements/dom';
 import type { EventMessage, LiveMessage } from '../view/wire';
 import type { KernelClient } from './client';
 import { browserTimer, type Timer } from './requests';

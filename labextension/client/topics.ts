@@ -1,5 +1,5 @@
 /** What a page keeps of a kernel: the newest message of each topic. */
-import type { Question } from '../view/dom';
+import type { Question } from '../view/elements/dom';
 import type { EventMessage, GraphMessage, LiveMessage } from '../view/wire';
 
 export type Topic = 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'detail' | 'lag';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { KernelClient } from '../client/client';
-import { FakeClock, FakeKernel, graph, hello, node, settled } from '../client/fake';
+import { FakeClock, FakeKernel, graph, hello, node, settled } from '../testing/kernel';
 import { Session } from '../client/session';
 import { Board } from './board';
 

@@ -1,8 +1,8 @@
 /** All views of one kernel under a row of tabs. */
 import type { Session } from '../client/session';
-import { h } from '../view/dom';
-import { button, said } from '../view/parts';
-import { oneLine } from '../view/text';
+import { h } from '../view/elements/dom';
+import { button, said } from '../view/elements/parts';
+import { oneLine } from '../view/elements/text';
 import type { Pane } from '../client/pane';
 import { type GraphLayout, type TabName, TABS } from './panes';
 import { tabStrip } from './tabStrip';

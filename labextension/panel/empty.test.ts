@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { expect, test } from 'vitest';
 
-import { settled } from '../client/fake';
+import { settled } from '../testing/kernel';
 import { type Emptiness, emptyPage } from './empty';
 
 const never = () => Promise.reject(new Error('not to be run'));

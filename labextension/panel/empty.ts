@@ -1,7 +1,7 @@
 /** What the panel says where it has no tables to show, and the code that would change it. */
 import type { Phase } from '../client/phase';
-import { h } from '../view/dom';
-import { button, liveRegion, nothing, said } from '../view/parts';
+import { h } from '../view/elements/dom';
+import { button, liveRegion, nothing, said } from '../view/elements/parts';
 import { WIRE_VERSION } from '../view/wire';
 
 /** Why there is nothing to show. */

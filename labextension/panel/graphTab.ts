@@ -3,8 +3,8 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
 import type { Session } from '../client/session';
-import { h } from '../view/dom';
-import { adopt } from '../view/theme';
+import { h } from '../view/elements/dom';
+import { adopt } from '../view/elements/theme';
 import { emptyPage } from './empty';
 import { panelIcon } from './icon';
 import type { Kernels } from './kernels';

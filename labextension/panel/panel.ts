@@ -2,10 +2,10 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
 import type { Session } from '../client/session';
-import { h } from '../view/dom';
-import { button } from '../view/parts';
-import { oneLine } from '../view/text';
-import { adopt } from '../view/theme';
+import { h } from '../view/elements/dom';
+import { button } from '../view/elements/parts';
+import { oneLine } from '../view/elements/text';
+import { adopt } from '../view/elements/theme';
 import { Board } from './board';
 import { emptyPage } from './empty';
 import type { Held, Kernels } from './kernels';

@@ -1,14 +1,14 @@
 /** What each tab holds. */
 import type { Session } from '../client/session';
-import { h, type Host } from '../view/dom';
-import { mountCatalogue } from '../view/catalogue';
+import { h, type Host } from '../view/elements/dom';
+import { mountCatalogue } from '../view/catalogue/index';
 import { mountDag } from '../view/dag/index';
-import { mountDetail } from '../view/detail';
-import { mountFrontiers } from '../view/frontiers';
-import { nothing } from '../view/parts';
-import { mountReplay } from '../view/replay';
-import { mountSawtooth } from '../view/sawtooth';
-import { mountStreams } from '../view/streams';
+import { mountDetail } from '../view/detail/index';
+import { mountFrontiers } from '../view/frontiers/index';
+import { nothing } from '../view/elements/parts';
+import { mountReplay } from '../view/replay/index';
+import { mountSawtooth } from '../view/lag/index';
+import { mountStreams } from '../view/streams/index';
 import type { GraphMessage } from '../view/wire';
 import { type Pane, together, topicPane, whileSeen } from '../client/pane';
 import { replayPane } from './replayPane';

@@ -1,8 +1,8 @@
 /** The replay of the chosen table: opened on demand, since it reads snapshots and pins them. */
 import type { Session } from '../client/session';
-import { h, type View } from '../view/dom';
-import { button, liveRegion, nothing, said, sentence } from '../view/parts';
-import { oneLine } from '../view/text';
+import { h, type View } from '../view/elements/dom';
+import { button, liveRegion, nothing, said, sentence } from '../view/elements/parts';
+import { oneLine } from '../view/elements/text';
 import type { ReplayMessage } from '../view/wire';
 import type { Mount, Pane } from '../client/pane';
 import { whileSeen } from '../client/pane';

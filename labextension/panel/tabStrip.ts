@@ -1,5 +1,5 @@
 /** A row of tabs, moved through with the arrow keys as the ARIA practice for tabs says. */
-import { h } from '../view/dom';
+import { h } from '../view/elements/dom';
 
 export interface TabStrip<N extends string> {
   readonly element: HTMLElement;

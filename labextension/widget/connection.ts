@@ -1,7 +1,7 @@
 /** A widget's own channel as the two wires of a kernel. */
 import type { Connection, Wire } from '../client/client';
 import { messageOf } from '../client/requests';
-import type { Question } from '../view/dom';
+import type { Question } from '../view/elements/dom';
 import type { HelloMessage, Request } from '../view/wire';
 
 /** What anywidget gives a widget of its model. */

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, test } from 'vitest';
 
-import { event, graph, hello, node, settled } from '../client/fake';
+import { event, graph, hello, node, settled } from '../testing/kernel';
 import type { LiveMessage, Request } from '../view/wire';
 import type { Model } from './connection';
 import widget from './index';

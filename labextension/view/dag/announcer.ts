@@ -1,5 +1,5 @@
 /** Says what changed, politely: a few changes at once as one sentence. */
-import { h } from '../dom';
+import { h } from '../elements/dom';
 
 const PAUSE = 600;
 const MOST = 3;

@@ -1,10 +1,10 @@
 /** The card of a node: an empty box that is filled when somebody first looks at it from near. */
-import { h } from '../dom';
-import { actionGlyph, icon, stateGlyph } from '../marks';
-import { oneLine } from '../text';
+import { h } from '../elements/dom';
+import { actionGlyph, icon, stateGlyph } from '../icons/marks';
+import { oneLine } from '../elements/text';
 import type { GraphNode } from '../wire';
 import type { Placed, Size } from './layout/index';
-import { errorSign, kindSign, pauseSign } from './signs';
+import { errorSign, kindSign, pauseSign } from '../icons/signs';
 import * as words from './words';
 import type { Now } from './words';
 

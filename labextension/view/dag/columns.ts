@@ -1,6 +1,6 @@
 /** The columns of the chosen node, beside its card; one of them can be followed through the graph. */
-import { h } from '../dom';
-import { oneLine } from '../text';
+import { h } from '../elements/dom';
+import { oneLine } from '../elements/text';
 import type { LineageMessage } from '../wire';
 
 export interface ColumnsEvents {

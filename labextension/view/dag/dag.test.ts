@@ -1,10 +1,10 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import type { Host } from '../dom';
+import type { Host } from '../elements/dom';
 import type { EventMessage, GraphMessage, GraphNode, LiveMessage } from '../wire';
 import { mountDag, type DagView } from './index';
-import { AS_OF, ago, graph, SHOP, SHOP_LINEAGE, source, table } from './samples';
+import { AS_OF, ago, graph, SHOP, SHOP_LINEAGE, source, table } from '../../testing/graphs';
 
 let root: HTMLElement;
 let view: DagView;

@@ -1,6 +1,6 @@
 /** The graph as a whole: what is shown of which message, chosen, searched for, followed. */
-import { h, type Host } from '../dom';
-import { oneLine } from '../text';
+import { h, type Host } from '../elements/dom';
+import { oneLine } from '../elements/text';
 import type { EventMessage, GraphMessage, GraphNode, LineageMessage } from '../wire';
 import { Announcer } from './announcer';
 import * as cameras from './camera';

@@ -1,5 +1,5 @@
 /** The edges of a graph as one SVG: a path each, and a second one that flows while a refresh runs. */
-import { s } from '../dom';
+import { s } from '../elements/dom';
 import type { GraphNode } from '../wire';
 import { meets, type Rectangle } from './camera';
 import type { Layout, Point } from './layout/index';

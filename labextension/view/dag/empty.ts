@@ -1,5 +1,5 @@
 /** What stands where there is no graph yet: how to make the first dynamic table. */
-import { h } from '../dom';
+import { h } from '../elements/dom';
 
 const EXAMPLE = `%%dynamic_table daily --target-lag '5 minutes'
 SELECT day, sum(amount) AS amount

@@ -1,5 +1,5 @@
 /** The search box: what is searched for, and a step through what was found. */
-import { h } from '../dom';
+import { h } from '../elements/dom';
 
 export interface FinderEvents {
   searched(text: string): void;

@@ -2,8 +2,8 @@
  * The live graph of dynamic tables. `mountDag` puts it into an element; messages come by `update`
  * (the whole graph) and `happened` (one table), and touch only what they change.
  */
-import { type Host, type View } from '../dom';
-import { adopt } from '../theme';
+import { type Host, type View } from '../elements/dom';
+import { adopt } from '../elements/theme';
 import type { EventMessage, GraphMessage } from '../wire';
 import { Dag } from './dag';
 import { STYLE } from './style';

@@ -1,9 +1,9 @@
 /** Below the graph: how many tables are in which state, each a search for them. */
-import { h } from '../dom';
-import { icon, STATE_TOKENS, stateGlyph } from '../marks';
-import { local, plural } from '../units';
+import { h } from '../elements/dom';
+import { icon, STATE_TOKENS, stateGlyph } from '../icons/marks';
+import { local, plural } from '../elements/units';
 import type { GraphMessage, RefreshState } from '../wire';
-import { lateSign, pauseSign } from './signs';
+import { lateSign, pauseSign } from '../icons/signs';
 import { isSuspended, lagShare, spoken, type Now } from './words';
 
 export class Legend {

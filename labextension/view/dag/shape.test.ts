@@ -6,7 +6,7 @@ import { Layouts } from './layouts';
 import { flowOf } from './lineage';
 import { arrowFrom } from './moves';
 import { pathOf } from './path';
-import { graph, SHOP, SHOP_LINEAGE, source, table } from './samples';
+import { graph, SHOP, SHOP_LINEAGE, source, table } from '../../testing/graphs';
 import { found } from './search';
 import { shapeOf, topologyKey, WHOLE } from './shape';
 

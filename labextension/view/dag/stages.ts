@@ -1,5 +1,5 @@
 /** The control on a card that folds and unfolds the hidden stages of its table. */
-import { h } from '../dom';
+import { h } from '../elements/dom';
 import type { GraphNode } from '../wire';
 import { set, type Card } from './card';
 

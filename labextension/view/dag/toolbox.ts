@@ -1,7 +1,7 @@
 /** The buttons of a graph: which part of it, and how large. */
-import { h } from '../dom';
+import { h } from '../elements/dom';
 import type { Scope } from './shape';
-import { toolSign } from './signs';
+import { toolSign } from '../icons/signs';
 
 export interface ToolboxEvents {
   zoom(factor: number): void;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { AS_OF, ago, source, table } from './samples';
+import { AS_OF, ago, source, table } from '../../testing/graphs';
 import { changeText, facts, lagOf, lagShare, lagText, modeText, outcome, sentence } from './words';
 
 const NOW = Date.parse(AS_OF);

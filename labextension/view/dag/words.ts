@@ -1,8 +1,8 @@
 /** What a node is called, in the words of dt_jupyter/widgets/graph.py; lags go on with the clock. */
-import { STATE_TOKENS } from '../marks';
-import { oneLine } from '../text';
-import type { TokenName } from '../theme';
-import { count, duration, exact, plural, utc } from '../units';
+import { STATE_TOKENS } from '../icons/marks';
+import { oneLine } from '../elements/text';
+import type { TokenName } from '../elements/theme';
+import { count, duration, exact, plural, utc } from '../elements/units';
 import type { GraphNode, NodeKind, RefreshAction } from '../wire';
 
 /** A time in milliseconds since 1970, on the kernel's clock. */

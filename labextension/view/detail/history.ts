@@ -1,11 +1,11 @@
 /** The newest refreshes of a table, a row each: outcome, times, what moved, and why below. */
-import { h } from '../dom';
-import { ACTION_TOKENS, STATE_TOKENS, icon, stateGlyph } from '../marks';
-import { pill } from '../parts';
-import { scrolling } from '../table';
-import { oneLine } from '../text';
-import { duration, exact, timeElement } from '../units';
-import type { Child } from '../dom';
+import { h } from '../elements/dom';
+import { ACTION_TOKENS, STATE_TOKENS, icon, stateGlyph } from '../icons/marks';
+import { pill } from '../elements/parts';
+import { scrolling } from '../elements/table';
+import { oneLine } from '../elements/text';
+import { duration, exact, timeElement } from '../elements/units';
+import type { Child } from '../elements/dom';
 import type { HistoryMessage, HistoryRow } from '../wire';
 
 const METER = 48; // pixels of the longest duration

@@ -1,9 +1,9 @@
 /** How a dynamic table is kept: its definition's tree, and the statements of its next refresh. */
-import { h } from '../dom';
-import { button } from '../parts';
-import { clean, oneLine } from '../text';
-import { count } from '../units';
-import type { TreeRow } from '../tree';
+import { h } from '../elements/dom';
+import { button } from '../elements/parts';
+import { clean, oneLine } from '../elements/text';
+import { count } from '../elements/units';
+import type { TreeRow } from '../elements/tree';
 import type { Statement, TreeNode } from '../wire';
 
 /** Share of the widest bar: by digits, since a source has millions of rows and its change has ten. */

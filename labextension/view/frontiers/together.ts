@@ -1,6 +1,6 @@
 /** Whether two dynamic tables, read together, show one moment, and at which other one they would. */
-import { oneLine } from '../text';
-import { duration, local, micros } from '../units';
+import { oneLine } from '../elements/text';
+import { duration, local, micros } from '../elements/units';
 import type { Frontier, Instant } from '../wire';
 
 export interface Together {

@@ -1,5 +1,5 @@
 /** Rows as a file of the user's: CSV that no spreadsheet takes for formulas, and JSON. */
-import { isNumber } from '../table';
+import { isNumber } from '../elements/table';
 import type { RowsMessage } from '../wire';
 
 const FORMULA = /^[=+\-@\t\r]/;

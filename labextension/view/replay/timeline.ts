@@ -1,7 +1,7 @@
 /** The snapshots along a line: a tick each, above it what came and went, flags where the schema changed. */
-import { s } from '../dom';
-import { oneLine } from '../text';
-import { local, seconds } from '../units';
+import { s } from '../elements/dom';
+import { oneLine } from '../elements/text';
+import { local, seconds } from '../elements/units';
 import type { ReplayStep } from '../wire';
 
 export type Spacing = 'time' | 'index';

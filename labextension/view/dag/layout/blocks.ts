@@ -1,5 +1,5 @@
 /** Many boxes with the same neighbours as one: a grid with a way beside each of its columns. */
-import { ASPECT, type Point } from './index';
+import { ASPECT, type Point } from './values';
 
 /** So many boxes that share all their neighbours become a grid. */
 export const BLOCK_FROM = 10;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { layered, type Layout, type LayoutOptions } from './index';
 import { layersOf, ordered, partsOf, stepsOf, crossings } from './layers';
 import { spread } from './positions';
-import { random as randomGraph } from '../samples';
+import { random as randomGraph } from '../../../testing/graphs';
 
 type Edge = readonly [string, string];
 const SIZE = { width: 200, height: 80 };

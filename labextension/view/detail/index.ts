@@ -1,14 +1,14 @@
 /** All about one dynamic table, and what can be done with it. */
-import { HISTORY_CSS, historyTable } from './detail/history';
-import { PLAN_CSS, planRows, sqlText, statements } from './detail/plan';
-import { h } from './dom';
-import { button, errorBlock, facts, frame, keepingPlace, liveRegion, nothing, pill, said, sentence } from './parts';
-import { resultTable } from './table';
-import { clean, oneLine } from './text';
-import { TREE_CSS, Tree } from './tree';
-import { duration, timeElement } from './units';
-import type { Child, Host, Question, View } from './dom';
-import type { CardMessage, DetailMessage } from './wire';
+import { HISTORY_CSS, historyTable } from './history';
+import { PLAN_CSS, planRows, sqlText, statements } from './plan';
+import { h } from '../elements/dom';
+import { button, errorBlock, facts, frame, keepingPlace, liveRegion, nothing, pill, said, sentence } from '../elements/parts';
+import { resultTable } from '../elements/table';
+import { clean, oneLine } from '../elements/text';
+import { TREE_CSS, Tree } from '../elements/tree';
+import { duration, timeElement } from '../elements/units';
+import type { Child, Host, Question, View } from '../elements/dom';
+import type { CardMessage, DetailMessage } from '../wire';
 
 const CSS = `${TREE_CSS}${PLAN_CSS}${HISTORY_CSS}
 .dtj-detail section{margin-top:14px}

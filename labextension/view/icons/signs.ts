@@ -1,6 +1,6 @@
 /** The signs that only a graph needs: what kind a node is, that it is suspended, that it erred. */
-import { s } from '../dom';
-import { icon } from '../marks';
+import { s } from '../elements/dom';
+import { icon } from './marks';
 import type { NodeKind } from '../wire';
 
 const KINDS: Readonly<Record<NodeKind, string>> = {

@@ -2,7 +2,7 @@
  * Elements by hand: every text goes through `textContent`, every attribute through `setAttribute`,
  * so that nothing of the data is ever read as markup.
  */
-import type { LiveMessage, Request } from './wire';
+import type { LiveMessage, Request } from '../wire';
 
 const SVG = 'http://www.w3.org/2000/svg';
 

@@ -1,13 +1,13 @@
 /** What a lake holds, as a tree by kind, with a box that filters it. */
-import { h, s } from './dom';
-import { STATE_TOKENS, icon, ink, stateGlyph } from './marks';
-import { frame, keepingPlace, nothing } from './parts';
-import { oneLine } from './text';
-import { TREE_CSS, Tree } from './tree';
-import { exact, plural } from './units';
-import type { Host, View } from './dom';
-import type { TreeRow } from './tree';
-import type { CatalogueItem, CatalogueMessage, RefreshState } from './wire';
+import { h, s } from '../elements/dom';
+import { STATE_TOKENS, icon, ink, stateGlyph } from '../icons/marks';
+import { frame, keepingPlace, nothing } from '../elements/parts';
+import { oneLine } from '../elements/text';
+import { TREE_CSS, Tree } from '../elements/tree';
+import { exact, plural } from '../elements/units';
+import type { Host, View } from '../elements/dom';
+import type { TreeRow } from '../elements/tree';
+import type { CatalogueItem, CatalogueMessage, RefreshState } from '../wire';
 
 const MOST = 500; // items of a kind that are drawn; the filter finds the others
 

@@ -1,5 +1,5 @@
 /** Graphs to look at and to test with: a shop of ten nodes in all states, and large random ones. */
-import type { GraphMessage, GraphNode, LineageMessage, RefreshMode, RefreshState } from '../wire';
+import type { GraphMessage, GraphNode, LineageMessage, RefreshMode, RefreshState } from '../view/wire';
 
 export const AS_OF = '2026-11-22T12:00:00+00:00';
 

@@ -1,7 +1,7 @@
 /** The drawing of a sawtooth: SVG from values, as wide as its place, bounded however long it is. */
-import { s } from '../dom';
-import { FAILURES, actionGlyph, cross, ink, tokenOf } from '../marks';
-import { duration, durationTicks, instantTicks } from '../units';
+import { s } from '../elements/dom';
+import { FAILURES, actionGlyph, cross, ink, tokenOf } from '../icons/marks';
+import { duration, durationTicks, instantTicks } from '../elements/units';
 import { firstFrom, lagBefore, within } from './teeth';
 import type { Refresh, Sawtooth, Tooth } from './teeth';
 

@@ -2,8 +2,8 @@
  * The lag of a dynamic table over time (DT paper, 5.2), as `dt_jupyter/widgets/sawtooth.py`: it rises
  * one second per second, and falls at the end of each refresh to that end minus its data timestamp.
  */
-import { FAILURES } from '../marks';
-import { duration, percent, plural, seconds } from '../units';
+import { FAILURES } from '../icons/marks';
+import { duration, percent, plural, seconds } from '../elements/units';
 import type { LagMessage, RefreshPoint } from '../wire';
 
 /** A refresh with its times in seconds since 1970. */

@@ -1,12 +1,12 @@
 /** Which version of each source each dynamic table stands on, and which two make a snapshot. */
-import { together } from './frontiers/together';
-import { h, s } from './dom';
-import { button, frame, keepingPlace, nothing } from './parts';
-import { oneLine } from './text';
-import { duration, exact, micros, plural, timeElement } from './units';
-import type { Host, View } from './dom';
-import type { Together } from './frontiers/together';
-import type { Frontier, FrontierSource, FrontiersMessage } from './wire';
+import { together } from './together';
+import { h, s } from '../elements/dom';
+import { button, frame, keepingPlace, nothing } from '../elements/parts';
+import { oneLine } from '../elements/text';
+import { duration, exact, micros, plural, timeElement } from '../elements/units';
+import type { Host, View } from '../elements/dom';
+import type { Together } from './together';
+import type { Frontier, FrontierSource, FrontiersMessage } from '../wire';
 
 const TRACK = 108; // pixels of a version axis
 const PAD = 6;

@@ -2,8 +2,8 @@
  * What a state and an action look like, as in `dt_jupyter/widgets/glyphs.py`: no mark is told by its
  * colour alone, each has its own shape.
  */
-import { s } from './dom';
-import type { RefreshAction, RefreshPoint, RefreshState } from './wire';
+import { s } from '../elements/dom';
+import type { RefreshAction, RefreshPoint, RefreshState } from '../wire';
 
 export const STATE_TOKENS: Readonly<Record<RefreshState, string>> = {
   SUCCEEDED: 'ok',

@@ -1,11 +1,11 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { axes, mountFrontiers } from './frontiers';
-import { newestCommon, together } from './frontiers/together';
-import { HOSTILE, madeNothing } from './hostile';
-import type { View } from './dom';
-import type { Frontier, FrontiersMessage, FrontierSource } from './wire';
+import { axes, mountFrontiers } from './index';
+import { newestCommon, together } from './together';
+import { HOSTILE, madeNothing } from '../../testing/hostile';
+import type { View } from '../elements/dom';
+import type { Frontier, FrontiersMessage, FrontierSource } from '../wire';
 
 const at = (minute: number): string => `2026-11-22T12:${String(minute).padStart(2, '0')}:00+00:00`;
 const source = (name: string, version: number | null, newest = version): FrontierSource => ({ name, kind: 'table', version, newest });

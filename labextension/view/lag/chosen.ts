@@ -1,9 +1,9 @@
 /** One refresh of a sawtooth, pointed at: which it is, its wait and run as bands, its card. */
-import { h, s } from '../dom';
-import { icon, ink, stateGlyph, tokenOf } from '../marks';
-import { facts } from '../parts';
-import { oneLine } from '../text';
-import { duration, timeElement } from '../units';
+import { h, s } from '../elements/dom';
+import { icon, ink, stateGlyph, tokenOf } from '../icons/marks';
+import { facts } from '../elements/parts';
+import { oneLine } from '../elements/text';
+import { duration, timeElement } from '../elements/units';
 import { lagBefore, parts } from './teeth';
 import type { Scale } from './chart';
 import type { Refresh, Sawtooth } from './teeth';

@@ -3,7 +3,7 @@ import { h } from './dom';
 import { clean, oneLine } from './text';
 import { STYLE, adopt } from './theme';
 import type { Attributes, Child } from './dom';
-import type { ErrorMessage } from './wire';
+import type { ErrorMessage } from '../wire';
 
 const CSS = `
 .dtj-view{container-type:inline-size;min-width:0}

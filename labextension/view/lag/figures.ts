@@ -1,8 +1,8 @@
 /** Figures and legend of a sawtooth. A figure is a large number, what it is above, a remark below. */
-import { h, s } from '../dom';
-import { ACTIONS, FAILURES, STATE_TOKENS, actionGlyph, cross, icon, ink } from '../marks';
-import { oneLine } from '../text';
-import { duration, exact, percent, zone } from '../units';
+import { h, s } from '../elements/dom';
+import { ACTIONS, FAILURES, STATE_TOKENS, actionGlyph, cross, icon, ink } from '../icons/marks';
+import { oneLine } from '../elements/text';
+import { duration, exact, percent, zone } from '../elements/units';
 import { troubles } from './teeth';
 import type { Refresh, Sawtooth } from './teeth';
 

@@ -1,8 +1,8 @@
 /** A kernel for tests, whose every word is said by hand, and a clock that stands still. */
 import type { EventMessage, GraphNode, HelloMessage, LiveMessage, Request } from '../view/wire';
 import { WIRE_VERSION } from '../view/wire';
-import type { Connection, Role, Wire } from './client';
-import type { Timer } from './requests';
+import type { Connection, Role, Wire } from '../client/client';
+import type { Timer } from '../client/requests';
 
 export class FakeWire implements Wire {
   readonly sent: Request[] = [];

@@ -1,10 +1,10 @@
 /** Streams: how far each was consumed, what waits behind it, and when it would be stale. */
-import { h } from './dom';
-import { button, frame, keepingPlace, nothing, pill, said } from './parts';
-import { oneLine } from './text';
-import { duration, micros, plural, timeElement } from './units';
-import type { Child, Host, View } from './dom';
-import type { StreamRow, StreamsMessage } from './wire';
+import { h } from '../elements/dom';
+import { button, frame, keepingPlace, nothing, pill, said } from '../elements/parts';
+import { oneLine } from '../elements/text';
+import { duration, micros, plural, timeElement } from '../elements/units';
+import type { Child, Host, View } from '../elements/dom';
+import type { StreamRow, StreamsMessage } from '../wire';
 
 const SOON = 0.8; // share of the time until stale_after from which on it is warned of
 const DOTS = 24;

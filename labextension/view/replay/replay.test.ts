@@ -1,12 +1,12 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { HOSTILE, madeNothing } from './hostile';
-import { mountReplay, toldRows } from './replay';
-import { csv, fileName, guarded, json } from './replay/save';
-import { nearestPlace, places } from './replay/timeline';
-import type { Host, Question, View } from './dom';
-import type { LiveMessage, Mark, ReplayMessage, ReplayStep, RowsMessage } from './wire';
+import { HOSTILE, madeNothing } from '../../testing/hostile';
+import { mountReplay, toldRows } from './index';
+import { csv, fileName, guarded, json } from './save';
+import { nearestPlace, places } from './timeline';
+import type { Host, Question, View } from '../elements/dom';
+import type { LiveMessage, Mark, ReplayMessage, ReplayStep, RowsMessage } from '../wire';
 
 const step = (number: number, minute: number, changes: Partial<ReplayStep> = {}): ReplayStep => ({
   number,

@@ -1,11 +1,11 @@
 /** What another target lag would do: four sliders, and the sawtooth that the kernel foretells. */
-import { h, s } from '../dom';
-import { said, sentence } from '../parts';
-import { duration, exact, micros, percent } from '../units';
+import { h, s } from '../elements/dom';
+import { said, sentence } from '../elements/parts';
+import { duration, exact, micros, percent } from '../elements/units';
 import { Scale, peakOf, picture } from './chart';
 import { figures } from './figures';
 import { sawtooth, summary } from './teeth';
-import type { Host } from '../dom';
+import type { Host } from '../elements/dom';
 import type { LagMessage, SimulationMessage } from '../wire';
 import type { Sawtooth } from './teeth';
 

@@ -1,14 +1,14 @@
 /** A walk over the snapshots of a table: a slider over time, the rows of a step, their difference. */
-import { h } from './dom';
-import { button, choice, frame, keepingPlace, nothing, pill, said, sentence, watchWidth } from './parts';
-import { csv, download, fileName, json } from './replay/save';
-import { nearestPlace, places, timeline, toldStep } from './replay/timeline';
-import { rowsTable } from './table';
-import { oneLine } from './text';
-import { exact, plural, timeElement } from './units';
-import type { Host, View } from './dom';
-import type { Spacing } from './replay/timeline';
-import type { Mark, ReplayMessage, ReplayStep, RowsMessage } from './wire';
+import { h } from '../elements/dom';
+import { button, choice, frame, keepingPlace, nothing, pill, said, sentence, watchWidth } from '../elements/parts';
+import { csv, download, fileName, json } from './save';
+import { nearestPlace, places, timeline, toldStep } from './timeline';
+import { rowsTable } from '../elements/table';
+import { oneLine } from '../elements/text';
+import { exact, plural, timeElement } from '../elements/units';
+import type { Host, View } from '../elements/dom';
+import type { Spacing } from './timeline';
+import type { Mark, ReplayMessage, ReplayStep, RowsMessage } from '../wire';
 
 const REST = 60; // milliseconds that the slider rests before rows are asked for
 const FINE = 10_000; // notches of a slider over time

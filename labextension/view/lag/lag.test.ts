@@ -1,13 +1,13 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { HOSTILE, madeNothing } from './hostile';
-import { mountSawtooth } from './sawtooth';
-import { thinned } from './sawtooth/chart';
-import { notch, settingsOf, valueAt } from './sawtooth/simulator';
-import { lagBefore, sawtooth, summary, within } from './sawtooth/teeth';
-import type { Host, Question } from './dom';
-import type { LagMessage, LiveMessage, RefreshPoint, SimulationMessage } from './wire';
+import { HOSTILE, madeNothing } from '../../testing/hostile';
+import { mountSawtooth } from './index';
+import { thinned } from './chart';
+import { notch, settingsOf, valueAt } from './simulator';
+import { lagBefore, sawtooth, summary, within } from './teeth';
+import type { Host, Question } from '../elements/dom';
+import type { LagMessage, LiveMessage, RefreshPoint, SimulationMessage } from '../wire';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 10, 22, 12) + second * 1000).toISOString();
 

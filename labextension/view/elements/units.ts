@@ -3,7 +3,7 @@
  * `dt_jupyter/widgets/units.py`, but instants in the browser's own zone.
  */
 import { h } from './dom';
-import type { Instant } from './wire';
+import type { Instant } from '../wire';
 
 const MINUTE = 60;
 const HOUR = 3600;

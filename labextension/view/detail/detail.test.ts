@@ -1,11 +1,11 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { mountDetail } from './detail';
-import { share } from './detail/plan';
-import { HOSTILE, madeNothing } from './hostile';
-import type { Host, Question, View } from './dom';
-import type { CardMessage, DetailMessage, ErrorMessage, LiveMessage } from './wire';
+import { mountDetail } from './index';
+import { share } from './plan';
+import { HOSTILE, madeNothing } from '../../testing/hostile';
+import type { Host, Question, View } from '../elements/dom';
+import type { CardMessage, DetailMessage, ErrorMessage, LiveMessage } from '../wire';
 
 const AT = '2026-11-22T12:00:00+00:00';
 

@@ -1,10 +1,10 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { HOSTILE, madeNothing } from './hostile';
-import { life, mountStreams } from './streams';
-import type { View } from './dom';
-import type { StreamRow, StreamsMessage } from './wire';
+import { HOSTILE, madeNothing } from '../../testing/hostile';
+import { life, mountStreams } from './index';
+import type { View } from '../elements/dom';
+import type { StreamRow, StreamsMessage } from '../wire';
 
 const day = (of: number): string => `2026-11-${String(of).padStart(2, '0')}T12:00:00+00:00`;
 const stream = (changes: Partial<StreamRow> = {}): StreamRow => ({

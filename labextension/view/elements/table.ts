@@ -3,7 +3,7 @@ import { h } from './dom';
 import { oneLine } from './text';
 import { exact, plural } from './units';
 import type { Child } from './dom';
-import type { Column, Mark, ResultMessage } from './wire';
+import type { Column, Mark, ResultMessage } from '../wire';
 
 const NUMBERS = /^(int|bigint|smallint|tinyint|long|short|byte|float|double|decimal)(?!erval)/i;
 const MOST_ROWS = 1000; // that are drawn

@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
 import { expect, test } from 'vitest';
 
-import { HOSTILE, madeNothing } from './hostile';
+import { HOSTILE, madeNothing } from '../../testing/hostile';
 import { footer, resultTable, rowsTable } from './table';
-import type { ResultMessage } from './wire';
+import type { ResultMessage } from '../wire';
 
 const result = (changes: Partial<ResultMessage> = {}): ResultMessage => ({
   type: 'result',

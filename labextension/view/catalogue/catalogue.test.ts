@@ -1,10 +1,10 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { grouped, mountCatalogue } from './catalogue';
-import { HOSTILE, madeNothing } from './hostile';
-import type { View } from './dom';
-import type { CatalogueItem, CatalogueMessage } from './wire';
+import { grouped, mountCatalogue } from './index';
+import { HOSTILE, madeNothing } from '../../testing/hostile';
+import type { View } from '../elements/dom';
+import type { CatalogueItem, CatalogueMessage } from '../wire';
 
 const item = (kind: string, name: string, state = '', about = ''): CatalogueItem => ({ kind, name, state, about });
 const message = (items: CatalogueItem[], lake = 'lake'): CatalogueMessage => ({ type: 'catalogue', version: 1, items, lake });

@@ -1,16 +1,16 @@
 /** Lag over time against the target, with each refresh's wait and run, and a simulator of it. */
-import { h, s } from './dom';
-import { button, frame, nothing, watchWidth } from './parts';
-import { Scale, peakOf, picture } from './sawtooth/chart';
-import { bands, card, nearest } from './sawtooth/chosen';
-import { figures, figuresOf, legend } from './sawtooth/figures';
-import { Simulator, settingsOf } from './sawtooth/simulator';
-import { sawtooth, summary, told } from './sawtooth/teeth';
-import { oneLine } from './text';
-import { local } from './units';
-import type { Host, View } from './dom';
-import type { Sawtooth } from './sawtooth/teeth';
-import type { LagMessage } from './wire';
+import { h, s } from '../elements/dom';
+import { button, frame, nothing, watchWidth } from '../elements/parts';
+import { Scale, peakOf, picture } from './chart';
+import { bands, card, nearest } from './chosen';
+import { figures, figuresOf, legend } from './figures';
+import { Simulator, settingsOf } from './simulator';
+import { sawtooth, summary, told } from './teeth';
+import { oneLine } from '../elements/text';
+import { local } from '../elements/units';
+import type { Host, View } from '../elements/dom';
+import type { Sawtooth } from './teeth';
+import type { LagMessage } from '../wire';
 
 const WIDTH = 720; // where nobody can say how wide the place is
 const LEAST_DRAG = 5; // pixels; less is a click
