@@ -18,7 +18,7 @@ const NOTHING: Omit<Request, 'id' | 'ask'> = {
   target_lag: null,
   refresh_seconds: null,
   interval: null,
-  concurrency: null
+  concurrency: null,
 };
 
 /** Requests that may start Spark jobs, and so take as long as those do. */

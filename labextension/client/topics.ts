@@ -15,7 +15,7 @@ export const TOPICS: readonly Topic[] = [
   'frontiers',
   'streams',
   'detail',
-  'lag'
+  'lag',
 ];
 
 /** What to ask for a topic; null where it is of one table and none is chosen. */

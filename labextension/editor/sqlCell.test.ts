@@ -17,7 +17,7 @@ test.each([
   ['%dt CREATE WAREHOUSE w\n\n%dt SHOW WAREHOUSES\n'],
   ['%dt CREATE WAREHOUSE w  \n# then look\n%dt SHOW WAREHOUSES'],
   ['%dt SELECT 1, \\\n  2'],
-  ['%dt SELECT 1, \\\r\n  2\r\n%dt SELECT 3']
+  ['%dt SELECT 1, \\\r\n  2\r\n%dt SELECT 3'],
 ])('%j is SQL', source => {
   expect(cellMimeType(source)).toBe(SQL_MIME_TYPE);
 });
@@ -44,7 +44,7 @@ test.each([
   ['%dt connect lake\nx = 1'],
   ['x = 1\n%dt SHOW STREAMS'],
   ['%dt SELECT 1, \\\n  2\nx = 1'],
-  ['%changes orders']
+  ['%changes orders'],
 ])('%j is in the language of the kernel', source => {
   expect(cellMimeType(source)).toBeNull();
 });

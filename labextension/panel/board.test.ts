@@ -28,7 +28,7 @@ afterEach(() => board.dispose());
 const asks = () => kernel.asked.map(({ ask }) => ask);
 const tab = (name: string) =>
   [...board.element.querySelectorAll<HTMLElement>('[role=tab]')].find(
-    found => found.textContent === name
+    found => found.textContent === name,
   )!;
 const shownPanels = () =>
   [...board.element.querySelectorAll<HTMLElement>('[role=tabpanel]')]
@@ -102,7 +102,7 @@ test('a replay is asked for by hand, and goes when the kernel does', async () =>
     name: 'daily',
     replay: 'r1',
     schema_mode: 'snapshot_time',
-    steps: []
+    steps: [],
   });
   await settled();
   expect(panel.querySelector<HTMLElement>('.dtjp-place')!.hidden).toBe(false);

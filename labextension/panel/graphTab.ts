@@ -26,7 +26,7 @@ export class GraphContent extends Widget {
     readonly path: string,
     private readonly _kernels: Kernels,
     private readonly _preferences: Preferences,
-    private readonly _find: (path: string) => Place | null
+    private readonly _find: (path: string) => Place | null,
   ) {
     super();
     this.addClass('dtj');
@@ -95,14 +95,15 @@ export class GraphContent extends Widget {
     showDetail();
     const stop = session.choices.connect(showDetail);
     const panes = together(
-      graphPane(graph, session, layoutIn('tab', this._preferences)), detailPane(detail, session)
+      graphPane(graph, session, layoutIn('tab', this._preferences)),
+      detailPane(detail, session),
     );
     return {
       seen: panes.seen,
       dispose: () => {
         stop();
         panes.dispose();
-      }
+      },
     };
   }
 

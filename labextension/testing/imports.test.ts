@@ -120,7 +120,9 @@ test('views know nothing of kernels, panels and widgets, nor of Jupyter', () => 
     }
   }
   const views = Object.keys(SOURCES).filter(file => top(file) === 'view' && !isTest(file));
-  const outside = views.flatMap(file => specifiers(SOURCES[file]!)).filter(name => !name.startsWith('.'));
+  const outside = views
+    .flatMap(file => specifiers(SOURCES[file]!))
+    .filter(name => !name.startsWith('.'));
   expect(outside).toEqual([]);
 });
 

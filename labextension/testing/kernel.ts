@@ -11,7 +11,7 @@ export class FakeWire implements Wire {
   constructor(
     readonly role: Role,
     readonly hear: (data: unknown) => void,
-    readonly refuse: () => void
+    readonly refuse: () => void,
   ) {}
 
   send(data: unknown): void {
@@ -29,7 +29,7 @@ export class FakeKernel implements Connection {
   open(
     data: { readonly role: Role },
     heard: (data: unknown) => void,
-    closed: () => void
+    closed: () => void,
   ): FakeWire {
     const wire = new FakeWire(data.role, heard, closed);
     this.wires.push(wire);
@@ -98,7 +98,7 @@ export const hello = (lake: string | null = '/lake', version = WIRE_VERSION): He
   version,
   package_version: '1',
   lake,
-  scheduler: true
+  scheduler: true,
 });
 
 export const node = (name: string, more: Partial<GraphNode> = {}): GraphNode => ({
@@ -119,7 +119,7 @@ export const node = (name: string, more: Partial<GraphNode> = {}): GraphNode => 
   warehouse: 'default',
   parent: null,
   running: null,
-  ...more
+  ...more,
 });
 
 export const event = (more: Partial<EventMessage>): EventMessage => ({
@@ -130,7 +130,7 @@ export const event = (more: Partial<EventMessage>): EventMessage => ({
   name: null,
   node: null,
   seconds: null,
-  ...more
+  ...more,
 });
 
 export const graph = (...nodes: GraphNode[]): LiveMessage => ({
@@ -138,8 +138,8 @@ export const graph = (...nodes: GraphNode[]): LiveMessage => ({
   version: WIRE_VERSION,
   nodes,
   edges: [],
-  as_of: null
+  as_of: null,
 });
 
 /** Lets promises that are settled be heard. */
-export const settled = () => new Promise<void>(resolve => setTimeout(resolve, 0));
+export const settled = (): Promise<void> => new Promise<void>(resolve => setTimeout(resolve, 0));

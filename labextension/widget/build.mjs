@@ -13,5 +13,5 @@ await build({
   minify: true,
   format: 'esm',
   target: 'es2022',
-  legalComments: 'eof'
+  legalComments: 'eof',
 });

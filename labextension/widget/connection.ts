@@ -37,8 +37,8 @@ export function connectionOf(model: Model): Connection {
       }
       return {
         send: request => model.send(request),
-        close: () => model.off('msg:custom', hear)
+        close: () => model.off('msg:custom', hear),
       };
-    }
+    },
   };
 }

@@ -29,7 +29,7 @@ const VIEWS: Readonly<Record<Kind, Make>> = {
       topic: 'graph',
       mount: mountDag,
       first: as('graph', message),
-      mounted: view => session.happened.connect(event => view.happened(event))
+      mounted: view => session.happened.connect(event => view.happened(event)),
     }),
   catalogue: single('catalogue', mountCatalogue),
   frontiers: single('frontiers', mountFrontiers),
@@ -42,13 +42,13 @@ const VIEWS: Readonly<Record<Kind, Make>> = {
       view.update(message);
     }
     return { seen: () => undefined, dispose: () => view.dispose() };
-  }
+  },
 };
 
 export default {
   /** Draws the widget's view into `el`; gives what ends it. */
   render({ model, el }: { readonly model: Model; readonly el: HTMLElement }): () => void {
-    const kind = model.get('kind');
+    const kind = String(model.get('kind'));
     const message = model.get('message') as LiveMessage | null;
     const name = (message as Partial<ReplayMessage> | null)?.name;
     const session = new Session(new KernelClient(connectionOf(model)));
@@ -72,7 +72,7 @@ export default {
       session.dispose();
       root.remove();
     };
-  }
+  },
 };
 
 function single<T extends Topic>(topic: T, mount: Mount<View<MessageOf<T>>>): Make {

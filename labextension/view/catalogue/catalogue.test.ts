@@ -6,8 +6,18 @@ import { HOSTILE, madeNothing } from '../../testing/hostile';
 import type { View } from '../elements/dom';
 import type { CatalogueItem, CatalogueMessage } from '../wire';
 
-const item = (kind: string, name: string, state = '', about = ''): CatalogueItem => ({ kind, name, state, about });
-const message = (items: CatalogueItem[], lake = 'lake'): CatalogueMessage => ({ type: 'catalogue', version: 1, items, lake });
+const item = (kind: string, name: string, state = '', about = ''): CatalogueItem => ({
+  kind,
+  name,
+  state,
+  about,
+});
+const message = (items: CatalogueItem[], lake = 'lake'): CatalogueMessage => ({
+  type: 'catalogue',
+  version: 1,
+  items,
+  lake,
+});
 const ITEMS = [
   item('table', 'orders', '', '6M rows'),
   item('table', 'customers'),
@@ -18,7 +28,7 @@ const ITEMS = [
 let root: HTMLElement;
 let view: View<CatalogueMessage>;
 let chosen: string[];
-const names = (): string[] => [...root.querySelectorAll('.dtj-what')].map(name => name.textContent!);
+const names = (): string[] => [...root.querySelectorAll('.dtj-what')].map(name => name.textContent);
 const focused = (): string => (document.activeElement as HTMLElement).getAttribute('aria-label')!;
 const press = (key: string): boolean =>
   document.activeElement!.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
@@ -32,7 +42,11 @@ beforeEach(() => {
   root = document.createElement('div');
   document.body.append(root);
   chosen = [];
-  view = mountCatalogue(root, { live: true, choose: name => chosen.push(name), ask: () => Promise.reject(new Error('not asked')) });
+  view = mountCatalogue(root, {
+    live: true,
+    choose: name => chosen.push(name),
+    ask: () => Promise.reject(new Error('not asked')),
+  });
 });
 
 afterEach(() => root.remove());
@@ -105,6 +119,8 @@ test('an empty lake says what to do', () => {
 });
 
 test.each(HOSTILE)('%j is text wherever it stands', text => {
-  view.update(message([item(text, text, text, text), item('table', text), item('table', text)], text));
+  view.update(
+    message([item(text, text, text, text), item('table', text), item('table', text)], text),
+  );
   madeNothing(root, text);
 });

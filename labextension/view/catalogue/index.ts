@@ -23,8 +23,15 @@ const KINDS: readonly (readonly [kind: string, title: string])[] = [
 
 /** Words that are no outcome of a refresh. */
 const WORDS: Readonly<Record<string, string>> = {
-  ACTIVE: 'ok', OK: 'ok', RUNNING: 'run', RESUMED: 'ok',
-  SUSPENDED: 'warn', STALE: 'bad', EXPIRED: 'warn', BROKEN: 'bad', WAITING: 'incremental',
+  ACTIVE: 'ok',
+  OK: 'ok',
+  RUNNING: 'run',
+  RESUMED: 'ok',
+  SUSPENDED: 'warn',
+  STALE: 'bad',
+  EXPIRED: 'warn',
+  BROKEN: 'bad',
+  WAITING: 'incremental',
 };
 
 const CSS = `${TREE_CSS}
@@ -45,36 +52,66 @@ export function mountCatalogue(root: HTMLElement, host: Host): View<CatalogueMes
 }
 
 /** Items of each kind, in the order of kinds and then of names; a kind without any is left out. */
-export function grouped(items: readonly CatalogueItem[], filter: string): [title: string, items: CatalogueItem[]][] {
+export function grouped(
+  items: readonly CatalogueItem[],
+  filter: string,
+): [title: string, items: CatalogueItem[]][] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const found = items.filter(item => {
-    const text = `${item.name} ${item.kind.replace(/_/g, ' ')} ${item.state} ${item.about}`.toLowerCase();
+    const text =
+      `${item.name} ${item.kind.replace(/_/g, ' ')} ${item.state} ${item.about}`.toLowerCase();
     return words.every(word => text.includes(word));
   });
   const kinds = new Map(KINDS.map(([kind, title]) => [kind, title]));
   const groups = new Map<string, CatalogueItem[]>(KINDS.map(([kind]) => [kind, []]));
   for (const item of found) {
     const kind = item.kind.toLowerCase().replace(/ /g, '_');
-    const known = kinds.has(kind) ? kind : kinds.has(kind.replace(/s$/, '')) ? kind.replace(/s$/, '') : kind;
+    const known = kinds.has(kind)
+      ? kind
+      : kinds.has(kind.replace(/s$/, ''))
+        ? kind.replace(/s$/, '')
+        : kind;
     groups.set(known, [...(groups.get(known) ?? []), item]);
   }
   return [...groups]
     .filter(([, list]) => list.length)
-    .map(([kind, list]) => [kinds.get(kind) ?? kind.replace(/_/g, ' '), list.sort((a, b) => a.name.localeCompare(b.name))]);
+    .map(([kind, list]) => [
+      kinds.get(kind) ?? kind.replace(/_/g, ' '),
+      list.sort((a, b) => a.name.localeCompare(b.name)),
+    ]);
 }
 
 class CatalogueView implements View<CatalogueMessage> {
   private readonly _frame: HTMLElement;
   private readonly _lake = h('div', { class: 'dtj-lake' });
-  private readonly _box = h('input', { class: 'dtj-input', type: 'search', placeholder: 'Filter by name, kind, state', 'aria-label': 'Filter the catalogue', 'data-key': 'filter' });
-  private readonly _found = h('div', { class: 'dtj-unseen', role: 'status', 'aria-live': 'polite' });
+  private readonly _box = h('input', {
+    class: 'dtj-input',
+    type: 'search',
+    placeholder: 'Filter by name, kind, state',
+    'aria-label': 'Filter the catalogue',
+    'data-key': 'filter',
+  });
+  private readonly _found = h('div', {
+    class: 'dtj-unseen',
+    role: 'status',
+    'aria-live': 'polite',
+  });
   private readonly _tree = new Tree('Catalogue', 'catalogue');
   private readonly _none = h('div');
   private _message: CatalogueMessage | null = null;
 
-  constructor(root: HTMLElement, private readonly _host: Host) {
+  constructor(
+    root: HTMLElement,
+    private readonly _host: Host,
+  ) {
     this._frame = frame(root, 'catalogue', CSS);
-    this._frame.append(this._lake, h('div', { class: 'dtj-filter' }, this._box), this._found, this._tree.element, this._none);
+    this._frame.append(
+      this._lake,
+      h('div', { class: 'dtj-filter' }, this._box),
+      this._found,
+      this._tree.element,
+      this._none,
+    );
     this._box.addEventListener('input', () => this._draw());
     this._box.addEventListener('keydown', event => {
       event.stopPropagation();
@@ -114,7 +151,17 @@ class CatalogueView implements View<CatalogueMessage> {
       this._none.replaceChildren(
         ...(groups.length
           ? []
-          : [filter && message.items.length ? nothing(`Nothing matches “${filter}”`, 'Names, kinds, states and descriptions are looked at.') : nothing('The lake is empty', 'Make a table with CREATE TABLE, and a dynamic table over it with %%dynamic_table.')]),
+          : [
+              filter && message.items.length
+                ? nothing(
+                    `Nothing matches “${filter}”`,
+                    'Names, kinds, states and descriptions are looked at.',
+                  )
+                : nothing(
+                    'The lake is empty',
+                    'Make a table with CREATE TABLE, and a dynamic table over it with %%dynamic_table.',
+                  ),
+            ]),
       );
     });
   }
@@ -126,7 +173,10 @@ class CatalogueView implements View<CatalogueMessage> {
       name: title,
       label: `${title}, ${items.length}`,
       class: 'dtj-kind',
-      content: [h('span', {}, oneLine(title)), h('span', { class: 'dtj-many' }, exact(items.length))],
+      content: [
+        h('span', {}, oneLine(title)),
+        h('span', { class: 'dtj-many' }, exact(items.length)),
+      ],
     };
     const seen = new Map<string, number>();
     const rows = items.slice(0, MOST).map((item): TreeRow => {
@@ -144,7 +194,16 @@ class CatalogueView implements View<CatalogueMessage> {
     });
     const more = items.length - rows.length;
     return more > 0
-      ? [head, ...rows, { key: `${title}/…`, level: 2, name: '…', content: [h('span', { class: 'dtj-soft' }, `${exact(more)} more: filter to find them`)] }]
+      ? [
+          head,
+          ...rows,
+          {
+            key: `${title}/…`,
+            level: 2,
+            name: '…',
+            content: [h('span', { class: 'dtj-soft' }, `${exact(more)} more: filter to find them`)],
+          },
+        ]
       : [head, ...rows];
   }
 }
@@ -175,5 +234,7 @@ function mark(state: string, token: string): SVGElement {
     incremental: 'M-4 -4h8v8h-8z',
   };
   const d = shapes[token];
-  return d ? s('path', { d, style }) : s('circle', { r: 3, style: `fill:none;stroke:${ink('edge')}`, 'stroke-width': 1.4 });
+  return d
+    ? s('path', { d, style })
+    : s('circle', { r: 3, style: `fill:none;stroke:${ink('edge')}`, 'stroke-width': 1.4 });
 }

@@ -23,6 +23,7 @@ export class Announcer {
     const texts = [...new Set(this.waiting)];
     this.waiting = [];
     const more = texts.length - MOST;
-    this.element.textContent = texts.slice(0, MOST).join('; ') + (more > 0 ? `; and ${more} more` : '');
+    this.element.textContent =
+      texts.slice(0, MOST).join('; ') + (more > 0 ? `; and ${more} more` : '');
   }
 }

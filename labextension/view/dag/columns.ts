@@ -14,15 +14,30 @@ export class Columns {
 
   constructor(
     readonly name: string,
-    private readonly events: ColumnsEvents
+    private readonly events: ColumnsEvents,
   ) {
-    const close = h('button', { class: 'dtj-button dtj-icon', type: 'button', 'aria-label': 'Close the columns' }, '✕');
+    const close = h(
+      'button',
+      { class: 'dtj-button dtj-icon', type: 'button', 'aria-label': 'Close the columns' },
+      '✕',
+    );
     close.addEventListener('click', () => this.events.close());
-    this.body = h('div', { class: 'dtj-columns-body' }, h('div', { class: 'dtj-soft' }, 'Looking up the columns …'));
+    this.body = h(
+      'div',
+      { class: 'dtj-columns-body' },
+      h('div', { class: 'dtj-soft' }, 'Looking up the columns …'),
+    );
     const title = h('span', { class: 'dtj-text', dir: 'auto' }, oneLine(name));
-    this.element = h('div', { class: 'dtj-columns', role: 'group', 'aria-label': `Columns of ${oneLine(name)}` },
-      h('div', { class: 'dtj-columns-head' }, h('strong', { class: 'dtj-text' }, 'Columns of ', title), close),
-      this.body
+    this.element = h(
+      'div',
+      { class: 'dtj-columns', role: 'group', 'aria-label': `Columns of ${oneLine(name)}` },
+      h(
+        'div',
+        { class: 'dtj-columns-head' },
+        h('strong', { class: 'dtj-text' }, 'Columns of ', title),
+        close,
+      ),
+      this.body,
     );
     this.element.addEventListener('pointerdown', event => event.stopPropagation());
   }
@@ -36,13 +51,23 @@ export class Columns {
       return;
     }
     const buttons = answer.columns.map(column => {
-      const button = h('button', { class: 'dtj-column', type: 'button', 'aria-pressed': 'false', title: oneLine(`${column.name} ${column.type}`) },
+      const button = h(
+        'button',
+        {
+          class: 'dtj-column',
+          type: 'button',
+          'aria-pressed': 'false',
+          title: oneLine(`${column.name} ${column.type}`),
+        },
         h('span', { class: 'dtj-text', dir: 'auto' }, oneLine(column.name)),
-        h('span', { class: 'dtj-text dtj-soft' }, oneLine(column.type))
+        h('span', { class: 'dtj-text dtj-soft' }, oneLine(column.type)),
       );
       button.addEventListener('click', () => {
         this.followed = this.followed === column.name ? null : column.name;
-        this.press(buttons, answer.columns.findIndex(other => other.name === this.followed));
+        this.press(
+          buttons,
+          answer.columns.findIndex(other => other.name === this.followed),
+        );
         this.events.follow(this.followed);
       });
       return button;

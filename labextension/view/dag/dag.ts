@@ -42,7 +42,11 @@ let instances = 0;
 export class Dag {
   readonly element: HTMLElement;
   private readonly viewport: Viewport;
-  private readonly tree = h('div', { class: 'dtj-nodes', role: 'tree', 'aria-label': 'Graph of dynamic tables' });
+  private readonly tree = h('div', {
+    class: 'dtj-nodes',
+    role: 'tree',
+    'aria-label': 'Graph of dynamic tables',
+  });
   private readonly edges = new Edges();
   private readonly finder: Finder;
   private readonly legend: Legend;
@@ -79,19 +83,19 @@ export class Dag {
 
   constructor(
     private readonly host: Host,
-    options: Options
+    options: Options,
   ) {
     this.clock = new Clock(options.clock, host.live);
     this.rightward = options.rightward;
     this.viewport = new Viewport({
       wheelPans: options.wheelPans,
       changed: () => this.looked(),
-      byHand: () => (this.byHand = true)
+      byHand: () => (this.byHand = true),
     });
     this.finder = new Finder({
       searched: text => this.search(text),
       step: by => this.step(by),
-      left: () => this.focusNode(this.roving)
+      left: () => this.focusNode(this.roving),
     });
     this.legend = new Legend(word => {
       this.finder.text = word;
@@ -102,15 +106,23 @@ export class Dag {
       fit: () => this.fit(),
       turn: () => this.turn(),
       narrow: way => this.narrow(way),
-      whole: () => this.widen()
+      whole: () => this.widen(),
     });
     this.viewport.world.append(this.edges.element, this.tree);
     this.viewport.element.append(this.toolbox.corner);
-    this.element = h('div', { class: 'dtj dtj-dag', 'data-lm-suppress-shortcuts': 'true' },
-      h('div', { class: 'dtj-bar dtj-dag-top' }, this.finder.element, h('span', { class: 'dtj-spring' }), this.toolbox.bar),
+    this.element = h(
+      'div',
+      { class: 'dtj dtj-dag', 'data-lm-suppress-shortcuts': 'true' },
+      h(
+        'div',
+        { class: 'dtj-bar dtj-dag-top' },
+        this.finder.element,
+        h('span', { class: 'dtj-spring' }),
+        this.toolbox.bar,
+      ),
       this.viewport.element,
       this.legend.element,
-      this.announcer.element
+      this.announcer.element,
     );
     this.listen();
     this.timer = host.live ? setInterval(() => this.tick(), TICK) : undefined;
@@ -150,7 +162,7 @@ export class Dag {
     this.message = {
       ...this.message,
       as_of: this.message.as_of === null ? null : event.at,
-      nodes: this.message.nodes.map(other => (other.name === node.name ? node : other))
+      nodes: this.message.nodes.map(other => (other.name === node.name ? node : other)),
     };
     this.nodes.set(node.name, node);
     this.stages = stagesOf(this.message.nodes);
@@ -205,8 +217,8 @@ export class Dag {
         this.shape.names,
         name => cardSize(this.nodes.get(name)!),
         this.shape.edges.map(edge => [edge.source, edge.target] as const),
-        breadth === null ? { rightward: this.rightward } : { breadth }
-      )
+        breadth === null ? { rightward: this.rightward } : { breadth },
+      ),
     );
     this.putCards();
     this.edges.draw(this.layout, this.rightward);
@@ -222,7 +234,9 @@ export class Dag {
   private breadth(): number | null {
     const { width } = this.viewport.size;
     const small = this.shape.names.length <= NARROW_NODES;
-    return !small || this.rightward || width >= NARROW_WIDTH ? null : Math.max(2, Math.floor(width / NARROW_CARD));
+    return !small || this.rightward || width >= NARROW_WIDTH
+      ? null
+      : Math.max(2, Math.floor(width / NARROW_CARD));
   }
 
   private putCards(): void {
@@ -253,7 +267,8 @@ export class Dag {
   private refresh(node: GraphNode): void {
     this.cards.get(node.name)?.update(node, this.now());
     this.refreshEdges(node.name);
-    const parent = node.kind === 'stage' && node.parent !== null ? this.cards.get(node.parent) : undefined;
+    const parent =
+      node.kind === 'stage' && node.parent !== null ? this.cards.get(node.parent) : undefined;
     if (parent) {
       this.drawStages(parent);
     }
@@ -297,7 +312,12 @@ export class Dag {
   // the camera
 
   private looked(): void {
-    if (!this.byHand && this.viewport.shown && !(this.resized() && this.reshape()) && !this.fitted) {
+    if (
+      !this.byHand &&
+      this.viewport.shown &&
+      !(this.resized() && this.reshape()) &&
+      !this.fitted
+    ) {
       this.fit();
     }
     const { scale } = this.viewport.camera;
@@ -310,7 +330,8 @@ export class Dag {
       this.inSight(card => seen.add(card), 200);
       this.fill(seen);
     }
-    if (!this.viewport.dragging) { // nothing moves by itself meanwhile
+    if (!this.viewport.dragging) {
+      // nothing moves by itself meanwhile
       this.edges.see(cameras.inView(this.viewport.camera, this.viewport.size));
       this.seen.forEach(card => seen.has(card) || card.element.classList.remove('dtj-seen'));
       seen.forEach(card => this.seen.has(card) || card.element.classList.add('dtj-seen'));
@@ -364,7 +385,10 @@ export class Dag {
     const after = name === null ? undefined : this.layout.boxes.get(name);
     if (another && before && after) {
       const { camera } = this.viewport;
-      const shift = [(before.x - after.x) * camera.scale, (before.y - after.y) * camera.scale] as const;
+      const shift = [
+        (before.x - after.x) * camera.scale,
+        (before.y - after.y) * camera.scale,
+      ] as const;
       this.viewport.look(cameras.moved(camera, ...shift));
     }
     this.drawState();
@@ -389,7 +413,7 @@ export class Dag {
       unfolded,
       centre,
       upstream: before.upstream !== (way === 'upstream'),
-      downstream: before.downstream !== (way === 'downstream')
+      downstream: before.downstream !== (way === 'downstream'),
     };
     this.scope = next.upstream || next.downstream ? next : { ...next, centre: null };
     this.rescoped();
@@ -406,8 +430,14 @@ export class Dag {
     this.search(this.finder.text, false);
     this.drawState();
     const { upstream, downstream } = this.scope;
-    const part = [upstream ? 'upstream' : '', downstream ? 'downstream' : ''].filter(Boolean).join(' and ');
-    this.announcer.say(part ? `${this.shape.names.length} nodes, ${part} of ${oneLine(this.scope.centre!)}` : 'All nodes');
+    const part = [upstream ? 'upstream' : '', downstream ? 'downstream' : '']
+      .filter(Boolean)
+      .join(' and ');
+    this.announcer.say(
+      part
+        ? `${this.shape.names.length} nodes, ${part} of ${oneLine(this.scope.centre!)}`
+        : 'All nodes',
+    );
   }
 
   private unfold(name: string): void {
@@ -458,7 +488,7 @@ export class Dag {
     }
     const columns = new Columns(name, {
       follow: column => this.follow(columns, column),
-      close: () => this.closeColumns(true)
+      close: () => this.closeColumns(true),
     });
     this.columns = columns;
     this.viewport.element.append(columns.element);
@@ -469,11 +499,13 @@ export class Dag {
           this.lineageOf.set(columns, answer);
           columns.show(answer);
         } else {
-          columns.show(answer.type === 'error' ? answer.sentence : `The kernel answered with ${answer.type}.`);
+          columns.show(
+            answer.type === 'error' ? answer.sentence : `The kernel answered with ${answer.type}.`,
+          );
         }
         this.putColumns();
       },
-      (error: unknown) => columns.show(error instanceof Error ? error.message : String(error))
+      (error: unknown) => columns.show(error instanceof Error ? error.message : String(error)),
     );
   }
 
@@ -514,7 +546,12 @@ export class Dag {
     const [wide, high] = [element.offsetWidth, element.offsetHeight];
     const right = x + (box.x + box.width) * scale + 10;
     const left = x + box.x * scale - 10 - wide;
-    const beside = right + wide <= width - 8 ? right : left >= 8 ? left : Math.max(8, Math.min(right, width - wide - 8));
+    const beside =
+      right + wide <= width - 8
+        ? right
+        : left >= 8
+          ? left
+          : Math.max(8, Math.min(right, width - wide - 8));
     element.style.left = `${beside}px`;
     element.style.top = `${Math.max(8, Math.min(y + box.y * scale, height - high - 8))}px`;
   }
@@ -622,7 +659,9 @@ export class Dag {
       }
     });
     for (const type of ['pointerover', 'pointerout'] as const) {
-      this.tree.addEventListener(type, event => this.hover(type === 'pointerover' ? this.nameAt(event.target) : null));
+      this.tree.addEventListener(type, event =>
+        this.hover(type === 'pointerover' ? this.nameAt(event.target) : null),
+      );
     }
     this.viewport.element.addEventListener('keydown', event => {
       if (pressed(event, this.nameAt(event.target), this.keys)) {
@@ -642,9 +681,10 @@ export class Dag {
     pick: name => this.pick(name),
     first: () => this.goto(this.shape.names[0]),
     last: () => this.goto(this.shape.names.at(-1)),
-    follow: arrow => this.goto(arrowFrom(this.roving ?? '', arrow, this.shape, this.layout, this.rightward)),
+    follow: arrow =>
+      this.goto(arrowFrom(this.roving ?? '', arrow, this.shape, this.layout, this.rightward)),
     pan: (dx, dy) => this.viewport.pan(dx, dy),
-    escape: () => this.escape()
+    escape: () => this.escape(),
   };
 
   private hover(name: string | null): void {

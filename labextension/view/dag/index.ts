@@ -32,7 +32,7 @@ export function mountDag(root: HTMLElement, host: Host, options: DagOptions = {}
   const dag = new Dag(host, {
     rightward: options.rightward ?? false,
     wheelPans: options.wheelPans ?? false,
-    clock: options.clock ?? Date.now
+    clock: options.clock ?? Date.now,
   });
   root.append(dag.element);
   return dag;

@@ -63,7 +63,11 @@ const error: ErrorMessage = {
 
 let root: HTMLElement;
 let view: View<DetailMessage>;
-let asked: { question: Question; answer: (message: LiveMessage) => void; fail: (why: Error) => void }[];
+let asked: {
+  question: Question;
+  answer: (message: LiveMessage) => void;
+  fail: (why: Error) => void;
+}[];
 let chosen: string[];
 const host = (live: boolean): Host => ({
   live,
@@ -71,7 +75,8 @@ const host = (live: boolean): Host => ({
   ask: question => new Promise((answer, fail) => asked.push({ question, answer, fail })),
 });
 const settle = (): Promise<unknown> => new Promise(done => setTimeout(done));
-const get = <E extends HTMLElement>(key: string): E => root.querySelector<E>(`[data-key="${key}"]`)!;
+const get = <E extends HTMLElement>(key: string): E =>
+  root.querySelector<E>(`[data-key="${key}"]`)!;
 const items = (): HTMLElement[] => [...root.querySelectorAll<HTMLElement>('[role=treeitem]')];
 const press = (key: string): boolean =>
   document.activeElement!.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
@@ -138,7 +143,8 @@ test('a refusal is shown with its code and hint', async () => {
 test('a pin has a name, and a version or none', () => {
   view.update(detail());
   get('pin').click();
-  const submit = (): boolean => root.querySelector('form')!.dispatchEvent(new Event('submit', { cancelable: true }));
+  const submit = (): boolean =>
+    root.querySelector('form')!.dispatchEvent(new Event('submit', { cancelable: true }));
   submit();
   expect(asked).toEqual([]);
   get<HTMLInputElement>('pin-name').value = ' before ';
@@ -150,12 +156,21 @@ test('a pin has a name, and a version or none', () => {
 test('the tree is walked, closed and opened by key', () => {
   view.update(detail());
   expect(items().map(item => item.getAttribute('aria-level'))).toEqual(['1', '2', '3', '2']);
-  expect(items()[1]!.getAttribute('aria-label')).toContain('about 1,000 rows; about 2 of them change');
-  expect([items()[1]!.getAttribute('aria-posinset'), items()[1]!.getAttribute('aria-setsize')]).toEqual(['1', '2']);
+  expect(items()[1]!.getAttribute('aria-label')).toContain(
+    'about 1,000 rows; about 2 of them change',
+  );
+  expect([
+    items()[1]!.getAttribute('aria-posinset'),
+    items()[1]!.getAttribute('aria-setsize'),
+  ]).toEqual(['1', '2']);
   items()[0]!.focus();
   press('ArrowDown');
   press('ArrowLeft');
-  expect(items().map(item => item.querySelector('.dtj-operator')!.textContent)).toEqual(['the table', 'filter', 'customers']);
+  expect(items().map(item => item.querySelector('.dtj-operator')!.textContent)).toEqual([
+    'the table',
+    'filter',
+    'customers',
+  ]);
   press('c');
   expect(document.activeElement!.textContent).toContain('customers');
   press('Home');
@@ -190,7 +205,10 @@ test('an error is underlined where it is, counted in characters', () => {
 
 test('SQL is copied, or selected where the page may not', async () => {
   view.update(detail());
-  const write = vi.fn<(text: string) => Promise<void>>().mockResolvedValueOnce(undefined).mockRejectedValueOnce(new Error('no'));
+  const write = vi
+    .fn<(text: string) => Promise<void>>()
+    .mockResolvedValueOnce(undefined)
+    .mockRejectedValueOnce(new Error('no'));
   vi.stubGlobal('navigator', { clipboard: { writeText: write } });
   get('statement0:copy').click();
   await settle();
@@ -218,7 +236,15 @@ test('bars go by digits: ten of a million are seen', () => {
 });
 
 test.each(HOSTILE)('%j is text wherever it stands', text => {
-  const sample = { type: 'result', version: 1, columns: [{ name: text, type: text }], rows: [[text]], truncated: false, title: text, note: text } as const;
+  const sample = {
+    type: 'result',
+    version: 1,
+    columns: [{ name: text, type: text }],
+    rows: [[text]],
+    truncated: false,
+    title: text,
+    note: text,
+  } as const;
   view.update(
     detail({
       name: text,
@@ -226,15 +252,45 @@ test.each(HOSTILE)('%j is text wherever it stands', text => {
       hint: text,
       query: text,
       decision: text,
-      card: card({ name: text, warehouse: text, upstream: [text], schema: [{ name: text, type: text }], notes: [text], sample }),
+      card: card({
+        name: text,
+        warehouse: text,
+        upstream: [text],
+        schema: [{ name: text, type: text }],
+        notes: [text],
+        sample,
+      }),
       tree: [{ depth: 0, operator: text, rule: text, state: text, rows: 1, changed: 1 }],
       statements: [{ title: text, sql: text }],
       statistics: [{ name: text, value: text }],
       history: {
-        type: 'history', version: 1, title: text,
-        rows: [{ name: text, state: 'FAILED', data_timestamp: AT, action: null, trigger: 'MANUAL', duration: 1, rows_inserted: 1, rows_deleted: 1, rows_read: 1, reason: text }],
+        type: 'history',
+        version: 1,
+        title: text,
+        rows: [
+          {
+            name: text,
+            state: 'FAILED',
+            data_timestamp: AT,
+            action: null,
+            trigger: 'MANUAL',
+            duration: 1,
+            rows_inserted: 1,
+            rows_deleted: 1,
+            rows_read: 1,
+            reason: text,
+          },
+        ],
       },
-      error: { ...error, code: text, sentence: text, hint: text, query: text, underline: { line: 1, column: 1, length: 99 }, details: text },
+      error: {
+        ...error,
+        code: text,
+        sentence: text,
+        hint: text,
+        query: text,
+        underline: { line: 1, column: 1, length: 99 },
+        details: text,
+      },
     }),
   );
   get('suspend').click();

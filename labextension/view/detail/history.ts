@@ -41,7 +41,11 @@ function shown(row: HistoryRow, longest: number, even: boolean): HTMLElement[] {
     h('td', { class: 'dtj-soft' }, row.trigger ?? ''),
   );
   const why = row.reason
-    ? h('tr', { class: `dtj-why ${class_ ?? ''}` }, h('td', { colspan: 7, class: 'dtj-wrap' }, oneLine(row.reason)))
+    ? h(
+        'tr',
+        { class: `dtj-why ${class_ ?? ''}` },
+        h('td', { colspan: 7, class: 'dtj-wrap' }, oneLine(row.reason)),
+      )
     : null;
   return why ? [first, why] : [first];
 }
@@ -49,9 +53,17 @@ function shown(row: HistoryRow, longest: number, even: boolean): HTMLElement[] {
 function outcome(row: HistoryRow): Child[] {
   const trouble = row.state !== 'SUCCEEDED';
   const word = trouble
-    ? h('span', { class: `dtj-c-${STATE_TOKENS[row.state] ?? 'idle'}`, style: 'font-weight:600' }, row.state)
+    ? h(
+        'span',
+        { class: `dtj-c-${STATE_TOKENS[row.state] ?? 'idle'}`, style: 'font-weight:600' },
+        row.state,
+      )
     : h('span', { class: 'dtj-unseen' }, row.state);
-  return [icon(stateGlyph(row.state)), word, row.action ? pill(row.action, ACTION_TOKENS[row.action] ?? 'idle') : null];
+  return [
+    icon(stateGlyph(row.state)),
+    word,
+    row.action ? pill(row.action, ACTION_TOKENS[row.action] ?? 'idle') : null,
+  ];
 }
 
 function took(seconds: number | null, longest: number): Child[] {
@@ -59,7 +71,11 @@ function took(seconds: number | null, longest: number): Child[] {
     return [];
   }
   const width = longest > 0 ? Math.max(1, (METER * seconds) / longest) : 0;
-  const meter = h('span', { class: 'dtj-meter', 'aria-hidden': 'true' }, h('span', { style: `width:${width.toFixed(1)}px` }));
+  const meter = h(
+    'span',
+    { class: 'dtj-meter', 'aria-hidden': 'true' },
+    h('span', { style: `width:${width.toFixed(1)}px` }),
+  );
   return [h('span', { class: 'dtj-took' }, duration(seconds)), meter];
 }
 

@@ -2,7 +2,18 @@
 import { HISTORY_CSS, historyTable } from './history';
 import { PLAN_CSS, planRows, sqlText, statements } from './plan';
 import { h } from '../elements/dom';
-import { button, errorBlock, facts, frame, keepingPlace, liveRegion, nothing, pill, said, sentence } from '../elements/parts';
+import {
+  button,
+  errorBlock,
+  facts,
+  frame,
+  keepingPlace,
+  liveRegion,
+  nothing,
+  pill,
+  said,
+  sentence,
+} from '../elements/parts';
 import { resultTable } from '../elements/table';
 import { clean, oneLine } from '../elements/text';
 import { TREE_CSS, Tree } from '../elements/tree';
@@ -51,7 +62,10 @@ class DetailView implements View<DetailMessage> {
   private _busy: string | null = null;
   private _gone = false;
 
-  constructor(root: HTMLElement, private readonly _host: Host) {
+  constructor(
+    root: HTMLElement,
+    private readonly _host: Host,
+  ) {
     this._frame = frame(root, 'detail', CSS);
     this._frame.append(this._head, this._form, this._status, this._body);
   }
@@ -131,7 +145,13 @@ class DetailView implements View<DetailMessage> {
   private _show(form: Form): void {
     const was = this._open;
     this._open = this._open === form ? null : form;
-    this._form.replaceChildren(...(this._open === 'suspend' ? [this._confirm()] : this._open === 'pin' ? [this._pinning()] : []));
+    this._form.replaceChildren(
+      ...(this._open === 'suspend'
+        ? [this._confirm()]
+        : this._open === 'pin'
+          ? [this._pinning()]
+          : []),
+    );
     this._draw();
     const first = this._form.querySelector<HTMLElement>('input, [data-key=keep]');
     (first ?? this._head.querySelector<HTMLElement>(`[data-key=${form ?? was}]`))?.focus();
@@ -143,10 +163,14 @@ class DetailView implements View<DetailMessage> {
       'div',
       { class: 'dtj-ask', role: 'group', 'aria-label': 'Suspend?' },
       h('span', {}, `Suspend ${oneLine(name)}? Its consumers will not be refreshed either.`),
-      button('Suspend', () => {
-        this._show(null);
-        void this._do('suspend', { ask: 'suspend', name });
-      }, { 'data-key': 'yes' }),
+      button(
+        'Suspend',
+        () => {
+          this._show(null);
+          void this._do('suspend', { ask: 'suspend', name });
+        },
+        { 'data-key': 'yes' },
+      ),
       button('Keep', () => this._show(null), { 'data-key': 'keep' }),
     );
     return this._escapable(box);
@@ -154,8 +178,21 @@ class DetailView implements View<DetailMessage> {
 
   private _pinning(): HTMLElement {
     const table = this._message!.name;
-    const name = h('input', { class: 'dtj-input', type: 'text', required: true, 'data-key': 'pin-name', placeholder: 'before_the_change' });
-    const version = h('input', { class: 'dtj-input', type: 'number', min: 0, step: 1, 'data-key': 'pin-version', placeholder: 'newest' });
+    const name = h('input', {
+      class: 'dtj-input',
+      type: 'text',
+      required: true,
+      'data-key': 'pin-name',
+      placeholder: 'before_the_change',
+    });
+    const version = h('input', {
+      class: 'dtj-input',
+      type: 'number',
+      min: 0,
+      step: 1,
+      'data-key': 'pin-version',
+      placeholder: 'newest',
+    });
     const box = h(
       'form',
       { class: 'dtj-ask dtj-form', 'aria-label': 'Pin a version' },
@@ -199,7 +236,10 @@ class DetailView implements View<DetailMessage> {
     let told: Node[];
     try {
       const answer = await this._host.ask(question);
-      told = answer.type === 'error' ? [errorBlock(answer)] : [said(answer.type === 'done' ? answer.sentence : 'Done')];
+      told =
+        answer.type === 'error'
+          ? [errorBlock(answer)]
+          : [said(answer.type === 'done' ? answer.sentence : 'Done')];
     } catch (thrown) {
       told = [said(sentence(thrown), 'trouble')];
     }
@@ -220,7 +260,7 @@ class DetailView implements View<DetailMessage> {
     }
   }
 
-  private _tell = (words: string): void => {
+  private readonly _tell = (words: string): void => {
     this._status.replaceChildren(said(words));
   };
 
@@ -231,22 +271,66 @@ class DetailView implements View<DetailMessage> {
     return [
       ...(message.error ? [section('Last error', errorBlock(message.error))] : []),
       section(null, this._facts(card)),
-      section('Next refresh', h('div', { class: 'dtj-decision' }, clean(message.decision || 'Nothing is known of it yet.')), ...(message.statements.length ? [fold('statements', `Its statements (${message.statements.length})`, ...statements(message.statements, this._tell))] : [])),
+      section(
+        'Next refresh',
+        h(
+          'div',
+          { class: 'dtj-decision' },
+          clean(message.decision || 'Nothing is known of it yet.'),
+        ),
+        ...(message.statements.length
+          ? [
+              fold(
+                'statements',
+                `Its statements (${message.statements.length})`,
+                ...statements(message.statements, this._tell),
+              ),
+            ]
+          : []),
+      ),
       section(
         'How it is kept',
         ...(message.tree.length
-          ? [h('div', { class: 'dtj-plan-head', 'aria-hidden': 'true' }, h('span', {}, 'operator and rule'), h('span', {}, 'rows'), h('span', {}, 'change')), this._tree.element]
+          ? [
+              h(
+                'div',
+                { class: 'dtj-plan-head', 'aria-hidden': 'true' },
+                h('span', {}, 'operator and rule'),
+                h('span', {}, 'rows'),
+                h('span', {}, 'change'),
+              ),
+              this._tree.element,
+            ]
           : [h('p', { class: 'dtj-soft' }, 'Computed as a whole: there is no tree of rules.')]),
-        fold('query', 'Definition', sqlText(message.query, 'Copy the definition', 'query', this._tell)),
+        fold(
+          'query',
+          'Definition',
+          sqlText(message.query, 'Copy the definition', 'query', this._tell),
+        ),
       ),
       ...(message.statistics.length ? [section('Last refresh', figures(message))] : []),
-      section(oneLine(message.history.title), message.history.rows.length ? historyTable(message.history) : nothing('No refresh yet', 'The first one initialises the table.')),
+      section(
+        oneLine(message.history.title),
+        message.history.rows.length
+          ? historyTable(message.history)
+          : nothing('No refresh yet', 'The first one initialises the table.'),
+      ),
       ...(card.sample || card.notes.length
         ? [
             section(
               null,
               card.sample ? fold('sample', 'First rows', resultTable(card.sample)) : null,
-              card.notes.length ? fold('notes', 'What was checked at creation', h('ul', { class: 'dtj-notes' }, ...card.notes.map(note => h('li', {}, clean(note))))) : null,
+              card.notes.length
+                ? fold(
+                    'notes',
+                    'What was checked at creation',
+                    h(
+                      'ul',
+                      { class: 'dtj-notes' },
+                      ...card.notes.map(note => h('li', {}, clean(note))),
+                    ),
+                  )
+                : null,
             ),
           ]
         : []),
@@ -256,14 +340,27 @@ class DetailView implements View<DetailMessage> {
   private _facts(card: CardMessage): HTMLElement {
     const upstream = card.upstream.flatMap((name, i) => [
       i ? ', ' : null,
-      button(oneLine(name), () => this._host.choose(name), { class: 'dtj-link', 'data-key': `up:${name}` }),
+      button(oneLine(name), () => this._host.choose(name), {
+        class: 'dtj-link',
+        'data-key': `up:${name}`,
+      }),
     ]);
-    const columns = card.schema.map(column => h('span', {}, oneLine(column.name), h('span', { class: 'dtj-soft' }, ` ${oneLine(column.type)}`)));
+    const columns = card.schema.map(column =>
+      h(
+        'span',
+        {},
+        oneLine(column.name),
+        h('span', { class: 'dtj-soft' }, ` ${oneLine(column.type)}`),
+      ),
+    );
     return facts(
       ['target lag', card.target_lag === 'DOWNSTREAM' ? 'DOWNSTREAM' : duration(card.target_lag)],
       ['warehouse', oneLine(card.warehouse)],
       ['reads', upstream.length ? h('span', {}, ...upstream) : 'nothing'],
-      ['data timestamp', card.data_timestamp ? timeElement(card.data_timestamp) : 'not initialised yet'],
+      [
+        'data timestamp',
+        card.data_timestamp ? timeElement(card.data_timestamp) : 'not initialised yet',
+      ],
       columns.length ? ['columns', h('span', { class: 'dtj-columns' }, ...columns)] : null,
     );
   }
@@ -274,7 +371,9 @@ function section(title: string | null, ...content: Child[]): HTMLElement {
 }
 
 function figures(message: DetailMessage): HTMLElement {
-  const shown = message.statistics.map(fact => h('div', {}, h('dt', {}, oneLine(fact.name)), h('dd', {}, oneLine(fact.value))));
+  const shown = message.statistics.map(fact =>
+    h('div', {}, h('dt', {}, oneLine(fact.name)), h('dd', {}, oneLine(fact.value))),
+  );
   return h('dl', { class: 'dtj-statistics' }, ...shown);
 }
 

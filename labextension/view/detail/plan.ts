@@ -55,21 +55,37 @@ function told(node: TreeNode): string {
 }
 
 /** The statements, each folded, with a button that copies it. `tell` says what came of that. */
-export function statements(all: readonly Statement[], tell: (sentence: string) => void): HTMLElement[] {
+export function statements(
+  all: readonly Statement[],
+  tell: (sentence: string) => void,
+): HTMLElement[] {
   return all.map((statement, i) =>
     h(
       'details',
       { class: 'dtj-statement', 'data-key': `statement:${i}:${statement.title}` },
       h('summary', {}, oneLine(statement.title)),
-      sqlText(statement.sql, `Copy the statement: ${oneLine(statement.title)}`, `statement${i}`, tell),
+      sqlText(
+        statement.sql,
+        `Copy the statement: ${oneLine(statement.title)}`,
+        `statement${i}`,
+        tell,
+      ),
     ),
   );
 }
 
 /** SQL as it is, with a button that copies it. */
-export function sqlText(sql: string, label: string, key: string, tell: (sentence: string) => void): HTMLElement {
+export function sqlText(
+  sql: string,
+  label: string,
+  key: string,
+  tell: (sentence: string) => void,
+): HTMLElement {
   const text = h('pre', { class: 'dtj-query', tabindex: 0, 'data-key': `${key}:text` }, clean(sql));
-  const copy = button('Copy', () => void copied(sql, text).then(tell), { 'aria-label': label, 'data-key': `${key}:copy` });
+  const copy = button('Copy', () => void copied(sql, text).then(tell), {
+    'aria-label': label,
+    'data-key': `${key}:copy`,
+  });
   return h('div', { class: 'dtj-sql' }, text, copy);
 }
 

@@ -55,7 +55,12 @@ export function frame(root: HTMLElement, name: string, css: string): HTMLElement
 export function said(text: string, kind: 'done' | 'trouble' | 'caution' = 'done'): HTMLElement {
   const class_ = kind === 'done' ? 'dtj-said' : `dtj-said dtj-${kind}`;
   const sign = { done: '✓', trouble: '✗', caution: '!' }[kind];
-  return h('div', { class: class_ }, h('span', { 'aria-hidden': 'true' }, sign), h('span', {}, clean(text)));
+  return h(
+    'div',
+    { class: class_ },
+    h('span', { 'aria-hidden': 'true' }, sign),
+    h('span', {}, clean(text)),
+  );
 }
 
 /** A word in a rounded frame, in the colour of a token. */
@@ -65,11 +70,11 @@ export function pill(text: string, token: string): HTMLElement {
 
 /** A button that does something on a click. */
 export function button(
-  content: Child | readonly Child[],
+  content: Child | Child[],
   act: (event: MouseEvent) => void,
   attributes: Attributes = {},
 ): HTMLButtonElement {
-  const children = Array.isArray(content) ? content : [content as Child];
+  const children = Array.isArray(content) ? content : [content];
   const made = h('button', { type: 'button', class: 'dtj-button', ...attributes }, ...children);
   made.addEventListener('click', act);
   return made;
@@ -148,14 +153,18 @@ function placed(query: string, at: NonNullable<ErrorMessage['underline']>): HTML
   for (let i = first; i < last; i++) {
     const number = h('span', { class: 'dtj-soft' }, `${String(i + 1).padStart(digits)}  `);
     const line = lines[i]!;
-    shown.append(number, ...(i === index ? underlined(line, at) : [oneLine(line.slice(0, 2 * REACH))]), '\n');
+    shown.append(
+      number,
+      ...(i === index ? underlined(line, at) : [oneLine(line.slice(0, 2 * REACH))]),
+      '\n',
+    );
   }
   return shown;
 }
 
 /** Columns count characters, as Python does, not UTF-16 units. */
 function underlined(line: string, at: { column: number; length: number }): (string | Node)[] {
-  const chars = [...line];
+  const chars = Array.from(line);
   const start = Math.min(Math.max(at.column - 1, 0), chars.length);
   const end = Math.min(start + Math.max(at.length, 1), Math.max(chars.length, start + 1));
   const cut = Math.max(0, start - REACH);

@@ -23,7 +23,15 @@ const result = (changes: Partial<ResultMessage> = {}): ResultMessage => ({
 });
 
 test('numbers are flush right, NULL is told from a text', () => {
-  const table = rowsTable('items', result({ rows: [['1', 'NULL'], ['2', null]] }));
+  const table = rowsTable(
+    'items',
+    result({
+      rows: [
+        ['1', 'NULL'],
+        ['2', null],
+      ],
+    }),
+  );
   const cells = [...table.querySelectorAll('td')];
   expect(cells.map(cell => cell.className)).toEqual(['dtj-num', '', 'dtj-num', '']);
   expect(cells[1]!.querySelector('.dtj-null')).toBeNull();
@@ -33,12 +41,21 @@ test('numbers are flush right, NULL is told from a text', () => {
 test('a mark is told by sign and word, and an update by the cells that moved', () => {
   const table = rowsTable('items', {
     columns: result().columns,
-    rows: [['1', 'rug'], ['1', 'car'], ['3', 'box'], ['4', 'cup'], ['5', 'pen']],
+    rows: [
+      ['1', 'rug'],
+      ['1', 'car'],
+      ['3', 'box'],
+      ['4', 'cup'],
+      ['5', 'pen'],
+    ],
     marks: ['before', 'after', 'inserted', 'deleted', 'same'],
   });
   const marks = [...table.querySelectorAll('.dtj-mark')].map(mark => mark.textContent);
   expect(marks).toEqual(['−before', '+after', '+inserted', '−deleted', '']);
-  expect([...table.querySelectorAll('.dtj-moved')].map(cell => cell.textContent)).toEqual(['rug', 'car']);
+  expect([...table.querySelectorAll('.dtj-moved')].map(cell => cell.textContent)).toEqual([
+    'rug',
+    'car',
+  ]);
 });
 
 test('where nothing is marked there is no column for it', () => {

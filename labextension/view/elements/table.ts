@@ -33,11 +33,20 @@ export interface Heading {
 }
 
 /** A table that scrolls within itself, by keyboard as well. `label` names it. */
-export function scrolling(label: string, headings: readonly Heading[], rows: readonly Node[]): HTMLElement {
+export function scrolling(
+  label: string,
+  headings: readonly Heading[],
+  rows: readonly Node[],
+): HTMLElement {
   const head = headings.map(({ text, right }) =>
     h('th', { scope: 'col', class: right ? 'dtj-num' : null }, text),
   );
-  const table = h('table', { class: 'dtj-t' }, h('thead', {}, h('tr', {}, ...head)), h('tbody', {}, ...rows));
+  const table = h(
+    'table',
+    { class: 'dtj-t' },
+    h('thead', {}, h('tr', {}, ...head)),
+    h('tbody', {}, ...rows),
+  );
   const place = { class: 'dtj-scroll', role: 'region', 'aria-label': oneLine(label), tabindex: 0 };
   return h('div', { ...place, 'data-key': `table:${label}` }, table);
 }
@@ -77,11 +86,15 @@ function signed(mark: Mark): Child[] {
 }
 
 /** The other side of an update, which stands beside it: before, then after. */
-function counterpart(data: Rows, marks: readonly Mark[], i: number): readonly (string | null)[] | null {
+function counterpart(
+  data: Rows,
+  marks: readonly Mark[],
+  i: number,
+): readonly (string | null)[] | null {
   if (marks[i] === 'before' && marks[i + 1] === 'after') {
     return data.rows[i + 1] ?? null;
   }
-  return marks[i] === 'after' && marks[i - 1] === 'before' ? data.rows[i - 1] ?? null : null;
+  return marks[i] === 'after' && marks[i - 1] === 'before' ? (data.rows[i - 1] ?? null) : null;
 }
 
 function cell(value: string | null, right: boolean, moved: boolean): HTMLElement {

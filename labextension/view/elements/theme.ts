@@ -23,7 +23,7 @@ export const TOKENS = {
   incremental: ['#0969da', '#58a6ff'],
   full: ['#8250df', '#bc8cff'],
   reinitialize: ['#bc4c00', '#f0883e'],
-  mark: ['#ffffff', '#111111']
+  mark: ['#ffffff', '#111111'],
 } as const satisfies Record<string, Token>;
 
 export type TokenName = keyof typeof TOKENS;
@@ -35,7 +35,7 @@ const DARK = [
   '[data-jp-theme-light="false"]',
   '.vscode-dark',
   '.vscode-high-contrast:not(.vscode-high-contrast-light)',
-  'html[theme="dark"]'
+  'html[theme="dark"]',
 ];
 
 const SANS = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif";
@@ -55,7 +55,7 @@ const ROOT = [
   `.dtj{${properties(false)};--dtj-sans:var(--jp-ui-font-family, ${SANS});
     --dtj-mono:var(--jp-code-font-family, ${MONO});font:13px/1.45 var(--dtj-sans);color:var(--dtj-ink)}`,
   ...DARK.map(sign => `${sign} .dtj{${properties(true)}}`),
-  ...DARK.map(sign => `:host-context(${sign}) .dtj{${properties(true)}}`)
+  ...DARK.map(sign => `:host-context(${sign}) .dtj{${properties(true)}}`),
 ].join('\n');
 
 /** `dtj-f-ok` fills, `dtj-s-ok` strokes, `dtj-c-ok` is the ink: one of each for every token. */
@@ -63,7 +63,7 @@ const PAINTS = NAMES.map(
   name =>
     `.dtj .dtj-f-${name}{fill:var(--dtj-${name})}` +
     `.dtj .dtj-s-${name}{stroke:var(--dtj-${name})}` +
-    `.dtj .dtj-c-${name}{color:var(--dtj-${name})}`
+    `.dtj .dtj-c-${name}{color:var(--dtj-${name})}`,
 ).join('\n');
 
 const BASE = `

@@ -29,7 +29,10 @@ export class Tree {
   private _typed = { word: '', until: 0 };
 
   /** `id` tells the rows' keys from those of another tree in the same view. */
-  constructor(label: string, private readonly _id: string) {
+  constructor(
+    label: string,
+    private readonly _id: string,
+  ) {
     this.element = h('div', { class: 'dtj-tree', role: 'tree', 'aria-label': oneLine(label) });
     this.element.addEventListener('keydown', event => this._key(event));
     this.element.addEventListener('click', event => this._click(event));
@@ -62,7 +65,11 @@ export class Tree {
 
   private _item(row: TreeRow): HTMLElement {
     const open = this._parent(row) ? !this._closed.has(row.key) : null;
-    const twist = h('span', { class: 'dtj-twist', 'aria-hidden': 'true' }, open === null ? '' : open ? '▾' : '▸');
+    const twist = h(
+      'span',
+      { class: 'dtj-twist', 'aria-hidden': 'true' },
+      open === null ? '' : open ? '▾' : '▸',
+    );
     return h(
       'div',
       {
@@ -91,7 +98,11 @@ export class Tree {
     const at = this._rows.indexOf(row);
     const count = (by: 1 | -1): number => {
       let many = 0;
-      for (let i = at + by; i >= 0 && i < this._rows.length && this._rows[i]!.level >= row.level; i += by) {
+      for (
+        let i = at + by;
+        i >= 0 && i < this._rows.length && this._rows[i]!.level >= row.level;
+        i += by
+      ) {
         many += Number(this._rows[i]!.level === row.level);
       }
       return many;
@@ -152,7 +163,11 @@ export class Tree {
     }
     const shown = this._shown();
     const at = shown.indexOf(row);
-    const above = (): TreeRow | undefined => shown.slice(0, at).reverse().find(one => one.level < row.level);
+    const above = (): TreeRow | undefined =>
+      shown
+        .slice(0, at)
+        .reverse()
+        .find(one => one.level < row.level);
     const keys: Record<string, () => void> = {
       ArrowDown: () => this._focus(shown[at + 1]),
       ArrowUp: () => this._focus(shown[at - 1]),
@@ -192,7 +207,7 @@ export class Tree {
     const now = Date.now();
     const word = (now < this._typed.until ? this._typed.word : '') + letter.toLowerCase();
     this._typed = { word, until: now + TYPED };
-    const same = [...word].every(char => char === word[0]);
+    const same = Array.from(word).every(char => char === word[0]);
     const start = same ? word[0]! : word;
     const order = [...shown.slice(at + 1), ...shown.slice(0, at + 1)];
     const from = same ? order : [shown[at]!, ...order];

@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest';
 
-import { count, duration, durationTicks, instantTicks, local, micros, percent, plural, utc } from './units';
+import {
+  count,
+  duration,
+  durationTicks,
+  instantTicks,
+  local,
+  micros,
+  percent,
+  plural,
+  utc,
+} from './units';
 
 describe('the words of dt_jupyter/widgets/units.py', () => {
   test.each([
@@ -72,7 +82,9 @@ describe('instants', () => {
   });
 
   test('the date is left out beside an instant of the same day', () => {
-    expect(local('2026-11-22T12:00:00Z', '2026-11-22T12:30:00Z')).toMatch(/^\d\d:00:00$|^\d\d:30:00$/);
+    expect(local('2026-11-22T12:00:00Z', '2026-11-22T12:30:00Z')).toMatch(
+      /^\d\d:00:00$|^\d\d:30:00$/,
+    );
     expect(local('2026-11-22T12:00:00Z', '2026-11-25T12:00:00Z')).toMatch(/^2026-11-2\d /);
   });
 

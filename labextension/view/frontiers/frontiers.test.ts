@@ -8,9 +8,19 @@ import type { View } from '../elements/dom';
 import type { Frontier, FrontiersMessage, FrontierSource } from '../wire';
 
 const at = (minute: number): string => `2026-11-22T12:${String(minute).padStart(2, '0')}:00+00:00`;
-const source = (name: string, version: number | null, newest = version): FrontierSource => ({ name, kind: 'table', version, newest });
+const source = (name: string, version: number | null, newest = version): FrontierSource => ({
+  name,
+  kind: 'table',
+  version,
+  newest,
+});
 
-const frontier = (name: string, minute: number | null, sources: FrontierSource[], readable: number[] = []): Frontier => ({
+const frontier = (
+  name: string,
+  minute: number | null,
+  sources: FrontierSource[],
+  readable: number[] = [],
+): Frontier => ({
   name,
   data_timestamp: minute === null ? null : at(minute),
   version: 3,
@@ -38,7 +48,9 @@ describe('two tables read together', () => {
   });
 
   test('may have no moment in common', () => {
-    expect(together(a, frontier('b', 9, [], [9, 7])).sentence).toContain('There is no moment at which both can still be read.');
+    expect(together(a, frontier('b', 9, [], [9, 7])).sentence).toContain(
+      'There is no moment at which both can still be read.',
+    );
   });
 
   test('where one reads the other, must stand on its version', () => {
@@ -53,12 +65,17 @@ describe('two tables read together', () => {
 
   test('share an instant however it is written, to the microsecond', () => {
     expect(newestCommon(['2026-11-22T12:00:00.000001Z'], ['2026-11-22T12:00:00Z'])).toBeNull();
-    expect(newestCommon(['2026-11-22T12:00:00Z'], ['2026-11-22T13:00:00+01:00'])).toBe('2026-11-22T12:00:00Z');
+    expect(newestCommon(['2026-11-22T12:00:00Z'], ['2026-11-22T13:00:00+01:00'])).toBe(
+      '2026-11-22T12:00:00Z',
+    );
   });
 });
 
 test('an axis reaches over all versions of its source', () => {
-  const found = axes([frontier('a', 1, [source('orders', 5, 9)]), frontier('b', 1, [source('orders', 3, 9), source('x', null)])]);
+  const found = axes([
+    frontier('a', 1, [source('orders', 5, 9)]),
+    frontier('b', 1, [source('orders', 3, 9), source('x', null)]),
+  ]);
   expect(found).toMatchObject([{ name: 'orders', least: 3, most: 9 }, { name: 'x' }]);
 });
 
@@ -66,8 +83,16 @@ describe('the view', () => {
   let root: HTMLElement;
   let view: View<FrontiersMessage>;
   let chosen: string[];
-  const message = (frontiers: Frontier[]): FrontiersMessage => ({ type: 'frontiers', version: 1, frontiers, as_of: at(12) });
-  const two = message([frontier('a', 10, [source('orders', 5, 7)], [10]), frontier('b', 10, [source('orders', 5, 7)], [10])]);
+  const message = (frontiers: Frontier[]): FrontiersMessage => ({
+    type: 'frontiers',
+    version: 1,
+    frontiers,
+    as_of: at(12),
+  });
+  const two = message([
+    frontier('a', 10, [source('orders', 5, 7)], [10]),
+    frontier('b', 10, [source('orders', 5, 7)], [10]),
+  ]);
   const verdict = (): HTMLElement => root.querySelector('[role=status]')!;
   const who = (name: string): HTMLElement => root.querySelector(`[data-key="who:${name}"]`)!;
 
@@ -75,14 +100,20 @@ describe('the view', () => {
     root = document.createElement('div');
     document.body.append(root);
     chosen = [];
-    view = mountFrontiers(root, { live: true, choose: name => chosen.push(name), ask: () => Promise.reject(new Error('not asked')) });
+    view = mountFrontiers(root, {
+      live: true,
+      choose: name => chosen.push(name),
+      ask: () => Promise.reject(new Error('not asked')),
+    });
   });
 
   afterEach(() => root.remove());
 
   test('a version is told with how far it is behind', () => {
     view.update(two);
-    expect(root.querySelector('[role=img]')!.getAttribute('aria-label')).toBe('version 5, 2 behind');
+    expect(root.querySelector('[role=img]')!.getAttribute('aria-label')).toBe(
+      'version 5, 2 behind',
+    );
   });
 
   test('two that are chosen are compared, and stay chosen over an update', () => {
@@ -91,7 +122,10 @@ describe('the view', () => {
     expect(verdict().textContent).toContain('a is behind the newest version of 1 source');
     who('b').click();
     expect(verdict().textContent).toContain('is a snapshot');
-    expect([...root.querySelectorAll('.dtj-agree')].map(mark => mark.textContent)).toEqual(['=', '=']);
+    expect([...root.querySelectorAll('.dtj-agree')].map(mark => mark.textContent)).toEqual([
+      '=',
+      '=',
+    ]);
     view.update(message([...two.frontiers, frontier('c', 9, [])]));
     expect(verdict().textContent).toContain('A query over a and b is a snapshot');
     expect(who('b').getAttribute('aria-pressed')).toBe('true');
@@ -120,7 +154,8 @@ describe('the view', () => {
   });
 
   test.each(HOSTILE)('%j is text wherever it stands', text => {
-    const hostile = (name: string): Frontier => frontier(name, 10, [{ ...source(text, 5), kind: text }]);
+    const hostile = (name: string): Frontier =>
+      frontier(name, 10, [{ ...source(text, 5), kind: text }]);
     view.update(message([hostile(text), hostile('b')]));
     for (const one of root.querySelectorAll<HTMLElement>('.dtj-who')) {
       one.click();

@@ -72,20 +72,32 @@ export function axes(frontiers: readonly Frontier[]): Axis[] {
   for (const { name, kind, version, newest } of frontiers.flatMap(frontier => frontier.sources)) {
     const known = found.get(name) ?? { name, kind, least: Infinity, most: -Infinity };
     const versions = [version, newest].filter(one => one !== null);
-    found.set(name, { name, kind, least: Math.min(known.least, ...versions), most: Math.max(known.most, ...versions) });
+    found.set(name, {
+      name,
+      kind,
+      least: Math.min(known.least, ...versions),
+      most: Math.max(known.most, ...versions),
+    });
   }
   return [...found.values()];
 }
 
 class FrontiersView implements View<FrontiersMessage> {
   private readonly _frame: HTMLElement;
-  private readonly _verdict = h('div', { class: 'dtj-verdict', role: 'status', 'aria-live': 'polite' });
+  private readonly _verdict = h('div', {
+    class: 'dtj-verdict',
+    role: 'status',
+    'aria-live': 'polite',
+  });
   private readonly _body = h('div');
   private _message: FrontiersMessage | null = null;
   private _chosen: readonly string[] = [];
   private _near: string | null = null; // under the pointer or the focus
 
-  constructor(root: HTMLElement, private readonly _host: Host) {
+  constructor(
+    root: HTMLElement,
+    private readonly _host: Host,
+  ) {
     this._frame = frame(root, 'frontiers', CSS);
     this._frame.append(this._body, this._verdict); // below, so that no row moves under the pointer
     const near = (event: Event): void => {
@@ -120,16 +132,51 @@ class FrontiersView implements View<FrontiersMessage> {
     const sources = axes(frontiers);
     keepingPlace(this._frame, () => {
       if (!frontiers.length) {
-        this._body.replaceChildren(nothing('No dynamic table yet', 'Make one with %%dynamic_table, and its frontier is shown here.'));
+        this._body.replaceChildren(
+          nothing(
+            'No dynamic table yet',
+            'Make one with %%dynamic_table, and its frontier is shown here.',
+          ),
+        );
         this._verdict.hidden = true;
         return;
       }
-      const head = h('tr', { role: 'row' }, h('th', { scope: 'col', role: 'columnheader' }, 'dynamic table'), ...sources.map(source =>
-        h('th', { scope: 'col', role: 'columnheader' }, oneLine(source.name), h('span', { class: 'dtj-type' }, oneLine(source.kind.replace(/_/g, ' ').toLowerCase())))));
+      const head = h(
+        'tr',
+        { role: 'row' },
+        h('th', { scope: 'col', role: 'columnheader' }, 'dynamic table'),
+        ...sources.map(source =>
+          h(
+            'th',
+            { scope: 'col', role: 'columnheader' },
+            oneLine(source.name),
+            h('span', { class: 'dtj-type' }, oneLine(source.kind.replace(/_/g, ' ').toLowerCase())),
+          ),
+        ),
+      );
       const rows = frontiers.map(frontier => this._row(frontier, sources, as_of));
       this._body.replaceChildren(
-        h('div', { class: 'dtj-scroll', role: 'region', tabindex: 0, 'aria-label': 'Frontiers', 'data-key': 'frontiers' }, h('table', { class: 'dtj-t', role: 'table' }, h('thead', { role: 'rowgroup' }, head), h('tbody', { role: 'rowgroup' }, ...rows))),
-        h('div', { class: 'dtj-foot' }, 'A dot is the version stood on, the end of its line the newest one. Choose two tables to see whether a query over both is a snapshot.'),
+        h(
+          'div',
+          {
+            class: 'dtj-scroll',
+            role: 'region',
+            tabindex: 0,
+            'aria-label': 'Frontiers',
+            'data-key': 'frontiers',
+          },
+          h(
+            'table',
+            { class: 'dtj-t', role: 'table' },
+            h('thead', { role: 'rowgroup' }, head),
+            h('tbody', { role: 'rowgroup' }, ...rows),
+          ),
+        ),
+        h(
+          'div',
+          { class: 'dtj-foot' },
+          'A dot is the version stood on, the end of its line the newest one. Choose two tables to see whether a query over both is a snapshot.',
+        ),
       );
     });
     this._compare();
@@ -137,25 +184,51 @@ class FrontiersView implements View<FrontiersMessage> {
 
   private _row(frontier: Frontier, sources: readonly Axis[], asOf: string | null): HTMLElement {
     const at = frontier.data_timestamp;
-    const lag = at && asOf ? ` · ${duration(Math.max(0, (micros(asOf) - micros(at)) / 1e6))} ago` : '';
+    const lag =
+      at && asOf ? ` · ${duration(Math.max(0, (micros(asOf) - micros(at)) / 1e6))} ago` : '';
     const version = frontier.version === null ? '' : ` · version ${exact(frontier.version)}`;
     const pressed = this._chosen.includes(frontier.name);
     const who = button(
-      [h('b', {}, oneLine(frontier.name)), h('small', {}, at ? timeElement(at, asOf) : 'no contents yet', lag, version)],
+      [
+        h('b', {}, oneLine(frontier.name)),
+        h('small', {}, at ? timeElement(at, asOf) : 'no contents yet', lag, version),
+      ],
       () => this._toggle(frontier.name),
-      { class: 'dtj-who', 'aria-pressed': String(pressed), 'data-key': `who:${frontier.name}`, title: 'Compare it with another' },
+      {
+        class: 'dtj-who',
+        'aria-pressed': String(pressed),
+        'data-key': `who:${frontier.name}`,
+        title: 'Compare it with another',
+      },
     );
     const of = new Map(frontier.sources.map(source => [source.name, source]));
     const cells = sources.map(axis => {
       const source = of.get(axis.name);
-      return h('td', { role: 'cell', 'data-source': axis.name }, ...(source ? [h('span', { class: 'dtj-source' }, oneLine(axis.name)), track(source, axis), h('span', { class: 'dtj-agree' })] : []));
+      return h(
+        'td',
+        { role: 'cell', 'data-source': axis.name },
+        ...(source
+          ? [
+              h('span', { class: 'dtj-source' }, oneLine(axis.name)),
+              track(source, axis),
+              h('span', { class: 'dtj-agree' }),
+            ]
+          : []),
+      );
     });
-    return h('tr', { role: 'row', 'data-name': frontier.name }, h('th', { scope: 'row', role: 'rowheader' }, who), ...cells);
+    return h(
+      'tr',
+      { role: 'row', 'data-name': frontier.name },
+      h('th', { scope: 'row', role: 'rowheader' }, who),
+      ...cells,
+    );
   }
 
   private _toggle(name: string): void {
     const on = !this._chosen.includes(name);
-    this._chosen = on ? [...this._chosen, name].slice(-2) : this._chosen.filter(one => one !== name);
+    this._chosen = on
+      ? [...this._chosen, name].slice(-2)
+      : this._chosen.filter(one => one !== name);
     for (const who of this._body.querySelectorAll('.dtj-who')) {
       const of = who.closest('tr')!.getAttribute('data-name')!;
       who.setAttribute('aria-pressed', String(this._chosen.includes(of)));
@@ -172,8 +245,16 @@ class FrontiersView implements View<FrontiersMessage> {
 
   /** The two that are chosen; else the one that is, and the one pointed at. */
   private _pair(): Frontier[] {
-    const names = this._chosen.length === 2 ? this._chosen : [...this._chosen, ...(this._near !== null && !this._chosen.includes(this._near) ? [this._near] : [])];
-    return names.map(name => this._message!.frontiers.find(frontier => frontier.name === name)!).slice(0, 2);
+    const names =
+      this._chosen.length === 2
+        ? this._chosen
+        : [
+            ...this._chosen,
+            ...(this._near !== null && !this._chosen.includes(this._near) ? [this._near] : []),
+          ];
+    return names
+      .map(name => this._message!.frontiers.find(frontier => frontier.name === name)!)
+      .slice(0, 2);
   }
 
   private _compare(): void {
@@ -189,7 +270,10 @@ class FrontiersView implements View<FrontiersMessage> {
     const words = found?.sentence ?? hint(a, this._chosen.length);
     if (this._verdict.querySelector('.dtj-words')?.textContent !== words) {
       const sign = found ? h('b', { 'aria-hidden': 'true' }, found.snapshot ? '=' : '≠') : null;
-      this._verdict.replaceChildren(...(sign ? [sign] : []), h('span', { class: 'dtj-words' }, words));
+      this._verdict.replaceChildren(
+        ...(sign ? [sign] : []),
+        h('span', { class: 'dtj-words' }, words),
+      );
     }
     this._agree(pair, found);
   }
@@ -205,7 +289,12 @@ class FrontiersView implements View<FrontiersMessage> {
         if (mark) {
           mark.textContent = same === undefined ? '' : same ? '=' : '≠';
           mark.className = `dtj-agree ${same ? 'dtj-same' : 'dtj-unlike'}`;
-          mark.title = same === undefined ? '' : same ? 'both stand on this version' : 'the two stand on different versions';
+          mark.title =
+            same === undefined
+              ? ''
+              : same
+                ? 'both stand on this version'
+                : 'the two stand on different versions';
         }
       }
     }
@@ -216,8 +305,12 @@ function hint(one: Frontier | undefined, chosen: number): string {
   if (!one) {
     return 'Choose two tables: is a query over both a snapshot?';
   }
-  const behind = one.sources.filter(({ version, newest }) => version !== null && newest !== null && version < newest);
-  const where = behind.length ? `is behind the newest version of ${plural(behind.length, 'source')}` : 'stands on the newest version of all its sources';
+  const behind = one.sources.filter(
+    ({ version, newest }) => version !== null && newest !== null && version < newest,
+  );
+  const where = behind.length
+    ? `is behind the newest version of ${plural(behind.length, 'source')}`
+    : 'stands on the newest version of all its sources';
   return `${oneLine(one.name)} ${where}. ${chosen ? 'Now another one …' : 'Choose it to compare it with another.'}`;
 }
 
@@ -225,22 +318,59 @@ function hint(one: Frontier | undefined, chosen: number): string {
 function track(source: FrontierSource, axis: Axis): SVGSVGElement {
   const { version, newest } = source;
   const span = Math.max(axis.most - axis.least, 1);
-  const x = (of: number): number => PAD + ((axis.most === axis.least ? 1 : (of - axis.least) / span)) * (TRACK - 2 * PAD);
+  const x = (of: number): number =>
+    PAD + (axis.most === axis.least ? 1 : (of - axis.least) / span) * (TRACK - 2 * PAD);
   const behind = version !== null && newest !== null ? newest - version : 0;
-  const told = version === null ? 'no version' : behind > 0 ? `version ${exact(version)}, ${exact(behind)} behind` : `version ${exact(version)}, the newest`;
+  const told =
+    version === null
+      ? 'no version'
+      : behind > 0
+        ? `version ${exact(version)}, ${exact(behind)} behind`
+        : `version ${exact(version)}, the newest`;
   const token = behind > 0 ? 'warn' : 'ok';
   const line = s('path', { d: `M${PAD} 9H${TRACK - PAD}`, class: 'dtj-s-grid', 'stroke-width': 2 });
   if (version === null) {
     return picture(told, line, s('text', { x: PAD, y: 27 }, 'no version'));
   }
   const at = x(version);
-  const dot = behind > 0 ? s('circle', { cx: at, cy: 9, r: 4.5, class: 'dtj-f-warn' }) : s('path', { d: `M${at} 3.5l5.5 5.5 -5.5 5.5 -5.5 -5.5z`, class: 'dtj-f-ok' });
-  const gap = behind > 0 ? s('path', { d: `M${at} 9H${x(newest!)}M${x(newest!)} 5v8`, class: `dtj-s-${token}`, 'stroke-width': 2, fill: 'none' }) : null;
+  const dot =
+    behind > 0
+      ? s('circle', { cx: at, cy: 9, r: 4.5, class: 'dtj-f-warn' })
+      : s('path', { d: `M${at} 3.5l5.5 5.5 -5.5 5.5 -5.5 -5.5z`, class: 'dtj-f-ok' });
+  const gap =
+    behind > 0
+      ? s('path', {
+          d: `M${at} 9H${x(newest!)}M${x(newest!)} 5v8`,
+          class: `dtj-s-${token}`,
+          'stroke-width': 2,
+          fill: 'none',
+        })
+      : null;
   const words = behind > 0 ? ` · ${exact(behind)} behind` : ' · newest';
-  const text = s('text', { x: PAD - 4, y: 27 }, s('tspan', { class: 'dtj-version', style: 'font-weight:600;fill:var(--dtj-ink)' }, `v${exact(version)}`), words);
+  const text = s(
+    'text',
+    { x: PAD - 4, y: 27 },
+    s(
+      'tspan',
+      { class: 'dtj-version', style: 'font-weight:600;fill:var(--dtj-ink)' },
+      `v${exact(version)}`,
+    ),
+    words,
+  );
   return picture(told, line, ...(gap ? [gap] : []), dot, text);
 }
 
 function picture(told: string, ...parts: SVGElement[]): SVGSVGElement {
-  return s('svg', { class: 'dtj-at', role: 'img', 'aria-label': told, width: TRACK, height: 32, viewBox: `0 0 ${TRACK} 32` }, ...parts);
+  return s(
+    'svg',
+    {
+      class: 'dtj-at',
+      role: 'img',
+      'aria-label': told,
+      width: TRACK,
+      height: 32,
+      viewBox: `0 0 ${TRACK} 32`,
+    },
+    ...parts,
+  );
 }

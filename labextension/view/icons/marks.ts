@@ -28,7 +28,7 @@ export const FAILURES: readonly RefreshState[] = ['FAILED', 'UPSTREAM_FAILED', '
 /** The colour of a refresh: its action's where it succeeded, else its state's. */
 export function tokenOf(point: Pick<RefreshPoint, 'state' | 'action'>): string {
   const done = point.state === 'SUCCEEDED' && point.action;
-  return done ? ACTION_TOKENS[done] : STATE_TOKENS[point.state] ?? 'idle';
+  return done ? ACTION_TOKENS[done] : (STATE_TOKENS[point.state] ?? 'idle');
 }
 
 const RINGS: Readonly<Partial<Record<RefreshState, string>>> = {
@@ -57,7 +57,7 @@ function sign(d: string, token: string, width: number): SVGPathElement {
 
 /** A disc or ring of 14 pixels about (0, 0) with its sign; a dashed ring for any other word. */
 export function stateGlyph(state: RefreshState | null): SVGGElement {
-  const token = (state && STATE_TOKENS[state]) || 'idle';
+  const token = state === null ? 'idle' : (STATE_TOKENS[state] ?? 'idle');
   const disc = state && DISCS[state];
   if (disc) {
     const round = s('circle', { r: 7, style: `fill:${ink(token)}` });
@@ -95,7 +95,11 @@ export function actionGlyph(action: RefreshAction, x = 0, y = 0, r = 4): SVGElem
 
 /** A cross: something failed here. */
 export function cross(x: number, y: number, r: number, token = 'bad'): SVGPathElement {
-  return sign(`M${x - r} ${y - r}l${2 * r} ${2 * r}M${x + r} ${y - r}l${-2 * r} ${2 * r}`, token, 1.8);
+  return sign(
+    `M${x - r} ${y - r}l${2 * r} ${2 * r}M${x + r} ${y - r}l${-2 * r} ${2 * r}`,
+    token,
+    1.8,
+  );
 }
 
 /** A mark as a picture of its own, of 16 pixels, that a reader passes over: its word is beside it. */

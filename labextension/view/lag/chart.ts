@@ -85,7 +85,12 @@ function visible(refreshes: readonly Refresh[], scale: Scale): Refresh[] {
     );
 }
 
-function text(x: number, y: number, words: string, more: Record<string, string | number> = {}): SVGElement {
+function text(
+  x: number,
+  y: number,
+  words: string,
+  more: Record<string, string | number> = {},
+): SVGElement {
   return s('text', { x: n(x), y: n(y), class: 'dtj-tick', ...more }, words);
 }
 
@@ -112,7 +117,10 @@ function axes(scale: Scale, relative: boolean): SVGElement {
   for (const { at, label, date } of ticks) {
     const x = scale.x(at);
     const place = { 'text-anchor': 'middle' };
-    group.append(s('path', { d: `M${n(x)} ${foot}v4`, class: 'dtj-s-line' }), text(x, foot + 15, label, place));
+    group.append(
+      s('path', { d: `M${n(x)} ${foot}v4`, class: 'dtj-s-line' }),
+      text(x, foot + 15, label, place),
+    );
     if (date !== null) {
       group.append(text(Math.max(x, left), foot + 28, date, place));
     }
@@ -133,10 +141,18 @@ function target(lag: number | null, scale: Scale): SVGElement {
   return s(
     'g',
     {},
-    s('path', { d: `M${scale.left} ${n(y)}H${scale.right}`, class: 'dtj-s-warn', 'stroke-dasharray': '6 4', 'stroke-width': 1.5 }),
+    s('path', {
+      d: `M${scale.left} ${n(y)}H${scale.right}`,
+      class: 'dtj-s-warn',
+      'stroke-dasharray': '6 4',
+      'stroke-width': 1.5,
+    }),
     ...(scale.narrow
       ? [text(scale.right, y - 4, `target ${duration(lag)}`, { ...words, 'text-anchor': 'end' })]
-      : [text(scale.right + 6, y - 1, 'target', words), text(scale.right + 6, y + 11, duration(lag), words)]),
+      : [
+          text(scale.right + 6, y - 1, 'target', words),
+          text(scale.right + 6, y + 11, duration(lag), words),
+        ]),
   );
 }
 
@@ -156,7 +172,12 @@ function line(teeth: readonly Tooth[], limit: number | null, scale: Scale): SVGE
   const area = `M${n(first)} ${scale.bottom}L${edge}L${n(last)} ${scale.bottom}Z`;
   const width = teeth.length > MARKS_UPTO ? 0.9 : 1.7;
   const faint = teeth.length > 4 * MARKS_UPTO ? 0.5 : 1;
-  const stroke = { d: `M${edge}`, 'stroke-width': width, 'stroke-linejoin': 'round', 'stroke-opacity': faint };
+  const stroke = {
+    d: `M${edge}`,
+    'stroke-width': width,
+    'stroke-linejoin': 'round',
+    'stroke-opacity': faint,
+  };
   const parts: SVGElement[] = [
     s('path', { d: area, class: 'dtj-f-incremental', 'fill-opacity': 0.1, stroke: 'none' }),
     s('path', { ...stroke, class: 'dtj-s-incremental' }),
@@ -172,7 +193,12 @@ function line(teeth: readonly Tooth[], limit: number | null, scale: Scale): SVGE
         'g',
         { 'clip-path': `url(#${id})`, class: 'dtj-above' },
         s('path', { d: wedge, class: 'dtj-f-bad', 'fill-opacity': 0.25, stroke: 'none' }),
-        s('path', { ...stroke, 'stroke-width': width * 1.2, 'stroke-opacity': 1, class: 'dtj-s-bad' }),
+        s('path', {
+          ...stroke,
+          'stroke-width': width * 1.2,
+          'stroke-opacity': 1,
+          class: 'dtj-s-bad',
+        }),
       ),
     );
   }
@@ -180,9 +206,11 @@ function line(teeth: readonly Tooth[], limit: number | null, scale: Scale): SVGE
 }
 
 /** At most four corners for each pixel of width: its first, its lowest and highest, its last. */
-export function thinned(corners: readonly (readonly [number, number])[]): (readonly [number, number])[] {
+export function thinned(
+  corners: readonly (readonly [number, number])[],
+): (readonly [number, number])[] {
   const kept: (readonly [number, number])[] = [];
-  for (let i = 0; i < corners.length; ) {
+  for (let i = 0; i < corners.length;) {
     const pixel = Math.floor(corners[i]![0]);
     let [low, high, next] = [i, i, i];
     for (; next < corners.length && Math.floor(corners[next]![0]) === pixel; next++) {
@@ -197,14 +225,21 @@ export function thinned(corners: readonly (readonly [number, number])[]): (reado
 }
 
 /** Each refresh's action where the lag fell, a cross where one failed, a tip where one was late. */
-function marks(saw: Sawtooth, teeth: readonly Tooth[], shown: readonly Refresh[], scale: Scale): SVGElement {
+function marks(
+  saw: Sawtooth,
+  teeth: readonly Tooth[],
+  shown: readonly Refresh[],
+  scale: Scale,
+): SVGElement {
   const room = (0.28 * (scale.right - scale.left)) / Math.max(shown.length, 1);
   const r = Math.min(4, Math.max(1.6, room));
   const group = worstOf(teeth, saw.target, scale);
   for (const tooth of teeth) {
     if (saw.target !== null && tooth.peak > saw.target) {
       const [x, y] = [scale.x(tooth.end), scale.y(tooth.peak)];
-      group.append(s('path', { d: `M${n(x)} ${n(y - 3)}l-4 -7h8z`, class: 'dtj-f-bad', stroke: 'none' }));
+      group.append(
+        s('path', { d: `M${n(x)} ${n(y - 3)}l-4 -7h8z`, class: 'dtj-f-bad', stroke: 'none' }),
+      );
     }
     const { point, end } = tooth.refresh;
     if (point.action && end !== null && end >= scale.from) {
@@ -223,7 +258,10 @@ function marks(saw: Sawtooth, teeth: readonly Tooth[], shown: readonly Refresh[]
 /** In words how high the worst peak above the target is. */
 function worstOf(teeth: readonly Tooth[], limit: number | null, scale: Scale): SVGElement {
   const group = s('g', {});
-  const worst = teeth.reduce<Tooth | null>((most, t) => (most && most.peak >= t.peak ? most : t), null);
+  const worst = teeth.reduce<Tooth | null>(
+    (most, t) => (most && most.peak >= t.peak ? most : t),
+    null,
+  );
   if (worst && limit !== null && worst.peak > limit) {
     const [x, y] = [scale.x(worst.end), scale.y(worst.peak)];
     const before = x + 70 > scale.right;
@@ -248,7 +286,7 @@ function lane(shown: readonly Refresh[], scale: Scale, crowded: boolean): SVGEle
       skips.push(`M${n(low)} ${scale.lane}v14`);
       continue;
     }
-    const until = point.state === 'EXECUTING' ? scale.to : end ?? start ?? dataTimestamp;
+    const until = point.state === 'EXECUTING' ? scale.to : (end ?? start ?? dataTimestamp);
     const high = Math.min(scale.x(until), scale.right);
     const key = point.action === 'NO_DATA' ? 'hollow' : token;
     const of = drawn.get(key) ?? { bars: [], waits: [], reached: -1 };
@@ -271,9 +309,16 @@ function lane(shown: readonly Refresh[], scale: Scale, crowded: boolean): SVGEle
     const opacity = key === 'hollow' ? 0.4 : 1;
     group.append(
       s('path', { d: waits.join(''), style: `stroke:${ink(token)}`, 'stroke-width': 1.3 }),
-      s('path', { d: bars.join(''), style: `fill:${ink(token)};fill-opacity:${opacity}`, stroke: 'none' }),
+      s('path', {
+        d: bars.join(''),
+        style: `fill:${ink(token)};fill-opacity:${opacity}`,
+        stroke: 'none',
+      }),
     );
   }
-  group.append(s('path', { d: skips.join(''), class: 'dtj-s-warn', 'stroke-width': crowded ? 1.2 : 2 }), ...crosses);
+  group.append(
+    s('path', { d: skips.join(''), class: 'dtj-s-warn', 'stroke-width': crowded ? 1.2 : 2 }),
+    ...crosses,
+  );
   return group;
 }

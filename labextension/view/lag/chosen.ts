@@ -30,11 +30,30 @@ export function bands(refresh: Refresh, scale: Scale): SVGElement[] {
   const { w, d } = parts(refresh);
   const band = (from: number, to: number, style: string, letter: string): SVGElement[] => {
     const [a, b] = [inside(from), inside(to)];
-    const words = b - a > 14 ? s('text', { class: 'dtj-tick dtj-part', x: (a + b) / 2, y: scale.top - 4, 'text-anchor': 'middle' }, letter) : null;
-    return [s('rect', { x: a, width: Math.max(b - a, 1.5), ...tall, style }), ...(words ? [words] : [])];
+    const words =
+      b - a > 14
+        ? s(
+            'text',
+            {
+              class: 'dtj-tick dtj-part',
+              x: (a + b) / 2,
+              y: scale.top - 4,
+              'text-anchor': 'middle',
+            },
+            letter,
+          )
+        : null;
+    return [
+      s('rect', { x: a, width: Math.max(b - a, 1.5), ...tall, style }),
+      ...(words ? [words] : []),
+    ];
   };
   const drawn: SVGElement[] = [
-    s('path', { d: `M${inside(dataTimestamp)} ${tall.y}v${tall.height}`, class: 'dtj-s-soft', 'stroke-dasharray': '2 3' }),
+    s('path', {
+      d: `M${inside(dataTimestamp)} ${tall.y}v${tall.height}`,
+      class: 'dtj-s-soft',
+      'stroke-dasharray': '2 3',
+    }),
   ];
   if (w !== null) {
     drawn.push(...band(dataTimestamp, start!, `fill:${ink('idle')};fill-opacity:.16`, 'w'));
@@ -43,7 +62,13 @@ export function bands(refresh: Refresh, scale: Scale): SVGElement[] {
     drawn.push(...band(start!, end!, `fill:${ink(tokenOf(point))};fill-opacity:.24`, 'd'));
   }
   if (end !== null && point.state === 'SUCCEEDED' && end >= scale.from && end <= scale.to) {
-    const ring = { cx: inside(end), cy: scale.y(end - dataTimestamp), r: 6, style: `fill:none;stroke:${ink('ink')}`, 'stroke-width': 1.5 };
+    const ring = {
+      cx: inside(end),
+      cy: scale.y(end - dataTimestamp),
+      r: 6,
+      style: `fill:none;stroke:${ink('ink')}`,
+      'stroke-width': 1.5,
+    };
     drawn.push(s('circle', ring));
   }
   return drawn;
@@ -53,13 +78,20 @@ export function card(saw: Sawtooth, refresh: Refresh): Node[] {
   const { point, end, dataTimestamp } = refresh;
   const { w, d } = parts(refresh);
   const before = end === null ? null : lagBefore(saw, end);
-  const fell = point.state === 'SUCCEEDED' && end !== null ? `${before === null ? '' : `${duration(before)} `}→ ${duration(end - dataTimestamp)}` : null;
+  const fell =
+    point.state === 'SUCCEEDED' && end !== null
+      ? `${before === null ? '' : `${duration(before)} `}→ ${duration(end - dataTimestamp)}`
+      : null;
   return [
     h(
       'div',
       { class: 'dtj-tip-head' },
       icon(stateGlyph(point.state)),
-      h('span', { class: `dtj-c-${tokenOf(point)}` }, [point.state, point.action].filter(Boolean).join(' ')),
+      h(
+        'span',
+        { class: `dtj-c-${tokenOf(point)}` },
+        [point.state, point.action].filter(Boolean).join(' '),
+      ),
     ),
     facts(
       ['data time', timeElement(point.data_timestamp)],

@@ -37,10 +37,16 @@ export function figuresOf(saw: Sawtooth): (Figure | null)[] {
     saw.now === null ? null : { name: 'lag now', value: duration(saw.now), token: late(saw.now) },
     { name: 'target', value: saw.target === null ? 'DOWNSTREAM' : duration(saw.target) },
     saw.mean === null ? null : { name: 'mean', value: duration(saw.mean), token: late(saw.mean) },
-    saw.worst === null ? null : { name: 'worst', value: duration(saw.worst), token: late(saw.worst) },
+    saw.worst === null
+      ? null
+      : { name: 'worst', value: duration(saw.worst), token: late(saw.worst) },
     saw.within === null
       ? null
-      : { name: 'within target', value: percent(saw.within), token: saw.within < 0.95 ? 'warn' : undefined },
+      : {
+          name: 'within target',
+          value: percent(saw.within),
+          token: saw.within < 0.95 ? 'warn' : undefined,
+        },
     {
       name: 'refreshes',
       value: exact(saw.refreshes.length),
@@ -53,7 +59,9 @@ export function figuresOf(saw: Sawtooth): (Figure | null)[] {
 export function legend(saw: Sawtooth): HTMLElement[] {
   const has = (test: (refresh: Refresh) => boolean): boolean => saw.refreshes.some(test);
   const entry = (glyph: SVGElement, word: string): HTMLElement => h('span', {}, icon(glyph), word);
-  const actions = ACTIONS.filter(action => has(({ point }) => point.state === 'SUCCEEDED' && point.action === action));
+  const actions = ACTIONS.filter(action =>
+    has(({ point }) => point.state === 'SUCCEEDED' && point.action === action),
+  );
   const failures = FAILURES.filter(state => has(({ point }) => point.state === state));
   const stroke = s('path', { d: 'M0 -5V5', style: `stroke:${ink('warn')}`, 'stroke-width': 2 });
   const tip = s('path', { d: 'M0 4l-4 -7h8z', style: `fill:${ink('bad')}` });

@@ -74,9 +74,17 @@ class SawtoothView implements View<LagMessage> {
   private _chosen: number | null = null;
   private _drag: { from: number; to: number } | null = null;
 
-  constructor(root: HTMLElement, private readonly _host: Host) {
+  constructor(
+    root: HTMLElement,
+    private readonly _host: Host,
+  ) {
     this._frame = frame(root, 'sawtooth', CSS);
-    this._picture = h('div', { class: 'dtj-picture', role: 'slider', tabindex: 0, 'data-key': 'picture' }, this._plot, this._tip);
+    this._picture = h(
+      'div',
+      { class: 'dtj-picture', role: 'slider', tabindex: 0, 'data-key': 'picture' },
+      this._plot,
+      this._tip,
+    );
     this._reset = button('Show all', () => this._zoomTo(null), { hidden: true });
     this._frame.append(this._head, this._picture, this._legend, this._below);
     this._listen();
@@ -112,7 +120,9 @@ class SawtoothView implements View<LagMessage> {
         h('p', { class: 'dtj-foot' }, 'The simulator of other target lags needs a running kernel.'),
       );
     } else if (!this._simulator) {
-      this._simulator = new Simulator(message.name, settingsOf(message), this._host, () => this._draw());
+      this._simulator = new Simulator(message.name, settingsOf(message), this._host, () =>
+        this._draw(),
+      );
       this._below.replaceChildren(this._simulator.element);
     } else if (other) {
       this._simulator.reset(message.name, settingsOf(message));
@@ -128,8 +138,18 @@ class SawtoothView implements View<LagMessage> {
     const empty = saw.span === null;
     this._scale = empty
       ? null
-      : new Scale(this._width, from, to, Math.max(peakOf(saw, from, to), this._zoom ? 0 : this._simulator?.peak ?? 0));
-    this._head.replaceChildren(this._title(saw), empty ? nothing('No refresh yet', 'The lag is drawn from the first refresh on.') : figures(figuresOf(saw)));
+      : new Scale(
+          this._width,
+          from,
+          to,
+          Math.max(peakOf(saw, from, to), this._zoom ? 0 : (this._simulator?.peak ?? 0)),
+        );
+    this._head.replaceChildren(
+      this._title(saw),
+      empty
+        ? nothing('No refresh yet', 'The lag is drawn from the first refresh on.')
+        : figures(figuresOf(saw)),
+    );
     this._picture.hidden = empty;
     this._legend.replaceChildren(...legend(saw));
     if (this._scale) {
@@ -146,7 +166,13 @@ class SawtoothView implements View<LagMessage> {
 
   private _title(saw: Sawtooth): HTMLElement {
     this._reset.hidden = this._zoom === null;
-    return h('div', { class: 'dtj-head' }, h('h3', {}, `Lag of ${oneLine(saw.name)}`), h('span', { class: 'dtj-spring' }), this._reset);
+    return h(
+      'div',
+      { class: 'dtj-head' },
+      h('h3', {}, `Lag of ${oneLine(saw.name)}`),
+      h('span', { class: 'dtj-spring' }),
+      this._reset,
+    );
   }
 
   /** Shows the chosen refresh: its wait and run as bands, its figures in a card. */
@@ -167,13 +193,30 @@ class SawtoothView implements View<LagMessage> {
       this._tip.style.top = this._width < WIDE ? `${scale.height}px` : '4px';
     }
     if (scale && this._drag) {
-      const [a, b] = [Math.min(this._drag.from, this._drag.to), Math.max(this._drag.from, this._drag.to)];
-      drawn.push(s('rect', { class: 'dtj-brush', x: a, y: scale.top, width: b - a, height: scale.lane + 14 - scale.top }));
+      const [a, b] = [
+        Math.min(this._drag.from, this._drag.to),
+        Math.max(this._drag.from, this._drag.to),
+      ];
+      drawn.push(
+        s('rect', {
+          class: 'dtj-brush',
+          x: a,
+          y: scale.top,
+          width: b - a,
+          height: scale.lane + 14 - scale.top,
+        }),
+      );
     }
     this._overlay.replaceChildren(...drawn);
     this._tip.hidden = !refresh || this._drag !== null;
     const spoken = saw && refresh ? told(saw, refresh, local) : saw ? summary(saw) : '';
-    const value = { label: saw ? `Refreshes of ${oneLine(saw.name)}` : '', valuemin: 1, valuemax: Math.max(many, 1), valuenow: (this._chosen ?? many - 1) + 1, valuetext: oneLine(spoken) };
+    const value = {
+      label: saw ? `Refreshes of ${oneLine(saw.name)}` : '',
+      valuemin: 1,
+      valuemax: Math.max(many, 1),
+      valuenow: (this._chosen ?? many - 1) + 1,
+      valuetext: oneLine(spoken),
+    };
     for (const [name, of] of Object.entries(value)) {
       this._picture.setAttribute(`aria-${name}`, String(of));
     }
@@ -219,7 +262,9 @@ class SawtoothView implements View<LagMessage> {
       }
     });
     place.addEventListener('dblclick', () => this._zoomTo(null));
-    place.addEventListener('focus', () => this._choose(this._chosen ?? (this._saw?.refreshes.length ?? 0) - 1));
+    place.addEventListener('focus', () =>
+      this._choose(this._chosen ?? (this._saw?.refreshes.length ?? 0) - 1),
+    );
     place.addEventListener('blur', () => this._choose(null));
     place.addEventListener('keydown', event => this._key(event));
   }
@@ -228,7 +273,10 @@ class SawtoothView implements View<LagMessage> {
     const [drag, scale] = [this._drag, this._scale];
     this._drag = null;
     if (drag && scale && Math.abs(drag.to - drag.from) >= LEAST_DRAG) {
-      const [a, b] = [scale.at(Math.min(drag.from, drag.to)), scale.at(Math.max(drag.from, drag.to))];
+      const [a, b] = [
+        scale.at(Math.min(drag.from, drag.to)),
+        scale.at(Math.max(drag.from, drag.to)),
+      ];
       this._chosen = null;
       this._zoomTo([a, Math.max(b, a + 0.5)]);
     } else {
@@ -240,8 +288,14 @@ class SawtoothView implements View<LagMessage> {
     const last = (this._saw?.refreshes.length ?? 0) - 1;
     const at = this._chosen ?? last;
     const to: Record<string, number> = {
-      ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1,
-      PageDown: at - 10, PageUp: at + 10, Home: 0, End: last,
+      ArrowLeft: at - 1,
+      ArrowDown: at - 1,
+      ArrowRight: at + 1,
+      ArrowUp: at + 1,
+      PageDown: at - 10,
+      PageUp: at + 10,
+      Home: 0,
+      End: last,
     };
     const next = to[event.key];
     if (next !== undefined) {

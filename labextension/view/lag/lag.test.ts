@@ -9,7 +9,8 @@ import { lagBefore, sawtooth, summary, within } from './teeth';
 import type { Host, Question } from '../elements/dom';
 import type { LagMessage, LiveMessage, RefreshPoint, SimulationMessage } from '../wire';
 
-const at = (second: number): string => new Date(Date.UTC(2026, 10, 22, 12) + second * 1000).toISOString();
+const at = (second: number): string =>
+  new Date(Date.UTC(2026, 10, 22, 12) + second * 1000).toISOString();
 
 const done = (data: number, start: number, end: number): RefreshPoint => ({
   data_timestamp: at(data),
@@ -166,7 +167,12 @@ describe('the view', () => {
     vi.advanceTimersByTime(60);
     expect(asked).toHaveLength(2);
     expect(asked[1]!.question).toEqual({
-      ask: 'simulate', name: 'daily', target_lag: 15, refresh_seconds: 3, interval: 60, concurrency: 1,
+      ask: 'simulate',
+      name: 'daily',
+      target_lag: 15,
+      refresh_seconds: 3,
+      interval: 60,
+      concurrency: 1,
     });
   });
 
@@ -188,7 +194,9 @@ describe('the view', () => {
     mountSawtooth(root, host(true)).update(lag([done(0, 2, 5)]));
     asked[0]!.answer(simulation({ load: 1.4 }));
     await vi.advanceTimersByTimeAsync(0);
-    expect(root.textContent).toContain('More work than the warehouse can do: 1.4 seconds of it each second');
+    expect(root.textContent).toContain(
+      'More work than the warehouse can do: 1.4 seconds of it each second',
+    );
   });
 
   test('a value out of bounds is marked and not asked', () => {
@@ -216,9 +224,12 @@ describe('the view', () => {
   });
 
   test('a brush over the time zooms, a double click shows all again', () => {
-    mountSawtooth(root, host(false)).update(lag([done(0, 2, 5), done(480, 481, 485)], { as_of: at(500) }));
+    mountSawtooth(root, host(false)).update(
+      lag([done(0, 2, 5), done(480, 481, 485)], { as_of: at(500) }),
+    );
     const picture = root.querySelector<HTMLElement>('[role=slider]')!;
-    const labels = (): string => [...root.querySelectorAll('.dtj-plot text')].map(t => t.textContent).join(' ');
+    const labels = (): string =>
+      [...root.querySelectorAll('.dtj-plot text')].map(t => t.textContent).join(' ');
     const whole = labels();
     const pointer = (type: string, x: number): boolean =>
       picture.dispatchEvent(new MouseEvent(type, { clientX: x, button: 0, bubbles: true }));
@@ -238,7 +249,9 @@ describe('the view', () => {
   });
 
   test.each(HOSTILE)('%j is text wherever it stands', text => {
-    mountSawtooth(root, host(false)).update(lag([{ ...done(0, 2, 5), detail: text }], { name: text }));
+    mountSawtooth(root, host(false)).update(
+      lag([{ ...done(0, 2, 5), detail: text }], { name: text }),
+    );
     root.querySelector<HTMLElement>('[role=slider]')!.dispatchEvent(new FocusEvent('focus'));
     madeNothing(root, text);
   });

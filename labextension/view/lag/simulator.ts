@@ -42,7 +42,9 @@ export type Settings = Record<Control['key'], number>;
 
 /** Where the sliders stand first: what the table does now, as far as its refreshes tell. */
 export function settingsOf(message: LagMessage): Settings {
-  const done = message.points.filter(point => point.state === 'SUCCEEDED' && point.start && point.end);
+  const done = message.points.filter(
+    point => point.state === 'SUCCEEDED' && point.start && point.end,
+  );
   const worked = done.filter(point => point.action !== 'NO_DATA');
   const runs = (worked.length ? worked : done).map(p => (micros(p.end!) - micros(p.start!)) / 1e6);
   const times = worked.map(point => micros(point.data_timestamp) / 1e6).sort((a, b) => a - b);
@@ -80,9 +82,16 @@ export function valueAt(control: Pick<Control, 'least' | 'most'>, at: number): n
  * the prediction is another, so that both pictures can have one scale. */
 export class Simulator {
   readonly element: HTMLDetailsElement;
-  private readonly _controls = new Map<string, { range: HTMLInputElement; number: HTMLInputElement; output: HTMLOutputElement }>();
+  private readonly _controls = new Map<
+    string,
+    { range: HTMLInputElement; number: HTMLInputElement; output: HTMLOutputElement }
+  >();
   private readonly _result = h('div', { class: 'dtj-foretold' });
-  private readonly _status = h('div', { class: 'dtj-unseen', role: 'status', 'aria-live': 'polite' });
+  private readonly _status = h('div', {
+    class: 'dtj-unseen',
+    role: 'status',
+    'aria-live': 'polite',
+  });
   private _settings: Settings;
   private _found: { message: SimulationMessage; saw: Sawtooth } | null = null;
   private _trouble: string | null = null;
@@ -96,7 +105,11 @@ export class Simulator {
     private readonly _redraw: () => void,
   ) {
     this._settings = settings;
-    const body = h('div', { class: 'dtj-controls' }, ...CONTROLS.map(control => this._control(control)));
+    const body = h(
+      'div',
+      { class: 'dtj-controls' },
+      ...CONTROLS.map(control => this._control(control)),
+    );
     this.element = h(
       'details',
       { class: 'dtj-simulator', open: true },
@@ -141,16 +154,32 @@ export class Simulator {
       const known = span[1] - span[0];
       const shown = scale ? scale.to - scale.from : known;
       const same = known >= ENOUGH * shown;
-      const own = new Scale(width, span[0], span[0] + (same ? shown : known), scale?.peak ?? peakOf(saw, ...span), 0.7, 22);
+      const own = new Scale(
+        width,
+        span[0],
+        span[0] + (same ? shown : known),
+        scale?.peak ?? peakOf(saw, ...span),
+        0.7,
+        22,
+      );
       parts.push(
         s(
           'svg',
-          { class: 'dtj-plot', role: 'img', 'aria-label': `Foretold: ${summary(saw)}`, width, height: own.height, viewBox: `0 0 ${width} ${own.height}` },
+          {
+            class: 'dtj-plot',
+            role: 'img',
+            'aria-label': `Foretold: ${summary(saw)}`,
+            width,
+            height: own.height,
+            viewBox: `0 0 ${width} ${own.height}`,
+          },
           ...picture(saw, own, true),
         ),
       );
       if (scale) {
-        const note = same ? 'The same scale as above.' : 'The same lags as above, but a time axis of its own.';
+        const note = same
+          ? 'The same scale as above.'
+          : 'The same lags as above, but a time axis of its own.';
         parts.push(h('div', { class: 'dtj-foot' }, note));
       }
     }
@@ -196,7 +225,13 @@ export class Simulator {
       }
     });
     const words = h('span', { class: 'dtj-label' }, label, output);
-    return h('div', { class: 'dtj-control' }, words, range, h('span', { class: 'dtj-box' }, number, unit));
+    return h(
+      'div',
+      { class: 'dtj-control' },
+      words,
+      range,
+      h('span', { class: 'dtj-box' }, number, unit),
+    );
   }
 
   private _set(control: Control, value: number, written: boolean): void {
@@ -210,7 +245,9 @@ export class Simulator {
   private _show(control: Control, write: boolean): void {
     const { range, number, output } = this._controls.get(control.key)!;
     const value = this._settings[control.key];
-    const words = control.unit ? duration(value) : `${exact(value)} refresh${value === 1 ? '' : 'es'}`;
+    const words = control.unit
+      ? duration(value)
+      : `${exact(value)} refresh${value === 1 ? '' : 'es'}`;
     range.value = String(control.unit ? notch(control, value) : value);
     range.setAttribute('aria-valuetext', words);
     output.textContent = words;
@@ -232,7 +269,7 @@ export class Simulator {
           this._answer(asked, this._found, message.sentence);
         }
       },
-      thrown => this._answer(asked, this._found, sentence(thrown)),
+      (thrown: unknown) => this._answer(asked, this._found, sentence(thrown)),
     );
   }
 
@@ -242,7 +279,11 @@ export class Simulator {
     }
     [this._found, this._trouble] = [found, trouble];
     this._result.removeAttribute('aria-busy');
-    const told = trouble ?? (found ? `Foretold: mean ${duration(found.message.mean_lag)}, at most ${duration(found.message.maximum_lag)}` : '');
+    const told =
+      trouble ??
+      (found
+        ? `Foretold: mean ${duration(found.message.mean_lag)}, at most ${duration(found.message.maximum_lag)}`
+        : '');
     this._status.textContent = told;
     this._redraw();
   }
@@ -255,7 +296,12 @@ function figuresOf(message: SimulationMessage, real: Sawtooth): HTMLElement {
   const late = message.lag.target_lag !== null && maximum_lag > message.lag.target_lag;
   const shown = figures([
     { name: 'mean lag', value: duration(mean_lag), ...now(real.mean) },
-    { name: 'maximum', value: duration(maximum_lag), ...now(real.worst), token: late ? 'bad' : undefined },
+    {
+      name: 'maximum',
+      value: duration(maximum_lag),
+      ...now(real.worst),
+      token: late ? 'bad' : undefined,
+    },
     within_target === null
       ? null
       : {
@@ -265,7 +311,12 @@ function figuresOf(message: SimulationMessage, real: Sawtooth): HTMLElement {
           token: within_target < 1 ? 'warn' : 'ok',
         },
     { name: 'refresh every', value: duration(period) },
-    { name: 'load', value: percent(load), remark: 'of the warehouse', token: load > 1 ? 'bad' : undefined },
+    {
+      name: 'load',
+      value: percent(load),
+      remark: 'of the warehouse',
+      token: load > 1 ? 'bad' : undefined,
+    },
   ]);
   return h('div', {}, shown, load > 1 ? said(overloaded(load), 'caution') : null);
 }

@@ -46,7 +46,8 @@ export function sawtooth(message: LagMessage): Sawtooth {
   const whole = teeth.reduce((sum, tooth) => sum + (tooth.peak - tooth.low), 0);
   const last = teeth[teeth.length - 1];
   const target = message.target_lag;
-  const good = (t: Tooth, limit: number): number => Math.min(t.peak, Math.max(limit, t.low)) - t.low;
+  const good = (t: Tooth, limit: number): number =>
+    Math.min(t.peak, Math.max(limit, t.low)) - t.low;
   const area = teeth.reduce((sum, t) => sum + ((t.peak - t.low) * (t.peak + t.low)) / 2, 0);
   return {
     name: message.name,
@@ -139,7 +140,9 @@ export function lagBefore(saw: Sawtooth, at: number): number | null {
 /** Outcomes and how often each was, failures and skips only: `1 FAILED, 2 SKIPPED`. */
 export function troubles(saw: Sawtooth): string {
   return [...FAILURES, 'SKIPPED' as const]
-    .map(state => [saw.refreshes.filter(({ point }) => point.state === state).length, state] as const)
+    .map(
+      state => [saw.refreshes.filter(({ point }) => point.state === state).length, state] as const,
+    )
     .filter(([many]) => many)
     .map(([many, state]) => `${many} ${state}`)
     .join(', ');
@@ -149,7 +152,11 @@ export function troubles(saw: Sawtooth): string {
 export function summary(saw: Sawtooth): string {
   const parts = [saw.target === null ? 'target DOWNSTREAM' : `target ${duration(saw.target)}`];
   if (saw.now !== null && saw.worst !== null && saw.mean !== null) {
-    parts.push(`now ${duration(saw.now)}`, `worst ${duration(saw.worst)}`, `mean ${duration(saw.mean)}`);
+    parts.push(
+      `now ${duration(saw.now)}`,
+      `worst ${duration(saw.worst)}`,
+      `mean ${duration(saw.mean)}`,
+    );
   }
   if (saw.within !== null) {
     parts.push(`within target ${percent(saw.within)} of the time`);

@@ -1,6 +1,16 @@
 /** A walk over the snapshots of a table: a slider over time, the rows of a step, their difference. */
 import { h } from '../elements/dom';
-import { button, choice, frame, keepingPlace, nothing, pill, said, sentence, watchWidth } from '../elements/parts';
+import {
+  button,
+  choice,
+  frame,
+  keepingPlace,
+  nothing,
+  pill,
+  said,
+  sentence,
+  watchWidth,
+} from '../elements/parts';
 import { csv, download, fileName, json } from './save';
 import { nearestPlace, places, timeline, toldStep } from './timeline';
 import { rowsTable } from '../elements/table';
@@ -61,11 +71,21 @@ class ReplayView implements View<ReplayMessage> {
   private readonly _frame: HTMLElement;
   private readonly _head = h('div');
   private readonly _track = h('div');
-  private readonly _slider = h('input', { type: 'range', class: 'dtj-slider', 'data-key': 'slider', min: 0, step: 1 });
+  private readonly _slider = h('input', {
+    type: 'range',
+    class: 'dtj-slider',
+    'data-key': 'slider',
+    min: 0,
+    step: 1,
+  });
   private readonly _tools = h('div', { class: 'dtj-bar' });
   private readonly _facts = h('div');
   private readonly _rows = h('div', { class: 'dtj-rows' });
-  private readonly _status = h('div', { class: 'dtj-unseen', role: 'status', 'aria-live': 'polite' });
+  private readonly _status = h('div', {
+    class: 'dtj-unseen',
+    role: 'status',
+    'aria-live': 'polite',
+  });
   private readonly _group = `dtj-replay-${++mounted}`;
   private readonly _stop: () => void;
   private _message: ReplayMessage | null = null;
@@ -84,9 +104,20 @@ class ReplayView implements View<ReplayMessage> {
   private _playing = false;
   private _gone = false;
 
-  constructor(root: HTMLElement, private readonly _host: Host) {
+  constructor(
+    root: HTMLElement,
+    private readonly _host: Host,
+  ) {
     this._frame = frame(root, 'replay', CSS);
-    this._frame.append(this._head, this._track, this._slider, this._tools, this._facts, this._rows, this._status);
+    this._frame.append(
+      this._head,
+      this._track,
+      this._slider,
+      this._tools,
+      this._facts,
+      this._rows,
+      this._status,
+    );
     this._slider.addEventListener('input', () => this._slid());
     this._slider.addEventListener('keydown', event => this._key(event));
     this._stop = watchWidth(this._frame, width => {
@@ -101,7 +132,10 @@ class ReplayView implements View<ReplayMessage> {
     const stood = before?.steps[this._index];
     this._message = message;
     const same = before?.name === message.name;
-    const again = stood && same ? message.steps.findIndex(step => step.number === stood.number && step.time === stood.time) : -1;
+    const again =
+      stood && same
+        ? message.steps.findIndex(step => step.number === stood.number && step.time === stood.time)
+        : -1;
     this._index = again >= 0 ? again : message.steps.length - 1;
     if (!same) {
       [this._held, this._against] = [null, 'none'];
@@ -137,7 +171,12 @@ class ReplayView implements View<ReplayMessage> {
       for (const part of [this._track, this._slider, this._tools, this._facts, this._rows]) {
         part.hidden = empty;
       }
-      this._head.replaceChildren(this._title(message), ...(empty ? [nothing('No snapshot in this span', 'Ask for a wider one, or change the table once.')] : []));
+      this._head.replaceChildren(
+        this._title(message),
+        ...(empty
+          ? [nothing('No snapshot in this span', 'Ask for a wider one, or change the table once.')]
+          : []),
+      );
       if (!empty) {
         this._slider.max = String(this._spacing === 'time' ? FINE : message.steps.length - 1);
         this._tools.replaceChildren(...this._buttons());
@@ -150,8 +189,21 @@ class ReplayView implements View<ReplayMessage> {
   private _title(message: ReplayMessage): HTMLElement {
     const first = message.steps[0];
     const last = message.steps[message.steps.length - 1];
-    const span = first && last ? h('span', { class: 'dtj-soft dtj-small' }, plural(message.steps.length, 'snapshot'), ' · ', timeElement(first.time), ' – ', timeElement(last.time, first.time)) : null;
-    const schemas = SCHEMAS.some(([mode]) => mode === message.schema_mode) ? SCHEMAS : [...SCHEMAS, [message.schema_mode, message.schema_mode] as const];
+    const span =
+      first && last
+        ? h(
+            'span',
+            { class: 'dtj-soft dtj-small' },
+            plural(message.steps.length, 'snapshot'),
+            ' · ',
+            timeElement(first.time),
+            ' – ',
+            timeElement(last.time, first.time),
+          )
+        : null;
+    const schemas = SCHEMAS.some(([mode]) => mode === message.schema_mode)
+      ? SCHEMAS
+      : [...SCHEMAS, [message.schema_mode, message.schema_mode] as const];
     return h(
       'div',
       {},
@@ -160,12 +212,27 @@ class ReplayView implements View<ReplayMessage> {
         'div',
         { class: 'dtj-line' },
         this._host.live
-          ? choice('Schema', `${this._group}-schema`, schemas, message.schema_mode, mode => void this._switch(mode))
+          ? choice(
+              'Schema',
+              `${this._group}-schema`,
+              schemas,
+              message.schema_mode,
+              mode => void this._switch(mode),
+            )
           : pill(schemas.find(([mode]) => mode === message.schema_mode)![1], 'idle'),
-        choice('Space the snapshots by', `${this._group}-spacing`, [['time', 'By time'], ['index', 'Evenly']], this._spacing, spacing => {
-          this._spacing = spacing as Spacing;
-          this._draw();
-        }),
+        choice(
+          'Space the snapshots by',
+          `${this._group}-spacing`,
+          [
+            ['time', 'By time'],
+            ['index', 'Evenly'],
+          ],
+          this._spacing,
+          spacing => {
+            this._spacing = spacing as Spacing;
+            this._draw();
+          },
+        ),
       ),
     );
   }
@@ -174,7 +241,9 @@ class ReplayView implements View<ReplayMessage> {
     const message = this._message;
     if (message?.steps.length) {
       const held = message.steps.findIndex(step => step.number === this._held);
-      this._track.replaceChildren(timeline(message.steps, this._at, this._index, held < 0 ? null : held, this._width));
+      this._track.replaceChildren(
+        timeline(message.steps, this._at, this._index, held < 0 ? null : held, this._width),
+      );
     }
   }
 
@@ -185,7 +254,9 @@ class ReplayView implements View<ReplayMessage> {
       return;
     }
     this._drawTrack();
-    this._slider.value = String(this._spacing === 'time' ? Math.round(this._at[this._index]! * FINE) : this._index);
+    this._slider.value = String(
+      this._spacing === 'time' ? Math.round(this._at[this._index]! * FINE) : this._index,
+    );
     this._slider.setAttribute('aria-label', `Snapshots of ${oneLine(message.name)}`);
     this._slider.setAttribute('aria-valuetext', oneLine(toldStep(step, message.steps.length)));
     this._facts.replaceChildren(
@@ -197,10 +268,20 @@ class ReplayView implements View<ReplayMessage> {
         step.version === null ? null : h('span', {}, `version ${step.version}`),
         step.operation ? h('span', {}, oneLine(step.operation)) : null,
         h('span', {}, plural(step.row_count, 'row')),
-        step.inserted ? h('span', { class: 'dtj-c-ok' }, `+${exact(step.inserted)} inserted`) : null,
+        step.inserted
+          ? h('span', { class: 'dtj-c-ok' }, `+${exact(step.inserted)} inserted`)
+          : null,
         step.deleted ? h('span', { class: 'dtj-c-bad' }, `−${exact(step.deleted)} deleted`) : null,
       ),
-      ...(step.schema_change ? [h('div', { class: 'dtj-line dtj-c-reinitialize' }, `⚑ Schema: ${oneLine(step.schema_change)}`)] : []),
+      ...(step.schema_change
+        ? [
+            h(
+              'div',
+              { class: 'dtj-line dtj-c-reinitialize' },
+              `⚑ Schema: ${oneLine(step.schema_change)}`,
+            ),
+          ]
+        : []),
       ...(step.digest ? [h('div', { class: 'dtj-digest' }, `digest ${oneLine(step.digest)}`)] : []),
     );
     for (const one of this._tools.querySelectorAll<HTMLButtonElement>('[data-by]')) {
@@ -210,17 +291,38 @@ class ReplayView implements View<ReplayMessage> {
   }
 
   private _buttons(): Node[] {
-    const play = button(this._playing ? '❚❚ Pause' : '▶ Play', () => this._play(!this._playing), { 'data-key': 'play', class: 'dtj-button dtj-main' });
+    const play = button(this._playing ? '❚❚ Pause' : '▶ Play', () => this._play(!this._playing), {
+      'data-key': 'play',
+      class: 'dtj-button dtj-main',
+    });
     const walk = (by: number, sign: string, label: string): HTMLElement =>
-      button(sign, () => this._walk(by), { 'data-key': `by${by}`, 'data-by': by, 'aria-label': label, title: label });
-    const speed = h('select', { class: 'dtj-select', 'aria-label': 'Speed', 'data-key': 'speed' }, ...SPEEDS.map(([value, words]) => h('option', { value }, words)));
+      button(sign, () => this._walk(by), {
+        'data-key': `by${by}`,
+        'data-by': by,
+        'aria-label': label,
+        title: label,
+      });
+    const speed = h(
+      'select',
+      { class: 'dtj-select', 'aria-label': 'Speed', 'data-key': 'speed' },
+      ...SPEEDS.map(([value, words]) => h('option', { value }, words)),
+    );
     speed.value = this._speed;
     speed.addEventListener('change', () => {
       this._speed = speed.value;
     });
-    const changes = (this._message?.steps ?? []).map((step, i) => [step, i] as const).filter(([step]) => step.schema_change);
+    const changes = (this._message?.steps ?? [])
+      .map((step, i) => [step, i] as const)
+      .filter(([step]) => step.schema_change);
     const list = changes.slice(0, 50).map(([step, i]) =>
-      h('li', {}, button(`⚑ ${oneLine(step.schema_change)}`, () => this._go(i), { 'data-key': `schema${step.number}`, title: `Go to step ${step.number}` })),
+      h(
+        'li',
+        {},
+        button(`⚑ ${oneLine(step.schema_change)}`, () => this._go(i), {
+          'data-key': `schema${step.number}`,
+          title: `Go to step ${step.number}`,
+        }),
+      ),
     );
     return [
       walk(-1, '‹', 'The step before'),
@@ -228,7 +330,9 @@ class ReplayView implements View<ReplayMessage> {
       walk(1, '›', 'The next step'),
       speed,
       ...(this._host.live ? this._comparing() : []),
-      ...(list.length ? [h('ul', { class: 'dtj-changes', 'aria-label': 'Changes of the schema' }, ...list)] : []),
+      ...(list.length
+        ? [h('ul', { class: 'dtj-changes', 'aria-label': 'Changes of the schema' }, ...list)]
+        : []),
     ];
   }
 
@@ -240,18 +344,26 @@ class ReplayView implements View<ReplayMessage> {
     if (this._held !== null) {
       options.push(['held', `what changed since step ${this._held}`]);
     }
-    const select = h('select', { class: 'dtj-select', 'aria-label': 'Show', 'data-key': 'against' }, ...options.map(([value, words]) => h('option', { value }, words)));
+    const select = h(
+      'select',
+      { class: 'dtj-select', 'aria-label': 'Show', 'data-key': 'against' },
+      ...options.map(([value, words]) => h('option', { value }, words)),
+    );
     select.value = this._against;
     select.addEventListener('change', () => {
       this._against = select.value as typeof this._against;
       void this._ask();
       this._drawStep();
     });
-    const hold = button('Compare from here', () => {
-      [this._held, this._against] = [this._step?.number ?? null, 'held'];
-      void this._ask();
-      this._draw();
-    }, { 'data-key': 'hold', title: 'Other steps show what changed since this one' });
+    const hold = button(
+      'Compare from here',
+      () => {
+        [this._held, this._against] = [this._step?.number ?? null, 'held'];
+        void this._ask();
+        this._draw();
+      },
+      { 'data-key': 'hold', title: 'Other steps show what changed since this one' },
+    );
     return [select, hold];
   }
 
@@ -264,7 +376,14 @@ class ReplayView implements View<ReplayMessage> {
   private _key(event: KeyboardEvent): void {
     const last = (this._message?.steps.length ?? 1) - 1;
     const by: Record<string, number> = {
-      ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -LEAP, PageUp: LEAP, Home: -last, End: last,
+      ArrowLeft: -1,
+      ArrowDown: -1,
+      ArrowRight: 1,
+      ArrowUp: 1,
+      PageDown: -LEAP,
+      PageUp: LEAP,
+      Home: -last,
+      End: last,
     };
     if (by[event.key] !== undefined) {
       event.preventDefault(); // a notch of time is not a step
@@ -304,14 +423,17 @@ class ReplayView implements View<ReplayMessage> {
     this._drawStep();
     void this._ask().then(() => {
       if (this._playing) {
-        this._timer = setTimeout(() => {
-          const next = this._index + 1;
-          if (next < (this._message?.steps.length ?? 0)) {
-            this._again(next);
-          } else {
-            this._play(false);
-          }
-        }, 1000 / Number(this._speed));
+        this._timer = setTimeout(
+          () => {
+            const next = this._index + 1;
+            if (next < (this._message?.steps.length ?? 0)) {
+              this._again(next);
+            } else {
+              this._play(false);
+            }
+          },
+          1000 / Number(this._speed),
+        );
       }
     });
   }
@@ -345,7 +467,12 @@ class ReplayView implements View<ReplayMessage> {
     const before = message.steps[this._index - 1]?.number ?? null;
     const against = { none: null, previous: before, held: this._held }[this._against];
     try {
-      const answer = await this._host.ask({ ask: 'rows', replay: message.replay, step: step.number, ...(against === null ? {} : { against }) });
+      const answer = await this._host.ask({
+        ask: 'rows',
+        replay: message.replay,
+        step: step.number,
+        ...(against === null ? {} : { against }),
+      });
       if (!current()) {
         return;
       }
@@ -368,7 +495,13 @@ class ReplayView implements View<ReplayMessage> {
     const since = message.steps[0]?.time ?? null;
     const until = message.steps[message.steps.length - 1]?.time ?? null;
     try {
-      const answer = await this._host.ask({ ask: 'replay', name: message.name, since, until, schema_mode: mode });
+      const answer = await this._host.ask({
+        ask: 'replay',
+        name: message.name,
+        since,
+        until,
+        schema_mode: mode,
+      });
       if (switched !== this._switched) {
         return;
       }
@@ -390,22 +523,42 @@ class ReplayView implements View<ReplayMessage> {
     const shown = this._shown;
     const trouble = this._trouble === null ? [] : [said(this._trouble, 'trouble')];
     if (!this._host.live) {
-      this._rows.replaceChildren(h('p', { class: 'dtj-foot' }, 'The rows of a snapshot need a running kernel.'));
+      this._rows.replaceChildren(
+        h('p', { class: 'dtj-foot' }, 'The rows of a snapshot need a running kernel.'),
+      );
       return;
     }
     if (!shown || trouble.length) {
-      this._rows.replaceChildren(...trouble, ...(shown || trouble.length ? [] : [h('p', { class: 'dtj-soft' }, 'Reading the rows …')]));
+      this._rows.replaceChildren(
+        ...trouble,
+        ...(shown || trouble.length ? [] : [h('p', { class: 'dtj-soft' }, 'Reading the rows …')]),
+      );
       this._status.textContent = this._trouble ?? '';
       return;
     }
     const told = toldRows(shown);
     this._status.textContent = told;
     const save = (kind: 'CSV' | 'JSON'): HTMLElement =>
-      button(kind, () => saved(shown, kind), { 'data-key': `save${kind}`, 'aria-label': `Download the rows shown as ${kind}` });
+      button(kind, () => saved(shown, kind), {
+        'data-key': `save${kind}`,
+        'aria-label': `Download the rows shown as ${kind}`,
+      });
     keepingPlace(this._rows, () =>
       this._rows.replaceChildren(
-        h('div', { class: 'dtj-line' }, h('span', {}, told), h('span', { class: 'dtj-spring' }), h('span', { class: 'dtj-soft' }, 'Download'), save('CSV'), save('JSON')),
-        shown.rows.length ? rowsTable(`Rows of ${shown.name}`, shown) : nothing(shown.since === null ? 'No rows at this step' : 'The two snapshots are the same'),
+        h(
+          'div',
+          { class: 'dtj-line' },
+          h('span', {}, told),
+          h('span', { class: 'dtj-spring' }),
+          h('span', { class: 'dtj-soft' }, 'Download'),
+          save('CSV'),
+          save('JSON'),
+        ),
+        shown.rows.length
+          ? rowsTable(`Rows of ${shown.name}`, shown)
+          : nothing(
+              shown.since === null ? 'No rows at this step' : 'The two snapshots are the same',
+            ),
       ),
     );
   }
@@ -421,11 +574,14 @@ export function toldRows(message: RowsMessage): string {
     updated && `${exact(updated)} updated`,
   ].filter(Boolean);
   const since = message.since === null ? '' : ` since step ${message.since}`;
-  const rows = message.truncated ? `the first ${exact(message.rows.length)} rows` : plural(message.rows.length, 'row');
+  const rows = message.truncated
+    ? `the first ${exact(message.rows.length)} rows`
+    : plural(message.rows.length, 'row');
   return `Step ${message.step}${since}: ${[rows, ...moved].join(', ')}`;
 }
 
 function saved(message: RowsMessage, kind: 'CSV' | 'JSON'): void {
-  const [text, type] = kind === 'CSV' ? [csv(message), 'text/csv'] : [json(message), 'application/json'];
+  const [text, type] =
+    kind === 'CSV' ? [csv(message), 'text/csv'] : [json(message), 'application/json'];
   download(text, fileName(message, kind.toLowerCase()), type);
 }

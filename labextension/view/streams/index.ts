@@ -34,7 +34,10 @@ export function mountStreams(root: HTMLElement, host: Host): View<StreamsMessage
         place.replaceChildren(
           message.streams.length
             ? h('ul', { 'aria-label': 'Streams' }, ...cards)
-            : nothing('No stream yet', 'A stream remembers how far its changes were consumed: CREATE STREAM s ON TABLE t.'),
+            : nothing(
+                'No stream yet',
+                'A stream remembers how far its changes were consumed: CREATE STREAM s ON TABLE t.',
+              ),
         );
       });
     },
@@ -45,30 +48,53 @@ export function mountStreams(root: HTMLElement, host: Host): View<StreamsMessage
 }
 
 /** How much of its time a stream has used up, from 0 to 1, and the seconds that are left. */
-export function life(stream: StreamRow, asOf: string | null): { used: number | null; left: number } | null {
+export function life(
+  stream: StreamRow,
+  asOf: string | null,
+): { used: number | null; left: number } | null {
   if (stream.stale_after === null || asOf === null) {
     return null;
   }
   const [now, end] = [micros(asOf), micros(stream.stale_after)];
   const begun = stream.offset === null ? null : micros(stream.offset);
-  const used = begun === null || end <= begun ? null : Math.min(1, Math.max(0, (now - begun) / (end - begun)));
+  const used =
+    begun === null || end <= begun ? null : Math.min(1, Math.max(0, (now - begun) / (end - begun)));
   return { used, left: (end - now) / 1e6 };
 }
 
 function card(stream: StreamRow, asOf: string | null, host: Host): HTMLElement {
   const link = (name: string, more = ''): HTMLElement =>
-    button(oneLine(name), () => host.choose(name), { class: `dtj-link ${more}`.trim(), 'data-key': `${stream.name}:${more}:${name}` });
+    button(oneLine(name), () => host.choose(name), {
+      class: `dtj-link ${more}`.trim(),
+      'data-key': `${stream.name}:${more}:${name}`,
+    });
   const consumers = stream.consumers.flatMap((name, i): Child[] => [i ? ', ' : null, link(name)]);
-  const row = (name: string, ...value: Child[]): Node[] => [h('dt', {}, name), h('dd', {}, ...value)];
+  const row = (name: string, ...value: Child[]): Node[] => [
+    h('dt', {}, name),
+    h('dd', {}, ...value),
+  ];
   return h(
     'li',
     { class: 'dtj-panel' },
-    h('div', { class: 'dtj-head' }, link(stream.name, 'dtj-name'), pill(stream.mode, 'idle'), stream.stale ? pill('STALE', 'bad') : null),
+    h(
+      'div',
+      { class: 'dtj-head' },
+      link(stream.name, 'dtj-name'),
+      pill(stream.mode, 'idle'),
+      stream.stale ? pill('STALE', 'bad') : null,
+    ),
     h(
       'dl',
       { class: 'dtj-facts' },
-      ...row('on', `${oneLine(stream.source_type.replace(/_/g, ' ').toLowerCase())} `, link(stream.source)),
-      ...row('consumed up to', stream.offset === null ? 'nothing yet' : timeElement(stream.offset, asOf)),
+      ...row(
+        'on',
+        `${oneLine(stream.source_type.replace(/_/g, ' ').toLowerCase())} `,
+        link(stream.source),
+      ),
+      ...row(
+        'consumed up to',
+        stream.offset === null ? 'nothing yet' : timeElement(stream.offset, asOf),
+      ),
       ...row('waiting', ...waiting(stream)),
       ...row('consumed into', ...(consumers.length ? consumers : ['no table yet'])),
     ),
@@ -87,20 +113,33 @@ function waiting(stream: StreamRow): Child[] {
   const dots = Array.from({ length: Math.min(stream.waiting, DOTS) }, () => h('span'));
   const none = stream.has_data === false ? ', without changes of rows' : '';
   const many = `${plural(stream.waiting, 'commit')}${none}`;
-  return [h('span', { class: 'dtj-waiting' }, many, h('span', { class: 'dtj-dots', 'aria-hidden': 'true' }, ...dots))];
+  return [
+    h(
+      'span',
+      { class: 'dtj-waiting' },
+      many,
+      h('span', { class: 'dtj-dots', 'aria-hidden': 'true' }, ...dots),
+    ),
+  ];
 }
 
 /** The time until the stream can no longer be read, as a bar that fills. */
 function staleness(stream: StreamRow, asOf: string | null): HTMLElement | null {
   if (stream.stale_after === null) {
-    return stream.stale ? h('div', { class: 'dtj-life dtj-c-bad' }, 'Stale: its changes can no longer be read.') : null;
+    return stream.stale
+      ? h('div', { class: 'dtj-life dtj-c-bad' }, 'Stale: its changes can no longer be read.')
+      : null;
   }
   const found = life(stream, asOf);
   const late = stream.stale || (found !== null && found.left <= 0);
   const soon = found?.used != null && found.used >= SOON;
   const token = late ? 'bad' : soon ? 'warn' : 'ok';
-  const words = late ? 'stale since ' : found ? `stale in ${duration(found.left)}, at ` : 'stale after ';
-  const used = late ? 1 : found?.used ?? null;
+  const words = late
+    ? 'stale since '
+    : found
+      ? `stale in ${duration(found.left)}, at `
+      : 'stale after ';
+  const used = late ? 1 : (found?.used ?? null);
   const percent = used === null ? null : Math.round(100 * used);
   return h(
     'div',
@@ -109,9 +148,21 @@ function staleness(stream: StreamRow, asOf: string | null): HTMLElement | null {
       ? null
       : h(
           'div',
-          { class: `dtj-track dtj-c-${token}`, role: 'meter', 'aria-label': 'Time used until stale', 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': percent },
+          {
+            class: `dtj-track dtj-c-${token}`,
+            role: 'meter',
+            'aria-label': 'Time used until stale',
+            'aria-valuemin': 0,
+            'aria-valuemax': 100,
+            'aria-valuenow': percent,
+          },
           h('div', { style: `width:${Math.max(percent, 1)}%` }),
         ),
-    h('span', { class: late || soon ? `dtj-c-${token}` : 'dtj-soft' }, words, timeElement(stream.stale_after)),
+    h(
+      'span',
+      { class: late || soon ? `dtj-c-${token}` : 'dtj-soft' },
+      words,
+      timeElement(stream.stale_after),
+    ),
   );
 }

@@ -21,7 +21,12 @@ const stream = (changes: Partial<StreamRow> = {}): StreamRow => ({
   consumers: ['audit'],
   ...changes,
 });
-const message = (...streams: StreamRow[]): StreamsMessage => ({ type: 'streams', version: 1, streams, as_of: day(12) });
+const message = (...streams: StreamRow[]): StreamsMessage => ({
+  type: 'streams',
+  version: 1,
+  streams,
+  as_of: day(12),
+});
 
 let root: HTMLElement;
 let view: View<StreamsMessage>;
@@ -31,7 +36,11 @@ beforeEach(() => {
   root = document.createElement('div');
   document.body.append(root);
   chosen = [];
-  view = mountStreams(root, { live: true, choose: name => chosen.push(name), ask: () => Promise.reject(new Error('not asked')) });
+  view = mountStreams(root, {
+    live: true,
+    choose: name => chosen.push(name),
+    ask: () => Promise.reject(new Error('not asked')),
+  });
 });
 
 afterEach(() => root.remove());
@@ -55,7 +64,9 @@ test('what waits is counted; what is not known is not said to be nothing', () =>
 });
 
 test('a stale stream says since when and why', () => {
-  view.update(message(stream({ stale: true, stale_after: day(11), reason: 'its files were vacuumed' })));
+  view.update(
+    message(stream({ stale: true, stale_after: day(11), reason: 'its files were vacuumed' })),
+  );
   expect(root.textContent).toContain('STALE');
   expect(root.textContent).toContain('stale since ');
   expect(root.textContent).toContain('its files were vacuumed');
@@ -77,7 +88,14 @@ test('no stream at all says how to make one', () => {
 });
 
 test.each(HOSTILE)('%j is text wherever it stands', text => {
-  const fields = { name: text, source: text, source_type: text, mode: text, reason: text, consumers: [text] };
+  const fields = {
+    name: text,
+    source: text,
+    source_type: text,
+    mode: text,
+    reason: text,
+    consumers: [text],
+  };
   view.update(message(stream(fields)));
   madeNothing(root, text);
 });
