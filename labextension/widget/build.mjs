@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 
 import { build } from 'esbuild';
 
+import { sheets } from '../style/sheets.mjs';
+
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 await build({
@@ -14,4 +16,5 @@ await build({
   format: 'esm',
   target: 'es2022',
   legalComments: 'eof',
+  plugins: [sheets],
 });

@@ -17,7 +17,7 @@ import { mountStreams } from '../view/streams/index';
 import type { LiveMessage, ReplayMessage } from '../view/wire';
 import { adopt } from '../view/elements/theme';
 import { connectionOf, type Model } from './connection';
-import { STYLE } from './style';
+import css from './widget.raw.css';
 
 type Kind = Topic | 'replay';
 
@@ -58,7 +58,7 @@ export default {
     const root = h('div', { class: `dtj dtjw dtjw-${kind}` });
     el.append(root);
     adopt(root);
-    adopt(root, STYLE);
+    adopt(root, css);
     const make = VIEWS[kind as Kind];
     if (make === undefined) {
       root.append(`This page knows no view ${JSON.stringify(kind)}.`);

@@ -56,6 +56,8 @@ def test_a_good_bundle_needs_no_node(checkout: Path) -> None:
         ("editor/index.ts", ["sources"]),
         ("index.ts", ["sources"]),
         ("style/panel.css", ["sources"]),
+        ("style/sheets.mjs", ["sources"]),
+        ("view/dag/dag.raw.css", ["sources"]),
         ("schema/panel.json", ["sources"]),
         ("widget/build.mjs", ["sources"]),
         ("package-lock.json", ["sources"]),

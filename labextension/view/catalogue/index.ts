@@ -3,8 +3,10 @@ import { h, s } from '../elements/dom';
 import { STATE_TOKENS, icon, ink, stateGlyph } from '../icons/marks';
 import { frame, keepingPlace, nothing } from '../elements/parts';
 import { oneLine } from '../elements/text';
-import { TREE_CSS, Tree } from '../elements/tree';
+import { Tree } from '../elements/tree';
 import { exact, plural } from '../elements/units';
+import treeCss from '../elements/tree.raw.css';
+import css from './catalogue.raw.css';
 import type { Host, View } from '../elements/dom';
 import type { TreeRow } from '../elements/tree';
 import type { CatalogueItem, CatalogueMessage, RefreshState } from '../wire';
@@ -33,18 +35,6 @@ const WORDS: Readonly<Record<string, string>> = {
   BROKEN: 'bad',
   WAITING: 'incremental',
 };
-
-const CSS = `${TREE_CSS}
-.dtj-catalogue .dtj-filter{display:flex;gap:8px;align-items:center;margin:0 0 6px}
-.dtj-catalogue .dtj-filter .dtj-input{flex:1 1 auto;min-width:0;width:100%}
-.dtj-catalogue .dtj-lake{margin:0 0 6px;font-size:12px;color:var(--dtj-soft);overflow-wrap:anywhere}
-.dtj-catalogue .dtj-kind{font-weight:600;margin-top:4px}
-.dtj-catalogue .dtj-entry{cursor:pointer}
-.dtj-catalogue .dtj-what{flex:0 1 auto;min-width:4em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-.dtj-catalogue .dtj-about{flex:1 1 0;min-width:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;color:var(--dtj-soft);font-size:11px}
-.dtj-catalogue .dtj-word{flex:none;font-size:10.5px;font-weight:600;margin-left:auto}
-.dtj-catalogue .dtj-many{color:var(--dtj-soft);font-weight:400}
-`;
 
 /** Shows the catalogue; what is chosen in it is told to the host. */
 export function mountCatalogue(root: HTMLElement, host: Host): View<CatalogueMessage> {
@@ -104,7 +94,7 @@ class CatalogueView implements View<CatalogueMessage> {
     root: HTMLElement,
     private readonly _host: Host,
   ) {
-    this._frame = frame(root, 'catalogue', CSS);
+    this._frame = frame(root, 'catalogue', treeCss + css);
     this._frame.append(
       this._lake,
       h('div', { class: 'dtj-filter' }, this._box),

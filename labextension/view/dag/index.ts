@@ -6,7 +6,7 @@ import { type Host, type View } from '../elements/dom';
 import { adopt } from '../elements/theme';
 import type { EventMessage, GraphMessage } from '../wire';
 import { Dag } from './dag';
-import { STYLE } from './style';
+import css from './dag.raw.css';
 
 export interface DagOptions {
   /** Edges go right instead of down. */
@@ -28,7 +28,7 @@ export interface DagView extends View<GraphMessage> {
 
 export function mountDag(root: HTMLElement, host: Host, options: DagOptions = {}): DagView {
   adopt(root);
-  adopt(root, STYLE);
+  adopt(root, css);
   const dag = new Dag(host, {
     rightward: options.rightward ?? false,
     wheelPans: options.wheelPans ?? false,

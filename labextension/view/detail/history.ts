@@ -73,19 +73,8 @@ function took(seconds: number | null, longest: number): Child[] {
   const width = longest > 0 ? Math.max(1, (METER * seconds) / longest) : 0;
   const meter = h(
     'span',
-    { class: 'dtj-meter', 'aria-hidden': 'true' },
+    { class: 'dtj-meter', style: `width:${METER}px`, 'aria-hidden': 'true' },
     h('span', { style: `width:${width.toFixed(1)}px` }),
   );
   return [h('span', { class: 'dtj-took' }, duration(seconds)), meter];
 }
-
-export const HISTORY_CSS = `
-.dtj-history .dtj-outcome{display:inline-flex;align-items:center;gap:6px}
-.dtj-history .dtj-took{display:inline-block;min-width:4.6em;text-align:right;font-variant-numeric:tabular-nums}
-.dtj-history .dtj-meter{display:inline-block;width:${METER}px;height:6px;margin-left:8px;vertical-align:middle;text-align:left}
-.dtj-history .dtj-meter>span{display:block;height:100%;border-radius:3px;background:var(--dtj-edge)}
-.dtj .dtj-history table.dtj-t tbody tr:nth-child(n){background:transparent}
-.dtj .dtj-history table.dtj-t tbody tr.dtj-even:nth-child(n){background:var(--dtj-zebra)}
-.dtj .dtj-history table.dtj-t tr.dtj-why td{padding-top:0;color:var(--dtj-soft)}
-.dtj .dtj-history table.dtj-t td.dtj-soft{color:var(--dtj-soft)}
-`;

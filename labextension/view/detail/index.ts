@@ -1,6 +1,6 @@
 /** All about one dynamic table, and what can be done with it. */
-import { HISTORY_CSS, historyTable } from './history';
-import { PLAN_CSS, planRows, sqlText, statements } from './plan';
+import { historyTable } from './history';
+import { planRows, sqlText, statements } from './plan';
 import { h } from '../elements/dom';
 import {
   button,
@@ -16,32 +16,14 @@ import {
 } from '../elements/parts';
 import { resultTable } from '../elements/table';
 import { clean, oneLine } from '../elements/text';
-import { TREE_CSS, Tree } from '../elements/tree';
+import { Tree } from '../elements/tree';
 import { duration, timeElement } from '../elements/units';
+import treeCss from '../elements/tree.raw.css';
+import css from './detail.raw.css';
+import historyCss from './history.raw.css';
+import planCss from './plan.raw.css';
 import type { Child, Host, Question, View } from '../elements/dom';
 import type { CardMessage, DetailMessage } from '../wire';
-
-const CSS = `${TREE_CSS}${PLAN_CSS}${HISTORY_CSS}
-.dtj-detail section{margin-top:14px}
-.dtj-detail h4{margin-bottom:4px}
-.dtj-detail .dtj-why-mode{margin:4px 0 8px;overflow-wrap:anywhere}
-.dtj-detail .dtj-actions{display:flex;flex-wrap:wrap;gap:6px}
-.dtj-detail .dtj-ask{display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center;margin:8px 0;padding:8px 10px;border-radius:6px;
- border:1px solid var(--dtj-warn);background:color-mix(in srgb,var(--dtj-warn) 8%,transparent);font-size:12px}
-.dtj-detail .dtj-ask.dtj-form{border-color:var(--dtj-line);background:var(--dtj-zebra)}
-.dtj-detail .dtj-ask label{display:inline-flex;align-items:center;gap:6px;color:var(--dtj-soft)}
-.dtj-detail .dtj-ask input[type=number]{width:84px}
-.dtj-detail .dtj-decision{padding:6px 10px;border-left:3px solid var(--dtj-incremental);background:var(--dtj-zebra);
- border-radius:0 6px 6px 0;overflow-wrap:anywhere}
-.dtj-detail .dtj-link{appearance:none;border:0;padding:0;background:none;font:inherit;color:var(--dtj-incremental);cursor:pointer;
- text-align:left;overflow-wrap:anywhere}
-.dtj-detail .dtj-link:hover{text-decoration:underline}
-.dtj-detail .dtj-columns>span{display:inline-block;margin:0 14px 2px 0}
-.dtj-detail .dtj-statistics{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5em,1fr));gap:8px 16px;margin:0}
-.dtj-detail .dtj-statistics dt{font-size:11px;color:var(--dtj-soft)}
-.dtj-detail .dtj-statistics dd{margin:0;font-weight:600;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
-.dtj-detail ul.dtj-notes{margin:6px 0 0;padding-left:1.3em;color:var(--dtj-soft);font-size:12px}
-`;
 
 /** Shows a dynamic table; its buttons act by the host, where there is a kernel. */
 export function mountDetail(root: HTMLElement, host: Host): View<DetailMessage> {
@@ -66,7 +48,7 @@ class DetailView implements View<DetailMessage> {
     root: HTMLElement,
     private readonly _host: Host,
   ) {
-    this._frame = frame(root, 'detail', CSS);
+    this._frame = frame(root, 'detail', treeCss + planCss + historyCss + css);
     this._frame.append(this._head, this._form, this._status, this._body);
   }
 

@@ -99,26 +99,3 @@ async function copied(sql: string, shown: HTMLElement): Promise<string> {
     return 'Selected: copy it by key, this page may not';
   }
 }
-
-export const PLAN_CSS = `
-.dtj-plan-head{display:grid;grid-template-columns:1fr 150px 120px;gap:10px;font-size:11px;color:var(--dtj-soft);padding:0 6px}
-.dtj-tree .dtj-node{display:grid;grid-template-columns:10px minmax(0,1fr) 150px 120px;gap:2px 10px;padding-top:3px;padding-bottom:3px;align-items:start}
-.dtj-node .dtj-what{display:flex;flex-wrap:wrap;gap:0 8px;overflow-wrap:anywhere;min-width:0}
-.dtj-node .dtj-operator{font-weight:600}
-.dtj-node .dtj-rule{font-family:var(--dtj-mono);font-size:11px;line-height:18px;color:var(--dtj-soft)}
-.dtj-node .dtj-amount{display:flex;align-items:center;gap:8px;height:18px}
-.dtj-node .dtj-amount .dtj-track{flex:1 1 auto;min-width:20px}
-.dtj-node .dtj-amount .dtj-num{flex:none;min-width:46px;color:var(--dtj-ink);font-size:11px}
-.dtj-sql{position:relative}
-.dtj-sql .dtj-button{position:absolute;top:6px;right:6px}
-.dtj-sql pre.dtj-query{max-height:24em;padding-right:70px;white-space:pre-wrap;overflow-wrap:anywhere}
-.dtj-statement{margin:2px 0}
-@container (max-width:560px){
- .dtj-plan-head{display:none}
- .dtj-tree .dtj-node{grid-template-columns:10px minmax(0,1fr) minmax(0,1fr)}
- .dtj-node .dtj-what{grid-column:2/-1}
- .dtj-node .dtj-amount{grid-column:2}
- .dtj-node .dtj-amount+.dtj-amount{grid-column:3}
- .dtj-node .dtj-amount:empty{display:none}
-}
-`;

@@ -2,50 +2,15 @@
 import { h } from './dom';
 import { clean, oneLine } from './text';
 import { STYLE, adopt } from './theme';
+import css from './parts.raw.css';
 import type { Attributes, Child } from './dom';
 import type { ErrorMessage } from '../wire';
 
-const CSS = `
-.dtj-view{container-type:inline-size;min-width:0}
-.dtj-view [hidden]{display:none!important}
-.dtj-view :is(h3,h4){margin:0;font-size:13px;font-weight:600;line-height:1.4;color:inherit}
-.dtj-view .dtj-name{font-weight:600;font-size:15px;overflow-wrap:anywhere}
-.dtj-view .dtj-head{display:flex;flex-wrap:wrap;gap:4px 8px;align-items:center}
-.dtj-view .dtj-small{font-size:12px}
-.dtj-view .dtj-foot{font-size:12px;color:var(--dtj-soft);margin-top:4px}
-.dtj-view .dtj-glyph{flex:none;display:inline-block;vertical-align:-3px;overflow:visible}
-.dtj-view .dtj-status:empty{display:none}
-.dtj-view .dtj-said{display:flex;gap:8px;align-items:baseline;font-size:12px;padding:5px 10px;border-radius:6px;
- margin:8px 0;overflow-wrap:anywhere;background:color-mix(in srgb,var(--dtj-ok) 10%,transparent)}
-.dtj-view .dtj-said.dtj-trouble{background:color-mix(in srgb,var(--dtj-bad) 10%,transparent)}
-.dtj-view .dtj-said.dtj-caution{background:color-mix(in srgb,var(--dtj-warn) 12%,transparent)}
-.dtj-view .dtj-choice{display:inline-flex;border:1px solid var(--dtj-line);border-radius:6px;overflow:hidden;font-size:12px}
-.dtj-view .dtj-choice label{position:relative;cursor:pointer;display:block}
-.dtj-view .dtj-choice input{position:absolute;opacity:0;inset:0;margin:0;cursor:pointer}
-.dtj-view .dtj-choice span{display:block;padding:3px 9px;line-height:18px;white-space:nowrap;color:var(--dtj-soft)}
-.dtj-view .dtj-choice label+label span{border-left:1px solid var(--dtj-line)}
-.dtj-view .dtj-choice input:checked+span{color:var(--dtj-incremental);font-weight:600;
- background:color-mix(in srgb,var(--dtj-incremental) 12%,var(--dtj-card))}
-.dtj-view .dtj-choice input:focus-visible+span{outline:2px solid var(--dtj-incremental);outline-offset:-2px}
-.dtj-view .dtj-type{display:block;font-weight:400;font-size:11px;color:var(--dtj-soft)}
-.dtj-view table.dtj-t th.dtj-mark{position:sticky;left:0;font-weight:400;border:0;background:inherit}
-.dtj-view table.dtj-t tr:is(.dtj-inserted,.dtj-deleted,.dtj-before,.dtj-after):nth-child(n)
- {background:color-mix(in srgb,var(--dtj-hue) 9%,var(--dtj-card))}
-.dtj-view table.dtj-t tr:is(.dtj-inserted,.dtj-after){--dtj-hue:var(--dtj-ok)}
-.dtj-view table.dtj-t tr:is(.dtj-deleted,.dtj-before){--dtj-hue:var(--dtj-bad)}
-.dtj-view table.dtj-t th.dtj-mark{color:var(--dtj-hue,var(--dtj-soft));box-shadow:inset 3px 0 var(--dtj-hue,transparent)}
-.dtj-view .dtj-plus{display:inline-block;width:1.1em;font-weight:700;font-family:var(--dtj-mono)}
-.dtj-view table.dtj-t td.dtj-moved{font-weight:700;
- background:color-mix(in srgb,var(--dtj-hue) 16%,transparent)}
-.dtj-view pre.dtj-trace{font:12px/1.5 var(--dtj-mono);margin:6px 0;padding:8px 10px;border-radius:6px;
- overflow:auto;max-height:24em;background:var(--dtj-zebra);border:1px solid var(--dtj-grid);white-space:pre}
-`;
-
 /** The outermost element of a view in its place, with the style sheets that it needs. */
-export function frame(root: HTMLElement, name: string, css: string): HTMLElement {
+export function frame(root: HTMLElement, name: string, own: string): HTMLElement {
   const made = h('div', { class: `dtj dtj-view dtj-${name}` });
   root.append(made);
-  for (const sheet of [STYLE, CSS, css]) {
+  for (const sheet of [STYLE, css, own]) {
     adopt(made, sheet);
   }
   return made;

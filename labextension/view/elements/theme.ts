@@ -3,6 +3,8 @@
  * as custom properties `--dtj-…` under the class `dtj`, which every view's outermost element has.
  */
 
+import baseCss from './base.raw.css';
+
 /** A colour: light, dark, and JupyterLab's variable for it if there is one. */
 type Token = readonly [light: string, dark: string, variable?: string];
 
@@ -66,83 +68,7 @@ const PAINTS = NAMES.map(
     `.dtj .dtj-c-${name}{color:var(--dtj-${name})}`,
 ).join('\n');
 
-const BASE = `
-.dtj,.dtj *{box-sizing:border-box}
-.dtj :focus-visible,.dtj:focus-visible{outline:2px solid var(--dtj-incremental);outline-offset:2px}
-.dtj .dtj-soft{color:var(--dtj-soft)}
-.dtj .dtj-mono{font-family:var(--dtj-mono);font-size:12px}
-.dtj .dtj-num{text-align:right;font-variant-numeric:tabular-nums}
-.dtj .dtj-null{color:var(--dtj-soft);font-style:italic}
-.dtj .dtj-text{unicode-bidi:isolate;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-.dtj .dtj-title{font-weight:600;margin:0 0 4px}
-.dtj .dtj-unseen{position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;
- clip-path:inset(50%);white-space:nowrap}
-.dtj .dtj-bar{display:flex;flex-wrap:wrap;align-items:center;gap:6px}
-.dtj .dtj-spring{flex:1 1 auto}
-.dtj .dtj-button{appearance:none;display:inline-flex;align-items:center;justify-content:center;gap:5px;
- min-height:26px;min-width:26px;padding:2px 9px;margin:0;border:1px solid var(--dtj-line);
- border-radius:6px;background:var(--dtj-card);color:var(--dtj-ink);font:inherit;font-size:12px;
- line-height:1.3;cursor:pointer;white-space:nowrap}
-.dtj .dtj-button:hover:not(:disabled){border-color:var(--dtj-soft);
- background:color-mix(in srgb,var(--dtj-ink) 7%,var(--dtj-card))}
-.dtj .dtj-button:active:not(:disabled){background:color-mix(in srgb,var(--dtj-ink) 13%,var(--dtj-card))}
-.dtj .dtj-button:disabled{opacity:.5;cursor:default}
-.dtj .dtj-button[aria-pressed="true"],.dtj .dtj-button[aria-expanded="true"]{
- border-color:var(--dtj-incremental);color:var(--dtj-incremental);
- background:color-mix(in srgb,var(--dtj-incremental) 12%,var(--dtj-card))}
-.dtj .dtj-button.dtj-main{border-color:var(--dtj-incremental);background:var(--dtj-incremental);
- color:var(--dtj-mark)}
-.dtj .dtj-button.dtj-main:hover:not(:disabled){
- background:color-mix(in srgb,var(--dtj-ink) 18%,var(--dtj-incremental))}
-.dtj .dtj-button.dtj-icon{padding:2px 5px}
-.dtj .dtj-input,.dtj .dtj-select{min-height:26px;padding:2px 8px;margin:0;border:1px solid var(--dtj-line);
- border-radius:6px;background:var(--dtj-card);color:var(--dtj-ink);font:inherit;font-size:12px}
-.dtj .dtj-input::placeholder{color:var(--dtj-soft);opacity:1}
-.dtj .dtj-pill{display:inline-flex;align-items:center;gap:4px;border:1px solid currentColor;
- border-radius:9px;padding:0 8px;font-size:11px;line-height:16px;font-weight:600;white-space:nowrap}
-.dtj .dtj-pill.dtj-tint{border-color:transparent;
- background:color-mix(in srgb,currentColor 13%,transparent)}
-.dtj .dtj-track{height:5px;border-radius:3px;background:var(--dtj-grid);overflow:hidden}
-.dtj .dtj-track>*{height:100%;border-radius:inherit;background:currentColor;transition:width .3s}
-.dtj .dtj-panel{border:1px solid var(--dtj-line);border-radius:8px;background:var(--dtj-card);
- padding:12px 14px}
-.dtj .dtj-scroll{overflow:auto;max-height:34em;border:1px solid var(--dtj-grid);border-radius:6px}
-.dtj table.dtj-t{border-collapse:separate;border-spacing:0;margin:0;border:0;min-width:100%;
- table-layout:auto;font-size:12px;color:inherit}
-.dtj table.dtj-t tbody tr:nth-child(n){background:transparent}
-.dtj table.dtj-t tbody tr:nth-child(even){background:var(--dtj-zebra)}
-.dtj table.dtj-t tbody tr[tabindex]:hover,.dtj table.dtj-t tbody tr[aria-selected="true"]{
- background:color-mix(in srgb,var(--dtj-incremental) 10%,var(--dtj-card))}
-.dtj table.dtj-t th,.dtj table.dtj-t td{padding:4px 10px;text-align:left;white-space:pre;
- vertical-align:top;border:0;max-width:44em;overflow:hidden;text-overflow:ellipsis;color:inherit}
-.dtj table.dtj-t th{position:sticky;top:0;z-index:1;background:var(--dtj-card);font-weight:600;
- border-bottom:1px solid var(--dtj-line)}
-.dtj table.dtj-t .dtj-num{text-align:right}
-.dtj table.dtj-t td.dtj-wrap{white-space:pre-wrap;min-width:16em;overflow-wrap:anywhere}
-.dtj table.dtj-t tr.dtj-insert td:first-child{box-shadow:inset 3px 0 var(--dtj-ok)}
-.dtj table.dtj-t tr.dtj-delete td:first-child{box-shadow:inset 3px 0 var(--dtj-bad)}
-.dtj pre.dtj-query{font:12px/1.5 var(--dtj-mono);margin:6px 0;padding:8px 10px;border-radius:6px;
- overflow:auto;background:var(--dtj-zebra);border:1px solid var(--dtj-grid);color:inherit;white-space:pre}
-.dtj pre.dtj-query u{text-decoration:underline wavy var(--dtj-bad);text-underline-offset:3px;font-weight:700}
-.dtj dl.dtj-facts{display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;margin:0 0 10px}
-.dtj dl.dtj-facts dt{color:var(--dtj-soft);font-weight:400;float:none;width:auto;padding:0}
-.dtj dl.dtj-facts dd{margin:0;padding:0;overflow-wrap:anywhere}
-.dtj .dtj-error{border-left:4px solid var(--dtj-bad);padding:2px 0 2px 12px}
-.dtj .dtj-code{font-weight:700;color:var(--dtj-bad);margin-right:8px}
-.dtj summary{cursor:pointer;color:var(--dtj-soft);font-size:12px}
-.dtj .dtj-empty{display:flex;flex-direction:column;align-items:center;justify-content:center;gap:8px;
- padding:28px 20px;text-align:center;color:var(--dtj-soft)}
-.dtj .dtj-empty strong{color:var(--dtj-ink);font-size:14px}
-.dtj .dtj-empty pre{text-align:left}
-.dtj svg.dtj-sign{flex:none;display:block;overflow:visible}
-@media (prefers-reduced-motion:reduce){
- .dtj,.dtj *{animation:none!important;transition:none!important;scroll-behavior:auto!important}}
-@media (forced-colors:active){
- .dtj .dtj-button,.dtj .dtj-pill,.dtj .dtj-panel{border-color:ButtonText}
- .dtj .dtj-track>*{forced-color-adjust:none}}
-`;
-
-export const STYLE = `${ROOT}\n${PAINTS}\n${BASE}`;
+export const STYLE = `${ROOT}\n${PAINTS}\n${baseCss}`;
 
 /**
  * Puts a style sheet once into the document or shadow root that `root` is in; into its document

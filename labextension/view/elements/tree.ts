@@ -214,12 +214,3 @@ export class Tree {
     this._focus(from.find(row => row.name.toLowerCase().startsWith(start)));
   }
 }
-
-export const TREE_CSS = `
-.dtj-tree{font-size:12px}
-.dtj-tree .dtj-item{display:flex;align-items:center;gap:6px;padding:2px 6px 2px calc(4px + var(--dtj-level)*16px);
- border-radius:4px;cursor:default;min-width:0}
-.dtj-tree .dtj-item:hover{background:color-mix(in srgb,var(--dtj-ink) 6%,transparent)}
-.dtj .dtj-tree .dtj-item:focus-visible{outline-offset:-2px}
-.dtj-tree .dtj-twist{flex:none;width:10px;color:var(--dtj-soft);text-align:center}
-`;

@@ -4,54 +4,13 @@ import { h, s } from '../elements/dom';
 import { button, frame, keepingPlace, nothing } from '../elements/parts';
 import { oneLine } from '../elements/text';
 import { duration, exact, micros, plural, timeElement } from '../elements/units';
+import css from './frontiers.raw.css';
 import type { Host, View } from '../elements/dom';
 import type { Together } from './together';
 import type { Frontier, FrontierSource, FrontiersMessage } from '../wire';
 
 const TRACK = 108; // pixels of a version axis
 const PAD = 6;
-
-const CSS = `
-.dtj-frontiers .dtj-verdict{display:flex;gap:10px;align-items:flex-start;min-height:3.4em;margin:8px 0;position:sticky;bottom:0;z-index:4;padding:7px 11px;border-radius:6px;
- border:1px solid var(--dtj-grid);background:var(--dtj-zebra)}
-.dtj-frontiers .dtj-verdict.dtj-yes{border-color:var(--dtj-ok);background:color-mix(in srgb,var(--dtj-ok) 9%,var(--dtj-card))}
-.dtj-frontiers .dtj-verdict.dtj-no{border-color:var(--dtj-warn);background:color-mix(in srgb,var(--dtj-warn) 9%,var(--dtj-card))}
-.dtj-frontiers .dtj-verdict b{font-size:15px;line-height:1.25}
-.dtj-frontiers .dtj-verdict.dtj-yes b{color:var(--dtj-ok)}
-.dtj-frontiers .dtj-verdict.dtj-no b{color:var(--dtj-warn)}
-.dtj.dtj-frontiers table.dtj-t tbody tr:nth-child(n){background:transparent}
-.dtj.dtj-frontiers table.dtj-t :is(th,td){vertical-align:middle;border-bottom:1px solid var(--dtj-grid)}
-.dtj.dtj-frontiers table.dtj-t tbody tr:last-child>*{border-bottom:0}
-.dtj.dtj-frontiers table.dtj-t th[scope=row]{position:sticky;left:0;top:auto;background:var(--dtj-card);z-index:2}
-.dtj.dtj-frontiers table.dtj-t thead th:first-child{left:0;z-index:3}
-.dtj-frontiers .dtj-who{appearance:none;display:block;text-align:left;font:inherit;color:inherit;background:none;border:1px solid transparent;border-radius:6px;padding:2px 6px;margin:-2px -6px;cursor:pointer;max-width:22em;white-space:normal;overflow-wrap:anywhere}
-.dtj-frontiers .dtj-who:hover{background:color-mix(in srgb,var(--dtj-ink) 7%,transparent)}
-.dtj-frontiers .dtj-who[aria-pressed=true]{border-color:var(--dtj-incremental);background:color-mix(in srgb,var(--dtj-incremental) 12%,transparent)}
-.dtj-frontiers .dtj-who b{font-weight:600;display:block}
-.dtj-frontiers .dtj-who small{font-size:11px;color:var(--dtj-soft);font-weight:400;display:block}
-.dtj-frontiers tr.dtj-other{opacity:.45}
-.dtj-frontiers .dtj-at{display:block;overflow:visible}
-.dtj-frontiers .dtj-at text{font-size:10.5px;fill:var(--dtj-soft);font-variant-numeric:tabular-nums}
-.dtj-frontiers .dtj-at text.dtj-version{fill:var(--dtj-ink);font-weight:600}
-.dtj-frontiers .dtj-same{color:var(--dtj-ok);font-weight:700}
-.dtj-frontiers .dtj-unlike{color:var(--dtj-warn);font-weight:700}
-.dtj-frontiers td{position:relative}
-.dtj-frontiers .dtj-agree{position:absolute;right:8px;top:5px;font-size:12px}
-.dtj-frontiers .dtj-scroll{background:var(--dtj-card)}
-.dtj-frontiers .dtj-source{display:none}
-@container (max-width:560px){
- .dtj-frontiers table.dtj-t,.dtj-frontiers table.dtj-t :is(tbody,tr,td,th[scope=row]){display:block}
- .dtj-frontiers table.dtj-t thead{display:none}
- .dtj.dtj-frontiers table.dtj-t :is(th,td){border-bottom:0;max-width:none}
- .dtj-frontiers table.dtj-t td{padding-right:26px!important}
- .dtj-frontiers .dtj-agree{top:1px}
- .dtj-frontiers table.dtj-t tr{border-bottom:1px solid var(--dtj-grid);padding:4px 0 6px}
- .dtj-frontiers table.dtj-t td{display:flex!important;align-items:center;gap:10px;padding-top:0!important;padding-bottom:0!important}
- .dtj-frontiers table.dtj-t td:empty{display:none!important}
- .dtj-frontiers .dtj-source{display:block;flex:1 1 auto;min-width:0;overflow:hidden;text-overflow:ellipsis;color:var(--dtj-soft)}
- .dtj-frontiers .dtj-scroll{max-height:none}
-}
-`;
 
 /** A row for each dynamic table, a column for each source; two chosen rows are compared. */
 export function mountFrontiers(root: HTMLElement, host: Host): View<FrontiersMessage> {
@@ -98,7 +57,7 @@ class FrontiersView implements View<FrontiersMessage> {
     root: HTMLElement,
     private readonly _host: Host,
   ) {
-    this._frame = frame(root, 'frontiers', CSS);
+    this._frame = frame(root, 'frontiers', css);
     this._frame.append(this._body, this._verdict); // below, so that no row moves under the pointer
     const near = (event: Event): void => {
       const row = (event.target as Element).closest('tr[data-name]');

@@ -8,6 +8,7 @@ import { Simulator, settingsOf } from './simulator';
 import { sawtooth, summary, told } from './teeth';
 import { oneLine } from '../elements/text';
 import { local } from '../elements/units';
+import css from './lag.raw.css';
 import type { Host, View } from '../elements/dom';
 import type { Sawtooth } from './teeth';
 import type { LagMessage } from '../wire';
@@ -15,40 +16,6 @@ import type { LagMessage } from '../wire';
 const WIDTH = 720; // where nobody can say how wide the place is
 const LEAST_DRAG = 5; // pixels; less is a click
 const WIDE = 520;
-
-const CSS = `
-.dtj-sawtooth .dtj-figures{display:flex;flex-wrap:wrap;gap:6px 22px;margin:6px 0 4px}
-.dtj-sawtooth .dtj-figure dt{font-size:11px;color:var(--dtj-soft);line-height:1.3}
-.dtj-sawtooth .dtj-figure dd{margin:0;font-size:16px;font-weight:600;line-height:1.3;font-variant-numeric:tabular-nums;white-space:nowrap}
-.dtj-sawtooth .dtj-figure dd.dtj-remark{font-size:11px;font-weight:400;color:var(--dtj-soft)}
-.dtj-sawtooth .dtj-picture{position:relative;outline-offset:3px;border-radius:4px;touch-action:pan-y;cursor:crosshair;user-select:none}
-.dtj-sawtooth .dtj-plot{display:block;max-width:100%;overflow:visible}
-:where(.dtj-sawtooth .dtj-plot path){fill:none}
-.dtj-sawtooth .dtj-tick{font-size:10.5px;fill:var(--dtj-soft);font-variant-numeric:tabular-nums}
-.dtj-sawtooth .dtj-tick.dtj-target{fill:var(--dtj-warn);font-weight:600;paint-order:stroke;stroke:var(--dtj-page);stroke-width:3px;stroke-linejoin:round}
-.dtj-sawtooth .dtj-tick.dtj-worst{fill:var(--dtj-bad);font-weight:600;paint-order:stroke;stroke:var(--dtj-page);stroke-width:3px;stroke-linejoin:round}
-.dtj-sawtooth .dtj-tick.dtj-part{fill:var(--dtj-ink);font-weight:600}
-.dtj-sawtooth .dtj-brush{fill:var(--dtj-incremental);fill-opacity:.14;stroke:var(--dtj-incremental)}
-.dtj-sawtooth .dtj-tip{pointer-events:none;position:absolute;top:4px;z-index:2;width:max-content;max-width:min(300px,100%);padding:8px 10px;
- font-size:12px;border:1px solid var(--dtj-line);border-radius:8px;background:var(--dtj-card);
- box-shadow:0 3px 12px color-mix(in srgb,#000 22%,transparent)}
-.dtj-sawtooth .dtj-tip .dtj-facts{margin:4px 0 0;gap:1px 10px}
-.dtj-sawtooth .dtj-tip .dtj-facts dd{font-variant-numeric:tabular-nums}
-.dtj-sawtooth .dtj-tip-head{display:flex;gap:6px;align-items:center;font-weight:600}
-.dtj-sawtooth .dtj-legend{display:flex;flex-wrap:wrap;gap:2px 14px;font-size:11px;color:var(--dtj-soft);margin-top:2px}
-.dtj-sawtooth .dtj-legend>span{display:inline-flex;align-items:center;gap:3px}
-.dtj-sawtooth .dtj-simulator{margin-top:12px;border-top:1px solid var(--dtj-grid);padding-top:8px}
-.dtj-sawtooth .dtj-simulator>summary{font-size:13px;font-weight:600;color:var(--dtj-ink)}
-.dtj-sawtooth .dtj-controls{display:grid;grid-template-columns:repeat(auto-fit,minmax(15em,1fr));gap:8px 24px;margin:8px 0}
-.dtj-sawtooth .dtj-control{display:grid;grid-template-columns:1fr auto;gap:2px 10px;align-items:center}
-.dtj-sawtooth .dtj-label{grid-column:1/-1;white-space:nowrap;display:flex;justify-content:space-between;font-size:12px;color:var(--dtj-soft)}
-.dtj-sawtooth .dtj-label output{color:var(--dtj-ink);font-weight:600}
-.dtj-sawtooth input[type=range]{width:100%;min-width:0;margin:0;accent-color:var(--dtj-incremental)}
-.dtj-sawtooth .dtj-box{display:inline-flex;align-items:center;gap:4px;font-size:12px;color:var(--dtj-soft);min-width:82px}
-.dtj-sawtooth .dtj-box .dtj-input{width:72px}
-.dtj-sawtooth .dtj-input[aria-invalid=true]{border-color:var(--dtj-bad)}
-.dtj-sawtooth .dtj-foretold[aria-busy]{opacity:.6;transition:opacity .2s .3s}
-`;
 
 /** Draws the lag of one dynamic table; asks the host to simulate where there is a kernel. */
 export function mountSawtooth(root: HTMLElement, host: Host): View<LagMessage> {
@@ -78,7 +45,7 @@ class SawtoothView implements View<LagMessage> {
     root: HTMLElement,
     private readonly _host: Host,
   ) {
-    this._frame = frame(root, 'sawtooth', CSS);
+    this._frame = frame(root, 'sawtooth', css);
     this._picture = h(
       'div',
       { class: 'dtj-picture', role: 'slider', tabindex: 0, 'data-key': 'picture' },

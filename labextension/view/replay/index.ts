@@ -16,6 +16,7 @@ import { nearestPlace, places, timeline, toldStep } from './timeline';
 import { rowsTable } from '../elements/table';
 import { oneLine } from '../elements/text';
 import { exact, plural, timeElement } from '../elements/units';
+import css from './replay.raw.css';
 import type { Host, View } from '../elements/dom';
 import type { Spacing } from './timeline';
 import type { Mark, ReplayMessage, ReplayStep, RowsMessage } from '../wire';
@@ -32,33 +33,6 @@ const SPEEDS = [
   ['1', '1 a second'],
   ['4', '4 a second'],
 ] as const;
-
-const CSS = `
-.dtj-replay .dtj-timeline{display:block;overflow:visible}
-:where(.dtj-replay .dtj-timeline path){fill:none}
-.dtj-replay .dtj-now{stroke-width:1.5}
-.dtj-replay .dtj-timeline .dtj-flag{stroke-width:1.4;fill:color-mix(in srgb,var(--dtj-reinitialize) 30%,transparent);stroke-linejoin:round}
-.dtj-replay .dtj-flag-text{font-size:10.5px;fill:var(--dtj-reinitialize);font-weight:600}
-.dtj-replay .dtj-slider{display:block;appearance:none;width:100%;height:20px;margin:0;background:transparent;cursor:pointer}
-.dtj-replay .dtj-slider::-webkit-slider-runnable-track{height:4px;border-radius:2px;background:var(--dtj-grid)}
-.dtj-replay .dtj-slider::-moz-range-track{height:4px;border-radius:2px;background:var(--dtj-grid)}
-.dtj-replay .dtj-slider::-webkit-slider-thumb{appearance:none;width:16px;height:16px;margin-top:-6px;border-radius:50%;
- border:2px solid var(--dtj-card);background:var(--dtj-incremental);box-shadow:0 0 0 1px var(--dtj-incremental)}
-.dtj-replay .dtj-slider::-moz-range-thumb{width:12px;height:12px;border-radius:50%;
- border:2px solid var(--dtj-card);background:var(--dtj-incremental);box-shadow:0 0 0 1px var(--dtj-incremental)}
-.dtj .dtj-slider:focus-visible{outline:none}
-.dtj-replay .dtj-slider:focus-visible::-webkit-slider-thumb{outline:2px solid var(--dtj-incremental);outline-offset:3px}
-.dtj-replay .dtj-slider:focus-visible::-moz-range-thumb{outline:2px solid var(--dtj-incremental);outline-offset:3px}
-.dtj-replay .dtj-bar{margin:6px 0}
-.dtj-replay .dtj-step{display:flex;flex-wrap:wrap;gap:2px 14px;align-items:baseline;margin:8px 0 6px;font-variant-numeric:tabular-nums}
-.dtj-replay .dtj-step b{font-size:15px}
-.dtj-replay .dtj-digest{font:11px var(--dtj-mono);color:var(--dtj-soft);overflow-wrap:anywhere}
-.dtj-replay .dtj-line{display:flex;flex-wrap:wrap;gap:4px 10px;align-items:center;margin:4px 0;font-size:12px}
-.dtj-replay .dtj-rows[aria-busy]{opacity:.55;transition:opacity .2s .15s}
-.dtj-replay .dtj-changes{margin:2px 0 0;padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:4px}
-.dtj-replay .dtj-changes .dtj-button{font-size:11px;min-height:22px;color:var(--dtj-reinitialize);white-space:normal;text-align:left}
-.dtj-replay .dtj-played svg{fill:currentColor}
-`;
 
 /** Walks over a replay. Rows, another schema and differences are asked for where there is a kernel. */
 export function mountReplay(root: HTMLElement, host: Host): View<ReplayMessage> {
@@ -108,7 +82,7 @@ class ReplayView implements View<ReplayMessage> {
     root: HTMLElement,
     private readonly _host: Host,
   ) {
-    this._frame = frame(root, 'replay', CSS);
+    this._frame = frame(root, 'replay', css);
     this._frame.append(
       this._head,
       this._track,

@@ -3,30 +3,16 @@ import { h } from '../elements/dom';
 import { button, frame, keepingPlace, nothing, pill, said } from '../elements/parts';
 import { oneLine } from '../elements/text';
 import { duration, micros, plural, timeElement } from '../elements/units';
+import css from './streams.raw.css';
 import type { Child, Host, View } from '../elements/dom';
 import type { StreamRow, StreamsMessage } from '../wire';
 
 const SOON = 0.8; // share of the time until stale_after from which on it is warned of
 const DOTS = 24;
 
-const CSS = `
-.dtj-streams ul{list-style:none;margin:0;padding:0;display:grid;gap:10px;grid-template-columns:repeat(auto-fill,minmax(min(100%,19em),1fr))}
-.dtj-streams .dtj-panel{min-width:0;padding:10px 12px}
-.dtj-streams .dtj-link{appearance:none;border:0;padding:0;background:none;font:inherit;color:var(--dtj-incremental);cursor:pointer;text-align:left;overflow-wrap:anywhere}
-.dtj-streams .dtj-link:hover{text-decoration:underline}
-.dtj-streams .dtj-link.dtj-name{color:inherit;font-weight:600;font-size:15px}
-.dtj-streams .dtj-waiting{display:inline-flex;flex-wrap:wrap;align-items:center;gap:2px 8px}
-.dtj-streams .dtj-facts{margin:6px 0 8px}
-.dtj-streams .dtj-dots{display:inline-flex;gap:2px}
-.dtj-streams .dtj-dots span{width:4px;height:8px;border-radius:1px;background:var(--dtj-incremental)}
-.dtj-streams .dtj-life{font-size:12px}
-.dtj-streams .dtj-life .dtj-track{margin:3px 0}
-.dtj-streams .dtj-said{margin:8px 0 0}
-`;
-
 /** Shows the streams; their sources and consumers can be chosen. */
 export function mountStreams(root: HTMLElement, host: Host): View<StreamsMessage> {
-  const place = frame(root, 'streams', CSS);
+  const place = frame(root, 'streams', css);
   return {
     update(message: StreamsMessage): void {
       keepingPlace(place, () => {
