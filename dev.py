@@ -260,7 +260,7 @@ def dealt(folder: Path) -> list[list[Path]]:
 
 
 def extension_checks() -> list[Check]:
-    """The TypeScript half: types, lint, format, tests, and that the committed bundle is of these sources."""
+    """The TypeScript half: types, lint, format, tests, and that the bundle is of these sources."""
     folder = ROOT / "labextension"
     if not (folder / "package.json").is_file():
         return []
