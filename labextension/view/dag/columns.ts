@@ -4,13 +4,14 @@ import { oneLine } from '../elements/text';
 import type { LineageMessage } from '../wire';
 
 export interface ColumnsEvents {
-  follow(column: string | null): void;
+  /** A column was pressed. */
+  follow(column: string): void;
   close(): void;
 }
 
 export class Columns {
   readonly element: HTMLElement;
-  private followed: string | null = null;
+  private shown: LineageMessage | string | null = null;
 
   constructor(
     readonly name: string,
@@ -44,8 +45,22 @@ export class Columns {
 
   private readonly body: HTMLElement;
 
-  /** What came back: a line per column, to be pressed; or what went wrong. */
-  show(answer: LineageMessage | string): void {
+  /** What came back, null for nothing yet, and which column is followed. */
+  draw(answer: LineageMessage | string | null, followed: string | null): void {
+    if (answer !== null && answer !== this.shown) {
+      this.shown = answer;
+      this.show(answer);
+    }
+    if (answer !== null && typeof answer !== 'string') {
+      const at = answer.columns.findIndex(column => column.name === followed);
+      [...this.body.querySelectorAll('button')].forEach((button, i) =>
+        button.setAttribute('aria-pressed', String(i === at)),
+      );
+    }
+  }
+
+  /** A line per column, to be pressed; or what went wrong. */
+  private show(answer: LineageMessage | string): void {
     if (typeof answer === 'string') {
       this.body.replaceChildren(h('div', { class: 'dtj-soft', role: 'status' }, answer));
       return;
@@ -62,29 +77,10 @@ export class Columns {
         h('span', { class: 'dtj-text', dir: 'auto' }, oneLine(column.name)),
         h('span', { class: 'dtj-text dtj-soft' }, oneLine(column.type)),
       );
-      button.addEventListener('click', () => {
-        this.followed = this.followed === column.name ? null : column.name;
-        this.press(
-          buttons,
-          answer.columns.findIndex(other => other.name === this.followed),
-        );
-        this.events.follow(this.followed);
-      });
+      button.addEventListener('click', () => this.events.follow(column.name));
       return button;
     });
     const nothing = h('div', { class: 'dtj-soft' }, 'Its columns are not known.');
     this.body.replaceChildren(...(buttons.length ? buttons : [nothing]));
-  }
-
-  /** Follow no column; whether one was followed. */
-  release(): boolean {
-    const had = this.followed !== null;
-    this.followed = null;
-    this.press([...this.body.querySelectorAll('button')], -1);
-    return had;
-  }
-
-  private press(buttons: readonly Element[], at: number): void {
-    buttons.forEach((button, i) => button.setAttribute('aria-pressed', String(i === at)));
   }
 }
