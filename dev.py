@@ -268,7 +268,7 @@ def temporary_files_in_memory() -> Iterator[None]:
 
 
 def extension_checks() -> list[Check]:
-    """The TypeScript half: types, tests, and that the committed bundle is of these sources."""
+    """The TypeScript half: types, lint, format, tests, and that the bundle is of these sources."""
     folder = ROOT / "labextension"
     if not (folder / "package.json").is_file():
         return []

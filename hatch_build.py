@@ -54,6 +54,7 @@ def build(folder: Path) -> None:
     for step in (
         (node, str(home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"), "ci"),
         (node, str(folder / "node_modules" / "typescript" / "bin" / "tsc")),
+        (node, str(folder / "style" / "sheets.mjs")),
         (node, str(folder / "widget" / "build.mjs")),
         (sys.executable, "-m", "jupyter_builder.main", "build", "."),
     ):

@@ -19,11 +19,14 @@ STAMP = "bundle.json"
 CONFIGURATION = ("package.json", "package-lock.json", "tsconfig.json")
 CODE = frozenset({".ts", ".mjs", ".css", ".json"})
 BUILT = frozenset({"node_modules", "build", BUNDLE})
+TESTING = "testing"
+"""The folder of what only tests use."""
 
 
 def sources(root: Path) -> list[Path]:
     """The files of the extension at `root` that determine what is built: all but tests."""
-    folders = [path for path in root.iterdir() if path.is_dir() and path.name not in BUILT]
+    others = {*BUILT, TESTING}
+    folders = [path for path in root.iterdir() if path.is_dir() and path.name not in others]
     inside = (path for folder in folders for path in folder.rglob("*") if path.suffix in CODE)
     code = [*root.glob("*.ts"), *inside]
     return [

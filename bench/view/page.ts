@@ -1,13 +1,13 @@
 /** Puts graphs into a page for `bench/view/run.py`, which looks at them in a browser. */
 import { mountDag, type DagView } from '../../labextension/view/dag/index';
-import { AS_OF, random, SHOP, SHOP_LINEAGE } from '../../labextension/view/dag/samples';
-import type { Host } from '../../labextension/view/dom';
+import { AS_OF, random, SHOP, SHOP_LINEAGE } from '../../labextension/testing/graphs';
+import type { Host } from '../../labextension/view/elements/dom';
 import type { GraphMessage } from '../../labextension/view/wire';
 
 const host: Host = {
   live: true,
   choose: () => undefined,
-  ask: async () => SHOP_LINEAGE
+  ask: async () => SHOP_LINEAGE,
 };
 
 const graphs: Record<string, () => GraphMessage> = {
@@ -16,9 +16,15 @@ const graphs: Record<string, () => GraphMessage> = {
   thousand: () => random(1000, 12),
   fan: () => ({
     ...SHOP,
-    nodes: [SHOP.nodes[0]!, ...Array.from({ length: 500 }, (_, i) => ({ ...SHOP.nodes[5]!, name: `fan_${i}` }))],
-    edges: Array.from({ length: 500 }, (_, i) => ({ source: SHOP.nodes[0]!.name, target: `fan_${i}` }))
-  })
+    nodes: [
+      SHOP.nodes[0]!,
+      ...Array.from({ length: 500 }, (_, i) => ({ ...SHOP.nodes[5]!, name: `fan_${i}` })),
+    ],
+    edges: Array.from({ length: 500 }, (_, i) => ({
+      source: SHOP.nodes[0]!.name,
+      target: `fan_${i}`,
+    })),
+  }),
 };
 
 let view: DagView | null = null;
@@ -31,7 +37,7 @@ function show(name: string, rightward = false): number {
   view = mountDag(document.getElementById('place')!, host, {
     rightward,
     wheelPans: true,
-    clock: () => Date.parse(AS_OF)
+    clock: () => Date.parse(AS_OF),
   });
   view.update(message);
   return performance.now() - start;
@@ -42,7 +48,7 @@ async function drag(frames: number): Promise<number[]> {
   const element = document.querySelector<HTMLElement>('.dtj-view')!;
   const fire = (type: string, x: number, y: number): void => {
     element.dispatchEvent(
-      new PointerEvent(type, { bubbles: true, clientX: x, clientY: y, pointerId: 1, button: 0 })
+      new PointerEvent(type, { bubbles: true, clientX: x, clientY: y, pointerId: 1, button: 0 }),
     );
   };
   element.setPointerCapture = () => undefined;

@@ -24,7 +24,7 @@ HTML = """<!doctype html><meta charset="utf-8">
 
 def build(folder: Path) -> None:
     esbuild = EXTENSION / "node_modules" / ".bin" / "esbuild"
-    options = ["--bundle", "--minify", f"--outfile={folder / 'page.js'}"]
+    options = ["--bundle", "--minify", "--loader:.css=text", f"--outfile={folder / 'page.js'}"]
     subprocess.run([esbuild, HERE / "page.ts", *options, "--log-level=warning"], check=True)
     for name, light, card, page in (
         ("light", "true", "#fff", "#fff"),

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 
 import { WIRE_VERSION } from '../view/wire';
 import { KernelClient } from './client';
-import { event, FakeClock, FakeKernel, graph, hello } from './fake';
+import { event, FakeClock, FakeKernel, graph, hello } from '../testing/kernel';
 
 let kernel: FakeKernel;
 let clock: FakeClock;
@@ -88,7 +88,7 @@ test('requests and answers find each other', async () => {
   const second = client.ask({ ask: 'lag', name: 'daily' });
   expect(kernel.asked.map(({ ask, name, since }) => [ask, name, since])).toEqual([
     ['graph', null, null],
-    ['lag', 'daily', null]
+    ['lag', 'daily', null],
   ]);
   kernel.answer('lag', { type: 'done', version: WIRE_VERSION, sentence: 'lag' });
   kernel.answer('graph', graph());
@@ -108,7 +108,7 @@ test('an error comes as its sentence and hint, with all that it reports', async 
     hint: 'Resume it.',
     query: null,
     underline: null,
-    details: null
+    details: null,
   } as const;
   kernel.answer('refresh', reported);
   await expect(asked).rejects.toThrow('It is suspended. Resume it.');
@@ -196,7 +196,7 @@ test('a connection that cannot be used is lost, not an error', () => {
   const broken = new KernelClient({
     open: () => {
       throw new Error('Cannot open');
-    }
+    },
   });
   broken.signal({ is: 'look' });
   expect(broken.phase).toEqual({ is: 'lost', hello: null });

@@ -2,7 +2,7 @@
  * A kernel that can be asked, over two comms: one for requests, so that answers come while a cell
  * runs, and one on which the kernel tells what happens.
  */
-import type { Question } from '../view/dom';
+import type { Question } from '../view/elements/dom';
 import { type EventMessage, type LiveMessage, WIRE_VERSION } from '../view/wire';
 import { type Phase, type Signal as PhaseSignal, speaks, step, UNASKED } from './phase';
 import { browserTimer, messageOf, replyOf, Requests, type Timer } from './requests';
@@ -27,7 +27,7 @@ export interface Connection {
   open(
     data: { readonly role: Role; readonly version: number },
     heard: (data: unknown) => void,
-    closed: () => void
+    closed: () => void,
   ): Wire;
 }
 
@@ -39,7 +39,7 @@ const SILENT: Record<Exclude<Phase['is'], 'live'>, string> = {
   'other-version': 'The kernel runs another version of dt_jupyter than this page.',
   lost: 'The connection to the kernel is lost.',
   restarting: 'The kernel is restarting.',
-  dead: 'The kernel has died.'
+  dead: 'The kernel has died.',
 };
 
 export class KernelClient {
@@ -54,7 +54,7 @@ export class KernelClient {
 
   constructor(
     private readonly _connection: Connection,
-    timer: Timer = browserTimer
+    timer: Timer = browserTimer,
   ) {
     this._requests = new Requests(timer);
   }
@@ -114,7 +114,7 @@ export class KernelClient {
       const wire: Wire = this._connection.open(
         { role, version: WIRE_VERSION },
         data => this._wires.get(role) === wire && hear(data),
-        () => this._wires.get(role) === wire && this.signal({ is: 'closed' })
+        () => this._wires.get(role) === wire && this.signal({ is: 'closed' }),
       );
       this._wires.set(role, wire);
     } catch {

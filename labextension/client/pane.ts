@@ -1,12 +1,12 @@
 /** A place in the panel that keeps its view new while it is seen. */
 import type { Session } from './session';
 import type { MessageOf, Topic } from './topics';
-import { h, type Host, type View } from '../view/dom';
-import { said } from '../view/parts';
+import { h, type Host, type View } from '../view/elements/dom';
+import { said } from '../view/elements/parts';
 
 export interface Pane {
   /** Whether it is seen; what is not seen asks for nothing. */
-  seen(seen: boolean): void;
+  readonly seen: (seen: boolean) => void;
   dispose(): void;
 }
 
@@ -25,7 +25,7 @@ export interface TopicPane<T extends Topic, V> {
 export function topicPane<T extends Topic, V extends View<MessageOf<T>>>(
   root: HTMLElement,
   session: Session,
-  { topic, mount, first = null, mounted = () => () => undefined }: TopicPane<T, V>
+  { topic, mount, first = null, mounted = () => () => undefined }: TopicPane<T, V>,
 ): Pane {
   const status = h('div', { class: 'dtj-view', role: 'status' });
   const place = h('div', { class: 'dtjp-place' });
@@ -38,11 +38,7 @@ export function topicPane<T extends Topic, V extends View<MessageOf<T>>>(
     const { message: newest, failure } = session.news(topic);
     const message = newest ?? first;
     status.replaceChildren(
-      failure
-        ? said(failure, 'trouble')
-        : message
-          ? ''
-          : h('p', { class: 'dtj-soft' }, 'Loading…')
+      failure ? said(failure, 'trouble') : message ? '' : h('p', { class: 'dtj-soft' }, 'Loading…'),
     );
     place.hidden = message === null;
     if (message === null || (message === shown && live === session.live)) {
@@ -61,7 +57,7 @@ export function topicPane<T extends Topic, V extends View<MessageOf<T>>>(
     const stops = [
       session.watch(topic, draw),
       session.choices.connect(draw),
-      session.client.phased.connect(draw)
+      session.client.phased.connect(draw),
     ];
     return () => stops.forEach(stop => stop());
   });
@@ -71,7 +67,7 @@ export function topicPane<T extends Topic, V extends View<MessageOf<T>>>(
       watching.dispose();
       unmounted();
       view?.dispose();
-    }
+    },
   };
 }
 
@@ -93,6 +89,6 @@ export function whileSeen(start: () => () => void): Pane {
 export function together(...panes: readonly Pane[]): Pane {
   return {
     seen: seen => panes.forEach(pane => pane.seen(seen)),
-    dispose: () => panes.forEach(pane => pane.dispose())
+    dispose: () => panes.forEach(pane => pane.dispose()),
   };
 }

@@ -51,7 +51,7 @@ export function step(phase: Phase, signal: Signal): Step {
       return still(
         signal.hello.version === WIRE_VERSION
           ? { is: 'live', hello: signal.hello }
-          : { is: 'other-version', kernel: signal.hello.version }
+          : { is: 'other-version', kernel: signal.hello.version },
       );
     case 'closed':
       return still(phase.is === 'opening' || phase.is === 'live' ? { is: 'absent' } : phase);

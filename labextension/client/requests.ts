@@ -2,7 +2,7 @@
  * Requests on their way: each has a number, and an answer, an error or a time at which it is given
  * up.
  */
-import type { Question } from '../view/dom';
+import type { Question } from '../view/elements/dom';
 import type { Ask, ErrorMessage, LiveMessage, Reply, Request } from '../view/wire';
 
 const NOTHING: Omit<Request, 'id' | 'ask'> = {
@@ -18,7 +18,7 @@ const NOTHING: Omit<Request, 'id' | 'ask'> = {
   target_lag: null,
   refresh_seconds: null,
   interval: null,
-  concurrency: null
+  concurrency: null,
 };
 
 /** Requests that may start Spark jobs, and so take as long as those do. */

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 
 import { WIRE_VERSION, type LiveMessage } from '../view/wire';
 import { KernelClient } from './client';
-import { event, FakeClock, FakeKernel, graph, hello, node, settled } from './fake';
+import { event, FakeClock, FakeKernel, graph, hello, node, settled } from '../testing/kernel';
 import { Session } from './session';
 
 let kernel: FakeKernel;
@@ -25,7 +25,7 @@ const lag = (name: string): LiveMessage => ({
   name,
   target_lag: 60,
   points: [],
-  as_of: null
+  as_of: null,
 });
 
 test('only what is watched is asked for, and once', async () => {
@@ -70,7 +70,7 @@ test('an event moves its node in the graph that is kept', async () => {
   kernel.answer('graph', graph(node('daily')));
   await settled();
   kernel.say(
-    event({ happened: 'started', name: 'daily', node: node('daily', { state: 'EXECUTING' }) })
+    event({ happened: 'started', name: 'daily', node: node('daily', { state: 'EXECUTING' }) }),
   );
   expect(heard).toEqual(['started EXECUTING']);
   clock.pass(1);

@@ -2,7 +2,7 @@
  * All that the page shows of one kernel, and the `Host` of its views: what is chosen, the newest
  * message of each topic, and who watches which.
  */
-import type { Host, Question } from '../view/dom';
+import type { Host, Question } from '../view/elements/dom';
 import type { EventMessage, LiveMessage } from '../view/wire';
 import type { KernelClient } from './client';
 import { browserTimer, type Timer } from './requests';
@@ -47,7 +47,7 @@ export class Session implements Host {
 
   constructor(
     readonly client: KernelClient,
-    private readonly _timer: Timer = browserTimer
+    private readonly _timer: Timer = browserTimer,
   ) {
     client.phased.connect(() => this.ready && this.refresh());
     client.happened.connect(event => this._hear(event));
@@ -186,7 +186,8 @@ export class Session implements Host {
     };
     this.ask(question).then(
       message => settle(message, null),
-      (failure: Error) => settle(null, failure.message)
+      (failure: unknown) =>
+        settle(null, failure instanceof Error ? failure.message : String(failure)),
     );
   }
 
@@ -203,6 +204,6 @@ function newLine(): Line {
     old: true,
     asking: null,
     resting: null,
-    watchers: new Set()
+    watchers: new Set(),
   };
 }

@@ -1,5 +1,5 @@
 /** What a page keeps of a kernel: the newest message of each topic. */
-import type { Question } from '../view/dom';
+import type { Question } from '../view/elements/dom';
 import type { EventMessage, GraphMessage, LiveMessage } from '../view/wire';
 
 export type Topic = 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'detail' | 'lag';
@@ -15,7 +15,7 @@ export const TOPICS: readonly Topic[] = [
   'frontiers',
   'streams',
   'detail',
-  'lag'
+  'lag',
 ];
 
 /** What to ask for a topic; null where it is of one table and none is chosen. */

@@ -2,7 +2,7 @@ import type { ICellModel } from '@jupyterlab/cells';
 import type { CodeEditor } from '@jupyterlab/codeeditor';
 import type { CellList, Notebook } from '@jupyterlab/notebook';
 
-import { cellMimeType } from '../view/sqlCell';
+import { cellMimeType } from './sqlCell';
 
 /**
  * Keeps the mime type of one notebook's code cells in step with their text, for as long as the

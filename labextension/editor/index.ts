@@ -11,7 +11,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
   activate: (_app, notebooks: INotebookTracker) => {
     notebooks.forEach(panel => new Highlighter(panel.content));
     notebooks.widgetAdded.connect((_, panel) => new Highlighter(panel.content));
-  }
+  },
 };
 
 export default plugin;

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { KernelClient } from '../client/client';
-import { FakeClock, FakeKernel, graph, hello, node, settled } from '../client/fake';
+import { FakeClock, FakeKernel, graph, hello, node, settled } from '../testing/kernel';
 import { Session } from '../client/session';
 import { Board } from './board';
 
@@ -28,7 +28,7 @@ afterEach(() => board.dispose());
 const asks = () => kernel.asked.map(({ ask }) => ask);
 const tab = (name: string) =>
   [...board.element.querySelectorAll<HTMLElement>('[role=tab]')].find(
-    found => found.textContent === name
+    found => found.textContent === name,
   )!;
 const shownPanels = () =>
   [...board.element.querySelectorAll<HTMLElement>('[role=tabpanel]')]
@@ -102,7 +102,7 @@ test('a replay is asked for by hand, and goes when the kernel does', async () =>
     name: 'daily',
     replay: 'r1',
     schema_mode: 'snapshot_time',
-    steps: []
+    steps: [],
   });
   await settled();
   expect(panel.querySelector<HTMLElement>('.dtjp-place')!.hidden).toBe(false);

@@ -1,8 +1,8 @@
 /** All views of one kernel under a row of tabs. */
 import type { Session } from '../client/session';
-import { h } from '../view/dom';
-import { button, said } from '../view/parts';
-import { oneLine } from '../view/text';
+import { h } from '../view/elements/dom';
+import { button, said } from '../view/elements/parts';
+import { oneLine } from '../view/elements/text';
 import type { Pane } from '../client/pane';
 import { type GraphLayout, type TabName, TABS } from './panes';
 import { tabStrip } from './tabStrip';
@@ -26,21 +26,21 @@ export class Board {
   constructor(
     private readonly _session: Session,
     private readonly _layout: GraphLayout,
-    private readonly _took: Took
+    private readonly _took: Took,
   ) {
     const id = `dtjp-${++boards}`;
     const names = Object.keys(TABS) as TabName[];
     this._strip = tabStrip(
       'Views of the lake',
       names.map(name => [name, TABS[name].label, `${id}-${name}`] as const),
-      name => this._take(name)
+      name => this._take(name),
     );
     for (const name of names) {
       const place = h('div', {
         class: `dtjp-pane dtjp-pane-${name}`,
         role: 'tabpanel',
         id: `${id}-${name}`,
-        'aria-labelledby': `${id}-${name}-tab`
+        'aria-labelledby': `${id}-${name}-tab`,
       });
       this._places.set(name, place);
     }
@@ -50,11 +50,11 @@ export class Board {
       this._strip.element,
       this._banner,
       ...this._places.values(),
-      this._chosen
+      this._chosen,
     );
     this._stop = [
       _session.choices.connect(() => this._drawChosen()),
-      _session.client.phased.connect(() => this._drawBanner())
+      _session.client.phased.connect(() => this._drawBanner()),
     ];
     this._drawChosen();
     this._drawBanner();
@@ -105,13 +105,11 @@ export class Board {
       return;
     }
     const to = (tab: TabName) =>
-      tab === this._tab
-        ? null
-        : button(TABS[tab].label, () => this._take(tab));
+      tab === this._tab ? null : button(TABS[tab].label, () => this._take(tab));
     const column = chosen.column === null ? '' : `.${oneLine(chosen.column)}`;
     this._chosen.replaceChildren(
       h('bdi', { class: 'dtj-text', title: oneLine(chosen.name) }, oneLine(chosen.name) + column),
-      ...[to('graph'), to('details'), to('replay')].filter(link => link !== null)
+      ...[to('graph'), to('details'), to('replay')].filter(link => link !== null),
     );
   }
 
@@ -120,7 +118,7 @@ export class Board {
     this._banner.replaceChildren(
       phase.is === 'lost' || phase.is === 'opening'
         ? said('No connection to the kernel: this is how it was.', 'caution')
-        : ''
+        : '',
     );
   }
 }

@@ -1,18 +1,29 @@
 // @vitest-environment happy-dom
 import { expect, test } from 'vitest';
 
-import { settled } from '../client/fake';
+import { settled } from '../testing/kernel';
 import { type Emptiness, emptyPage } from './empty';
 
 const never = () => Promise.reject(new Error('not to be run'));
 
 test.each<Emptiness>([
-  'unasked', 'opening', 'absent', 'other-version', 'lost', 'restarting', 'dead',
-  'no-document', 'no-kernel', 'other-language', 'not-connected'
+  'unasked',
+  'opening',
+  'absent',
+  'other-version',
+  'lost',
+  'restarting',
+  'dead',
+  'no-document',
+  'no-kernel',
+  'other-language',
+  'not-connected',
 ])('%s says what is so', why => {
   const page = emptyPage({ why, detail: '7' }, never);
   expect(page.querySelector('strong')?.textContent).not.toBe('');
-  expect(page.querySelectorAll('pre').length).toBe(why === 'absent' || why === 'not-connected' ? 1 : 0);
+  expect(page.querySelectorAll('pre').length).toBe(
+    why === 'absent' || why === 'not-connected' ? 1 : 0,
+  );
 });
 
 test('the code is run, and what it printed is shown', async () => {

@@ -1,16 +1,12 @@
 /** What the panel says where it has no tables to show, and the code that would change it. */
 import type { Phase } from '../client/phase';
-import { h } from '../view/dom';
-import { button, liveRegion, nothing, said } from '../view/parts';
+import { h } from '../view/elements/dom';
+import { button, liveRegion, nothing, said } from '../view/elements/parts';
 import { WIRE_VERSION } from '../view/wire';
 
 /** Why there is nothing to show. */
 export type Emptiness =
-  | Exclude<Phase['is'], 'live'>
-  | 'no-document'
-  | 'no-kernel'
-  | 'other-language'
-  | 'not-connected';
+  Exclude<Phase['is'], 'live'> | 'no-document' | 'no-kernel' | 'other-language' | 'not-connected';
 
 export interface Empty {
   readonly why: Emptiness;
@@ -36,37 +32,37 @@ function words({ why, detail = '' }: Empty): Words {
     case 'other-language':
       return {
         sentence: `The kernel speaks ${detail}`,
-        way: 'Dynamic tables need a Python kernel.'
+        way: 'Dynamic tables need a Python kernel.',
       };
     case 'unasked':
     case 'opening':
       return {
         sentence: 'Waiting for the kernel',
-        way: 'If a cell is running, the answer comes when it ends.'
+        way: 'If a cell is running, the answer comes when it ends.',
       };
     case 'absent':
       return {
         sentence: 'dt_jupyter is not loaded',
         way: 'Load it in this kernel to see its dynamic tables:',
-        code: '%load_ext dt_jupyter'
+        code: '%load_ext dt_jupyter',
       };
     case 'not-connected':
       return {
         sentence: 'No lake is open',
         way: 'Connect to one. Without a name it is the folder “lake” beside the notebook:',
-        code: '%dt connect'
+        code: '%dt connect',
       };
     case 'other-version':
       return {
         sentence: 'Two versions of dt_jupyter',
         way:
           `The kernel speaks version ${detail} of the messages, this page version ` +
-          `${WIRE_VERSION}. Restart the kernel and reload the page.`
+          `${WIRE_VERSION}. Restart the kernel and reload the page.`,
       };
     case 'lost':
       return {
         sentence: 'The connection to the kernel is lost',
-        way: 'This goes on when it is back.'
+        way: 'This goes on when it is back.',
       };
     case 'restarting':
       return { sentence: 'The kernel is restarting', way: null };
@@ -91,7 +87,7 @@ function offer(code: string, run: Run): HTMLElement {
   const copy = button('Copy', () => {
     void navigator.clipboard.writeText(code).then(
       () => status.replaceChildren(said('Copied.')),
-      () => status.replaceChildren(said('The browser allows no copying here.', 'caution'))
+      () => status.replaceChildren(said('The browser allows no copying here.', 'caution')),
     );
   });
   const start = async () => {
@@ -110,6 +106,6 @@ function offer(code: string, run: Run): HTMLElement {
     { class: 'dtjp-offer' },
     h('pre', { class: 'dtj-query' }, code),
     h('div', { class: 'dtj-bar' }, go, copy),
-    status
+    status,
   );
 }

@@ -3,8 +3,8 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
 import type { Session } from '../client/session';
-import { h } from '../view/dom';
-import { adopt } from '../view/theme';
+import { h } from '../view/elements/dom';
+import { adopt } from '../view/elements/theme';
 import { emptyPage } from './empty';
 import { panelIcon } from './icon';
 import type { Kernels } from './kernels';
@@ -26,7 +26,7 @@ export class GraphContent extends Widget {
     readonly path: string,
     private readonly _kernels: Kernels,
     private readonly _preferences: Preferences,
-    private readonly _find: (path: string) => Place | null
+    private readonly _find: (path: string) => Place | null,
   ) {
     super();
     this.addClass('dtj');
@@ -95,14 +95,15 @@ export class GraphContent extends Widget {
     showDetail();
     const stop = session.choices.connect(showDetail);
     const panes = together(
-      graphPane(graph, session, layoutIn('tab', this._preferences)), detailPane(detail, session)
+      graphPane(graph, session, layoutIn('tab', this._preferences)),
+      detailPane(detail, session),
     );
     return {
       seen: panes.seen,
       dispose: () => {
         stop();
         panes.dispose();
-      }
+      },
     };
   }
 

@@ -1,14 +1,14 @@
 import {
   ILayoutRestorer,
   type JupyterFrontEnd,
-  type JupyterFrontEndPlugin
+  type JupyterFrontEndPlugin,
 } from '@jupyterlab/application';
 import {
   ICommandPalette,
   InputDialog,
   type MainAreaWidget,
   Notification,
-  WidgetTracker
+  WidgetTracker,
 } from '@jupyterlab/apputils';
 import { type ConsolePanel, IConsoleTracker } from '@jupyterlab/console';
 import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
@@ -31,7 +31,7 @@ const COMMANDS = {
   show: 'dt-jupyter:show-panel',
   graph: 'dt-jupyter:open-graph',
   refresh: 'dt-jupyter:refresh-table',
-  reload: 'dt-jupyter:reload'
+  reload: 'dt-jupyter:reload',
 } as const;
 
 const plugin: JupyterFrontEndPlugin<void> = {
@@ -40,7 +40,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   requires: [INotebookTracker],
   optional: [IConsoleTracker, ICommandPalette, ISettingRegistry, ILayoutRestorer, IStateDB],
-  activate
+  activate,
 };
 
 export default plugin;
@@ -52,7 +52,7 @@ function activate(
   palette: ICommandPalette | null,
   registry: ISettingRegistry | null,
   restorer: ILayoutRestorer | null,
-  state: IStateDB | null
+  state: IStateDB | null,
 ): void {
   const kernels = new Kernels();
   const memory = new Memory(state);
@@ -76,7 +76,7 @@ function activate(
   consoles?.currentChanged.connect((_, widget) => show(widget));
   show(null);
   app.serviceManager.kernels.runningChanged.connect((_, models) =>
-    kernels.forget(new Set(models.map(({ id }) => id)))
+    kernels.forget(new Set(models.map(({ id }) => id))),
   );
   window.addEventListener('pagehide', () => kernels.close());
 
@@ -84,11 +84,11 @@ function activate(
     placeOf(
       notebooks.find(({ sessionContext }) => sessionContext.path === path) ??
         consoles?.find(({ sessionContext }) => sessionContext.path === path) ??
-        null
+        null,
     );
   const graphs = new WidgetTracker<MainAreaWidget<GraphContent>>({ namespace: 'dt-jupyter-graph' });
   addCommands(app, panel, graphs, path =>
-    graphTab(new GraphContent(path, kernels, preferences, find))
+    graphTab(new GraphContent(path, kernels, preferences, find)),
   );
   Object.values(COMMANDS).forEach(command => palette?.addItem({ command, category: CATEGORY }));
 
@@ -98,7 +98,7 @@ function activate(
   void restorer?.restore(graphs, {
     command: COMMANDS.graph,
     args: ({ content }) => ({ path: content.path }),
-    name: ({ content }) => content.path
+    name: ({ content }) => content.path,
   });
   void memory.restore().then(() => panel.remembered());
   void followSettings(registry, plugin.id, preferences, () => {
@@ -122,7 +122,7 @@ function placeOf(widget: Document | null): Place | null {
       },
       get title() {
         return widget.title.label;
-      }
+      },
     }
   );
 }
@@ -131,14 +131,14 @@ function addCommands(
   app: JupyterFrontEnd,
   panel: LineagePanel,
   graphs: WidgetTracker<MainAreaWidget<GraphContent>>,
-  make: (path: string) => MainAreaWidget<GraphContent>
+  make: (path: string) => MainAreaWidget<GraphContent>,
 ): void {
   const { commands, shell } = app;
   const ready = () => panel.session?.ready ?? false;
   commands.addCommand(COMMANDS.show, {
     label: 'Show Dynamic Tables',
     icon: panelIcon,
-    execute: () => shell.activateById(panel.id)
+    execute: () => shell.activateById(panel.id),
   });
   commands.addCommand(COMMANDS.graph, {
     label: 'Open the Graph of Dynamic Tables as a Tab',
@@ -154,17 +154,17 @@ function addCommands(
       }
       shell.activateById(tab.id);
       return tab;
-    }
+    },
   });
   commands.addCommand(COMMANDS.refresh, {
     label: 'Refresh a Dynamic Table…',
     isEnabled: ready,
-    execute: args => refresh(panel.session!, args['name'] as string | undefined)
+    execute: args => refresh(panel.session!, args['name'] as string | undefined),
   });
   commands.addCommand(COMMANDS.reload, {
     label: 'Read Dynamic Tables Anew',
     isEnabled: ready,
-    execute: () => panel.session!.refresh()
+    execute: () => panel.session!.refresh(),
   });
 }
 
@@ -180,7 +180,7 @@ async function refresh(session: Session, named: string | undefined): Promise<voi
       title: 'Refresh a Dynamic Table',
       items,
       current,
-      okLabel: 'Refresh'
+      okLabel: 'Refresh',
     });
     name = picked.button.accept ? picked.value : null;
   }
@@ -188,11 +188,14 @@ async function refresh(session: Session, named: string | undefined): Promise<voi
     return;
   }
   const done = session.ask({ ask: 'refresh', name });
-  Notification.promise(done.then(message => (message.type === 'done' ? message.sentence : '')), {
-    pending: { message: `Refreshing ${name}` },
-    success: { message: sentence => String(sentence) },
-    error: { message: reason => (reason as Error).message }
-  });
+  Notification.promise(
+    done.then(message => (message.type === 'done' ? message.sentence : '')),
+    {
+      pending: { message: `Refreshing ${name}` },
+      success: { message: sentence => String(sentence) },
+      error: { message: reason => (reason as Error).message },
+    },
+  );
 }
 
 function isDynamic({ kind }: { readonly kind: string }): boolean {

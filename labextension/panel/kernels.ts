@@ -110,7 +110,7 @@ export class Kernels {
       }
     });
     kernel.connectionStatusChanged.connect((_, status) =>
-      client.signal({ is: status === 'connected' ? 'connected' : 'disconnected' })
+      client.signal({ is: status === 'connected' ? 'connected' : 'disconnected' }),
     );
     kernel.disposed.connect(() => {
       client.signal({ is: 'disconnected' });
@@ -127,7 +127,7 @@ export class Kernels {
 
   private _make(kernel: Kernel.IKernelConnection): Mutable {
     const wires: Connection = {
-      open: (data, heard, closed) => wiresOf(held.connection).open(data, heard, closed)
+      open: (data, heard, closed) => wiresOf(held.connection).open(data, heard, closed),
     };
     const session = new Session(new KernelClient(wires));
     session.following = this._following;

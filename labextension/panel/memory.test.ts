@@ -11,7 +11,7 @@ function stateDB(saved: unknown): IStateDB & { saved: unknown } {
     save: (_key: string, value: unknown) => {
       db.saved = value;
       return Promise.resolve();
-    }
+    },
   };
   return db as unknown as IStateDB & { saved: unknown };
 }
@@ -26,7 +26,9 @@ test('tab and choices are there again after a reload', async () => {
   const after = new Memory(state);
   await after.restore();
   expect([after.tab, after.chosen('a.ipynb'), after.chosen('b.ipynb')]).toEqual([
-    'streams', 'totals', 'weekly'
+    'streams',
+    'totals',
+    'weekly',
   ]);
   expect(after.chosen('c.ipynb')).toBeNull();
 });
@@ -40,19 +42,26 @@ test('of many documents those are kept in which something was chosen last', asyn
   const after = new Memory(state);
   await after.restore();
   expect([after.chosen('149.ipynb'), after.chosen('50.ipynb'), after.chosen('49.ipynb')]).toEqual([
-    'daily', 'daily', null
+    'daily',
+    'daily',
+    null,
   ]);
 });
 
-test.each([undefined, null, 7, 'x', [], { tab: 'toString', chosen: 3 }, { tab: 1, chosen: [[1, 2], ['a']] }])(
-  'what was saved as %j is as good as nothing',
-  async saved => {
-    const memory = new Memory(stateDB(saved));
-    await memory.restore();
-    expect(memory.tab).toBe('graph');
-    expect(memory.chosen('a')).toBeNull();
-  }
-);
+test.each([
+  undefined,
+  null,
+  7,
+  'x',
+  [],
+  { tab: 'toString', chosen: 3 },
+  { tab: 1, chosen: [[1, 2], ['a']] },
+])('what was saved as %j is as good as nothing', async saved => {
+  const memory = new Memory(stateDB(saved));
+  await memory.restore();
+  expect(memory.tab).toBe('graph');
+  expect(memory.chosen('a')).toBeNull();
+});
 
 test('without a place to save, it remembers for as long as the page is there', async () => {
   const memory = new Memory(null);

@@ -42,7 +42,8 @@ export class Memory {
     }
     if (saved && Array.isArray(saved.chosen)) {
       const pairs = saved.chosen.filter(
-        pair => Array.isArray(pair) && pair.length === 2 && pair.every(of => typeof of === 'string')
+        pair =>
+          Array.isArray(pair) && pair.length === 2 && pair.every(of => typeof of === 'string'),
       );
       this._chosen = new Map(pairs as [string, string][]);
     }

@@ -2,10 +2,10 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
 import type { Session } from '../client/session';
-import { h } from '../view/dom';
-import { button } from '../view/parts';
-import { oneLine } from '../view/text';
-import { adopt } from '../view/theme';
+import { h } from '../view/elements/dom';
+import { button } from '../view/elements/parts';
+import { oneLine } from '../view/elements/text';
+import { adopt } from '../view/elements/theme';
 import { Board } from './board';
 import { emptyPage } from './empty';
 import type { Held, Kernels } from './kernels';
@@ -26,7 +26,7 @@ export class LineagePanel extends Widget {
     private readonly _kernels: Kernels,
     private readonly _memory: Memory,
     private readonly _preferences: Preferences,
-    private readonly _openGraph: () => void
+    private readonly _openGraph: () => void,
   ) {
     super();
     this.addClass('dtj');
@@ -147,8 +147,11 @@ export class LineagePanel extends Widget {
       h(
         'div',
         { class: 'dtjp-title' },
-        h('bdi', { class: 'dtj-text', title: oneLine(this._place?.title ?? '') },
-          oneLine(this._place?.title ?? 'Dynamic Tables')),
+        h(
+          'bdi',
+          { class: 'dtj-text', title: oneLine(this._place?.title ?? '') },
+          oneLine(this._place?.title ?? 'Dynamic Tables'),
+        ),
         lake === null
           ? null
           : h(
@@ -157,16 +160,16 @@ export class LineagePanel extends Widget {
               [
                 oneLine(lake),
                 `scheduler ${hello!.scheduler ? 'on' : 'off'}`,
-                ...(held!.session.following ? [] : ['not live'])
-              ].join(' · ')
-            )
+                ...(held!.session.following ? [] : ['not live']),
+              ].join(' · '),
+            ),
       ),
       ...(full
         ? [
             tool('⟳', 'Read all anew', () => held!.session.refresh()),
-            tool('⤢', 'Open the graph as a tab', this._openGraph)
+            tool('⤢', 'Open the graph as a tab', this._openGraph),
           ]
-        : [])
+        : []),
     );
   }
 }

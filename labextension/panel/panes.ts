@@ -1,14 +1,14 @@
 /** What each tab holds. */
 import type { Session } from '../client/session';
-import { h, type Host } from '../view/dom';
-import { mountCatalogue } from '../view/catalogue';
+import { h, type Host } from '../view/elements/dom';
+import { mountCatalogue } from '../view/catalogue/index';
 import { mountDag } from '../view/dag/index';
-import { mountDetail } from '../view/detail';
-import { mountFrontiers } from '../view/frontiers';
-import { nothing } from '../view/parts';
-import { mountReplay } from '../view/replay';
-import { mountSawtooth } from '../view/sawtooth';
-import { mountStreams } from '../view/streams';
+import { mountDetail } from '../view/detail/index';
+import { mountFrontiers } from '../view/frontiers/index';
+import { nothing } from '../view/elements/parts';
+import { mountReplay } from '../view/replay/index';
+import { mountSawtooth } from '../view/lag/index';
+import { mountStreams } from '../view/streams/index';
 import type { GraphMessage } from '../view/wire';
 import { type Pane, together, topicPane, whileSeen } from '../client/pane';
 import { replayPane } from './replayPane';
@@ -29,21 +29,23 @@ export const TABS: Readonly<Record<TabName, Tab>> = {
   graph: { label: 'Graph', make: graphPane },
   catalogue: {
     label: 'Catalogue',
-    make: (root, session) => topicPane(root, session, { topic: 'catalogue', mount: mountCatalogue })
+    make: (root, session) =>
+      topicPane(root, session, { topic: 'catalogue', mount: mountCatalogue }),
   },
   details: { label: 'Details', make: detailPane },
   frontiers: {
     label: 'Frontiers',
-    make: (root, session) => topicPane(root, session, { topic: 'frontiers', mount: mountFrontiers })
+    make: (root, session) =>
+      topicPane(root, session, { topic: 'frontiers', mount: mountFrontiers }),
   },
   streams: {
     label: 'Streams',
-    make: (root, session) => topicPane(root, session, { topic: 'streams', mount: mountStreams })
+    make: (root, session) => topicPane(root, session, { topic: 'streams', mount: mountStreams }),
   },
   replay: {
     label: 'Replay',
-    make: (root, session) => replayPane(root, session, mountReplay)
-  }
+    make: (root, session) => replayPane(root, session, mountReplay),
+  },
 };
 
 /** The graph, moved by events as they come: its message is not asked for anew for them. */
@@ -57,10 +59,10 @@ export function graphPane(root: HTMLElement, session: Session, { rightward }: Gr
       const choose = () => view.choose(session.chosen?.name ?? null);
       const stops = [
         session.choices.connect(choose),
-        session.happened.connect(event => view.happened(event))
+        session.happened.connect(event => view.happened(event)),
       ];
       return () => stops.forEach(stop => stop());
-    }
+    },
   });
 }
 
@@ -74,7 +76,7 @@ export function detailPane(root: HTMLElement, session: Session): Pane {
   dynamic.append(detail, lag);
   const inner = together(
     topicPane(detail, session, { topic: 'detail', mount: mountDetail }),
-    topicPane(lag, session, { topic: 'lag', mount: mountSawtooth })
+    topicPane(lag, session, { topic: 'lag', mount: mountSawtooth }),
   );
   const watching = whileSeen(() => {
     const draw = () => {
@@ -88,7 +90,7 @@ export function detailPane(root: HTMLElement, session: Session): Pane {
           ? nothing('No table is chosen', 'Choose one in the graph or the catalogue.')
           : other
             ? nothing(`${name} is a ${kind.replace('_', ' ')}`, 'Details are of dynamic tables.')
-            : ''
+            : '',
       );
     };
     draw();
@@ -103,7 +105,7 @@ export function detailPane(root: HTMLElement, session: Session): Pane {
     dispose: () => {
       watching.dispose();
       inner.dispose();
-    }
+    },
   };
 }
 

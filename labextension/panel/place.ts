@@ -48,9 +48,9 @@ export async function runIn(held: Held, code: string): Promise<string> {
   let raised: string | null = null;
   future.onIOPub = ({ header, content }) => {
     if (header.msg_type === 'stream' && 'text' in content) {
-      printed += content.text;
+      printed += String(content.text);
     } else if (header.msg_type === 'error' && 'evalue' in content) {
-      raised = `${content.ename}: ${content.evalue}`;
+      raised = `${String(content.ename)}: ${String(content.evalue)}`;
     }
   };
   const { content } = await future.done;

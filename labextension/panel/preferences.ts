@@ -19,7 +19,7 @@ export async function followSettings(
   registry: ISettingRegistry | null,
   id: string,
   preferences: Preferences,
-  changed: () => void
+  changed: () => void,
 ): Promise<void> {
   if (registry === null) {
     return;

@@ -1,8 +1,8 @@
 /** The replay of the chosen table: opened on demand, since it reads snapshots and pins them. */
 import type { Session } from '../client/session';
-import { h, type View } from '../view/dom';
-import { button, liveRegion, nothing, said, sentence } from '../view/parts';
-import { oneLine } from '../view/text';
+import { h, type View } from '../view/elements/dom';
+import { button, liveRegion, nothing, said, sentence } from '../view/elements/parts';
+import { oneLine } from '../view/elements/text';
 import type { ReplayMessage } from '../view/wire';
 import type { Mount, Pane } from '../client/pane';
 import { whileSeen } from '../client/pane';
@@ -10,7 +10,7 @@ import { whileSeen } from '../client/pane';
 export function replayPane(
   root: HTMLElement,
   session: Session,
-  mount: Mount<View<ReplayMessage>>
+  mount: Mount<View<ReplayMessage>>,
 ): Pane {
   const head = h('div', { class: 'dtj-view' });
   const place = h('div', { class: 'dtjp-place' });
@@ -46,14 +46,14 @@ export function replayPane(
       head.replaceChildren(
         name === null && shown === null
           ? nothing('No table is chosen', 'Choose one in the graph or the catalogue.')
-          : ''
+          : '',
       );
     } else if (offered !== name) {
       offered = name;
       const status = liveRegion();
       const words = ['Replay ', h('bdi', {}, oneLine(name))];
       const go = button(words, () => void open(name, go, status), {
-        class: 'dtj-button dtj-main'
+        class: 'dtj-button dtj-main',
       });
       head.replaceChildren(h('div', { class: 'dtjp-ask' }, go, status));
     } else {
@@ -80,6 +80,6 @@ export function replayPane(
       stop();
       watching.dispose();
       view?.dispose();
-    }
+    },
   };
 }

@@ -1,5 +1,5 @@
 /** A row of tabs, moved through with the arrow keys as the ARIA practice for tabs says. */
-import { h } from '../view/dom';
+import { h } from '../view/elements/dom';
 
 export interface TabStrip<N extends string> {
   readonly element: HTMLElement;
@@ -10,7 +10,7 @@ export interface TabStrip<N extends string> {
 export function tabStrip<N extends string>(
   label: string,
   tabs: readonly (readonly [name: N, label: string, controls: string])[],
-  chosen: (name: N) => void
+  chosen: (name: N) => void,
 ): TabStrip<N> {
   const buttons = new Map<N, HTMLButtonElement>();
   const element = h('div', { class: 'dtjp-tabs', role: 'tablist', 'aria-label': label });
@@ -18,7 +18,7 @@ export function tabStrip<N extends string>(
     const button = h(
       'button',
       { type: 'button', role: 'tab', id: `${controls}-tab`, 'aria-controls': controls },
-      words
+      words,
     );
     button.addEventListener('click', () => chosen(name));
     buttons.set(name, button);

@@ -23,9 +23,9 @@ export function wiresOf(kernel: Kernel.IKernelConnection): Connection {
       });
       return {
         send: request => void comm.send(request as Parameters<typeof comm.send>[0]),
-        close: () => usable() && void comm.close()
+        close: () => usable() && void comm.close(),
       };
-    }
+    },
   };
 }
 

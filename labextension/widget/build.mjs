@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 
 import { build } from 'esbuild';
 
+import { sheets } from '../style/sheets.mjs';
+
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 await build({
@@ -13,5 +15,6 @@ await build({
   minify: true,
   format: 'esm',
   target: 'es2022',
-  legalComments: 'eof'
+  legalComments: 'eof',
+  plugins: [sheets],
 });

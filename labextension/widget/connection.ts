@@ -1,7 +1,7 @@
 /** A widget's own channel as the two wires of a kernel. */
 import type { Connection, Wire } from '../client/client';
 import { messageOf } from '../client/requests';
-import type { Question } from '../view/dom';
+import type { Question } from '../view/elements/dom';
 import type { HelloMessage, Request } from '../view/wire';
 
 /** What anywidget gives a widget of its model. */
@@ -37,8 +37,8 @@ export function connectionOf(model: Model): Connection {
       }
       return {
         send: request => model.send(request),
-        close: () => model.off('msg:custom', hear)
+        close: () => model.off('msg:custom', hear),
       };
-    }
+    },
   };
 }

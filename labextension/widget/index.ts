@@ -6,18 +6,18 @@ import { KernelClient } from '../client/client';
 import { type Mount, type Pane, topicPane } from '../client/pane';
 import { Session } from '../client/session';
 import type { MessageOf, Topic } from '../client/topics';
-import { mountCatalogue } from '../view/catalogue';
+import { mountCatalogue } from '../view/catalogue/index';
 import { mountDag } from '../view/dag/index';
-import { mountDetail } from '../view/detail';
-import { h, type View } from '../view/dom';
-import { mountFrontiers } from '../view/frontiers';
-import { mountReplay } from '../view/replay';
-import { mountSawtooth } from '../view/sawtooth';
-import { mountStreams } from '../view/streams';
+import { mountDetail } from '../view/detail/index';
+import { h, type View } from '../view/elements/dom';
+import { mountFrontiers } from '../view/frontiers/index';
+import { mountReplay } from '../view/replay/index';
+import { mountSawtooth } from '../view/lag/index';
+import { mountStreams } from '../view/streams/index';
 import type { LiveMessage, ReplayMessage } from '../view/wire';
-import { adopt } from '../view/theme';
+import { adopt } from '../view/elements/theme';
 import { connectionOf, type Model } from './connection';
-import { STYLE } from './style';
+import css from './widget.raw.css';
 
 type Kind = Topic | 'replay';
 
@@ -29,7 +29,7 @@ const VIEWS: Readonly<Record<Kind, Make>> = {
       topic: 'graph',
       mount: mountDag,
       first: as('graph', message),
-      mounted: view => session.happened.connect(event => view.happened(event))
+      mounted: view => session.happened.connect(event => view.happened(event)),
     }),
   catalogue: single('catalogue', mountCatalogue),
   frontiers: single('frontiers', mountFrontiers),
@@ -42,13 +42,13 @@ const VIEWS: Readonly<Record<Kind, Make>> = {
       view.update(message);
     }
     return { seen: () => undefined, dispose: () => view.dispose() };
-  }
+  },
 };
 
 export default {
   /** Draws the widget's view into `el`; gives what ends it. */
   render({ model, el }: { readonly model: Model; readonly el: HTMLElement }): () => void {
-    const kind = model.get('kind');
+    const kind = String(model.get('kind'));
     const message = model.get('message') as LiveMessage | null;
     const name = (message as Partial<ReplayMessage> | null)?.name;
     const session = new Session(new KernelClient(connectionOf(model)));
@@ -58,7 +58,7 @@ export default {
     const root = h('div', { class: `dtj dtjw dtjw-${kind}` });
     el.append(root);
     adopt(root);
-    adopt(root, STYLE);
+    adopt(root, css);
     const make = VIEWS[kind as Kind];
     if (make === undefined) {
       root.append(`This page knows no view ${JSON.stringify(kind)}.`);
@@ -72,7 +72,7 @@ export default {
       session.dispose();
       root.remove();
     };
-  }
+  },
 };
 
 function single<T extends Topic>(topic: T, mount: Mount<View<MessageOf<T>>>): Make {

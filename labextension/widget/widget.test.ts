@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, test } from 'vitest';
 
-import { event, graph, hello, node, settled } from '../client/fake';
+import { event, graph, hello, node, settled } from '../testing/kernel';
 import type { LiveMessage, Request } from '../view/wire';
 import type { Model } from './connection';
 import widget from './index';
@@ -39,7 +39,10 @@ class FakeModel implements Model {
 
   /** Answers the oldest request of this kind. */
   answer(ask: Request['ask'], message: LiveMessage): void {
-    const [request] = this.sent.splice(this.sent.findIndex(sent => sent.ask === ask), 1);
+    const [request] = this.sent.splice(
+      this.sent.findIndex(sent => sent.ask === ask),
+      1,
+    );
     this.hear({ id: request!.id, message });
   }
 }
@@ -74,18 +77,27 @@ test('with a kernel it asks for what is newer, and follows events', async () => 
   expect(names().length).toBe(2);
   const running = { jobs: 1, jobs_done: 0, tasks: 8, tasks_done: 2, rows: 0 };
   model.hear({
-    message: event({ happened: 'progress', name: 'daily', node: node('daily', { running, state: 'EXECUTING' }) })
+    message: event({
+      happened: 'progress',
+      name: 'daily',
+      node: node('daily', { running, state: 'EXECUTING' }),
+    }),
   });
   const executing = el.querySelectorAll('.dtj-node[data-state="EXECUTING"]');
   expect([...executing].map(found => found.getAttribute('aria-label'))).toEqual([
-    expect.stringContaining('daily')
+    expect.stringContaining('daily'),
   ]);
   end();
 });
 
 test('a widget of one table asks for that table', async () => {
   const message: LiveMessage = {
-    type: 'lag', version: 1, name: 'daily', target_lag: 60, points: [], as_of: null
+    type: 'lag',
+    version: 1,
+    name: 'daily',
+    target_lag: 60,
+    points: [],
+    as_of: null,
   };
   const model = new FakeModel({ kind: 'lag', message });
   const end = widget.render({ model, el });

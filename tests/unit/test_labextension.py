@@ -52,17 +52,20 @@ def test_a_good_bundle_needs_no_node(checkout: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "stale"),
     [
-        ("view/sqlCell.ts", ["sources"]),
+        ("editor/sqlCell.ts", ["sources"]),
         ("editor/index.ts", ["sources"]),
         ("index.ts", ["sources"]),
         ("style/panel.css", ["sources"]),
+        ("style/sheets.mjs", ["sources"]),
+        ("view/dag/dag.raw.css", ["sources"]),
         ("schema/panel.json", ["sources"]),
         ("widget/build.mjs", ["sources"]),
         ("package-lock.json", ["sources"]),
         ("bundle/package.json", ["bundle"]),
         ("../dt_jupyter/widgets/static/widget.js", ["bundle"]),
-        ("view/sqlCell.test.ts", []),
+        ("editor/sqlCell.test.ts", []),
         ("panel/board.test.ts", []),
+        ("testing/graphs.ts", []),
         ("install.json", []),
     ],
 )

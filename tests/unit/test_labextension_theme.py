@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dt_jupyter.widgets.theme import TOKENS
 
-THEME = Path(__file__).parents[2] / "labextension" / "view" / "theme.ts"
+THEME = Path(__file__).parents[2] / "labextension" / "view" / "elements" / "theme.ts"
 
 
 def test_tokens_are_those_of_the_static_pictures() -> None:

@@ -1,5 +1,5 @@
 /** Says what changed, politely: a few changes at once as one sentence. */
-import { h } from '../dom';
+import { h } from '../elements/dom';
 
 const PAUSE = 600;
 const MOST = 3;
@@ -23,6 +23,7 @@ export class Announcer {
     const texts = [...new Set(this.waiting)];
     this.waiting = [];
     const more = texts.length - MOST;
-    this.element.textContent = texts.slice(0, MOST).join('; ') + (more > 0 ? `; and ${more} more` : '');
+    this.element.textContent =
+      texts.slice(0, MOST).join('; ') + (more > 0 ? `; and ${more} more` : '');
   }
 }

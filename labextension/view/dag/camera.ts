@@ -36,13 +36,16 @@ export function moved(camera: Camera, dx: number, dy: number): Camera {
 
 /** Everything in view and in the middle, at its own size at most. */
 export function fitted(world: Size, view: Size): Camera {
-  const [width, height] = [Math.max(view.width - 2 * MARGIN, 1), Math.max(view.height - 2 * MARGIN, 1)];
+  const [width, height] = [
+    Math.max(view.width - 2 * MARGIN, 1),
+    Math.max(view.height - 2 * MARGIN, 1),
+  ];
   const wanted = Math.min(1, width / Math.max(world.width, 1), height / Math.max(world.height, 1));
   const scale = Math.max(LEAST, wanted);
   return {
     x: (view.width - world.width * scale) / 2,
     y: Math.max(MARGIN, (view.height - world.height * scale) / 2),
-    scale
+    scale,
   };
 }
 
@@ -61,7 +64,7 @@ export function showing(camera: Camera, box: Rectangle, view: Size): Camera {
   return moved(
     camera,
     shift(camera.x, box.x, box.width, view.width),
-    shift(camera.y, box.y, box.height, view.height)
+    shift(camera.y, box.y, box.height, view.height),
   );
 }
 
@@ -71,7 +74,7 @@ export function inView(camera: Camera, view: Size, margin = 0): Rectangle {
     x: (-margin - camera.x) / camera.scale,
     y: (-margin - camera.y) / camera.scale,
     width: (view.width + 2 * margin) / camera.scale,
-    height: (view.height + 2 * margin) / camera.scale
+    height: (view.height + 2 * margin) / camera.scale,
   };
 }
 

@@ -1,10 +1,10 @@
 /** The card of a node: an empty box that is filled when somebody first looks at it from near. */
-import { h } from '../dom';
-import { actionGlyph, icon, stateGlyph } from '../marks';
-import { oneLine } from '../text';
+import { h } from '../elements/dom';
+import { actionGlyph, icon, stateGlyph } from '../icons/marks';
+import { oneLine } from '../elements/text';
 import type { GraphNode } from '../wire';
 import type { Placed, Size } from './layout/index';
-import { errorSign, kindSign, pauseSign } from './signs';
+import { errorSign, kindSign, pauseSign } from '../icons/signs';
 import * as words from './words';
 import type { Now } from './words';
 
@@ -35,7 +35,10 @@ export class Card {
   private inside: Inside | null = null;
   private readonly columns = h('div', { class: 'dtj-node-columns dtj-text', dir: 'auto' });
 
-  constructor(private _node: GraphNode, id: string) {
+  constructor(
+    private _node: GraphNode,
+    id: string,
+  ) {
     this.element = h('div', { class: 'dtj-node', role: 'treeitem', tabindex: -1, id });
     this.mark(null);
   }
@@ -81,14 +84,16 @@ export class Card {
       lag: text('lag'),
       rows: text('rows'),
       meter: h('span', {}),
-      progress: h('span', {})
+      progress: h('span', {}),
     };
-    const lines = h('div', { class: 'dtj-node-in', 'aria-hidden': 'true' },
+    const lines = h(
+      'div',
+      { class: 'dtj-node-in', 'aria-hidden': 'true' },
       h('div', { class: 'dtj-node-line dtj-node-head' }, inside.sign, inside.name, inside.error),
       h('div', { class: 'dtj-node-line dtj-node-last' }, inside.mode, inside.outcome),
       h('div', { class: 'dtj-node-line dtj-node-time' }, inside.lag, inside.rows),
       h('div', { class: 'dtj-node-meter dtj-track' }, inside.meter),
-      h('div', { class: 'dtj-node-progress' }, inside.progress)
+      h('div', { class: 'dtj-node-progress' }, inside.progress),
     );
     this.inside = inside;
     this.write(inside, now);
@@ -130,10 +135,12 @@ export class Card {
     const node = this._node;
     const own = words.isOwn(node);
     show(inside.sign, `${own} ${node.state} ${node.kind}`, () =>
-      own ? icon(stateGlyph(node.state)) : kindSign(node.kind)
+      own ? icon(stateGlyph(node.state)) : kindSign(node.kind),
     );
     write(inside.name, oneLine(node.name));
-    show(inside.error, String(node.error !== null), () => (node.error === null ? null : errorSign()));
+    show(inside.error, String(node.error !== null), () =>
+      node.error === null ? null : errorSign(),
+    );
     if (node.kind === 'dynamic_table') {
       write(inside.mode, words.modeText(node));
       set(inside.mode, 'hidden', words.modeText(node) ? null : '');
@@ -157,7 +164,11 @@ export class Card {
     }
     const { text, token, action } = words.outcome(node);
     show(place, `${text} ${token} ${action}`, () => {
-      const sign = action ? icon(actionGlyph(action, 0, 0, 6)) : token === 'warn' && words.isSuspended(node) ? pauseSign() : null;
+      const sign = action
+        ? icon(actionGlyph(action, 0, 0, 6))
+        : token === 'warn' && words.isSuspended(node)
+          ? pauseSign()
+          : null;
       const word = h('span', {}, text);
       return sign && action ? [word, sign] : sign ? [sign, word] : [word];
     });
@@ -172,7 +183,7 @@ export class Card {
     }
     const share = words.lagShare(node, now);
     const broken = words.BROKEN.has(node.state) && node.error !== null;
-    write(inside.lag, broken ? oneLine(node.error!) : words.lagText(node, now));
+    write(inside.lag, broken ? oneLine(node.error) : words.lagText(node, now));
     set(inside.lag, 'data-late', broken || (share !== null && share > 1) ? 'true' : null);
     set(inside.meter.parentElement!, 'hidden', words.limitOf(node) === null ? '' : null);
     const width = `${Math.min(share ?? 0, 1) * 100}%`;

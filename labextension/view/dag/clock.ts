@@ -10,7 +10,7 @@ export class Clock {
   /** `goesOn` while there is a kernel; else it stays as told. */
   constructor(
     private readonly browser: () => number,
-    private readonly goesOn: boolean
+    private readonly goesOn: boolean,
   ) {}
 
   tell(at: Instant | null): void {

@@ -1,10 +1,10 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import type { Host } from '../dom';
+import type { Host } from '../elements/dom';
 import type { EventMessage, GraphMessage, GraphNode, LiveMessage } from '../wire';
 import { mountDag, type DagView } from './index';
-import { AS_OF, ago, graph, SHOP, SHOP_LINEAGE, source, table } from './samples';
+import { AS_OF, ago, graph, SHOP, SHOP_LINEAGE, source, table } from '../../testing/graphs';
 
 let root: HTMLElement;
 let view: DagView;
@@ -40,11 +40,16 @@ async function show(message: GraphMessage): Promise<void> {
   await vi.advanceTimersByTimeAsync(50);
 }
 
-const card = (name: string): HTMLElement => root.querySelector<HTMLElement>(`.dtj-node[data-name="${name}"]`)!;
+const card = (name: string): HTMLElement =>
+  root.querySelector<HTMLElement>(`.dtj-node[data-name="${name}"]`)!;
 const cards = (): HTMLElement[] => [...root.querySelectorAll<HTMLElement>('.dtj-node')];
-const part = (name: string, what: string): HTMLElement => card(name).querySelector<HTMLElement>(`.dtj-node-${what}`)!;
+const part = (name: string, what: string): HTMLElement =>
+  card(name).querySelector<HTMLElement>(`.dtj-node-${what}`)!;
 const focused = (): string | undefined => (document.activeElement as HTMLElement).dataset['name'];
-const dim = (): string[] => cards().filter(each => each.classList.contains('dtj-dim')).map(each => each.dataset['name']!);
+const dim = (): string[] =>
+  cards()
+    .filter(each => each.classList.contains('dtj-dim'))
+    .map(each => each.dataset['name']!);
 
 function press(key: string, more: KeyboardEventInit = {}): KeyboardEvent {
   const event = new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more });
@@ -83,7 +88,9 @@ test('a card shows state by shape and word, mode, action, lag and rows', async (
   expect(part('archive_2025', 'outcome').textContent).toBe('SUSPENDED');
   expect(part('funnel', 'lag').textContent).toContain('DT-2103');
   expect(part('funnel', 'error').querySelector('svg')).not.toBeNull();
-  expect(card('daily_revenue').getAttribute('aria-label')).toMatch(/^daily_revenue, dynamic table, .*lag 12 seconds of 5 minutes/);
+  expect(card('daily_revenue').getAttribute('aria-label')).toMatch(
+    /^daily_revenue, dynamic table, .*lag 12 seconds of 5 minutes/,
+  );
 });
 
 test('an event touches only the DOM of its node, and moves no box', async () => {
@@ -96,8 +103,18 @@ test('an event touches only the DOM of its node, and moves no box', async () => 
       touched.add(element.closest<HTMLElement>('.dtj-node')?.dataset['name'] ?? element.tagName);
     }
   });
-  observer.observe(root.querySelector('.dtj-nodes')!, { subtree: true, childList: true, attributes: true, characterData: true });
-  const failed = { ...SHOP.nodes.find(node => node.name === 'daily_revenue')!, state: 'FAILED' as const, action: null, error: 'DT-2103: no' };
+  observer.observe(root.querySelector('.dtj-nodes')!, {
+    subtree: true,
+    childList: true,
+    attributes: true,
+    characterData: true,
+  });
+  const failed = {
+    ...SHOP.nodes.find(node => node.name === 'daily_revenue')!,
+    state: 'FAILED' as const,
+    action: null,
+    error: 'DT-2103: no',
+  };
   view.happened(event(failed));
   await vi.advanceTimersByTimeAsync(0);
   observer.disconnect();
@@ -109,10 +126,20 @@ test('an event touches only the DOM of its node, and moves no box', async () => 
 test('an update with other states keeps the same elements; another graph keeps those that stay', async () => {
   await show(SHOP);
   const before = cards();
-  await show({ ...SHOP, nodes: SHOP.nodes.map(node => (node.kind === 'dynamic_table' ? { ...node, state: 'FAILED' as const } : node)) });
+  await show({
+    ...SHOP,
+    nodes: SHOP.nodes.map(node =>
+      node.kind === 'dynamic_table' ? { ...node, state: 'FAILED' as const } : node,
+    ),
+  });
   expect(cards()).toEqual(before);
   const kept = card('sessions');
-  await show(graph([...SHOP.nodes.filter(node => node.name === 'sessions'), table('new')], [['sessions', 'new']]));
+  await show(
+    graph(
+      [...SHOP.nodes.filter(node => node.name === 'sessions'), table('new')],
+      [['sessions', 'new']],
+    ),
+  );
   expect(card('sessions')).toBe(kept);
   expect(cards().map(each => each.dataset['name'])).toEqual(['sessions', 'new']);
 });
@@ -250,7 +277,11 @@ test('the legend counts states and searches for them', async () => {
   expect(chip.textContent).toBe('1skipped');
   chip.click();
   expect(chip.getAttribute('aria-pressed')).toBe('true');
-  expect(cards().filter(each => each.classList.contains('dtj-match')).map(each => each.dataset['name'])).toEqual(['retention']);
+  expect(
+    cards()
+      .filter(each => each.classList.contains('dtj-match'))
+      .map(each => each.dataset['name']),
+  ).toEqual(['retention']);
   chip.click();
   expect(dim()).toEqual([]);
 });
@@ -291,23 +322,51 @@ test('a changed state is said politely, many at once in short', async () => {
   view.happened(event(table('retention', { data_timestamp: ago(1) })));
   await vi.advanceTimersByTimeAsync(700);
   expect(said.textContent).toBe('retention succeeded, incremental');
-  await show({ ...SHOP, nodes: SHOP.nodes.map(node => (node.kind === 'dynamic_table' ? { ...node, state: 'CANCELLED' as const } : node)) });
+  await show({
+    ...SHOP,
+    nodes: SHOP.nodes.map(node =>
+      node.kind === 'dynamic_table' ? { ...node, state: 'CANCELLED' as const } : node,
+    ),
+  });
   await vi.advanceTimersByTimeAsync(700);
   expect(said.textContent).toMatch(/; and 6 more$/);
 });
 
 const HOSTILE = [
-  '<img src=x onerror=alert(1)>', '"><svg onload=alert(1)>', '</script><script>alert(1)</script>', 'javascript:alert(1)',
-  'a`b"c\'d', '\u202Egnp.exe', 'עברית', 'x'.repeat(5000), '../../etc', 'a\0b', '__proto__', 'constructor', ''
+  '<img src=x onerror=alert(1)>',
+  '"><svg onload=alert(1)>',
+  '</script><script>alert(1)</script>',
+  'javascript:alert(1)',
+  'a`b"c\'d',
+  '\u202Egnp.exe',
+  'עברית',
+  'x'.repeat(5000),
+  '../../etc',
+  'a\0b',
+  '__proto__',
+  'constructor',
+  '',
 ];
 
 test('hostile names are text', async () => {
-  const nodes = HOSTILE.map(name => table(name, { error: name, mode_reason: name, warehouse: name }));
-  await show(graph(nodes, HOSTILE.slice(1, 4).map(name => [HOSTILE[0]!, name] as const)));
+  const nodes = HOSTILE.map(name =>
+    table(name, { error: name, mode_reason: name, warehouse: name }),
+  );
+  await show(
+    graph(
+      nodes,
+      HOSTILE.slice(1, 4).map(name => [HOSTILE[0]!, name] as const),
+    ),
+  );
   answer = async () => ({
     ...SHOP_LINEAGE,
     columns: HOSTILE.map(name => ({ name, type: name })),
-    edges: HOSTILE.map(name => ({ source: name, source_column: name, target: HOSTILE[0]!, target_column: name }))
+    edges: HOSTILE.map(name => ({
+      source: name,
+      source_column: name,
+      target: HOSTILE[0]!,
+      target_column: name,
+    })),
   });
   cards()[0]!.click();
   await vi.advanceTimersByTimeAsync(0);
@@ -323,11 +382,20 @@ test('hostile names are text', async () => {
 
 test.each([
   ['one', graph([table('a')], [])],
-  ['no edges', graph(Array.from({ length: 40 }, (_, i) => source(`s${i}`)), [])],
-  ['a fan', graph(
-    [source('s'), ...Array.from({ length: 500 }, (_, i) => table(`t${i}`))],
-    Array.from({ length: 500 }, (_, i) => ['s', `t${i}`] as const)
-  )]
+  [
+    'no edges',
+    graph(
+      Array.from({ length: 40 }, (_, i) => source(`s${i}`)),
+      [],
+    ),
+  ],
+  [
+    'a fan',
+    graph(
+      [source('s'), ...Array.from({ length: 500 }, (_, i) => table(`t${i}`))],
+      Array.from({ length: 500 }, (_, i) => ['s', `t${i}`] as const),
+    ),
+  ],
 ])('%s is shown', async (_, message) => {
   await show(message);
   expect(cards()).toHaveLength(message.nodes.length);

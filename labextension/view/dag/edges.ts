@@ -1,5 +1,5 @@
 /** The edges of a graph as one SVG: a path each, and a second one that flows while a refresh runs. */
-import { s } from '../dom';
+import { s } from '../elements/dom';
 import type { GraphNode } from '../wire';
 import { meets, type Rectangle } from './camera';
 import type { Layout, Point } from './layout/index';
@@ -35,7 +35,13 @@ export class Edges {
     this.outOf.clear();
     this.edges = layout.routes.map(route => {
       const path = s('path', { class: 'dtj-edge', d: pathOf(route, rightward) });
-      const edge = { source: route.source, target: route.target, path, extent: extent(route.points), flow: null };
+      const edge = {
+        source: route.source,
+        target: route.target,
+        path,
+        extent: extent(route.points),
+        flow: null,
+      };
       list(this.into, route.target).push(edge);
       list(this.outOf, route.source).push(edge);
       return edge;
@@ -67,7 +73,10 @@ export class Edges {
   }
 
   /** Light some edges up; dim all others where `dim`. */
-  light(lit: (source: string, target: string) => boolean, dim: (source: string, target: string) => boolean): void {
+  light(
+    lit: (source: string, target: string) => boolean,
+    dim: (source: string, target: string) => boolean,
+  ): void {
     for (const edge of this.edges) {
       toggle(edge.path, 'dtj-lit', lit(edge.source, edge.target));
       toggle(edge.path, 'dtj-dim', dim(edge.source, edge.target));

@@ -1,5 +1,5 @@
 /** What stands where there is no graph yet: how to make the first dynamic table. */
-import { h } from '../dom';
+import { h } from '../elements/dom';
 
 const EXAMPLE = `%%dynamic_table daily --target-lag '5 minutes'
 SELECT day, sum(amount) AS amount
@@ -7,9 +7,11 @@ FROM orders
 GROUP BY day`;
 
 export function empty(): HTMLElement {
-  return h('div', { class: 'dtj-empty' },
+  return h(
+    'div',
+    { class: 'dtj-empty' },
     h('strong', {}, 'No dynamic tables yet'),
     h('span', {}, 'Make one from a query, and the graph of what it reads appears here:'),
-    h('pre', { class: 'dtj-query' }, EXAMPLE)
+    h('pre', { class: 'dtj-query' }, EXAMPLE),
   );
 }

@@ -1,5 +1,5 @@
 /** The search box: what is searched for, and a step through what was found. */
-import { h } from '../dom';
+import { h } from '../elements/dom';
 
 export interface FinderEvents {
   searched(text: string): void;
@@ -17,7 +17,7 @@ export class Finder {
     'aria-label': 'Find a node by name or state',
     autocomplete: 'off',
     spellcheck: 'false',
-    dir: 'auto'
+    dir: 'auto',
   });
   private readonly output = h('output', {});
 
@@ -53,6 +53,7 @@ export class Finder {
 
   /** Say which of how many matches is shown; null where nothing is searched for. */
   count(at: number, many: number | null): void {
-    this.output.textContent = many === null ? '' : many === 0 ? 'none' : at < 0 ? String(many) : `${at + 1} of ${many}`;
+    this.output.textContent =
+      many === null ? '' : many === 0 ? 'none' : at < 0 ? String(many) : `${at + 1} of ${many}`;
   }
 }

@@ -2,11 +2,11 @@
  * The live graph of dynamic tables. `mountDag` puts it into an element; messages come by `update`
  * (the whole graph) and `happened` (one table), and touch only what they change.
  */
-import { type Host, type View } from '../dom';
-import { adopt } from '../theme';
+import { type Host, type View } from '../elements/dom';
+import { adopt } from '../elements/theme';
 import type { EventMessage, GraphMessage } from '../wire';
 import { Dag } from './dag';
-import { STYLE } from './style';
+import css from './dag.raw.css';
 
 export interface DagOptions {
   /** Edges go right instead of down. */
@@ -28,11 +28,11 @@ export interface DagView extends View<GraphMessage> {
 
 export function mountDag(root: HTMLElement, host: Host, options: DagOptions = {}): DagView {
   adopt(root);
-  adopt(root, STYLE);
+  adopt(root, css);
   const dag = new Dag(host, {
     rightward: options.rightward ?? false,
     wheelPans: options.wheelPans ?? false,
-    clock: options.clock ?? Date.now
+    clock: options.clock ?? Date.now,
   });
   root.append(dag.element);
   return dag;

@@ -24,7 +24,7 @@ const PANS: Readonly<Record<Arrow, readonly [number, number]>> = {
   ArrowUp: [0, PAN],
   ArrowDown: [0, -PAN],
   ArrowLeft: [PAN, 0],
-  ArrowRight: [-PAN, 0]
+  ArrowRight: [-PAN, 0],
 };
 
 const ACTIONS: Readonly<Record<string, (keys: Keys, name: string | null) => void>> = {
@@ -41,7 +41,7 @@ const ACTIONS: Readonly<Record<string, (keys: Keys, name: string | null) => void
   Enter: (keys, name) => name !== null && keys.pick(name),
   ' ': (keys, name) => name !== null && keys.pick(name),
   Home: keys => keys.first(),
-  End: keys => keys.last()
+  End: keys => keys.last(),
 };
 
 /** Do what a key means at the node `name`, or beside all nodes; whether it means anything. */

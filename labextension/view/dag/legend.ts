@@ -1,9 +1,9 @@
 /** Below the graph: how many tables are in which state, each a search for them. */
-import { h } from '../dom';
-import { icon, STATE_TOKENS, stateGlyph } from '../marks';
-import { local, plural } from '../units';
+import { h } from '../elements/dom';
+import { icon, STATE_TOKENS, stateGlyph } from '../icons/marks';
+import { local, plural } from '../elements/units';
 import type { GraphMessage, RefreshState } from '../wire';
-import { lateSign, pauseSign } from './signs';
+import { lateSign, pauseSign } from '../icons/signs';
 import { isSuspended, lagShare, spoken, type Now } from './words';
 
 export class Legend {
@@ -16,13 +16,18 @@ export class Legend {
   draw(message: GraphMessage, now: Now, searched: string): void {
     const tables = message.nodes.filter(node => node.kind === 'dynamic_table');
     const states = (Object.keys(STATE_TOKENS) as RefreshState[]).map(
-      state => [spoken(state), tables.filter(node => node.state === state).length, () => icon(stateGlyph(state))] as const
+      state =>
+        [
+          spoken(state),
+          tables.filter(node => node.state === state).length,
+          () => icon(stateGlyph(state)),
+        ] as const,
     );
     const late = tables.filter(node => (lagShare(node, now) ?? 0) > 1).length;
     const all = [
       ...states,
       ['suspended', tables.filter(isSuspended).length, pauseSign] as const,
-      ['late', late, lateSign] as const
+      ['late', late, lateSign] as const,
     ].filter(([, many]) => many > 0);
     const about = this.about(message);
     const key = JSON.stringify([about, all.map(([word, many]) => [word, many])]);
@@ -40,7 +45,12 @@ export class Legend {
   private about(message: GraphMessage): string {
     const many = (kind: string): number => message.nodes.filter(node => node.kind === kind).length;
     const parts = [plural(many('dynamic_table'), 'dynamic table')];
-    for (const [kind, word] of [['table', 'table'], ['view', 'view'], ['stream', 'stream'], ['sink', 'sink']] as const) {
+    for (const [kind, word] of [
+      ['table', 'table'],
+      ['view', 'view'],
+      ['stream', 'stream'],
+      ['sink', 'sink'],
+    ] as const) {
       parts.push(many(kind) ? plural(many(kind), word) : '');
     }
     parts.push(message.as_of ? `as of ${local(message.as_of, new Date().toISOString())}` : '');
@@ -48,9 +58,22 @@ export class Legend {
   }
 
   private chip(word: string, many: number, sign: SVGElement): HTMLButtonElement {
-    const chip = h('button', { class: 'dtj-chip', type: 'button', 'data-word': word, title: `Find: ${word}`, 'aria-label': `${many} ${word}` },
-      sign, h('b', {}, String(many)), h('span', { class: 'dtj-wide' }, word));
-    chip.addEventListener('click', () => this.search(chip.getAttribute('aria-pressed') === 'true' ? '' : word));
+    const chip = h(
+      'button',
+      {
+        class: 'dtj-chip',
+        type: 'button',
+        'data-word': word,
+        title: `Find: ${word}`,
+        'aria-label': `${many} ${word}`,
+      },
+      sign,
+      h('b', {}, String(many)),
+      h('span', { class: 'dtj-wide' }, word),
+    );
+    chip.addEventListener('click', () =>
+      this.search(chip.getAttribute('aria-pressed') === 'true' ? '' : word),
+    );
     return chip;
   }
 }

@@ -16,7 +16,7 @@ export function flowOf(lineage: LineageMessage, column: string): Flow {
   const columns = new Map([[lineage.name, new Set([column])]]);
   const walk = (
     links: ReadonlyMap<string, ColumnEdge[]>,
-    far: (edge: ColumnEdge) => readonly [string, string]
+    far: (edge: ColumnEdge) => readonly [string, string],
   ): void => {
     const stack: (readonly [string, string])[] = [[lineage.name, column]];
     const seen = new Set<string>();
@@ -36,13 +36,13 @@ export function flowOf(lineage: LineageMessage, column: string): Flow {
   walk(outOf, edge => [edge.target, edge.target_column]);
   return {
     columns: new Map([...columns].map(([name, own]) => [name, [...own]])),
-    pairs: [...passed].map(edge => [edge.source, edge.target] as const)
+    pairs: [...passed].map(edge => [edge.source, edge.target] as const),
   };
 }
 
 function grouped(
   edges: readonly ColumnEdge[],
-  by: (edge: ColumnEdge) => string
+  by: (edge: ColumnEdge) => string,
 ): Map<string, ColumnEdge[]> {
   const groups = new Map<string, ColumnEdge[]>();
   for (const edge of edges) {

@@ -10,7 +10,7 @@ export function arrowFrom(
   key: Arrow,
   shape: Shape,
   layout: Layout,
-  rightward: boolean
+  rightward: boolean,
 ): string | null {
   const here = layout.boxes.get(name);
   if (!here) {
@@ -18,7 +18,10 @@ export function arrowFrom(
   }
   const along = rightward ? ['ArrowLeft', 'ArrowRight'] : ['ArrowUp', 'ArrowDown'];
   const links = key === along[0] ? shape.sources : key === along[1] ? shape.targets : null;
-  const [upDown, sign] = [key === 'ArrowUp' || key === 'ArrowDown', key === 'ArrowUp' || key === 'ArrowLeft' ? -1 : 1];
+  const [upDown, sign] = [
+    key === 'ArrowUp' || key === 'ArrowDown',
+    key === 'ArrowUp' || key === 'ArrowLeft' ? -1 : 1,
+  ];
   const found: [distance: number, name: string][] = [];
   for (const other of links ? links.get(name)! : layout.boxes.keys()) {
     const box = layout.boxes.get(other);

@@ -19,7 +19,7 @@ export function paint(
   { flow, matches, here, at }: Attention,
   cards: ReadonlyMap<string, Card>,
   edges: Edges,
-  home: ReadonlyMap<string, string>
+  home: ReadonlyMap<string, string>,
 ): void {
   const way = flow ? wayOf(flow, home) : null;
   const pairs = new Set(flow?.pairs.map(([a, b]) => pair(home.get(a) ?? a, home.get(b) ?? b)));
@@ -33,7 +33,9 @@ export function paint(
   const lit = (source: string, target: string): boolean =>
     flow ? pairs.has(pair(source, target)) : source === at || target === at;
   const dim = (source: string, target: string): boolean =>
-    flow ? !pairs.has(pair(source, target)) : kept !== null && !(kept.has(source) && kept.has(target));
+    flow
+      ? !pairs.has(pair(source, target))
+      : kept !== null && !(kept.has(source) && kept.has(target));
   edges.light(lit, dim);
 }
 

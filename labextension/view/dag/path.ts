@@ -35,8 +35,14 @@ function bend(from: Point, to: Point, rightward: boolean): string {
 
 function head([x, y]: Point, level: boolean): string {
   const wings: readonly Point[] = level
-    ? [[x - TIP, y - WING], [x - TIP, y + WING]]
-    : [[x - WING, y - TIP], [x + WING, y - TIP]];
+    ? [
+        [x - TIP, y - WING],
+        [x - TIP, y + WING],
+      ]
+    : [
+        [x - WING, y - TIP],
+        [x + WING, y - TIP],
+      ];
   return `M${text(wings[0]!)}L${text([x, y])}L${text(wings[1]!)}`;
 }
 

@@ -20,7 +20,7 @@ function words(node: GraphNode, now: Now): string[] {
     ...[node.state, node.action, node.refresh_mode].map(word => (word ? spoken(word) : '')),
     isSuspended(node) ? 'suspended' : '',
     share !== null && share > 1 ? 'late' : '',
-    node.error ? 'error' : ''
+    node.error ? 'error' : '',
   ];
 }
 

@@ -6,7 +6,7 @@ import { Layouts } from './layouts';
 import { flowOf } from './lineage';
 import { arrowFrom } from './moves';
 import { pathOf } from './path';
-import { graph, SHOP, SHOP_LINEAGE, source, table } from './samples';
+import { graph, SHOP, SHOP_LINEAGE, source, table } from '../../testing/graphs';
 import { found } from './search';
 import { shapeOf, topologyKey, WHOLE } from './shape';
 
@@ -16,7 +16,13 @@ const pairs = (message: Parameters<typeof shapeOf>[0], scope = WHOLE) =>
 
 const STAGED = graph(
   [source('a'), stage('t.1', 't'), stage('t.2', 't'), table('t'), table('u')],
-  [['a', 't.1'], ['t.1', 't.2'], ['t.2', 't'], ['a', 't.2'], ['t', 'u']]
+  [
+    ['a', 't.1'],
+    ['t.1', 't.2'],
+    ['t.2', 't'],
+    ['a', 't.2'],
+    ['t', 'u'],
+  ],
 );
 
 test('hidden stages are folded into their table, until it is unfolded', () => {
@@ -43,16 +49,33 @@ test('upstream and downstream of one node', () => {
 test('names are in topological order, even if folding made a cycle', () => {
   const message = graph(
     [stage('t.1', 't'), table('t'), table('u')],
-    [['t.1', 'u'], ['u', 't']]
+    [
+      ['t.1', 'u'],
+      ['u', 't'],
+    ],
   );
   const { names, edges } = shapeOf(message, WHOLE);
   expect([...names].sort()).toEqual(['t', 'u']);
-  const { boxes } = layered(names, () => ({ width: 9, height: 9 }), edges.map(e => [e.source, e.target]));
+  const { boxes } = layered(
+    names,
+    () => ({ width: 9, height: 9 }),
+    edges.map(e => [e.source, e.target]),
+  );
   expect(boxes.size).toBe(2);
 });
 
 test('edges to nowhere are dropped', () => {
-  expect(pairs(graph([table('a')], [['a', 'x'], ['a', 'a']]))).toEqual([]);
+  expect(
+    pairs(
+      graph(
+        [table('a')],
+        [
+          ['a', 'x'],
+          ['a', 'a'],
+        ],
+      ),
+    ),
+  ).toEqual([]);
 });
 
 test('a layout is made once for a topology, whatever the states', () => {
@@ -64,7 +87,10 @@ test('a layout is made once for a topology, whatever the states', () => {
       return layered([], () => ({ width: 1, height: 1 }), []);
     });
   const first = lay(SHOP);
-  const failed = { ...SHOP, nodes: SHOP.nodes.map(node => ({ ...node, state: 'FAILED' as const })) };
+  const failed = {
+    ...SHOP,
+    nodes: SHOP.nodes.map(node => ({ ...node, state: 'FAILED' as const })),
+  };
   expect(lay(failed)).toBe(first);
   expect(made).toBe(1);
   lay({ ...SHOP, edges: SHOP.edges.slice(1) });
@@ -79,7 +105,7 @@ test('a column flows from what it is computed from to what is computed from it',
     'shop.items': ['price'],
     'shop.orders': ['quantity'],
     weekly_board: ['revenue'],
-    'warehouse.daily_revenue': ['amount']
+    'warehouse.daily_revenue': ['amount'],
   });
   expect(flow.pairs).toContainEqual(['shop.orders', 'order_lines']);
   expect(flowOf(SHOP_LINEAGE, 'nothing').pairs).toEqual([]);
@@ -94,7 +120,7 @@ test.each([
   ['view', ['shop.customers_eu']],
   ['full', ['customers_ranked']],
   ['zzz', []],
-  ['  ', null]
+  ['  ', null],
 ])('a search for %j finds %j', (text, names) => {
   expect(found(SHOP.nodes, text, Date.parse(SHOP.as_of!))).toEqual(names);
 });
@@ -102,13 +128,25 @@ test.each([
 test('arrows go along edges and across them', () => {
   const shape = shapeOf(SHOP, WHOLE);
   for (const rightward of [false, true]) {
-    const layout = layered(shape.names, () => ({ width: 100, height: 50 }),
-      shape.edges.map(edge => [edge.source, edge.target] as const), { rightward });
-    const [on, back] = rightward ? (['ArrowRight', 'ArrowLeft'] as const) : (['ArrowDown', 'ArrowUp'] as const);
+    const layout = layered(
+      shape.names,
+      () => ({ width: 100, height: 50 }),
+      shape.edges.map(edge => [edge.source, edge.target] as const),
+      { rightward },
+    );
+    const [on, back] = rightward
+      ? (['ArrowRight', 'ArrowLeft'] as const)
+      : (['ArrowDown', 'ArrowUp'] as const);
     expect(arrowFrom('clicks_stream', on, shape, layout, rightward)).toBe('sessions');
     expect(arrowFrom('sessions', back, shape, layout, rightward)).toBe('clicks_stream');
     expect(arrowFrom('clicks_stream', back, shape, layout, rightward)).toBeNull();
-    const beside = arrowFrom('funnel', rightward ? 'ArrowDown' : 'ArrowRight', shape, layout, rightward);
+    const beside = arrowFrom(
+      'funnel',
+      rightward ? 'ArrowDown' : 'ArrowRight',
+      shape,
+      layout,
+      rightward,
+    );
     expect(layout.boxes.get(beside!)!.layer).toBe(layout.boxes.get('funnel')!.layer);
   }
 });
@@ -127,7 +165,17 @@ test('the camera: a point stays under the pointer, all fits, a box comes into vi
 });
 
 test('a path bends between layers, is straight past them, and ends in a tip', () => {
-  const route = { source: 'a', target: 'b', points: [[0, 0], [0, 10], [0, 30], [20, 40]], aside: [false, false] } as const;
+  const route = {
+    source: 'a',
+    target: 'b',
+    points: [
+      [0, 0],
+      [0, 10],
+      [0, 30],
+      [20, 40],
+    ],
+    aside: [false, false],
+  } as const;
   expect(pathOf(route, false)).toBe('M0 0C0 5 0 5 0 10L0 30C0 35 20 35 20 40M16 33L20 40L24 33');
   const side = { ...route, aside: [false, true] } as const;
   expect(pathOf(side, false)).toContain('Q0 40 20 40M13 36L20 40L13 44');

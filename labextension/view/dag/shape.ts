@@ -21,7 +21,7 @@ export const WHOLE: Scope = {
   unfolded: new Set(),
   centre: null,
   upstream: false,
-  downstream: false
+  downstream: false,
 };
 
 /** The hidden stages of each table that has some. */
@@ -39,7 +39,7 @@ export function stagesOf(nodes: readonly GraphNode[]): Map<string, GraphNode[]> 
 /** Where each node is shown: itself, or the outermost folded table that it is a stage of. */
 export function homes(
   nodes: readonly GraphNode[],
-  unfolded: ReadonlySet<string>
+  unfolded: ReadonlySet<string>,
 ): Map<string, string> {
   const byName = new Map(nodes.map(node => [node.name, node]));
   const home = (name: string, seen: ReadonlySet<string>): string => {
@@ -81,7 +81,7 @@ export function shapeOf(message: GraphMessage, scope: Scope): Shape {
   }
   return linked(
     whole.names.filter(name => kept.has(name)),
-    whole.edges.filter(edge => kept.has(edge.source) && kept.has(edge.target))
+    whole.edges.filter(edge => kept.has(edge.source) && kept.has(edge.target)),
   );
 }
 
@@ -89,7 +89,7 @@ export function shapeOf(message: GraphMessage, scope: Scope): Shape {
 export function reach(
   start: string,
   links: ReadonlyMap<string, readonly string[]>,
-  found: Set<string> = new Set()
+  found = new Set<string>(),
 ): Set<string> {
   const stack = [start];
   found.add(start);

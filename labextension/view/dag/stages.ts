@@ -1,5 +1,5 @@
 /** The control on a card that folds and unfolds the hidden stages of its table. */
-import { h } from '../dom';
+import { h } from '../elements/dom';
 import type { GraphNode } from '../wire';
 import { set, type Card } from './card';
 
@@ -13,7 +13,14 @@ export function drawStages(card: Card, stages: readonly GraphNode[], open: boole
   const states = stages.map(stage => stage.state);
   const worst = states.includes('FAILED') ? 'bad' : states.includes('EXECUTING') ? 'run' : null;
   const text = `${open ? '▾' : '▸'} ${stages.length} ${stages.length === 1 ? 'stage' : 'stages'}`;
-  const shown = button ?? h('button', { class: 'dtj-node-stages', type: 'button', tabindex: -1, title: 'Hidden stages ( s )' });
+  const shown =
+    button ??
+    h('button', {
+      class: 'dtj-node-stages',
+      type: 'button',
+      tabindex: -1,
+      title: 'Hidden stages ( s )',
+    });
   set(card.element, 'aria-expanded', String(open));
   set(shown, 'data-worst', worst);
   if (shown.textContent !== text) {

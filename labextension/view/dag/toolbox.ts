@@ -1,7 +1,7 @@
 /** The buttons of a graph: which part of it, and how large. */
-import { h } from '../dom';
+import { h } from '../elements/dom';
 import type { Scope } from './shape';
-import { toolSign } from './signs';
+import { toolSign } from '../icons/signs';
 
 export interface ToolboxEvents {
   zoom(factor: number): void;
@@ -22,16 +22,28 @@ export class Toolbox {
   private readonly turn: HTMLButtonElement;
 
   constructor(events: ToolboxEvents) {
-    this.upstream = button('upstream', 'Only what is upstream of the chosen node ( u )', () => events.narrow('upstream'), 'Upstream');
-    this.downstream = button('downstream', 'Only what is downstream of the chosen node ( d )', () => events.narrow('downstream'), 'Downstream');
+    this.upstream = button(
+      'upstream',
+      'Only what is upstream of the chosen node ( u )',
+      () => events.narrow('upstream'),
+      'Upstream',
+    );
+    this.downstream = button(
+      'downstream',
+      'Only what is downstream of the chosen node ( d )',
+      () => events.narrow('downstream'),
+      'Downstream',
+    );
     this.whole = button('whole', 'The whole graph ( Esc )', () => events.whole(), 'All');
     this.turn = button('right', 'Turn the graph', () => events.turn());
     this.bar = h('div', { class: 'dtj-bar' }, this.upstream, this.downstream, this.whole);
-    this.corner = h('div', { class: 'dtj-zoom', role: 'group', 'aria-label': 'Zoom' },
+    this.corner = h(
+      'div',
+      { class: 'dtj-zoom', role: 'group', 'aria-label': 'Zoom' },
       this.turn,
       button('fit', 'All in view ( 0 )', () => events.fit()),
       button('in', 'Larger ( + )', () => events.zoom(1.25)),
-      button('out', 'Smaller ( - )', () => events.zoom(0.8))
+      button('out', 'Smaller ( - )', () => events.zoom(0.8)),
     );
     this.corner.addEventListener('pointerdown', event => event.stopPropagation());
   }
@@ -54,9 +66,18 @@ export class Toolbox {
   }
 }
 
-function button(tool: Parameters<typeof toolSign>[0], title: string, act: () => void, word?: string): HTMLButtonElement {
-  const made = h('button', { class: `dtj-button${word ? '' : ' dtj-icon'}`, type: 'button', title, 'aria-label': title },
-    toolSign(tool), word && h('span', { class: 'dtj-wide' }, word));
+function button(
+  tool: Parameters<typeof toolSign>[0],
+  title: string,
+  act: () => void,
+  word?: string,
+): HTMLButtonElement {
+  const made = h(
+    'button',
+    { class: `dtj-button${word ? '' : ' dtj-icon'}`, type: 'button', title, 'aria-label': title },
+    toolSign(tool),
+    word && h('span', { class: 'dtj-wide' }, word),
+  );
   made.addEventListener('click', act);
   return made;
 }

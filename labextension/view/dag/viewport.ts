@@ -1,5 +1,5 @@
 /** The part of the screen that a graph is seen in: drag, pinch and wheel move its camera. */
-import { h } from '../dom';
+import { h } from '../elements/dom';
 import * as camera from './camera';
 import type { Camera } from './camera';
 import type { Point, Size } from './layout/index';

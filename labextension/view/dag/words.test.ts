@@ -1,16 +1,21 @@
 import { expect, test } from 'vitest';
 
-import { AS_OF, ago, source, table } from './samples';
+import { AS_OF, ago, source, table } from '../../testing/graphs';
 import { changeText, facts, lagOf, lagShare, lagText, modeText, outcome, sentence } from './words';
 
 const NOW = Date.parse(AS_OF);
 
 test('a node is one sentence', () => {
   expect(sentence(table('daily'), NOW)).toBe(
-    'daily, dynamic table, auto to incremental, succeeded, incremental, lag 12 seconds of 5 minutes, 1,204 rows'
+    'daily, dynamic table, auto to incremental, succeeded, incremental, lag 12 seconds of 5 minutes, 1,204 rows',
   );
   expect(sentence(source('orders', { rows: 1 }), NOW)).toBe('orders, table, 1 row');
-  const late = table('late', { data_timestamp: ago(361), state: 'FAILED', action: null, error: 'DT-2103: no' });
+  const late = table('late', {
+    data_timestamp: ago(361),
+    state: 'FAILED',
+    action: null,
+    error: 'DT-2103: no',
+  });
   expect(sentence(late, NOW)).toContain('failed, lag 6 minutes 1 second of 5 minutes, late');
   expect(sentence(late, NOW)).toContain('error: DT-2103: no');
 });
@@ -27,7 +32,7 @@ test.each([
   [{ target_lag: 'DOWNSTREAM', held_to: 60 }, 'lag 12 s of 1 min'],
   [{ target_lag: 'DOWNSTREAM', held_to: null }, 'lag 12 s · downstream'],
   [{ target_lag: null, held_to: null }, 'lag 12 s'],
-  [{ lag_seconds: null, data_timestamp: null }, 'target 5 min']
+  [{ lag_seconds: null, data_timestamp: null }, 'target 5 min'],
 ] as const)('%j is told as %j', (fields, text) => {
   expect(lagText(table('daily', fields), NOW)).toBe(text);
 });
@@ -43,18 +48,34 @@ test.each([
   [{ scheduling_state: 'SUSPENDED' }, 'SUSPENDED'],
   [{ state: 'FAILED', action: null }, 'FAILED'],
   [{ state: null, action: null }, 'not initialised'],
-  [{ state: 'EXECUTING', running: { jobs: 1, jobs_done: 0, tasks: 0, tasks_done: 0, rows: 0 } }, 'EXECUTING'],
-  [{ state: 'EXECUTING', running: { jobs: 1, jobs_done: 0, tasks: 8, tasks_done: 3, rows: 0 } }, 'EXECUTING 37 %'],
-  [{ state: 'EXECUTING', running: { jobs: 1, jobs_done: 1, tasks: 8, tasks_done: 8, rows: 0 } }, 'EXECUTING 99 %']
+  [
+    { state: 'EXECUTING', running: { jobs: 1, jobs_done: 0, tasks: 0, tasks_done: 0, rows: 0 } },
+    'EXECUTING',
+  ],
+  [
+    { state: 'EXECUTING', running: { jobs: 1, jobs_done: 0, tasks: 8, tasks_done: 3, rows: 0 } },
+    'EXECUTING 37 %',
+  ],
+  [
+    { state: 'EXECUTING', running: { jobs: 1, jobs_done: 1, tasks: 8, tasks_done: 8, rows: 0 } },
+    'EXECUTING 99 %',
+  ],
 ] as const)('the outcome of %j is %j', (fields, text) => {
   expect(outcome(table('t', fields)).text).toBe(text);
 });
 
 test('the tooltip has a line for all that is known', () => {
   expect(facts(table('t', { error: 'a\nb' }), NOW).split('\n')).toEqual([
-    't (dynamic table)', 'mode: auto → incremental', 'why: CHEAPER', 'scheduling: ACTIVE', 'warehouse: main',
-    'last refresh: SUCCEEDED INCREMENTAL', 'lag: 12 s of 5 min', 'data timestamp: 2026-11-22 11:59:48 UTC',
-    'rows: 1,204', 'error: a⏎b'
+    't (dynamic table)',
+    'mode: auto → incremental',
+    'why: CHEAPER',
+    'scheduling: ACTIVE',
+    'warehouse: main',
+    'last refresh: SUCCEEDED INCREMENTAL',
+    'lag: 12 s of 5 min',
+    'data timestamp: 2026-11-22 11:59:48 UTC',
+    'rows: 1,204',
+    'error: a⏎b',
   ]);
 });
 

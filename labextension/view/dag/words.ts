@@ -1,8 +1,8 @@
 /** What a node is called, in the words of dt_jupyter/widgets/graph.py; lags go on with the clock. */
-import { STATE_TOKENS } from '../marks';
-import { oneLine } from '../text';
-import type { TokenName } from '../theme';
-import { count, duration, exact, plural, utc } from '../units';
+import { STATE_TOKENS } from '../icons/marks';
+import { oneLine } from '../elements/text';
+import type { TokenName } from '../elements/theme';
+import { count, duration, exact, plural, utc } from '../elements/units';
 import type { GraphNode, NodeKind, RefreshAction } from '../wire';
 
 /** A time in milliseconds since 1970, on the kernel's clock. */
@@ -14,7 +14,7 @@ export const KIND_WORDS: Readonly<Record<NodeKind, string>> = {
   dynamic_table: 'dynamic table',
   stream: 'stream',
   sink: 'sink',
-  stage: 'hidden stage'
+  stage: 'hidden stage',
 };
 
 export const BROKEN: ReadonlySet<string | null> = new Set(['FAILED', 'UPSTREAM_FAILED']);
@@ -112,7 +112,10 @@ export function sentence(node: GraphNode, now: Now): string {
   const limit = limitOf(node);
   const parts = [oneLine(node.name), KIND_WORDS[node.kind]];
   if (isOwn(node)) {
-    const last = [spoken(node.state ?? 'not initialised'), node.action ? spoken(node.action) : null];
+    const last = [
+      spoken(node.state ?? 'not initialised'),
+      node.action ? spoken(node.action) : null,
+    ];
     parts.push(modeText(node).replace('→', 'to'), last.filter(Boolean).join(', '));
     parts.push(isSuspended(node) ? 'suspended' : '', atLength(lagText(node, now)));
     const share = lagShare(node, now);
@@ -132,7 +135,7 @@ const UNITS: Readonly<Record<string, string>> = {
   s: 'second',
   min: 'minute',
   h: 'hour',
-  d: 'day'
+  d: 'day',
 };
 
 /** `12 s of 5 min` as `12 seconds of 5 minutes`. */
@@ -154,9 +157,11 @@ export function facts(node: GraphNode, now: Now): string {
     ['lag', lagText(node, now).replace(/^lag /, '')],
     ['data timestamp', node.data_timestamp && utc(node.data_timestamp)],
     ['rows', node.rows === null ? null : exact(node.rows)],
-    ['error', node.error]
+    ['error', node.error],
   ];
-  const known = lines.filter(([, value]) => value).map(([name, value]) => `${name}: ${oneLine(value!)}`);
+  const known = lines
+    .filter(([, value]) => value)
+    .map(([name, value]) => `${name}: ${oneLine(value!)}`);
   return [`${oneLine(node.name)} (${KIND_WORDS[node.kind]})`, ...known].join('\n');
 }
 

@@ -1,11 +1,11 @@
 /** The newest refreshes of a table, a row each: outcome, times, what moved, and why below. */
-import { h } from '../dom';
-import { ACTION_TOKENS, STATE_TOKENS, icon, stateGlyph } from '../marks';
-import { pill } from '../parts';
-import { scrolling } from '../table';
-import { oneLine } from '../text';
-import { duration, exact, timeElement } from '../units';
-import type { Child } from '../dom';
+import { h } from '../elements/dom';
+import { ACTION_TOKENS, STATE_TOKENS, icon, stateGlyph } from '../icons/marks';
+import { pill } from '../elements/parts';
+import { scrolling } from '../elements/table';
+import { oneLine } from '../elements/text';
+import { duration, exact, timeElement } from '../elements/units';
+import type { Child } from '../elements/dom';
 import type { HistoryMessage, HistoryRow } from '../wire';
 
 const METER = 48; // pixels of the longest duration
@@ -41,7 +41,11 @@ function shown(row: HistoryRow, longest: number, even: boolean): HTMLElement[] {
     h('td', { class: 'dtj-soft' }, row.trigger ?? ''),
   );
   const why = row.reason
-    ? h('tr', { class: `dtj-why ${class_ ?? ''}` }, h('td', { colspan: 7, class: 'dtj-wrap' }, oneLine(row.reason)))
+    ? h(
+        'tr',
+        { class: `dtj-why ${class_ ?? ''}` },
+        h('td', { colspan: 7, class: 'dtj-wrap' }, oneLine(row.reason)),
+      )
     : null;
   return why ? [first, why] : [first];
 }
@@ -49,9 +53,17 @@ function shown(row: HistoryRow, longest: number, even: boolean): HTMLElement[] {
 function outcome(row: HistoryRow): Child[] {
   const trouble = row.state !== 'SUCCEEDED';
   const word = trouble
-    ? h('span', { class: `dtj-c-${STATE_TOKENS[row.state] ?? 'idle'}`, style: 'font-weight:600' }, row.state)
+    ? h(
+        'span',
+        { class: `dtj-c-${STATE_TOKENS[row.state] ?? 'idle'}`, style: 'font-weight:600' },
+        row.state,
+      )
     : h('span', { class: 'dtj-unseen' }, row.state);
-  return [icon(stateGlyph(row.state)), word, row.action ? pill(row.action, ACTION_TOKENS[row.action] ?? 'idle') : null];
+  return [
+    icon(stateGlyph(row.state)),
+    word,
+    row.action ? pill(row.action, ACTION_TOKENS[row.action] ?? 'idle') : null,
+  ];
 }
 
 function took(seconds: number | null, longest: number): Child[] {
@@ -59,17 +71,10 @@ function took(seconds: number | null, longest: number): Child[] {
     return [];
   }
   const width = longest > 0 ? Math.max(1, (METER * seconds) / longest) : 0;
-  const meter = h('span', { class: 'dtj-meter', 'aria-hidden': 'true' }, h('span', { style: `width:${width.toFixed(1)}px` }));
+  const meter = h(
+    'span',
+    { class: 'dtj-meter', style: `width:${METER}px`, 'aria-hidden': 'true' },
+    h('span', { style: `width:${width.toFixed(1)}px` }),
+  );
   return [h('span', { class: 'dtj-took' }, duration(seconds)), meter];
 }
-
-export const HISTORY_CSS = `
-.dtj-history .dtj-outcome{display:inline-flex;align-items:center;gap:6px}
-.dtj-history .dtj-took{display:inline-block;min-width:4.6em;text-align:right;font-variant-numeric:tabular-nums}
-.dtj-history .dtj-meter{display:inline-block;width:${METER}px;height:6px;margin-left:8px;vertical-align:middle;text-align:left}
-.dtj-history .dtj-meter>span{display:block;height:100%;border-radius:3px;background:var(--dtj-edge)}
-.dtj .dtj-history table.dtj-t tbody tr:nth-child(n){background:transparent}
-.dtj .dtj-history table.dtj-t tbody tr.dtj-even:nth-child(n){background:var(--dtj-zebra)}
-.dtj .dtj-history table.dtj-t tr.dtj-why td{padding-top:0;color:var(--dtj-soft)}
-.dtj .dtj-history table.dtj-t td.dtj-soft{color:var(--dtj-soft)}
-`;

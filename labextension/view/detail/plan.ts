@@ -1,9 +1,9 @@
 /** How a dynamic table is kept: its definition's tree, and the statements of its next refresh. */
-import { h } from '../dom';
-import { button } from '../parts';
-import { clean, oneLine } from '../text';
-import { count } from '../units';
-import type { TreeRow } from '../tree';
+import { h } from '../elements/dom';
+import { button } from '../elements/parts';
+import { clean, oneLine } from '../elements/text';
+import { count } from '../elements/units';
+import type { TreeRow } from '../elements/tree';
 import type { Statement, TreeNode } from '../wire';
 
 /** Share of the widest bar: by digits, since a source has millions of rows and its change has ten. */
@@ -55,21 +55,37 @@ function told(node: TreeNode): string {
 }
 
 /** The statements, each folded, with a button that copies it. `tell` says what came of that. */
-export function statements(all: readonly Statement[], tell: (sentence: string) => void): HTMLElement[] {
+export function statements(
+  all: readonly Statement[],
+  tell: (sentence: string) => void,
+): HTMLElement[] {
   return all.map((statement, i) =>
     h(
       'details',
       { class: 'dtj-statement', 'data-key': `statement:${i}:${statement.title}` },
       h('summary', {}, oneLine(statement.title)),
-      sqlText(statement.sql, `Copy the statement: ${oneLine(statement.title)}`, `statement${i}`, tell),
+      sqlText(
+        statement.sql,
+        `Copy the statement: ${oneLine(statement.title)}`,
+        `statement${i}`,
+        tell,
+      ),
     ),
   );
 }
 
 /** SQL as it is, with a button that copies it. */
-export function sqlText(sql: string, label: string, key: string, tell: (sentence: string) => void): HTMLElement {
+export function sqlText(
+  sql: string,
+  label: string,
+  key: string,
+  tell: (sentence: string) => void,
+): HTMLElement {
   const text = h('pre', { class: 'dtj-query', tabindex: 0, 'data-key': `${key}:text` }, clean(sql));
-  const copy = button('Copy', () => void copied(sql, text).then(tell), { 'aria-label': label, 'data-key': `${key}:copy` });
+  const copy = button('Copy', () => void copied(sql, text).then(tell), {
+    'aria-label': label,
+    'data-key': `${key}:copy`,
+  });
   return h('div', { class: 'dtj-sql' }, text, copy);
 }
 
@@ -83,26 +99,3 @@ async function copied(sql: string, shown: HTMLElement): Promise<string> {
     return 'Selected: copy it by key, this page may not';
   }
 }
-
-export const PLAN_CSS = `
-.dtj-plan-head{display:grid;grid-template-columns:1fr 150px 120px;gap:10px;font-size:11px;color:var(--dtj-soft);padding:0 6px}
-.dtj-tree .dtj-node{display:grid;grid-template-columns:10px minmax(0,1fr) 150px 120px;gap:2px 10px;padding-top:3px;padding-bottom:3px;align-items:start}
-.dtj-node .dtj-what{display:flex;flex-wrap:wrap;gap:0 8px;overflow-wrap:anywhere;min-width:0}
-.dtj-node .dtj-operator{font-weight:600}
-.dtj-node .dtj-rule{font-family:var(--dtj-mono);font-size:11px;line-height:18px;color:var(--dtj-soft)}
-.dtj-node .dtj-amount{display:flex;align-items:center;gap:8px;height:18px}
-.dtj-node .dtj-amount .dtj-track{flex:1 1 auto;min-width:20px}
-.dtj-node .dtj-amount .dtj-num{flex:none;min-width:46px;color:var(--dtj-ink);font-size:11px}
-.dtj-sql{position:relative}
-.dtj-sql .dtj-button{position:absolute;top:6px;right:6px}
-.dtj-sql pre.dtj-query{max-height:24em;padding-right:70px;white-space:pre-wrap;overflow-wrap:anywhere}
-.dtj-statement{margin:2px 0}
-@container (max-width:560px){
- .dtj-plan-head{display:none}
- .dtj-tree .dtj-node{grid-template-columns:10px minmax(0,1fr) minmax(0,1fr)}
- .dtj-node .dtj-what{grid-column:2/-1}
- .dtj-node .dtj-amount{grid-column:2}
- .dtj-node .dtj-amount+.dtj-amount{grid-column:3}
- .dtj-node .dtj-amount:empty{display:none}
-}
-`;

@@ -1,6 +1,6 @@
 /** Whether two dynamic tables, read together, show one moment, and at which other one they would. */
-import { oneLine } from '../text';
-import { duration, local, micros } from '../units';
+import { oneLine } from '../elements/text';
+import { duration, local, micros } from '../elements/units';
 import type { Frontier, Instant } from '../wire';
 
 export interface Together {
@@ -22,7 +22,12 @@ export function together(a: Frontier, b: Frontier): Together {
   const names = `${oneLine(a.name)} and ${oneLine(b.name)}`;
   const unborn = [a, b].find(one => one.data_timestamp === null);
   if (unborn) {
-    return { snapshot: false, shared, common, sentence: `${oneLine(unborn.name)} has no contents yet.` };
+    return {
+      snapshot: false,
+      shared,
+      common,
+      sentence: `${oneLine(unborn.name)} has no contents yet.`,
+    };
   }
   const [ta, tb] = [micros(a.data_timestamp!), micros(b.data_timestamp!)];
   const apart = [...shared].filter(([, same]) => !same).map(([name]) => oneLine(name));
@@ -30,14 +35,20 @@ export function together(a: Frontier, b: Frontier): Together {
     const sentence = `A query over ${names} is a snapshot: both show ${local(a.data_timestamp!)}.`;
     return { snapshot: true, shared, common: a.data_timestamp, sentence };
   }
-  const why = ta === tb ? '' : `their data timestamps are ${duration(Math.abs(ta - tb) / 1e6)} apart`;
+  const why =
+    ta === tb ? '' : `their data timestamps are ${duration(Math.abs(ta - tb) / 1e6)} apart`;
   const where = apart.length ? `they stand on different versions of ${listed(apart)}` : '';
   const way =
     common === null
       ? 'There is no moment at which both can still be read.'
       : `Both can be read at ${local(common)}, the newest data timestamp that they have in common.`;
   const because = [why, where].filter(Boolean).join(', and ');
-  return { snapshot: false, shared, common, sentence: `A query over ${names} is no snapshot: ${because}. ${way}` };
+  return {
+    snapshot: false,
+    shared,
+    common,
+    sentence: `A query over ${names} is no snapshot: ${because}. ${way}`,
+  };
 }
 
 function sharedSources(a: Frontier, b: Frontier): Map<string, boolean> {
@@ -48,7 +59,10 @@ function sharedSources(a: Frontier, b: Frontier): Map<string, boolean> {
       shared.set(name, version !== null && version === of.get(name));
     }
   }
-  for (const [reader, read] of [[a, b], [b, a]] as const) {
+  for (const [reader, read] of [
+    [a, b],
+    [b, a],
+  ] as const) {
     const source = reader.sources.find(one => one.name === read.name);
     if (source) {
       shared.set(read.name, source.version !== null && source.version === read.version);
@@ -62,9 +76,14 @@ export function newestCommon(a: readonly Instant[], b: readonly Instant[]): Inst
   const of = new Set(b.map(micros));
   return a
     .filter(instant => of.has(micros(instant)))
-    .reduce<Instant | null>((best, one) => (best === null || micros(one) > micros(best) ? one : best), null);
+    .reduce<Instant | null>(
+      (best, one) => (best === null || micros(one) > micros(best) ? one : best),
+      null,
+    );
 }
 
 function listed(names: readonly string[]): string {
-  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(' and ');
+  return names.length > 3
+    ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`
+    : names.join(' and ');
 }

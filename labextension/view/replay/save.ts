@@ -1,5 +1,5 @@
 /** Rows as a file of the user's: CSV that no spreadsheet takes for formulas, and JSON. */
-import { isNumber } from '../table';
+import { isNumber } from '../elements/table';
 import type { RowsMessage } from '../wire';
 
 const FORMULA = /^[=+\-@\t\r]/;
@@ -17,7 +17,7 @@ export function csv(message: RowsMessage): string {
   const line = (cells: readonly string[]): string => `${cells.join(',')}\r\n`;
   const head = message.columns.map(column => quoted(guarded(column.name)));
   const rows = message.rows.map((row, i) => {
-    const cells = row.map((value, c) => (value === null ? '' : quoted(guarded(value, numbers[c]!))));
+    const cells = row.map((value, c) => (value === null ? '' : quoted(guarded(value, numbers[c]))));
     return line(marked ? [message.marks[i]!, ...cells] : cells);
   });
   return line(marked ? ['change', ...head] : head) + rows.join('');

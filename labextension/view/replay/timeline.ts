@@ -1,7 +1,7 @@
 /** The snapshots along a line: a tick each, above it what came and went, flags where the schema changed. */
-import { s } from '../dom';
-import { oneLine } from '../text';
-import { local, seconds } from '../units';
+import { s } from '../elements/dom';
+import { oneLine } from '../elements/text';
+import { local, seconds } from '../elements/units';
 import type { ReplayStep } from '../wire';
 
 export type Spacing = 'time' | 'index';
@@ -63,14 +63,24 @@ export function timeline(
   const line = { d: `M${PAD} ${base}H${width - PAD}`, class: 'dtj-s-line' };
   return s(
     'svg',
-    { class: 'dtj-timeline', width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' },
+    {
+      class: 'dtj-timeline',
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      'aria-hidden': 'true',
+    },
     s('path', line),
     s('path', { d: bars.ticks, class: 'dtj-s-soft' }),
     s('path', { d: bars.inserted, class: 'dtj-f-ok' }),
     s('path', { d: bars.deleted, class: 'dtj-f-bad' }),
     ...flagged(steps, x, base, width),
-    held === null ? null : s('path', { d: `M${x(held)} ${base - 5}l4 5 -4 5 -4 -5z`, class: 'dtj-f-full' }),
-    steps.length ? s('path', { d: `M${x(chosen)} ${flags}V${height}`, class: 'dtj-s-incremental dtj-now' }) : null,
+    held === null
+      ? null
+      : s('path', { d: `M${x(held)} ${base - 5}l4 5 -4 5 -4 -5z`, class: 'dtj-f-full' }),
+    steps.length
+      ? s('path', { d: `M${x(chosen)} ${flags}V${height}`, class: 'dtj-s-incremental dtj-now' })
+      : null,
   );
 }
 
@@ -86,7 +96,10 @@ function flagged(
   return marked.slice(0, 200).flatMap(([step, i], k) => {
     const left = x(i);
     const next = marked[k + 1] ? x(marked[k + 1]![1]) : width;
-    const flag = s('path', { d: `M${left} ${base}V2l7 3.5 -7 3.5`, class: 'dtj-s-reinitialize dtj-flag' });
+    const flag = s('path', {
+      d: `M${left} ${base}V2l7 3.5 -7 3.5`,
+      class: 'dtj-s-reinitialize dtj-flag',
+    });
     const room = Math.floor((next - left - 14) / LETTER);
     if (left < free || room < 8) {
       return [flag];

@@ -1,5 +1,5 @@
 /** Many boxes with the same neighbours as one: a grid with a way beside each of its columns. */
-import { ASPECT, type Point } from './index';
+import { ASPECT, type Point } from './values';
 
 /** So many boxes that share all their neighbours become a grid. */
 export const BLOCK_FROM = 10;
@@ -23,14 +23,16 @@ export function blocksOf(
   boxes: number,
   edges: readonly (readonly [number, number])[],
   sizes: readonly (readonly [number, number])[],
-  gap: number
+  gap: number,
 ): { blocks: Block[]; edges: [number, number][] } {
   const groups = new Map<string, number[]>();
-  neighbours(boxes, edges).forEach((key, box) => groups.set(key, [...(groups.get(key) ?? []), box]));
+  neighbours(boxes, edges).forEach((key, box) =>
+    groups.set(key, [...(groups.get(key) ?? []), box]),
+  );
   const blocks: Block[] = [];
   const block = new Int32Array(boxes);
   const lists = [...groups.values()].flatMap(group =>
-    group.length >= BLOCK_FROM ? [group] : group.map(box => [box])
+    group.length >= BLOCK_FROM ? [group] : group.map(box => [box]),
   );
   // members have the same sources and targets, so the place of the first is right for all
   for (const members of lists.sort((a, b) => a[0]! - b[0]!)) {
@@ -59,7 +61,9 @@ function neighbours(boxes: number, edges: readonly (readonly [number, number])[]
   }
   const sorted = (list: number[]): string => list.sort((a, b) => a - b).join(',');
   return sources.map((list, box) =>
-    list.length + targets[box]!.length === 0 ? `alone ${box}` : `${sorted(list)}|${sorted(targets[box]!)}`
+    list.length + targets[box]!.length === 0
+      ? `alone ${box}`
+      : `${sorted(list)}|${sorted(targets[box]!)}`,
   );
 }
 
@@ -70,7 +74,7 @@ function single(member: number, sizes: readonly (readonly [number, number])[]): 
 function many(
   members: readonly number[],
   sizes: readonly (readonly [number, number])[],
-  gap: number
+  gap: number,
 ): Block {
   const own = members.map(member => sizes[member]!);
   const { places, size } = grid(own, gap, CHANNEL);
@@ -82,14 +86,22 @@ function many(
       const [top, side] = places[i]!;
       const way = cross + side - CHANNEL / 2;
       const middle = along + top + own[i]![0] / 2;
-      return [[along, way], [middle - own[i]![0] / 2, way], [middle, cross + side]];
+      return [
+        [along, way],
+        [middle - own[i]![0] / 2, way],
+        [middle, cross + side],
+      ];
     },
     leave: (i, [along, cross]) => {
       const [top, side] = places[i]!;
       const way = cross + side + own[i]![1] + CHANNEL / 2;
       const middle = along + top + own[i]![0] / 2;
-      return [[middle, cross + side + own[i]![1]], [middle + own[i]![0] / 2, way], [along + size[0], way]];
-    }
+      return [
+        [middle, cross + side + own[i]![1]],
+        [middle + own[i]![0] / 2, way],
+        [along + size[0], way],
+      ];
+    },
   };
 }
 
@@ -97,7 +109,7 @@ function many(
 export function grid(
   sizes: readonly (readonly [number, number])[],
   gap: number,
-  channel: number
+  channel: number,
 ): { places: Point[]; size: [number, number] } {
   const deep = Math.max(...sizes.map(size => size[0]));
   const wide = Math.max(...sizes.map(size => size[1]));
@@ -106,8 +118,11 @@ export function grid(
   const rows = Math.ceil(sizes.length / columns);
   const places = sizes.map((_, i): Point => [
     Math.floor(i / columns) * pitch[0],
-    (i % columns) * pitch[1] + channel
+    (i % columns) * pitch[1] + channel,
   ]);
   const across = Math.min(columns, sizes.length);
-  return { places, size: [rows * pitch[0] - ROWS_APART, across * pitch[1] - Math.max(gap - 2 * channel, 0)] };
+  return {
+    places,
+    size: [rows * pitch[0] - ROWS_APART, across * pitch[1] - Math.max(gap - 2 * channel, 0)],
+  };
 }

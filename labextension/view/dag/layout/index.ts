@@ -9,38 +9,9 @@
 import { layersOf, ordered, partsOf, stepsOf, type Steps } from './layers';
 import { positions } from './positions';
 import { blocksOf, grid, type Block } from './blocks';
+import { ASPECT, type Layout, type Placed, type Point, type Route, type Size } from './values';
 
-export type Point = readonly [x: number, y: number];
-
-export interface Size {
-  readonly width: number;
-  readonly height: number;
-}
-
-/** A box with its upper left corner, and its layer from 0. */
-export interface Placed extends Size {
-  readonly name: string;
-  readonly x: number;
-  readonly y: number;
-  readonly layer: number;
-}
-
-/**
- * An edge from the border of its source to that of its target. Between points 0 and 1, 2 and 3, …
- * it bends, between 1 and 2, 3 and 4, … it goes straight past a layer or along a block.
- */
-export interface Route {
-  readonly source: string;
-  readonly target: string;
-  readonly points: readonly Point[];
-  /** Whether the first and the last bend turn across the flow: to the side of a box in a block. */
-  readonly aside: readonly [leaving: boolean, entering: boolean];
-}
-
-export interface Layout extends Size {
-  readonly boxes: ReadonlyMap<string, Placed>;
-  readonly routes: readonly Route[];
-}
+export type { Layout, Placed, Point, Route, Size } from './values';
 
 export interface LayoutOptions {
   readonly rightward?: boolean;
@@ -50,8 +21,6 @@ export interface LayoutOptions {
   readonly breadth?: number;
 }
 
-/** Width to height that packed parts and blocks aim at. */
-export const ASPECT = 1.6;
 const WAY_GAP = 12;
 const PORT = 10;
 const PORT_SHARE = 0.5;
@@ -85,7 +54,7 @@ export function layered(
   names: readonly string[],
   sizeOf: (name: string) => Size,
   edges: Iterable<readonly [source: string, target: string]>,
-  options: LayoutOptions = {}
+  options: LayoutOptions = {},
 ): Layout {
   const { rightward = false, betweenLayers = 56, betweenBoxes = 24, breadth = Infinity } = options;
   const frame: Frame = { rightward, breadth, layersApart: betweenLayers, boxesApart: betweenBoxes };
@@ -94,7 +63,12 @@ export function layered(
   const known = new Set<number>();
   for (const [source, target] of edges) {
     const [from, to] = [rank.get(source), rank.get(target)];
-    if (from !== undefined && to !== undefined && from < to && !known.has(from * names.length + to)) {
+    if (
+      from !== undefined &&
+      to !== undefined &&
+      from < to &&
+      !known.has(from * names.length + to)
+    ) {
       known.add(from * names.length + to);
       forward.push([from, to]);
     }
@@ -113,7 +87,7 @@ function turned(size: Size, rightward: boolean): [number, number] {
 function placedParts(
   names: readonly string[],
   { blocks, edges }: { blocks: readonly Block[]; edges: readonly (readonly [number, number])[] },
-  frame: Frame
+  frame: Frame,
 ): Part[] {
   const layer = layersOf(blocks.length, edges, frame.breadth);
   const steps = stepsOf(layer, edges);
@@ -127,7 +101,16 @@ function placedParts(
     const cross = positions(layers, sizes, steps, frame.boxesApart, WAY_GAP);
     return placed(layers, cross, steps, blocks, names, frame);
   });
-  return alone.length ? [...parts, loose(alone.map(part => blocks[part[0]!]!), names, frame)] : parts;
+  return alone.length
+    ? [
+        ...parts,
+        loose(
+          alone.map(part => blocks[part[0]!]!),
+          names,
+          frame,
+        ),
+      ]
+    : parts;
 }
 
 /** Boxes without edges, as a grid. */
@@ -138,7 +121,7 @@ function loose(blocks: readonly Block[], names: readonly string[], frame: Frame)
     boxes: places.map(([along, cross], i) => [names[blocks[i]!.members[0]!]!, along, cross, 0]),
     routes: [],
     along: size[0],
-    cross: size[1]
+    cross: size[1],
   };
 }
 
@@ -148,7 +131,7 @@ function placed(
   steps: Steps,
   blocks: readonly Block[],
   names: readonly string[],
-  frame: Frame
+  frame: Frame,
 ): Part {
   const spans: [number, number][] = [];
   let [start, end] = [0, 0];
@@ -169,7 +152,9 @@ function placed(
     boxes: [],
     routes: [],
     along: end,
-    cross: Math.max(...layers.flat().map(step => cross.get(step)! + (blocks[step]?.size[1] ?? 0) / 2))
+    cross: Math.max(
+      ...layers.flat().map(step => cross.get(step)! + (blocks[step]?.size[1] ?? 0) / 2),
+    ),
   };
   const corners = new Map<number, Point>();
   for (const step of own) {
@@ -179,7 +164,12 @@ function placed(
       corners.set(step, corner);
       block.members.forEach((member, i) => {
         const [along, across] = block.places[i]!;
-        part.boxes.push([names[member]!, corner[0] + along, corner[1] + across, steps.layer[step]! - first]);
+        part.boxes.push([
+          names[member]!,
+          corner[0] + along,
+          corner[1] + across,
+          steps.layer[step]! - first,
+        ]);
       });
     }
   }
@@ -187,7 +177,9 @@ function placed(
   const into = ports(chains, cross, blocks, false);
   chains.forEach((chain, i) => {
     const [source, target] = [chain[0]!, chain.at(-1)!];
-    const past = chain.slice(1, -1).flatMap(step => span(step).map((at): Point => [at, cross.get(step)!]));
+    const past = chain
+      .slice(1, -1)
+      .flatMap(step => span(step).map((at): Point => [at, cross.get(step)!]));
     const leaves: Point = [corners.get(source)![0] + blocks[source]!.size[0], out[i]!];
     const enters: Point = [corners.get(target)![0], into[i]!];
     const [from, to] = [blocks[source]!, blocks[target]!];
@@ -199,7 +191,7 @@ function placed(
           source: names[one]!,
           target: names[two]!,
           points: [...head, ...past, ...tail],
-          aside: [from.leave !== undefined, to.enter !== undefined]
+          aside: [from.leave !== undefined, to.enter !== undefined],
         });
       });
     });
@@ -223,7 +215,7 @@ function ports(
   chains: readonly (readonly number[])[],
   cross: ReadonlyMap<number, number>,
   blocks: readonly Block[],
-  leaving: boolean
+  leaving: boolean,
 ): number[] {
   const ends = new Map<number, number[]>();
   const near = chains.map((chain, i) => {
@@ -248,7 +240,7 @@ function packed(
   names: readonly string[],
   sizeOf: (name: string) => Size,
   rightward: boolean,
-  gap: number
+  gap: number,
 ): Layout {
   const extent = (part: Part): [width: number, height: number] =>
     rightward ? [part.along, part.cross] : [part.cross, part.along];
@@ -265,7 +257,8 @@ function packed(
     if (x > 0 && x + wide > room) {
       [x, y, tall] = [0, y + tall + gap, 0];
     }
-    const point = ([along, cross]: Point): Point => (rightward ? [x + along, y + cross] : [x + cross, y + along]);
+    const point = ([along, cross]: Point): Point =>
+      rightward ? [x + along, y + cross] : [x + cross, y + along];
     for (const [name, along, cross, layer] of part.boxes) {
       const [left, top] = point([along, cross]);
       found.set(name, { name, x: left, y: top, ...sizeOf(name), layer });

@@ -29,7 +29,7 @@ const SWEEPS = 12;
 export function layersOf(
   boxes: number,
   edges: readonly (readonly [number, number])[],
-  breadth = Infinity
+  breadth = Infinity,
 ): number[] {
   const sources: number[][] = Array.from({ length: boxes }, () => []);
   const nearest = new Array<number>(boxes).fill(Infinity);
@@ -48,9 +48,12 @@ export function layersOf(
     }
     put(box, at);
   }
-  edges.forEach(([source, target]) => (nearest[source] = Math.min(nearest[source]!, layer[target]!)));
+  edges.forEach(
+    ([source, target]) => (nearest[source] = Math.min(nearest[source]!, layer[target]!)),
+  );
   for (let box = boxes - 1; box >= 0; box--) {
-    const last = sources[box]!.length || nearest[box] === Infinity ? layer[box]! : nearest[box]! - 1;
+    const last =
+      sources[box]!.length || nearest[box] === Infinity ? layer[box]! : nearest[box]! - 1;
     for (let at = last; at > layer[box]!; at--) {
       if ((many[at] ?? 0) < breadth) {
         many[layer[box]!]!--;
@@ -167,7 +170,7 @@ function sweepOnce(layers: number[][], steps: Steps, at: Float64Array, down: boo
 function exchange(layers: number[][], steps: Steps, at: Float64Array): void {
   layers.forEach(layer => layer.forEach((step, i) => (at[step] = i)));
   let left = EXCHANGES;
-  for (let better = true; better && left > 0; ) {
+  for (let better = true; better && left > 0;) {
     better = false;
     for (const layer of layers) {
       for (let i = 0; i + 1 < layer.length && left > 0; i++) {

@@ -14,19 +14,27 @@ export function positions(
   sizes: ArrayLike<number>,
   steps: Steps,
   gap: number,
-  wayGap: number
+  wayGap: number,
 ): Map<number, number> {
   const at = new Float64Array(steps.layer.length);
   const apart = layers.map(layer => distances(layer, sizes, steps.boxes, gap, wayGap));
   layers.forEach((layer, i) =>
-    layer.forEach((step, k) => (at[step] = k === 0 ? sizes[step]! / 2 : at[layer[k - 1]!]! + apart[i]![k - 1]!))
+    layer.forEach(
+      (step, k) => (at[step] = k === 0 ? sizes[step]! / 2 : at[layer[k - 1]!]! + apart[i]![k - 1]!),
+    ),
   );
   for (let settle = 0; settle < SETTLES; settle++) {
     const down = settle % 2 === 0;
     const both = settle >= SETTLES / 2;
     for (let k = 0; k < layers.length; k++) {
       const i = down ? k : layers.length - 1 - k;
-      pull(layers[i]!, apart[i]!, at, steps, both ? [steps.before, steps.after] : [down ? steps.before : steps.after]);
+      pull(
+        layers[i]!,
+        apart[i]!,
+        at,
+        steps,
+        both ? [steps.before, steps.after] : [down ? steps.before : steps.after],
+      );
     }
   }
   let edge = Infinity;
@@ -41,7 +49,7 @@ function distances(
   sizes: ArrayLike<number>,
   boxes: number,
   gap: number,
-  wayGap: number
+  wayGap: number,
 ): number[] {
   return layer.slice(1).map((step, k) => {
     const ways = step >= boxes && layer[k]! >= boxes;
@@ -54,7 +62,7 @@ function pull(
   apart: readonly number[],
   at: Float64Array,
   steps: Steps,
-  sides: readonly (readonly (readonly number[])[])[]
+  sides: readonly (readonly (readonly number[])[])[],
 ): void {
   const wanted = new Float64Array(layer.length);
   const weights = new Float64Array(layer.length);
@@ -81,7 +89,7 @@ function pull(
 export function spread(
   wanted: ArrayLike<number>,
   weights: ArrayLike<number>,
-  apart: readonly number[]
+  apart: readonly number[],
 ): number[] {
   const offsets = [0];
   for (const gap of apart) {

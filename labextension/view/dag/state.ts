@@ -1,0 +1,68 @@
+/** What a graph shows, as one value: `update` makes the next of it, `Scene` draws it. */
+import type { GraphMessage, GraphNode, LineageMessage } from '../wire';
+import type { Flow } from './lineage';
+import { shapeOf, WHOLE, type Scope, type Shape } from './shape';
+
+/** The list of columns beside a chosen node. */
+export interface OpenColumns {
+  readonly name: string;
+  /** What the kernel answered, or why it did not; null until then. */
+  readonly answer: LineageMessage | string | null;
+  readonly followed: string | null;
+}
+
+export interface State {
+  /** Whether there is a kernel to ask for columns. */
+  readonly live: boolean;
+  readonly message: GraphMessage;
+  readonly nodes: ReadonlyMap<string, GraphNode>;
+  /** The hidden stages of each table that has some. */
+  readonly stages: ReadonlyMap<string, readonly GraphNode[]>;
+  /** Where each node is shown: itself, or what it is folded into. */
+  readonly home: ReadonlyMap<string, string>;
+  readonly scope: Scope;
+  readonly shape: Shape;
+  readonly rightward: boolean;
+  readonly chosen: string | null;
+  /** The one node in the order of tabs. */
+  readonly roving: string | null;
+  readonly hovered: string | null;
+  /** What is searched for, what was found, and which of that is looked at (-1: none). */
+  readonly text: string;
+  readonly matches: readonly string[] | null;
+  readonly match: number;
+  readonly columns: OpenColumns | null;
+  /** Through which columns the followed one flows. */
+  readonly flow: Flow | null;
+  /** Whether the user moved the camera: else the whole graph is kept in view. */
+  readonly byHand: boolean;
+}
+
+const NOTHING: GraphMessage = { type: 'graph', version: 1, nodes: [], edges: [], as_of: null };
+
+export function firstState(live: boolean, rightward: boolean): State {
+  return {
+    live,
+    message: NOTHING,
+    nodes: new Map(),
+    stages: new Map(),
+    home: new Map(),
+    scope: WHOLE,
+    shape: shapeOf(NOTHING, WHOLE),
+    rightward,
+    chosen: null,
+    roving: null,
+    hovered: null,
+    text: '',
+    matches: null,
+    match: -1,
+    columns: null,
+    flow: null,
+    byHand: false,
+  };
+}
+
+/** The match that is looked at. */
+export function matchOf({ matches, match }: State): string | undefined {
+  return match < 0 ? undefined : matches?.[match];
+}

@@ -1,0 +1,82 @@
+// @vitest-environment happy-dom
+import { expect, test } from 'vitest';
+
+import { HOSTILE, madeNothing } from '../../testing/hostile';
+import { footer, resultTable, rowsTable } from './table';
+import type { ResultMessage } from '../wire';
+
+const result = (changes: Partial<ResultMessage> = {}): ResultMessage => ({
+  type: 'result',
+  version: 1,
+  columns: [
+    { name: 'id', type: 'bigint' },
+    { name: 'note', type: 'string' },
+  ],
+  rows: [
+    ['1', 'rug'],
+    ['2', null],
+  ],
+  truncated: false,
+  title: null,
+  note: null,
+  ...changes,
+});
+
+test('numbers are flush right, NULL is told from a text', () => {
+  const table = rowsTable(
+    'items',
+    result({
+      rows: [
+        ['1', 'NULL'],
+        ['2', null],
+      ],
+    }),
+  );
+  const cells = [...table.querySelectorAll('td')];
+  expect(cells.map(cell => cell.className)).toEqual(['dtj-num', '', 'dtj-num', '']);
+  expect(cells[1]!.querySelector('.dtj-null')).toBeNull();
+  expect(cells[3]!.querySelector('.dtj-null')?.textContent).toBe('NULL');
+});
+
+test('a mark is told by sign and word, and an update by the cells that moved', () => {
+  const table = rowsTable('items', {
+    columns: result().columns,
+    rows: [
+      ['1', 'rug'],
+      ['1', 'car'],
+      ['3', 'box'],
+      ['4', 'cup'],
+      ['5', 'pen'],
+    ],
+    marks: ['before', 'after', 'inserted', 'deleted', 'same'],
+  });
+  const marks = [...table.querySelectorAll('.dtj-mark')].map(mark => mark.textContent);
+  expect(marks).toEqual(['−before', '+after', '+inserted', '−deleted', '']);
+  expect([...table.querySelectorAll('.dtj-moved')].map(cell => cell.textContent)).toEqual([
+    'rug',
+    'car',
+  ]);
+});
+
+test('where nothing is marked there is no column for it', () => {
+  const table = rowsTable('items', { ...result(), marks: ['same', 'same'] });
+  expect(table.querySelectorAll('thead th')).toHaveLength(2);
+});
+
+test('the footer says how many rows, and of what', () => {
+  expect(footer(result())).toBe('2 rows');
+  expect(footer(result({ truncated: true, note: 'Snapshot' }))).toBe('the first 2 rows · Snapshot');
+});
+
+test.each(HOSTILE)('%j is text in a cell, a heading, a type and a title', text => {
+  const columns = [{ name: text, type: text }];
+  const made = resultTable(result({ columns, rows: [[text]], title: text, note: text }));
+  madeNothing(made, text);
+});
+
+test('more rows than anyone reads are not drawn, and the footer says so', () => {
+  const rows = Array.from({ length: 5000 }, (_, i) => [String(i), 'x']);
+  const made = resultTable(result({ rows }));
+  expect(made.querySelectorAll('tbody tr')).toHaveLength(1000);
+  expect(made.textContent).toContain('the first 1,000 rows');
+});

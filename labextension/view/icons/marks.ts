@@ -1,0 +1,109 @@
+/**
+ * What a state and an action look like, as in `dt_jupyter/widgets/glyphs.py`: no mark is told by its
+ * colour alone, each has its own shape.
+ */
+import { s } from '../elements/dom';
+import type { RefreshAction, RefreshPoint, RefreshState } from '../wire';
+
+export const STATE_TOKENS: Readonly<Record<RefreshState, string>> = {
+  SUCCEEDED: 'ok',
+  FAILED: 'bad',
+  UPSTREAM_FAILED: 'bad',
+  EXECUTING: 'run',
+  SCHEDULED: 'idle',
+  SKIPPED: 'warn',
+  CANCELLED: 'idle',
+};
+
+export const ACTION_TOKENS: Readonly<Record<RefreshAction, string>> = {
+  NO_DATA: 'idle',
+  INCREMENTAL: 'incremental',
+  FULL: 'full',
+  REINITIALIZE: 'reinitialize',
+};
+
+export const ACTIONS = Object.keys(ACTION_TOKENS) as RefreshAction[];
+export const FAILURES: readonly RefreshState[] = ['FAILED', 'UPSTREAM_FAILED', 'CANCELLED'];
+
+/** The colour of a refresh: its action's where it succeeded, else its state's. */
+export function tokenOf(point: Pick<RefreshPoint, 'state' | 'action'>): string {
+  const done = point.state === 'SUCCEEDED' && point.action;
+  return done ? ACTION_TOKENS[done] : (STATE_TOKENS[point.state] ?? 'idle');
+}
+
+const RINGS: Readonly<Partial<Record<RefreshState, string>>> = {
+  UPSTREAM_FAILED: 'M0 3V-3M-2.6 -.4L0 -3L2.6 -.4',
+  SCHEDULED: 'M0 -3V0L2 1.6',
+  SKIPPED: 'M-3 0H3',
+  CANCELLED: 'M-4 4L4 -4',
+  EXECUTING: 'M0 -6A6 6 0 1 1 -6 0',
+};
+const DISCS: Readonly<Partial<Record<RefreshState, string>>> = {
+  SUCCEEDED: 'M-3 .2L-.9 2.4L3.1 -2.2',
+  FAILED: 'M-2.5 -2.5L2.5 2.5M2.5 -2.5L-2.5 2.5',
+};
+
+export const ink = (token: string): string => `var(--dtj-${token})`;
+
+function sign(d: string, token: string, width: number): SVGPathElement {
+  return s('path', {
+    d,
+    style: `fill:none;stroke:${ink(token)}`,
+    'stroke-width': width,
+    'stroke-linecap': 'round',
+    'stroke-linejoin': 'round',
+  });
+}
+
+/** A disc or ring of 14 pixels about (0, 0) with its sign; a dashed ring for any other word. */
+export function stateGlyph(state: RefreshState | null): SVGGElement {
+  const token = state === null ? 'idle' : (STATE_TOKENS[state] ?? 'idle');
+  const disc = state && DISCS[state];
+  if (disc) {
+    const round = s('circle', { r: 7, style: `fill:${ink(token)}` });
+    return s('g', {}, round, sign(disc, 'mark', 1.8));
+  }
+  const inside = state && RINGS[state];
+  const ring = s('circle', {
+    r: 6,
+    style: `fill:none;stroke:${ink(token)}`,
+    'stroke-width': 1.8,
+    'stroke-dasharray': inside ? null : '2.4 2.4',
+    'stroke-opacity': state === 'EXECUTING' ? 0.35 : null,
+  });
+  return s('g', {}, ring, inside ? sign(inside, token, state === 'EXECUTING' ? 2 : 1.5) : null);
+}
+
+/** NO_DATA a ring, INCREMENTAL a disc, FULL a square, REINITIALIZE a diamond, about (x, y). */
+export function actionGlyph(action: RefreshAction, x = 0, y = 0, r = 4): SVGElement {
+  const token = ACTION_TOKENS[action] ?? 'idle';
+  const style = `fill:${ink(token)}`;
+  if (action === 'NO_DATA') {
+    const ring = `fill:${ink('page')};stroke:${ink(token)}`;
+    return s('circle', { cx: x, cy: y, r: r * 0.9, 'stroke-width': 1.4, style: ring });
+  }
+  if (action === 'INCREMENTAL') {
+    return s('circle', { cx: x, cy: y, r, style });
+  }
+  if (action === 'FULL') {
+    const side = r * 1.8;
+    return s('rect', { x: x - r * 0.9, y: y - r * 0.9, width: side, height: side, style });
+  }
+  const far = r * 1.3;
+  return s('path', { d: `M${x} ${y - far}l${far} ${far} ${-far} ${far} ${-far} ${-far}z`, style });
+}
+
+/** A cross: something failed here. */
+export function cross(x: number, y: number, r: number, token = 'bad'): SVGPathElement {
+  return sign(
+    `M${x - r} ${y - r}l${2 * r} ${2 * r}M${x + r} ${y - r}l${-2 * r} ${2 * r}`,
+    token,
+    1.8,
+  );
+}
+
+/** A mark as a picture of its own, of 16 pixels, that a reader passes over: its word is beside it. */
+export function icon(...glyph: SVGElement[]): SVGSVGElement {
+  const box = { viewBox: '-8 -8 16 16', width: 16, height: 16 };
+  return s('svg', { ...box, class: 'dtj-glyph', 'aria-hidden': 'true' }, ...glyph);
+}
