@@ -22,9 +22,10 @@ from urllib.parse import unquote
 from dt_jupyter.lake.actions import NetFiles, commit_name, read_actions
 from dt_jupyter.lake.disk import make_durable, put_commit, sync
 from dt_jupyter.lake.errors import LakeError, TableGone
+from dt_jupyter.lake.live import vector_file
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.marks import mark_of
-from dt_jupyter.lake.staging import Staging, vector_file
+from dt_jupyter.lake.staging import Staging
 from dt_jupyter.lake.state import (
     ROW_TRACKING,
     Action,

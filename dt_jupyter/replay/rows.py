@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from dt_jupyter.lake.file_rows import files_view
-from dt_jupyter.lake.live import Action
+from dt_jupyter.lake.log_replay import Action
 from dt_jupyter.replay.digest import Columns, hash_order, named
 from dt_jupyter.replay.snapshots import TableAt, rows_sql
 from dt_jupyter.sql.statements import SchemaMode

@@ -10,8 +10,9 @@ import pytest
 
 from dt_jupyter.lake import TableLog, mark_of, publish
 from dt_jupyter.lake.actions import commit_name, read_actions
+from dt_jupyter.lake.live import vector_file
 from dt_jupyter.lake.publish import Conflict, Publication
-from dt_jupyter.lake.staging import Staging, relative, stage, uri, vector_file
+from dt_jupyter.lake.staging import Staging, relative, stage, uri
 from dt_jupyter.lake.state import row_id_domain, table_state
 from tests.unit.delta_logs import add, info, metadata, remove
 
