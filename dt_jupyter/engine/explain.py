@@ -18,6 +18,7 @@ from dt_jupyter.model import (
     Timestamp,
     quote,
 )
+from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.refresh.apply import StageRun
 from dt_jupyter.refresh.compiled import Compiled, CompiledStage
 from dt_jupyter.refresh.define import Defined
@@ -185,7 +186,7 @@ class _Forecast:
             version = new.versions[earlier.stage.id]
             path = sql_string(str(self.refresher.sources.layout.stage(self.table.id, i)))
             names = ", ".join(quote(c) for c in sorted(columns))
-            weight = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L) AS __dt_w"
+            weight = f"IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L) AS {WEIGHT}"
             feed = f"table_changes_by_path({path}, {version}, {version})"
             sql = f"(SELECT {names}, {weight} FROM {feed})"
             found[earlier.stage.id] = Relation(sql, "feed", "forecast", None)

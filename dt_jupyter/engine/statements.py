@@ -37,6 +37,7 @@ from dt_jupyter.model import (
     did_you_mean,
     error,
 )
+from dt_jupyter.model.hidden import hidden
 from dt_jupyter.refresh.define import placed
 from dt_jupyter.refresh.failures import out_of_reach
 from dt_jupyter.refresh.table_options import require_clusterable
@@ -433,7 +434,7 @@ class Executor:
         give."""
         replaced = list(timed)
         for i, call in enumerate(statement.functions):
-            view = f"__dt_function_{i}"
+            view = hidden(f"function_{i}")
             self._function(call.name, dict(call.args)).createOrReplaceTempView(view)
             replaced.append((call.span, view))
         for has in statement.has_data:

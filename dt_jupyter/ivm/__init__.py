@@ -19,14 +19,13 @@ from dt_jupyter.ivm.aggregates import (
 from dt_jupyter.ivm.derive import DERIVATIVES, differentiate, equated, restrict
 from dt_jupyter.ivm.equivalent import equivalent
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
-from dt_jupyter.ivm.identity import IDENTIFIED, ROW_ID, Identified, identified
+from dt_jupyter.ivm.identity import IDENTIFIED, Identified, identified
 from dt_jupyter.ivm.order import LARGE, Sizes, arranged, directed
 from dt_jupyter.ivm.origins import Origin, flows, origins
 from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
 from dt_jupyter.ivm.rel import (
     OPERATORS,
     SETTLING,
-    WEIGHT,
     Aggregate,
     Call,
     End,
@@ -63,6 +62,7 @@ from dt_jupyter.ivm.stages import (
     settled,
     stage_source,
 )
+from dt_jupyter.model.hidden import ROW_ID, WEIGHT
 
 __all__ = [
     "DERIVATIVES", "IDENTIFIED", "LARGE", "OPERATORS", "RECOMPUTED", "ROW_ID", "SETTLING",

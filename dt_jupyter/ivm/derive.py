@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
 from dt_jupyter.ivm.rel import (
-    WEIGHT,
     Aggregate,
     End,
     Filter,
@@ -29,6 +28,7 @@ from dt_jupyter.ivm.rel import (
     at,
     scans,
 )
+from dt_jupyter.model.hidden import WEIGHT
 
 Rule = Callable[[Rel, frozenset[str]], Rel | None]
 DERIVATIVES: dict[type[Rel], Rule] = {}

@@ -14,18 +14,8 @@ from dataclasses import dataclass, replace
 from dt_jupyter.ivm.derive import equal_columns, equated
 from dt_jupyter.ivm.expr import Expr, col, expr
 from dt_jupyter.ivm.origins import origins
-from dt_jupyter.ivm.rel import (
-    WEIGHT,
-    Filter,
-    Join,
-    Project,
-    Rel,
-    Restrict,
-    Scan,
-    Union,
-    rewrite,
-    scans,
-)
+from dt_jupyter.ivm.rel import Filter, Join, Project, Rel, Restrict, Scan, Union, rewrite, scans
+from dt_jupyter.model.hidden import WEIGHT
 
 LARGE = 300_000
 """A change that grows to more rows on its way is not sent to every task, and costs accordingly."""

@@ -40,7 +40,6 @@ from dt_jupyter.lake.metadata import Metadata, Protocol, SchemaChange
 from dt_jupyter.lake.paths import TablePath
 from dt_jupyter.lake.relation import Relation, Small, relation
 from dt_jupyter.lake.requests import (
-    OP,
     Append,
     Change,
     CommitRequest,
@@ -63,6 +62,7 @@ from dt_jupyter.lake.tables import (
 )
 from dt_jupyter.lake.types import is_comparable, plain_type
 from dt_jupyter.lake.writer_rs import FastLane
+from dt_jupyter.model.hidden import OP
 
 __all__ = [
     "MOST_COLUMNS",

@@ -16,14 +16,17 @@ from dt_jupyter.lake.metadata import Metadata
 from dt_jupyter.lake.paths import sql_string, sql_table
 from dt_jupyter.lake.small import local_view
 from dt_jupyter.lake.snapshot import snapshot_sql
-from dt_jupyter.lake.tracked import TRACKED_ID, tracked_table
+from dt_jupyter.lake.tracked import tracked_table
 from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import TRACKED_ID, hidden
 from dt_jupyter.spark.confs import confs
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+_COMMIT, _IMAGE = hidden("commit"), hidden("image")
 
 _MODE = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
 _NEW = "('insert', 'update_postimage')"
@@ -271,11 +274,11 @@ def _first_images(
     view, least = f"{prefix}_first", min(int(f["baseRowId"]) for f in files)
     rows = files_view(spark, log.path, plan.last, files)
     rows = rows.selectExpr("*", f"_metadata.row_id AS {TRACKED_ID}",
-                           "_metadata.row_commit_version AS __dt_commit")  # fmt: skip
+                           f"_metadata.row_commit_version AS {_COMMIT}")  # fmt: skip
     rows.createOrReplaceTempView(quote(view))
-    first = f"ROW_NUMBER() OVER (PARTITION BY {TRACKED_ID} ORDER BY __dt_commit) AS __dt_image"
+    first = f"ROW_NUMBER() OVER (PARTITION BY {TRACKED_ID} ORDER BY {_COMMIT}) AS {_IMAGE}"
     sql = (
         f"(SELECT {_names((*columns, TRACKED_ID))}, 1L AS {WEIGHT} FROM (SELECT *, {first} FROM"
-        f" {quote(view)} WHERE {TRACKED_ID} >= {least}) WHERE __dt_image = 1)"
+        f" {quote(view)} WHERE {TRACKED_ID} >= {least}) WHERE {_IMAGE} = 1)"
     )
     return Relation(sql, "files", "row ids are asked for", None, (view,))

@@ -14,13 +14,13 @@ from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.feed import Scan, scan_of
 from dt_jupyter.lake.log import TableLog
+from dt_jupyter.model.hidden import TRACKED_ID
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
-TRACKED_ID = "__dt_row_id"
 """The column of a change's rows that has Delta's row ids, where they were asked for."""
 _MATERIALIZED = "delta.rowTracking.materializedRowIdColumnName"
 

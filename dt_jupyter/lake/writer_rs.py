@@ -16,7 +16,7 @@ from dt_jupyter.lake.files import LiveFile, Snapshot
 from dt_jupyter.lake.key_ranges import KeyRange, key_range, lookups
 from dt_jupyter.lake.log import TableLog
 from dt_jupyter.lake.metadata import Metadata
-from dt_jupyter.lake.requests import OP, Append, Change, CommitRequest, Merge, Overwrite
+from dt_jupyter.lake.requests import Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.lake.types import (
     FLOATS,
     arrow_schema,
@@ -26,6 +26,7 @@ from dt_jupyter.lake.types import (
     leaves,
     stored_name,
 )
+from dt_jupyter.model.hidden import OP
 
 if TYPE_CHECKING:
     import pyarrow as pa

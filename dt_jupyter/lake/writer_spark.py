@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.lake.key_ranges import key_range
 from dt_jupyter.lake.metadata import Metadata
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.requests import OP, Append, Change, CommitRequest, Merge, Overwrite
+from dt_jupyter.lake.requests import Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.lake.types import spark_schema
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import OP, hidden
 from dt_jupyter.spark.confs import confs
 from dt_jupyter.spark.frames import whole_frame
 
@@ -66,7 +67,7 @@ def _save(request: CommitRequest, rows: DataFrame, mode: str, options: Mapping[s
 
 
 def _merge(request: CommitRequest, change: Merge, rows: DataFrame, spark: SparkSession) -> None:
-    view = f"__dt_merge_{request.attempt}"
+    view = hidden(f"merge_{request.attempt}")
     rows.createOrReplaceTempView(quote(view))
     columns = [c for c in rows.columns if c != OP]
     try:

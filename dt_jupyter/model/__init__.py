@@ -13,10 +13,11 @@ from dt_jupyter.model.definition import (
 )
 from dt_jupyter.model.errors import CATALOGUE, DTError, Span, did_you_mean, error
 from dt_jupyter.model.frontier import Frontier
+from dt_jupyter.model.hidden import HIDDEN
 from dt_jupyter.model.interval import parse_interval
 from dt_jupyter.model.isolation import Isolation, Level, ReadAt, isolation
 from dt_jupyter.model.lag import TargetLag
-from dt_jupyter.model.names import HIDDEN, Name, plain, quote
+from dt_jupyter.model.names import Name, plain, quote
 from dt_jupyter.model.naming import Named, is_word, require_name
 from dt_jupyter.model.records import Progress, RefreshRecord, RefreshStatistics
 from dt_jupyter.model.states import (

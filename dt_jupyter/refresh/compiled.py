@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import Group, Rel, Scan, Stage, compile_stages, scans, settled, settles
-from dt_jupyter.model import HIDDEN, Name, Source, quote
+from dt_jupyter.model import Name, Source, quote
+from dt_jupyter.model.hidden import VISIBLE, public_columns
 from dt_jupyter.refresh.change_size import refuse_large_change
 from dt_jupyter.refresh.sources import name_of
 from dt_jupyter.sql.bind import Table, View, bind
-from dt_jupyter.sql.maintain import VISIBLE, BagSql, GroupSql, stage_sql
+from dt_jupyter.sql.maintain import BagSql, GroupSql, stage_sql
 from dt_jupyter.sql.render import Place, Renderer
 
 if TYPE_CHECKING:
@@ -82,15 +83,6 @@ def source_schema(spark: SparkSession, source: Source) -> StructType:
     return spark.table(source.name.sql).schema
 
 
-def public_rows(relation: str, columns: Iterable[str]) -> str:
-    """What people see of a relation with these columns: without the hidden ones of a dynamic
-    table, and the rows that it keeps out of sight."""
-    known = tuple(columns)
-    public = ", ".join(quote(c) for c in known if not c.startswith(HIDDEN))
-    visible = f" WHERE {VISIBLE}" if VISIBLE in known else ""
-    return f"(SELECT {public} FROM {relation}{visible})"
-
-
 @dataclass(frozen=True)
 class Bound:
     """A query as a relation; `types` gives the Spark types of any relation over its sources,
@@ -114,7 +106,7 @@ def bind_query(
             return View(views[name])
         source = sources[name]
         columns = tuple(schemas[source.table_id].names)
-        public = tuple(c for c in columns if not c.startswith("__dt_"))
+        public = public_columns(columns)
         return Table(source.table_id, public, VISIBLE if VISIBLE in columns else None)
 
     known: dict[str, StructType] = dict(schemas)

@@ -15,7 +15,6 @@ from dt_jupyter.ivm import Refusal, Refused, Rel, refuse, simplify
 from dt_jupyter.lake import LakeError, head, is_delta
 from dt_jupyter.lake.types import spark_schema
 from dt_jupyter.model import (
-    HIDDEN,
     Definition,
     DTError,
     Frontier,
@@ -28,13 +27,8 @@ from dt_jupyter.model import (
     did_you_mean,
     error,
 )
-from dt_jupyter.refresh.compiled import (
-    Compiled,
-    bind_query,
-    compile_query,
-    public_rows,
-    source_schema,
-)
+from dt_jupyter.model.hidden import is_hidden, public_rows
+from dt_jupyter.refresh.compiled import Compiled, bind_query, compile_query, source_schema
 from dt_jupyter.refresh.failures import out_of_reach
 from dt_jupyter.refresh.guard import ROWS, check
 from dt_jupyter.refresh.missing import lost_is_named
@@ -355,7 +349,7 @@ class Definer:
         if repeated:
             raise error("DT-1104", name=repeated[0])
         for name in names:
-            if name.lower().startswith(HIDDEN):
+            if is_hidden(name):
                 raise error("DT-1114", name=name)
         for column in fields:
             kind = column.dataType.simpleString()

@@ -11,7 +11,7 @@ from datetime import UTC
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import snapshot_sql
 from dt_jupyter.model import Definition, Frontier, SourceKind, Timestamp, plain, zone_of
-from dt_jupyter.refresh.compiled import public_rows
+from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.refresh.sources import Logs, name_of
 from dt_jupyter.sql.bind import table_places
 from dt_jupyter.sql.lex import tokens

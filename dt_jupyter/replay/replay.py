@@ -18,8 +18,9 @@ from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.actions import commit_name, read_actions
 from dt_jupyter.lake.live import LiveFiles
 from dt_jupyter.model import Name, Source, Timestamp, error
+from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.refresh.layout import Layout
-from dt_jupyter.replay.digest import WEIGHT, Columns, hash_order, told
+from dt_jupyter.replay.digest import Columns, hash_order, told
 from dt_jupyter.replay.marks import Marked, Marker
 from dt_jupyter.replay.measure import Measured, Reader
 from dt_jupyter.replay.rows import query_batches, table_batches

@@ -19,11 +19,11 @@ from dt_jupyter.lake import (
 )
 from dt_jupyter.lake.live import LiveFiles, file_at, paths_of
 from dt_jupyter.model import DTError, Name, ReadAt, Source, SourceKind, Timestamp, ViewSource, error
+from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.refresh.original import pinned
 from dt_jupyter.refresh.sources import Found, Sources, name_of
 from dt_jupyter.replay.schema_modes import Projected, as_it_was, as_now, same_columns, select_list
 from dt_jupyter.spark.confs import HELD, confs
-from dt_jupyter.sql.maintain import VISIBLE
 from dt_jupyter.sql.statements import SchemaMode
 from dt_jupyter.streams.points import Moment, Resolver, whole_micro
 
@@ -61,8 +61,7 @@ class TableAt:
 
 def rows_sql(table: TableAt, relation: str, mode: SchemaMode) -> str:
     """The public rows of a relation that has the columns of the table then."""
-    shown = f" WHERE {VISIBLE}" if VISIBLE in table.then.columns else ""
-    return f"(SELECT {select_list(table.columns(mode))} FROM {relation}{shown})"
+    return public_rows(relation, table.then.columns, select_list(table.columns(mode)))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from dt_jupyter.ivm import Filter, Join, Project, Refusal, Rel, col, refuse
 from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.sql.limits import is_plain
 from dt_jupyter.sql.scalars import check, scalar
 
@@ -20,7 +21,7 @@ class Ids:
     taken: dict[str, int] = field(default_factory=dict)
 
     def new(self, name: str) -> str:
-        base = name if name and not name.startswith("__dt_") else "c"
+        base = name if name and not is_hidden(name) else "c"
         n = self.taken.get(base, 0) + 1
         found = base if n == 1 else f"{base}_{n}"
         while found in self.taken:

@@ -31,7 +31,8 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.ivm.stages import unstable
 from dt_jupyter.model import error, quote
-from dt_jupyter.sql.hashing import HASH, content_hash, exact_text
+from dt_jupyter.model.hidden import COPY, HASH, hidden
+from dt_jupyter.sql.hashing import content_hash, exact_text
 from dt_jupyter.sql.render import Renderer
 from dt_jupyter.streams.identity import By
 from dt_jupyter.streams.keys import raised, told_keys
@@ -40,10 +41,11 @@ from dt_jupyter.streams.sides import Side
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_TWICE = hidden("twice")
+
 ACTION, ISUPDATE, ROW_ID = "$ACTION", "$ISUPDATE", "$ROW_ID"
 METADATA = (ACTION, ISUPDATE, ROW_ID)
 Types = Callable[[Rel], dict[str, str]]
-_COPY = "__dt_copy"
 
 
 class Shape(StrEnum):
@@ -225,8 +227,8 @@ def _unique(rows: str, columns: Sequence[tuple[str, str]], id_: str, promised: s
     )
     said = raised(promised, f"'two rows have the id of (' || {example or _EMPTY} || ')'")
     twice = f"COUNT(1) OVER (PARTITION BY {quote(id_)}, SIGN({WEIGHT}))"
-    checked = f"SELECT *, {twice} AS __dt_twice FROM {rows}"
-    fine = f"CASE WHEN __dt_twice > 1 THEN CAST({said} AS BOOLEAN) ELSE TRUE END"
+    checked = f"SELECT *, {twice} AS {_TWICE} FROM {rows}"
+    fine = f"CASE WHEN {_TWICE} > 1 THEN CAST({said} AS BOOLEAN) ELSE TRUE END"
     return f"(SELECT * FROM ({checked}) WHERE {fine})"
 
 
@@ -283,7 +285,7 @@ def _by_content(
         f" FROM {hashed} GROUP BY {', '.join(HASH)}"
         f" HAVING SUM({WEIGHT}) <> 0"
     )
-    row_id = f"MD5(CONCAT_WS(':', '{tag}', {', '.join(HASH)}, {_COPY}))"
+    row_id = f"MD5(CONCAT_WS(':', '{tag}', {', '.join(HASH)}, {COPY}))"
     copies = f"EXPLODE(SEQUENCE(1L, ABS({WEIGHT})))"
-    numbered = f"SELECT * FROM ({kept}) k LATERAL VIEW {copies} c AS {_COPY}"
+    numbered = f"SELECT * FROM ({kept}) k LATERAL VIEW {copies} c AS {COPY}"
     return f"{_selected(values, names, _SIGN, 'FALSE', row_id)} FROM ({numbered})"

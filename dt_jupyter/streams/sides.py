@@ -13,13 +13,15 @@ from dt_jupyter.lake.changes import name_before
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.relation import Relation, feed_by_version, inserted
 from dt_jupyter.lake.retained import gone_from_change, gone_from_snapshot, reads_feed
-from dt_jupyter.lake.tracked import TRACKED_ID
 from dt_jupyter.model import error, quote
+from dt_jupyter.model.hidden import RANK, TRACKED_ID, hidden
 from dt_jupyter.streams.identity import By, Identity
 from dt_jupyter.streams.keys import require_key, surely_unique
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_ONE = hidden("one")
 
 
 @dataclass
@@ -106,7 +108,7 @@ class Side:
         if with_id and self.identity.by is By.TRACKING:
             items.append(f"_metadata.row_id AS {TRACKED_ID}")
         source = f"{sql_table(self.log.path)} VERSION AS OF {version}"
-        rows = f"(SELECT {', '.join(items) or '1 AS __dt_one'} FROM {source})"
+        rows = f"(SELECT {', '.join(items) or f'1 AS {_ONE}'} FROM {source})"
         if not with_id:
             return rows
         if self.whole:
@@ -162,11 +164,11 @@ class Side:
         kind, at = "_change_type", "_commit_version"
         found = feed_by_version(spark, self.log, plan, (*columns, kind), prefix)
         self._require_key(spark, found.sql, columns, at)
-        first = f"ROW_NUMBER() OVER (PARTITION BY {self.identity.text} ORDER BY {at}) AS __dt_nth"
+        first = f"ROW_NUMBER() OVER (PARTITION BY {self.identity.text} ORDER BY {at}) AS {RANK}"
         named = ", ".join([*map(quote, columns), WEIGHT])
         sql = (
             f"(SELECT {named} FROM (SELECT *, {first} FROM {found.sql} WHERE {kind} = 'insert')"
-            " WHERE __dt_nth = 1)"
+            f" WHERE {RANK} = 1)"
         )
         return replace(found, sql=sql, rows=None)
 

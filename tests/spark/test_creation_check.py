@@ -25,7 +25,8 @@ import dt_jupyter.spark.jobs as jobs
 import dt_jupyter.sql.maintain as maintain
 from dt_jupyter.ivm import DERIVATIVES, Filter, Generate, Join, Match, Rel, Scan, Top, Union, Window
 from dt_jupyter.model import Name, Source, SourceKind
-from dt_jupyter.refresh.compiled import compile_query, public_rows
+from dt_jupyter.model.hidden import public_rows
+from dt_jupyter.refresh.compiled import compile_query
 from dt_jupyter.refresh.guard import Verdict, check
 from dt_jupyter.refresh.original import pinned
 from dt_jupyter.refresh.sources import name_of

@@ -31,8 +31,8 @@ from dt_jupyter.lake import (
 )
 from dt_jupyter.lake.first_commit import plain_fields
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.requests import OP
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import OP
 from tests.spark.lake_tables import LOCAL, NOT_LOCAL, make, weighted
 
 if TYPE_CHECKING:

@@ -35,8 +35,9 @@ from dt_jupyter.ivm import (
     expr,
 )
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import COUNT, EXISTED, OP, RESCAN, VISIBLE
 from dt_jupyter.sql import maintain
-from dt_jupyter.sql.maintain import COUNT, EXISTED, OP, RESCAN, VISIBLE, GroupSql
+from dt_jupyter.sql.maintain import GroupSql
 from dt_jupyter.sql.render import Renderer
 from tests.unit.ivm_lab import connection, literal_rows, to_duck
 

@@ -35,8 +35,9 @@ from dt_jupyter.ivm import (
     settled,
     walk,
 )
+from dt_jupyter.model.hidden import VISIBLE
 from dt_jupyter.sql.bind import Table, View, bind
-from dt_jupyter.sql.maintain import VISIBLE, GroupSql
+from dt_jupyter.sql.maintain import GroupSql
 from dt_jupyter.sql.render import RENDERED, Renderer
 from tests.unit import test_ivm_groups, test_ivm_mutants
 from tests.unit.ivm_lab import (
