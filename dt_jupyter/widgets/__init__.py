@@ -26,13 +26,13 @@ from dt_jupyter.widgets.messages import (
     Underline,
 )
 from dt_jupyter.widgets.picture import Panel, Picture, show
-from dt_jupyter.widgets.sawtooth import Sawtooth, sawtooth
+from dt_jupyter.widgets.sawtooth import sawtooth
 from dt_jupyter.widgets.tables import history_html, history_text, result_html, result_text
 
 __all__ = [
     "CardMessage", "Column", "ErrorMessage", "GraphEdge", "GraphMessage", "GraphNode",
     "HistoryMessage", "HistoryRow", "LagMessage", "NodeKind", "Panel", "Picture", "RefreshPoint",
-    "ReportMessage", "ResultMessage", "Sawtooth", "Underline", "card_html", "card_text",
+    "ReportMessage", "ResultMessage", "Underline", "card_html", "card_text",
     "error_html", "error_text", "graph_dot", "graph_svg", "graph_text", "history_html",
     "history_text", "lag_svg", "lag_text", "result_html", "result_text", "sawtooth", "show",
 ]  # fmt: skip
