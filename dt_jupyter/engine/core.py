@@ -127,11 +127,10 @@ class Engine:
     Make one with `connect`. Threads may share it; several processes may open one lake.
     """
 
-    def __init__(self, spark: SparkSession, layout: Layout, clock: Clock, *, owns: bool) -> None:
+    def __init__(self, spark: SparkSession, layout: Layout, clock: Clock) -> None:
         self.spark = spark
         self.layout = layout
         self.clock = clock
-        self._owns_session = owns
         self._closed = False
         self._scheduler: Scheduler | None = None
         self._last_query_id: str | None = None
@@ -182,12 +181,11 @@ class Engine:
             layout.own.mkdir(parents=True, exist_ok=True)
         except OSError as e:
             raise error("DT-5103", path=lake, problem=str(e), hint="Choose another folder.") from e
-        owns = spark is None
         session = spark or local_session(
             layout.tables, cores=os.cpu_count() or 2, memory=memory, confs=SESSION_CONFS,
             pools=[Pool(DEFAULT_WAREHOUSE, SHARE)],
         )  # fmt: skip
-        engine = cls(session, layout, clock or Clock(), owns=owns)
+        engine = cls(session, layout, clock or Clock())
         engine._open()
         if scheduler or (scheduler is None and in_notebook()):
             engine.start_scheduler()

@@ -104,8 +104,6 @@ CATALOGUE: Mapping[str, Entry] = _entries(
      "A refresh goes forward in time, and not past now."),
     ("DT-2110", "55000", "Upstream {upstream} of {name} failed at {timestamp}.",
      "Look at %dt history {upstream}."),
-    ("DT-2111", "55000", "Dynamic table {name} is suspended.",
-     "Run ALTER DYNAMIC TABLE {name} RESUME."),
     ("DT-2112", "55000", "Warehouse {name} is suspended.", "Run ALTER WAREHOUSE {name} RESUME."),
     ("DT-2113", "XX001", "{name} was written by something other than a refresh: {facts}.",
      "Its next refresh reinitialises it."),
