@@ -83,7 +83,19 @@ _RUNNING = select(_lease, _history.c.start_time).join(
 _UNMAP = _version.delete().where(
     _version.c.dt_id == bindparam("of_dt"), _version.c.data_timestamp == bindparam("of_time")
 )
-_REWRITE = _history.update().where(_history.c.query_id == bindparam("of_query"))
+
+
+def _never_before(later: RefreshState) -> list[RefreshState]:
+    """Of a row that cannot be read nobody knows what it was."""
+    return [s for s in RefreshState if not (s is later or s.may_become(later))]
+
+
+_IS = _history.c.query_id == bindparam("of_query")
+_STATE = select(_history.c.state).where(_IS)
+_REWRITE = {
+    later: _history.update().where(_IS, _history.c.state.not_in(_never_before(later)))
+    for later in RefreshState
+}
 _CHANGED = Reason("DEFINITION_CHANGED", "The definition was changed while a refresh ran.")
 
 
@@ -293,7 +305,6 @@ class Attempts(Store):
         frontier: Frontier,
         sequence: int,
         version: int,
-        stages: Sequence[StageRow] = (),
         definition: Definition | None = None,
     ) -> bool:
         """Recovery: record a commit that the lake has and the catalog has not.
@@ -319,7 +330,6 @@ class Attempts(Store):
             same = definition is None or self._same(definition, own)
             waiting = None if same else row["needs_reinit"]
             _advance(connection, dt_id, after | {"needs_reinit": waiting})
-            replace_stages(connection, dt_id, stages)
             if not same and waiting is None:
                 tables.apply(connection, dt_id, {"definition": definition}, "EVOLVE", now)
             if not _rewrite(connection, stored):
@@ -496,13 +506,18 @@ def _completed(
 
 
 def _insert(connection: Connection, dt_id: str, record: RefreshRecord) -> None:
+    assert RefreshState.SCHEDULED.may_become(record.state), record.state
     connection.execute(_INSERT, from_record(record) | {"dt_id": dt_id})
 
 
 def _rewrite(connection: Connection, record: RefreshRecord) -> bool:
     """The row of an attempt as it ended; False if there is none."""
-    values = from_record(record) | {"of_query": record.query_id}
-    return connection.execute(_REWRITE, values).rowcount == 1
+    of = {"of_query": record.query_id}
+    if connection.execute(_REWRITE[record.state], from_record(record) | of).rowcount == 1:
+        return True
+    before = connection.execute(_STATE, of).scalar_one_or_none()
+    assert before is None, f"{record.query_id} is {before}, and never {record.state}"
+    return False
 
 
 def _add_pins(connection: Connection, attempt_id: str, pins: Iterable[tuple[str, int]]) -> None:

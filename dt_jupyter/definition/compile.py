@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from dt_jupyter.definition.change_size import refuse_large_change
 from dt_jupyter.ivm import Group, Rel, Scan, Stage, compile_stages, scans, settled, settles
 from dt_jupyter.model import Name, Source, quote
+from dt_jupyter.model.hidden import VISIBLE, public_columns
 from dt_jupyter.sources import name_of
-from dt_jupyter.sql import VISIBLE, BagSql, GroupSql, Place, Renderer, Table, View, bind, stage_sql
+from dt_jupyter.sql import BagSql, GroupSql, Place, Renderer, Table, View, bind, stage_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -103,7 +104,7 @@ def bind_query(
             return View(views[name])
         source = sources[name]
         columns = tuple(schemas[source.table_id].names)
-        public = tuple(c for c in columns if not c.startswith("__dt_"))
+        public = public_columns(columns)
         return Table(source.table_id, public, VISIBLE if VISIBLE in columns else None)
 
     known: dict[str, StructType] = dict(schemas)

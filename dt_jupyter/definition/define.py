@@ -23,7 +23,6 @@ from dt_jupyter.failures import out_of_reach
 from dt_jupyter.ivm import Refusal, Refused, Rel, refuse, simplify
 from dt_jupyter.lake import LakeError, head, is_delta, spark_schema
 from dt_jupyter.model import (
-    HIDDEN,
     Definition,
     DTError,
     Frontier,
@@ -36,16 +35,8 @@ from dt_jupyter.model import (
     did_you_mean,
     error,
 )
-from dt_jupyter.sources import (
-    UNKNOWN,
-    Found,
-    Sources,
-    lost_is_named,
-    name_of,
-    pinned,
-    public_rows,
-    text_at,
-)
+from dt_jupyter.model.hidden import is_hidden, public_rows
+from dt_jupyter.sources import UNKNOWN, Found, Sources, lost_is_named, name_of, pinned, text_at
 from dt_jupyter.spark import check_cancelled
 from dt_jupyter.sql import reads_by_function, relations_in, require_one_query
 
@@ -358,7 +349,7 @@ class Definer:
         if repeated:
             raise error("DT-1104", name=repeated[0])
         for name in names:
-            if name.lower().startswith(HIDDEN):
+            if is_hidden(name):
                 raise error("DT-1114", name=name)
         for column in fields:
             kind = column.dataType.simpleString()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from dt_jupyter.engine.evaluate import points
 from dt_jupyter.engine.script import run_last
 from dt_jupyter.failures import FromUser, coded
 from dt_jupyter.model import Name, Named, did_you_mean, error, require_name, undo
+from dt_jupyter.model.hidden import unique_view
 from dt_jupyter.sources import holder
 from dt_jupyter.sql import CreateStream, StreamSource, TimePoint
 from dt_jupyter.streams import Transaction
@@ -42,7 +42,7 @@ class OpenTransaction:
 
     def insert(self, frame: DataFrame, into: str | Name) -> None:
         """Adds the rows of a frame to a table, column by name."""
-        view = f"__dt_frame_{uuid.uuid4().hex[:12]}"
+        view = unique_view("frame")
         frame.createOrReplaceTempView(view)
         try:
             into = self.context.name(into).sql

@@ -15,11 +15,12 @@ from dt_jupyter.failures.arguments import Arguments
 from dt_jupyter.failures.signs import causes
 from dt_jupyter.failures.words import catalogued
 from dt_jupyter.model import DTError
+from dt_jupyter.model.hidden import hidden
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-GUARDED = "__dt_guarded__"
+GUARDED = hidden("guarded__")
 _PROTOCOLS = frozenset({"__enter__", "__exit__", "__getitem__", "__iter__", "__len__", "__repr__"})
 
 

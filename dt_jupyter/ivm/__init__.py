@@ -21,7 +21,7 @@ from dt_jupyter.ivm.equivalent import equivalent
 from dt_jupyter.ivm.estimate import LARGE, JoinSize, Size, Sizes, estimated, total_size
 from dt_jupyter.ivm.explain import TreeNode, list_laws, tree
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
-from dt_jupyter.ivm.identity import IDENTIFIED, ROW_ID, Identified, identified
+from dt_jupyter.ivm.identity import IDENTIFIED, Identified, identified
 from dt_jupyter.ivm.join_order import arranged, directed
 from dt_jupyter.ivm.operators import TABLES, PerOperator, missing_entries
 from dt_jupyter.ivm.provenance import Origin, flows, origins, places, stage_origins
@@ -30,7 +30,6 @@ from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
 from dt_jupyter.ivm.rel import (
     OPERATORS,
     SETTLING,
-    WEIGHT,
     Aggregate,
     Call,
     End,
@@ -71,6 +70,7 @@ from dt_jupyter.ivm.stages import (
     stage_source,
     unstable,
 )
+from dt_jupyter.model.hidden import ROW_ID, WEIGHT
 
 __all__ = [
     "DERIVATIVES",

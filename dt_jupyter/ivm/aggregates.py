@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dt_jupyter.ivm.expr import Expr, col, conjunction, expr
-from dt_jupyter.ivm.rel import WEIGHT, Call
+from dt_jupyter.ivm.rel import Call
+from dt_jupyter.model.hidden import COUNT, WEIGHT, hidden
 
 _INTEGRAL = frozenset({"tinyint", "smallint", "int", "bigint"})
 _FLOATING = frozenset({"float", "double"})
@@ -94,13 +95,13 @@ def _present(args: tuple[Expr, ...]) -> Expr:
 
 def _count(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:
     if not call.args:
-        return Kept((), col("__dt_n"))
-    counter = _counter(f"__dt_{result}_n", _present(call.args))
+        return Kept((), col(COUNT))
+    counter = _counter(hidden(f"{result}_n"), _present(call.args))
     return Kept((counter,), col(counter.id))
 
 
 def _count_if(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:
-    counter = _counter(f"__dt_{result}_n", call.args[0])
+    counter = _counter(hidden(f"{result}_n"), call.args[0])
     return Kept((counter,), col(counter.id))
 
 
@@ -131,8 +132,8 @@ def _sum_state(
     if type_.startswith("decimal(38,"):
         cast = f"COALESCE({cast}, CASE WHEN {{x}} IS NOT NULL THEN RAISE_ERROR('{TOO_WIDE}') END)"
     value = expr(cast, x=arg)
-    total = StateColumn(f"__dt_{result}_s", kept_in, Kind.SUM, value, _is_tight(type_))
-    return total, _counter(f"__dt_{result}_n", _present(call.args))
+    total = StateColumn(hidden(f"{result}_s"), kept_in, Kind.SUM, value, _is_tight(type_))
+    return total, _counter(hidden(f"{result}_n"), _present(call.args))
 
 
 def _sum(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
@@ -181,8 +182,8 @@ def _avg(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | 
 def _bool(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:
     either = call.function == "bool_or"
     (arg,) = call.args
-    hits = _counter(f"__dt_{result}_t", expr("({x})" if either else "NOT ({x})", x=arg))
-    counter = _counter(f"__dt_{result}_n", _present(call.args))
+    hits = _counter(hidden(f"{result}_t"), expr("({x})" if either else "NOT ({x})", x=arg))
+    counter = _counter(hidden(f"{result}_n"), _present(call.args))
     value = expr(
         "CASE WHEN {n} > 0 THEN {t} " + ("> 0" if either else "= 0") + " END",
         n=col(counter.id), t=col(hits.id),
@@ -193,7 +194,7 @@ def _bool(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:
 def _extreme(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
     if types[0] not in _ORDERED and not _DECIMAL.match(types[0]):
         return None
-    state = StateColumn(f"__dt_{result}_x", types[0], Kind(call.function), call.args[0])
+    state = StateColumn(hidden(f"{result}_x"), types[0], Kind(call.function), call.args[0])
     return Kept((state,), col(state.id))
 
 

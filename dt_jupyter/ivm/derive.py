@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.rel import (
-    WEIGHT,
     Aggregate,
     End,
     Filter,
@@ -31,6 +30,7 @@ from dt_jupyter.ivm.rel import (
     at,
     scans,
 )
+from dt_jupyter.model.hidden import WEIGHT
 
 Rule = Callable[[Rel, frozenset[str]], Rel | None]
 

@@ -31,8 +31,8 @@ from dt_jupyter.ivm.rel import (
     Window,
     WindowCall,
 )
+from dt_jupyter.model.hidden import ROW_ID
 
-ROW_ID = "__dt_rid"
 """The column, of type STRING, in which a source has the ids of its rows."""
 
 KeyText = Callable[[Rel, tuple[str, ...]], Expr]

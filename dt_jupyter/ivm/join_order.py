@@ -14,7 +14,8 @@ from dt_jupyter.ivm.derive import equal_columns, equated
 from dt_jupyter.ivm.estimate import LARGE, JoinSize, Sizes, home
 from dt_jupyter.ivm.expr import Expr, col, expr
 from dt_jupyter.ivm.provenance import origins
-from dt_jupyter.ivm.rel import WEIGHT, Join, Project, Rel, rewrite
+from dt_jupyter.ivm.rel import Join, Project, Rel, rewrite
+from dt_jupyter.model.hidden import WEIGHT
 
 _A_ROW, _A_LARGE_ROW = 4, 50
 """What a row of a change on its way costs, in rows of a table that are read."""

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from dt_jupyter.ivm.expr import Expr
 from dt_jupyter.ivm.operators import PerOperator
+from dt_jupyter.model.hidden import WEIGHT
 
-WEIGHT = "__dt_w"
 SETTLING = frozenset({"collect_list", "array_agg", "collect_set", "min_by", "max_by"})
 """Aggregates whose order a query leaves open: the binder gives their text one."""
 

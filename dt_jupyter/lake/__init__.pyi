@@ -10,9 +10,7 @@ from .change.change_plan import (
     plan as plan,
     plan_changes as plan_changes,
 )
-from .change.file_rows import (
-    files_view as files_view,
-)
+from .change.file_rows import files_view as files_view
 from .change.relation import (
     Relation as Relation,
     Small as Small,
@@ -20,24 +18,13 @@ from .change.relation import (
     inserted as inserted,
     relation as relation,
 )
-from .change.row_tracking import (
-    TRACKED_ID as TRACKED_ID,
-)
 from .delta_log.actions import (
     CommitFacts as CommitFacts,
     commit_name as commit_name,
     read_actions as read_actions,
 )
-from .delta_log.active_files import (
-    Action as Action,
-    LiveFiles as LiveFiles,
-    file_at as file_at,
-    paths_of as paths_of,
-)
-from .delta_log.commit_tags import (
-    mark_of as mark_of,
-    marked as marked,
-)
+from .delta_log.active_files import LiveFiles as LiveFiles, file_at as file_at, paths_of as paths_of
+from .delta_log.commit_tags import mark_of as mark_of, marked as marked
 from .delta_log.metadata import (
     Metadata as Metadata,
     Protocol as Protocol,
@@ -50,10 +37,7 @@ from .delta_log.table_log import (
     TableSize as TableSize,
     is_delta as is_delta,
 )
-from .disk import (
-    sync as sync,
-    write_durable as write_durable,
-)
+from .disk import sync as sync, write_durable as write_durable
 from .errors import (
     LakeError as LakeError,
     LogBroken as LogBroken,
@@ -63,14 +47,8 @@ from .errors import (
     TableLocked as TableLocked,
     VersionGone as VersionGone,
 )
-from .keep.contents import (
-    Contents as Contents,
-)
-from .keep.hardlinks import (
-    drop_mirror as drop_mirror,
-    mirror as mirror,
-    needed as needed,
-)
+from .keep.contents import Contents as Contents
+from .keep.hardlinks import drop_mirror as drop_mirror, mirror as mirror, needed as needed
 from .keep.mend_log import (
     carry_on as carry_on,
     cut as cut,
@@ -96,6 +74,7 @@ from .keep.vacuum import (
     plan_vacuum as plan_vacuum,
     run_vacuum as run_vacuum,
 )
+from .log_replay import Action as Action
 from .paths import (
     TablePath as TablePath,
     local as local,
@@ -107,20 +86,10 @@ from .read.arrow_snapshot import (
     local_view as local_view,
     selecting_columns as selecting_columns,
 )
-from .read.sample import (
-    head as head,
-)
-from .read.snapshot import (
-    snapshot_sql as snapshot_sql,
-)
-from .txn.fence import (
-    fence as fence,
-    next_sequence as next_sequence,
-    sequenced as sequenced,
-)
-from .txn.net_changes import (
-    folded as folded,
-)
+from .read.sample import head as head
+from .read.snapshot import snapshot_sql as snapshot_sql
+from .txn.fence import fence as fence, next_sequence as next_sequence, sequenced as sequenced
+from .txn.net_changes import folded as folded
 from .txn.publish import (
     Publication as Publication,
     check as check,
@@ -131,11 +100,7 @@ from .txn.publish import (
     published as published,
     refused as refused,
 )
-from .txn.shadow_log import (
-    Staging as Staging,
-    stage as stage,
-    unstage as unstage,
-)
+from .txn.shadow_log import Staging as Staging, stage as stage, unstage as unstage
 from .types import (
     arrow_schema as arrow_schema,
     fields_named as fields_named,
@@ -162,13 +127,8 @@ from .write.clustering import (
     recluster as recluster,
     statistics_columns as statistics_columns,
 )
-from .write.commit import (
-    Recovered as Recovered,
-    commit as commit,
-    recover as recover,
-)
+from .write.commit import Recovered as Recovered, commit as commit, recover as recover
 from .write.commit_values import (
-    OP as OP,
     Append as Append,
     Change as Change,
     CommitRequest as CommitRequest,
@@ -178,15 +138,7 @@ from .write.commit_values import (
     Merge as Merge,
     Overwrite as Overwrite,
 )
-from .write.failpoints import (
-    reach as reach,
-)
-from .write.locks import (
-    table_lock as table_lock,
-)
-from .write.writer_rs import (
-    FastLane as FastLane,
-)
-from .write.writer_spark import (
-    frame as frame,
-)
+from .write.failpoints import reach as reach
+from .write.locks import table_lock as table_lock
+from .write.writer_rs import FastLane as FastLane
+from .write.writer_spark import frame as frame

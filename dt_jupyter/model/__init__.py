@@ -13,12 +13,14 @@ from dt_jupyter.model.definition import (
 )
 from dt_jupyter.model.errors import CATALOGUE, DTError, Span, did_you_mean, error
 from dt_jupyter.model.frontier import Frontier
+from dt_jupyter.model.hidden import HIDDEN
 from dt_jupyter.model.interval import parse_interval
 from dt_jupyter.model.isolation import Isolation, Level, ReadAt, isolation
 from dt_jupyter.model.lag import TargetLag
-from dt_jupyter.model.names import HIDDEN, Name, plain, quote
+from dt_jupyter.model.names import Name, plain, quote
 from dt_jupyter.model.naming import Named, is_word, require_name
 from dt_jupyter.model.records import Progress, RefreshRecord, RefreshStatistics
+from dt_jupyter.model.sawtooth import Sawtooth, Tooth, sawtooth_of
 from dt_jupyter.model.states import (
     Happened,
     Initialize,
@@ -39,8 +41,8 @@ __all__ = [
     "CATALOGUE", "FIRST", "HIDDEN", "LAST", "Clock", "DTError", "Definition", "DynamicTable",
     "Frontier", "Happened", "Initialize", "Intent", "Isolation", "Level", "Mark", "Name", "Named",
     "Progress", "ReadAt", "Reason", "RefreshAction", "RefreshMode", "RefreshRecord", "RefreshState",
-    "RefreshStatistics", "RefreshTrigger", "SchedulingState", "Source", "SourceKind", "Span",
-    "Stream", "TargetLag", "Timestamp", "ViewSource", "Warehouse", "did_you_mean", "error",
-    "is_word", "isolation", "parse_interval", "plain", "quote", "require_name", "system_error",
-    "undo", "zone_of",
+    "RefreshStatistics", "RefreshTrigger", "Sawtooth", "SchedulingState", "Source", "SourceKind",
+    "Span", "Stream", "TargetLag", "Timestamp", "Tooth", "ViewSource", "Warehouse", "did_you_mean",
+    "error", "is_word", "isolation", "parse_interval", "plain", "quote", "require_name",
+    "sawtooth_of", "system_error", "undo", "zone_of",
 ]  # fmt: skip

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dt_jupyter.model.hidden import HIDDEN
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -71,7 +73,7 @@ CATALOGUE: Mapping[str, Entry] = _entries(
     ("DT-1112", "42601", "Spark cannot analyse the query: {problem}", "{hint}"),
     ("DT-1113", "42883", "Parameter :{name} has no value.",
      "Set the variable {name} in the notebook, or pass it to dt.sql(..., args={{...}})."),
-    ("DT-1114", "42939", "The name {name} is reserved: it starts with __dt_.",
+    ("DT-1114", "42939", f"The name {{name}} is reserved: it starts with {HIDDEN}.",
      "Give the column another name."),
     ("DT-1115", "2BP01", "{kind} {name} is still used by {users}.", "{hint}"),
     ("DT-1116", "0A000", "The query of {name} has no columns that a table can hold: {problem}.",
@@ -102,8 +104,6 @@ CATALOGUE: Mapping[str, Entry] = _entries(
      "A refresh goes forward in time, and not past now."),
     ("DT-2110", "55000", "Upstream {upstream} of {name} failed at {timestamp}.",
      "Look at %dt history {upstream}."),
-    ("DT-2111", "55000", "Dynamic table {name} is suspended.",
-     "Run ALTER DYNAMIC TABLE {name} RESUME."),
     ("DT-2112", "55000", "Warehouse {name} is suspended.", "Run ALTER WAREHOUSE {name} RESUME."),
     ("DT-2113", "XX001", "{name} was written by something other than a refresh: {facts}.",
      "Its next refresh reinitialises it."),

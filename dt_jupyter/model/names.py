@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-HIDDEN = "__dt_"
 
 
 def quote(identifier: str) -> str:

@@ -6,7 +6,8 @@ import re
 from enum import StrEnum
 
 from dt_jupyter.model.errors import DTError, error
-from dt_jupyter.model.names import HIDDEN, Name
+from dt_jupyter.model.hidden import is_hidden
+from dt_jupyter.model.names import Name
 
 LONGEST = 120
 """Characters: a dropped table's folder is called by its schema and its name, and a file's name has
@@ -45,7 +46,7 @@ def require_name(kind: Named, name: Name | str) -> None:
     count.
     """
     parts = [name.schema, name.table] if isinstance(name, Name) else [name]
-    hidden = [p for p in parts if isinstance(p, str) and p.lower().startswith(HIDDEN)]
+    hidden = [p for p in parts if isinstance(p, str) and is_hidden(p)]
     if hidden:
         raise error("DT-1114", name=ascii(hidden[0])[1:-1])
     problem = next((p for part in parts if (p := _problem(kind, part)) is not None), None)

@@ -46,6 +46,7 @@ class RefreshState(StrEnum):
         return self not in (RefreshState.SCHEDULED, RefreshState.EXECUTING)
 
     def may_become(self, later: RefreshState) -> bool:
+        """Whether a refresh of this state may be one of that state afterwards."""
         return later in _MOVES[self]
 
 
@@ -54,6 +55,9 @@ _MOVES = {
     RefreshState.SCHEDULED: _ENDS | {RefreshState.EXECUTING},
     RefreshState.EXECUTING: _ENDS - {RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED},
     **{end: frozenset[RefreshState]() for end in _ENDS},
+    # Its process was taken for dead, or did not learn of it, but its commit stood in the lake.
+    RefreshState.CANCELLED: frozenset((RefreshState.SUCCEEDED,)),
+    RefreshState.FAILED: frozenset((RefreshState.SUCCEEDED,)),
 }
 
 

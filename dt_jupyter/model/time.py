@@ -54,6 +54,9 @@ class Timestamp:
         """Seconds from `other` to this."""
         return (self.micros - other.micros) / 1e6
 
+    def __sub__(self, other: Timestamp) -> timedelta:
+        return timedelta(microseconds=self.micros - other.micros)
+
     def __str__(self) -> str:
         iso = self.datetime.isoformat(timespec="microseconds")
         return f"{iso}#{self.logical}" if self.logical else iso

@@ -16,6 +16,7 @@ from IPython.core.completer import (
     context_matcher,
 )
 
+from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.notebook.suggest import Candidate, cell_of, suggest
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _tables(context: Context) -> list[Candidate]:
     ours = {str(table.name) for table in context.catalog.list()}
     found = [Candidate(name, "dynamic table") for name in sorted(ours)]
     for row in context.spark.sql("SHOW TABLES").collect():
-        if row["tableName"] not in ours and not row["tableName"].startswith("__dt_"):
+        if row["tableName"] not in ours and not is_hidden(row["tableName"]):
             found.append(Candidate(row["tableName"], "table"))
     return found
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dt_jupyter.ivm import WEIGHT, Refused
+from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import (
     ChangePlan,
     Feed,
@@ -21,11 +21,14 @@ from dt_jupyter.lake import (
     spark_schema,
 )
 from dt_jupyter.model import quote
-from dt_jupyter.sql import HASH, content_hash
+from dt_jupyter.model.hidden import HASH, RANK, WEIGHT, hidden
+from dt_jupyter.sql import content_hash
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+_ROW, _PAIRS = hidden("row"), hidden("pairs")
 
 
 def settled(
@@ -80,9 +83,9 @@ def _contents(rows: pa.Table) -> list[int]:
         seen: dict[str, int] = {}
         return [seen.setdefault(repr(row), len(seen)) for row in rows.to_pylist()]
     numbers = pa.array(range(rows.num_rows), pa.int64())
-    grouped = rows.append_column("__dt_row", numbers).group_by(rows.column_names)
+    grouped = rows.append_column(_ROW, numbers).group_by(rows.column_names)
     found = [0] * rows.num_rows
-    for group in grouped.aggregate([("__dt_row", "list")])["__dt_row_list"].to_pylist():
+    for group in grouped.aggregate([(_ROW, "list")])[f"{_ROW}_list"].to_pylist():
         for i in group:
             found[i] = group[0]
     return found
@@ -95,7 +98,7 @@ def _paired_off(relation: str, columns: Sequence[str], hashes: tuple[str, str]) 
     same = f"PARTITION BY {', '.join(HASH)}"
     return (
         f"(SELECT {names}, {WEIGHT} FROM (SELECT *,"
-        f" ROW_NUMBER() OVER ({same}, {WEIGHT} ORDER BY {WEIGHT}) AS __dt_rank,"
+        f" ROW_NUMBER() OVER ({same}, {WEIGHT} ORDER BY {WEIGHT}) AS {RANK},"
         f" LEAST(COUNT_IF({WEIGHT} > 0) OVER ({same}), COUNT_IF({WEIGHT} < 0) OVER ({same}))"
-        f" AS __dt_pairs FROM (SELECT *, {hashed} FROM {relation})) WHERE __dt_rank > __dt_pairs)"
+        f" AS {_PAIRS} FROM (SELECT *, {hashed} FROM {relation})) WHERE {RANK} > {_PAIRS})"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -27,20 +27,20 @@ TTL_SECONDS = 60.0
 
 
 @contextmanager
-def heartbeats(catalog: Catalog, attempt: Attempt) -> Iterator[threading.Event]:
-    """Renews the lease every third of its length; the event is set if it was lost."""
-    done, fenced = threading.Event(), threading.Event()
+def heartbeats(catalog: Catalog, attempt: Attempt, when_lost: Callable[[], None]) -> Iterator[None]:
+    """Renews the lease every third of its length; `when_lost` is called once if it was lost."""
+    done = threading.Event()
 
     def beat() -> None:
         while not done.wait(attempt.ttl / 3):
             if not catalog.heartbeat(attempt):
-                fenced.set()
+                when_lost()
                 return
 
     thread = threading.Thread(target=beat, name=f"dt-heartbeat-{attempt.id}", daemon=True)
     thread.start()
     try:
-        yield fenced
+        yield
     finally:
         done.set()
         thread.join()

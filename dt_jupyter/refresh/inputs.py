@@ -31,6 +31,7 @@ from dt_jupyter.lake import (
     relation,
     snapshot_sql,
 )
+from dt_jupyter.model.hidden import hidden
 from dt_jupyter.refresh.consolidate import settled
 from dt_jupyter.refresh.literal_pushdown import Bounds, bounded, bounds_of
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
@@ -126,7 +127,7 @@ class Reading:
         scan, rows = self._reduction.found[mark]
         if id(rows) not in self._found:
             log, version = self.logs[scan.source], self._version_of(scan)
-            view = f"__dt_found_{len(self._found)}"
+            view = hidden(f"found_{len(self._found)}")
             self._found[id(rows)] = local_view(self.spark, log, version, rows, view)
         return self._found[id(rows)]
 
@@ -165,7 +166,7 @@ class Reading:
         key = (str(log.path), version, columns)
         if key not in self._snapshots:
             self.local_rows += rows.num_rows
-            view = f"__dt_small_{len(self._snapshots)}"
+            view = hidden(f"small_{len(self._snapshots)}")
             self._snapshots[key] = local_view(self.spark, log, version, rows, view)
         return self._snapshots[key]
 
@@ -173,7 +174,7 @@ class Reading:
         """The change of a source, read once."""
         if source not in self.relations:
             columns = self._columns(source)
-            prefix = f"__dt_delta_{len(self.relations)}"
+            prefix = hidden(f"delta_{len(self.relations)}")
             log, plan = self.logs[source], self.reads[source].change
             assert plan is not None
             change = relation(self.spark, log, plan, columns, view_prefix=prefix, small=self.small)
@@ -213,7 +214,7 @@ class Reading:
         if rows is None:
             return None
         self.local_rows += rows.num_rows
-        return local_view(self.spark, log, version, rows, "__dt_state")
+        return local_view(self.spark, log, version, rows, hidden("state"))
 
     def _values(self, columns: Sequence[Origin]) -> pa.ChunkedArray | None:
         """All values of some columns of changes and selected rows, where they are at hand."""
@@ -248,6 +249,6 @@ class Reading:
     def view(self, rows: pa.Table) -> str:
         """Arrow rows as a temporary view of the private session."""
         self._views += 1
-        name = f"__dt_rows_{self._views}"
+        name = hidden(f"rows_{self._views}")
         arrow_frame(self.spark, rows).createOrReplaceTempView(name)
         return name

@@ -13,7 +13,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.ivm import (
-    WEIGHT,
     End,
     Expr,
     Filter,
@@ -27,6 +26,7 @@ from dt_jupyter.ivm import (
     origins,
     rewrite,
 )
+from dt_jupyter.model.hidden import WEIGHT
 
 if TYPE_CHECKING:
     import pyarrow as pa

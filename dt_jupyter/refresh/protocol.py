@@ -224,11 +224,19 @@ class Refresher:
         self, table: DynamicTable, attempt: Attempt, seen: Look, choice: Choice, watch: Stopwatch
     ) -> RefreshRecord:
         group, flag = f"{table.id}:{attempt.id}", CancelFlag()
+        fenced = threading.Event()
+
+        def give_up() -> None:
+            """Nothing that this refresh does counts any more."""
+            fenced.set()
+            flag.set()
+            cancel(self.spark, group)
+
         record = begun(attempt, table.name, seen, choice)
         with self._lock:
             self._flags[group] = flag
         try:
-            with heartbeats(self.sources.catalog, attempt):
+            with heartbeats(self.sources.catalog, attempt, give_up):
                 outcome = None
                 while outcome is None:
                     try:
@@ -249,13 +257,15 @@ class Refresher:
                     definition=definition if definition != table.definition else None,
                 )  # fmt: skip
         except (Cancelled, KeyboardInterrupt) as e:
-            self._failed(
-                table, attempt, error("DT-2106", name=table.name), RefreshState.CANCELLED, record
-            )
+            why = error("DT-2106", name=table.name)
+            if fenced.is_set():
+                why = error("DT-2108", name=table.name, sequence=attempt.sequence)
+            self._failed(table, attempt, why, RefreshState.CANCELLED, record)
             if isinstance(e, KeyboardInterrupt):
                 raise
-            return replace(record, state=RefreshState.CANCELLED, error_code="DT-2106",
-                           error=str(error("DT-2106", name=table.name)))  # fmt: skip
+            return replace(
+                record, state=RefreshState.CANCELLED, error_code=why.code, error=str(why)
+            )
         except Exception as e:
             return self._failed(
                 table, attempt, as_error(e, table.name), RefreshState.FAILED, record

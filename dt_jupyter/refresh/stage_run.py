@@ -12,16 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.definition import CompiledStage
-from dt_jupyter.ivm import (
-    LARGE,
-    WEIGHT,
-    Rel,
-    key_relations,
-    monotone,
-    with_keys,
-)
+from dt_jupyter.ivm import LARGE, Rel, key_relations, monotone, with_keys
 from dt_jupyter.lake import (
-    OP,
     Added,
     Append,
     Change,
@@ -35,11 +27,22 @@ from dt_jupyter.lake import (
     selecting_columns,
 )
 from dt_jupyter.model import Name, error, quote
+from dt_jupyter.model.hidden import (
+    EXISTED,
+    HASH,
+    OP,
+    POSITION,
+    RESCAN,
+    SEQUENCE,
+    STORED_ID,
+    WEIGHT,
+    hidden,
+)
 from dt_jupyter.refresh.inputs import Reading
 from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
 from dt_jupyter.refresh.stage_plan import StageStep
-from dt_jupyter.sql import EXISTED, HASH, POSITION, RESCAN, ROW_ID, SEQUENCE, BagSql, GroupSql
+from dt_jupyter.sql import BagSql, GroupSql
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,7 +98,7 @@ class StageRun:
         """What a change needs of the stage's own table, as it is."""
         assert self.step.version is not None
         sql = self.compiled.sql
-        columns = sql.state_columns if isinstance(sql, GroupSql) else (*ROW_ID, *HASH)
+        columns = sql.state_columns if isinstance(sql, GroupSql) else (*STORED_ID, *HASH)
         return self.reading.snapshot(self.target, self.step.version, columns)
 
     def change_text(self, delta: Rel) -> str:
@@ -263,7 +266,7 @@ class StageRun:
             return Append(added)
         victims = self._victims(gone, sql)
         self._refuse_missing(-pc.sum(gone[WEIGHT]).as_py() - victims.num_rows)
-        deletes = {c: victims[c] for c in ROW_ID}
+        deletes = {c: victims[c] for c in STORED_ID}
         empty = {
             f.name: pa.nulls(victims.num_rows, f.type)
             for f in added.schema
@@ -274,14 +277,14 @@ class StageRun:
         )
         marked = [t.append_column(OP, pa.array([op] * t.num_rows, pa.string()))
                   for t, op in ((deleted, "D"), (added, "I"))]  # fmt: skip
-        return Merge(ROW_ID, pa.concat_tables(marked))
+        return Merge(STORED_ID, pa.concat_tables(marked))
 
     def _victims(self, gone: pa.Table, sql: BagSql) -> pa.Table:
         """The ids of the rows that a change deletes, the newest copies of each content."""
         found = None
         if self.tables is not None and self.step.version is not None:
             found = self.tables.select(
-                self.target, self.step.version, (*ROW_ID, *HASH), HASH[0], gone[HASH[0]],
+                self.target, self.step.version, (*STORED_ID, *HASH), HASH[0], gone[HASH[0]],
                 nulls=False,
             )  # fmt: skip
         if found is None:
@@ -317,7 +320,7 @@ class StageRun:
         again = self.spark.sql(
             f"SELECT {', '.join((*sql.keys, EXISTED))} FROM {change} WHERE {RESCAN}"
         )
-        keys = "__dt_again"
+        keys = hidden("again")
         again.createOrReplaceTempView(keys)
         if not again.take(1):
             return Merge(sql.keys, self.spark.sql(done))
@@ -337,18 +340,19 @@ class StageRun:
         (found,) = self.spark.sql(f"SELECT COUNT(*) FROM {victims}").collect()[0]
         self._refuse_missing(gone - found)
         others = [f"CAST(NULL AS {f.dataType.simpleString()}) AS {quote(f.name)}"
-                  for f in self.compiled.schema if f.name not in ROW_ID]  # fmt: skip
-        deletes = f"SELECT {', '.join([*ROW_ID, *others])}, 'D' AS {OP} FROM {victims}"
+                  for f in self.compiled.schema if f.name not in STORED_ID]  # fmt: skip
+        deletes = f"SELECT {', '.join([*STORED_ID, *others])}, 'D' AS {OP} FROM {victims}"
         columns = ", ".join(quote(c) for c in sql.columns)
         rows = f"{deletes} UNION ALL SELECT {columns}, 'I' AS {OP} FROM ({added})"
-        return Merge(ROW_ID, self.spark.sql(rows))
+        return Merge(STORED_ID, self.spark.sql(rows))
 
     def _numbered(self, frame: DataFrame) -> DataFrame:
         """An insert-only change as rows of the table, without a detour."""
         sql = self.compiled.sql
         assert isinstance(sql, BagSql)
-        frame.createOrReplaceTempView("__dt_inserted")
-        return self.spark.sql(sql.numbered("SELECT * FROM __dt_inserted", self.step.sequence))
+        view = hidden("inserted")
+        frame.createOrReplaceTempView(view)
+        return self.spark.sql(sql.numbered(f"SELECT * FROM {view}", self.step.sequence))
 
     def staged(self, frame: DataFrame, label: str) -> str:
         """The rows written to files of this attempt, as a relation."""
@@ -391,7 +395,7 @@ def newest_copies(found: pa.Table, gone: pa.Table) -> pa.Table:
     `found` has row ids and hashes, `gone` hashes and negative weights.
     """
     left = {(r[HASH[0]], r[HASH[1]]): -r[WEIGHT] for r in gone.select([*HASH, WEIGHT]).to_pylist()}
-    order = [(c, "descending") for c in ROW_ID]
+    order = [(c, "descending") for c in STORED_ID]
     chosen = []
     for i, row in enumerate((ordered := found.sort_by(order)).to_pylist()):
         content = (row[HASH[0]], row[HASH[1]])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import Refused
+from dt_jupyter.model.hidden import STOP, WEIGHT, hidden
 from dt_jupyter.sql import content_hash
 
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 Columns = tuple[tuple[str, str], ...]
 """Names and Spark types."""
 
-WEIGHT, STOP = "__dt_w", "__dt_stop"
-_VIEW = "__dt_digested"
+_VIEW = hidden("digested")
 _MOD = 1 << 64
 
 

@@ -16,7 +16,6 @@ from dt_jupyter.catalog import HoldKind
 from dt_jupyter.definition import Compiled, row_text
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import (
-    OP,
     Append,
     Change,
     Merge,
@@ -27,7 +26,6 @@ from dt_jupyter.lake import (
     snapshot_sql,
 )
 from dt_jupyter.model import (
-    HIDDEN,
     Definition,
     DynamicTable,
     Frontier,
@@ -40,14 +38,14 @@ from dt_jupyter.model import (
     error,
     quote,
 )
+from dt_jupyter.model.hidden import OP, STOP, WEIGHT, hidden, is_hidden, where_visible
 from dt_jupyter.refresh import LogFacts, Refresher, StageRun, Standing, plan_stage
 from dt_jupyter.replay.definition_history import Commit, Past, elsewhere, require_versions
-from dt_jupyter.replay.digest import STOP, WEIGHT, Moved, hash_order, moved_of
+from dt_jupyter.replay.digest import Moved, hash_order, moved_of
 from dt_jupyter.replay.hold_files import Wanted, release, secure
 from dt_jupyter.replay.replay import Bench
 from dt_jupyter.replay.verify_rows import Comparison, compare
 from dt_jupyter.spark import is_connect
-from dt_jupyter.sql import VISIBLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -277,7 +275,7 @@ class _Again:
         """The public rows of a version; where its columns were others, in those of the
         definition as far as they are the same."""
         stored = log.metadata(version).columns
-        shown = f" WHERE {VISIBLE}" if VISIBLE in stored else ""
+        shown = where_visible(stored)
         items = ", ".join(
             quote(n) if n in stored else f"CAST(NULL AS {t}) AS {quote(n)}"
             for n, t, _ in self.definition.columns
@@ -308,7 +306,7 @@ class _Again:
             return before
         assert self.before is not None
         text = applied(spark, snapshot_sql(folders[id_], self.before), change, metadata)
-        shown = f" WHERE {VISIBLE}" if VISIBLE in metadata.columns else ""
+        shown = where_visible(metadata.columns)
         items = ", ".join(quote(n) for n, _, _ in self.definition.columns)
         return spark.sql(f"SELECT {items} FROM ({text}){shown}")
 
@@ -336,7 +334,7 @@ def compiled_then(
 ) -> Compiled | None:  # fmt: skip
     """The stages by which contents with these stored columns were kept; None for those of a FULL
     dynamic table, which are the query's own rows."""
-    if not any(c.startswith(HIDDEN) for c in columns):
+    if not any(map(is_hidden, columns)):
         return None
     try:
         return past.compiled(spark, refresher, definition, frontier, logs)
@@ -347,7 +345,7 @@ def compiled_then(
 def applied(spark: SparkSession, before: str, change: Change, metadata: Metadata) -> str:
     """The contents of a backing table after a change, as a query over those before."""
     rows = as_frame(spark, change.rows, None if isinstance(change, Overwrite) else metadata)
-    view = "__dt_change"
+    view = hidden("change")
     rows.createOrReplaceTempView(view)
     columns = ", ".join(quote(c) for c in metadata.columns)
     match change:

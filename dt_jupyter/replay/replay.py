@@ -16,7 +16,8 @@ from dt_jupyter.catalog import HoldKind
 from dt_jupyter.failures import MOST_ROWS, coded, within
 from dt_jupyter.lake import LiveFiles, TableLog, commit_name, read_actions
 from dt_jupyter.model import Name, Source, Timestamp, error
-from dt_jupyter.replay.digest import WEIGHT, Columns, hash_order, told
+from dt_jupyter.model.hidden import WEIGHT
+from dt_jupyter.replay.digest import Columns, hash_order, told
 from dt_jupyter.replay.hold_files import Secured, Wanted, release, secure
 from dt_jupyter.replay.row_diff import Marked, Marker
 from dt_jupyter.replay.snapshot_rows import query_batches, table_batches

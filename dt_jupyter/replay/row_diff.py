@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.lake import TableLog, Unchanged, Unreadable, plan_changes, relation
 from dt_jupyter.model import Mark, error, quote
-from dt_jupyter.replay.digest import WEIGHT, Columns, hash_order, named
+from dt_jupyter.model.hidden import WEIGHT, unique_view, where_visible
+from dt_jupyter.replay.digest import Columns, hash_order, named
 from dt_jupyter.replay.schema_modes import select_list
 from dt_jupyter.sources import By, told_apart
 from dt_jupyter.spark import as_text, is_connect
-from dt_jupyter.sql import VISIBLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -111,7 +110,7 @@ class Marker:
                 not isinstance(plan, Unreadable)
                 and old.then.schema_string == new.then.schema_string
             ):
-                prefix = f"__dt_marks_{uuid.uuid4().hex[:12]}"
+                prefix = unique_view("marks")
                 change = relation(self.spark, log, plan, new.then.columns, view_prefix=prefix)
                 return self._projected(log, old, new, change.sql, 1 if step == high else -1)
         return self.reader.difference(self.spark, step, since), 0
@@ -121,7 +120,7 @@ class Marker:
     ) -> tuple[DataFrame, int]:
         by, names = told_apart(log, old.version, new.version, new.then.columns)
         keys = list(names) if by in (By.KEY, By.GROUP) else []
-        shown = f" WHERE {VISIBLE}" if VISIBLE in new.then.columns else ""
+        shown = where_visible(new.then.columns)
         parts = [select_list(new.columns(self.reader.mode)), f"{WEIGHT} * {sign} AS {WEIGHT}"]
         parts += [quote(k) for k in keys]
         frame = self.spark.sql(f"SELECT {', '.join(parts)} FROM {change}{shown}")

@@ -13,10 +13,10 @@ from typing import Any
 
 from dt_jupyter.lake import Metadata, sql_string, stored_name
 from dt_jupyter.model import error, quote
+from dt_jupyter.model.hidden import hidden, is_hidden
 
 Field = Mapping[str, Any]
 _ID = "delta.columnMapping.id"
-_HIDDEN = "__dt_"
 _COLLATIONS = "__COLLATIONS"
 _SQL = {"long": "BIGINT", "integer": "INT", "short": "SMALLINT", "byte": "TINYINT"}
 _INTEGERS = {"byte": 3, "short": 5, "integer": 10, "long": 19}
@@ -102,7 +102,7 @@ def type_sql(type_: Any) -> str:
 
 
 def _public(metadata: Metadata) -> list[Field]:
-    return [f for f in metadata.fields if not f["name"].startswith(_HIDDEN)]
+    return [f for f in metadata.fields if not is_hidden(f["name"])]
 
 
 def _matching(fields: Sequence[Field], same_table: bool) -> Callable[[Field], Field | None]:
@@ -152,13 +152,13 @@ def _struct(sql: str, old: Field, new: Field, same_table: bool, depth: int) -> s
 
 
 def _array(sql: str, old: Field, new: Field, same_table: bool, depth: int) -> str:
-    x = f"__dt_x{depth}"
+    x = hidden(f"x{depth}")
     inner = _value(x, old["elementType"], new["elementType"], same_table, depth + 1)
     return f"TRANSFORM({sql}, {x} -> {inner})"
 
 
 def _map(sql: str, old: Field, new: Field, same_table: bool, depth: int) -> str:
-    k, v = f"__dt_k{depth}", f"__dt_v{depth}"
+    k, v = hidden(f"k{depth}"), hidden(f"v{depth}")
     key = _value(k, old["keyType"], new["keyType"], same_table, depth + 1)
     value = _value(v, old["valueType"], new["valueType"], same_table, depth + 1)
     made = sql if value == v else f"TRANSFORM_VALUES({sql}, ({k}, {v}) -> {value})"

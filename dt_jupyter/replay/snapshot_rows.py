@@ -7,13 +7,13 @@ on Spark Connect, sorted by their hashes, through files beside the pinned copies
 from __future__ import annotations
 
 import shutil
-import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from dt_jupyter.lake import Action, files_view
+from dt_jupyter.model.hidden import hidden, unique_view
 from dt_jupyter.replay.digest import Columns, hash_order, named
 from dt_jupyter.replay.snapshots import TableAt, rows_sql
 from dt_jupyter.sql import SchemaMode
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PART_BYTES = 16 << 20
 """Files of so many bytes are read at once."""
 BATCH_ROWS = 65_536
-_FILE, _BLOCK, _ROW = "__dt_file", "__dt_block", "__dt_index"
+_FILE, _BLOCK, _ROW = hidden("file"), hidden("block"), hidden("index")
 
 
 def table_batches(
@@ -34,7 +34,7 @@ def table_batches(
     """The rows of the live `files` of a snapshot, in their order; those of a large file come
     through files in `folder`."""
     for part in parts_of(files):
-        view = f"__dt_part_{uuid.uuid4().hex[:12]}"
+        view = unique_view("part")
         _positioned(spark, table, part).createOrReplaceTempView(view)
         ordered = f"(SELECT * FROM {view} ORDER BY {_FILE}, {_BLOCK}, {_ROW})"
         try:

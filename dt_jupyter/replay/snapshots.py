@@ -21,10 +21,11 @@ from dt_jupyter.lake import (
     snapshot_sql,
 )
 from dt_jupyter.model import DTError, Name, ReadAt, Source, SourceKind, Timestamp, ViewSource, error
+from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.replay.schema_modes import Projected, as_it_was, as_now, same_columns, select_list
 from dt_jupyter.sources import Found, Moment, Resolver, Sources, name_of, pinned, whole_micro
 from dt_jupyter.spark import HELD, confs
-from dt_jupyter.sql import VISIBLE, SchemaMode
+from dt_jupyter.sql import SchemaMode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,8 +61,7 @@ class TableAt:
 
 def rows_sql(table: TableAt, relation: str, mode: SchemaMode) -> str:
     """The public rows of a relation that has the columns of the table then."""
-    shown = f" WHERE {VISIBLE}" if VISIBLE in table.then.columns else ""
-    return f"(SELECT {select_list(table.columns(mode))} FROM {relation}{shown})"
+    return public_rows(relation, table.then.columns, select_list(table.columns(mode)))
 
 
 @dataclass(frozen=True)

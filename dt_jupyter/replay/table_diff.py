@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.model import Definition, Name
+from dt_jupyter.model.hidden import STOP, WEIGHT
 from dt_jupyter.replay.definition_history import Past
-from dt_jupyter.replay.digest import NOTHING, STOP, WEIGHT, moved_of, told
+from dt_jupyter.replay.digest import NOTHING, moved_of, told
 from dt_jupyter.replay.past_refresh import Rows, first_rows, row_lines
 from dt_jupyter.replay.replay import Bench, Replay, Step, open_replay
 from dt_jupyter.sources import Moment

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.definition import differing, sentence
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Name, error, quote
-from dt_jupyter.sql import HASH, content_hash
+from dt_jupyter.model.hidden import HASH, RANK, hidden
+from dt_jupyter.sql import content_hash
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -17,7 +18,7 @@ COMPARED = 20_000
 """Rows of either side that differ exactly and are then compared within a tolerance."""
 TOLERANCE = 1e-9
 """Relative, of floats; all else is compared exactly."""
-_LEFT, _RIGHT, _OFF = "__dt_left", "__dt_right", "__dt_off"
+_LEFT, _RIGHT, _OFF, _MANY = hidden("left"), hidden("right"), hidden("off"), hidden("many")
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,10 @@ def _explained(
     for side, sign in ((_LEFT, ">"), (_RIGHT, "<")):
         text = (
             f"SELECT {listed} FROM (SELECT t.*, ROW_NUMBER() OVER (PARTITION BY t.{h1}, t.{h2}"
-            f" ORDER BY t.{h1}) AS __dt_rank, o.n AS __dt_many"
+            f" ORDER BY t.{h1}) AS {RANK}, o.n AS {_MANY}"
             f" FROM (SELECT *, {hashed} FROM {side}) t"
             f" JOIN {_OFF} o ON t.{h1} = o.{h1} AND t.{h2} = o.{h2} AND o.n {sign} 0)"
-            f" WHERE __dt_rank <= ABS(__dt_many)"
+            f" WHERE {RANK} <= ABS({_MANY})"
         )
         sides.append([tuple(r.asDict(recursive=True).values()) for r in spark.sql(text).collect()])
     return differing(sides[0], sides[1], TOLERANCE)

@@ -6,12 +6,10 @@ feed is on are read many at a time, by one job.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake import (
     Added,
     CommitFacts,
@@ -25,10 +23,10 @@ from dt_jupyter.lake import (
     relation,
 )
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import STOP, WEIGHT, unique_view, where_visible
 from dt_jupyter.replay.digest import (
     EMPTY,
     NOTHING,
-    STOP,
     Bag,
     Columns,
     Moved,
@@ -40,7 +38,7 @@ from dt_jupyter.replay.schema_modes import select_list
 from dt_jupyter.replay.snapshots import Snapshot, TableAt
 from dt_jupyter.replay.stops import Stop
 from dt_jupyter.spark import is_connect
-from dt_jupyter.sql import VISIBLE, SchemaMode
+from dt_jupyter.sql import SchemaMode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -129,7 +127,7 @@ class Reader:
         plan = plan_of(facts)
         moved: dict[int, Moved] = {}
         if isinstance(plan, Feed | Added):
-            prefix = f"__dt_replay_{uuid.uuid4().hex[:12]}"
+            prefix = unique_view("replay")
             log = self.logs[id_]
             feed = feed_by_version(spark, log, plan, table.then.columns, prefix)
             stop_of = {
@@ -156,7 +154,7 @@ class Reader:
     def _changed(self, table: TableAt, source: str, stop: str) -> str:
         """The projected rows of a relation of changes, with their weight and their stop."""
         items = select_list(table.columns(self.mode))
-        shown = f" WHERE {VISIBLE}" if VISIBLE in table.then.columns else ""
+        shown = where_visible(table.then.columns)
         return f"SELECT {items}, {WEIGHT}, CAST({stop} AS BIGINT) AS {STOP} FROM {source}{shown}"
 
     def _one(self, spark: SparkSession, number: int, before: Measured) -> Measured:
@@ -176,7 +174,7 @@ class Reader:
         schema_stays = earlier.then.schema_string == table.then.schema_string
         if isinstance(plan, Unreadable) or not (same and schema_stays):
             return self._query(spark, number, before)
-        prefix = f"__dt_replay_{uuid.uuid4().hex[:12]}"
+        prefix = unique_view("replay")
         change = relation(spark, log, plan, table.then.columns, view_prefix=prefix)
         text = self._changed(table, change.sql, str(number))
         one = moved_of(spark, spark.sql(text), columns).get(number, NOTHING)

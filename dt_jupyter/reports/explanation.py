@@ -16,6 +16,7 @@ from dt_jupyter.model import (
     Timestamp,
     quote,
 )
+from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.refresh import (
     Look,
     Refresher,
@@ -166,7 +167,7 @@ class _PlanPrinter:
         ordinal = int(read.source.partition(":")[2])
         path = sql_string(str(self.sources.layout.stage(self.table.id, ordinal)))
         names = ", ".join(quote(c) for c in sorted(read.columns or ()))
-        weight = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L) AS __dt_w"
+        weight = f"IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L) AS {WEIGHT}"
         feed = f"table_changes_by_path({path}, {read.new}, {read.new})"
         return Relation(f"(SELECT {names}, {weight} FROM {feed})", "feed", "forecast", None)
 

@@ -9,6 +9,7 @@ from typing import Any
 from dt_jupyter.ivm import Refused, flows
 from dt_jupyter.lake import LakeError, is_delta
 from dt_jupyter.model import DynamicTable, Name, Source
+from dt_jupyter.model.hidden import hidden, public_columns
 from dt_jupyter.refresh import Refresher
 from dt_jupyter.sources import name_of, pinned
 from dt_jupyter.sql import Table, View, bind, column_sources
@@ -119,7 +120,7 @@ class Lineages:
         """By names alone, where the algebra has no form of the definition."""
         definition = table.definition
         views = {v.name: v.text for v in definition.views}
-        plain = {s.name: f"__dt_lineage_{i}" for i, s in enumerate(definition.sources)}
+        plain = {s.name: hidden(f"lineage_{i}") for i, s in enumerate(definition.sources)}
         ids = {plain[s.name]: s.table_id for s in definition.sources}
 
         def named(parts: tuple[str, ...]) -> Name:
@@ -144,7 +145,7 @@ class Lineages:
         try:
             if source.path is not None and is_delta(source.path):
                 names = self.refresher.sources.logs[source.path].metadata().columns
-                return tuple(n for n in names if not n.startswith("__dt_"))
+                return public_columns(names)
         except LakeError:
             pass
         return source.columns

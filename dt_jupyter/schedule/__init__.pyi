@@ -6,32 +6,21 @@ from .decisions import (
     decide as decide,
     next_wake as next_wake,
 )
-from .forecast import (
-    Foretold as Foretold,
-    foretell as foretell,
-)
+from .forecast import Foretold as Foretold, foretell as foretell
 from .lag import (
     LagStatistics as LagStatistics,
-    Tooth as Tooth,
     estimate as estimate,
     lag_statistics as lag_statistics,
-    sawtooth as sawtooth,
+    lag_teeth as lag_teeth,
 )
-from .obstacle import (
-    held_back as held_back,
-    obstacles as obstacles,
-    obstacles_in as obstacles_in,
-)
+from .obstacle import held_back as held_back, obstacles as obstacles, obstacles_in as obstacles_in
 from .periods import (
     Period as Period,
     choose_period as choose_period,
     next_tick as next_tick,
     tick as tick,
 )
-from .plan import (
-    effective_lags as effective_lags,
-    planned as planned,
-)
+from .plan import effective_lags as effective_lags, planned as planned
 from .state import (
     Node as Node,
     Slots as Slots,

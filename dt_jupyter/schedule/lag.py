@@ -6,15 +6,19 @@ a refresh commits (DT paper, 5.2, figure 4). Everything here is in seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from dt_jupyter.model import (
     RefreshAction,
     RefreshRecord,
     RefreshState,
     RefreshTrigger,
+    Sawtooth,
     Timestamp,
+    Tooth,
+    sawtooth_of,
 )
 
 SAMPLES = 32
@@ -23,25 +27,7 @@ QUANTILE = 0.9
 _DATA = frozenset((RefreshAction.INCREMENTAL, RefreshAction.FULL))
 
 
-@dataclass(frozen=True, slots=True)
-class Tooth:
-    """From the commit at `start` to the next one at `end` the contents were of `data_timestamp`."""
-
-    start: Timestamp
-    end: Timestamp
-    data_timestamp: Timestamp
-
-    @property
-    def low(self) -> float:
-        return self.start.since(self.data_timestamp)
-
-    @property
-    def high(self) -> float:
-        return self.end.since(self.data_timestamp)
-
-    def below(self, lag: float) -> float:
-        """For how many seconds the lag was at most `lag`."""
-        return min(max(lag - self.low, 0.0), self.high - self.low)
+Teeth: TypeAlias = tuple[Tooth[Timestamp, RefreshRecord], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +41,20 @@ class LagStatistics:
     time_within_target_lag_ratio: float | None
 
 
-def sawtooth(records: Iterable[RefreshRecord], now: Timestamp) -> tuple[Tooth, ...]:
+def lag_teeth(records: Iterable[RefreshRecord], now: Timestamp) -> Teeth:
     """The teeth of the successful refreshes, oldest first; the last one reaches to `now`."""
-    commits = sorted(
-        (record.end, record.data_timestamp)
-        for record in records
-        if record.state is RefreshState.SUCCEEDED and record.end is not None and record.end <= now
-    )
-    forward = []
-    newest: Timestamp | None = None
-    for end, data_timestamp in commits:
-        if newest is None or data_timestamp > newest:
-            newest = data_timestamp
-            forward.append((end, data_timestamp))
-    ends = [end for end, _ in forward[1:]] + [now]
-    return tuple(Tooth(start, end, t) for (start, t), end in zip(forward, ends, strict=False))
+    return _sawtooth(records, now, None).falls
+
+
+def _sawtooth(
+    records: Iterable[RefreshRecord], now: Timestamp, target: float | None
+) -> Sawtooth[Timestamp, RefreshRecord]:
+    done = [
+        (r.end, r.data_timestamp, r)
+        for r in records
+        if r.state is RefreshState.SUCCEEDED and r.end is not None and r.end <= now
+    ]
+    return sawtooth_of(done, now, target)
 
 
 def lag_statistics(
@@ -77,33 +62,11 @@ def lag_statistics(
 ) -> LagStatistics | None:
     """The figures of DYNAMIC_TABLES(); None before the first commit. Without a target (DOWNSTREAM
     with no consumer) there is no ratio."""
-    teeth = sawtooth(records, now)
-    if not teeth:
+    saw = _sawtooth(records, now, target)
+    worst, mean, p95 = saw.worst, saw.mean, saw.quantile(0.95)
+    if worst is None or mean is None or p95 is None:
         return None
-    total = sum(tooth.high - tooth.low for tooth in teeth)
-    if total <= 0:  # committed this very moment
-        low = teeth[-1].low
-        return LagStatistics(low, low, low, None if target is None else float(low <= target))
-    area = sum((tooth.high - tooth.low) * (tooth.high + tooth.low) / 2 for tooth in teeth)
-
-    def share(lag: float) -> float:
-        return sum(tooth.below(lag) for tooth in teeth) / total
-
-    maximum = max(tooth.high for tooth in teeth)
-    return LagStatistics(
-        mean=area / total,
-        maximum=maximum,
-        p95=_reaching(share, 0.95, min(tooth.low for tooth in teeth), maximum),
-        time_within_target_lag_ratio=None if target is None else share(target),
-    )
-
-
-def _reaching(share: Callable[[float], float], goal: float, low: float, high: float) -> float:
-    """The least lag whose share is the goal, to a microsecond; `share` only rises."""
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (low, middle) if share(middle) >= goal else (middle, high)
-    return high
+    return LagStatistics(mean, worst.peak, p95, saw.within)
 
 
 def estimate(records: Iterable[RefreshRecord]) -> tuple[float | None, float | None]:

@@ -49,6 +49,3 @@ from .taken_names import (
 from .view_registry import (
     Publisher as Publisher,
 )
-from .visible_rows import (
-    public_rows as public_rows,
-)

@@ -11,8 +11,8 @@ from datetime import UTC
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import snapshot_sql
 from dt_jupyter.model import Definition, Frontier, SourceKind, Timestamp, plain, zone_of
+from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.sources.source_names import Logs, name_of
-from dt_jupyter.sources.visible_rows import public_rows
 from dt_jupyter.sql import table_places, tokens
 
 _BARE = frozenset({"current_timestamp", "current_date"})

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dt_jupyter.lake import TRACKED_ID, Metadata, TableLog
+from dt_jupyter.lake import Metadata, TableLog
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import GROUP_KEY, STORED_ID, TRACKED_ID, public_columns
 from dt_jupyter.sql import exact_text
 
 KEY = "dt.primaryKey"
 TRACKING = "delta.enableRowTracking"
-_GROUP, _STORED = "__dt_k", ("__dt_seq", "__dt_pos")
 
 
 class By(StrEnum):
@@ -62,17 +62,17 @@ def told_apart(
     log: TableLog, old: int, new: int, columns: Sequence[str]
 ) -> tuple[By, Sequence[str]]:
     """By what the rows of a table are told apart between two versions, and by which columns."""
-    group = [n for n in columns if n.startswith(_GROUP)]
+    group = [n for n in columns if n.startswith(GROUP_KEY)]
     if group:
         return By.GROUP, group
-    if all(n in columns for n in _STORED):
-        return By.STORED, _STORED
+    if all(n in columns for n in STORED_ID):
+        return By.STORED, STORED_ID
     key = declared_key(log.metadata(new), columns)
     if key:
         return By.KEY, key
     if all(_tracked(log.metadata(v)) for v in (old, new)):
         return By.TRACKING, ()
-    return By.CONTENT, [n for n in columns if not n.startswith("__dt_")]
+    return By.CONTENT, public_columns(columns)
 
 
 def declared_key(metadata: Metadata, columns: Sequence[str]) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from dt_jupyter.model import (
     is_word,
     quote,
 )
+from dt_jupyter.model.hidden import where_visible
 from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable
 from dt_jupyter.sources.source_names import Sources
 
@@ -92,9 +93,8 @@ class Publisher:
     def _contents(self, table: DynamicTable) -> str:
         path = self.sources.layout.public(table.id)
         stored = self.sources.logs[str(path)].metadata().columns
-        visible = " WHERE __dt_visible" if "__dt_visible" in stored else ""
         names = ", ".join(quote(n) for n, _, _ in table.definition.columns)
-        return f"SELECT {names} FROM {sql_table(path)}{visible}"
+        return f"SELECT {names} FROM {sql_table(path)}{where_visible(stored)}"
 
     def unpublish(self, name: Name) -> None:
         if _is_known_to_spark(name):

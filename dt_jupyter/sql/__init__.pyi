@@ -5,37 +5,12 @@ from .binding.binder import (
     reads_by_function as reads_by_function,
     table_places as table_places,
 )
-from .binding.column_lineage import (
-    column_sources as column_sources,
-)
-from .binding.local_rows import (
-    without_job as without_job,
-)
-from .emit.hashing import (
-    HASH as HASH,
-    content_hash as content_hash,
-    exact_text as exact_text,
-)
-from .emit.render import (
-    Place as Place,
-    Renderer as Renderer,
-)
-from .emit.state_sql import (
-    COUNT as COUNT,
-    EXISTED as EXISTED,
-    OP as OP,
-    POSITION as POSITION,
-    RESCAN as RESCAN,
-    ROW_ID as ROW_ID,
-    SEQUENCE as SEQUENCE,
-    VISIBLE as VISIBLE,
-    BagSql as BagSql,
-    GroupSql as GroupSql,
-    stage_sql as stage_sql,
-)
-from .grammar import (
-    statement_values as statement_values,
-)
+from .binding.column_lineage import column_sources as column_sources
+from .binding.local_rows import without_job as without_job
+from .emit.hashing import content_hash as content_hash, exact_text as exact_text
+from .emit.render import Place as Place, Renderer as Renderer
+from .emit.state_sql import BagSql as BagSql, GroupSql as GroupSql, stage_sql as stage_sql
+from .grammar import statement_values as statement_values
 from .grammar.functions import (
     find_parameters as find_parameters,
     qualified_name as qualified_name,
@@ -62,9 +37,7 @@ from .grammar.magic_specs import (
     MagicSpec as MagicSpec,
     usage as usage,
 )
-from .grammar.options import (
-    TABLE_OPTIONS as TABLE_OPTIONS,
-)
+from .grammar.options import TABLE_OPTIONS as TABLE_OPTIONS
 from .grammar.parse import (
     parse_piece as parse_piece,
     parse_script as parse_script,
@@ -85,34 +58,17 @@ from .grammar.statement_values import (
     TimePoint as TimePoint,
     Unsupported as Unsupported,
 )
-from .grammar.subquery_dml import (
-    as_merge as as_merge,
-)
+from .grammar.subquery_dml import as_merge as as_merge
 from .grammar.timed_relations import (
     find_last_query_id as find_last_query_id,
     has_alias as has_alias,
     quote_change_columns as quote_change_columns,
     relations_in as relations_in,
 )
-from .grammar.unsupported import (
-    later as later,
-)
-from .text.cursor import (
-    CATALOG as CATALOG,
-)
-from .text.item_names import (
-    unnamed_items as unnamed_items,
-)
-from .text.lex import (
-    tokens as tokens,
-)
-from .text.literals import (
-    literal as literal,
-)
-from .text.one_query import (
-    require_one_query as require_one_query,
-)
-from .text.split import (
-    Piece as Piece,
-    split as split,
-)
+from .grammar.unsupported import later as later
+from .text.cursor import CATALOG as CATALOG
+from .text.item_names import unnamed_items as unnamed_items
+from .text.lex import tokens as tokens
+from .text.literals import literal as literal
+from .text.one_query import require_one_query as require_one_query
+from .text.split import Piece as Piece, split as split

@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import bind_query, empty_relation
-from dt_jupyter.ivm import WEIGHT, Refused, Rel, scans
+from dt_jupyter.ivm import Refused, Rel, scans
 from dt_jupyter.lake import TableLog, VersionGone, plan_changes
-from dt_jupyter.model import FIRST, Name, Source, SourceKind, Timestamp, error, quote
+from dt_jupyter.model import FIRST, Name, Source, SourceKind, Timestamp, error
+from dt_jupyter.model.hidden import WEIGHT, public_rows, unique_view
 from dt_jupyter.replay import whole
 from dt_jupyter.sources import (
     OLDEST,
@@ -27,7 +28,6 @@ from dt_jupyter.sources import (
     pinned,
 )
 from dt_jupyter.spark import HELD, confs, is_connect, run_cancellable
-from dt_jupyter.sql import VISIBLE
 from dt_jupyter.streams.change_reader import (
     ChangeQuery,
     append_query,
@@ -175,7 +175,7 @@ class Changes:
         if found or ids.by is not By.KEY:
             return
         weighted = frame.selectExpr("*", f"IF(`$ACTION` = 'INSERT', 1L, -1L) AS {WEIGHT}")
-        view = f"__dt_redo_{uuid.uuid4().hex[:12]}"
+        view = unique_view("redo")
         weighted.createOrReplaceTempView(view)
         try:
             require_key(self.spark, view, name, ids, (), "_commit_version")
@@ -252,9 +252,7 @@ class Changes:
         def relation(parts: tuple[str, ...]) -> str:
             source = found.sources[name_of(parts, schema)]
             columns = schemas[source.table_id].names
-            public = [c for c in columns if not c.startswith("__dt_")]
-            shown = f" WHERE {VISIBLE}" if VISIBLE in columns else ""
-            return f"(SELECT {', '.join(map(quote, public))} FROM {place(source)}{shown})"
+            return public_rows(place(source), columns)
 
         def view(parts: tuple[str, ...]) -> str | None:
             known = found.views.get(name_of(parts, schema))
@@ -266,7 +264,7 @@ class Changes:
         self, rel: Rel, found: Found, versions: dict[str, tuple[int, int]],
         schemas: dict[str, StructType],
     ) -> dict[str, Side]:  # fmt: skip
-        prefix = f"__dt_change_{uuid.uuid4().hex[:12]}"
+        prefix = unique_view("change")
         read: dict[str, set[str]] = {}
         for scan in scans(rel):
             read.setdefault(scan.source, set()).update(n for _, n in scan.reads)

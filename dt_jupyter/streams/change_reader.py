@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.failures import raised
 from dt_jupyter.ivm import (
-    WEIGHT,
     Expr,
     Filter,
     Project,
@@ -31,18 +30,20 @@ from dt_jupyter.ivm import (
     walk,
 )
 from dt_jupyter.model import error, quote
+from dt_jupyter.model.hidden import COPY, HASH, WEIGHT, hidden
 from dt_jupyter.sources import By
-from dt_jupyter.sql import HASH, Renderer, content_hash, exact_text
+from dt_jupyter.sql import Renderer, content_hash, exact_text
 from dt_jupyter.streams.declared_keys import told_keys
 from dt_jupyter.streams.sides import Side
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_TWICE = hidden("twice")
+
 ACTION, ISUPDATE, ROW_ID = "$ACTION", "$ISUPDATE", "$ROW_ID"
 METADATA = (ACTION, ISUPDATE, ROW_ID)
 Types = Callable[[Rel], dict[str, str]]
-_COPY = "__dt_copy"
 
 
 class Shape(StrEnum):
@@ -224,8 +225,8 @@ def _unique(rows: str, columns: Sequence[tuple[str, str]], id_: str, promised: s
     )
     said = raised(promised, f"'two rows have the id of (' || {example or _EMPTY} || ')'")
     twice = f"COUNT(1) OVER (PARTITION BY {quote(id_)}, SIGN({WEIGHT}))"
-    checked = f"SELECT *, {twice} AS __dt_twice FROM {rows}"
-    fine = f"CASE WHEN __dt_twice > 1 THEN CAST({said} AS BOOLEAN) ELSE TRUE END"
+    checked = f"SELECT *, {twice} AS {_TWICE} FROM {rows}"
+    fine = f"CASE WHEN {_TWICE} > 1 THEN CAST({said} AS BOOLEAN) ELSE TRUE END"
     return f"(SELECT * FROM ({checked}) WHERE {fine})"
 
 
@@ -282,7 +283,7 @@ def _by_content(
         f" FROM {hashed} GROUP BY {', '.join(HASH)}"
         f" HAVING SUM({WEIGHT}) <> 0"
     )
-    row_id = f"MD5(CONCAT_WS(':', '{tag}', {', '.join(HASH)}, {_COPY}))"
+    row_id = f"MD5(CONCAT_WS(':', '{tag}', {', '.join(HASH)}, {COPY}))"
     copies = f"EXPLODE(SEQUENCE(1L, ABS({WEIGHT})))"
-    numbered = f"SELECT * FROM ({kept}) k LATERAL VIEW {copies} c AS {_COPY}"
+    numbered = f"SELECT * FROM ({kept}) k LATERAL VIEW {copies} c AS {COPY}"
     return f"{_selected(values, names, _SIGN, 'FALSE', row_id)} FROM ({numbered})"

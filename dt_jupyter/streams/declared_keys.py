@@ -11,14 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dt_jupyter.failures import broken_key, literal
-from dt_jupyter.ivm import WEIGHT, Refused
+from dt_jupyter.ivm import Refused
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import HASH, WEIGHT, hidden
 from dt_jupyter.sources import Identity
-from dt_jupyter.sql import HASH, content_hash
+from dt_jupyter.sql import content_hash
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+_KEY, _AT, _TEXT = hidden("key"), hidden("at"), hidden("text")
 
 _Columns = Sequence[tuple[str, str]]
 
@@ -52,23 +55,23 @@ def _broken(rows: str, identity: Identity, columns: _Columns, version: str) -> s
         for n in identity.names
     )
     net = (
-        f"SELECT __dt_key, __dt_at, FIRST(__dt_text) AS __dt_text, SUM({WEIGHT}) AS {WEIGHT} FROM "
-        f"(SELECT {identity.text} AS __dt_key, {version} AS __dt_at, {example} AS __dt_text, "
+        f"SELECT {_KEY}, {_AT}, FIRST({_TEXT}) AS {_TEXT}, SUM({WEIGHT}) AS {WEIGHT} FROM "
+        f"(SELECT {identity.text} AS {_KEY}, {version} AS {_AT}, {example} AS {_TEXT}, "
         f"{', '.join([*hashed, WEIGHT])} FROM {rows})"
-        f" GROUP BY __dt_key, __dt_at, {', '.join(HASH)} HAVING SUM({WEIGHT}) <> 0"
+        f" GROUP BY {_KEY}, {_AT}, {', '.join(HASH)} HAVING SUM({WEIGHT}) <> 0"
     )
     commits = (
-        "SELECT __dt_key, __dt_at, FIRST(__dt_text) AS __dt_text,"
+        f"SELECT {_KEY}, {_AT}, FIRST({_TEXT}) AS {_TEXT},"
         f" SUM(GREATEST({WEIGHT}, 0L)) AS came, SUM(GREATEST(-{WEIGHT}, 0L)) AS gone"
-        f" FROM ({net}) GROUP BY __dt_key, __dt_at"
+        f" FROM ({net}) GROUP BY {_KEY}, {_AT}"
     )
     sums = (
-        "SELECT *, SUM(came - gone) OVER (PARTITION BY __dt_key ORDER BY __dt_at) AS s"
+        f"SELECT *, SUM(came - gone) OVER (PARTITION BY {_KEY} ORDER BY {_AT}) AS s"
         f" FROM ({commits})"
     )
     most = "GREATEST(MAX(came), MAX(gone), GREATEST(MAX(s), 0L) - LEAST(MIN(s), 0L))"
     return (
-        f"SELECT FIRST(__dt_text) AS example, {most} AS n FROM ({sums}) GROUP BY __dt_key"
+        f"SELECT FIRST({_TEXT}) AS example, {most} AS n FROM ({sums}) GROUP BY {_KEY}"
         f" HAVING {most} > 1 ORDER BY example LIMIT 1"
     )
 

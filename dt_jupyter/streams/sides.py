@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dt_jupyter.ivm import ROW_ID, WEIGHT, End, Scan
+from dt_jupyter.ivm import End, Scan
 from dt_jupyter.lake import (
-    TRACKED_ID,
     Added,
     ChangePlan,
     CommitFacts,
@@ -27,11 +26,14 @@ from dt_jupyter.lake import (
     sql_table,
 )
 from dt_jupyter.model import error, quote
+from dt_jupyter.model.hidden import RANK, ROW_ID, TRACKED_ID, WEIGHT, hidden
 from dt_jupyter.sources import By, Identity
 from dt_jupyter.streams.declared_keys import require_key, surely_unique
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_ONE = hidden("one")
 
 
 @dataclass
@@ -118,7 +120,7 @@ class Side:
         if with_id and self.identity.by is By.TRACKING:
             items.append(f"_metadata.row_id AS {TRACKED_ID}")
         source = f"{sql_table(self.log.path)} VERSION AS OF {version}"
-        rows = f"(SELECT {', '.join(items) or '1 AS __dt_one'} FROM {source})"
+        rows = f"(SELECT {', '.join(items) or f'1 AS {_ONE}'} FROM {source})"
         if not with_id:
             return rows
         if self.whole:
@@ -174,11 +176,11 @@ class Side:
         kind, at = "_change_type", "_commit_version"
         found = feed_by_version(spark, self.log, plan, (*columns, kind), prefix)
         self._require_key(spark, found.sql, columns, at)
-        first = f"ROW_NUMBER() OVER (PARTITION BY {self.identity.text} ORDER BY {at}) AS __dt_nth"
+        first = f"ROW_NUMBER() OVER (PARTITION BY {self.identity.text} ORDER BY {at}) AS {RANK}"
         named = ", ".join([*map(quote, columns), WEIGHT])
         sql = (
             f"(SELECT {named} FROM (SELECT *, {first} FROM {found.sql} WHERE {kind} = 'insert')"
-            " WHERE __dt_nth = 1)"
+            f" WHERE {RANK} = 1)"
         )
         return replace(found, sql=sql, rows=None)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from dt_jupyter.model import DTError, Name, ReadAt, Span, Stream, Timestamp, error, plain
+from dt_jupyter.model.hidden import unique_view
 from dt_jupyter.replay import Snapshots, common_moment, whole
 from dt_jupyter.sources import OLDEST, Moment, name_of
 from dt_jupyter.sql import (
@@ -107,7 +107,7 @@ def temporary_views(spark: SparkSession) -> Iterator[Callable[[DataFrame], str]]
     views: list[str] = []
 
     def put(frame: DataFrame) -> str:
-        views.append(f"__dt_placed_{uuid.uuid4().hex[:12]}")
+        views.append(unique_view("placed"))
         frame.createOrReplaceTempView(views[-1])
         return views[-1]
 

@@ -10,7 +10,7 @@ from dt_jupyter.model import RefreshAction, RefreshState
 from dt_jupyter.widgets.canvas import canvas, group, label
 from dt_jupyter.widgets.glyphs import ACTION_TOKENS, STATE_TOKENS, action_glyph, cross, path
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
-from dt_jupyter.widgets.sawtooth_points import Sawtooth, Tooth, sawtooth
+from dt_jupyter.widgets.sawtooth_points import LagSawtooth, LagTooth, sawtooth
 from dt_jupyter.widgets.theme import fill, paint
 from dt_jupyter.widgets.typeset import aligned, pixels, sparkline
 from dt_jupyter.wire import (
@@ -88,7 +88,7 @@ def _percent(share: float) -> str:
     return f"{percent:.1f}".removesuffix(".0") + " %"
 
 
-def _scale(message: LagMessage, saw: Sawtooth) -> _Scale | None:
+def _scale(message: LagMessage, saw: LagSawtooth) -> _Scale | None:
     shown = [at for p in message.points for at in (p.start or p.data_timestamp, p.end) if at]
     if not shown:
         return None
@@ -146,7 +146,7 @@ def _axes(scale: _Scale) -> Markup:
     return joined(*parts)
 
 
-def _target(saw: Sawtooth, scale: _Scale) -> Markup:
+def _target(saw: LagSawtooth, scale: _Scale) -> Markup:
     if saw.target is None:
         return Markup("")
     y = scale.y(saw.target)
@@ -165,7 +165,7 @@ def _target(saw: Sawtooth, scale: _Scale) -> Markup:
     )
 
 
-def _line(saw: Sawtooth, scale: _Scale) -> Markup:
+def _line(saw: LagSawtooth, scale: _Scale) -> Markup:
     """The area and its edge, and in red what is above the target."""
     if not saw.teeth:
         return Markup("")
@@ -191,7 +191,7 @@ def _line(saw: Sawtooth, scale: _Scale) -> Markup:
     return joined(area, edge, *(_excess(tooth, saw.target, scale) for tooth in saw.above))
 
 
-def _excess(tooth: Tooth, target: float | None, scale: _Scale) -> Markup:
+def _excess(tooth: LagTooth, target: float | None, scale: _Scale) -> Markup:
     """The part of a tooth that is above the target, as a red wedge."""
     base = max(tooth.low, target or 0.0)
     crossed = tooth.data_timestamp + timedelta(seconds=base)
@@ -211,7 +211,7 @@ def _excess(tooth: Tooth, target: float | None, scale: _Scale) -> Markup:
     )
 
 
-def _peaks(saw: Sawtooth, scale: _Scale) -> Markup:
+def _peaks(saw: LagSawtooth, scale: _Scale) -> Markup:
     """A red tip on each peak above the target, and in words how high the worst one is."""
     parts: list[str] = []
     crowded = len(saw.teeth) > _MARKS_UPTO
@@ -235,7 +235,7 @@ def _peaks(saw: Sawtooth, scale: _Scale) -> Markup:
     return joined(*parts)
 
 
-def _marks(message: LagMessage, saw: Sawtooth, scale: _Scale) -> Markup:
+def _marks(message: LagMessage, saw: LagSawtooth, scale: _Scale) -> Markup:
     """On the line: each refresh's action where the lag fell, and a cross where one failed."""
     r = min(4.0, max(1.6, 0.28 * (_RIGHT - _LEFT) / max(len(message.points), 1)))
     parts: list[str] = []
@@ -310,7 +310,7 @@ def _told(point: RefreshPoint) -> str:
     return "\n".join([*lines, *filter(None, [point.detail])])
 
 
-def _legend(message: LagMessage, saw: Sawtooth) -> Markup:
+def _legend(message: LagMessage, saw: LagSawtooth) -> Markup:
     """What occurs in the picture, and only that."""
     parts: list[str] = []
     x, y = _LEFT + 4, _LEGEND - 4

@@ -27,9 +27,9 @@ from dt_jupyter.definition.compile import compile_query
 from dt_jupyter.definition.validate.creation_check import Verdict, check
 from dt_jupyter.ivm import DERIVATIVES, Filter, Generate, Join, Match, Rel, Scan, Top, Union, Window
 from dt_jupyter.model import Name, Source, SourceKind
+from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.sources.pinned_text import pinned
 from dt_jupyter.sources.source_names import name_of
-from dt_jupyter.sources.visible_rows import public_rows
 from dt_jupyter.spark import CancelFlag, Cancelled, run_cancellable
 from dt_jupyter.sql.emit import render
 from tests.unit.test_ivm_mutants import RULES

@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException
 
 from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.failures.key_errors import find_broken_key
-from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.model import DTError
+from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.sources.row_identity import By, Identity
 from dt_jupyter.streams.declared_keys import require_key, surely_unique
 from tests.spark.engine_lab import Lab, refused

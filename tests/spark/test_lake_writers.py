@@ -31,8 +31,8 @@ from dt_jupyter.lake import (
 from dt_jupyter.lake.delta_log.create_commit import plain_fields
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.write import backing_table as tables
-from dt_jupyter.lake.write.commit_values import OP
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import OP
 from tests.spark.lake_tables import LOCAL, NOT_LOCAL, make, weighted
 
 if TYPE_CHECKING:

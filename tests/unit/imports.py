@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = "dt_jupyter"
+VOCABULARY = f"{ROOT}.model.hidden"
+"""Names of columns, which whoever writes SQL may take from where they stand."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class Import:
     def goes_past_a_door(self) -> bool:
         """Whether it names a module inside another package."""
         own, other = self.module.split(".")[1:2], self.source.split(".")[1:]
+        if self.source == VOCABULARY:
+            return False
         return len(other) > 1 and other[:1] != own
 
 

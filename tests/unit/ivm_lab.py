@@ -20,7 +20,6 @@ from typing import TypeVar
 import duckdb
 
 from dt_jupyter.ivm import (
-    WEIGHT,
     Aggregate,
     Call,
     End,
@@ -52,6 +51,7 @@ from dt_jupyter.ivm import (
     walk,
 )
 from dt_jupyter.ivm.simplify import PASSES
+from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.sql.emit.render import Renderer
 
 T = TypeVar("T")

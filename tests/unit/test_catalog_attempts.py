@@ -379,6 +379,23 @@ def forward(lab: Lab, sequence: int, query: str) -> bool:
     )
 
 
+@pytest.mark.parametrize("state", [RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED])
+def test_what_runs_is_never_skipped(lab: Lab, state: RefreshState) -> None:
+    attempt = lab.begin(10)
+    with pytest.raises(AssertionError, match=f"EXECUTING, and never {state}"):
+        lab.catalog.fail(attempt, failure(attempt, state))
+    assert states(lab) == ["EXECUTING"]
+    lab.finish(attempt)
+
+
+def test_the_moves_of_a_refresh() -> None:
+    """What ended stays as it ended, but for a commit that is found in the lake afterwards."""
+    ends = [s for s in RefreshState if s.final]
+    found = {(a, b) for a in ends for b in RefreshState if a.may_become(b)}
+    assert found == {("CANCELLED", "SUCCEEDED"), ("FAILED", "SUCCEEDED")}
+    assert not RefreshState.EXECUTING.may_become(RefreshState.SCHEDULED)
+
+
 def test_recovery_rolls_a_lost_commit_forward_once(lab: Lab) -> None:
     dead = lab.open(THERE).begin("id-a", MANUAL, at(10), "dead", 1000)
     lab.catalog.update("id-a", needs_reinit=WHY)

@@ -150,3 +150,19 @@ def test_what_a_hint_names_exists() -> None:
     assert {"dt.sql", "dt.pin", "%dt history"} <= seen.keys(), "the probe sees them"
     known = {f"dt.{m}" for m in methods} | {f"%dt {c}" for c in commands}
     assert {k: f.name for k, f in seen.items() if k not in known} == {}
+
+
+def literals(file: Path) -> set[str]:
+    """The strings of a module that are no docstrings."""
+    tree = ast.parse(file.read_text("utf-8"))
+    said = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+    found = (n for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in said)
+    return {n.value for n in found if isinstance(n.value, str)}
+
+
+def test_hidden_names_are_made_in_one_place() -> None:
+    vocabulary = PACKAGE / "model" / "hidden.py"
+    assert "__dt_" in literals(vocabulary)
+    others = {f.relative_to(ROOT).as_posix(): literals(f) for f in PACKAGE.rglob("*.py")}
+    del others[vocabulary.relative_to(ROOT).as_posix()]
+    assert {f: t for f, texts in others.items() for t in texts if "__dt_" in t} == {}

@@ -21,7 +21,6 @@ from dt_jupyter.ivm import (
     LAWS,
     OPERATORS,
     TABLES,
-    WEIGHT,
     Aggregate,
     Bag,
     Call,
@@ -64,6 +63,7 @@ from dt_jupyter.ivm.explain import Size, estimated, tree
 from dt_jupyter.ivm.simplify import prune
 from dt_jupyter.ivm.stages import aligned, unstable
 from dt_jupyter.model import Name, Reason, RefreshMode
+from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.refresh.semijoin_reduction import Reduction
 from dt_jupyter.reports.explanation_values import LAWS_TITLE, Explanation
 from dt_jupyter.sql.emit.render import RENDERED, Renderer

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from dt_jupyter.ivm import (
-    WEIGHT,
     Aggregate,
     Call,
     End,
@@ -34,9 +33,10 @@ from dt_jupyter.ivm import (
     expr,
 )
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import COUNT, EXISTED, OP, RESCAN, VISIBLE, WEIGHT
 from dt_jupyter.sql.emit import state_sql as maintain
 from dt_jupyter.sql.emit.render import Renderer
-from dt_jupyter.sql.emit.state_sql import COUNT, EXISTED, OP, RESCAN, VISIBLE, GroupSql
+from dt_jupyter.sql.emit.state_sql import GroupSql
 from tests.unit.ivm_lab import connection, literal_rows, to_duck
 
 Row = tuple[Any, ...]

@@ -11,7 +11,6 @@ import pytest
 from dt_jupyter.ivm import (
     IDENTIFIED,
     OPERATORS,
-    ROW_ID,
     Aggregate,
     End,
     Expr,
@@ -30,6 +29,7 @@ from dt_jupyter.ivm import (
     identified,
     walk,
 )
+from dt_jupyter.model.hidden import ROW_ID
 from tests.unit.ivm_lab import (
     CHANGES,
     SOURCES,

@@ -13,7 +13,6 @@ import dt_jupyter.ivm.join_order as order
 from dt_jupyter.ivm import (
     DERIVATIVES,
     OPERATORS,
-    WEIGHT,
     Aggregate,
     End,
     Expr,
@@ -37,6 +36,7 @@ from dt_jupyter.ivm import (
     restrict,
     simplify as _simplify_function,
 )
+from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.sql.emit import render
 from tests.unit.ivm_lab import (
     Law,

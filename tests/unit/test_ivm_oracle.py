@@ -8,7 +8,6 @@ import pytest
 
 from dt_jupyter.ivm import (
     OPERATORS,
-    WEIGHT,
     Aggregate,
     Call,
     End,
@@ -36,6 +35,7 @@ from dt_jupyter.ivm import (
     simplify,
     walk,
 )
+from dt_jupyter.model.hidden import WEIGHT
 from tests.unit.ivm_lab import (
     SOURCES,
     Duck,

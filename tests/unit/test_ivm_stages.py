@@ -35,9 +35,10 @@ from dt_jupyter.ivm import (
     settled,
     walk,
 )
+from dt_jupyter.model.hidden import VISIBLE
 from dt_jupyter.sql.binding.binder import Table, View, bind
 from dt_jupyter.sql.emit.render import RENDERED, Renderer
-from dt_jupyter.sql.emit.state_sql import VISIBLE, GroupSql
+from dt_jupyter.sql.emit.state_sql import GroupSql
 from tests.unit import test_ivm_groups, test_ivm_mutants
 from tests.unit.ivm_lab import (
     MINUS,

@@ -19,7 +19,6 @@ from dt_jupyter.ivm import (
     DERIVATIVES,
     LAWS,
     TABLES,
-    WEIGHT,
     Bag,
     End,
     Filter,
@@ -49,6 +48,7 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.ivm.explain import Size, estimated, tree
 from dt_jupyter.ivm.simplify import prune
+from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.sql.emit.render import Renderer
 from tests.unit.ivm_lab import (
     Duck,

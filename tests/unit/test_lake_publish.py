@@ -10,10 +10,11 @@ import pytest
 
 from dt_jupyter.lake import TableLog, mark_of
 from dt_jupyter.lake.delta_log.actions import commit_name, read_actions
+from dt_jupyter.lake.delta_log.active_files import vector_file
 from dt_jupyter.lake.delta_log.log_state import row_id_domain, table_state
 from dt_jupyter.lake.txn import publish
 from dt_jupyter.lake.txn.publish import Conflict, Publication
-from dt_jupyter.lake.txn.shadow_log import Staging, relative, stage, uri, vector_file
+from dt_jupyter.lake.txn.shadow_log import Staging, relative, stage, uri
 from tests.unit.delta_logs import add, info, metadata, remove
 
 VECTOR = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 4,

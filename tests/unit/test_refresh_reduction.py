@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 from dt_jupyter.ivm import (
-    WEIGHT,
     Aggregate,
     End,
     Filter,
@@ -29,6 +28,7 @@ from dt_jupyter.ivm import (
     expr,
     walk,
 )
+from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.refresh import semijoin_reduction as module
 from dt_jupyter.refresh.arrow_filter import sieved
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables, is_nothing

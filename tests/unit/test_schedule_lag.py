@@ -13,7 +13,7 @@ from dt_jupyter.model import (
     RefreshTrigger,
     Timestamp,
 )
-from dt_jupyter.schedule import estimate, lag_statistics, sawtooth
+from dt_jupyter.schedule import estimate, lag_statistics, lag_teeth
 
 T0 = Timestamp(1_700_000_000_000_000)
 REAL = RefreshAction.INCREMENTAL
@@ -39,8 +39,8 @@ def record(
 
 def test_the_papers_figure() -> None:
     """Two refreshes: the lag peaks at e₁ − v₀, and is least at e₁ − v₁."""
-    teeth = sawtooth([record(10, 11, 14), record(0, 1, 3)], at(20))
-    assert [(t.start, t.low, t.high) for t in teeth] == [(at(3), 3, 14), (at(14), 4, 10)]
+    teeth = lag_teeth([record(10, 11, 14), record(0, 1, 3)], at(20))
+    assert [(t.start, t.low, t.peak) for t in teeth] == [(at(3), 3, 14), (at(14), 4, 10)]
     statistics = lag_statistics([record(10, 11, 14), record(0, 1, 3)], at(20), 10)
     assert statistics is not None
     assert statistics.maximum == 14
@@ -55,13 +55,13 @@ def test_what_did_not_succeed_draws_no_tooth() -> None:
         record(10, 11, 14, RefreshState.FAILED),
         record(20, 20, 20, RefreshState.SKIPPED),
     ]
-    assert len(sawtooth(records, at(30))) == 1
+    assert len(lag_teeth(records, at(30))) == 1
     assert lag_statistics(records[1:], at(30), 10) is None
-    assert sawtooth(records, at(2)) == ()
+    assert lag_teeth(records, at(2)) == ()
 
 
 def test_an_older_data_timestamp_that_ends_later_changes_nothing() -> None:
-    assert len(sawtooth([record(10, 10, 11), record(5, 5, 12)], at(20))) == 1
+    assert len(lag_teeth([record(10, 10, 11), record(5, 5, 12)], at(20))) == 1
 
 
 def test_at_the_moment_of_the_commit() -> None:

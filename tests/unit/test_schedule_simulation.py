@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from dt_jupyter.model import Reason, RefreshRecord, RefreshState, Timestamp
-from dt_jupyter.schedule import Node, Slots, Start, decide, sawtooth
+from dt_jupyter.schedule import Node, Slots, Start, decide, lag_teeth
 from dt_jupyter.schedule.simulate import Simulation
 
 T0 = Timestamp(1_700_000_000_000_000)
@@ -133,9 +133,9 @@ def test_the_lag_stays_below_the_target_wherever_it_can(case: Case) -> None:
     for each in case.nodes:
         if each.target_lag is None or not settled[each.id].attainable:
             continue
-        teeth = [t for t in sawtooth(of(sim, each.id), sim.now) if t.start > at(2000)]
+        teeth = [t for t in lag_teeth(of(sim, each.id), sim.now) if t.start > at(2000)]
         assert teeth
-        assert max(tooth.high for tooth in teeth) < each.target_lag
+        assert max(tooth.peak for tooth in teeth) < each.target_lag
         assert of(sim, each.id, SKIPPED) == [
             r for r in of(sim, each.id, SKIPPED) if r.data_timestamp < at(2000)
         ]
@@ -195,8 +195,8 @@ def test_a_day_of_twenty() -> None:
     assert {r.state for r in sim.log} == {DONE}
     for each in nodes:
         if each.target_lag is not None:
-            teeth = sawtooth(of(sim, each.id), sim.now)[10:]
-            assert max(tooth.high for tooth in teeth) < each.target_lag
+            teeth = lag_teeth(of(sim, each.id), sim.now)[10:]
+            assert max(tooth.peak for tooth in teeth) < each.target_lag
 
 
 def test_a_chain_that_takes_two_periods_keeps_its_lag_without_a_skip() -> None:
@@ -206,8 +206,8 @@ def test_a_chain_that_takes_two_periods_keeps_its_lag_without_a_skip() -> None:
     sim.run(at(3000))
     assert sim.periods["d5"].seconds == 6  # it begins 12.5 s after its tick
     assert sim.periods["d5"].attainable
-    late = [tooth for tooth in sawtooth(of(sim, "d5"), sim.now) if tooth.start > at(1000)]
-    assert max(tooth.high for tooth in late) < 26
+    late = [tooth for tooth in lag_teeth(of(sim, "d5"), sim.now) if tooth.start > at(1000)]
+    assert max(tooth.peak for tooth in late) < 26
     assert {r.state for r in sim.log if r.data_timestamp > at(1000)} == {DONE}
 
 
@@ -290,9 +290,9 @@ def test_after_a_sleep_each_does_its_newest_tick_and_what_its_consumers_need(asl
     sim.run(woke.plus(8000))
     assert violations(sim, 99) == []
     for each in nodes:
-        teeth = [t for t in sawtooth(of(sim, each.id), sim.now) if t.start > woke.plus(10)]
+        teeth = [t for t in lag_teeth(of(sim, each.id), sim.now) if t.start > woke.plus(10)]
         assert each.target_lag is not None
-        assert max(tooth.high for tooth in teeth) < each.target_lag
+        assert max(tooth.peak for tooth in teeth) < each.target_lag
 
 
 def test_a_clock_that_goes_back_does_no_harm() -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dt_jupyter.ivm import Refused
-from dt_jupyter.sql.emit.hashing import HASH, content_hash, fields_of, split_types
+from dt_jupyter.model.hidden import HASH
+from dt_jupyter.sql.emit.hashing import content_hash, fields_of, split_types
 
 
 def test_a_hash_is_two_columns_of_different_seeds_over_all_values() -> None:

@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession, types as T
 
 from dt_jupyter.definition.validate.row_bound import MOST_ROWS, RowBound, TooManyRows
 from dt_jupyter.ivm import (
-    WEIGHT,
     End,
     Rel,
     Scan,
@@ -26,8 +25,9 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.lake import arrow_schema
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import COUNT, EXISTED, HASH, OP, RESCAN, VISIBLE, WEIGHT, hidden
 from dt_jupyter.spark import check_cancelled
-from dt_jupyter.sql import COUNT, EXISTED, OP, RESCAN, BagSql, GroupSql, Renderer
+from dt_jupyter.sql import BagSql, GroupSql, Renderer
 
 
 class Mismatch(Exception):
@@ -55,7 +55,7 @@ class Sandbox:
         """The name of a temporary view of the table."""
         values, schema = self.tables[(source, end)]
         if id(values) not in self.views:
-            name = f"__dt_guard_{len(self.views)}"
+            name = hidden(f"guard_{len(self.views)}")
             self.frame(values, schema).createOrReplaceTempView(name)
             self.views[id(values)] = name, values
         return self.views[id(values)][0]
@@ -158,7 +158,7 @@ def move_stage(
     box.put(stage.id, (End.NEW,), after, schema)
     change = [{**r, WEIGHT: -1} for r in old] + [{**r, WEIGHT: 1} for r in after]
     box.put(stage.id, (End.DELTA,), change, _weighted(schema))
-    return [r for r in after if r.get("__dt_visible", True)]
+    return [r for r in after if r.get(VISIBLE, True)]
 
 
 def _with_computed_keys(box: Sandbox, delta: Rel, sizes: Sizes) -> Rel:
@@ -215,13 +215,13 @@ def _move_bag(
     old: list[dict[str, Any]], schema: T.StructType,
 ) -> list[dict[str, Any]]:  # fmt: skip
     weights: Counter[tuple[int, int]] = Counter()
-    contents = {}
+    contents, (h1, h2) = {}, HASH
     for row in old:
-        weights[(row["__dt_h1"], row["__dt_h2"])] += 1
-        contents[(row["__dt_h1"], row["__dt_h2"])] = row
+        weights[(row[h1], row[h2])] += 1
+        contents[(row[h1], row[h2])] = row
     for row in box.rows(sql.change(render, delta, consolidate=True)):
-        weights[(row["__dt_h1"], row["__dt_h2"])] += row[WEIGHT]
-        contents.setdefault((row["__dt_h1"], row["__dt_h2"]), row)
+        weights[(row[h1], row[h2])] += row[WEIGHT]
+        contents.setdefault((row[h1], row[h2]), row)
     if any(w < 0 for w in weights.values()):
         raise Mismatch("rows are deleted that are not there")
     return [contents[h] for h, w in weights.items() for _ in range(w)]

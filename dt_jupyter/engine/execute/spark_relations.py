@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.engine.evaluate import points, run_spark
 from dt_jupyter.engine.execute.origin import Origin
 from dt_jupyter.model import Span, error
+from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql import (
     as_merge,
     quote_change_columns,
@@ -91,7 +92,7 @@ def _functions(context: Context, statement: S.SparkStatement) -> Replaced:
     """Our table functions as views of what they give."""
     replaced = []
     for i, call in enumerate(statement.functions):
-        view = f"__dt_function_{i}"
+        view = hidden(f"function_{i}")
         _rows_of(context, call.name, dict(call.args)).createOrReplaceTempView(view)
         replaced.append((call.span, view))
     return replaced

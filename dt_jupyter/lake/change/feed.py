@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
-from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.delta_log.actions import FileAction
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
@@ -24,6 +23,7 @@ from dt_jupyter.lake.types import (
     int96,
     stores_int96,
 )
+from dt_jupyter.model.hidden import WEIGHT
 
 if TYPE_CHECKING:
     import pyarrow as pa

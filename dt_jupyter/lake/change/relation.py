@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.change.change_plan import (
     Added,
     ChangePlan,
@@ -17,7 +16,7 @@ from dt_jupyter.lake.change.change_plan import (
 )
 from dt_jupyter.lake.change.feed import feed_table
 from dt_jupyter.lake.change.file_rows import feed_at_end, files_view
-from dt_jupyter.lake.change.row_tracking import TRACKED_ID, tracked_table
+from dt_jupyter.lake.change.row_tracking import tracked_table
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported
@@ -26,11 +25,14 @@ from dt_jupyter.lake.read.arrow_snapshot import local_view
 from dt_jupyter.lake.read.snapshot import snapshot_sql
 from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import TRACKED_ID, WEIGHT, hidden
 from dt_jupyter.spark import confs
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+_COMMIT, _IMAGE = hidden("commit"), hidden("image")
 
 _MODE = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
 _NEW = "('insert', 'update_postimage')"
@@ -278,11 +280,11 @@ def _first_images(
     view, least = f"{prefix}_first", min(int(f["baseRowId"]) for f in files)
     rows = files_view(spark, log.path, plan.last, files)
     rows = rows.selectExpr("*", f"_metadata.row_id AS {TRACKED_ID}",
-                           "_metadata.row_commit_version AS __dt_commit")  # fmt: skip
+                           f"_metadata.row_commit_version AS {_COMMIT}")  # fmt: skip
     rows.createOrReplaceTempView(quote(view))
-    first = f"ROW_NUMBER() OVER (PARTITION BY {TRACKED_ID} ORDER BY __dt_commit) AS __dt_image"
+    first = f"ROW_NUMBER() OVER (PARTITION BY {TRACKED_ID} ORDER BY {_COMMIT}) AS {_IMAGE}"
     sql = (
         f"(SELECT {_names((*columns, TRACKED_ID))}, 1L AS {WEIGHT} FROM (SELECT *, {first} FROM"
-        f" {quote(view)} WHERE {TRACKED_ID} >= {least}) WHERE __dt_image = 1)"
+        f" {quote(view)} WHERE {TRACKED_ID} >= {least}) WHERE {_IMAGE} = 1)"
     )
     return Relation(sql, "files", "row ids are asked for", None, (view,))

@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.change.feed import Scan, scan_of
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NotSupported
+from dt_jupyter.model.hidden import TRACKED_ID, WEIGHT
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
-TRACKED_ID = "__dt_row_id"
 """The column of a change's rows that has Delta's row ids, where they were asked for."""
 _MATERIALIZED = "delta.rowTracking.materializedRowIdColumnName"
 

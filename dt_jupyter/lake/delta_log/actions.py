@@ -20,10 +20,10 @@ from dt_jupyter.model import Timestamp
 FileAction: TypeAlias = tuple[str, Mapping[str, Any]]
 """add, remove or cdc, and the action without its statistics."""
 
-_STATE = frozenset(("metaData", "protocol", "txn", "domainMetadata"))
 _FILES = frozenset(("add", "remove"))
-_KEPT = ("path", "partitionValues", "size", "modificationTime", "deletionVector", "baseRowId",
+FILE_FIELDS = ("path", "partitionValues", "size", "modificationTime", "deletionVector", "baseRowId",
          "defaultRowCommitVersion")  # fmt: skip
+"""What an action says of a file besides what is known of its columns."""
 _RECORDS = re.compile(r'\{"numRecords":(\d+)[,}]')
 FileKey = tuple[str, str]
 """A file's path, and what its deletion vector is called ("" for none)."""
@@ -139,11 +139,6 @@ def require_end(file: Path | str) -> None:
         _parsed(file, last)
 
 
-def state_actions(file: Path | str) -> Iterator[tuple[str, Any]]:
-    """The actions that make up a table's state besides its files."""
-    return read_actions(file, _STATE)
-
-
 def rows_of(action: Mapping[str, Any]) -> int | None:
     """The live rows of an add or remove: its records less its deletion vector's."""
     stats = action.get("stats")
@@ -217,7 +212,7 @@ class FactsBuilder:
             rows, known = rows_of(body), self.rows[kind]
             self.rows[kind] = None if rows is None or known is None else known + rows
         self.data_change = True
-        self.files.append((kind, {k: body[k] for k in _KEPT if body.get(k) is not None}))
+        self.files.append((kind, {k: body[k] for k in FILE_FIELDS if body.get(k) is not None}))
         self.counts[kind][0] += 1
         self.counts[kind][1] += int(body.get("size") or 0)
 

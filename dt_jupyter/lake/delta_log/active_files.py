@@ -6,23 +6,19 @@ import base64
 import os
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from threading import RLock
 from typing import Any
 from urllib.parse import unquote
 
-from dt_jupyter.lake.delta_log.actions import commit_name, file_key, read_actions
-from dt_jupyter.lake.delta_log.checkpoints import checkpoints
+from dt_jupyter.lake.delta_log.actions import commit_name
+from dt_jupyter.lake.delta_log.checkpoints import last_checkpoint
 from dt_jupyter.lake.errors import VersionGone
+from dt_jupyter.lake.log_replay import FILES, Action, TableState, carry_on, checkpoint_state
 from dt_jupyter.lake.paths import TablePath, local
 
-Action = Mapping[str, Any]
-_FILES = frozenset(("add", "remove"))
-_SIDECARS = "_sidecars"
 _KEPT = 4
-_PARTS = ("path", "partitionValues", "size", "modificationTime", "deletionVector", "baseRowId",
-          "defaultRowCommitVersion")  # fmt: skip
 _Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 _TO_B85 = bytes.maketrans(_Z85, _B85)
@@ -35,7 +31,7 @@ class LiveFiles:
     def __init__(self, path: TablePath) -> None:
         self.path: Path = local(path)
         self._dir = self.path / "_delta_log"
-        self._known: OrderedDict[tuple[int, int], dict[Any, Action]] = OrderedDict()
+        self._known: OrderedDict[tuple[int, int], TableState] = OrderedDict()
         self._lock = RLock()
 
     def at(self, version: int) -> list[Action]:
@@ -48,7 +44,7 @@ class LiveFiles:
                 while len(self._known) > _KEPT:
                     self._known.popitem(last=False)
             self._known.move_to_end((seal, version))
-            files = self._known[seal, version].values()
+            files = self._known[seal, version].files.values()
         return sorted(files, key=lambda a: (int(a.get("modificationTime") or 0), a["path"]))
 
     def _seal(self, version: int) -> int:
@@ -58,21 +54,17 @@ class LiveFiles:
         except FileNotFoundError as e:
             raise self._gone(version) from e
 
-    def _made(self, seal: int, version: int) -> dict[Any, Action]:
-        found = {c: n for c, n in checkpoints(os.listdir(self._dir)).items() if c <= version}
-        start = max(found, default=-1)
+    def _made(self, seal: int, version: int) -> TableState:
+        start, _ = last_checkpoint(self._dir, version)
         earlier = [
             (v, s) for s, v in self._known if start <= v < version and s == self._seal_if_there(v)
         ]
         if earlier:
-            start, known = max(earlier)
-            files = dict(self._known[known, start])
+            known, of = max(earlier)
+            state = self._known[of, known].copy()
         else:
-            names = found.get(start, ())
-            files = {file_key(a): a for n in names for a in checkpoint_files(self._dir, n)}
-        for v in range(start + 1, version + 1):
-            self._apply(files, v)
-        return files
+            state = checkpoint_state(self._dir, version, FILES, statistics=False)
+        return carry_on(state, self._dir, version, FILES)
 
     def _seal_if_there(self, version: int) -> int | None:
         try:
@@ -80,50 +72,11 @@ class LiveFiles:
         except VersionGone:
             return None
 
-    def _apply(self, files: dict[Any, Action], version: int) -> None:
-        try:
-            actions = list(read_actions(self._dir / commit_name(version), _FILES))
-        except FileNotFoundError as e:
-            raise self._gone(version) from e
-        for kind, body in sorted(actions, key=lambda a: a[0] == "add"):
-            if kind == "add":
-                files[file_key(body)] = body
-            else:
-                files.pop(file_key(body), None)
-
     def _gone(self, version: int) -> VersionGone:
         return VersionGone(
             f"version {version} of {self.path} is not in the log",
             path=str(self.path), version=version,
         )  # fmt: skip
-
-
-def checkpoint_files(folder: Path, name: str) -> Iterator[Action]:
-    """The adds of a file of a checkpoint, those of its sidecars included."""
-    if name.endswith(".json"):
-        for kind, body in read_actions(folder / name, frozenset(("add", "sidecar"))):
-            if kind == "add":
-                yield body
-            else:
-                yield from _from_parquet(folder / _SIDECARS / body["path"])
-        return
-    yield from _from_parquet(folder / name)
-    for sidecar in _column(folder / name, "sidecar", ("path",)):
-        yield from _from_parquet(folder / _SIDECARS / sidecar["path"])
-
-
-def _from_parquet(file: Path) -> Iterator[Action]:
-    for action in _column(file, "add", _PARTS):
-        yield {**action, "partitionValues": dict(action.get("partitionValues") or ())}
-
-
-def _column(file: Path, name: str, parts: Iterable[str]) -> Iterator[dict[str, Any]]:
-    import pyarrow.parquet as pq
-
-    parquet = pq.ParquetFile(file)
-    if name in parquet.schema_arrow.names:
-        table = parquet.read(columns=[f"{name}.{p}" for p in parts])
-        yield from table[name].drop_null().to_pylist()
 
 
 def paths_of(action: Action) -> tuple[str, ...]:

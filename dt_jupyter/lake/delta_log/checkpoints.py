@@ -1,69 +1,25 @@
-"""Checkpoints of a Delta log: classic, multi-part and V2."""
+"""Checkpoints of a Delta log (classic, multi-part and V2), listed and read."""
 
 from __future__ import annotations
 
-import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from dt_jupyter.lake.delta_log.actions import read_actions
-from dt_jupyter.lake.delta_log.metadata import Metadata, Protocol
+from dt_jupyter.lake.delta_log.actions import FILE_FIELDS, read_actions
 from dt_jupyter.lake.errors import LogBroken
+from dt_jupyter.lake.paths import data_file
 
 _NAME = re.compile(
     r"(?P<version>\d{20})\.checkpoint\."
     r"(?:(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet|parquet|[0-9a-f-]{36}\.(?:parquet|json))\Z"
 )
-_KINDS = frozenset(("metaData", "protocol", "txn", "domainMetadata"))
-_CLUSTERING = "delta.clustering"
+_SIDECAR = "sidecar"
+_FILES = frozenset(("add", "remove"))
 _MAPS = frozenset(("partitionValues", "tags", "configuration", "options"))
-
-
-@dataclass(frozen=True)
-class LogState:
-    """A table's state at a version besides its files; version −1 is before the first commit.
-
-    The metadata is known to be the same from version `since` on. `clustering` are the columns that
-    it is clustered by, as paths of their names in the files.
-    """
-
-    version: int
-    found: Metadata | None = None
-    protocol: Protocol = field(default_factory=Protocol)
-    transactions: Mapping[str, int] = field(default_factory=dict)
-    since: int = -1
-    clustering: tuple[tuple[str, ...], ...] = ()
-
-    @property
-    def metadata(self) -> Metadata:
-        if self.found is None:
-            raise LogBroken(f"no metadata up to version {self.version}", version=self.version)
-        return self.found
-
-    def after(self, version: int, actions: Iterable[tuple[str, Any]]) -> LogState:
-        """The state once the actions of commit `version` are applied."""
-        found, protocol, transactions = self.found, self.protocol, dict(self.transactions)
-        since, clustering = self.since, self.clustering
-        for kind, body in actions:
-            if kind == "metaData":
-                found, since = Metadata.of(body), version
-            elif kind == "protocol":
-                protocol = Protocol.of(body)
-            elif kind == "txn":
-                transactions[body["appId"]] = int(body["version"])
-            elif body["domain"] == _CLUSTERING:
-                clustering = _clustering(body)
-        return LogState(version, found, protocol, transactions, since, clustering)
-
-
-def _clustering(body: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    if body.get("removed"):
-        return ()
-    found = json.loads(body["configuration"]).get("clusteringColumns", ())
-    return tuple(tuple(path) for path in found)
 
 
 def checkpoints(names: Iterable[str]) -> dict[int, tuple[str, ...]]:
@@ -82,26 +38,44 @@ def checkpoints(names: Iterable[str]) -> dict[int, tuple[str, ...]]:
     return whole
 
 
-def checkpoint_state(folder: Path, version: int, names: tuple[str, ...]) -> LogState:
-    """The state that a checkpoint holds; raises LogBroken where it cannot be read."""
-    actions = (a for name in names for a in checkpoint_actions(folder / name, _KINDS))
-    return LogState(-1).after(version, actions)
+def last_checkpoint(folder: Path, upto: int) -> tuple[int, tuple[str, ...]]:
+    """The newest checkpoint up to a version, with its files; −1 and none where there is none."""
+    names = (n for n in os.listdir(folder) if ".checkpoint." in n)
+    found = {c: files for c, files in checkpoints(names).items() if c <= upto}
+    version = max(found, default=-1)
+    return version, found.get(version, ())
 
 
-def checkpoint_actions(file: Path, wanted: frozenset[str]) -> Iterator[tuple[str, Any]]:
-    """(kind, action) of the wanted kinds in one file of a checkpoint, as the JSON of a commit has
-    them. Raises LogBroken where it cannot be read."""
-    return read_actions(file, wanted) if file.suffix == ".json" else _from_parquet(file, wanted)
+def checkpoint_actions(
+    file: Path, wanted: frozenset[str], *, statistics: bool = True
+) -> Iterator[tuple[str, Any]]:
+    """(kind, action) of the wanted kinds in one file of a checkpoint and its sidecars, as the JSON
+    of a commit has them; files without what is known of their columns unless `statistics`. Raises
+    LogBroken where it cannot be read."""
+    kinds = wanted | {_SIDECAR} if wanted & _FILES else wanted
+    for kind, body in _actions_in(file, kinds, statistics):
+        if kind == _SIDECAR and _SIDECAR not in wanted:
+            sidecar = data_file(file.parent / "_sidecars", unquote(body["path"]))
+            yield from _actions_in(Path(sidecar), wanted, statistics)
+        else:
+            yield kind, body
 
 
-def _from_parquet(file: Path, wanted: frozenset[str]) -> Iterator[tuple[str, Any]]:
+def _actions_in(file: Path, kinds: frozenset[str], statistics: bool) -> Iterator[tuple[str, Any]]:
+    return (
+        read_actions(file, kinds) if file.suffix == ".json" else _parquet(file, kinds, statistics)
+    )
+
+
+def _parquet(file: Path, wanted: frozenset[str], statistics: bool) -> Iterator[tuple[str, Any]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(file) as parquet:
             kinds = [k for k in parquet.schema_arrow.names if k in wanted]
-            for batch in parquet.iter_batches(columns=kinds):
+            columns = [c for k in kinds for c in _columns(k, statistics)]
+            for batch in parquet.iter_batches(columns=columns):
                 for kind in kinds:
                     for body in batch.column(kind).drop_null().to_pylist():
                         yield kind, _plain(body)
@@ -109,6 +83,10 @@ def _from_parquet(file: Path, wanted: frozenset[str]) -> Iterator[tuple[str, Any
         raise LogBroken(
             f"the checkpoint {file.name} cannot be read: {e}", path=str(file), file=file.name
         ) from e
+
+
+def _columns(kind: str, statistics: bool) -> list[str]:
+    return [kind] if statistics or kind not in _FILES else [f"{kind}.{f}" for f in FILE_FIELDS]
 
 
 def _plain(body: Mapping[str, Any]) -> dict[str, Any]:

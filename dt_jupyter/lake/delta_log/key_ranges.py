@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.paths import sql_string
-from dt_jupyter.lake.write.commit_values import OP, Merge
+from dt_jupyter.lake.write.commit_values import Merge
+from dt_jupyter.model.hidden import OP
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -21,14 +21,14 @@ from dt_jupyter.lake.delta_log.actions import (
     changes_data,
     commit_name,
     read_actions,
-    state_actions,
     user_metadata,
 )
-from dt_jupyter.lake.delta_log.checkpoints import LogState, checkpoint_state, checkpoints
+from dt_jupyter.lake.delta_log.checkpoints import checkpoints
 from dt_jupyter.lake.delta_log.commits import Commit, Read, Remembered, in_commit_time
 from dt_jupyter.lake.delta_log.metadata import Metadata, Protocol
 from dt_jupyter.lake.delta_log.snapshot_files import LiveFile, Snapshot
 from dt_jupyter.lake.errors import LogBroken, TableGone, VersionGone
+from dt_jupyter.lake.log_replay import STATE, LogState, carry_on, checkpoint_state
 from dt_jupyter.lake.paths import TablePath, local
 from dt_jupyter.model import Timestamp
 
@@ -210,25 +210,18 @@ class TableLog:
 
     def _restart(self, version: int) -> LogState:
         """The state at the last checkpoint up to `version`, or before the first commit."""
-        names = (n for n in os.listdir(self._dir) if ".checkpoint." in n)
-        found = {c: f for c, f in checkpoints(names).items() if c <= version}
-        if found:
-            return checkpoint_state(self._dir, max(found), found[max(found)])
-        if self.oldest() > 0:
+        raw = checkpoint_state(self._dir, version, STATE)
+        if raw.version < 0 and self.oldest() > 0:
             raise self._gone(version)
-        return LogState(-1)
+        return LogState.of(raw)
 
     def _advance(self, state: LogState, version: int) -> LogState:
-        for v in range(state.version + 1, version + 1):
-            actions = self._read_state(v)
-            state = state.after(v, actions) if actions else state
-        return state if state.version == version else replace(state, version=version)
-
-    def _read_state(self, version: int) -> list[tuple[str, Any]]:
+        if state.version == version:
+            return state
         try:
-            return list(state_actions(self._file(version)))
-        except FileNotFoundError as e:
-            raise self._gone(version) from e
+            return LogState.of(carry_on(state.raw.copy(), self._dir, version, STATE), state)
+        except VersionGone as e:
+            raise self._gone(e.facts["version"]) from e
 
     # -- times ----------------------------------------------------------------------------------
 
@@ -391,8 +384,11 @@ class TableLog:
 
     def transactions_of(self, version: int) -> dict[str, int]:
         """The sequences that the commit itself carries, by application."""
-        found = self._read_state(version)
-        return {b["appId"]: int(b["version"]) for k, b in found if k == "txn"}
+        try:
+            found = read_actions(self._file(version), frozenset(("txn",)))
+            return {b["appId"]: int(b["version"]) for _, b in found}
+        except FileNotFoundError as e:
+            raise self._gone(version) from e
 
     def operation(self, version: int) -> str:
         """What the commit's writer calls it."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dt_jupyter.lake.delta_log.actions import commit_name, read_actions
 from dt_jupyter.lake.delta_log.active_files import LiveFiles, file_at, paths_of
-from dt_jupyter.lake.delta_log.checkpoints import checkpoints
+from dt_jupyter.lake.delta_log.checkpoints import last_checkpoint
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, VersionGone
 
@@ -87,18 +87,17 @@ def _link_all(table: Path, folder: Path, files: Iterable[str]) -> None:
 def _link_log(log: Path, folder: Path, first: int, last: int) -> None:
     """The newest checkpoint up to `first`, and the commits from there to `last`."""
     folder.mkdir(parents=True, exist_ok=True)
-    found = {c: n for c, n in checkpoints(os.listdir(log)).items() if c <= first}
-    start = max(found, default=0)
-    names = list(found.get(start, ()))
-    for version in range(start, last + 1):
-        if version in found and version < first and not (log / commit_name(version)).exists():
+    start, parts = last_checkpoint(log, first)
+    names = list(parts)
+    for version in range(max(start, 0), last + 1):
+        if version == start < first and not (log / commit_name(version)).exists():
             continue
         names.append(commit_name(version))
         checksum = f"{version:020d}.crc"
         names += [checksum] if (log / checksum).exists() else []
     for name in names:
         os.link(log / name, folder / name)
-    if any(len(n.split(".")) == 4 for n in found.get(start, ())) and (log / _SIDECARS).is_dir():
+    if any(len(n.split(".")) == 4 for n in parts) and (log / _SIDECARS).is_dir():
         (folder / _SIDECARS).mkdir()
         for name in os.listdir(log / _SIDECARS):
             os.link(log / _SIDECARS / name, folder / _SIDECARS / name)

@@ -6,14 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from dt_jupyter.lake.change.change_plan import Added, ChangePlan, Feed, FileDiff, Unreadable
 from dt_jupyter.lake.delta_log.actions import commit_name, file_key, read_actions
-from dt_jupyter.lake.delta_log.active_files import LiveFiles
+from dt_jupyter.lake.delta_log.active_files import LiveFiles, paths_of
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.paths import data_file
-from dt_jupyter.lake.txn.shadow_log import vector_file
 from dt_jupyter.model import Timestamp
 
 OLD_SECONDS = 86_400.0
@@ -96,21 +94,12 @@ def _gone(
 ) -> str | None:  # fmt: skip
     known: dict[str, bool] = {}
     for body in files:
-        for name in _names(body):
+        for name in paths_of(body):
             if name not in known:
                 known[name] = Path(data_file(table, name)).exists()
             if not known[name]:
                 return said.format(name)
     return None
-
-
-def _names(body: Mapping[str, Any]) -> Iterator[str]:
-    yield unquote(body["path"])
-    vector = body.get("deletionVector") or {}
-    if vector.get("storageType") == "u":
-        yield vector_file(vector)
-    elif vector.get("storageType") == "p":
-        yield unquote(vector["pathOrInlineDv"])
 
 
 __all__ = ["gone_from_change", "gone_from_snapshot", "gone_from_version", "readable", "reads_feed"]

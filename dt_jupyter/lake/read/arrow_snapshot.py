@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from dt_jupyter.ivm import WEIGHT
-from dt_jupyter.lake.change.row_tracking import TRACKED_ID
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.snapshot_files import Snapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
@@ -18,11 +16,14 @@ from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
 from dt_jupyter.lake.read.reader_rs import items, read, times_are_sparks
 from dt_jupyter.lake.types import arrow_schema, fields_named, plain_type, spark_schema
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import TRACKED_ID, WEIGHT, hidden
 from dt_jupyter.spark import arrow_frame
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+_KEY = hidden("key")
 
 _Key = tuple[str, str, int, tuple[str, ...]]
 _TEXT = 32
@@ -114,10 +115,10 @@ class SmallTables:
         listed, named = items(metadata, schema.names), items(metadata, [key])
         found: list[pa.RecordBatch] = []
         with TemporaryDirectory(prefix="dt_keys_") as folder, read_by_delta_rs():
-            write_deltalake(folder, pa.table({"__dt_key": values}))
+            write_deltalake(folder, pa.table({_KEY: values}))
             tables = QueryBuilder().register("t", snapshot.table)
             tables = tables.register("keys", DeltaTable(folder))
-            conditions = [f"{named} IN (SELECT __dt_key FROM keys)"]
+            conditions = [f"{named} IN (SELECT {_KEY} FROM keys)"]
             conditions += [f"{named} IS NULL"] if nulls else []
             for condition in conditions:
                 for batch in tables.execute(f"SELECT {listed} FROM t WHERE {condition}"):

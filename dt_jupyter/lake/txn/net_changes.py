@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from dt_jupyter.ivm import WEIGHT
 from dt_jupyter.lake.paths import sql_string
 from dt_jupyter.lake.txn.shadow_log import Staging
 from dt_jupyter.lake.types import PHYSICAL, stored_name
 from dt_jupyter.lake.write.writer_spark import MICROS
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.spark import confs
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from dt_jupyter.lake.delta_log.actions import NetFiles, commit_name, read_actions
+from dt_jupyter.lake.delta_log.active_files import vector_file
 from dt_jupyter.lake.delta_log.commit_tags import mark_of
 from dt_jupyter.lake.delta_log.log_state import (
     ROW_TRACKING,
@@ -31,7 +32,7 @@ from dt_jupyter.lake.delta_log.log_state import (
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.disk import make_durable, put_commit, sync
 from dt_jupyter.lake.errors import LakeError, TableGone
-from dt_jupyter.lake.txn.shadow_log import Staging, vector_file
+from dt_jupyter.lake.txn.shadow_log import Staging
 
 IN_COMMIT_TIMES = "delta.enableInCommitTimestamps"
 _SCHEMA = ("metaData", "protocol")

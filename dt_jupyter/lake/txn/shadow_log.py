@@ -6,11 +6,9 @@ and row ids, and its files by their absolute paths. Nothing of the table itself 
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import shutil
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dt_jupyter.lake.delta_log.actions import FileKey, commit_name, read_actions
+from dt_jupyter.lake.delta_log.active_files import vector_file
 from dt_jupyter.lake.delta_log.log_state import Action, TableState, table_state
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
@@ -29,11 +28,7 @@ _DROPPED = (
     "delta.universalFormat.enabledFormats",
 )  # fmt: skip
 _REFUSED = ("catalogManaged", "catalogOwned-preview", "coordinatedCommits-preview")
-_Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-_B85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 _UNQUOTED = "/!$&'()*+,;=:@~"
-_ENCODED = 20
-"""Characters of a file's UUID in a deletion vector's descriptor; a folder may stand before."""
 
 
 @dataclass
@@ -163,15 +158,6 @@ def relative(path: str, table: Path) -> str:
     return plain.removeprefix(inside) if plain.startswith(inside) else path
 
 
-def vector_file(vector: Action) -> str:
-    """The file of a deletion vector of storage type `u`, relative to the table."""
-    text = vector["pathOrInlineDv"]
-    folder, encoded = text[:-_ENCODED], text[-_ENCODED:]
-    decoded = base64.b85decode(encoded.translate(str.maketrans(_Z85, _B85)))
-    name = f"deletion_vector_{uuid.UUID(bytes=decoded)}.bin"
-    return f"{folder}/{name}" if folder else name
-
-
 def _at_its_path(vector: Action, table: Path) -> dict[str, Any]:
     path = uri(table / vector_file(vector))
     return {**vector, "storageType": "p", "pathOrInlineDv": path}
@@ -229,4 +215,4 @@ def _checkpoint_schema() -> Any:
     })  # fmt: skip
 
 
-__all__ = ["Staging", "absolute", "relative", "stage", "unstage", "vector_file"]
+__all__ = ["Staging", "absolute", "relative", "stage", "unstage"]

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Rows: TypeAlias = pa.Table | DataFrame
 
-OP = "__dt_op"
-
 
 @dataclass(frozen=True)
 class CommitRequest:

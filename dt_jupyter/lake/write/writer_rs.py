@@ -25,7 +25,8 @@ from dt_jupyter.lake.types import (
     stored_name,
 )
 from dt_jupyter.lake.write.clustering import statistics_columns
-from dt_jupyter.lake.write.commit_values import OP, Append, Change, CommitRequest, Merge, Overwrite
+from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge, Overwrite
+from dt_jupyter.model.hidden import OP
 
 if TYPE_CHECKING:
     import pyarrow as pa

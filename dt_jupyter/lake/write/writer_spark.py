@@ -9,8 +9,9 @@ from dt_jupyter.lake.delta_log.key_ranges import key_range
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.types import spark_schema
-from dt_jupyter.lake.write.commit_values import OP, Append, Change, CommitRequest, Merge, Overwrite
+from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import OP, hidden
 from dt_jupyter.spark import confs, whole_frame
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _save(request: CommitRequest, rows: DataFrame, mode: str, options: Mapping[s
 
 
 def _merge(request: CommitRequest, change: Merge, rows: DataFrame, spark: SparkSession) -> None:
-    view = f"__dt_merge_{request.attempt}"
+    view = hidden(f"merge_{request.attempt}")
     rows.createOrReplaceTempView(quote(view))
     columns = [c for c in rows.columns if c != OP]
     try:

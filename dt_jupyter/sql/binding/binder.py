@@ -33,6 +33,7 @@ from dt_jupyter.ivm import (
     expr,
     refuse,
 )
+from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql.binding.joins import refuse_merged
 from dt_jupyter.sql.binding.pivots import expand_pivots
 from dt_jupyter.sql.binding.scalars import check
@@ -263,7 +264,7 @@ class _Binder:
                 inner = self._expand(_parse(found.query))
                 replacement: exp.Expr = exp.Subquery(this=inner, alias=alias)
             else:
-                name = f"__dt_src_{len(self._tables)}"
+                name = hidden(f"src_{len(self._tables)}")
                 self._tables[name] = found
                 replacement = exp.Table(this=exp.to_identifier(name), alias=alias)
             for key in ("joins", "pivots"):

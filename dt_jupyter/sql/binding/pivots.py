@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dt_jupyter.ivm import Refusal, Refused, refuse
+from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql.binding.aggregation import aggregates, is_aggregate
 from dt_jupyter.sql.binding.scalars import function_name
 from dt_jupyter.sql.text.limits import too_many
@@ -30,7 +31,7 @@ _LISTS = frozenset({"collect_list", "collect_set", "array_agg"})
 _OF_ARGUMENT = frozenset({"min", "max", "min_by", "max_by"})
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
-_PLACE = "__dt_place"
+_PLACE, _PLACES, _UNPIVOTED = hidden("place"), hidden("e"), hidden("u")
 
 
 def expand_pivots(tree: exp.Expr, columns: Columns) -> exp.Expr:
@@ -92,7 +93,7 @@ def _replace(node: exp.Expr, columns: Columns) -> None:
 
 def _one(input: exp.Expr, pivot: exp.Pivot, place: exp.Expr, columns: Columns) -> exp.Subquery:
     """One PIVOT over a relation that stands at `place`."""
-    alias = input.alias_or_name or "__dt_pivoted"
+    alias = input.alias_or_name or hidden("pivoted")
     if not input.alias_or_name:
         input.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
     names = columns(_with_ctes(_select([exp.Star()], input.copy()), place))
@@ -370,15 +371,15 @@ def _unpivot(relation: _Relation, pivot: exp.Pivot) -> exp.Select:
     text = relation.text.copy()
     select = _select(items, text)
     generator = exp.Explode(this=exp.Array(expressions=numbers))
-    alias = exp.TableAlias(this=exp.to_identifier("__dt_e"), columns=[exp.to_identifier(_PLACE)])
+    alias = exp.TableAlias(this=exp.to_identifier(_PLACES), columns=[exp.to_identifier(_PLACE)])
     select.set("laterals", [exp.Lateral(this=generator, view=True, alias=alias)])
     if pivot.args.get("include_nulls"):
         return select
-    inner = exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier("__dt_u")))
+    inner = exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(_UNPIVOTED)))
     names = [s.alias_or_name for s in select.selects]
     _refuse_repeated([n.lower() for n in names])
-    outer = _select([exp.alias_(_of("__dt_u", n), n, quoted=True) for n in names], inner)
-    there = [exp.Not(this=exp.Is(this=_of("__dt_u", n), expression=exp.null())) for n in made]
+    outer = _select([exp.alias_(_of(_UNPIVOTED, n), n, quoted=True) for n in names], inner)
+    there = [exp.Not(this=exp.Is(this=_of(_UNPIVOTED, n), expression=exp.null())) for n in made]
     outer.set("where", exp.Where(this=exp.or_(*there)))
     return outer
 
@@ -405,7 +406,7 @@ def _by_place(values: Sequence[exp.Expr]) -> exp.Expr:
     """One of the values, by the number that is generated for each place."""
     return exp.Case(
         ifs=[
-            exp.If(this=exp.EQ(this=_of("__dt_e", _PLACE), expression=exp.Literal.number(i)),
+            exp.If(this=exp.EQ(this=_of(_PLACES, _PLACE), expression=exp.Literal.number(i)),
                    true=v)
             for i, v in enumerate(values)
         ]

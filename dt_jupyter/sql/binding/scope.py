@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dt_jupyter.ivm import Expr, Filter, Join, Project, Refusal, Rel, col, refuse
+from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.sql.binding.scalars import check, scalar
 from dt_jupyter.sql.text.limits import is_plain
 
@@ -19,7 +20,7 @@ class Ids:
     taken: dict[str, int] = field(default_factory=dict)
 
     def new(self, name: str) -> str:
-        base = name if name and not name.startswith("__dt_") else "c"
+        base = name if name and not is_hidden(name) else "c"
         n = self.taken.get(base, 0) + 1
         found = base if n == 1 else f"{base}_{n}"
         while found in self.taken:

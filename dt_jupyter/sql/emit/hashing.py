@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dt_jupyter.ivm import Refusal, refuse
 from dt_jupyter.model import quote
 
-HASH = ("__dt_h1", "__dt_h2")
 _PLAIN = re.compile(
     r"(boolean|tinyint|smallint|int|bigint|date|timestamp|timestamp_ntz|decimal\(\d+,\d+\))\Z"
 )

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dt_jupyter.ivm import (
-    WEIGHT,
     Aggregate,
     Expr,
     Filter,
@@ -24,6 +23,7 @@ from dt_jupyter.ivm import (
     Window,
 )
 from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import WEIGHT
 
 Place = Callable[[Scan], str]
 """The relation text for a scan; it has the source's own column names (and `__dt_w` of changes)."""

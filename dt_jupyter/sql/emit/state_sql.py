@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from dt_jupyter.ivm import (
     TOO_WIDE,
-    WEIGHT,
     End,
     Expr,
     Group,
@@ -28,12 +27,26 @@ from dt_jupyter.ivm import (
     weighted,
 )
 from dt_jupyter.model import quote
-from dt_jupyter.sql.emit.hashing import HASH, content_hash
+from dt_jupyter.model.hidden import (
+    COPY,
+    COUNT,
+    EXISTED,
+    GROUP_KEY,
+    HASH,
+    OP,
+    POSITION,
+    RANK,
+    RESCAN,
+    SEQUENCE,
+    STORED_ID,
+    VISIBLE,
+    WEIGHT,
+    hidden,
+)
+from dt_jupyter.sql.emit.hashing import content_hash
 from dt_jupyter.sql.emit.render import Renderer
 
-COUNT, VISIBLE, SEQUENCE, POSITION = "__dt_n", "__dt_visible", "__dt_seq", "__dt_pos"
-OP, EXISTED, RESCAN = "__dt_op", "__dt_existed", "__dt_rescan"
-ROW_ID = (SEQUENCE, POSITION)
+_SAME = hidden("same")
 
 
 def _list(items: Iterable[str], pad: str = "  ") -> str:
@@ -50,7 +63,7 @@ class GroupSql:
     @property
     def keys(self) -> tuple[str, ...]:
         """The key columns of the backing table; one row without a key has a constant."""
-        return tuple(f"__dt_k{i}" for i in range(max(1, len(self.top.keys))))
+        return tuple(f"{GROUP_KEY}{i}" for i in range(max(1, len(self.top.keys))))
 
     @property
     def scalar(self) -> bool:
@@ -154,7 +167,7 @@ class GroupSql:
         )
         there = "TRUE" if self.scalar else f"COALESCE(o.{COUNT}, 0) + t.{COUNT} > 0"
         items += [f"({rescan}) AND {there} AS {RESCAN}",
-                  f"NOT ({rescan}) AND {same} AS __dt_same"]  # fmt: skip
+                  f"NOT ({rescan}) AND {same} AS {_SAME}"]  # fmt: skip
         on = " AND ".join(
             f"t.{quote(k)} <=> o.{c}" for k, c in zip(self.top.keys, self.keys, strict=False)
         )
@@ -168,7 +181,7 @@ class GroupSql:
             else (f"WHEN {COUNT} = 0 AND {EXISTED} THEN 'D' WHEN {COUNT} = 0 THEN NULL")
         )
         op = (
-            f"CASE WHEN {COUNT} < 0 THEN 'X' {gone} WHEN __dt_same THEN NULL"
+            f"CASE WHEN {COUNT} < 0 THEN 'X' {gone} WHEN {_SAME} THEN NULL"
             f" WHEN {EXISTED} THEN 'U' ELSE 'I' END AS {OP}"
         )
         return self._finished(self._with_placeholders(joined), (op, RESCAN, EXISTED), alive)
@@ -245,7 +258,7 @@ class BagSql:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (*ROW_ID, *HASH, *self.names)
+        return (*STORED_ID, *HASH, *self.names)
 
     def _hashed(
         self, rows: str, extra: tuple[str, ...], items: tuple[tuple[str, Expr], ...]
@@ -296,7 +309,7 @@ class BagSql:
         items = [*HASH, *(quote(n) for n in self.names)]
         repeated = f"EXPLODE(SEQUENCE(CAST(1 AS BIGINT), {WEIGHT}))"
         return (
-            f"SELECT {_list(items)}\nFROM (SELECT *, {repeated} AS __dt_copy FROM {change}"
+            f"SELECT {_list(items)}\nFROM (SELECT *, {repeated} AS {COPY} FROM {change}"
             f" WHERE {WEIGHT} > 0)"
         )
 
@@ -306,11 +319,11 @@ class BagSql:
         h1, h2 = HASH
         return (
             f"SELECT {SEQUENCE}, {POSITION}, {h1}, {h2}\nFROM (\n"
-            f"SELECT {hint}s.{SEQUENCE}, s.{POSITION}, s.{h1}, s.{h2}, d.{WEIGHT} AS __dt_w,\n"
+            f"SELECT {hint}s.{SEQUENCE}, s.{POSITION}, s.{h1}, s.{h2}, d.{WEIGHT} AS {WEIGHT},\n"
             f"  ROW_NUMBER() OVER (PARTITION BY s.{h1}, s.{h2}"
-            f" ORDER BY s.{SEQUENCE} DESC, s.{POSITION} DESC) AS __dt_rank\n"
+            f" ORDER BY s.{SEQUENCE} DESC, s.{POSITION} DESC) AS {RANK}\n"
             f"FROM {state} s JOIN (SELECT * FROM {change} WHERE {WEIGHT} < 0) d"
-            f" ON s.{h1} = d.{h1} AND s.{h2} = d.{h2}\n) WHERE __dt_rank <= -__dt_w"
+            f" ON s.{h1} = d.{h1} AND s.{h2} = d.{h2}\n) WHERE {RANK} <= -{WEIGHT}"
         )
 
 

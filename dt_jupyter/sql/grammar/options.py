@@ -8,15 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dt_jupyter.model import (
-    HIDDEN,
-    DTError,
-    Initialize,
-    RefreshMode,
-    TargetLag,
-    did_you_mean,
-    error,
-)
+from dt_jupyter.model import DTError, Initialize, RefreshMode, TargetLag, did_you_mean, error
+from dt_jupyter.model.hidden import is_hidden
 
 _RETENTION_LIMIT = 36_500  # days: a hundred years, as for lags
 _WAREHOUSE_LIMIT = 1_000
@@ -91,7 +84,7 @@ def warehouse_name(text: str) -> str:
     if not text or "\0" in text:
         raise _bad("WAREHOUSE", repr(text), "it is empty or holds a NUL character",
                    "Leave it out for the warehouse default.")  # fmt: skip
-    if text.lower().startswith(HIDDEN):
+    if is_hidden(text):
         raise error("DT-1114", name=text)
     return text.lower()
 

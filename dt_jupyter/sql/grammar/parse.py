@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from dt_jupyter.model import HIDDEN, Name, Span, error
+from dt_jupyter.model import Name, Span, error
+from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.sql.grammar.functions import FunctionCall, calls_in
 from dt_jupyter.sql.grammar.parse_ours import ours
 from dt_jupyter.sql.grammar.statement_values import (
@@ -129,7 +130,7 @@ def _check_made(script: str, touched: Touched, cursor: Cursor) -> None:
     if touched.kind in _MAKES and touched.targets:
         made.append(("name", touched.targets[0]))
     for key, parts in made:
-        if parts and parts[-1].lower().startswith(HIDDEN):
+        if parts and is_hidden(parts[-1]):
             raise error("DT-1114", name=parts[-1]).at(script, cursor.places[key])
 
 

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql.text.lex import Kind, Token, tokens
 
-_SOURCE, _KEY = "__dt_chosen", "__dt_k"
+_SOURCE, _KEY = hidden("chosen"), hidden("k")
 _ENDS = ("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "WINDOW", "QUALIFY", "UNION", "EXCEPT",
          "INTERSECT", "MINUS", "LATERAL", "CLUSTER", "DISTRIBUTE", "SORT")  # fmt: skip
 Words = Sequence[Token]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from dt_jupyter.model import HIDDEN, DTError, Name, Span, error
+from dt_jupyter.model import DTError, Name, Span, error
+from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.sql.text.lex import Kind, Token
 from dt_jupyter.sql.text.literals import unquote
 
@@ -107,7 +108,7 @@ class Cursor:
         value = unquote(token.text) if token.kind is Kind.QUOTED else token.text
         if not value or "\0" in value:
             raise self.fail(f"{what} is empty or holds a NUL character", hint)
-        if value.lower().startswith(HIDDEN):
+        if is_hidden(value):
             raise error("DT-1114", name=value).at(self.script, token.span)
         after = self.peek(1)
         if bare and after.sign("-") and after.start == token.end:

@@ -1,0 +1,138 @@
+"""The lag of a dynamic table over time: it rises by a second each second, and falls at the end of
+each refresh to that end less the refresh's data timestamp.
+
+Source: DT paper, 5.2, figure 4. Lags are in seconds; instants are Timestamps or aware datetimes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from dt_jupyter.model.time import Timestamp
+
+At = TypeVar("At", Timestamp, datetime)
+Refresh = TypeVar("Refresh")
+
+
+@dataclass(frozen=True, slots=True)
+class Tooth(Generic[At, Refresh]):
+    """From the commit of a refresh to the next one (or the end) the lag rises from `low` to `peak`;
+    the contents are of `data_timestamp` meanwhile."""
+
+    start: At
+    end: At
+    data_timestamp: At
+    refresh: Refresh
+    low: float
+    peak: float
+
+    @classmethod
+    def of(cls, start: At, end: At, data_timestamp: At, refresh: Refresh) -> Tooth[At, Refresh]:
+        low, peak = _lag(start, data_timestamp), _lag(end, data_timestamp)
+        return cls(start, end, data_timestamp, refresh, low, peak)
+
+    @property
+    def seconds(self) -> float:
+        return self.peak - self.low
+
+    def below(self, lag: float) -> float:
+        """For how many seconds the lag was at most `lag`."""
+        return min(max(lag - self.low, 0.0), self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Sawtooth(Generic[At, Refresh]):
+    """Teeth in the order of time; `target` in seconds. Empty before the first success."""
+
+    teeth: tuple[Tooth[At, Refresh], ...]
+    target: float | None
+
+    def at(self, instant: At) -> float | None:
+        """The lag at an instant, after a refresh that ends then; None where the table has no
+        contents, or past the end."""
+        found = [t for t in self.teeth if t.start <= instant <= t.end]
+        return _lag(instant, found[-1].data_timestamp) if found else None
+
+    @property
+    def worst(self) -> Tooth[At, Refresh] | None:
+        return max(self.teeth, key=lambda tooth: tooth.peak, default=None)
+
+    @property
+    def seconds(self) -> float:
+        return sum(tooth.seconds for tooth in self.teeth)
+
+    @property
+    def mean(self) -> float | None:
+        """Mean lag over time."""
+        if not self.seconds:
+            return self.teeth[-1].low if self.teeth else None
+        area = sum(t.seconds * (t.peak + t.low) / 2 for t in self.teeth)
+        return area / self.seconds
+
+    @property
+    def within(self) -> float | None:
+        """The share of the time in which the lag was at most the target."""
+        return None if self.target is None else self.share(self.target)
+
+    def share(self, lag: float) -> float | None:
+        """The share of the time in which the lag was at most `lag`."""
+        if not self.teeth:
+            return None
+        if not self.seconds:
+            return float(self.teeth[-1].low <= lag)
+        return sum(tooth.below(lag) for tooth in self.teeth) / self.seconds
+
+    def quantile(self, goal: float) -> float | None:
+        """The least lag whose share of the time is the goal, to a microsecond."""
+        total = self.seconds
+        if not total:
+            return self.mean
+        low, high = min(t.low for t in self.teeth), max(t.peak for t in self.teeth)
+        while high - low > 1e-6:
+            middle = (low + high) / 2
+            reached = sum(tooth.below(middle) for tooth in self.teeth) >= goal * total
+            low, high = (low, middle) if reached else (middle, high)
+        return high
+
+    @property
+    def above(self) -> tuple[Tooth[At, Refresh], ...]:
+        """The teeth whose peak is above the target."""
+        return tuple(t for t in self.teeth if self.target is not None and t.peak > self.target)
+
+    @property
+    def falls(self) -> tuple[Tooth[At, Refresh], ...]:
+        """The teeth, those in one that no fall of the lag parts: an older refresh ended later."""
+        found: list[Tooth[At, Refresh]] = []
+        for tooth in self.teeth:
+            if found and found[-1].data_timestamp == tooth.data_timestamp:
+                found[-1] = replace(found[-1], end=tooth.end, peak=tooth.peak)
+            else:
+                found.append(tooth)
+        return tuple(found)
+
+
+def sawtooth_of(
+    commits: Iterable[tuple[At, At, Refresh]], until: At | None, target: float | None
+) -> Sawtooth[At, Refresh]:
+    """The lag from the first commit (end, data timestamp, refresh) on, up to `until` or to the
+    last commit, whichever is later. A table is never taken back: of two data timestamps the newer
+    counts."""
+    done = sorted(commits, key=lambda c: (c[0], c[1]))
+    if not done:
+        return Sawtooth((), target)
+    starts: list[At] = [end for end, _, _ in done]
+    ends = starts[1:]
+    ends.append(starts[-1] if until is None else max(starts[-1], until))
+    teeth: list[Tooth[At, Refresh]] = []
+    newest = done[0][1]
+    for i, (start, data_timestamp, refresh) in enumerate(done):
+        newest = max(newest, data_timestamp)
+        teeth.append(Tooth.of(start, ends[i], newest, refresh))
+    return Sawtooth(tuple(teeth), target)
+
+
+def _lag(instant: At, data_timestamp: At) -> float:
+    return (instant - data_timestamp).total_seconds()
