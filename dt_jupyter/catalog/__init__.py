@@ -11,11 +11,11 @@ from dt_jupyter.catalog.definitions import Definitions
 from dt_jupyter.catalog.history import History
 from dt_jupyter.catalog.holds import Holds
 from dt_jupyter.catalog.owner import Owner, running
-from dt_jupyter.catalog.quarantine import Quarantine, Quarantined, one_line
+from dt_jupyter.catalog.quarantine import Quarantine, Quarantined, problem_line
 from dt_jupyter.catalog.rebuild import CatalogWarning, Rebuilt
-from dt_jupyter.catalog.registry import DEFAULT_WAREHOUSE, Sources, Warehouses
-from dt_jupyter.catalog.stages import Stages
-from dt_jupyter.catalog.streams import Streams
+from dt_jupyter.catalog.registry import RegisteredSources, Warehouses
+from dt_jupyter.catalog.stages import StageRows
+from dt_jupyter.catalog.streams import StreamRows
 from dt_jupyter.catalog.tables import DynamicTables
 from dt_jupyter.catalog.values import (
     FAILURES_ALLOWED,
@@ -32,17 +32,18 @@ from dt_jupyter.catalog.values import (
 )
 from dt_jupyter.catalog.versions import Versions
 from dt_jupyter.catalog.watch import News, Watch
+from dt_jupyter.sql.statements import DEFAULT_WAREHOUSE
 
 
 class Catalog(
     DynamicTables,
     Warehouses,
-    Sources,
+    RegisteredSources,
     Versions,
     Attempts,
-    Stages,
+    StageRows,
     History,
-    Streams,
+    StreamRows,
     Holds,
     Definitions,
     Watch,
@@ -77,6 +78,6 @@ __all__ = [
     "Quarantined",
     "Rebuilt",
     "StageRow",
-    "one_line",
+    "problem_line",
     "running",
 ]

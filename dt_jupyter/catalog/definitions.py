@@ -18,7 +18,7 @@ from dt_jupyter.model import Definition, DynamicTable, Timestamp
 _definition = schema.definition
 
 
-def keep(connection: Connection, dt: DynamicTable, now: Timestamp) -> None:
+def keep_definition(connection: Connection, dt: DynamicTable, now: Timestamp) -> None:
     """The definition in force from `now` on, unless it is already."""
     text = from_definition(dt.definition, root_of(connection))
     newest = (

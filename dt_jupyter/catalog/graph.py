@@ -39,7 +39,7 @@ def open_row(connection: Connection, dt: DynamicTable, trigger: str, now: Timest
             trigger_kind=trigger,
         )
     )
-    definitions.keep(connection, dt, now)
+    definitions.keep_definition(connection, dt, now)
     table = schema.dynamic_table
     connection.execute(table.update().where(table.c.id == dt.id).values(graph_valid_from=now))
 

@@ -13,8 +13,8 @@ from dt_jupyter.catalog.rows import delete_row
 from dt_jupyter.catalog.store import Shelf, Store
 from dt_jupyter.catalog.values import BaseTable
 from dt_jupyter.model import DTError, Name, Timestamp, ViewSource, Warehouse, did_you_mean, error
+from dt_jupyter.sql.statements import DEFAULT_WAREHOUSE
 
-DEFAULT_WAREHOUSE = "default"
 _warehouse, _base, _view = schema.warehouse, schema.base_table, schema.base_view
 _DEFAULT = {
     "name": DEFAULT_WAREHOUSE, "max_concurrency": 2, "weight": 1, "suspended": False,
@@ -156,7 +156,7 @@ def _used(name: str, users: str, hint: str) -> DTError:
     return error("DT-1115", kind="Warehouse", name=name, users=users, hint=hint)
 
 
-class Sources(Store):
+class RegisteredSources(Store):
     """What the engine made in the session catalog, and a restarted session has lost."""
 
     def record_table(self, name: Name, table_id: str, path: str) -> None:

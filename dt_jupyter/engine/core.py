@@ -36,7 +36,7 @@ from dt_jupyter.engine.lineage import Lineage, Lineages
 from dt_jupyter.engine.nodes import Nodes
 from dt_jupyter.engine.parameters import bind_parameters
 from dt_jupyter.engine.publish import Publisher
-from dt_jupyter.engine.rename import Names
+from dt_jupyter.engine.rename import TableNames
 from dt_jupyter.engine.reports import (
     FrontierReport,
     GraphReport,
@@ -55,7 +55,7 @@ from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upkeep import Keeper, Pins, Storage, Vacuum
 from dt_jupyter.engine.verify import verify
 from dt_jupyter.engine.views import Explanation, Verification, Verifications
-from dt_jupyter.failures import MOST_ROWS, catalogued, coded, within
+from dt_jupyter.failures import LARGEST_INT, catalogued, coded, within
 from dt_jupyter.lake import is_delta
 from dt_jupyter.model import (
     FIRST,
@@ -148,7 +148,7 @@ class Engine:
         )
         self.tables = CatalogTables(spark, self.catalog, clock)
         self._executor = Executor(
-            self, creator, Names(self.catalog, self.publisher, self.refresher.standing),
+            self, creator, TableNames(self.catalog, self.publisher, self.refresher.standing),
             self.tables,
             LakeTables(self.sources, self.publisher.known_tables),
         )  # fmt: skip
@@ -491,7 +491,7 @@ class Engine:
         so many seconds where there is nothing. Errors: DT-3201 to DT-3210.
         """
         self._require_open()
-        within("batches", batches, 0, MOST_ROWS)
+        within("batches", batches, 0, LARGEST_INT)
         within("every", every, 0, 1e9)
         return consume(self, self.name(stream), fn, into=into, batches=batches, every=every)
 
@@ -624,14 +624,14 @@ class Engine:
 
     def history(self, name: str | Name | None = None, limit: int | None = None) -> DataFrame:
         """DYNAMIC_TABLE_REFRESH_HISTORY as a DataFrame, newest first."""
-        within("limit", limit, 0, MOST_ROWS)
+        within("limit", limit, 0, LARGEST_INT)
         return self.tables.history(self.name(name) if name is not None else None, limit)
 
     def records(
         self, name: str | Name | None = None, limit: int | None = None
     ) -> list[RefreshRecord]:
         """The history as values, newest first."""
-        within("limit", limit, 0, MOST_ROWS)
+        within("limit", limit, 0, LARGEST_INT)
         return self.catalog.history(self.name(name) if name is not None else None, limit)
 
     def graph(self) -> GraphReport:

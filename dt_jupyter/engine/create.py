@@ -28,7 +28,7 @@ from dt_jupyter.model import (
     error,
     undo,
 )
-from dt_jupyter.refresh.define import Defined, Definer, Request
+from dt_jupyter.refresh.define import Defined, Definer, DefinitionRequest
 from dt_jupyter.refresh.sources import Sources
 from dt_jupyter.refresh.table_options import DEFAULT_DAYS, apply_options, require_clusterable
 from dt_jupyter.spark import RefreshSessions, check_cancelled, meaning
@@ -73,7 +73,7 @@ class Creator:
         """The definition of a statement, analysed and checked; creates nothing."""
         self.sources.catalog.warehouse(statement.warehouse)
         settings = meaning(self.spark)
-        request = Request(
+        request = DefinitionRequest(
             statement.name, statement.query, statement.refresh_mode, statement.columns,
             self.spark.catalog.currentDatabase().lower(),
         )  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dt_jupyter.engine.tree import Size, TreeNode, tree
-from dt_jupyter.engine.views import Explanation, Step
+from dt_jupyter.engine.tree import PlanNode, Size, tree
+from dt_jupyter.engine.views import Explanation, PlanStep
 from dt_jupyter.lake import ChangePlan, Feed, Relation, Small, Unchanged, is_delta, plan_changes
 from dt_jupyter.lake.paths import sql_string
 from dt_jupyter.model import (
@@ -34,8 +34,8 @@ _READ_BY_SPARK = Small(rows=-1, bytes=-1)
 
 def explain_defined(name: Name, defined: Defined) -> Explanation:
     """EXPLAIN CREATE DYNAMIC TABLE: everything that CREATE would decide, and nothing made."""
-    steps: list[Step] = []
-    drawn: tuple[TreeNode, ...] = ()
+    steps: list[PlanStep] = []
+    drawn: tuple[PlanNode, ...] = ()
     names = {s.table_id: s.name.sql for s in defined.definition.sources}
     if defined.compiled is not None:
         shown = {s.table_id: str(s.name) for s in defined.definition.sources}
@@ -43,7 +43,7 @@ def explain_defined(name: Name, defined: Defined) -> Explanation:
         for i, stage in enumerate(defined.compiled.stages):
             render = Renderer(lambda scan: names.get(scan.source, scan.source))
             title = f"initial contents of {_what(defined.compiled, i)}"
-            steps.append(Step(title, stage.sql.initial(render)))
+            steps.append(PlanStep(title, stage.sql.initial(render)))
     return Explanation(
         name, defined.mode, defined.reason, defined.definition.columns,
         tuple((str(s.name), s.kind.value) for s in defined.definition.sources), tuple(steps),
@@ -67,7 +67,7 @@ def explain_table(
         if nothing:
             return base
         text = refresher.full_text(definition, seen.frontier)
-        return replace(base, steps=(Step("contents", text),))
+        return replace(base, steps=(PlanStep("contents", text),))
     compiled = refresher.compiled(spark, table.id, definition, seen.frontier)
     drawn = replace(base, tree=_tree(refresher, table, compiled, seen))
     if nothing:
@@ -81,7 +81,7 @@ def explain_table(
 
 def _tree(
     refresher: Refresher, table: DynamicTable, compiled: Compiled, seen: Look
-) -> tuple[TreeNode, ...]:
+) -> tuple[PlanNode, ...]:
     """The tree with the rows of sources and stages as their logs tell them."""
     layout, logs = refresher.sources.layout, refresher.sources.logs
     sizes: dict[str, Size] = {}
@@ -115,12 +115,12 @@ class _Forecast:
     again: bool
     keeps_state: bool
 
-    def steps(self, frontier: Frontier) -> tuple[Step, ...]:
+    def steps(self, frontier: Frontier) -> tuple[PlanStep, ...]:
         if not self.keeps_state and self.compiled.public.stateless(1) is not None:
             alone = self.refresher.defining_text(self.table.definition, frontier, self.compiled)
-            return (Step("contents of the table", alone),)
+            return (PlanStep("contents of the table", alone),)
         versions = dict(frontier.versions)
-        steps: list[Step] = []
+        steps: list[PlanStep] = []
         for i, stage in enumerate(self.compiled.stages):
             keys: list[str] = []
             text = self._statement(i, stage, Frontier(frontier.data_timestamp, versions), keys)
@@ -129,10 +129,10 @@ class _Forecast:
                 versions[stage.stage.id] = version + 1 if text else version
             what = _what(self.compiled, i)
             for n, key in enumerate(keys, 1):
-                steps.append(Step(f"touched_keys_{n} of {what}", key))
+                steps.append(PlanStep(f"touched_keys_{n} of {what}", key))
             if text:
                 title = "contents of" if self.again else "change of"
-                steps.append(Step(f"{title} {what}", text))
+                steps.append(PlanStep(f"{title} {what}", text))
         return tuple(steps)
 
     def _statement(

@@ -16,7 +16,13 @@ from dt_jupyter.lake import LakeError
 from dt_jupyter.lake.disk import write_durable
 from dt_jupyter.lake.locks import table_lock
 from dt_jupyter.lake.points import reach
-from dt_jupyter.lake.publish import Publication, check, make_staged_durable, publish, published
+from dt_jupyter.lake.publish import (
+    Publication,
+    check_publication,
+    make_staged_durable,
+    publish,
+    published,
+)
 from dt_jupyter.lake.staging import unstage
 from dt_jupyter.model import DTError, Intent, error
 from dt_jupyter.refresh.layout import Layout
@@ -54,7 +60,7 @@ class RollForward:
         with self._locked(made):
             for each in made:
                 try:
-                    check(each, self.logs[each.path])
+                    check_publication(each, self.logs[each.path])
                 except LakeError as e:
                     raise _conflict(e, each.path) from e
             recorded = replace(intent, targets=self._written(intent, made))

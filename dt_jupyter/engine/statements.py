@@ -16,7 +16,7 @@ from dt_jupyter.engine.graph import failure_of
 from dt_jupyter.engine.lake_tables import LakeTables
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.parameters import Args, bind_parameters, binding, values_in
-from dt_jupyter.engine.rename import Names
+from dt_jupyter.engine.rename import TableNames
 from dt_jupyter.engine.streams import CONSUMERS
 from dt_jupyter.engine.tables import CatalogTables
 from dt_jupyter.engine.taken import holder, require_free
@@ -77,7 +77,7 @@ class Executor:
 
     engine: Engine
     creator: Creator
-    names: Names
+    names: TableNames
     tables: CatalogTables
     lake_tables: LakeTables
 

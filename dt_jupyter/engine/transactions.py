@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.changes import ChangeRows
 from dt_jupyter.engine.rollforward import RollForward, kept_alive
-from dt_jupyter.engine.streams import CONSUMERS, Found, Replaced, Streams
+from dt_jupyter.engine.streams import CONSUMERS, FoundStream, Replaced, Streams
 from dt_jupyter.engine.timed import aliased
 from dt_jupyter.lake import LakeError
 from dt_jupyter.lake.folded import folded
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.points import reach
 from dt_jupyter.lake.publish import Publication, loses_changes, publication, refused
-from dt_jupyter.lake.staging import Staging, stage
+from dt_jupyter.lake.staging import Staging, stage_log
 from dt_jupyter.model import DTError, Intent, Name, Span, Stream, Timestamp, did_you_mean, error
 from dt_jupyter.refresh.sources import name_of
 from dt_jupyter.replay.snapshots import whole
@@ -129,7 +129,7 @@ class Transactions:
         raise error("DT-3207", statement=what, problem=problem, hint=_OUTSIDE)
 
     def run(
-        self, statement: S.SparkStatement, found: Sequence[Found], script: str, schema: str,
+        self, statement: S.SparkStatement, found: Sequence[FoundStream], script: str, schema: str,
         write: Callable[[Replaced], DataFrame],
     ) -> DataFrame:  # fmt: skip
         """Runs a statement in the open transaction; one that fails leaves it as it was."""
@@ -196,7 +196,7 @@ class Transactions:
         log = changes.sources.logs[str(path)]
         self._record(tx)
         try:
-            tx.tables[path] = stage(log, log.version(), self._folder(tx))
+            tx.tables[path] = stage_log(log, log.version(), self._folder(tx))
         except LakeError as e:
             raise error("DT-3207", statement=what, problem=e.sentence, hint="") from e
         return path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from dt_jupyter.engine.changes import Changes
-from dt_jupyter.engine.timed import Past
+from dt_jupyter.engine.timed import PastReaders
 from dt_jupyter.engine.verify import verify_at
 from dt_jupyter.engine.views import Verification, Verifications
 from dt_jupyter.ivm import Refused
@@ -54,9 +54,9 @@ class Travel:
     def __post_init__(self) -> None:
         self.snapshots = Snapshots(self.spark, self.sources, self.now)
 
-    def past(self, changes: Changes) -> Past:
+    def past(self, changes: Changes) -> PastReaders:
         """For one statement."""
-        return Past(changes, self.snapshots)
+        return PastReaders(changes, self.snapshots)
 
     @staticmethod
     def mode(text: str) -> SchemaMode:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dt_jupyter.engine.tree import TreeNode
+from dt_jupyter.engine.tree import PlanNode
 from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp
 
 TREE = "how it is kept"
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """One statement that a refresh runs: `title` says what for, `text` is the SQL."""
 
     title: str
@@ -33,18 +33,18 @@ class Explanation:
     reason: Reason
     columns: tuple[tuple[str, str, str | None], ...]
     sources: tuple[tuple[str, str], ...]
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     action: RefreshAction | None = None
     action_reason: Reason | None = None
     hint: str = ""
     checked: str = ""
-    tree: tuple[TreeNode, ...] = ()
+    tree: tuple[PlanNode, ...] = ()
 
     @property
-    def parts(self) -> tuple[Step, ...]:
+    def parts(self) -> tuple[PlanStep, ...]:
         """The tree as a text, and the statements."""
         drawn = "\n".join(map(str, self.tree))
-        return (*((Step(TREE, drawn),) if self.tree else ()), *self.steps)
+        return (*((PlanStep(TREE, drawn),) if self.tree else ()), *self.steps)
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.mode} ({self.reason})"]

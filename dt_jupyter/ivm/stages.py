@@ -27,12 +27,12 @@ from dt_jupyter.ivm.rel import (
 )
 from dt_jupyter.ivm.simplify import simplify
 
-Types = Callable[[Rel], dict[str, str]]
+TypesOf = Callable[[Rel], dict[str, str]]
 _STAGE = "stage:"
 
 
 @dataclass(frozen=True)
-class Column:
+class StageColumn:
     """An aggregate column of a stage: its call, its type, and how it is kept (None: recomputed)."""
 
     id: str
@@ -55,7 +55,7 @@ class Group:
     """
 
     keys: tuple[str, ...]
-    aggregates: tuple[Column, ...]
+    aggregates: tuple[StageColumn, ...]
     visible: Expr | None = None
 
     @property
@@ -84,13 +84,13 @@ def stage_source(ordinal: int) -> str:
     return f"{_STAGE}{ordinal}"
 
 
-def compile_stages(rel: Rel, names: tuple[str, ...], types: Types) -> tuple[Stage, ...]:
+def compile_stages(rel: Rel, names: tuple[str, ...], types: TypesOf) -> tuple[Stage, ...]:
     """The stages of a definition whose public columns are `names`, bottom-up, the public one last.
 
     `types(rel)` gives the Spark type of each column. Raises Refusal where a rule forbids it.
     """
     stages: list[Stage] = []
-    rel = settled(rel, types)
+    rel = settle_types(rel, types)
     unstable(rel, types)
     post, core = _peel(rel)
     if isinstance(core, Aggregate):
@@ -106,12 +106,12 @@ def compile_stages(rel: Rel, names: tuple[str, ...], types: Types) -> tuple[Stag
     return tuple(stages)
 
 
-def settled(rel: Rel, types: Types) -> Rel:
+def settle_types(rel: Rel, types: TypesOf) -> Rel:
     """The definition's relation as its stages are cut from it."""
-    return simplify(rewrite(rel, lambda n: aligned(n, types)))
+    return simplify(rewrite(rel, lambda n: align_types(n, types)))
 
 
-def aligned(rel: Rel, types: Types) -> Rel:
+def align_types(rel: Rel, types: TypesOf) -> Rel:
     """The node with what its derivative relies on: a union's members have its own types, so that
     each means the same where those that did not change are left out; and columns that pass for
     equal are of one type, so that a key of the one finds the rows of the other."""
@@ -122,7 +122,7 @@ def aligned(rel: Rel, types: Types) -> Rel:
     return _aligned_union(rel, types) if isinstance(rel, Union) else rel
 
 
-def _aligned_join(rel: Join, types: Types) -> Rel:
+def _aligned_join(rel: Join, types: TypesOf) -> Rel:
     if not any(equated(p) for p in rel.on):
         return rel
     known = types(rel)
@@ -136,7 +136,7 @@ def _aligned_join(rel: Join, types: Types) -> Rel:
     return Join(rel.members, tuple(plain(p) for p in rel.on))
 
 
-def _aligned_match(rel: Match, types: Types) -> Rel:
+def _aligned_match(rel: Match, types: TypesOf) -> Rel:
     left, right = types(rel.left), types(rel.right)
     other = [(a, b) for a, b in rel.pairs if left[a] != right[b]]
     if not other:
@@ -175,7 +175,7 @@ def _family(type_: str) -> str:
     return "time" if type_ in ("date", "timestamp", "timestamp_ntz") else type_
 
 
-def _aligned_union(rel: Union, types: Types) -> Rel:
+def _aligned_union(rel: Union, types: TypesOf) -> Rel:
     wanted = [types(rel)[i] for i in rel.ids]
     members = []
     for member in rel.members:
@@ -226,10 +226,10 @@ def _inline(e: Expr, values: dict[str, Expr]) -> Expr:
     return Expr(tuple(parts))
 
 
-def _group(node: Aggregate, visible: Expr | None, types: Types) -> Group:
+def _group(node: Aggregate, visible: Expr | None, types: TypesOf) -> Group:
     below, above = types(_arguments(node)), types(node)
     kept = tuple(
-        Column(i, c, above[i], keep(c, i, above[i], _argument_types(i, c, below)))
+        StageColumn(i, c, above[i], keep(c, i, above[i], _argument_types(i, c, below)))
         for i, c in node.calls
     )
     return Group(node.keys, kept, visible)
@@ -246,7 +246,7 @@ def _argument_types(result: str, call: Call, types: dict[str, str]) -> tuple[str
     return tuple(types[f"{result}__{j}"] for j in range(len(call.args)))
 
 
-def unstable(rel: Rel, types: Types) -> frozenset[str]:
+def unstable(rel: Rel, types: TypesOf) -> frozenset[str]:
     """The columns that are equal only within a tolerance: floating aggregates computed again.
 
     Raises Refused where a filter, a join or a key depends on one: a last bit would decide there.
@@ -267,7 +267,7 @@ def unstable(rel: Rel, types: Types) -> frozenset[str]:
     return below
 
 
-def _refuse_unordered(rel: Window, types: Types) -> None:
+def _refuse_unordered(rel: Window, types: TypesOf) -> None:
     """A floating value over rows that tie has other last bits each time it is computed."""
     known = types(rel)
     for call in rel.calls:
@@ -295,7 +295,7 @@ def _refuse_deciding(rel: Rel, below: frozenset[str]) -> None:
         raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=what)
 
 
-def _unstable_aggregates(rel: Aggregate, below: frozenset[str], types: Types) -> frozenset[str]:
+def _unstable_aggregates(rel: Aggregate, below: frozenset[str], types: TypesOf) -> frozenset[str]:
     if below & set(rel.keys):
         raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="a key")
     found = set()
@@ -309,7 +309,7 @@ def _unstable_aggregates(rel: Aggregate, below: frozenset[str], types: Types) ->
     return frozenset(found)
 
 
-def _cut(rel: Rel, stages: list[Stage], types: Types) -> Rel:
+def _cut(rel: Rel, stages: list[Stage], types: TypesOf) -> Rel:
     """The relation with each aggregate, and what stands under a LIMIT, replaced by the scan of a
     stage of its own."""
     if isinstance(rel, Project):
@@ -336,7 +336,7 @@ def _is_stage(rel: Rel) -> bool:
 
 
 def _cut_group(
-    rel: Aggregate, outputs: tuple[tuple[str, Expr], ...], stages: list[Stage], types: Types
+    rel: Aggregate, outputs: tuple[tuple[str, Expr], ...], stages: list[Stage], types: TypesOf
 ) -> Rel:
     """What is computed above an aggregate is computed by its stage: where that stays the same,
     nothing above is touched."""

@@ -12,7 +12,7 @@ from dt_jupyter.lake.actions import CommitFacts
 from dt_jupyter.lake.clustering import recluster
 from dt_jupyter.lake.disk import data_files, make_durable, remove_orphans
 from dt_jupyter.lake.errors import NotSupported
-from dt_jupyter.lake.files import Snapshot
+from dt_jupyter.lake.files import TableSnapshot
 from dt_jupyter.lake.locks import PATIENCE, table_lock
 from dt_jupyter.lake.log import TableLog, size_of
 from dt_jupyter.lake.marks import mark_of
@@ -73,7 +73,7 @@ def _locked(
     lost = _requirements(request, log, base, repairs=isinstance(change, Overwrite))
     if lost is not None:
         return lost
-    snapshot = Snapshot(log.path, base)
+    snapshot = TableSnapshot(log.path, base)
     refusal = writer_rs.refusal(log, snapshot, change, lane) if writer != "spark" else "asked for"
     if refusal is not None and writer == "delta-rs":
         raise NotSupported(f"delta-rs does not write this: {refusal}", path=str(log.path))
@@ -133,7 +133,7 @@ def _write(
     change: Change,
     spark: SparkSession | None,
     log: TableLog,
-    fast: Snapshot | None,
+    fast: TableSnapshot | None,
 ) -> Exception | None:
     """Run the writer, delta-rs on a `fast` snapshot; an exception is returned, since the commit
     may stand all the same."""

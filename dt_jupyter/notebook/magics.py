@@ -16,7 +16,7 @@ from IPython.core.magic import (
 
 from dt_jupyter.failures import coded
 from dt_jupyter.model import DTError, Name, RefreshState, Span, error
-from dt_jupyter.notebook.display import show, shown_live
+from dt_jupyter.notebook.display import show_below, shown_live
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.progress import progress
 from dt_jupyter.notebook.session import Notebook
@@ -164,7 +164,7 @@ class DynamicTableMagics(Magics):
         with _interrupted("nothing was changed."):
             engine = self.notebook.require()
             found = interruptible(engine, "explain", lambda: engine.explain(statement, values))
-        show(explanation_message(found, "A dry run: nothing was created."))
+        show_below(explanation_message(found, "A dry run: nothing was created."))
         return found
 
     def _script(self, asked: DtMagic) -> None:
@@ -181,7 +181,7 @@ class DynamicTableMagics(Magics):
                 if isinstance(done.shown, str):
                     print(done.shown)
                 else:
-                    show(done.shown)
+                    show_below(done.shown)
                 if asked.out:
                     self.notebook.shell.user_ns[asked.out] = done.frame
         except KeyboardInterrupt:
@@ -213,7 +213,7 @@ def _changes(engine: Engine, asked: ChangesCommand) -> Any:
         engine, f"changes of {name}",
         lambda: result_message(found.frame, title=f"Changes of {name} ({found.query.shape})"),
     )  # fmt: skip
-    show(shown)
+    show_below(shown)
     return found.frame
 
 
@@ -238,10 +238,10 @@ def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> Any:
 
             show_view(notebook, "replay", picture, taken)
             return engine.tables.replay(found)
-        show(picture)
+        show_below(picture)
         frame = engine.travel.kept(replay)
         title = f"{name} as of {found[0].time}"
-        show(interruptible(engine, title, lambda: result_message(frame, title=title)))
+        show_below(interruptible(engine, title, lambda: result_message(frame, title=title)))
     return frame
 
 
@@ -289,7 +289,7 @@ def _history(notebook: Notebook, engine: Engine, name: str | None) -> Any:
     records = engine.records(name, _HISTORY)
     title = f"Refresh history of {name}" if name else "Refresh history"
     more = f", the newest {_HISTORY}" if len(records) == _HISTORY else ""
-    show(history_message(records, title + more))
+    show_below(history_message(records, title + more))
     return engine.history(name)
 
 
@@ -314,7 +314,7 @@ def _status(notebook: Notebook, engine: Engine, _: str | None) -> Any:
     from dt_jupyter.widgets.from_engine import status_message
 
     status = engine.status()
-    show(status_message(status))
+    show_below(status_message(status))
     return status
 
 
@@ -340,7 +340,7 @@ _COMMANDS: dict[str, Callable[[Notebook, Any, str | None], Any]] = {
 
 
 def _shown(value: Any) -> Any:
-    show(value)
+    show_below(value)
     return value
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.notebook.errors import show_errors
 from dt_jupyter.notebook.interrupts import CellJobs
 from dt_jupyter.notebook.workers import Workers
-from dt_jupyter.widgets.feed import Feed
+from dt_jupyter.widgets.feed import EventFeed
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
@@ -30,7 +30,7 @@ class Notebook:
         self._opened_here = False
         self._bound: dict[str, Any] = {}
         self.jobs = CellJobs(shell)
-        self.feed = Feed(lambda: self.engine)
+        self.feed = EventFeed(lambda: self.engine)
         self.workers = Workers()
 
     @property

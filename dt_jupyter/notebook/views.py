@@ -75,9 +75,9 @@ def _made(notebook: Notebook, kind: str, message: Callable[[Desk], dict[str, Any
     desk = Desk(lambda: notebook.engine)
     try:
         from dt_jupyter.notebook.comms import answer
-        from dt_jupyter.widgets.live import SCRIPT, LiveView
+        from dt_jupyter.widgets.live import LIVE_SCRIPT, LiveView
 
-        if not SCRIPT.is_file():
+        if not LIVE_SCRIPT.is_file():
             return None
         workers = notebook.workers
         return LiveView(

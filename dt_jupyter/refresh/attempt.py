@@ -14,7 +14,6 @@ from dt_jupyter.model import (
     RefreshAction,
     RefreshRecord,
     RefreshState,
-    RefreshStatistics,
 )
 from dt_jupyter.refresh.choose import Choice
 from dt_jupyter.refresh.look import Look
@@ -71,6 +70,3 @@ class Stopwatch:
         now = self._clock.now()
         took, self._last = now.since(self._last), now
         return max(0, round(took * 1000))
-
-
-NOTHING = RefreshStatistics()

@@ -38,7 +38,7 @@ from dt_jupyter.model import Frontier
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.refresh.bounds import Bounds, bounded, bounds_of
 from dt_jupyter.refresh.reduction import Reduction, Tables
-from dt_jupyter.refresh.settled import settled
+from dt_jupyter.refresh.settled import cancel_pairs
 from dt_jupyter.spark.frames import arrow_frame
 from dt_jupyter.sql.render import Renderer
 
@@ -183,7 +183,7 @@ class Reading:
             prefix = hidden(f"delta_{len(self.relations)}")
             log, plan = self.logs[source], self.plans[source]
             change = relation(self.spark, log, plan, columns, view_prefix=prefix, small=self.small)
-            self.relations[source] = settled(self.spark, change, log, plan, columns)
+            self.relations[source] = cancel_pairs(self.spark, change, log, plan, columns)
             arrow = self.relations[source].arrow
             self.all_local = self.all_local and arrow is not None
             self.local_rows += arrow.num_rows if arrow is not None else 0

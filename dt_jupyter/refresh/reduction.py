@@ -38,7 +38,7 @@ from dt_jupyter.refresh.sieve import sieved
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NOTHING = (Expr(("FALSE",)),)
+_NOTHING = (Expr(("FALSE",)),)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Reduction:
             if not self._select_one(narrowings):
                 break
         left = self._without_empty(rel)
-        return self._restored(left if left is not None else Filter(rel, NOTHING))
+        return self._restored(left if left is not None else Filter(rel, _NOTHING))
 
     # -- every scan by itself -------------------------------------------------------------------
 
@@ -278,7 +278,7 @@ class _Narrowing:
 
 def is_nothing(rel: Rel) -> bool:
     """Whether a reduction left no rows."""
-    return isinstance(rel, Filter) and rel.on == NOTHING
+    return isinstance(rel, Filter) and rel.on == _NOTHING
 
 
 def _narrowings(rel: Rel) -> Iterator[_Narrowing]:

@@ -32,7 +32,7 @@ from dt_jupyter.ivm import (
     Window,
 )
 
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 """The columns of a row whose values are known; others are computed, and left out."""
 
 MOST_ROWS = 50_000
@@ -51,10 +51,10 @@ class RowBound:
     """Counts the rows of every operator of relations over `read`, the rows of each scan by the
     names of its source; past `left` of them it raises TooManyRows."""
 
-    read: Callable[[Scan], Iterable[Row]]
+    read: Callable[[Scan], Iterable[_Row]]
     left: int = MOST_ROWS
 
-    def __call__(self, rel: Rel) -> list[Row]:
+    def __call__(self, rel: Rel) -> list[_Row]:
         rows = self._rows(rel)
         self._count(len(rows))
         return rows
@@ -64,7 +64,7 @@ class RowBound:
         if self.left < 0:
             raise TooManyRows
 
-    def _rows(self, rel: Rel) -> list[Row]:
+    def _rows(self, rel: Rel) -> list[_Row]:
         match rel:
             case Scan():
                 return [{i: r[n] for i, n in rel.reads if n in r} for r in self.read(rel)]
@@ -95,7 +95,7 @@ class RowBound:
                 return [{}] * (rel.text.count(",") + 1)
         raise TypeError(type(rel).__name__)
 
-    def _joined(self, rel: Join) -> list[Row]:
+    def _joined(self, rel: Join) -> list[_Row]:
         """Member after member, each the next that has a condition with those before it."""
         first, *rest = rel.members
         pairs = [p for e in rel.on if (p := compared(e)) is not None]
@@ -108,23 +108,23 @@ class RowBound:
             known |= set(member.columns)
         return rows
 
-    def _matched(self, rel: Match) -> list[Row]:
+    def _matched(self, rel: Match) -> list[_Row]:
         left, right = self(rel.left), self(rel.right)
         found = self.partners(left, right, rel.pairs)
         if rel.kind is not MatchKind.LEFT:
             return left
-        unmatched: Row = dict.fromkeys(rel.right.columns)
-        rows: list[Row] = []
+        unmatched: _Row = dict.fromkeys(rel.right.columns)
+        rows: list[_Row] = []
         for a, some in found:
             rows += [{**a, **b} for b in some] or [{**a, **unmatched}]
         return rows
 
     def partners(
-        self, left: list[Row], right: list[Row], pairs: Iterable[tuple[str, str]]
-    ) -> list[tuple[Row, list[Row]]]:
+        self, left: list[_Row], right: list[_Row], pairs: Iterable[tuple[str, str]]
+    ) -> list[tuple[_Row, list[_Row]]]:
         """Each row of the left side with those of the right that equal columns leave it."""
         told = [p for p in pairs if _comparable(left, right, *p)]
-        by: dict[tuple[Any, ...], list[Row]] = {}
+        by: dict[tuple[Any, ...], list[_Row]] = {}
         for row in right:
             by.setdefault(_values(row, [b for _, b in told]), []).append(row)
         found = []
@@ -135,7 +135,7 @@ class RowBound:
             found.append((row, some))
         return found
 
-    def _groups(self, rows: list[Row], keys: tuple[str, ...]) -> list[Row]:
+    def _groups(self, rows: list[_Row], keys: tuple[str, ...]) -> list[_Row]:
         if not keys:
             return [{}]
         if any(k not in r for r in rows for k in keys):
@@ -145,10 +145,10 @@ class RowBound:
         except TypeError:  # keys of a nested type
             return rows
 
-    def _generated(self, rel: Generate) -> list[Row]:
+    def _generated(self, rel: Generate) -> list[_Row]:
         rows = self(rel.input)
         over = rel.generator.columns
-        found: list[Row] = []
+        found: list[_Row] = []
         for row in rows:
             nested = [v for c in over if isinstance(v := row.get(c), list)]
             count = max(map(len, nested)) if nested else A_GENERATED
@@ -174,7 +174,7 @@ def _linking(
     return [(a, b) for a, b in both if a in known and b in own]
 
 
-def _comparable(left: list[Row], right: list[Row], a: str, b: str) -> bool:
+def _comparable(left: list[_Row], right: list[_Row], a: str, b: str) -> bool:
     """Whether all values are known, and Python finds them equal where Spark does."""
     if any(a not in r for r in left) or any(b not in r for r in right):
         return False
@@ -185,5 +185,5 @@ def _comparable(left: list[Row], right: list[Row], a: str, b: str) -> bool:
     return not kinds & {list, dict, tuple}
 
 
-def _values(row: Row, columns: Iterable[str]) -> tuple[Any, ...]:
+def _values(row: _Row, columns: Iterable[str]) -> tuple[Any, ...]:
     return tuple("NaN" if isinstance(v := row.get(c), float) and isnan(v) else v for c in columns)

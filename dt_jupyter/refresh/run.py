@@ -27,7 +27,7 @@ from dt_jupyter.lake import (
     snapshot_sql,
 )
 from dt_jupyter.lake.contents import Contents
-from dt_jupyter.lake.mend import carry_on
+from dt_jupyter.lake.mend import restore_sequence
 from dt_jupyter.model import (
     Clock,
     Definition,
@@ -54,7 +54,7 @@ from dt_jupyter.refresh.change_size import too_wide
 from dt_jupyter.refresh.choose import Choice, choose
 from dt_jupyter.refresh.compiled import Compiled
 from dt_jupyter.refresh.cost import STATE_REBUILT, Work, cheaper_whole, is_cold
-from dt_jupyter.refresh.define import Defined, Definer, Request
+from dt_jupyter.refresh.define import Defined, Definer, DefinitionRequest
 from dt_jupyter.refresh.evolution import (
     Outputs,
     changed_meaning,
@@ -443,7 +443,7 @@ class Refresher:
             return None
         full = table.effective_mode is RefreshMode.FULL
         mode = RefreshMode.FULL if full else table.mode
-        request = Request(table.name, old.query, mode, old.listed, old.current_schema)
+        request = DefinitionRequest(table.name, old.query, mode, old.listed, old.current_schema)
         use_schema(spark, old)
         return self.definer.define(spark, request, old.settings, verify=False, at=seen.frontier)
 
@@ -544,7 +544,7 @@ class Refresher:
         what repairs a table that something else wrote to.
         """
         if isinstance(change, Overwrite):
-            carry_on(path, app_id, sequence - 1, expected or 0)
+            restore_sequence(path, app_id, sequence - 1, expected or 0)
             expected = None
         metadata = {
             "epoch": attempt.epoch,

@@ -36,7 +36,7 @@ from dt_jupyter.model import (
 from dt_jupyter.refresh.apply import CODEGEN, StageRun, plan_for
 from dt_jupyter.refresh.choose import Choice
 from dt_jupyter.refresh.compiled import Compiled
-from dt_jupyter.refresh.look import Look, plan
+from dt_jupyter.refresh.look import Look, plan_source
 from dt_jupyter.refresh.recovery import stage_standing
 from dt_jupyter.refresh.table_options import DEFAULT_DAYS
 from dt_jupyter.refresh.upkeep import compacted
@@ -264,7 +264,7 @@ class Stages:
                 continue
             known = next((s for s in self.definition.sources if s.table_id == source), None)
             looked = known or Source(self.table.name, SourceKind.DELTA, source, None)
-            plans[source] = plan(
+            plans[source] = plan_source(
                 logs[source], before, after, replace(looked, columns=tuple(sorted(columns))),
                 classic=not is_connect(self.spark),
             )  # fmt: skip

@@ -20,14 +20,14 @@ from dt_jupyter.lake import (
     Unreadable,
     plan_changes,
 )
-from dt_jupyter.lake.changes import plan as plan_of
+from dt_jupyter.lake.changes import plan_from_facts as plan_of
 from dt_jupyter.lake.relation import feed_by_version, relation
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import STOP, unique_view, where_visible
 from dt_jupyter.replay.digest import (
     EMPTY,
     NOTHING,
-    Bag,
+    BagDigest,
     Columns,
     Moved,
     bag_of,
@@ -53,7 +53,7 @@ class Measured:
     changed together with the rows."""
 
     columns: Columns
-    bag: Bag
+    bag: BagDigest
     moved: Moved | None
 
 

@@ -44,11 +44,11 @@ from dt_jupyter.model.hidden import STOP, WEIGHT, hidden, is_hidden, where_visib
 from dt_jupyter.refresh.apply import StageRun
 from dt_jupyter.refresh.compare import row_text
 from dt_jupyter.refresh.compiled import Compiled
-from dt_jupyter.refresh.look import plan
+from dt_jupyter.refresh.look import plan_source
 from dt_jupyter.refresh.run import Refresher
 from dt_jupyter.replay.compare import Comparison, compare
 from dt_jupyter.replay.digest import Moved, hash_order, moved_of
-from dt_jupyter.replay.past import Commit, Past, elsewhere, require_versions
+from dt_jupyter.replay.past import Past, PastCommit, elsewhere, require_versions
 from dt_jupyter.replay.replay import Bench
 from dt_jupyter.replay.secure import Wanted, release, secure
 from dt_jupyter.spark import is_connect
@@ -58,9 +58,9 @@ if TYPE_CHECKING:
 
     from dt_jupyter.replay.digest import Columns
 
-SHOWN = 20
+_SHOWN = 20
 """Rows of a delta that are kept with its report."""
-Rows = tuple[tuple[str, tuple[object, ...], int], ...]
+RowChanges = tuple[tuple[str, tuple[object, ...], int], ...]
 """Action, values, and how often."""
 
 
@@ -70,13 +70,13 @@ class Delta:
 
     inserted: int
     deleted: int
-    rows: Rows = field(repr=False)
+    rows: RowChanges = field(repr=False)
 
     def lines(self) -> list[str]:
         return row_lines(self.rows, self.inserted + self.deleted)
 
 
-def row_lines(rows: Rows, moved: int) -> list[str]:
+def row_lines(rows: RowChanges, moved: int) -> list[str]:
     """A line for each row that is shown of so many that moved, alike ones below each other."""
     signs = {"INSERT": "+", "DELETE": "−"}
     lines = [
@@ -177,7 +177,7 @@ def replay_refresh(
     return again.run()
 
 
-def _old_frontier(past: Past, record: RefreshRecord, commit: Commit) -> Frontier | None:
+def _old_frontier(past: Past, record: RefreshRecord, commit: PastCommit) -> Frontier | None:
     """Where the dynamic table stood when the refresh began."""
     records = past.records()
     place = next(i for i, r in enumerate(records) if r.query_id == record.query_id)
@@ -194,7 +194,7 @@ class _Again:
     past: Past
     definition: Definition
     record: RefreshRecord
-    commit: Commit
+    commit: PastCommit
     before: int | None
     old: Frontier | None
     new: Frontier
@@ -330,7 +330,9 @@ class _Again:
             source = replace(sources.get(id_) or self._stage(id_), columns=tuple(sorted(columns)))
             classic = not is_connect(spark)
             plans[id_] = (
-                Unchanged() if low == high else plan(logs[id_], low, high, source, classic=classic)
+                Unchanged()
+                if low == high
+                else plan_source(logs[id_], low, high, source, classic=classic)
             )
         run = StageRun(
             spark, table.name, stage, folders[table.id], logs[table.id], self.before, self.old,
@@ -388,7 +390,7 @@ def _delta(spark: SparkSession, before: DataFrame, after: DataFrame, columns: Co
     return Delta(moved.inserted or 0, moved.deleted or 0, first_rows(both, columns))
 
 
-def first_rows(both: DataFrame, columns: Columns) -> Rows:
+def first_rows(both: DataFrame, columns: Columns) -> RowChanges:
     """The first rows that moved, in an order of their own, of a frame of `moved_of`."""
     from pyspark.sql import functions as f
 
@@ -400,5 +402,5 @@ def first_rows(both: DataFrame, columns: Columns) -> Rows:
     net = both.select("*", *hashes).groupBy("h1", "h2").agg(
         *(f.first(n).alias(n) for n in names), f.sum(WEIGHT).alias("n")
     )  # fmt: skip
-    rows = net.where("n <> 0").orderBy("h1", "h2").limit(SHOWN).select(*names, "n").collect()
+    rows = net.where("n <> 0").orderBy("h1", "h2").limit(_SHOWN).select(*names, "n").collect()
     return tuple(("INSERT" if r["n"] > 0 else "DELETE", tuple(r)[:-1], abs(r["n"])) for r in rows)

@@ -27,7 +27,7 @@ from dt_jupyter.sql.statements import (
 from dt_jupyter.sql.timed import has_data_in, timed_in
 from dt_jupyter.sql.unsupported import unsupported_statement
 
-Placed = TypeVar("Placed", FunctionCall, HasData)
+_Placed = TypeVar("_Placed", FunctionCall, HasData)
 _FORMATS = frozenset({"delta", "parquet", "csv", "json", "text", "orc", "avro", "binaryfile"})
 _MAKES = frozenset({SparkKind.CREATE_TABLE, SparkKind.CREATE_VIEW})
 _NO_TABLE = frozenset({SparkKind.USE, SparkKind.CREATE_SCHEMA, SparkKind.DROP_SCHEMA})
@@ -103,7 +103,7 @@ def _spark(script: str, words: Sequence[Token], cursor: Cursor) -> SparkStatemen
     )
 
 
-def _outside(timed: tuple[TimedRelation, ...], found: tuple[Placed, ...]) -> tuple[Placed, ...]:
+def _outside(timed: tuple[TimedRelation, ...], found: tuple[_Placed, ...]) -> tuple[_Placed, ...]:
     """Those that stand in no timed relation."""
     return tuple(
         one for one in found if not any(t.span.start <= one.span.start < t.span.end for t in timed)

@@ -11,7 +11,7 @@ from dt_jupyter.ivm import Filter, Join, Project, Refusal, Rel, col, refuse
 from dt_jupyter.ivm.expr import Expr
 from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.sql.limits import is_plain
-from dt_jupyter.sql.scalars import check, scalar
+from dt_jupyter.sql.scalars import check_scalar, scalar
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Ids:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedRelation:
     """A bound relation and the names by which a query sees its columns."""
 
     rel: Rel
@@ -124,7 +124,7 @@ def check_parts(node: exp.Expr, builtins: frozenset[str]) -> None:
         if is_plain(part):
             stack += part.iter_expressions()
         else:
-            check(part, builtins)
+            check_scalar(part, builtins)
 
 
 def _same(rel: Rel) -> tuple[tuple[str, Expr], ...]:
@@ -184,7 +184,7 @@ class Split:
     rest: tuple[Expr, ...]
 
 
-def split(
+def split_conjuncts(
     nodes: Iterable[exp.Expr], bind: Callable[[exp.Expr], Expr], left: frozenset[str]
 ) -> Split:
     """The conjuncts `a = b` whose sides read only `left` columns and only others, and the rest."""

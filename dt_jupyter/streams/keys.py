@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _KEY, _AT, _TEXT = hidden("key"), hidden("at"), hidden("text")
 
-CODE = "DT-3108"
+_CODE = "DT-3108"
 _TOLD = re.compile(
-    rf"\[{CODE}\] The declared key (?P<keys>.+?) is not one: (?P<example>.+?)\.(?: SQLSTATE|$)",
+    rf"\[{_CODE}\] The declared key (?P<keys>.+?) is not one: (?P<example>.+?)\.(?: SQLSTATE|$)",
     re.MULTILINE,
 )
 _Columns = Sequence[tuple[str, str]]
@@ -48,14 +48,14 @@ def told_keys(declared: Mapping[str, Identity]) -> str:
 
 
 def broken_key(keys: str, example: str) -> DTError:
-    return error(CODE, keys=keys, example=example)
+    return error(_CODE, keys=keys, example=example)
 
 
 def raised(keys: str, example: str) -> str:
     """SQL that fails as `broken_key` says; `example` is SQL for a text."""
     before, after = str(broken_key(keys, "\0").sentence).split("\0")
     text = "RAISE_ERROR(CONCAT({before}, {example}, {after}))"
-    literals = {"before": _literal(f"[{CODE}] {before}"), "after": _literal(after)}
+    literals = {"before": _literal(f"[{_CODE}] {before}"), "after": _literal(after)}
     return text.format(example=example, **literals)
 
 

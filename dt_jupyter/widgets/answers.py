@@ -10,7 +10,7 @@ from dt_jupyter.engine import Engine
 from dt_jupyter.engine.lineage import Lineage
 from dt_jupyter.engine.reports import FrontierReport
 from dt_jupyter.engine.stream_reports import StreamReport
-from dt_jupyter.engine.tree import TreeNode as Node
+from dt_jupyter.engine.tree import PlanNode as Node
 from dt_jupyter.engine.views import Explanation
 from dt_jupyter.model import DynamicTable, RefreshRecord, Timestamp
 from dt_jupyter.replay.marks import Marked

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from dt_jupyter.replay.replay import Step
 
-ROWS = 50
+_ROWS = 50
 """Rows of a result that are shown."""
 REPLAY_ROWS = 500
 """Steps of a replay that are shown."""
@@ -229,7 +229,7 @@ def status_message(status: Mapping[str, Any]) -> ResultMessage:
     return ResultMessage(columns, tuple(rows), title="Engine")
 
 
-def result_message(frame: DataFrame, limit: int = ROWS, title: str | None = None) -> ResultMessage:
+def result_message(frame: DataFrame, limit: int = _ROWS, title: str | None = None) -> ResultMessage:
     """The first rows of a DataFrame, as Spark writes each value; runs its jobs here."""
     from pyspark.sql import functions as f
 

@@ -9,7 +9,7 @@ import pytest
 
 from dt_jupyter.catalog import Owner
 from dt_jupyter.engine.intents import Intents
-from dt_jupyter.lake.points import INTENTS, hooked
+from dt_jupyter.lake.points import INTENT_POINTS, hooked
 from dt_jupyter.spark.confs import confs
 from dt_jupyter.spark.jobs import count_jobs, run_cancellable
 from tests.spark.engine_lab import Lab, refused
@@ -250,7 +250,7 @@ def vanish() -> None:
     raise Gone
 
 
-@pytest.mark.parametrize("point", INTENTS)
+@pytest.mark.parametrize("point", INTENT_POINTS)
 def test_an_intent_is_settled_by_what_the_log_says(
     people: Lab, point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from dt_jupyter.engine.rollforward import RollForward, TransactionWarning
 from dt_jupyter.lake import TableLog, publish
 from dt_jupyter.lake.points import hooked
-from dt_jupyter.lake.staging import stage
+from dt_jupyter.lake.staging import stage_log
 from dt_jupyter.model import Intent, Stream
 from dt_jupyter.refresh.layout import Layout
 from dt_jupyter.refresh.sources import Logs
@@ -73,7 +73,7 @@ def lab(tmp_path: Path) -> Lab:
     made = []
     for table in ("adds", "changes"):
         write(tmp_path / table, 0, info(), PROTOCOL, metadata(id_=table), add("old"))
-        staging = stage(TableLog(tmp_path / table), 0, forward.folder("i") / table)
+        staging = stage_log(TableLog(tmp_path / table), 0, forward.folder("i") / table)
         lines = [file(staging.folder, "new")] + [remove("old")] * (table == "changes")
         write(staging.folder, 1, info(isBlindAppend=table == "adds"), *lines)
         staging.last = 1

@@ -12,7 +12,7 @@ from dt_jupyter.lake import TableLog, mark_of, publish
 from dt_jupyter.lake.actions import commit_name, read_actions
 from dt_jupyter.lake.live import vector_file
 from dt_jupyter.lake.publish import Conflict, Publication
-from dt_jupyter.lake.staging import Staging, relative, stage, uri
+from dt_jupyter.lake.staging import Staging, relative, stage_log, uri
 from dt_jupyter.lake.state import row_id_domain, table_state
 from tests.unit.delta_logs import add, info, metadata, remove
 
@@ -53,7 +53,7 @@ def log(tmp_path: Path) -> TableLog:
 
 def staged(log: TableLog, *lines: dict[str, Any], blind: bool = True) -> Staging:
     """The table staged, with one commit more."""
-    made = stage(log, log.version(), log.path.parent / "copy")
+    made = stage_log(log, log.version(), log.path.parent / "copy")
     write(made.folder, made.last + 1, info(isBlindAppend=blind), *lines)
     made.last = made.newest()
     return made
@@ -70,7 +70,7 @@ def paths(log: TableLog) -> set[str]:
 
 
 def test_a_copy_has_the_tables_state_by_absolute_paths(log: TableLog) -> None:
-    made = stage(log, 1, log.path.parent / "copy")
+    made = stage_log(log, 1, log.path.parent / "copy")
     copy = TableLog(made.folder)
     assert copy.version() == 1
     assert copy.metadata() == log.metadata()
@@ -90,7 +90,7 @@ def test_a_copy_has_the_tables_state_by_absolute_paths(log: TableLog) -> None:
 
 def test_what_is_published_is_in_the_tables_own_terms_and_once(log: TableLog) -> None:
     copy = log.path.parent / "copy"
-    gone = table_state(TableLog(stage(log, 1, copy).folder), 1).files
+    gone = table_state(TableLog(stage_log(log, 1, copy).folder), 1).files
     (old,) = (a for a in gone.values() if a.get("deletionVector"))
     new = {**VECTOR, "pathOrInlineDv": "^Bpqwfd)DZ}K{vb[*k^A", "offset": 1}
     (copy / vector_file(new)).write_text("bits")
@@ -102,7 +102,7 @@ def test_what_is_published_is_in_the_tables_own_terms_and_once(log: TableLog) ->
     )  # fmt: skip
     write(copy, 3, info("DELETE"), {"add": {"path": "x", "size": 1, "partitionValues": {}}})
     write(copy, 4, info("DELETE"), {"remove": {"path": "x", "size": 1}})
-    staging = stage(log, 1, log.path.parent / "again")
+    staging = stage_log(log, 1, log.path.parent / "again")
     for version in (2, 3, 4):
         (staging.folder / "_delta_log" / commit_name(version)).write_text(
             (copy / "_delta_log" / commit_name(version)).read_text()
@@ -150,7 +150,7 @@ def test_what_does_not_go_together_is_a_conflict(
     log: TableLog, lines: list[Any], blind: bool, since: list[Any]
 ) -> None:
     made = published(staged(log, *lines, blind=blind))
-    assert publish.check(made, log) == 1
+    assert publish.check_publication(made, log) == 1
     write(log.path, 2, info(), *since)
     with pytest.raises(Conflict):
         publish.publish(made, log)

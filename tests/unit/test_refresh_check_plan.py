@@ -37,7 +37,7 @@ from dt_jupyter.refresh.check_plan import (
     rungs,
 )
 from dt_jupyter.refresh.row_bound import MOST_ROWS, RowBound, TooManyRows
-from dt_jupyter.refresh.samples import rows
+from dt_jupyter.refresh.samples import sample_rows
 from dt_jupyter.sql.bind import Table, bind
 from tests.unit.ivm_lab import SOURCES, Duck, Search, random_world
 
@@ -203,7 +203,7 @@ def generated(made: tuple[Stage, ...], n: int, rung: Rung) -> dict[str, list[dic
     for source in sources(made):
         schema = T.StructType([T.StructField(c, T.IntegerType()) for c in columns(n)[source]])
         keys = {c for s, c in joined if s == source}
-        found[source] = rows(schema, "", rung.made, rng, keys, rung.drift)
+        found[source] = sample_rows(schema, "", rung.made, rng, keys, rung.drift)
     return found
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dt_jupyter.model import DTError, quote
 from dt_jupyter.sql.functions import qualified_name
-from dt_jupyter.sql.lex import Kind, tokens
+from dt_jupyter.sql.lex import TokenKind, tokens
 from dt_jupyter.sql.literals import literal, unquote
 from dt_jupyter.sql.split import split
 
@@ -112,7 +112,7 @@ def test_the_words_are_spark_s(text: str, expected: list[str]) -> None:
 @example("%_\\%\\_")
 def test_a_string_survives_quoting(value: str) -> None:
     (token,) = tokens(literal(value))
-    assert token.kind is Kind.STRING
+    assert token.kind is TokenKind.STRING
     assert unquote(token.text) == value
 
 
@@ -121,7 +121,7 @@ def test_a_string_survives_quoting(value: str) -> None:
 @example("a`; DROP TABLE t; --")
 def test_an_identifier_survives_quoting(value: str) -> None:
     (token,) = tokens(quote(value))
-    assert token.kind is Kind.QUOTED
+    assert token.kind is TokenKind.QUOTED
     assert unquote(token.text) == value
 
 
