@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 _TWICE = hidden("twice")
 
 ACTION, ISUPDATE, ROW_ID_COLUMN = "$ACTION", "$ISUPDATE", "$ROW_ID"
-METADATA_COLUMNS = (ACTION, ISUPDATE, ROW_ID_COLUMN)
 _Types = Callable[[Rel], dict[str, str]]
 
 

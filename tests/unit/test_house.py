@@ -175,6 +175,14 @@ def test_a_public_name_means_one_thing() -> None:
     assert ALLOWED_TWICE.keys() - twice.keys() == set(), "no longer needed"
 
 
+def test_every_error_of_the_catalogue_is_raised() -> None:
+    from dt_jupyter.model import CATALOGUE
+
+    catalogue = PACKAGE / "model" / "errors.py"
+    said = {t for f in PACKAGE.rglob("*.py") if f != catalogue for t in literals(f)}
+    assert CATALOGUE.keys() - said == set()
+
+
 def test_hidden_names_are_made_in_one_place() -> None:
     vocabulary = PACKAGE / "model" / "hidden.py"
     assert "__dt_" in literals(vocabulary)
