@@ -1,46 +1,23 @@
-from .attempts import (
-    Attempts as Attempts,
-    Overtaken as Overtaken,
-)
-from .definitions import (
-    Definitions as Definitions,
-)
-from .history import (
-    History as History,
-)
-from .holds import (
-    Holds as Holds,
-)
+from .attempts import Attempts as Attempts, Overtaken as Overtaken
+from .definitions import Definitions as Definitions
+from .history import History as History
+from .holds import Holds as Holds
 from .lake_catalog import Catalog as Catalog
-from .owner import (
-    Owner as Owner,
-    running as running,
-)
+from .owner import Owner as Owner, running as running
 from .quarantine import (
     Quarantine as Quarantine,
     Quarantined as Quarantined,
-    one_line as one_line,
+    problem_line as problem_line,
 )
-from .rebuild import (
-    CatalogWarning as CatalogWarning,
-    Rebuilt as Rebuilt,
-)
+from .rebuild import CatalogWarning as CatalogWarning, Rebuilt as Rebuilt
 from .registry import (
     DEFAULT_WAREHOUSE as DEFAULT_WAREHOUSE,
-    Sources as Sources,
+    RegisteredSources as RegisteredSources,
     Warehouses as Warehouses,
 )
-from .stages import (
-    Stages as Stages,
-)
-from .streams import (
-    INTENT_SECONDS as INTENT_SECONDS,
-    INTENTS as INTENTS,
-    Streams as Streams,
-)
-from .tables import (
-    DynamicTables as DynamicTables,
-)
+from .stages import StageRows as StageRows
+from .streams import INTENT_SECONDS as INTENT_SECONDS, INTENTS as INTENTS, StreamRows as StreamRows
+from .tables import DynamicTables as DynamicTables
 from .values import (
     FAILURES_ALLOWED as FAILURES_ALLOWED,
     Attempt as Attempt,
@@ -54,10 +31,5 @@ from .values import (
     Pin as Pin,
     StageRow as StageRow,
 )
-from .versions import (
-    Versions as Versions,
-)
-from .watch import (
-    News as News,
-    Watch as Watch,
-)
+from .versions import Versions as Versions
+from .watch import News as News, Watch as Watch

@@ -200,7 +200,7 @@ class Attempts(Store):
             if definition is not None and not changed:
                 tables.apply(connection, attempt.dt_id, {"definition": definition}, "EVOLVE", now)
             _rewrite(connection, stored)
-            leases.release(connection, attempt.dt_id, attempt.id)
+            leases.free_lease(connection, attempt.dt_id, attempt.id)
         return stored
 
     def no_data(
@@ -239,7 +239,7 @@ class Attempts(Store):
             scheduled = attempt.trigger is RefreshTrigger.SCHEDULED
             counts = scheduled and record.state is RefreshState.FAILED
         with self._write() as connection:
-            if not leases.holds(leases.read(connection, attempt.dt_id), attempt):
+            if not leases.holds(leases.read_lease(connection, attempt.dt_id), attempt):
                 return None
             now = self.clock.now()
             row = _standing(connection, attempt.dt_id)
@@ -247,7 +247,7 @@ class Attempts(Store):
             done = {} if record.state is RefreshState.CANCELLED else _tick(stored, row)
             _set(connection, attempt.dt_id, last_query_id=stored.query_id, **done)
             _rewrite(connection, stored)
-            leases.release(connection, attempt.dt_id, attempt.id)
+            leases.free_lease(connection, attempt.dt_id, attempt.id)
             changes: dict[str, Any] = {}
             if counts:
                 count = row["error_count"] + 1
@@ -318,7 +318,7 @@ class Attempts(Store):
         """
         with self._write() as connection:
             row = _standing(connection, dt_id)
-            held = leases.read(connection, dt_id)
+            held = leases.read_lease(connection, dt_id)
             mine = held is not None and held["attempt"] == record.query_id
             now = self.clock.now()
             alive = held is not None and leases.in_force(held, self.owner, self._alive, now)
@@ -335,7 +335,7 @@ class Attempts(Store):
             if not _rewrite(connection, stored):
                 _insert(connection, dt_id, stored)
             if mine:
-                leases.release(connection, dt_id, record.query_id)
+                leases.free_lease(connection, dt_id, record.query_id)
         return True
 
     def _same(self, one: Definition, other: Definition) -> bool:
@@ -371,7 +371,7 @@ class Attempts(Store):
         finally:
             self._dispose()
 
-    def _abandon_where(self, test: leases.Test, why: Reason) -> tuple[str, ...]:
+    def _abandon_where(self, test: leases.LeaseTest, why: Reason) -> tuple[str, ...]:
         with self._write() as connection:
             now = self.clock.now()
 
@@ -424,7 +424,7 @@ class Attempts(Store):
         now: Timestamp,
     ) -> RowMapping | None:
         """The lease row if there is one, after checking that `t` may begin on the standing."""
-        held = leases.read(connection, dt_id)
+        held = leases.read_lease(connection, dt_id)
         if held is not None and leases.in_force(held, self.owner, self._alive, now):
             raise error("DT-2104", name=_name(row), owner=leases.owner_of(held))
         floors = [row["data_timestamp"]]
@@ -436,7 +436,7 @@ class Attempts(Store):
         return held
 
     def _held(self, connection: Connection, attempt: Attempt, sequence: int) -> RowMapping:
-        if not leases.holds(leases.read(connection, attempt.dt_id), attempt):
+        if not leases.holds(leases.read_lease(connection, attempt.dt_id), attempt):
             raise error("DT-2108", name=attempt.name, sequence=sequence)
         return _standing(connection, attempt.dt_id)
 

@@ -31,7 +31,7 @@ def _to_hold(row: RowMapping, root: LakeRoot) -> Hold:
     )  # fmt: skip
 
 
-SHELF = Shelf(
+HOLD_SHELF = Shelf(
     _hold, "pin", (_hold.c.name,), _hold.c.id, _to_hold,
     "Nothing is vacuumed while it is there: dt.unpin('{name}') lets go of it.",
 )  # fmt: skip
@@ -87,8 +87,8 @@ class Holds(Store):
         """The pin of that name; DT-4107."""
         with self._read() as connection:
             query = select(_hold).where(_hold.c.name == name)
-            found: Hold | None = self._one(connection, query, SHELF)
-            known = [h.name for h in self._listed(connection, select(_hold), SHELF)]
+            found: Hold | None = self._one(connection, query, HOLD_SHELF)
+            known = [h.name for h in self._listed(connection, select(_hold), HOLD_SHELF)]
         if found is None:
             hint = did_you_mean(name, [n for n in known if n], "See dt.pins().")
             raise error("DT-4107", name=name, problem="does not exist", hint=hint)
@@ -97,10 +97,10 @@ class Holds(Store):
     def drop_broken_hold(self, name: str) -> bool:
         """Lets go of those in quarantine that bear the name (or id); False where none does."""
         with self._write() as connection:
-            rows = self._broken(connection, name, SHELF)
+            rows = self._broken(connection, name, HOLD_SHELF)
             for row in rows:
                 delete_row(connection, _hold, row)
-        self.quarantine.lift(SHELF.kind, name)
+        self.quarantine.lift(HOLD_SHELF.kind, name)
         return bool(rows)
 
     def hold_ids(self) -> frozenset[str]:
@@ -126,7 +126,7 @@ class Holds(Store):
     def _all(self) -> list[Hold]:
         with self._read() as connection:
             query = select(_hold).order_by(_hold.c.created)
-            return self._listed(connection, query, SHELF)
+            return self._listed(connection, query, HOLD_SHELF)
 
     def _in_force(self, hold: Hold, now: Timestamp) -> bool:
         if hold.kind is HoldKind.PIN:

@@ -6,9 +6,9 @@ from dt_jupyter.catalog.attempts import Attempts
 from dt_jupyter.catalog.definitions import Definitions
 from dt_jupyter.catalog.history import History
 from dt_jupyter.catalog.holds import Holds
-from dt_jupyter.catalog.registry import Sources, Warehouses
-from dt_jupyter.catalog.stages import Stages
-from dt_jupyter.catalog.streams import Streams
+from dt_jupyter.catalog.registry import RegisteredSources, Warehouses
+from dt_jupyter.catalog.stages import StageRows
+from dt_jupyter.catalog.streams import StreamRows
 from dt_jupyter.catalog.tables import DynamicTables
 from dt_jupyter.catalog.versions import Versions
 from dt_jupyter.catalog.watch import Watch
@@ -17,12 +17,12 @@ from dt_jupyter.catalog.watch import Watch
 class Catalog(
     DynamicTables,
     Warehouses,
-    Sources,
+    RegisteredSources,
     Versions,
     Attempts,
-    Stages,
+    StageRows,
     History,
-    Streams,
+    StreamRows,
     Holds,
     Definitions,
     Watch,

@@ -18,7 +18,7 @@ from dt_jupyter.catalog.values import Attempt, Lease
 from dt_jupyter.model import Reason, RefreshState, RefreshTrigger, Timestamp
 
 Liveness = Callable[[Owner], bool]
-Test = Callable[[RowMapping, Timestamp], bool]
+LeaseTest = Callable[[RowMapping, Timestamp], bool]
 _lease, _pin, _history = schema.lease, schema.pin, schema.history
 _OF = _lease.c.dt_id == bindparam("of_dt")
 _READ, _UPDATE = select(_lease).where(_OF), _lease.update().where(_OF)
@@ -34,7 +34,7 @@ _FREE: Mapping[str, Any] = dict.fromkeys(
 )
 
 
-def read(connection: Connection, dt_id: str) -> RowMapping | None:
+def read_lease(connection: Connection, dt_id: str) -> RowMapping | None:
     """To be called where the transaction may write: a lease that cannot be read is free then."""
     query = _READ.params(of_dt=dt_id)
     found, broken = read_each(connection, _lease, query, lambda row: row)
@@ -101,7 +101,7 @@ def holds(row: RowMapping | None, attempt: Attempt) -> bool:
     return row is not None and (row["attempt"], row["epoch"]) == (attempt.id, attempt.epoch)
 
 
-def release(connection: Connection, dt_id: str, attempt_id: str) -> None:
+def free_lease(connection: Connection, dt_id: str, attempt_id: str) -> None:
     """Free the lease and the pins of an attempt; the epoch stays, for the next one to exceed."""
     connection.execute(_UPDATE, {"of_dt": dt_id, "attempt": None})
     connection.execute(_UNPIN, {"of_attempt": attempt_id})
@@ -120,12 +120,12 @@ def abandon(connection: Connection, row: RowMapping, why: Reason, now: Timestamp
     connection.execute(
         table.update().where(table.c.id == row["dt_id"]).values(last_query_id=attempt)
     )
-    release(connection, row["dt_id"], attempt)
+    free_lease(connection, row["dt_id"], attempt)
     return attempt
 
 
 def abandon_of(connection: Connection, dt_id: str, why: Reason, now: Timestamp) -> None:
     """Fence whatever refreshes this dynamic table."""
-    row = read(connection, dt_id)
+    row = read_lease(connection, dt_id)
     if row is not None and row["attempt"] is not None:
         abandon(connection, row, why, now)

@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 from dt_jupyter.catalog.relative_paths import make_relative
 from dt_jupyter.catalog.triggers import registry_triggers
 
-Step = str | Callable[[Connection], None]
-Migration = tuple[Step, ...]
+_Step = str | Callable[[Connection], None]
+Migration = tuple[_Step, ...]
 
 _FIRST: Migration = (
     """CREATE TABLE dynamic_table (

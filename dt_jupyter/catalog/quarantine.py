@@ -47,7 +47,7 @@ class Quarantine:
         self, kind: str, name: object, problem: object, hint: str, *, row: bool = False
     ) -> Quarantined:
         """The object is in quarantine; told in the log when it comes there."""
-        made = Quarantined(kind, _text(name), _text(one_line(problem)), _text(hint), row)
+        made = Quarantined(kind, _text(name), _text(problem_line(problem)), _text(hint), row)
         with self._lock:
             known = self._found.get((kind, made.name))
             self._found[kind, made.name] = made
@@ -89,7 +89,7 @@ def _text(value: object) -> str:
     return str(value).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def one_line(problem: object) -> str:
+def problem_line(problem: object) -> str:
     """The sentence of an error, or of what was given; without the stop at its end."""
     text = problem.sentence if isinstance(problem, DTError) else str(problem)
     if isinstance(problem, BaseException) and not text.strip():
@@ -98,4 +98,4 @@ def one_line(problem: object) -> str:
     return line[:_LONGEST].rstrip(".")
 
 
-__all__ = ["Quarantine", "Quarantined", "one_line"]
+__all__ = ["Quarantine", "Quarantined", "problem_line"]

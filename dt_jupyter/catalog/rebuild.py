@@ -12,14 +12,14 @@ from sqlalchemy import Connection, select
 
 from dt_jupyter.catalog import definition_rows, schema
 from dt_jupyter.catalog.codec import to_table
-from dt_jupyter.catalog.registry_log import Picture, RegistryLog, Row
+from dt_jupyter.catalog.registry_log import RegistryLog, RegistryPicture, RegistryRow
 from dt_jupyter.catalog.registry_rows import KINDS, key_of, last_stamp, renumber, restore
 from dt_jupyter.catalog.roots import LakeRoot, root_of
 from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.lake import LakeError, TableLog, is_delta, mark_of
 from dt_jupyter.model import SourceKind, Timestamp, error
 
-MARK = "table"
+_MARK = "table"
 """The entry of a commit's metadata that says what its dynamic table is."""
 
 _WORDS = {
@@ -84,10 +84,10 @@ def _open_rows(connection: Connection, now: Timestamp) -> None:
         definition_rows.open_row(connection, dt, "REBUILD", now)
 
 
-def picture_of_logs(root: LakeRoot) -> Picture:
+def picture_of_logs(root: LakeRoot) -> RegistryPicture:
     """What the newest commits of the dynamic tables say; DT-5114 where some say nothing."""
-    found, silent = Picture(), []
-    rows: dict[tuple[str, str], Row] = {}
+    found, silent = RegistryPicture(), []
+    rows: dict[tuple[str, str], RegistryRow] = {}
     for folder in sorted((Path(root.folder) / "_dt" / "dynamic").glob("*")):
         told = _registered(folder / "public")
         if told is None and is_delta(folder / "public"):
@@ -103,13 +103,13 @@ def picture_of_logs(root: LakeRoot) -> Picture:
     return found
 
 
-def _registered(path: Path) -> Row | None:
+def _registered(path: Path) -> RegistryRow | None:
     if not is_delta(path):
         return None
     log = TableLog(path)
     try:
         for version in range(log.version(), log.oldest() - 1, -1):
-            told = mark_of(log.user_metadata(version)).get(MARK)
+            told = mark_of(log.user_metadata(version)).get(_MARK)
             if isinstance(told, dict) and set(KINDS["dynamic_table"].columns) <= told.keys():
                 return {c: told[c] for c in KINDS["dynamic_table"].columns}
     except LakeError:
@@ -117,7 +117,7 @@ def _registered(path: Path) -> Row | None:
     return None
 
 
-def _reads(row: Row, root: LakeRoot) -> Iterator[tuple[tuple[str, str], Row]]:
+def _reads(row: RegistryRow, root: LakeRoot) -> Iterator[tuple[tuple[str, str], RegistryRow]]:
     """The warehouse, views, and tables outside of the lake that a dynamic table names."""
     created, text = row["created"], json.loads(str(row["definition"]))
     name = row["warehouse"]

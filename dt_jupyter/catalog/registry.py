@@ -156,7 +156,7 @@ def _used(name: str, users: str, hint: str) -> DTError:
     return error("DT-1115", kind="Warehouse", name=name, users=users, hint=hint)
 
 
-class Sources(Store):
+class RegisteredSources(Store):
     """What the engine made in the session catalog, and a restarted session has lost."""
 
     def record_table(self, name: Name, table_id: str, path: str) -> None:

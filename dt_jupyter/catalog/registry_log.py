@@ -24,9 +24,9 @@ _PATIENCE = 30
 _SLACK = 200
 """So many lines more than there are objects, and the file is written anew."""
 
-Key = tuple[str, str]
+RowKey = tuple[str, str]
 """Kind and key of an object; the key is JSON."""
-Row = Mapping[str, Any]
+RegistryRow = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ class Entry:
     stamp: int
     kind: str
     key: str
-    row: Row | None
+    row: RegistryRow | None
 
 
 @dataclass
-class Picture:
+class RegistryPicture:
     """All objects, by kind and key, after change number `stamp`."""
 
     stamp: int = 0
-    rows: dict[Key, Row] = field(default_factory=dict)
+    rows: dict[RowKey, RegistryRow] = field(default_factory=dict)
 
     def take(self, entry: Entry) -> None:
         self.stamp = max(self.stamp, entry.stamp)
@@ -60,7 +60,7 @@ class RegistryLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._end: tuple[int, int] | None = None  # the file's number, and up to where it was read
-        self._picture, self._lines = Picture(), 0
+        self._picture, self._lines = RegistryPicture(), 0
 
     @property
     def stamp(self) -> int:
@@ -70,14 +70,14 @@ class RegistryLog:
     def lock(self) -> FileLock:
         return FileLock(f"{self.path}.lock", timeout=_PATIENCE)
 
-    def read(self) -> Picture | None:
+    def read(self) -> RegistryPicture | None:
         """What it says; None where there is no file. A line that a crash tore is no line."""
         try:
             with self.path.open("rb") as file:
                 found = os.fstat(file.fileno())
                 number = found.st_ino
                 if self._end is None or self._end[0] != number or self._end[1] > found.st_size:
-                    self._end, self._picture, self._lines = (number, 0), Picture(), 0
+                    self._end, self._picture, self._lines = (number, 0), RegistryPicture(), 0
                 file.seek(self._end[1])
                 text = file.read()
         except FileNotFoundError:
@@ -100,7 +100,7 @@ class RegistryLog:
             file.flush()
             os.fsync(file.fileno())
 
-    def write(self, picture: Picture) -> None:
+    def write(self, picture: RegistryPicture) -> None:
         """The file anew, whole or not at all. The caller holds the lock."""
         head = dump({"format": _FORMAT, "stamp": picture.stamp}) + "\n"
         lines = [_line(Entry(picture.stamp, *k, row)) for k, row in picture.rows.items()]

@@ -13,11 +13,11 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
-from dt_jupyter.catalog.registry_log import Entry, Picture, Row
+from dt_jupyter.catalog.registry_log import Entry, RegistryPicture, RegistryRow
 
 
 @dataclass(frozen=True)
-class Kind:
+class RegisteredKind:
     """A table of the catalog whose rows are registered; `columns` are those that nothing else
     tells, `key` among them. What the logs of tables tell is none of them."""
 
@@ -35,23 +35,23 @@ class Kind:
 KINDS = {
     k.table: k
     for k in (
-        Kind("warehouse", ("name",),
+        RegisteredKind("warehouse", ("name",),
              ("name", "max_concurrency", "weight", "suspended", "created"), ("name",)),
-        Kind("dynamic_table", ("id",),
+        RegisteredKind("dynamic_table", ("id",),
              ("id", "schema_name", "table_name", "definition", "target_lag_seconds", "warehouse",
               "mode", "effective_mode", "mode_reason", "initialize", "created", "scheduling",
               "scheduling_reason", "scheduler_enabled", "cluster_by", "retention_days",
               "alter_sources", "comment", "dropped", "state_format", "needs_reinit"),
              ("schema_name", "table_name")),
-        Kind("base_table", ("schema_name", "table_name"),
+        RegisteredKind("base_table", ("schema_name", "table_name"),
              ("schema_name", "table_name", "table_id", "path"), ("schema_name", "table_name")),
-        Kind("base_view", ("schema_name", "table_name"),
+        RegisteredKind("base_view", ("schema_name", "table_name"),
              ("schema_name", "table_name", "ordinal", "text"), ("schema_name", "table_name")),
-        Kind("stream", ("id",),
+        RegisteredKind("stream", ("id",),
              ("id", "schema_name", "stream_name", "source_schema", "source_name", "source_kind",
               "frontier", "advanced", "created", "append_only", "initial", "number", "comment"),
              ("schema_name", "stream_name")),
-        Kind("hold", ("id",),
+        RegisteredKind("hold", ("id",),
              ("id", "kind", "name", "subject", "point", "created", "expires", "tables", "host",
               "pid", "uid", "started"), ("name",), "name IS NOT NULL"),
     )
@@ -93,15 +93,15 @@ def _unreadable_left_out() -> Iterator[None]:
         _log.warning("a row of the catalog is not registered again: %s", e)
 
 
-def _sound(row: Row | None) -> Row | None:
+def _sound(row: RegistryRow | None) -> RegistryRow | None:
     if row is not None and any(isinstance(value, bytes) for value in row.values()):
         raise ValueError("it holds bytes")
     return row
 
 
-def picture(connection: Connection) -> Picture:
+def picture(connection: Connection) -> RegistryPicture:
     """All objects as they stand."""
-    found = Picture(last_stamp(connection))
+    found = RegistryPicture(last_stamp(connection))
     for kind in KINDS.values():
         query = f"SELECT {kind.json_key}, {', '.join(kind.columns)} FROM {kind.table}"
         ids = connection.exec_driver_sql(f"SELECT rowid FROM {kind.table} WHERE {kind.where}").all()
@@ -114,7 +114,7 @@ def picture(connection: Connection) -> Picture:
     return found
 
 
-def restore(connection: Connection, wanted: Picture) -> dict[str, list[str]]:
+def restore(connection: Connection, wanted: RegistryPicture) -> dict[str, list[str]]:
     """The registry made what the picture says; the names of what was changed for it, by kind.
 
     What the catalog keeps of an object beside its registered columns stays.
@@ -143,24 +143,24 @@ def renumber(connection: Connection, stamp: int) -> None:
     )
 
 
-def prune(connection: Connection, upto: int) -> None:
+def prune_changes(connection: Connection, upto: int) -> None:
     """Forget the changes up to a number that the file has, but the newest ones."""
     newest = min(upto, last_stamp(connection) - _KEPT)
     connection.exec_driver_sql("DELETE FROM registry_change WHERE stamp <= ?", (newest,))
 
 
-def registered(connection: Connection, kind: str, *key: str) -> Row | None:
+def registered(connection: Connection, kind: str, *key: str) -> RegistryRow | None:
     """An object as it stands."""
     return _row(connection, KINDS[kind], key_of(key))
 
 
-def _row(connection: Connection, kind: Kind, key: str) -> Row | None:
+def _row(connection: Connection, kind: RegisteredKind, key: str) -> RegistryRow | None:
     query = f"SELECT {', '.join(kind.columns)} FROM {kind.table} WHERE {_is(kind)}"
     found = connection.exec_driver_sql(f"{query} AND {kind.where}", _values(key)).one_or_none()
     return None if found is None else dict(zip(kind.columns, found, strict=True))
 
 
-def _remove(connection: Connection, kind: Kind, key: str) -> Mapping[str, Any]:
+def _remove(connection: Connection, kind: RegisteredKind, key: str) -> Mapping[str, Any]:
     values = _values(key)
     found = connection.exec_driver_sql(
         f"SELECT * FROM {kind.table} WHERE {_is(kind)}", values
@@ -169,18 +169,18 @@ def _remove(connection: Connection, kind: Kind, key: str) -> Mapping[str, Any]:
     return dict(found or {})
 
 
-def _put(connection: Connection, kind: Kind, row: Mapping[str, Any]) -> None:
+def _put(connection: Connection, kind: RegisteredKind, row: Mapping[str, Any]) -> None:
     marks = ", ".join("?" * len(row))
     connection.exec_driver_sql(
         f"INSERT INTO {kind.table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values())
     )
 
 
-def _is_dynamic(kind: Kind) -> bool:
+def _is_dynamic(kind: RegisteredKind) -> bool:
     return kind.table == "dynamic_table"
 
 
-def _is(kind: Kind) -> str:
+def _is(kind: RegisteredKind) -> str:
     return " AND ".join(f"{c} = ?" for c in kind.key)
 
 

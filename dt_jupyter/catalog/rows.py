@@ -24,11 +24,11 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.types import TypeEngine
 
-from dt_jupyter.catalog.schema import Moment
+from dt_jupyter.catalog.schema import StoredTimestamp
 from dt_jupyter.model import DTError, Timestamp
 
 T = TypeVar("T")
-Make = Callable[[RowMapping], T]
+_Make = Callable[[RowMapping], T]
 UNREADABLE = (
     ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, OverflowError,
     RecursionError, DTError, OperationalError,
@@ -43,7 +43,8 @@ def require_unreadable(e: Exception) -> None:
 
 
 _KINDS: tuple[tuple[type[TypeEngine[Any]], type | tuple[type, ...]], ...] = (
-    (Moment, Timestamp), (Boolean, bool), (Integer, int), (Float, (int, float)), (Text, str),
+    (StoredTimestamp, Timestamp), (Boolean, bool),
+    (Integer, int), (Float, (int, float)), (Text, str),
 )  # fmt: skip
 
 
@@ -72,7 +73,7 @@ class BrokenRow:
 
 
 def read_each(
-    connection: Connection, table: Table, query: Select[Any], make: Make[T]
+    connection: Connection, table: Table, query: Select[Any], make: _Make[T]
 ) -> tuple[list[T], list[BrokenRow]]:
     """What `make` makes of each row of a query over `table`, in its order, and the rows of which
     it makes nothing."""
@@ -89,7 +90,7 @@ def read_each(
 
 
 def _one_by_one(
-    connection: Connection, table: Table, query: Select[Any], make: Make[T]
+    connection: Connection, table: Table, query: Select[Any], make: _Make[T]
 ) -> tuple[list[T], list[BrokenRow]]:
     made, broken = [], []
     columns = [cast(c, LargeBinary) for c in table.primary_key.columns]

@@ -14,20 +14,20 @@ NO_ORDINAL = 1 << 62
 """Every ordinal is below; what is no number is not, as SQLite compares."""
 
 
-class Moment(TypeDecorator[Timestamp]):
+class StoredTimestamp(TypeDecorator[Timestamp]):
     """A `Timestamp` as text that sorts as time does: `2026-01-31T09:00:00.000000Z#000000000`."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: Timestamp | None, dialect: Dialect) -> str | None:
-        return None if value is None else moment(value)
+        return None if value is None else stored_moment(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> Timestamp | None:
         return None if value is None else Timestamp.parse(value)
 
 
-def moment(value: Timestamp) -> str:
+def stored_moment(value: Timestamp) -> str:
     """The stored form; a counter of more than nine digits would not sort, and cannot happen
     unless the wall clock stood still for a thousand million readings."""
     if value.logical > _MOST:
@@ -57,27 +57,27 @@ dynamic_table = _table(
     Column("effective_mode", Text),
     Column("mode_reason", Text),
     Column("initialize", Text),
-    Column("created", Moment),
+    Column("created", StoredTimestamp),
     Column("scheduling", Text),
     Column("scheduling_reason", Text),
     Column("scheduler_enabled", Boolean),
     Column("sequence", BigInteger),
     Column("version", BigInteger),
-    Column("data_timestamp", Moment),
+    Column("data_timestamp", StoredTimestamp),
     Column("frontier", Text),
     Column("error_count", Integer),
     Column("cluster_by", Text),
     Column("retention_days", Integer),
     Column("alter_sources", Boolean),
     Column("comment", Text),
-    Column("dropped", Moment),
+    Column("dropped", StoredTimestamp),
     Column("state_format", Integer),
     Column("needs_reinit", Text),
     # what the catalog keeps beside the model's fields
     Column("generation", BigInteger),  # rises when the definition or needs_reinit is set anew
-    Column("graph_valid_from", Moment),  # since when the row of graph_history in force is
+    Column("graph_valid_from", StoredTimestamp),  # since when the row of graph_history in force is
     Column("last_query_id", Text),  # the newest refresh in a final state
-    Column("last_tick", Moment),  # the newest tick that the scheduler is done with
+    Column("last_tick", StoredTimestamp),  # the newest tick that the scheduler is done with
 )
 stage = _table(
     "stage",
@@ -95,7 +95,7 @@ warehouse = _table(
     Column("max_concurrency", Integer),
     Column("weight", Integer),
     Column("suspended", Boolean),
-    Column("created", Moment),
+    Column("created", StoredTimestamp),
 )
 base_table = _table(
     "base_table",
@@ -113,14 +113,14 @@ base_view = _table(
 )
 resolved = _table(
     "resolved",
-    Column("data_timestamp", Moment, primary_key=True),
+    Column("data_timestamp", StoredTimestamp, primary_key=True),
     Column("table_id", Text, primary_key=True),
     Column("version", BigInteger),
 )
 dt_version = _table(
     "dt_version",
     Column("dt_id", Text, primary_key=True),
-    Column("data_timestamp", Moment, primary_key=True),
+    Column("data_timestamp", StoredTimestamp, primary_key=True),
     Column("version", BigInteger),
 )
 lease = _table(
@@ -132,9 +132,9 @@ lease = _table(
     Column("pid", Integer),
     Column("uid", Text),
     Column("started", Text),
-    Column("expires", Moment),
+    Column("expires", StoredTimestamp),
     Column("trigger_kind", Text),
-    Column("data_timestamp", Moment),
+    Column("data_timestamp", StoredTimestamp),
 )
 pin = _table(
     "pin",
@@ -151,15 +151,15 @@ history = _table(
     Column("table_name", Text),
     Column("state", Text),
     Column("trigger_kind", Text),
-    Column("data_timestamp", Moment),
+    Column("data_timestamp", StoredTimestamp),
     Column("action", Text),
     Column("reason", Text),
     Column("frontier", Text),
     Column("version", BigInteger),
     Column("statistics", Text),
-    Column("start_time", Moment),
-    Column("end_time", Moment),
-    Column("completion_target", Moment),
+    Column("start_time", StoredTimestamp),
+    Column("end_time", StoredTimestamp),
+    Column("completion_target", StoredTimestamp),
     Column("target_lag_seconds", Float),
     Column("warehouse", Text),
     Column("changed_inputs", Text),
@@ -167,14 +167,14 @@ history = _table(
     Column("error_code", Text),
     Column("error", Text),
     Column("last_completed_dependency", Text),
-    Column("graph_valid_from", Moment),
+    Column("graph_valid_from", StoredTimestamp),
     Column("upstream", Text),
 )
 graph_history = _table(
     "graph_history",
     Column("dt_id", Text, primary_key=True),
-    Column("valid_from", Moment, primary_key=True),
-    Column("valid_to", Moment),
+    Column("valid_from", StoredTimestamp, primary_key=True),
+    Column("valid_to", StoredTimestamp),
     Column("schema_name", Text),
     Column("table_name", Text),
     Column("query", Text),
@@ -193,8 +193,8 @@ stream = _table(
     Column("source_name", Text),
     Column("source_kind", Text),
     Column("frontier", Text),  # JSON: table id → version
-    Column("advanced", Moment),
-    Column("created", Moment),
+    Column("advanced", StoredTimestamp),
+    Column("created", StoredTimestamp),
     Column("append_only", Boolean),
     Column("initial", Boolean),
     Column("number", BigInteger),
@@ -207,15 +207,15 @@ intent = _table(
     Column("statement", Text),
     Column("path", Text),
     Column("version", BigInteger),
-    Column("created", Moment),
-    Column("at", Moment),
+    Column("created", StoredTimestamp),
+    Column("at", StoredTimestamp),
     Column("frontiers", Text),  # JSON: stream id → (table id → version)
     Column("host", Text),
     Column("pid", Integer),
     Column("uid", Text),
     Column("started", Text),
     Column("targets", Text),  # JSON: files that say what is published; null: not decided
-    Column("expires", Moment),  # from when another host may settle it
+    Column("expires", StoredTimestamp),  # from when another host may settle it
 )
 hold = _table(
     "hold",
@@ -224,8 +224,8 @@ hold = _table(
     Column("name", Text),  # null: it has none
     Column("subject", Text),
     Column("point", Text),
-    Column("created", Moment),
-    Column("expires", Moment),  # null: with its process, a named one never
+    Column("created", StoredTimestamp),
+    Column("expires", StoredTimestamp),  # null: with its process, a named one never
     Column("tables", Text),  # JSON: what is held of each table
     Column("host", Text),
     Column("pid", Integer),
@@ -241,7 +241,7 @@ registry_change = _table(
 definition = _table(
     "definition",
     Column("dt_id", Text, primary_key=True),
-    Column("valid_from", Moment, primary_key=True),
+    Column("valid_from", StoredTimestamp, primary_key=True),
     Column("digest", Text),
     Column("text", Text),
 )

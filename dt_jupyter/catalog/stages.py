@@ -16,7 +16,7 @@ from dt_jupyter.catalog.values import StageRow
 _stage = schema.stage
 
 
-class Stages(Store):
+class StageRows(Store):
     """Reading; refreshes write, with their records."""
 
     def stages(self, dt_id: str) -> tuple[StageRow, ...]:

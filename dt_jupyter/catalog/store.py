@@ -19,10 +19,10 @@ from dt_jupyter.catalog import schema, sqlite
 from dt_jupyter.catalog.file_identity import disown_copy
 from dt_jupyter.catalog.migrations import MIGRATIONS, Migration
 from dt_jupyter.catalog.owner import Owner, running
-from dt_jupyter.catalog.quarantine import Quarantine, Quarantined, one_line
+from dt_jupyter.catalog.quarantine import Quarantine, Quarantined, problem_line
 from dt_jupyter.catalog.rebuild import Rebuilt, rebuild
 from dt_jupyter.catalog.registry_log import RegistryLog
-from dt_jupyter.catalog.registry_rows import changes, last_stamp, picture, prune
+from dt_jupyter.catalog.registry_rows import changes, last_stamp, picture, prune_changes
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import UNREADABLE, BrokenRow, read_each, require_unreadable, texts
 from dt_jupyter.model import Clock, Name, Timestamp, error
@@ -51,12 +51,12 @@ class Shelf:
     def told(self, connection: Connection, row: BrokenRow) -> Quarantined:
         """What is said of a row that is no value."""
         *names, key = texts(connection, self.table, row, *self.names, self.key)
-        name = name_of(names) or key
-        problem = f"its row in the catalog cannot be read ({one_line(row.problem)})"
+        name = name_text(names) or key
+        problem = f"its row in the catalog cannot be read ({problem_line(row.problem)})"
         return Quarantined(self.kind, name, problem, self.hint.format(name=name), row=True)
 
 
-def name_of(parts: list[str]) -> str:
+def name_text(parts: list[str]) -> str:
     if len(parts) == 1:
         return parts[0]
     try:
@@ -199,7 +199,7 @@ class Store:
                 connection.execute(schema.meta.update().where(key).values(value=str(known)))
             now = self.clock.now()
             self.rebuilt = rebuild(connection, self._registry, now, fresh=not found)
-            prune(connection, self._registry.stamp)
+            prune_changes(connection, self._registry.stamp)
             disown_copy(connection, self.path)
 
     def _observe(self) -> None:

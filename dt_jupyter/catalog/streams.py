@@ -37,7 +37,7 @@ def _to_intent(row: RowMapping, root: LakeRoot) -> Intent:
     )  # fmt: skip
 
 
-SHELF = Shelf(
+STREAM_SHELF = Shelf(
     _stream, "stream", (_stream.c.schema_name, _stream.c.stream_name), _stream.c.id, _to_stream,
     "DROP STREAM {name} takes it out of the way.",
 )  # fmt: skip
@@ -49,7 +49,7 @@ INTENT_SECONDS = 300.0
 """An intent that its process does not renew for so long may be settled by another host."""
 
 
-class Streams(Store):
+class StreamRows(Store):
     """Names are compared without regard to case, as `Name` keeps them."""
 
     def create_stream(self, made: Stream, *, replace_existing: bool = False) -> Stream:
@@ -79,7 +79,7 @@ class Streams(Store):
     def has_stream(self, name: Name) -> bool:
         """Whether there is one of that name, one in quarantine among them."""
         with self._read() as connection:
-            if self._broken(connection, name, SHELF):
+            if self._broken(connection, name, STREAM_SHELF):
                 return True
             return self._find(connection, name) is not None
 
@@ -95,13 +95,13 @@ class Streams(Store):
             query = query.where(_stream.c.stream_name.like(like.lower(), escape="\\"))
         with self._read() as connection:
             if like is None:
-                return tuple(self._listed(connection, query, SHELF))
-            return tuple(read_each(connection, _stream, query, self._made(SHELF))[0])
+                return tuple(self._listed(connection, query, STREAM_SHELF))
+            return tuple(read_each(connection, _stream, query, self._made(STREAM_SHELF))[0])
 
     def drop_stream(self, name: Name) -> None:
         """DT-3201; DT-3203 while it is consumed, unless that cannot be settled."""
         with self._write() as connection:
-            broken = self._broken(connection, name, SHELF)
+            broken = self._broken(connection, name, STREAM_SHELF)
             for row in broken:
                 delete_row(connection, _stream, row)
             if not broken:
@@ -109,7 +109,7 @@ class Streams(Store):
                 self._require_free(found, stuck=True)
                 connection.execute(_stream.delete().where(_stream.c.id == found.id))
                 self._forget_stuck(connection, found.intent)
-        self.quarantine.lift(SHELF.kind, name)
+        self.quarantine.lift(STREAM_SHELF.kind, name)
 
     # -- consumption ------------------------------------------------------------------------------
 
@@ -228,7 +228,7 @@ class Streams(Store):
 
     def _find(self, connection: Connection, name: Name) -> Stream | None:
         here = (_stream.c.schema_name == name.schema, _stream.c.stream_name == name.table)
-        found: Stream | None = self._one(connection, select(_stream).where(*here), SHELF)
+        found: Stream | None = self._one(connection, select(_stream).where(*here), STREAM_SHELF)
         return found
 
     def _require(self, connection: Connection, name: Name) -> Stream:

@@ -12,14 +12,14 @@ from dt_jupyter.catalog import definition_rows, graph, leases, schema
 from dt_jupyter.catalog.codec import TABLE_FIELDS, from_table, to_table
 from dt_jupyter.catalog.roots import root_of
 from dt_jupyter.catalog.rows import overwrite_row, read_each
-from dt_jupyter.catalog.store import Shelf, name_of
+from dt_jupyter.catalog.store import Shelf, name_text
 from dt_jupyter.model import DTError, DynamicTable, Name, Timestamp, did_you_mean, error
 
 _table = schema.dynamic_table
 _IN_GRAPH = frozenset(("name", "definition", "target_lag", "warehouse", "scheduling"))
 
 
-SHELF = Shelf(
+TABLE_SHELF = Shelf(
     _table, "dynamic table", (_table.c.schema_name, _table.c.table_name), _table.c.id, to_table,
     "DROP DYNAMIC TABLE {name} takes it out of the way.",
 )  # fmt: skip
@@ -44,7 +44,7 @@ def _row(connection: Connection, query: Select[Any]) -> RowMapping | None:
 
     made, broken = read_each(connection, _table, query, checked)
     for row in broken:
-        raise SHELF.told(connection, row).error from row.problem
+        raise TABLE_SHELF.told(connection, row).error from row.problem
     return made[0] if made else None
 
 
@@ -133,7 +133,7 @@ class DynamicTables(graph.GraphHistory):
         """Live or dropped."""
         with self._read() as connection:
             query = select(_table).where(_table.c.id == dt_id)
-            found: DynamicTable | None = self._one(connection, query, SHELF)
+            found: DynamicTable | None = self._one(connection, query, TABLE_SHELF)
         return found
 
     def list(
@@ -148,8 +148,8 @@ class DynamicTables(graph.GraphHistory):
             query = query.where(_table.c.dropped.is_(None))
         with self._read() as connection:
             if like is None and not include_dropped:
-                return tuple(self._listed(connection, query, SHELF))
-            return tuple(read_each(connection, _table, query, self._made(SHELF))[0])
+                return tuple(self._listed(connection, query, TABLE_SHELF))
+            return tuple(read_each(connection, _table, query, self._made(TABLE_SHELF))[0])
 
     def update(self, dt_id: str, **changes: Any) -> DynamicTable:
         """`dataclasses.replace` on it, in one transaction. DT-1101 if it is gone, DT-1105 if its
@@ -192,11 +192,11 @@ class DynamicTables(graph.GraphHistory):
     def drop_broken(self, name: Name) -> bool:
         """Mark those in quarantine that bear the name (or id) dropped; False where none does."""
         with self._write() as connection:
-            rows = self._broken(connection, name, SHELF)
+            rows = self._broken(connection, name, TABLE_SHELF)
             now = self.clock.now()
             for row in rows:
                 overwrite_row(connection, _table, row, dropped=now)
-        self.quarantine.lift(SHELF.kind, name)
+        self.quarantine.lift(TABLE_SHELF.kind, name)
         return bool(rows)
 
     def undrop(self, name: Name) -> DynamicTable:
@@ -249,7 +249,7 @@ class DynamicTables(graph.GraphHistory):
                 _table.c.dropped.is_(None)
             )
             known = [
-                n for pair in connection.execute(names) if (n := name_of([str(p) for p in pair]))
+                n for pair in connection.execute(names) if (n := name_text([str(p) for p in pair]))
             ]
             raise error(
                 "DT-1101",

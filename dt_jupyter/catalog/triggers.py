@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-Columns = tuple[str, ...]
+_Columns = tuple[str, ...]
 
 
 def registry_triggers(
-    tables: Mapping[str, tuple[Columns, Columns]], counts: Mapping[str, str]
+    tables: Mapping[str, tuple[_Columns, _Columns]], counts: Mapping[str, str]
 ) -> Iterator[str]:
     """For each table, by its key and the columns whose change counts; `counts`: a row of that
     table only where this column is not NULL."""

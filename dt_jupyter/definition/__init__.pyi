@@ -1,6 +1,4 @@
-from .change_size import (
-    too_wide as too_wide,
-)
+from .change_size import too_wide as too_wide
 from .compile import (
     Compiled as Compiled,
     CompiledStage as CompiledStage,
@@ -11,7 +9,7 @@ from .compile import (
 from .define import (
     Defined as Defined,
     Definer as Definer,
-    Request as Request,
+    DefinitionRequest as DefinitionRequest,
     placed as placed,
 )
 from .evolution import (
@@ -23,18 +21,11 @@ from .evolution import (
     outputs_of as outputs_of,
     public_outputs as public_outputs,
 )
-from .lost_columns import (
-    explained as explained,
-    find_lost_column as find_lost_column,
-)
+from .lost_columns import explained as explained, find_lost_column as find_lost_column
 from .pinned_definition import defining_text as defining_text
 from .table_options import (
     DEFAULT_DAYS as DEFAULT_DAYS,
     apply_options as apply_options,
     require_clusterable as require_clusterable,
 )
-from .validate.bag_diff import (
-    differing as differing,
-    row_text as row_text,
-    sentence as sentence,
-)
+from .validate.bag_diff import differing as differing, row_text as row_text, sentence as sentence

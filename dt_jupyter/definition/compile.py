@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition.change_size import refuse_large_change
-from dt_jupyter.ivm import Group, Rel, Scan, Stage, compile_stages, scans, settled, settles
+from dt_jupyter.ivm import Group, Rel, Scan, Stage, compile_stages, scans, settle_types, settles
 from dt_jupyter.model import Name, Source, quote
 from dt_jupyter.model.hidden import VISIBLE, public_columns
 from dt_jupyter.sources import name_of
@@ -82,7 +82,7 @@ def source_schema(spark: SparkSession, source: Source) -> StructType:
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundQuery:
     """A query as a relation; `types` gives the Spark types of any relation over its sources,
     whose schemas are `known`, by id."""
 
@@ -94,7 +94,7 @@ class Bound:
 def bind_query(
     spark: SparkSession, query: str, schema: str, sources: Mapping[Name, Source],
     views: Mapping[Name, str], builtins: frozenset[str], schemas: Mapping[str, StructType],
-) -> Bound:  # fmt: skip
+) -> BoundQuery:  # fmt: skip
     """`query` over sources with `schemas`, views looked through; Refused where it has no form in
     the algebra. Types come from Spark's analyser, over empty relations."""
 
@@ -113,7 +113,7 @@ def bind_query(
         fields = spark.sql(Renderer(lambda s: empty_relation(known[s.source]))(rel)).schema
         return {f.name: f.dataType.simpleString() for f in fields}
 
-    return Bound(bind(query, resolve, builtins), known, types)
+    return BoundQuery(bind(query, resolve, builtins), known, types)
 
 
 def compile_query(
@@ -149,7 +149,7 @@ def compile_query(
         known[stage.id] = table
         stages.append(CompiledStage(stage, sql, table))
     fixed = settles(relation)
-    return Compiled(tuple(stages), settled(relation, analysed) if fixed else relation, fixed)
+    return Compiled(tuple(stages), settle_types(relation, analysed) if fixed else relation, fixed)
 
 
 def _output_types(stage: Stage, types: Callable[[Rel], dict[str, str]]) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ _UNSTORABLE = re.compile(r"(void|interval\b.*|.*\bvoid\b.*|time\(\d\))\Z")
 
 
 @dataclass(frozen=True)
-class Request:
+class DefinitionRequest:
     """What was asked for: the query and how it is to be kept."""
 
     name: Name
@@ -90,7 +90,7 @@ class Definer:
     )
 
     def define(
-        self, spark: SparkSession, request: Request, settings: Mapping[str, str],
+        self, spark: SparkSession, request: DefinitionRequest, settings: Mapping[str, str],
         *, verify: bool = True, at: Frontier | None = None,
     ) -> Defined:  # fmt: skip
         """The definition of a request, analysed in the private session `spark`, over its sources
@@ -171,7 +171,11 @@ class Definer:
         return simplify(bound.relation)
 
     def _text(
-        self, request: Request, settings: Mapping[str, str], found: Found, at: Frontier | None
+        self,
+        request: DefinitionRequest,
+        settings: Mapping[str, str],
+        found: Found,
+        at: Frontier | None,
     ) -> str:
         if at is None:
             return request.query
@@ -195,7 +199,7 @@ class Definer:
         return str(log.metadata(at.versions[source.table_id]).schema_string)
 
     def _compile(
-        self, spark: SparkSession, request: Request, definition: Definition, found: Found,
+        self, spark: SparkSession, request: DefinitionRequest, definition: Definition, found: Found,
         verify: bool, at: Frontier | None,
     ) -> tuple[Compiled, str]:  # fmt: skip
         if definition.settings.get("spark.sql.caseSensitive", "false").lower() == "true":
@@ -282,7 +286,7 @@ class Definer:
         return text
 
     def _full(
-        self, request: Request, definition: Definition, found: Found, refused: Refused,
+        self, request: DefinitionRequest, definition: Definition, found: Found, refused: Refused,
         schemas: tuple[str, ...],
     ) -> Defined:  # fmt: skip
         if UNKNOWN not in found.sources and self._reads_more(request, found):
@@ -290,7 +294,7 @@ class Definer:
         self.made.append(((definition, *schemas), None))
         return Defined(definition, None, RefreshMode.FULL, refused.reason, refused.hint)
 
-    def _reads_more(self, request: Request, found: Found) -> bool:
+    def _reads_more(self, request: DefinitionRequest, found: Found) -> bool:
         """Whether the text reads what the parser did not tell: tables that only our own pass over
         its words sees, and functions that may read any."""
         known = found.sources.keys() | found.views.keys()
@@ -298,13 +302,15 @@ class Definer:
         named = (name_of(p, request.schema) for t in texts for p, _ in relations_in(t))
         return any(n not in known for n in named) or any(map(reads_by_function, texts))
 
-    def _without_parser(self, spark: SparkSession, request: Request) -> Found:
+    def _without_parser(self, spark: SparkSession, request: DefinitionRequest) -> Found:
         """The sources of a text that only Spark can parse: unknown, so it is always FULL, and
         its tables are read as they are at the time."""
         self._analyse(spark, request, Found(), request.query)
         return Found({UNKNOWN: _UNKNOWN})
 
-    def _analyse(self, spark: SparkSession, request: Request, found: Found, text: str) -> list[Any]:
+    def _analyse(
+        self, spark: SparkSession, request: DefinitionRequest, found: Found, text: str
+    ) -> list[Any]:
         """The fields of `text`, which is the query, perhaps with its tables pinned."""
         try:
             return list(spark.sql(text).schema.fields)
@@ -317,7 +323,7 @@ class Definer:
                 made = DTError(made.code, made.facts, details=made.details)
             raise made from e
 
-    def _named(self, e: AnalysisException, request: Request, found: Found) -> DTError:
+    def _named(self, e: AnalysisException, request: DefinitionRequest, found: Found) -> DTError:
         """Spark's analysis errors as the catalogue's."""
         condition, facts = e.getCondition() or "", e.getMessageParameters() or {}
         if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
@@ -341,7 +347,7 @@ class Definer:
             return placed(e, request.query, past.code, **past.facts)
         return placed(e, request.query, "DT-1112", problem=_first_line(e), hint="")
 
-    def _names(self, request: Request, fields: list[Any]) -> tuple[str, ...]:
+    def _names(self, request: DefinitionRequest, fields: list[Any]) -> tuple[str, ...]:
         names = tuple(n for n, _ in request.columns) or tuple(f.name for f in fields)
         if len(names) != len(fields):
             raise error("DT-1111", given=len(names), actual=len(fields))

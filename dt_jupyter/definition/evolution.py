@@ -15,7 +15,7 @@ from dt_jupyter.model import Definition, Reason
 Outputs = tuple[tuple[str, str], ...]
 """The columns of a query, names with types, in order."""
 
-CODE = "SCHEMA_EVOLVED"
+_CODE = "SCHEMA_EVOLVED"
 
 
 def outputs_of(fields: Sequence[object]) -> Outputs:
@@ -38,7 +38,7 @@ def changed_outputs(before: Outputs, now: Outputs) -> Reason | None:
     """The evolution of a query whose columns have other names, types or places than before."""
     if before == now:
         return None
-    return Reason(CODE, f"the query's columns are {in_words(now)}, and were {in_words(before)}")
+    return Reason(_CODE, f"the query's columns are {in_words(now)}, and were {in_words(before)}")
 
 
 def changed_meaning(meant: Rel | None, means: Rel | None) -> Reason | None:
@@ -48,9 +48,9 @@ def changed_meaning(meant: Rel | None, means: Rel | None) -> Reason | None:
     None where the algebra has no form of it: then any change of them may be one of meaning.
     """
     if meant is None or means is None:
-        return Reason(CODE, "the columns of a source are others than before")
+        return Reason(_CODE, "the columns of a source are others than before")
     if not equivalent(meant, means):
-        return Reason(CODE, "the query takes its columns by position or by *, and they moved")
+        return Reason(_CODE, "the query takes its columns by position or by *, and they moved")
     return None
 
 

@@ -16,13 +16,13 @@ from dt_jupyter.model import DTError, DynamicTable, Source, SourceKind, error
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Logs: TypeAlias = Callable[[str], TableLog]
+_Logs: TypeAlias = Callable[[str], TableLog]
 
 _AFTER = frozenset({"DT-2105", "DT-1107", "DT-1102", "DT-1112", "DT-1103"})
 """What analysing a definition fails with when a name in it stands for nothing any more."""
 
 
-def explained(e: DTError, table: DynamicTable, logs: Logs) -> DTError:
+def explained(e: DTError, table: DynamicTable, logs: _Logs) -> DTError:
     """DT-2116 in place of an error that a lost column is the reason of, else the error itself."""
     if e.code not in _AFTER:
         return e
@@ -36,7 +36,7 @@ def explained(e: DTError, table: DynamicTable, logs: Logs) -> DTError:
     return e
 
 
-def find_lost_column(spark: SparkSession, table: DynamicTable, logs: Logs) -> DTError | None:
+def find_lost_column(spark: SparkSession, table: DynamicTable, logs: _Logs) -> DTError | None:
     """DT-2116 where the query of a table means nothing any more, since a source lost a column
     since its frontier; analysed only where one lost any, in a session that is in its schema."""
     if not any(_gone(*found) for found in _schemas(table, logs)):
@@ -49,7 +49,7 @@ def find_lost_column(spark: SparkSession, table: DynamicTable, logs: Logs) -> DT
     return None
 
 
-def _schemas(table: DynamicTable, logs: Logs) -> Iterator[tuple[Source, Metadata, Metadata]]:
+def _schemas(table: DynamicTable, logs: _Logs) -> Iterator[tuple[Source, Metadata, Metadata]]:
     """Each source with its schema at the frontier and its schema now. What is wrong with one that
     cannot be read is told by who reads it."""
     for source in table.definition.sources:

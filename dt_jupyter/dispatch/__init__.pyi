@@ -1,23 +1,9 @@
-from .answers import (
-    frontiers as frontiers,
-    streams as streams,
-)
-from .dispatcher import (
-    QUICK as QUICK,
-    Desk as Desk,
-)
-from .feed import (
-    Feed as Feed,
-    hello as hello,
-)
-from .live import (
-    SCRIPT as SCRIPT,
-    LiveView as LiveView,
-)
+from .answers import frontiers as frontiers, streams as streams
+from .dispatcher import QUICK as QUICK, Desk as Desk
+from .feed import EventFeed as EventFeed, hello as hello
+from .live import LIVE_SCRIPT as LIVE_SCRIPT, LiveView as LiveView
 from .outcome import outcome_message as outcome_message
-from .spark_errors import (
-    error_message as error_message,
-)
+from .spark_errors import error_message as error_message
 from .static_messages import (
     created_message as created_message,
     explanation_message as explanation_message,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.dispatch.static_messages import card_message, history_message, refresh_points
 from dt_jupyter.engine import Context
-from dt_jupyter.ivm import TreeNode as Node
+from dt_jupyter.ivm import PlanNode as Node
 from dt_jupyter.model import DynamicTable, RefreshRecord, Timestamp
 from dt_jupyter.replay import Marked
 from dt_jupyter.reports import Explanation, FrontierReport, Lineage, StreamReport

@@ -43,7 +43,7 @@ REPLAYS = 4
 """Replays that are open at once; the one opened first is closed for the next."""
 STEPS = 500
 """Steps of a replay, the newest ones of a longer walk."""
-ROWS = 200
+_ROWS = 200
 RECORDS = 20
 
 
@@ -96,7 +96,7 @@ class Desk:
                 raise error("DT-5109")
             return _ANSWERS[request.ask](self, engine, request)
         except Exception as e:
-            return told(e, request.ask.value)
+            return _told(e, request.ask.value)
 
     def _of(self, engine: Engine | None) -> None:
         """Replays of an engine that is closed, or another one, are closed."""
@@ -145,7 +145,7 @@ class Desk:
         try:
             found = engine.explain(table.name)
         except Exception as e:
-            problem = told(e, request.ask.value)
+            problem = _told(e, request.ask.value)
         return detail(engine.table(table.name), found, records, problem)
 
     def _lineage(self, engine: Engine, request: Request) -> LiveMessage:
@@ -206,7 +206,7 @@ class Desk:
             raise error("DT-4108", name=request.name or "that table")
         assert request.step is not None
         with opened.lock:
-            found = opened.replay.marked(request.step, request.against, limit=ROWS)
+            found = opened.replay.marked(request.step, request.against, limit=_ROWS)
         return rows(opened.name, request.step, found)
 
     def _pin(self, engine: Engine, request: Request) -> LiveMessage:
@@ -265,7 +265,7 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
 }  # fmt: skip
 
 
-def told(failure: BaseException, what: str) -> ErrorMessage:
+def _told(failure: BaseException, what: str) -> ErrorMessage:
     """The message of any failure; one that nobody foresaw has a code too, and is logged."""
     made = catalogued(failure, what)
     if made.code != UNFORESEEN:
@@ -283,9 +283,9 @@ def _name(request: Request) -> Name:
 
 
 def _point(text: str | None, option: str) -> TimePoint | None:
-    from dt_jupyter.sql import time_point
+    from dt_jupyter.sql import parse_time_point
 
-    return time_point(option, text) if text else None
+    return parse_time_point(option, text) if text else None
 
 
 def _last_error(records: list[Any]) -> ErrorMessage | None:

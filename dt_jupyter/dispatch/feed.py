@@ -31,7 +31,7 @@ def hello(engine: Engine | None) -> HelloMessage:
     return HelloMessage(version, str(engine.lake), running)
 
 
-class Feed:
+class EventFeed:
     """Sends events to who listens, and a hello whenever the engine is another one.
 
     `engine_of` gives the engine that is open, if there is one. Without a listener nothing listens

@@ -11,11 +11,11 @@ import anywidget
 import traitlets
 
 from dt_jupyter.dispatch.dispatcher import Desk
-from dt_jupyter.dispatch.feed import Feed
+from dt_jupyter.dispatch.feed import EventFeed
 
-SCRIPT = Path(__file__).parents[1] / "widgets" / "static" / "widget.js"
+LIVE_SCRIPT = Path(__file__).parents[1] / "widgets" / "static" / "widget.js"
 """Built from `labextension/widget`."""
-KINDS = ("graph", "lag", "frontiers", "replay", "detail", "streams")
+_KINDS = ("graph", "lag", "frontiers", "replay", "detail", "streams")
 _FOLLOWING = 12
 """Views that hear events at once: of more, those hear them that were looked at last."""
 
@@ -30,12 +30,14 @@ class LiveView(anywidget.AnyWidget):
     `{message}` for each event from the moment at which the view says hello.
     """
 
-    _esm = SCRIPT.read_text("utf-8") if SCRIPT.is_file() else "export default {}"
-    kind = traitlets.Enum(KINDS).tag(sync=True)
+    _esm = LIVE_SCRIPT.read_text("utf-8") if LIVE_SCRIPT.is_file() else "export default {}"
+    kind = traitlets.Enum(_KINDS).tag(sync=True)
     message = traitlets.Dict().tag(sync=True)
     _following: ClassVar[deque[LiveView]] = deque()
 
-    def __init__(self, kind: str, message: dict[str, Any], desk: Desk, feed: Feed, answer: Answer):
+    def __init__(
+        self, kind: str, message: dict[str, Any], desk: Desk, feed: EventFeed, answer: Answer
+    ):
         super().__init__(kind=kind, message=message)
         self.desk, self._feed, self._answer = desk, feed, answer
         self._stop: Callable[[], None] | None = None

@@ -19,7 +19,7 @@ from dt_jupyter.engine.evaluate import Point, moment_of, timestamp_of
 from dt_jupyter.engine.scheduling import start_refresh
 from dt_jupyter.engine.status import engine_status
 from dt_jupyter.engine.subjects import explain_subject, lineage_of
-from dt_jupyter.failures import MOST_ROWS, coded, within
+from dt_jupyter.failures import LARGEST_INT, coded, within
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import (
     Clock,
@@ -260,7 +260,7 @@ class Engine:
         for a batch that failed. `batches` is the most of them; with `every`, it looks again after
         so many seconds where there is nothing. Errors: DT-3201 to DT-3210.
         """
-        within("batches", batches, 0, MOST_ROWS)
+        within("batches", batches, 0, LARGEST_INT)
         within("every", every, 0, 1e9)
         context = self._open()
         known = context.name(stream)
@@ -364,7 +364,7 @@ class Engine:
 
     def history(self, name: str | Name | None = None, limit: int | None = None) -> DataFrame:
         """DYNAMIC_TABLE_REFRESH_HISTORY as a DataFrame, newest first."""
-        within("limit", limit, 0, MOST_ROWS)
+        within("limit", limit, 0, LARGEST_INT)
         known = self.context.name(name) if name is not None else None
         return self.context.tables.history(known, limit)
 
@@ -372,7 +372,7 @@ class Engine:
         self, name: str | Name | None = None, limit: int | None = None
     ) -> list[RefreshRecord]:
         """The history as values, newest first."""
-        within("limit", limit, 0, MOST_ROWS)
+        within("limit", limit, 0, LARGEST_INT)
         known = self.context.name(name) if name is not None else None
         return self.context.catalog.history(known, limit)
 

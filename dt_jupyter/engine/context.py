@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.base_tables import LakeTables
     from dt_jupyter.engine.create import Creator
     from dt_jupyter.engine.information_schema import CatalogTables
-    from dt_jupyter.engine.rename import Names
+    from dt_jupyter.engine.rename import TableNames
     from dt_jupyter.engine.scheduling import Scheduling
     from dt_jupyter.engine.travel import Travel
     from dt_jupyter.engine.upstream_refresh import Graph
@@ -57,7 +57,7 @@ class Context:
     graph: Graph
     scheduling: Scheduling
     creator: Creator
-    names: Names
+    names: TableNames
     tables: CatalogTables
     lake_tables: LakeTables
     nodes: Nodes

@@ -11,7 +11,7 @@ from dt_jupyter.definition import (
     DEFAULT_DAYS,
     Defined,
     Definer,
-    Request,
+    DefinitionRequest,
     apply_options,
     require_clusterable,
 )
@@ -77,7 +77,7 @@ class Creator:
         """The definition of a statement, analysed and checked; creates nothing."""
         self.sources.catalog.warehouse(statement.warehouse)
         settings = meaning(self.spark)
-        request = Request(
+        request = DefinitionRequest(
             statement.name, statement.query, statement.refresh_mode, statement.columns,
             self.spark.catalog.currentDatabase().lower(),
         )  # fmt: skip

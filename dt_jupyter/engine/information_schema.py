@@ -38,7 +38,7 @@ def _time(t: Timestamp | None) -> datetime | None:
     return t.datetime if t else None
 
 
-HISTORY: tuple[tuple[str, str, Callable[[RefreshRecord], Any]], ...] = (
+_HISTORY: tuple[tuple[str, str, Callable[[RefreshRecord], Any]], ...] = (
     ("NAME", "string", lambda r: r.name.table),
     ("SCHEMA_NAME", "string", lambda r: r.name.schema),
     ("DATABASE_NAME", "string", lambda r: DATABASE),
@@ -85,9 +85,9 @@ class CatalogTables:
 
     def history(self, name: Name | None = None, limit: int | None = None) -> DataFrame:
         """DYNAMIC_TABLE_REFRESH_HISTORY, newest first."""
-        schema = ", ".join(f"{n} {t}" for n, t, _ in HISTORY)
+        schema = ", ".join(f"{n} {t}" for n, t, _ in _HISTORY)
         records = self.catalog.history(name, limit)
-        return self.frame((tuple(get(r) for _, _, get in HISTORY) for r in records), schema)
+        return self.frame((tuple(get(r) for _, _, get in _HISTORY) for r in records), schema)
 
     def dynamic_tables(self, like: str | None = None) -> DataFrame:
         """DYNAMIC_TABLES and SHOW DYNAMIC TABLES: one row for each, with its lag's statistics."""

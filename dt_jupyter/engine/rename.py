@@ -16,7 +16,7 @@ _log = logging.getLogger("dt_jupyter.engine")
 
 
 @dataclass(frozen=True)
-class Names:
+class TableNames:
     """The names of the dynamic tables of a lake, which the catalog and Spark's know; `standing`
     gives a table as its log says that it stands."""
 
@@ -70,4 +70,4 @@ class Names:
             self.publisher.publish(self.catalog.require(name))
 
 
-__all__ = ["Names"]
+__all__ = ["TableNames"]

@@ -16,7 +16,7 @@ from dt_jupyter.engine.base_tables import LakeTables
 from dt_jupyter.engine.context import Context, EngineState
 from dt_jupyter.engine.create import Creator
 from dt_jupyter.engine.information_schema import CatalogTables
-from dt_jupyter.engine.rename import Names
+from dt_jupyter.engine.rename import TableNames
 from dt_jupyter.engine.scheduling import Scheduling
 from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upstream_refresh import Graph
@@ -61,7 +61,7 @@ def build(spark: SparkSession, layout: Layout, clock: Clock) -> Context:
         spark, layout, clock, EngineState(), catalog, sources, sessions, refresher, publisher,
         graph, scheduling,
         creator=Creator(spark, sources, definer, sessions, graph, publisher, clock),
-        names=Names(catalog, publisher, refresher.standing),
+        names=TableNames(catalog, publisher, refresher.standing),
         tables=CatalogTables(spark, catalog, clock),
         lake_tables=LakeTables(sources, publisher.known_tables),
         nodes=Nodes(refresher),

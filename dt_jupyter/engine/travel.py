@@ -41,7 +41,7 @@ from dt_jupyter.reports import Verification, Verifications, verify, verify_at
 from dt_jupyter.sources import OLDEST, Moment, Sources, is_unreadable, name_of, whole_micro
 from dt_jupyter.spark import run_cancellable
 from dt_jupyter.sql import SchemaMode, SparkKind, SparkStatement, relations_in
-from dt_jupyter.streams import Changes, Past
+from dt_jupyter.streams import Changes, PastReaders
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,9 +65,9 @@ class Travel:
     def __post_init__(self) -> None:
         self.snapshots = Snapshots(self.spark, self.sources, self.now)
 
-    def past(self, changes: Changes) -> Past:
+    def past(self, changes: Changes) -> PastReaders:
         """For one statement."""
-        return Past(changes, self.snapshots)
+        return PastReaders(changes, self.snapshots)
 
     @staticmethod
     def mode(text: str) -> SchemaMode:

@@ -1,22 +1,12 @@
-from .arguments import (
-    MOST_ROWS as MOST_ROWS,
-    within as within,
-)
-from .boundary import (
-    FromUser as FromUser,
-    coded as coded,
-    coded_call as coded_call,
-)
+from .arguments import LARGEST_INT as LARGEST_INT, within as within
+from .boundary import FromUser as FromUser, coded as coded, coded_call as coded_call
 from .key_errors import (
     broken_key as broken_key,
     find_broken_key as find_broken_key,
     literal as literal,
     raised as raised,
 )
-from .refresh_failures import (
-    as_error as as_error,
-    out_of_reach as out_of_reach,
-)
+from .refresh_failures import as_error as as_error, out_of_reach as out_of_reach
 from .signs import (
     causes as causes,
     environment_error as environment_error,

@@ -26,12 +26,12 @@ _SHOWN = (str, bytes, bool, float, type(None))
 _PRINTABLE = 10**20
 _LARGEST = 2**63
 """Versions and counts are 64 bits wide wherever they go."""
-MOST_ROWS = 2**31 - 1
+LARGEST_INT = 2**31 - 1
 """Spark counts rows to take, and steps, in 32 bits."""
 
 
 @dataclass(frozen=True)
-class Kind:
+class ArgumentKind:
     """What a parameter takes: `accepts` says whether a value is one, `word` what it is called."""
 
     word: str
@@ -52,7 +52,7 @@ class Arguments:
         self._call = call
         self._function = function
         self._signature = inspect.signature(function)
-        self._kinds: dict[str, tuple[Kind, ...]] | None = None
+        self._kinds: dict[str, tuple[ArgumentKind, ...]] | None = None
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
         """The arguments by name, whole and real numbers of other libraries as Python's own.
@@ -70,7 +70,7 @@ class Arguments:
                 found.arguments[name] = self._checked(name, kinds, found.arguments[name])
         return found
 
-    def _checked(self, name: str, kinds: tuple[Kind, ...], value: Any) -> Any:
+    def _checked(self, name: str, kinds: tuple[ArgumentKind, ...], value: Any) -> Any:
         value = _plain_number(value)
         if any(kind.accepts(value) for kind in kinds):
             if _unbounded(value):
@@ -83,7 +83,7 @@ class Arguments:
             "DT-1031", parameter=name, call=self._call, given=shown(value), expected=expected
         )
 
-    def _known(self) -> dict[str, tuple[Kind, ...]]:
+    def _known(self) -> dict[str, tuple[ArgumentKind, ...]]:
         if self._kinds is None:
             names = getattr(inspect.unwrap(self._function), "__globals__", {})
             self._kinds = {
@@ -94,7 +94,7 @@ class Arguments:
         return self._kinds
 
 
-def kinds_of(annotation: Any) -> tuple[Kind, ...]:
+def kinds_of(annotation: Any) -> tuple[ArgumentKind, ...]:
     """What an annotation accepts, one kind for each member of a union."""
     origin = typing.get_origin(annotation)
     if origin in (types.UnionType, typing.Union):
@@ -120,29 +120,31 @@ def shown(value: Any) -> str:
     return f"of type {kind.__name__}"
 
 
-def _kind(annotation: Any, origin: Any) -> Kind:
+def _kind(annotation: Any, origin: Any) -> ArgumentKind:
     if annotation is None:
         annotation = type(None)
     if origin is typing.Literal:
         values = typing.get_args(annotation)
-        return Kind(" or ".join(map(repr, values)), lambda v: any(v is one for one in values))
+        return ArgumentKind(
+            " or ".join(map(repr, values)), lambda v: any(v is one for one in values)
+        )
     if origin is collections.abc.Callable or annotation is Callable:
-        return Kind("a function", callable)
+        return ArgumentKind("a function", callable)
     if origin is collections.abc.Mapping:
-        return Kind("a dict with texts as keys", _is_mapping_of_texts)
+        return ArgumentKind("a dict with texts as keys", _is_mapping_of_texts)
     if isinstance(origin, type):
         annotation = origin
     if not isinstance(annotation, type) or annotation in (Any, object):
-        return Kind("anything", lambda v: True)
+        return ArgumentKind("anything", lambda v: True)
     if getattr(annotation, "dt_by_name", False):
         name = annotation.__name__
-        return Kind(f"a {name}", lambda v: any(k.__name__ == name for k in type(v).__mro__))
+        return ArgumentKind(f"a {name}", lambda v: any(k.__name__ == name for k in type(v).__mro__))
     word = _WORDS.get(annotation) or f"a {annotation.__name__}"
     if annotation is float:
-        return Kind(word, lambda v: isinstance(v, int | float) and not isinstance(v, bool))
+        return ArgumentKind(word, lambda v: isinstance(v, int | float) and not isinstance(v, bool))
     if annotation is int:
-        return Kind(word, lambda v: isinstance(v, int) and not isinstance(v, bool))
-    return Kind(word, lambda v: isinstance(v, annotation))
+        return ArgumentKind(word, lambda v: isinstance(v, int) and not isinstance(v, bool))
+    return ArgumentKind(word, lambda v: isinstance(v, annotation))
 
 
 def _unbounded(value: Any) -> bool:

@@ -19,7 +19,7 @@ from dt_jupyter.ivm.aggregates import (
 from dt_jupyter.ivm.derive import DERIVATIVES, LAWS, Law, differentiate, equated, restrict, rule
 from dt_jupyter.ivm.equivalent import equivalent
 from dt_jupyter.ivm.estimate import LARGE, JoinSize, Size, Sizes, estimated, total_size
-from dt_jupyter.ivm.explain import TreeNode, list_laws, tree
+from dt_jupyter.ivm.explain import PlanNode, list_laws, tree
 from dt_jupyter.ivm.expr import Col, Expr, col, expr
 from dt_jupyter.ivm.identity import IDENTIFIED, Identified, identified
 from dt_jupyter.ivm.join_order import arranged, directed
@@ -62,11 +62,11 @@ from dt_jupyter.ivm.simplify import (
 )
 from dt_jupyter.ivm.stages import (
     Bag,
-    Column,
     Group,
     Stage,
+    StageColumn,
     compile_stages,
-    settled,
+    settle_types,
     stage_source,
     unstable,
 )
@@ -89,7 +89,6 @@ __all__ = [
     "Bag",
     "Call",
     "Col",
-    "Column",
     "End",
     "Expr",
     "Filter",
@@ -106,6 +105,7 @@ __all__ = [
     "OperatorRow",
     "Origin",
     "PerOperator",
+    "PlanNode",
     "Project",
     "Refusal",
     "Refused",
@@ -116,9 +116,9 @@ __all__ = [
     "Size",
     "Sizes",
     "Stage",
+    "StageColumn",
     "StateColumn",
     "Top",
-    "TreeNode",
     "Union",
     "Window",
     "WindowCall",
@@ -150,7 +150,7 @@ __all__ = [
     "rewrite",
     "rule",
     "scans",
-    "settled",
+    "settle_types",
     "settles",
     "simplify",
     "stage_origins",

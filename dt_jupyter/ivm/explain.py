@@ -28,7 +28,7 @@ from dt_jupyter.ivm.stages import Group, Stage
 
 
 @dataclass(frozen=True)
-class TreeNode:
+class PlanNode:
     """What a node does, the rule by which its change is derived (of a stage: how its rows are
     kept), its size, and the law of that rule; `depth` counts from 0."""
 
@@ -46,15 +46,15 @@ class TreeNode:
 
 def tree(
     stages: tuple[Stage, ...], names: Mapping[str, str], sizes: Mapping[str, Size]
-) -> tuple[TreeNode, ...]:
+) -> tuple[PlanNode, ...]:
     """In the order of reading, the public stage first. `names` and `sizes` are by source id; a
     stage of the definition is a source of those above it."""
-    nodes: list[TreeNode] = []
+    nodes: list[PlanNode] = []
     for ordinal in range(len(stages) - 1, -1, -1):
         stage = stages[ordinal]
         public = ordinal == len(stages) - 1
         title = "the table" if public else f"hidden stage {ordinal}"
-        nodes.append(TreeNode(0, title, "", _kept(stage), sizes.get(stage.id, Size())))
+        nodes.append(PlanNode(0, title, "", _kept(stage), sizes.get(stage.id, Size())))
         nodes += _below(stage.input, names, sizes, 1)
     return tuple(nodes)
 
@@ -74,9 +74,9 @@ def _kept(stage: Stage) -> str:
 
 def _below(
     rel: Rel, names: Mapping[str, str], sizes: Mapping[str, Size], depth: int
-) -> list[TreeNode]:
+) -> list[PlanNode]:
     operator, rule = _LINES[type(rel)](rel, names)
-    node = TreeNode(depth, operator, rule, "", estimated(rel, sizes), LAWS[type(rel)])
+    node = PlanNode(depth, operator, rule, "", estimated(rel, sizes), LAWS[type(rel)])
     return [node, *(x for i in rel.inputs for x in _below(i, names, sizes, depth + 1))]
 
 
@@ -156,7 +156,7 @@ _LINES = PerOperator[Callable[[Rel, Mapping[str, str]], _Line]](
 )
 
 
-def list_laws(nodes: Iterable[TreeNode]) -> str:
+def list_laws(nodes: Iterable[PlanNode]) -> str:
     """The laws of a tree's operators, each once, with their sources."""
     found = dict.fromkeys(n.law for n in nodes if n.law is not None)
     return "\n".join(f"{law.equation}  [{law.source}]" for law in found)

@@ -30,12 +30,12 @@ from dt_jupyter.ivm.rel import (
 )
 from dt_jupyter.ivm.simplify import simplify
 
-Types = Callable[[Rel], dict[str, str]]
+TypesOf = Callable[[Rel], dict[str, str]]
 _STAGE = "stage:"
 
 
 @dataclass(frozen=True)
-class Column:
+class StageColumn:
     """An aggregate column of a stage: its call, its type, and how it is kept (None: recomputed)."""
 
     id: str
@@ -58,7 +58,7 @@ class Group:
     """
 
     keys: tuple[str, ...]
-    aggregates: tuple[Column, ...]
+    aggregates: tuple[StageColumn, ...]
     visible: Expr | None = None
 
     @property
@@ -87,13 +87,13 @@ def stage_source(ordinal: int) -> str:
     return f"{_STAGE}{ordinal}"
 
 
-def compile_stages(rel: Rel, names: tuple[str, ...], types: Types) -> tuple[Stage, ...]:
+def compile_stages(rel: Rel, names: tuple[str, ...], types: TypesOf) -> tuple[Stage, ...]:
     """The stages of a definition whose public columns are `names`, bottom-up, the public one last.
 
     `types(rel)` gives the Spark type of each column. Raises Refusal where a rule forbids it.
     """
     stages: list[Stage] = []
-    rel = settled(rel, types)
+    rel = settle_types(rel, types)
     unstable(rel, types)
     post, core = _peel(rel)
     if isinstance(core, Aggregate):
@@ -109,24 +109,24 @@ def compile_stages(rel: Rel, names: tuple[str, ...], types: Types) -> tuple[Stag
     return tuple(stages)
 
 
-def settled(rel: Rel, types: Types) -> Rel:
+def settle_types(rel: Rel, types: TypesOf) -> Rel:
     """The definition's relation as its stages are cut from it."""
-    return simplify(rewrite(rel, lambda n: aligned(n, types)))
+    return simplify(rewrite(rel, lambda n: align_types(n, types)))
 
 
-def aligned(rel: Rel, types: Types) -> Rel:
+def align_types(rel: Rel, types: TypesOf) -> Rel:
     """The node with what its derivative relies on: a union's members have its own types, so that
     each means the same where those that did not change are left out; and columns that pass for
     equal are of one type, so that a key of the one finds the rows of the other."""
     return _ALIGNED[type(rel)](rel, types)
 
 
-def _as_it_is(rel: Rel, types: Types) -> Rel:
+def _as_it_is(rel: Rel, types: TypesOf) -> Rel:
     """It puts no columns of several inputs together."""
     return rel
 
 
-def _aligned_join(rel: Rel, types: Types) -> Rel:
+def _aligned_join(rel: Rel, types: TypesOf) -> Rel:
     assert isinstance(rel, Join)
     if not any(equated(p) for p in rel.on):
         return rel
@@ -141,7 +141,7 @@ def _aligned_join(rel: Rel, types: Types) -> Rel:
     return Join(rel.members, tuple(plain(p) for p in rel.on))
 
 
-def _aligned_match(rel: Rel, types: Types) -> Rel:
+def _aligned_match(rel: Rel, types: TypesOf) -> Rel:
     assert isinstance(rel, Match)
     left, right = types(rel.left), types(rel.right)
     other = [(a, b) for a, b in rel.pairs if left[a] != right[b]]
@@ -181,7 +181,7 @@ def _family(type_: str) -> str:
     return "time" if type_ in ("date", "timestamp", "timestamp_ntz") else type_
 
 
-def _aligned_union(rel: Rel, types: Types) -> Rel:
+def _aligned_union(rel: Rel, types: TypesOf) -> Rel:
     assert isinstance(rel, Union)
     wanted = [types(rel)[i] for i in rel.ids]
     members = []
@@ -195,7 +195,7 @@ def _aligned_union(rel: Rel, types: Types) -> Rel:
     return Union(tuple(members), rel.ids)
 
 
-_ALIGNED = PerOperator[Callable[[Rel, Types], Rel]](
+_ALIGNED = PerOperator[Callable[[Rel, TypesOf], Rel]](
     "aligned",
     dict.fromkeys(
         (Scan, Rows, Project, Filter, Generate, Window, Top, Aggregate, Restrict), _as_it_is
@@ -242,10 +242,10 @@ def _inline(e: Expr, values: dict[str, Expr]) -> Expr:
     return Expr(tuple(parts))
 
 
-def _group(node: Aggregate, visible: Expr | None, types: Types) -> Group:
+def _group(node: Aggregate, visible: Expr | None, types: TypesOf) -> Group:
     below, above = types(_arguments(node)), types(node)
     kept = tuple(
-        Column(i, c, above[i], keep(c, i, above[i], _argument_types(i, c, below)))
+        StageColumn(i, c, above[i], keep(c, i, above[i], _argument_types(i, c, below)))
         for i, c in node.calls
     )
     return Group(node.keys, kept, visible)
@@ -262,7 +262,7 @@ def _argument_types(result: str, call: Call, types: dict[str, str]) -> tuple[str
     return tuple(types[f"{result}__{j}"] for j in range(len(call.args)))
 
 
-def unstable(rel: Rel, types: Types) -> frozenset[str]:
+def unstable(rel: Rel, types: TypesOf) -> frozenset[str]:
     """The columns that are equal only within a tolerance: floating aggregates computed again.
 
     Raises Refused where a filter, a join or a key depends on one: a last bit would decide there.
@@ -271,17 +271,17 @@ def unstable(rel: Rel, types: Types) -> frozenset[str]:
     return _UNSTABLE[type(rel)](rel, below, types)
 
 
-def _all_stable(rel: Rel, below: frozenset[str], types: Types) -> frozenset[str]:
+def _all_stable(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
     """Stored rows, and those of the query's text."""
     return frozenset()
 
 
-def _unstable_items(rel: Rel, below: frozenset[str], types: Types) -> frozenset[str]:
+def _unstable_items(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
     assert isinstance(rel, Project)
     return frozenset(i for i, e in rel.items if e.columns & below)
 
 
-def _unstable_places(rel: Rel, below: frozenset[str], types: Types) -> frozenset[str]:
+def _unstable_places(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
     assert isinstance(rel, Union)
     at_place = {m.columns.index(c) for m in rel.members for c in m.columns if c in below}
     return frozenset(rel.ids[i] for i in at_place)
@@ -289,10 +289,10 @@ def _unstable_places(rel: Rel, below: frozenset[str], types: Types) -> frozenset
 
 def _decided_by(
     what: str, deciding: Callable[[Rel], frozenset[str]]
-) -> Callable[[Rel, frozenset[str], Types], frozenset[str]]:
+) -> Callable[[Rel, frozenset[str], TypesOf], frozenset[str]]:
     """Passes columns on; raises where what it decides by is equal within a tolerance only."""
 
-    def rule(rel: Rel, below: frozenset[str], types: Types) -> frozenset[str]:
+    def rule(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
         if deciding(rel) & below:
             raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=what)
         return below
@@ -330,7 +330,7 @@ def _restricted(rel: Rel) -> frozenset[str]:
     return frozenset(a for a, _ in rel.on)
 
 
-def _unstable_window(rel: Rel, below: frozenset[str], types: Types) -> frozenset[str]:
+def _unstable_window(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
     """A floating value over rows that tie has other last bits each time it is computed."""
     assert isinstance(rel, Window)
     passed = _decided_by("a window", _windowed)(rel, below, types)
@@ -341,7 +341,7 @@ def _unstable_window(rel: Rel, below: frozenset[str], types: Types) -> frozenset
     return passed
 
 
-def _unstable_aggregates(rel: Rel, below: frozenset[str], types: Types) -> frozenset[str]:
+def _unstable_aggregates(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
     assert isinstance(rel, Aggregate)
     if below & set(rel.keys):
         raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="a key")
@@ -356,7 +356,7 @@ def _unstable_aggregates(rel: Rel, below: frozenset[str], types: Types) -> froze
     return frozenset(found)
 
 
-_UNSTABLE = PerOperator[Callable[[Rel, frozenset[str], Types], frozenset[str]]](
+_UNSTABLE = PerOperator[Callable[[Rel, frozenset[str], TypesOf], frozenset[str]]](
     "unstable",
     {
         Scan: _all_stable,
@@ -375,17 +375,17 @@ _UNSTABLE = PerOperator[Callable[[Rel, frozenset[str], Types], frozenset[str]]](
 )
 
 
-def _cut(rel: Rel, stages: list[Stage], types: Types) -> Rel:
+def _cut(rel: Rel, stages: list[Stage], types: TypesOf) -> Rel:
     """The relation with each aggregate, and what stands under a LIMIT, replaced by the scan of a
     stage of its own."""
     return _CUT[type(rel)](rel, stages, types)
 
 
-def _cut_below(rel: Rel, stages: list[Stage], types: Types) -> Rel:
+def _cut_below(rel: Rel, stages: list[Stage], types: TypesOf) -> Rel:
     return rel.with_inputs(tuple(_cut(i, stages, types) for i in rel.inputs))
 
 
-def _cut_project(rel: Rel, stages: list[Stage], types: Types) -> Rel:
+def _cut_project(rel: Rel, stages: list[Stage], types: TypesOf) -> Rel:
     post, core = _peel(rel)
     if isinstance(core, Aggregate) and all(isinstance(p, Project) for p in post):
         outputs, _ = _outputs(post, core)
@@ -393,12 +393,12 @@ def _cut_project(rel: Rel, stages: list[Stage], types: Types) -> Rel:
     return _cut_below(rel, stages, types)
 
 
-def _cut_aggregate(rel: Rel, stages: list[Stage], types: Types) -> Rel:
+def _cut_aggregate(rel: Rel, stages: list[Stage], types: TypesOf) -> Rel:
     assert isinstance(rel, Aggregate)
     return _cut_group(rel, tuple((c, col(c)) for c in rel.columns), stages, types)
 
 
-def _cut_top(rel: Rel, stages: list[Stage], types: Types) -> Rel:
+def _cut_top(rel: Rel, stages: list[Stage], types: TypesOf) -> Rel:
     assert isinstance(rel, Top)
     below = _cut(rel.input, stages, types)
     if not _is_stage(below):
@@ -407,7 +407,7 @@ def _cut_top(rel: Rel, stages: list[Stage], types: Types) -> Rel:
     return replace(rel, input=below)
 
 
-_CUT = PerOperator[Callable[[Rel, list[Stage], Types], Rel]](
+_CUT = PerOperator[Callable[[Rel, list[Stage], TypesOf], Rel]](
     "stages",
     dict.fromkeys((Scan, Rows, Filter, Join, Match, Union, Generate, Window, Restrict), _cut_below)
     | {Project: _cut_project, Top: _cut_top, Aggregate: _cut_aggregate},
@@ -422,7 +422,7 @@ def _is_stage(rel: Rel) -> bool:
 
 
 def _cut_group(
-    rel: Aggregate, outputs: tuple[tuple[str, Expr], ...], stages: list[Stage], types: Types
+    rel: Aggregate, outputs: tuple[tuple[str, Expr], ...], stages: list[Stage], types: TypesOf
 ) -> Rel:
     """What is computed above an aggregate is computed by its stage: where that stays the same,
     nothing above is touched."""

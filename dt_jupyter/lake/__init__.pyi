@@ -7,8 +7,8 @@ from .change.change_plan import (
     Unreadable as Unreadable,
     may_change as may_change,
     name_before as name_before,
-    plan as plan,
     plan_changes as plan_changes,
+    plan_from_facts as plan_from_facts,
 )
 from .change.file_rows import files_view as files_view
 from .change.relation import (
@@ -50,10 +50,10 @@ from .errors import (
 from .keep.contents import Contents as Contents
 from .keep.hardlinks import drop_mirror as drop_mirror, mirror as mirror, needed as needed
 from .keep.mend_log import (
-    carry_on as carry_on,
     cut as cut,
     is_whole as is_whole,
     require_whole as require_whole,
+    restore_sequence as restore_sequence,
 )
 from .keep.retention import (
     gone_from_change as gone_from_change,
@@ -70,7 +70,7 @@ from .keep.retention_property import (
 from .keep.vacuum import (
     Held as Held,
     VacuumPlan as VacuumPlan,
-    listed as listed,
+    list_files as list_files,
     plan_vacuum as plan_vacuum,
     run_vacuum as run_vacuum,
 )
@@ -92,7 +92,7 @@ from .txn.fence import fence as fence, next_sequence as next_sequence, sequenced
 from .txn.net_changes import folded as folded
 from .txn.publish import (
     Publication as Publication,
-    check as check,
+    check_publication as check_publication,
     loses_changes as loses_changes,
     make_staged_durable as make_staged_durable,
     publication as publication,
@@ -100,7 +100,7 @@ from .txn.publish import (
     published as published,
     refused as refused,
 )
-from .txn.shadow_log import Staging as Staging, stage as stage, unstage as unstage
+from .txn.shadow_log import Staging as Staging, stage_log as stage_log, unstage as unstage
 from .types import (
     arrow_schema as arrow_schema,
     fields_named as fields_named,

@@ -94,7 +94,9 @@ def checkpoint_state(
     return state
 
 
-def carry_on(state: TableState, folder: Path, version: int, wanted: frozenset[str]) -> TableState:
+def advance_state(
+    state: TableState, folder: Path, version: int, wanted: frozenset[str]
+) -> TableState:
     """The state at a later version, in place. Raises VersionGone, LogBroken."""
     prefix = f"{folder}{os.sep}"  # a Path for each commit would take a tenth of the time
     for v in range(state.version + 1, version + 1):
@@ -108,12 +110,12 @@ def carry_on(state: TableState, folder: Path, version: int, wanted: frozenset[st
     return state
 
 
-def replay(
+def replay_log(
     folder: Path, version: int, wanted: frozenset[str], *, statistics: bool = True
 ) -> TableState:
     """The wanted parts of the state at a version. Raises VersionGone, LogBroken."""
     start = checkpoint_state(folder, version, wanted, statistics=statistics)
-    return carry_on(start, folder, version, wanted)
+    return advance_state(start, folder, version, wanted)
 
 
 # -- parsed ----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from dt_jupyter.lake import (
     drop_mirror,
     is_delta,
     is_whole,
-    listed,
+    list_files,
     paths_of,
     plan_vacuum,
     retention,
@@ -139,7 +139,7 @@ class Storage:
 
 
 @dataclass(frozen=True)
-class Place:
+class _Place:
     """A Delta table of the lake: its id as frontiers name it; `of` is the dynamic table whose
     backing table or stage it is, `stage` its number."""
 
@@ -228,7 +228,7 @@ class Keeper:
                 done.append(TableVacuum(place.name, hours, plan))
         return Vacuum(not dry, tuple(done))
 
-    def holds_on(self, place: Place, now: Timestamp) -> list[Held]:
+    def holds_on(self, place: _Place, now: Timestamp) -> list[Held]:
         """Who reads which versions of a table: pins, replays, refreshes that run, streams until
         they are stale, and the next refresh of each dynamic table."""
         catalog, id_ = self.sources.catalog, place.table_id
@@ -256,20 +256,22 @@ class Keeper:
                 found.append(Held(f"dynamic table {table.name}", version))
         return found
 
-    def places(self, name: Name | None = None) -> list[Place]:
+    def places(self, name: Name | None = None) -> list[_Place]:
         """The tables of the lake, or those of one name, stages included. DT-1101, DT-1109."""
         catalog = self.sources.catalog
         tables = [t for t in catalog.list() if name in (None, t.name)]
-        found: list[Place] = []
+        found: list[_Place] = []
         for table in tables:
             public = self.layout.public(table.id)
             if self._is_sound(public, name):
-                found.append(Place(str(table.name), table.id, public, table))
+                found.append(_Place(str(table.name), table.id, public, table))
             for stage in catalog.stages(table.id):
                 path = self.layout.stage(table.id, stage.ordinal)
                 if self._is_sound(path, name):
                     label = f"{table.name} (stage {stage.ordinal})"
-                    found.append(Place(label, f"{table.id}/{stage.id}", path, table, stage.ordinal))
+                    found.append(
+                        _Place(label, f"{table.id}/{stage.id}", path, table, stage.ordinal)
+                    )
         if name is None:
             bases = self.publisher.known_tables()
         elif not tables:
@@ -283,7 +285,7 @@ class Keeper:
         for base, folder in bases.items():
             if self._is_sound(Path(folder), name):
                 id_ = self.sources.logs[folder].table_id()
-                found.append(Place(str(base), id_, Path(folder)))
+                found.append(_Place(str(base), id_, Path(folder)))
         return found
 
     def _is_sound(self, path: Path, name: Name | None) -> bool:
@@ -317,7 +319,7 @@ class Keeper:
         log = self.sources.logs[str(path)]
         live = {p for a in LiveFiles(path).at(log.version()) for p in paths_of(a)}
         sizes = [0, 0]
-        for name, size, _ in listed(path):
+        for name, size, _ in list_files(path):
             sizes[name not in live] += size
         return sizes[0], sizes[1], _total((path / "_delta_log").rglob("*"))
 

@@ -12,7 +12,7 @@ from dt_jupyter.model.hidden import HIDDEN
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """What the catalogue says of one code; `message` and `hint` are `str.format` templates."""
 
     code: str
@@ -38,11 +38,11 @@ class Span:
             raise ValueError(f"not a span: {self.start}..{self.end}")
 
 
-def _entries(*rows: tuple[str, str, str, str]) -> dict[str, Entry]:
-    return {code: Entry(code, state, message, hint) for code, state, message, hint in rows}
+def _entries(*rows: tuple[str, str, str, str]) -> dict[str, CatalogueEntry]:
+    return {code: CatalogueEntry(code, state, message, hint) for code, state, message, hint in rows}
 
 
-CATALOGUE: Mapping[str, Entry] = _entries(
+CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     # 1xxx statements
     ("DT-1001", "42601", "Syntax error: {problem}.", "{hint}"),
     ("DT-1002", "42601", "Unknown option {option} of {statement}.", "Known options: {known}."),

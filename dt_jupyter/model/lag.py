@@ -10,7 +10,7 @@ from dt_jupyter.model.errors import error
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(second|minute|hour|day)s?\s*\Z", re.IGNORECASE)
 _FORM = "Write '<number> seconds|minutes|hours|days' or DOWNSTREAM."
-LONGEST = 100 * 365 * 86400
+LONGEST_LAG = 100 * 365 * 86400
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class TargetLag:
     seconds: float | None
 
     def __post_init__(self) -> None:
-        if self.seconds is not None and not 0 < self.seconds <= LONGEST:
+        if self.seconds is not None and not 0 < self.seconds <= LONGEST_LAG:
             raise error("DT-1003", option="TARGET_LAG", value=f"{self.seconds:g} seconds",
                         problem="a lag is more than zero and at most a hundred years",
                         hint=_FORM)  # fmt: skip

@@ -9,7 +9,7 @@ from dt_jupyter.model.errors import DTError, error
 from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.model.names import Name
 
-LONGEST = 120
+LONGEST_NAME = 120
 """Characters: a dropped table's folder is called by its schema and its name, and a file's name has
 at most 255 bytes."""
 _WORD = re.compile(r"[A-Za-z0-9_]+\Z")
@@ -66,8 +66,8 @@ def _problem(kind: Named, part: object) -> str | None:
         return f"a name is a text, not a {type(part).__name__}"
     if not part:
         return "it is empty"
-    if len(part) > LONGEST:
-        return f"it has {len(part)} characters, and {LONGEST} is the limit"
+    if len(part) > LONGEST_NAME:
+        return f"it has {len(part)} characters, and {LONGEST_NAME} is the limit"
     if kind in _LABELS:
         return _problem_of_label(part)
     if not is_word(part):
@@ -91,14 +91,14 @@ def _reserved(schema: str) -> str | None:
 def _refused(kind: Named, name: object, problem: str) -> DTError:
     text = ".".join((name.schema, name.table)) if isinstance(name, Name) else str(name)
     shown = ascii(text)[1:-1]
-    if len(shown) > LONGEST:
-        shown = f"{shown[:LONGEST]}…"
+    if len(shown) > LONGEST_NAME:
+        shown = f"{shown[:LONGEST_NAME]}…"
     hint = (
         "Give it a name of letters, digits, blanks and signs."
         if kind in _LABELS
-        else f"Use letters, digits and _, at most {LONGEST} of them."
+        else f"Use letters, digits and _, at most {LONGEST_NAME} of them."
     )
     return error("DT-1119", name=shown, kind=kind, problem=problem, hint=hint)
 
 
-__all__ = ["LONGEST", "Named", "is_word", "require_name"]
+__all__ = ["LONGEST_NAME", "Named", "is_word", "require_name"]

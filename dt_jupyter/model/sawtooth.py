@@ -14,23 +14,23 @@ from typing import Generic, TypeVar
 from dt_jupyter.model.time import Timestamp
 
 At = TypeVar("At", Timestamp, datetime)
-Refresh = TypeVar("Refresh")
+_Refresh = TypeVar("_Refresh")
 
 
 @dataclass(frozen=True, slots=True)
-class Tooth(Generic[At, Refresh]):
+class Tooth(Generic[At, _Refresh]):
     """From the commit of a refresh to the next one (or the end) the lag rises from `low` to `peak`;
     the contents are of `data_timestamp` meanwhile."""
 
     start: At
     end: At
     data_timestamp: At
-    refresh: Refresh
+    refresh: _Refresh
     low: float
     peak: float
 
     @classmethod
-    def of(cls, start: At, end: At, data_timestamp: At, refresh: Refresh) -> Tooth[At, Refresh]:
+    def of(cls, start: At, end: At, data_timestamp: At, refresh: _Refresh) -> Tooth[At, _Refresh]:
         low, peak = _lag(start, data_timestamp), _lag(end, data_timestamp)
         return cls(start, end, data_timestamp, refresh, low, peak)
 
@@ -44,10 +44,10 @@ class Tooth(Generic[At, Refresh]):
 
 
 @dataclass(frozen=True, slots=True)
-class Sawtooth(Generic[At, Refresh]):
+class Sawtooth(Generic[At, _Refresh]):
     """Teeth in the order of time; `target` in seconds. Empty before the first success."""
 
-    teeth: tuple[Tooth[At, Refresh], ...]
+    teeth: tuple[Tooth[At, _Refresh], ...]
     target: float | None
 
     def at(self, instant: At) -> float | None:
@@ -57,7 +57,7 @@ class Sawtooth(Generic[At, Refresh]):
         return _lag(instant, found[-1].data_timestamp) if found else None
 
     @property
-    def worst(self) -> Tooth[At, Refresh] | None:
+    def worst(self) -> Tooth[At, _Refresh] | None:
         return max(self.teeth, key=lambda tooth: tooth.peak, default=None)
 
     @property
@@ -98,14 +98,14 @@ class Sawtooth(Generic[At, Refresh]):
         return high
 
     @property
-    def above(self) -> tuple[Tooth[At, Refresh], ...]:
+    def above(self) -> tuple[Tooth[At, _Refresh], ...]:
         """The teeth whose peak is above the target."""
         return tuple(t for t in self.teeth if self.target is not None and t.peak > self.target)
 
     @property
-    def falls(self) -> tuple[Tooth[At, Refresh], ...]:
+    def falls(self) -> tuple[Tooth[At, _Refresh], ...]:
         """The teeth, those in one that no fall of the lag parts: an older refresh ended later."""
-        found: list[Tooth[At, Refresh]] = []
+        found: list[Tooth[At, _Refresh]] = []
         for tooth in self.teeth:
             if found and found[-1].data_timestamp == tooth.data_timestamp:
                 found[-1] = replace(found[-1], end=tooth.end, peak=tooth.peak)
@@ -115,8 +115,8 @@ class Sawtooth(Generic[At, Refresh]):
 
 
 def sawtooth_of(
-    commits: Iterable[tuple[At, At, Refresh]], until: At | None, target: float | None
-) -> Sawtooth[At, Refresh]:
+    commits: Iterable[tuple[At, At, _Refresh]], until: At | None, target: float | None
+) -> Sawtooth[At, _Refresh]:
     """The lag from the first commit (end, data timestamp, refresh) on, up to `until` or to the
     last commit, whichever is later. A table is never taken back: of two data timestamps the newer
     counts."""
@@ -126,7 +126,7 @@ def sawtooth_of(
     starts: list[At] = [end for end, _, _ in done]
     ends = starts[1:]
     ends.append(starts[-1] if until is None else max(starts[-1], until))
-    teeth: list[Tooth[At, Refresh]] = []
+    teeth: list[Tooth[At, _Refresh]] = []
     newest = done[0][1]
     for i, (start, data_timestamp, refresh) in enumerate(done):
         newest = max(newest, data_timestamp)

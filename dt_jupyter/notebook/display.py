@@ -7,7 +7,7 @@ from typing import Any
 
 from dt_jupyter.notebook.views import is_live, show_view
 
-SHOWN = (
+_SHOWN = (
     ("dt_jupyter.reports.report_values", "GraphReport"),
     ("dt_jupyter.reports.report_values", "LagReport"),
     ("dt_jupyter.reports.report_values", "FrontierReport"),
@@ -29,7 +29,7 @@ _LIVE = {"GraphReport": "graph", "LagReport": "lag"}
 """The values that have a live view, and its kind."""
 
 
-def register(shell: Any, notebook: Any = None) -> None:
+def register_formatters(shell: Any, notebook: Any = None) -> None:
     """HTML for a notebook; in a terminal too the text is the picture's. With a notebook some of
     them are live views where the front end shows such."""
     if notebook is not None:
@@ -39,7 +39,7 @@ def register(shell: Any, notebook: Any = None) -> None:
                 "dt_jupyter.reports.report_values", name, partial(_view, notebook)
             )
     formatters = shell.display_formatter.formatters
-    for module, name in SHOWN:
+    for module, name in _SHOWN:
         formatters["text/html"].for_type_by_name(module, name, _html)
         formatters["text/plain"].for_type_by_name(module, name, _text)
 
@@ -49,12 +49,12 @@ def unregister(shell: Any) -> None:
     for name in _LIVE:
         whole.pop(f"dt_jupyter.reports.report_values.{name}", None)
     formatters = shell.display_formatter.formatters
-    for module, name in SHOWN:
+    for module, name in _SHOWN:
         for kind in ("text/html", "text/plain"):
             formatters[kind].pop(f"{module}.{name}", None)
 
 
-def picture_of(value: Any) -> Any:
+def picture_or_message(value: Any) -> Any:
     """What is shown of a value of the engine, or of a message: it has `text` and `html`."""
     from dt_jupyter.dispatch import picture_of
 
@@ -62,11 +62,11 @@ def picture_of(value: Any) -> Any:
 
 
 def _html(value: Any) -> str:
-    return str(picture_of(value).html)
+    return str(picture_or_message(value).html)
 
 
 def _text(value: Any, printer: Any, cycle: bool) -> None:
-    printer.text("…" if cycle else str(picture_of(value).text))
+    printer.text("…" if cycle else str(picture_or_message(value).text))
 
 
 def _view(notebook: Any, value: Any) -> None:
@@ -88,13 +88,13 @@ def shown_live(notebook: Any, value: Any) -> Any:
             return graph_message(value, stages=True).to_json()
         return lag_message(value).to_json()
 
-    show_view(notebook, kind, picture_of(value), message)
+    show_view(notebook, kind, picture_or_message(value), message)
     return value
 
 
-def show(value: Any) -> None:
+def show_below(value: Any) -> None:
     """Below the cell: a message, a value of the engine, or anything with a picture of its own."""
     from IPython.display import display
 
     own = hasattr(value, "_repr_mimebundle_")
-    display(value if own else picture_of(value))  # type: ignore[no-untyped-call]
+    display(value if own else picture_or_message(value))  # type: ignore[no-untyped-call]

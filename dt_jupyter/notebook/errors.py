@@ -15,7 +15,7 @@ from typing import Any
 
 from dt_jupyter.dispatch import error_message
 from dt_jupyter.model import DTError
-from dt_jupyter.notebook.display import show
+from dt_jupyter.notebook.display import show_below
 from dt_jupyter.widgets import Folded, error_text
 from dt_jupyter.wire import ErrorMessage
 
@@ -67,7 +67,7 @@ def _show(
     else:
         message = error_message(failure)
         if message.details and hasattr(shell, "kernel"):
-            show(Folded("Details", message.details))
+            show_below(Folded("Details", message.details))
         lines = render(message, where(shell, trace))
     failure._render_traceback_ = _Once(failure, lines)  # type: ignore[attr-defined]
     shell._showtraceback(kind, failure, lines)

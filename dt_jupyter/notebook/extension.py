@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from dt_jupyter.notebook.comms import Comms
 from dt_jupyter.notebook.completion import Completer
-from dt_jupyter.notebook.display import register, unregister
+from dt_jupyter.notebook.display import register_formatters, unregister
 from dt_jupyter.notebook.errors import show_errors, stop_showing_errors
 from dt_jupyter.notebook.magics import DynamicTableMagics
 from dt_jupyter.notebook.session import Notebook
@@ -24,7 +24,7 @@ def notebook_of(shell: Any) -> Notebook:
     found = _notebooks.get(shell)
     if found is None:
         found = _notebooks[shell] = Notebook(shell)
-        register(shell, found)
+        register_formatters(shell, found)
         show_errors(shell)
     return found
 

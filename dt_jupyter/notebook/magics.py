@@ -16,7 +16,7 @@ from IPython.core.magic import (
 
 from dt_jupyter.failures import coded
 from dt_jupyter.model import DTError, Name, RefreshState, Span, error
-from dt_jupyter.notebook.display import show, shown_live
+from dt_jupyter.notebook.display import show_below, shown_live
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.progress import progress
 from dt_jupyter.notebook.session import Notebook
@@ -162,7 +162,7 @@ class DynamicTableMagics(Magics):
         with _interrupted("nothing was changed."):
             engine = self.notebook.require()
             found = engine.explain(statement, values)
-        show(explanation_message(found, "A dry run: nothing was created."))
+        show_below(explanation_message(found, "A dry run: nothing was created."))
         return found
 
     def _script(self, asked: DtMagic) -> None:
@@ -181,7 +181,7 @@ class DynamicTableMagics(Magics):
                 if isinstance(shown, str):
                     print(shown)
                 else:
-                    show(shown)
+                    show_below(shown)
                 if asked.out:
                     self._keep(asked.out, frame_of(context, done))
         except KeyboardInterrupt:
@@ -207,7 +207,7 @@ def _changes(engine: Engine, asked: ChangesCommand) -> Any:
     for note in found.query.notes:
         print(f"Note: {note}.")
     rows = read_rows(engine.context, found.frame, f"changes of {name}")
-    show(result_message(rows, title=f"Changes of {name} ({found.query.shape})"))
+    show_below(result_message(rows, title=f"Changes of {name} ({found.query.shape})"))
     return found.frame
 
 
@@ -232,10 +232,10 @@ def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> Any:
 
             show_view(notebook, "replay", picture, taken)
             return context.tables.replay(found)
-        show(picture)
+        show_below(picture)
         frame = context.travel.kept(replay)
         title = f"{name} as of {found[0].time}"
-        show(result_message(read_rows(context, frame, title), title=title))
+        show_below(result_message(read_rows(context, frame, title), title=title))
     return frame
 
 
@@ -283,7 +283,7 @@ def _history(notebook: Notebook, engine: Engine, name: str | None) -> Any:
     records = engine.records(name, _HISTORY)
     title = f"Refresh history of {name}" if name else "Refresh history"
     more = f", the newest {_HISTORY}" if len(records) == _HISTORY else ""
-    show(history_message(records, title + more))
+    show_below(history_message(records, title + more))
     return engine.history(name)
 
 
@@ -307,7 +307,7 @@ def _status(notebook: Notebook, engine: Engine, _: str | None) -> Any:
     from dt_jupyter.dispatch import status_message
 
     status = engine.status()
-    show(status_message(status))
+    show_below(status_message(status))
     return status
 
 
@@ -333,7 +333,7 @@ _COMMANDS: dict[str, Callable[[Notebook, Any, str | None], Any]] = {
 
 
 def _shown(value: Any) -> Any:
-    show(value)
+    show_below(value)
     return value
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Happened, Progress, RefreshTrigger
-from dt_jupyter.notebook.display import show
+from dt_jupyter.notebook.display import show_below
 from dt_jupyter.notebook.views import is_live
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def progress(shell: Any, events: Events, title: str) -> Iterator[Show]:
     """For the block, how far the refreshes are that somebody asked for; the function that is given
     shows what came of it in that place. Without a front end that shows it: nothing, and `show`."""
     if not is_live(shell):
-        yield show
+        yield show_below
         return
     drawn = _Drawn(title)
     stop = events.listen(drawn.heard)
@@ -60,13 +60,13 @@ class _Drawn:
 
     def end(self, value: Any) -> None:
         """What came of it, in place of the progress."""
-        from dt_jupyter.notebook.display import picture_of
+        from dt_jupyter.notebook.display import picture_or_message
 
         with self._lock:
             first, self._ended = not self._ended, True
         if first:
             own = hasattr(value, "_repr_mimebundle_")
-            self._handle.update(value if own else picture_of(value))
+            self._handle.update(value if own else picture_or_message(value))
 
     def clear(self) -> None:
         """Leaves nothing, where nothing came of it."""

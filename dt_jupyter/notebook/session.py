@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.dispatch import Feed
+from dt_jupyter.dispatch import EventFeed
 from dt_jupyter.notebook.errors import show_errors
 from dt_jupyter.notebook.interrupts import CellJobs
 from dt_jupyter.notebook.workers import Workers
@@ -30,7 +30,7 @@ class Notebook:
         self._opened_here = False
         self._bound: dict[str, Any] = {}
         self.jobs = CellJobs(shell)
-        self.feed = Feed(lambda: self.engine)
+        self.feed = EventFeed(lambda: self.engine)
         self.workers = Workers()
 
     @property

@@ -71,7 +71,7 @@ class Candidate:
     kind: str
 
 
-class Names(Protocol):
+class _Names(Protocol):
     """The names there are now."""
 
     def dynamic_tables(self) -> list[Candidate]: ...
@@ -82,7 +82,7 @@ class Names(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class _Cell:
     """The cursor in a cell of ours: in the magic's line (`line`: its text from after the name to
     the cursor) or in SQL (`before` and the whole `sql`)."""
 
@@ -92,28 +92,28 @@ class Cell:
     sql: str = ""
 
 
-def cell_of(text: str, before: str) -> Cell | None:
+def cell_of(text: str, before: str) -> _Cell | None:
     """Where the cursor after `before` stands in the cell `text`; None in a cell not of ours."""
     found = _CELL.match(before)
     if found:
         head, newline, body = before[found.end() :].partition("\n")
         magic = "%%" + found[1]
         whole = text[found.end() :].partition("\n")[2]
-        return Cell(magic, None, body, whole) if newline else _headed(magic, head)
+        return _Cell(magic, None, body, whole) if newline else _headed(magic, head)
     line = before.rpartition("\n")[2]
     inline = _LINE.search(line)
     if inline is None:
         return None
     rest = line[inline.end() :]
     after = text[len(before) :].partition("\n")[0] if text.startswith(before) else ""
-    return Cell("%" + inline[1], rest, rest, rest + after)
+    return _Cell("%" + inline[1], rest, rest, rest + after)
 
 
-def _headed(magic: str, head: str) -> Cell | None:
-    return Cell(magic, head[1:]) if head else None
+def _headed(magic: str, head: str) -> _Cell | None:
+    return _Cell(magic, head[1:]) if head else None
 
 
-def suggest(cell: Cell, names: Names) -> tuple[str, list[Candidate]]:
+def suggest(cell: _Cell, names: _Names) -> tuple[str, list[Candidate]]:
     """The fragment before the cursor that is replaced, and what may replace it, best first."""
     if cell.line is not None and cell.magic != "%dt":
         return _options(_MAGICS.get(cell.magic, SQL), cell.line, names)
@@ -125,7 +125,7 @@ def suggest(cell: Cell, names: Names) -> tuple[str, list[Candidate]]:
 # -- the magic's line -----------------------------------------------------------------------------
 
 
-def _command(cell: Cell, names: Names) -> tuple[str, list[Candidate]]:
+def _command(cell: _Cell, names: _Names) -> tuple[str, list[Candidate]]:
     """After `%dt`: a command and its arguments, or SQL."""
     line = cell.line or ""
     words = line.split()
@@ -140,7 +140,7 @@ def _command(cell: Cell, names: Names) -> tuple[str, list[Candidate]]:
     return fragment, found
 
 
-def _options(spec: MagicSpec, line: str, names: Names) -> tuple[str, list[Candidate]]:
+def _options(spec: MagicSpec, line: str, names: _Names) -> tuple[str, list[Candidate]]:
     fragment = _ending(_WORD, line)
     words = line[: len(line) - len(fragment)].replace("=", " ").split()
     option = spec.option(words[-1]) if words else None
@@ -167,7 +167,7 @@ def _flags(spec: MagicSpec, words: Sequence[str]) -> list[Candidate]:
     return [Candidate(o.flag, "option") for o in spec.options if o.flag not in used]
 
 
-def _values(option: MagicOption, names: Names) -> list[Candidate]:
+def _values(option: MagicOption, names: _Names) -> list[Candidate]:
     if option.flag == "--warehouse":
         return names.warehouses()
     if option.flag == "--target-lag":
@@ -178,7 +178,7 @@ def _values(option: MagicOption, names: Names) -> list[Candidate]:
 # -- SQL ------------------------------------------------------------------------------------------
 
 
-def _sql(before: str, sql: str, names: Names) -> tuple[str, list[Candidate]]:
+def _sql(before: str, sql: str, names: _Names) -> tuple[str, list[Candidate]]:
     statement = before.rpartition(";")[2]
     parameter = _PARAMETER.search(statement)
     if parameter:
@@ -196,7 +196,7 @@ def _sql(before: str, sql: str, names: Names) -> tuple[str, list[Candidate]]:
     return fragment, _starting(fragment, _words(statement, sql, names))
 
 
-def _words(statement: str, sql: str, names: Names) -> list[Candidate]:
+def _words(statement: str, sql: str, names: _Names) -> list[Candidate]:
     """What may stand after the words before, the likeliest first."""
     if _WAREHOUSE.search(statement):
         return names.warehouses()
@@ -216,7 +216,7 @@ def _option_values(option: str) -> Iterable[str]:
     return TABLE_OPTIONS[option].values
 
 
-def _of(qualifier: str, sql: str, names: Names) -> list[Candidate]:
+def _of(qualifier: str, sql: str, names: _Names) -> list[Candidate]:
     """The columns of an alias or a table, or the tables of a schema."""
     table = _read(sql).get(qualifier.lower(), qualifier)
     prefix = f"{qualifier.lower()}."

@@ -74,10 +74,10 @@ def _made(notebook: Notebook, kind: str, message: Callable[[Desk], dict[str, Any
 
     desk = Desk(lambda: notebook.engine)
     try:
-        from dt_jupyter.dispatch import SCRIPT, LiveView
+        from dt_jupyter.dispatch import LIVE_SCRIPT, LiveView
         from dt_jupyter.notebook.comms import answer
 
-        if not SCRIPT.is_file():
+        if not LIVE_SCRIPT.is_file():
             return None
         workers = notebook.workers
         return LiveView(

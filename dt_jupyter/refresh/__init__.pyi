@@ -1,4 +1,4 @@
-from .observation import Look as Look, plan as plan, source_sizes as source_sizes
+from .observation import Look as Look, plan_source as plan_source, source_sizes as source_sizes
 from .protocol import Refresher as Refresher
 from .query_session import list_anew as list_anew, use_schema as use_schema
 from .recovery import recover_table as recover_table, restore_times as restore_times

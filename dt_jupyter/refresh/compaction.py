@@ -13,13 +13,13 @@ from dt_jupyter.spark import confs
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FILES = 48
+FEWEST_FILES = 48
 """A table of fewer files is left alone."""
 
 SMALL_BYTES = 16 << 20
 """Files that are smaller than this on average are worth joining."""
 
-MOST_BYTES = 1 << 30
+MOST_REWRITTEN = 1 << 30
 """A refresh does not rewrite more than this; a larger table is left to OPTIMIZE by its owner."""
 
 
@@ -31,8 +31,8 @@ _LARGEST = "spark.databricks.delta.optimize.maxFileSize"
 
 def due(size: TableSize) -> bool:
     """Whether a table has grown into many small files."""
-    few_bytes = size.bytes <= min(MOST_BYTES, size.files * SMALL_BYTES)
-    return size.files >= FILES and few_bytes
+    few_bytes = size.bytes <= min(MOST_REWRITTEN, size.files * SMALL_BYTES)
+    return size.files >= FEWEST_FILES and few_bytes
 
 
 def compacted(

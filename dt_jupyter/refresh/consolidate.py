@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _ROW, _PAIRS = hidden("row"), hidden("pairs")
 
 
-def settled(
+def cancel_pairs(
     spark: SparkSession, change: Relation, log: TableLog, plan: ChangePlan, columns: Sequence[str]
 ) -> Relation:
     """`change` with equal rows of opposite weights removed in pairs; every weight stays ±1.

@@ -32,7 +32,7 @@ from dt_jupyter.lake import (
     snapshot_sql,
 )
 from dt_jupyter.model.hidden import hidden
-from dt_jupyter.refresh.consolidate import settled
+from dt_jupyter.refresh.consolidate import cancel_pairs
 from dt_jupyter.refresh.literal_pushdown import Bounds, bounded, bounds_of
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
 from dt_jupyter.refresh.stage_facts import column_type
@@ -178,7 +178,7 @@ class Reading:
             log, plan = self.logs[source], self.reads[source].change
             assert plan is not None
             change = relation(self.spark, log, plan, columns, view_prefix=prefix, small=self.small)
-            self.relations[source] = settled(self.spark, change, log, plan, columns)
+            self.relations[source] = cancel_pairs(self.spark, change, log, plan, columns)
             arrow = self.relations[source].arrow
             self.all_local = self.all_local and arrow is not None
             self.local_rows += arrow.num_rows if arrow is not None else 0

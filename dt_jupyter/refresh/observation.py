@@ -72,7 +72,7 @@ def look(
         elif table.frontier is not None and source.table_id in table.frontier.versions:
             log = _log(sources, source)
             old, new = table.frontier.versions[source.table_id], frontier.versions[source.table_id]
-            plans[source.table_id] = plan(log, old, new, source, classic=classic, now=t)
+            plans[source.table_id] = plan_source(log, old, new, source, classic=classic, now=t)
             evolved = evolved or _evolved(log, old, new)
     return Look(frontier, now, views, plans, evolved, invalid)
 
@@ -100,7 +100,7 @@ def _log(sources: Sources, source: Source) -> TableLog:
     return sources.logs[source.path]
 
 
-def plan(
+def plan_source(
     log: TableLog,
     old: int,
     new: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dt_jupyter.definition import Defined, Definer, Request
+from dt_jupyter.definition import Defined, Definer, DefinitionRequest
 from dt_jupyter.model import Definition, DynamicTable, Frontier, RefreshAction, RefreshMode
 from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.observation import Look
@@ -28,7 +28,7 @@ def define_anew(
         return None
     full = table.effective_mode is RefreshMode.FULL
     mode = RefreshMode.FULL if full else table.mode
-    request = Request(table.name, old.query, mode, old.listed, old.current_schema)
+    request = DefinitionRequest(table.name, old.query, mode, old.listed, old.current_schema)
     use_schema(spark, old)
     return definer.define(spark, request, old.settings, verify=False, at=seen.frontier)
 

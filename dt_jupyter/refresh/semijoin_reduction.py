@@ -41,7 +41,7 @@ from dt_jupyter.refresh.arrow_filter import sieved
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NOTHING = (Expr(("FALSE",)),)
+_NOTHING = (Expr(("FALSE",)),)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Reduction:
             if not self._select_one(narrowings):
                 break
         left = self._without_empty(rel)
-        return self._restored(left if left is not None else Filter(rel, NOTHING))
+        return self._restored(left if left is not None else Filter(rel, _NOTHING))
 
     # -- every scan by itself -------------------------------------------------------------------
 
@@ -311,7 +311,7 @@ class _Narrowing:
 
 def is_nothing(rel: Rel) -> bool:
     """Whether a reduction left no rows."""
-    return isinstance(rel, Filter) and rel.on == NOTHING
+    return isinstance(rel, Filter) and rel.on == _NOTHING
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Attempt
-from dt_jupyter.lake import Change, CommitRequest, Committed, Lost, Overwrite, carry_on, commit
+from dt_jupyter.lake import (
+    Change,
+    CommitRequest,
+    Committed,
+    Lost,
+    Overwrite,
+    commit,
+    restore_sequence,
+)
 from dt_jupyter.model import Definition, Frontier, RefreshStatistics, error
 from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.sources import Sources
@@ -51,7 +59,7 @@ def commit_stage(
     """
     attempt, expected = origin.attempt, target.version
     if isinstance(change, Overwrite):
-        carry_on(target.path, target.app_id, target.sequence - 1, expected or 0)
+        restore_sequence(target.path, target.app_id, target.sequence - 1, expected or 0)
         expected = None
     metadata = {
         "epoch": attempt.epoch,

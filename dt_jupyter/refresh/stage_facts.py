@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from dt_jupyter.definition import Compiled
 from dt_jupyter.lake import ChangePlan, TableLog, is_delta, next_sequence, plain_type
 from dt_jupyter.model import Definition, DynamicTable, Frontier, Name, Source, SourceKind
-from dt_jupyter.refresh.observation import plan
+from dt_jupyter.refresh.observation import plan_source
 from dt_jupyter.refresh.recovery import stage_standing
 from dt_jupyter.refresh.stage_plan import Observation, Standing
 from dt_jupyter.sources import Sources
@@ -33,7 +33,7 @@ class LogFacts:
     def change(self, source: str, columns: frozenset[str], before: int, after: int) -> ChangePlan:
         hidden = Source(self.name, SourceKind.DELTA, source, None)
         looked = replace(self.sources.get(source, hidden), columns=tuple(sorted(columns)))
-        return plan(self.logs[source], before, after, looked, classic=self.classic)
+        return plan_source(self.logs[source], before, after, looked, classic=self.classic)
 
 
 def column_type(log: TableLog, column: str) -> str | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Commit:
+class PastCommit:
     """A refresh's commit to a backing table: what it carries."""
 
     version: int
@@ -54,15 +54,15 @@ class Past:
     def log(self) -> TableLog:
         return self.sources.logs[str(self.sources.layout.public(self.table.id))]
 
-    def commits(self, upto: int | None = None) -> Iterator[Commit]:
+    def commits(self, upto: int | None = None) -> Iterator[PastCommit]:
         """The refreshes' commits up to a version, newest first."""
         newest = self.log.version() if upto is None else upto
         for version in range(newest, self.log.oldest() - 1, -1):
             mark = mark_of(self.log.user_metadata(version))
             if "attempt" in mark and "frontier" in mark:
-                yield Commit(version, mark)
+                yield PastCommit(version, mark)
 
-    def commit_of(self, version: int) -> Commit:
+    def commit_of(self, version: int) -> PastCommit:
         """The refresh whose rows a version has; DT-4109 where the log does not tell."""
         found = next(self.commits(version), None)
         if found is None:
@@ -88,7 +88,7 @@ class Past:
         """All that it ever had, oldest first."""
         return self.sources.catalog.definitions(self.table.id)
 
-    def definition_of(self, commit: Commit) -> Definition:
+    def definition_of(self, commit: PastCommit) -> Definition:
         """The definition that a commit was computed by: the one that it names, else the one in
         force at its data timestamp."""
         known, told = self.definitions(), self.sources.catalog.digest

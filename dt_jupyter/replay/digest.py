@@ -28,7 +28,7 @@ _MOD = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
-class Bag:
+class BagDigest:
     """A multiset of rows: how many there are, and the sums of both halves of their hashes, modulo
     2^64; None where a type has no hash."""
 
@@ -36,8 +36,8 @@ class Bag:
     h1: int | None
     h2: int | None
 
-    def plus(self, other: Bag) -> Bag:
-        return Bag(self.rows + other.rows, _sum(self.h1, other.h1), _sum(self.h2, other.h2))
+    def plus(self, other: BagDigest) -> BagDigest:
+        return BagDigest(self.rows + other.rows, _sum(self.h1, other.h1), _sum(self.h2, other.h2))
 
     def digest(self, columns: Columns) -> str | None:
         """32 hexadecimal digits of the rows and their schema; None where there is no hash."""
@@ -47,7 +47,7 @@ class Bag:
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-EMPTY = Bag(0, 0, 0)
+EMPTY = BagDigest(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Moved:
 
     inserted: int | None
     deleted: int | None
-    bag: Bag
+    bag: BagDigest
 
 
 NOTHING = Moved(0, 0, EMPTY)
@@ -67,13 +67,13 @@ def columns_of(schema: StructType) -> Columns:
     return tuple((f.name, f.dataType.simpleString()) for f in schema.fields)
 
 
-def bag_of(spark: SparkSession, frame: DataFrame, columns: Columns) -> Bag:
+def bag_of(spark: SparkSession, frame: DataFrame, columns: Columns) -> BagDigest:
     """All rows of a frame; one job."""
     h1, h2 = _hashes(columns)
     _named(frame, len(columns)).createOrReplaceTempView(_VIEW)
     text = f"SELECT COUNT(*), {_total(h1)}, {_total(h2)} FROM {_VIEW}"
     rows, a, b = spark.sql(text).collect()[0]
-    return Bag(rows, *_halves(rows, a, b))
+    return BagDigest(rows, *_halves(rows, a, b))
 
 
 def moved_of(spark: SparkSession, frame: DataFrame, columns: Columns) -> dict[int, Moved]:
@@ -90,7 +90,7 @@ def moved_of(spark: SparkSession, frame: DataFrame, columns: Columns) -> dict[in
     )
     found = {}
     for stop, inserted, deleted, a, b in spark.sql(text).collect():
-        bag = Bag(inserted - deleted, *_halves(inserted + deleted, a, b))
+        bag = BagDigest(inserted - deleted, *_halves(inserted + deleted, a, b))
         known = bag.h1 is not None
         found[stop] = Moved(inserted if known else None, deleted if known else None, bag)
     return found

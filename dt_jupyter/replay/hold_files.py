@@ -15,7 +15,7 @@ from dt_jupyter.model import Source, Timestamp, error, undo
 from dt_jupyter.replay.snapshots import Snapshots
 from dt_jupyter.sources import Layout
 
-PATIENCE = 600.0
+SECURE_PATIENCE = 600.0
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def vacuum_lock(layout: Layout) -> Iterator[None]:
     layout.own.mkdir(parents=True, exist_ok=True)
     path = layout.own / "vacuum.lock"
     try:
-        with FileLock(path, timeout=PATIENCE):
+        with FileLock(path, timeout=SECURE_PATIENCE):
             yield
     except Timeout as e:
         raise error("DT-5107", name=path, owner="a vacuum that runs") from e

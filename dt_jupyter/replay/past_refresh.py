@@ -40,7 +40,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.model.hidden import OP, STOP, WEIGHT, hidden, is_hidden, where_visible
 from dt_jupyter.refresh import LogFacts, Refresher, StageRun, Standing, plan_stage
-from dt_jupyter.replay.definition_history import Commit, Past, elsewhere, require_versions
+from dt_jupyter.replay.definition_history import Past, PastCommit, elsewhere, require_versions
 from dt_jupyter.replay.digest import Moved, hash_order, moved_of
 from dt_jupyter.replay.hold_files import Wanted, release, secure
 from dt_jupyter.replay.replay import Bench
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 
     from dt_jupyter.replay.digest import Columns
 
-SHOWN = 20
+_SHOWN = 20
 """Rows of a delta that are kept with its report."""
-Rows = tuple[tuple[str, tuple[object, ...], int], ...]
+RowChanges = tuple[tuple[str, tuple[object, ...], int], ...]
 """Action, values, and how often."""
 
 
@@ -64,13 +64,13 @@ class Delta:
 
     inserted: int
     deleted: int
-    rows: Rows = field(repr=False)
+    rows: RowChanges = field(repr=False)
 
     def lines(self) -> list[str]:
         return row_lines(self.rows, self.inserted + self.deleted)
 
 
-def row_lines(rows: Rows, moved: int) -> list[str]:
+def row_lines(rows: RowChanges, moved: int) -> list[str]:
     """A line for each row that is shown of so many that moved, alike ones below each other."""
     signs = {"INSERT": "+", "DELETE": "−"}
     lines = [
@@ -171,7 +171,7 @@ def replay_refresh(
     return again.run()
 
 
-def _old_frontier(past: Past, record: RefreshRecord, commit: Commit) -> Frontier | None:
+def _old_frontier(past: Past, record: RefreshRecord, commit: PastCommit) -> Frontier | None:
     """Where the dynamic table stood when the refresh began."""
     records = past.records()
     place = next(i for i, r in enumerate(records) if r.query_id == record.query_id)
@@ -188,7 +188,7 @@ class _Again:
     past: Past
     definition: Definition
     record: RefreshRecord
-    commit: Commit
+    commit: PastCommit
     before: int | None
     old: Frontier | None
     new: Frontier
@@ -376,7 +376,7 @@ def _delta(spark: SparkSession, before: DataFrame, after: DataFrame, columns: Co
     return Delta(moved.inserted or 0, moved.deleted or 0, first_rows(both, columns))
 
 
-def first_rows(both: DataFrame, columns: Columns) -> Rows:
+def first_rows(both: DataFrame, columns: Columns) -> RowChanges:
     """The first rows that moved, in an order of their own, of a frame of `moved_of`."""
     from pyspark.sql import functions as f
 
@@ -388,5 +388,5 @@ def first_rows(both: DataFrame, columns: Columns) -> Rows:
     net = both.select("*", *hashes).groupBy("h1", "h2").agg(
         *(f.first(n).alias(n) for n in names), f.sum(WEIGHT).alias("n")
     )  # fmt: skip
-    rows = net.where("n <> 0").orderBy("h1", "h2").limit(SHOWN).select(*names, "n").collect()
+    rows = net.where("n <> 0").orderBy("h1", "h2").limit(_SHOWN).select(*names, "n").collect()
     return tuple(("INSERT" if r["n"] > 0 else "DELETE", tuple(r)[:-1], abs(r["n"])) for r in rows)

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import HoldKind
-from dt_jupyter.failures import MOST_ROWS, coded, within
+from dt_jupyter.failures import LARGEST_INT, coded, within
 from dt_jupyter.lake import LiveFiles, TableLog, commit_name, read_actions
 from dt_jupyter.model import Name, Source, Timestamp, error
 from dt_jupyter.model.hidden import WEIGHT
@@ -225,7 +225,7 @@ class Replay:
 
     def batches(self, number: int = -1, start: int = 0) -> Iterator[pa.RecordBatch]:
         """The rows of a step from the row `start` on as Arrow, in the same order every time."""
-        within("start", start, 0, MOST_ROWS)
+        within("start", start, 0, LARGEST_INT)
         left = start
         for batch in self._all_batches(self._index(number)):
             if left >= batch.num_rows:
@@ -301,7 +301,7 @@ class Replay:
             if not 0 <= step < len(self.stops):
                 raise error("DT-1003", option="step", value=step, problem="there is none such",
                             hint=f"The last one is {len(self.stops) - 1}.")  # fmt: skip
-        within("limit", limit, 0, MOST_ROWS)
+        within("limit", limit, 0, LARGEST_INT)
         with self._bench.session() as spark:
             marker = Marker(self._reader, spark)
             if against is None:

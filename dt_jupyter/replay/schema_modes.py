@@ -15,7 +15,7 @@ from dt_jupyter.lake import Metadata, sql_string, stored_name
 from dt_jupyter.model import error, quote
 from dt_jupyter.model.hidden import hidden, is_hidden
 
-Field = Mapping[str, Any]
+_Field = Mapping[str, Any]
 _ID = "delta.columnMapping.id"
 _COLLATIONS = "__COLLATIONS"
 _SQL = {"long": "BIGINT", "integer": "INT", "short": "SMALLINT", "byte": "TINYINT"}
@@ -101,16 +101,16 @@ def type_sql(type_: Any) -> str:
     raise ValueError(f"not a type of Delta's: {type_}")
 
 
-def _public(metadata: Metadata) -> list[Field]:
+def _public(metadata: Metadata) -> list[_Field]:
     return [f for f in metadata.fields if not is_hidden(f["name"])]
 
 
-def _matching(fields: Sequence[Field], same_table: bool) -> Callable[[Field], Field | None]:
+def _matching(fields: Sequence[_Field], same_table: bool) -> Callable[[_Field], _Field | None]:
     """What finds the column of then that a column of now is."""
     ids = {f["metadata"][_ID]: f for f in fields if _ID in f["metadata"]}
     names = {f["name"].lower(): f for f in fields}
 
-    def find(now: Field) -> Field | None:
+    def find(now: _Field) -> _Field | None:
         if not same_table or (ids and _ID not in now["metadata"]):
             return names.get(now["name"].lower())
         if ids:
@@ -120,7 +120,7 @@ def _matching(fields: Sequence[Field], same_table: bool) -> Callable[[Field], Fi
     return find
 
 
-def _column(sql: str, old: Field, new: Field, same_table: bool, depth: int) -> str:
+def _column(sql: str, old: _Field, new: _Field, same_table: bool, depth: int) -> str:
     if old["metadata"].get(_COLLATIONS) != new["metadata"].get(_COLLATIONS):
         raise _NoForm
     return _value(sql, old["type"], new["type"], same_table, depth)
@@ -139,7 +139,7 @@ def _value(sql: str, old: Any, new: Any, same_table: bool, depth: int) -> str:
     return _NESTED[old["type"]](sql, old, new, same_table, depth)
 
 
-def _struct(sql: str, old: Field, new: Field, same_table: bool, depth: int) -> str:
+def _struct(sql: str, old: _Field, new: _Field, same_table: bool, depth: int) -> str:
     known = _matching(old["fields"], same_table)
     items = []
     for field in new["fields"]:
@@ -151,13 +151,13 @@ def _struct(sql: str, old: Field, new: Field, same_table: bool, depth: int) -> s
     return f"CASE WHEN {sql} IS NOT NULL THEN NAMED_STRUCT({', '.join(items)}) END"
 
 
-def _array(sql: str, old: Field, new: Field, same_table: bool, depth: int) -> str:
+def _array(sql: str, old: _Field, new: _Field, same_table: bool, depth: int) -> str:
     x = hidden(f"x{depth}")
     inner = _value(x, old["elementType"], new["elementType"], same_table, depth + 1)
     return f"TRANSFORM({sql}, {x} -> {inner})"
 
 
-def _map(sql: str, old: Field, new: Field, same_table: bool, depth: int) -> str:
+def _map(sql: str, old: _Field, new: _Field, same_table: bool, depth: int) -> str:
     k, v = hidden(f"k{depth}"), hidden(f"v{depth}")
     key = _value(k, old["keyType"], new["keyType"], same_table, depth + 1)
     value = _value(v, old["valueType"], new["valueType"], same_table, depth + 1)

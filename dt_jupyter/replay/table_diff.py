@@ -10,7 +10,7 @@ from dt_jupyter.model import Definition, Name
 from dt_jupyter.model.hidden import STOP, WEIGHT
 from dt_jupyter.replay.definition_history import Past
 from dt_jupyter.replay.digest import NOTHING, moved_of, told
-from dt_jupyter.replay.past_refresh import Rows, first_rows, row_lines
+from dt_jupyter.replay.past_refresh import RowChanges, first_rows, row_lines
 from dt_jupyter.replay.replay import Bench, Replay, Step, open_replay
 from dt_jupyter.sources import Moment
 from dt_jupyter.sql import SchemaMode
@@ -36,7 +36,7 @@ class Diff:
     schema: str
     inserted: int | None
     deleted: int | None
-    rows: Rows = field(repr=False)
+    rows: RowChanges = field(repr=False)
 
     @property
     def same(self) -> bool:
@@ -87,7 +87,9 @@ def _lines(definition: Definition) -> list[str]:
     return [*definition.query.strip().splitlines(), *views, *settings]
 
 
-def _moved(bench: Bench, first: Replay, second: Replay) -> tuple[int | None, int | None, Rows]:
+def _moved(
+    bench: Bench, first: Replay, second: Replay
+) -> tuple[int | None, int | None, RowChanges]:
     """Rows of the first in the schema of the second, against those of the second."""
     if first[0].digest is not None and first[0].digest == second[0].digest:
         return 0, 0, ()

@@ -18,8 +18,8 @@ from dt_jupyter.lake import (
     Unchanged,
     Unreadable,
     feed_by_version,
-    plan as plan_of,
     plan_changes,
+    plan_from_facts as plan_of,
     relation,
 )
 from dt_jupyter.model import quote
@@ -27,7 +27,7 @@ from dt_jupyter.model.hidden import STOP, WEIGHT, unique_view, where_visible
 from dt_jupyter.replay.digest import (
     EMPTY,
     NOTHING,
-    Bag,
+    BagDigest,
     Columns,
     Moved,
     bag_of,
@@ -53,7 +53,7 @@ class Measured:
     changed together with the rows."""
 
     columns: Columns
-    bag: Bag
+    bag: BagDigest
     moved: Moved | None
 
 

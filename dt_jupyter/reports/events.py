@@ -40,7 +40,7 @@ class Event:
 
 
 Listener = Callable[[Event], None]
-Running = Callable[[], Mapping[str, Callable[[], Progress]]]
+RunningRefreshes = Callable[[], Mapping[str, Callable[[], Progress]]]
 """The refreshes that run in this process, by query id, each with what tells how far it is."""
 
 
@@ -48,7 +48,7 @@ Running = Callable[[], Mapping[str, Callable[[], Progress]]]
 class Events:
     """The events of one engine; threads may listen and stop at any time."""
 
-    def __init__(self, catalog: Catalog, clock: Clock, running: Running = dict) -> None:
+    def __init__(self, catalog: Catalog, clock: Clock, running: RunningRefreshes = dict) -> None:
         self._catalog, self._clock, self._running = catalog, clock, running
         self._listeners: list[Listener] = []
         self._closed: dict[Listener, Callable[[], None]] = {}
@@ -114,7 +114,9 @@ class Events:
 class _Watch:
     """One thread that reads what is new, from its making on until `stop`."""
 
-    def __init__(self, catalog: Catalog, clock: Clock, running: Running, tell: Listener) -> None:
+    def __init__(
+        self, catalog: Catalog, clock: Clock, running: RunningRefreshes, tell: Listener
+    ) -> None:
         self._catalog, self._clock, self._running, self._tell = catalog, clock, running, tell
         self._woken, self._stopped = threading.Event(), False
         self._last = catalog.present()

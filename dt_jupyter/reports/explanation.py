@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import Compiled, Defined, defining_text
-from dt_jupyter.ivm import Size, TreeNode, tree
+from dt_jupyter.ivm import PlanNode, Size, tree
 from dt_jupyter.lake import ChangePlan, Feed, Relation, Small, is_delta, sql_string
 from dt_jupyter.model import (
     DynamicTable,
@@ -30,7 +30,7 @@ from dt_jupyter.refresh import (
     resolve_step,
     source_sizes,
 )
-from dt_jupyter.reports.explanation_values import Explanation, Step
+from dt_jupyter.reports.explanation_values import Explanation, PlanStep
 from dt_jupyter.sources import Sources
 from dt_jupyter.sql import Renderer
 
@@ -43,8 +43,8 @@ _READ_BY_SPARK = Small(rows=-1, bytes=-1)
 
 def explain_defined(name: Name, defined: Defined) -> Explanation:
     """EXPLAIN CREATE DYNAMIC TABLE: everything that CREATE would decide, and nothing made."""
-    steps: list[Step] = []
-    drawn: tuple[TreeNode, ...] = ()
+    steps: list[PlanStep] = []
+    drawn: tuple[PlanNode, ...] = ()
     names = {s.table_id: s.name.sql for s in defined.definition.sources}
     if defined.compiled is not None:
         shown = {s.table_id: str(s.name) for s in defined.definition.sources}
@@ -52,7 +52,7 @@ def explain_defined(name: Name, defined: Defined) -> Explanation:
         for i, stage in enumerate(defined.compiled.stages):
             render = Renderer(lambda scan: names.get(scan.source, scan.source))
             title = f"initial contents of {_what(defined.compiled, i)}"
-            steps.append(Step(title, stage.sql.initial(render)))
+            steps.append(PlanStep(title, stage.sql.initial(render)))
     return Explanation(
         name, defined.mode, defined.reason, defined.definition.columns,
         tuple((str(s.name), s.kind.value) for s in defined.definition.sources), tuple(steps),
@@ -83,7 +83,7 @@ def explain_table(
 
 def _tree(
     refresher: Refresher, table: DynamicTable, compiled: Compiled, seen: Look
-) -> tuple[TreeNode, ...]:
+) -> tuple[PlanNode, ...]:
     """The tree with the rows of sources and stages as their logs tell them."""
     layout, logs = refresher.sources.layout, refresher.sources.logs
     sizes = source_sizes(logs, seen)
@@ -113,7 +113,7 @@ class _PlanPrinter:
     compiled: Compiled | None
     facts: StageFacts
 
-    def steps(self, plan: StagePlan) -> Iterator[Step]:
+    def steps(self, plan: StagePlan) -> Iterator[PlanStep]:
         versions = dict(self.frontier.versions)
         for step in plan.steps:
             if step.statement is StageStatement.QUERY or self.compiled is None:
@@ -127,18 +127,18 @@ class _PlanPrinter:
             versions[settled.stage] = version + 1 if made else version
             yield from self._statements(settled, step.waits_for) if made else ()
 
-    def _query(self) -> Step:
+    def _query(self) -> PlanStep:
         definition = self.table.definition
         text = defining_text(self.sources.logs, definition, self.frontier, self.compiled)
-        return Step("contents" if self.compiled is None else "contents of the table", text)
+        return PlanStep("contents" if self.compiled is None else "contents of the table", text)
 
-    def _statements(self, step: StageStep, foretold: frozenset[str]) -> Iterator[Step]:
+    def _statements(self, step: StageStep, foretold: frozenset[str]) -> Iterator[PlanStep]:
         """The statement of a step, after those of the keys that it touches."""
         assert self.compiled is not None
         keys: list[str] = []
         run, what = self._run(step, keys), _what(self.compiled, step.ordinal)
         if step.statement is StageStatement.INITIALISE:
-            yield Step(f"contents of {what}", run.initial_text())
+            yield PlanStep(f"contents of {what}", run.initial_text())
             return
         run.reading.relations.update(
             {r.source: self._change_to_come(r) for r in step.reads if r.source in foretold}
@@ -146,9 +146,9 @@ class _PlanPrinter:
         delta = run.delta()
         text = run.change_text(delta) if delta is not None else None
         for n, key in enumerate(keys, 1):
-            yield Step(f"touched_keys_{n} of {what}", key)
+            yield PlanStep(f"touched_keys_{n} of {what}", key)
         if text is not None:
-            yield Step(f"change of {what}", text)
+            yield PlanStep(f"change of {what}", text)
 
     def _run(self, step: StageStep, keys: list[str]) -> StageRun:
         assert self.compiled is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.ivm import TreeNode, list_laws
+from dt_jupyter.ivm import PlanNode, list_laws
 from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ LAWS_TITLE = "by which laws its change is derived"
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """One statement that a refresh runs: `title` says what for, `text` is the SQL."""
 
     title: str
@@ -38,21 +38,21 @@ class Explanation:
     reason: Reason
     columns: tuple[tuple[str, str, str | None], ...]
     sources: tuple[tuple[str, str], ...]
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     action: RefreshAction | None = None
     action_reason: Reason | None = None
     hint: str = ""
     checked: str = ""
-    tree: tuple[TreeNode, ...] = ()
+    tree: tuple[PlanNode, ...] = ()
     plan: StagePlan | None = field(default=None, repr=False)
 
     @property
-    def parts(self) -> tuple[Step, ...]:
+    def parts(self) -> tuple[PlanStep, ...]:
         """The tree as a text, the statements, and the laws of the tree's operators."""
         if not self.tree:
             return self.steps
-        drawn = Step(TREE, "\n".join(map(str, self.tree)))
-        return (drawn, *self.steps, Step(LAWS_TITLE, list_laws(self.tree)))
+        drawn = PlanStep(TREE, "\n".join(map(str, self.tree)))
+        return (drawn, *self.steps, PlanStep(LAWS_TITLE, list_laws(self.tree)))
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.mode} ({self.reason})"]

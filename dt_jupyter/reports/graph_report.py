@@ -29,7 +29,7 @@ from dt_jupyter.schedule import StateReader, effective_lags
 from dt_jupyter.sources import name_of
 from dt_jupyter.sql import qualified_name, table_places
 
-Node = Name | StageName
+_Node = Name | StageName
 _TEXTS = 1000
 _KINDS: dict[str, str] = {
     Named.DYNAMIC_TABLE: "dynamic_table", Named.TABLE: "table", Named.VIEW: "view",
@@ -153,8 +153,8 @@ class _Drawing:
     """Nodes and edges as they are found."""
 
     of: Nodes
-    nodes: dict[Node, GraphNode] = field(default_factory=dict)
-    edges: dict[tuple[Node, Node], None] = field(default_factory=dict)
+    nodes: dict[_Node, GraphNode] = field(default_factory=dict)
+    edges: dict[tuple[_Node, _Node], None] = field(default_factory=dict)
     _below: dict[Name, frozenset[Name]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -207,7 +207,7 @@ class _Drawing:
         rows = self.of.refresher.sources.catalog.stages(table.id)
         compiled = self.of.refresher.known(table.id) if rows else None
         hidden = {row.id: StageName(table.name, row.ordinal) for row in rows}
-        wanted: dict[Node, frozenset[str] | None] = dict.fromkeys((*hidden.values(), table.name))
+        wanted: dict[_Node, frozenset[str] | None] = dict.fromkeys((*hidden.values(), table.name))
         if compiled is not None:
             wanted = {
                 hidden.get(s.stage.id, table.name): frozenset(s.reads) for s in compiled.stages

@@ -16,7 +16,7 @@ from dt_jupyter.sql import Table, View, bind, column_sources
 
 
 @dataclass(frozen=True, order=True)
-class ColumnEdge:
+class LineageEdge:
     """`target_column` of `target` is computed from `source_column` of `source`."""
 
     source: Name
@@ -33,7 +33,7 @@ class Lineage:
 
     name: Name
     columns: tuple[tuple[str, str], ...]
-    edges: tuple[ColumnEdge, ...]
+    edges: tuple[LineageEdge, ...]
     unknown: tuple[Name, ...] = ()
 
 
@@ -42,7 +42,7 @@ class Lineages:
     """Finds lineages, and keeps what it found of a definition."""
 
     refresher: Refresher
-    _kept: dict[str, tuple[Any, tuple[ColumnEdge, ...] | None]] = field(default_factory=dict)
+    _kept: dict[str, tuple[Any, tuple[LineageEdge, ...] | None]] = field(default_factory=dict)
 
     def of(self, name: Name, columns: tuple[tuple[str, str], ...] = ()) -> Lineage:
         """Of a dynamic table, or of a table with these columns that dynamic tables read."""
@@ -54,7 +54,7 @@ class Lineages:
         above = _walk(name, lambda n: [s.name for s in tables[n].definition.sources]
                       if n in tables else [])  # fmt: skip
         below = [n for n in _walk(name, lambda n: readers.get(n, [])) if n != name]
-        edges: list[ColumnEdge] = []
+        edges: list[LineageEdge] = []
         unknown = []
         for each in [*reversed(above), *below]:
             if each not in tables:
@@ -68,7 +68,7 @@ class Lineages:
 
     def _edges(
         self, table: DynamicTable, tables: Mapping[Name, DynamicTable]
-    ) -> tuple[ColumnEdge, ...] | None:
+    ) -> tuple[LineageEdge, ...] | None:
         """Those into one dynamic table; None where its definition is not understood."""
         definition = table.definition
         columns = {s.name: self._columns(s, tables) for s in definition.sources}
@@ -81,7 +81,7 @@ class Lineages:
 
     def _found(
         self, table: DynamicTable, columns: Mapping[Name, tuple[str, ...]]
-    ) -> tuple[ColumnEdge, ...] | None:
+    ) -> tuple[LineageEdge, ...] | None:
         definition = table.definition
         names = {s.table_id: s.name for s in definition.sources}
         found: Sequence[frozenset[tuple[str, str]]] | None
@@ -92,7 +92,7 @@ class Lineages:
         if found is None or len(found) != len(definition.columns):
             return None
         return tuple(
-            ColumnEdge(names[source], column, table.name, target)
+            LineageEdge(names[source], column, table.name, target)
             for (target, _, _), flow in zip(definition.columns, found, strict=True)
             for source, column in sorted(flow)
         )

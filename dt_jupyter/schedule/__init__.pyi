@@ -9,7 +9,7 @@ from .decisions import (
 from .forecast import Foretold as Foretold, foretell as foretell
 from .lag import (
     LagStatistics as LagStatistics,
-    estimate as estimate,
+    estimate_times as estimate_times,
     lag_statistics as lag_statistics,
     lag_teeth as lag_teeth,
 )

@@ -69,7 +69,7 @@ def lag_statistics(
     return LagStatistics(mean, worst.peak, p95, saw.within)
 
 
-def estimate(records: Iterable[RefreshRecord]) -> tuple[float | None, float | None]:
+def estimate_times(records: Iterable[RefreshRecord]) -> tuple[float | None, float | None]:
     """The wait and the duration to expect of the next refresh; None where there is nothing to go
     by: the 90th percentile, but never the very largest, of the newest successes that moved data
     (else of any).

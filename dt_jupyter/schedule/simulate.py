@@ -21,14 +21,14 @@ from dt_jupyter.model import (
     Timestamp,
 )
 from dt_jupyter.schedule.decisions import Skip, Start, decide, next_wake
-from dt_jupyter.schedule.lag import SAMPLES, estimate
+from dt_jupyter.schedule.lag import SAMPLES, estimate_times
 from dt_jupyter.schedule.periods import Period
 from dt_jupyter.schedule.plan import planned
 from dt_jupyter.schedule.state import Node, Slots, State, upstream_first
 
 Takes = Callable[[str, Timestamp], float]
 """How many seconds the refresh of a dynamic table (by id) to a data timestamp lasts."""
-Test = Callable[[str, Timestamp], bool]
+RefreshTest = Callable[[str, Timestamp], bool]
 _PLANNED_BY = frozenset(("target_lag", "suspended", "scheduler_enabled", "wait", "duration"))
 
 
@@ -44,8 +44,8 @@ class Simulation:
     warehouses: tuple[Slots, ...]
     now: Timestamp
     takes: Takes
-    fails: Test = lambda dt, t: False
-    unchanged: Test = lambda dt, t: False
+    fails: RefreshTest = lambda dt, t: False
+    unchanged: RefreshTest = lambda dt, t: False
     log: list[RefreshRecord] = field(default_factory=list)
     periods: dict[str, Period] = field(default_factory=dict)
 
@@ -134,7 +134,7 @@ class Simulation:
             else:
                 self.set(dt, data_timestamp=t, error_count=0)
                 self._record(dt, t, RefreshState.SUCCEEDED, began)
-                wait, duration = estimate(self._recent[dt])
+                wait, duration = estimate_times(self._recent[dt])
                 self.set(dt, wait=wait, duration=duration)
 
     def _fail(self, dt: str) -> None:

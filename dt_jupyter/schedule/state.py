@@ -15,10 +15,10 @@ from dt_jupyter.model import (
     SourceKind,
     Timestamp,
 )
-from dt_jupyter.schedule.lag import estimate
+from dt_jupyter.schedule.lag import estimate_times
 from dt_jupyter.schedule.periods import Period
 
-Outcome = Callable[[str, Timestamp], RefreshState | None]
+OutcomeAt = Callable[[str, Timestamp], RefreshState | None]
 """What came of a dynamic table (by id) at a data timestamp; None: nothing yet."""
 
 
@@ -89,7 +89,7 @@ class State:
 
     nodes: tuple[Node, ...]
     warehouses: tuple[Slots, ...]
-    outcome: Outcome
+    outcome: OutcomeAt
 
     def busy(self) -> Counter[str]:
         """How many refreshes run in each warehouse."""
@@ -165,7 +165,7 @@ class StateReader:
         known = self._estimates.get(dt.id)
         if known is None or known[0] != dt.data_timestamp:
             records = self._catalog.recent(dt.id) if dt.data_timestamp is not None else []
-            known = (dt.data_timestamp, *estimate(records))
+            known = (dt.data_timestamp, *estimate_times(records))
             self._estimates[dt.id] = known
         return known[1], known[2]
 

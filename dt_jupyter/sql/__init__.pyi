@@ -24,7 +24,7 @@ from .grammar.magic_options import (
     parse_dt as parse_dt,
     parse_dynamic_table as parse_dynamic_table,
     parse_replay as parse_replay,
-    time_point as time_point,
+    parse_time_point as parse_time_point,
 )
 from .grammar.magic_specs import (
     CHANGES as CHANGES,

@@ -1,30 +1,18 @@
-from .change_plan_report import (
-    ChangePlans as ChangePlans,
-    explains as explains,
-)
-from .change_query import (
-    ChangeRows as ChangeRows,
-    Changes as Changes,
-    moment as moment,
-)
-from .intents import (
-    app_id as app_id,
-)
+from .change_plan_report import ChangePlans as ChangePlans, explains as explains
+from .change_query import ChangeRows as ChangeRows, Changes as Changes, moment as moment
+from .intents import app_id as app_id
 from .stream_verbs import (
     CONSUMERS as CONSUMERS,
     RETENTION_DAYS as RETENTION_DAYS,
-    Found as Found,
+    FoundStream as FoundStream,
     Replaced as Replaced,
     Streams as Streams,
 )
 from .time_travel import (
-    Past as Past,
+    PastReaders as PastReaders,
     Points as Points,
     all_common as all_common,
     in_place as in_place,
     warn as warn,
 )
-from .transactions import (
-    Transaction as Transaction,
-    Transactions as Transactions,
-)
+from .transactions import Transaction as Transaction, Transactions as Transactions

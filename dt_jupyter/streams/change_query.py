@@ -45,9 +45,9 @@ MOST_COMMITS = 500
 """A redo log of more is not read at once."""
 
 _OF = Name("__dt", "changes")
-Start = Moment | Mapping[str, int]
+_Start = Moment | Mapping[str, int]
 """Where an interval starts or ends: a point, or the version of each base table by its id."""
-Make = Callable[
+_Make = Callable[
     ["SparkSession", Rel, Sequence[str], Callable[[Rel], dict[str, str]], Mapping[str, Side]],
     ChangeQuery,
 ]
@@ -85,8 +85,8 @@ class Changes:
     now: Callable[[], Timestamp]
 
     def of(
-        self, query: str, schema: str, name: str, *, at: Start = OLDEST,
-        end: Start | None = None, append_only: bool = False, initial: bool = False,
+        self, query: str, schema: str, name: str, *, at: _Start = OLDEST,
+        end: _Start | None = None, append_only: bool = False, initial: bool = False,
     ) -> ChangeRows:  # fmt: skip
         """The changes of a query between two points, called `name` in errors; with `initial` all
         its rows at the end, as inserts.
@@ -113,7 +113,7 @@ class Changes:
         )  # fmt: skip
 
     def _of(
-        self, query: str, schema: str, name: str, at: Start, end: Start | None, make: Make
+        self, query: str, schema: str, name: str, at: _Start, end: _Start | None, make: _Make
     ) -> ChangeRows:
         found, versions, schemas = self._resolved(query, schema, name, at, end)
         views = {n: v.text for n, v in found.views.items()}
@@ -132,7 +132,7 @@ class Changes:
             for view in made.views:
                 self.spark.catalog.dropTempView(view)
 
-    def redo(self, source: Name, *, at: Start = OLDEST, end: Moment | None = None) -> ChangeRows:
+    def redo(self, source: Name, *, at: _Start = OLDEST, end: Moment | None = None) -> ChangeRows:
         """Every change of a table or dynamic table in the order of its commits, each with
         `_commit_version` and `_commit_timestamp`: nothing between two commits cancels.
 
@@ -192,7 +192,7 @@ class Changes:
         return tuple(self.sources.of_query(query, schema, _OF).sources.values())
 
     def _resolved(
-        self, query: str, schema: str, name: str, at: Start, end: Start | None
+        self, query: str, schema: str, name: str, at: _Start, end: _Start | None
     ) -> tuple[Found, dict[str, tuple[int, int]], dict[str, StructType]]:
         """What a query reads: its sources and views, both ends, and the schemas at the new one."""
         found = self.sources.of_query(query, schema, _OF)
@@ -203,7 +203,7 @@ class Changes:
         return found, versions, schemas
 
     def _versions(
-        self, found: Found, name: str, at: Start, end: Start | None
+        self, found: Found, name: str, at: _Start, end: _Start | None
     ) -> dict[str, tuple[int, int]]:
         """Both ends of the interval for each source; DT-3103 for one that a frontier lacks, since
         it is another table than it was."""

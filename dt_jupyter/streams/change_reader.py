@@ -24,7 +24,7 @@ from dt_jupyter.ivm import (
     differentiate,
     identified,
     monotone,
-    settled,
+    settle_types,
     simplify,
     unstable,
     walk,
@@ -41,9 +41,8 @@ if TYPE_CHECKING:
 
 _TWICE = hidden("twice")
 
-ACTION, ISUPDATE, ROW_ID = "$ACTION", "$ISUPDATE", "$ROW_ID"
-METADATA = (ACTION, ISUPDATE, ROW_ID)
-Types = Callable[[Rel], dict[str, str]]
+ACTION, ISUPDATE, ROW_ID_COLUMN = "$ACTION", "$ISUPDATE", "$ROW_ID"
+_Types = Callable[[Rel], dict[str, str]]
 
 
 class Shape(StrEnum):
@@ -68,16 +67,16 @@ class ChangeQuery:
 
 
 def change_query(
-    spark: SparkSession, rel: Rel, names: Sequence[str], types: Types, sides: Mapping[str, Side],
+    spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side],
 ) -> ChangeQuery:  # fmt: skip
     """The minimum delta of the relation, whose columns are called `names`: at most one row for
     each id and action, none for a row that ends as it began. Raises Refused, DT-3103, DT-3104 and
     DT-3108."""
-    return _difference(spark, settled(rel, types), names, types, sides)
+    return _difference(spark, settle_types(rel, types), names, types, sides)
 
 
 def _difference(
-    spark: SparkSession, rel: Rel, names: Sequence[str], types: Types, sides: Mapping[str, Side],
+    spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side],
 ) -> ChangeQuery:  # fmt: skip
     for side in sides.values():
         side.require_readable()
@@ -105,11 +104,11 @@ def _difference(
 
 
 def append_query(
-    spark: SparkSession, rel: Rel, names: Sequence[str], types: Types, sides: Mapping[str, Side],
+    spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side],
 ) -> ChangeQuery:  # fmt: skip
     """The rows that the sources' inserts in the interval add, as first inserted, whatever became
     of them. DT-3105 where an insert could also take a row away.  Source: CQ 2.2.1."""
-    rel = settled(rel, types)
+    rel = settle_types(rel, types)
     if not monotone(rel):
         raise error("DT-3105")
     for side in sides.values():
@@ -118,10 +117,10 @@ def append_query(
 
 
 def initial_query(
-    spark: SparkSession, rel: Rel, names: Sequence[str], types: Types, sides: Mapping[str, Side],
+    spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side],
 ) -> ChangeQuery:  # fmt: skip
     """All rows at the new end, as if they had just been inserted. Raises as `change_query`."""
-    rel = settled(rel, types)
+    rel = settle_types(rel, types)
     for side in sides.values():
         side.whole = True
     unstable(rel, types)
@@ -164,7 +163,7 @@ def _shape(rel: Rel, sides: Mapping[str, Side]) -> Shape:
     return Shape.MINIMIZE
 
 
-def _key_text(types: Types) -> Callable[[Rel, tuple[str, ...]], Expr]:
+def _key_text(types: _Types) -> Callable[[Rel, tuple[str, ...]], Expr]:
     def text(rel: Rel, keys: tuple[str, ...]) -> Expr:
         known = types(rel)
         marks = {f"\0{i}\0": k for i, k in enumerate(keys)}
@@ -196,7 +195,7 @@ def _selected(
 ) -> str:
     items = [f"{v} AS {quote(n)}" for v, n in zip(values, names, strict=True)]
     items += [f"{action} AS {quote(ACTION)}", f"{update} AS {quote(ISUPDATE)}"]
-    return f"SELECT {', '.join([*items, f'{row_id} AS {quote(ROW_ID)}'])}"
+    return f"SELECT {', '.join([*items, f'{row_id} AS {quote(ROW_ID_COLUMN)}'])}"
 
 
 def _nothing(columns: Sequence[tuple[str, str]], names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from dt_jupyter.catalog import INTENT_SECONDS, Catalog
 from dt_jupyter.lake import (
     LakeError,
     Publication,
-    check,
+    check_publication,
     make_staged_durable,
     publish,
     published,
@@ -58,7 +58,7 @@ class RollForward:
         with self._locked(made):
             for each in made:
                 try:
-                    check(each, self.logs[each.path])
+                    check_publication(each, self.logs[each.path])
                 except LakeError as e:
                     raise _conflict(e, each.path) from e
             recorded = replace(intent, targets=self._written(intent, made))

@@ -79,7 +79,7 @@ Replaced = list[tuple[Span, str]]
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundStream:
     """A stream that a statement reads, at a place in the script."""
 
     stream: Stream
@@ -252,13 +252,15 @@ class Streams:
         except LakeError as e:
             return e.sentence
 
-    def found_in(self, statement: SparkStatement, schema: str) -> list[Found]:
+    def found_in(self, statement: SparkStatement, schema: str) -> list[FoundStream]:
         """The streams that a statement reads, with their places in the script."""
         names = {s.name: s for s in self.catalog.streams()}
         if not names:
             return []
         return [
-            Found(names[name], Span(statement.offset + span.start, statement.offset + span.end))
+            FoundStream(
+                names[name], Span(statement.offset + span.start, statement.offset + span.end)
+            )
             for parts, span in relations_in(statement.text)
             if (name := name_of(parts, schema)) in names
         ]
@@ -266,7 +268,7 @@ class Streams:
     @contextmanager
     def in_place(
         self,
-        found: Sequence[Found],
+        found: Sequence[FoundStream],
         script: str,
         read: Callable[[Stream], ChangeRows] | None = None,
     ) -> Iterator[tuple[Replaced, Ends]]:
@@ -286,14 +288,14 @@ class Streams:
     # -- consuming --------------------------------------------------------------------------------
 
     def consume(
-        self, statement: SparkStatement, found: Sequence[Found], script: str, schema: str,
+        self, statement: SparkStatement, found: Sequence[FoundStream], script: str, schema: str,
         write: Callable[[Replaced], DataFrame],
     ) -> DataFrame:  # fmt: skip
         """Runs a statement that reads streams; they move if it commits, and only then."""
         with self.lock:
             self.recover()
             fresh = {f.stream.id: self.catalog.stream(f.stream.name) for f in found}
-            found = [Found(fresh[f.stream.id], f.span) for f in found]
+            found = [FoundStream(fresh[f.stream.id], f.span) for f in found]
             path = self.target(statement, schema)
             with self.in_place(found, script) as (replaced, ends):
                 there = is_delta(path)

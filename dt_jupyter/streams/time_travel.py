@@ -31,7 +31,7 @@ from dt_jupyter.streams.change_query import ChangeRows, Changes
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Run = Callable[[str], "DataFrame"]
+_Run = Callable[[str], "DataFrame"]
 Tell = Callable[[str, ChangeRows, bool], None]
 """What is told of changes: what they are called, how they are found, and whether it is REDO."""
 _VALUES = {
@@ -53,7 +53,7 @@ class ChangesWarning(UserWarning):
 class Points:
     """Evaluates points: `run` gives the value of an expression, `stream` the one of a name."""
 
-    run: Run
+    run: _Run
     stream: Callable[[str], Stream]
     now: Callable[[], Timestamp]
 
@@ -126,7 +126,7 @@ def aliased(view: str, name: str | None, script: str, span: Span) -> tuple[Span,
 
 @contextmanager
 def in_place(
-    statement: SparkStatement, script: str, past: Past, schema: str, points: Points,
+    statement: SparkStatement, script: str, past: PastReaders, schema: str, points: Points,
     tell: Tell = lambda *told: None,
 ) -> Iterator[list[tuple[Span, str]]]:  # fmt: skip
     """The spans of a statement's timed relations, by offsets in `script`, with the names of
@@ -142,7 +142,7 @@ def in_place(
         common = _common(statement.timed, script, past, schema)
         for timed in statement.timed:
             try:
-                view = put(rows_of(timed, script, past, schema, points, tell, common))
+                view = put(_rows_of(timed, script, past, schema, points, tell, common))
             except DTError as e:
                 raise (e if e.span is not None else e.at(script, timed.span)) from e
             name = timed.parts[-1] if timed.parts else None
@@ -151,7 +151,7 @@ def in_place(
 
 
 @dataclass(frozen=True)
-class Past:
+class PastReaders:
     """What reads snapshots and changes; `reads` are the tables of the snapshots that were."""
 
     changes: Changes
@@ -160,7 +160,7 @@ class Past:
 
 
 def _common(
-    relations: Sequence[TimedRelation], script: str, past: Past, schema: str
+    relations: Sequence[TimedRelation], script: str, past: PastReaders, schema: str
 ) -> Moment | None:
     """The one moment of all AT (COMMON) of a statement; None where there is none."""
     asked = [t for t in relations if _is_common(t)]
@@ -198,8 +198,8 @@ def _query_of(timed: TimedRelation, script: str, schema: str) -> tuple[str, str]
     return whole(known), str(known)
 
 
-def rows_of(
-    timed: TimedRelation, script: str, past: Past, schema: str, points: Points, tell: Tell,
+def _rows_of(
+    timed: TimedRelation, script: str, past: PastReaders, schema: str, points: Points, tell: Tell,
     common: Moment | None = None,
 ) -> DataFrame:  # fmt: skip
     """The rows of one timed relation; notes on changes are warnings."""

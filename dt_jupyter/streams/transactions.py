@@ -24,7 +24,7 @@ from dt_jupyter.lake import (
     reach,
     refused,
     sql_table,
-    stage,
+    stage_log,
 )
 from dt_jupyter.model import DTError, Intent, Name, Span, Stream, Timestamp, did_you_mean, error
 from dt_jupyter.replay import whole
@@ -33,7 +33,7 @@ from dt_jupyter.spark import RelationKind, lookup
 from dt_jupyter.sql import relations_in, statement_values as S
 from dt_jupyter.streams.change_query import ChangeRows
 from dt_jupyter.streams.rollforward import RollForward, kept_alive
-from dt_jupyter.streams.stream_verbs import CONSUMERS, Found, Replaced, Streams
+from dt_jupyter.streams.stream_verbs import CONSUMERS, FoundStream, Replaced, Streams
 from dt_jupyter.streams.time_travel import aliased
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Transactions:
         raise error("DT-3207", statement=what, problem=problem, hint=_OUTSIDE)
 
     def run(
-        self, statement: S.SparkStatement, found: Sequence[Found], script: str, schema: str,
+        self, statement: S.SparkStatement, found: Sequence[FoundStream], script: str, schema: str,
         write: Callable[[Replaced], DataFrame],
     ) -> DataFrame:  # fmt: skip
         """Runs a statement in the open transaction; one that fails leaves it as it was."""
@@ -201,7 +201,7 @@ class Transactions:
         log = changes.sources.logs[str(path)]
         self._record(tx)
         try:
-            tx.tables[path] = stage(log, log.version(), self._folder(tx))
+            tx.tables[path] = stage_log(log, log.version(), self._folder(tx))
         except LakeError as e:
             raise error("DT-3207", statement=what, problem=e.sentence, hint="") from e
         return path

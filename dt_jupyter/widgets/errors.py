@@ -10,7 +10,7 @@ from dt_jupyter.widgets.markup import Markup, clean, element, joined, one_line
 from dt_jupyter.widgets.typeset import cells
 from dt_jupyter.wire import ErrorMessage
 
-CONTEXT = 2  # lines of the query shown before and after the place
+_CONTEXT = 2  # lines of the query shown before and after the place
 _REACH = 100  # characters shown on either side of the place on its line
 
 
@@ -57,7 +57,7 @@ def query_lines(message: ErrorMessage) -> list[QueryLine]:
         return []
     lines = message.query.replace("\r\n", " \n").split("\n")
     index = min(max(message.underline.line, 1), len(lines)) - 1
-    first, last = max(index - CONTEXT, 0), min(index + CONTEXT + 1, len(lines))
+    first, last = max(index - _CONTEXT, 0), min(index + _CONTEXT + 1, len(lines))
     found = [QueryLine(i + 1, _flat(lines[i])[: 2 * _REACH]) for i in range(first, last)]
     return [
         _placed(message, lines[index], line.number) if line.number == index + 1 else line

@@ -16,7 +16,7 @@ from dt_jupyter.widgets.glyphs import (
     path,
     state_glyph,
 )
-from dt_jupyter.widgets.layout import Box, Layout, Placed, Route, layered
+from dt_jupyter.widgets.layout import Box, GraphLayout, Placed, Route, layered
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
 from dt_jupyter.widgets.theme import fill, paint
 from dt_jupyter.widgets.typeset import pixels, wrap
@@ -67,7 +67,7 @@ def graph_svg(message: GraphMessage, direction: Direction | None = None) -> str:
                   drawing, _legend(message, width, height - _LEGEND / 2))  # fmt: skip
 
 
-def plan_graph(message: GraphMessage, direction: Direction | None = None) -> Layout:
+def plan_graph(message: GraphMessage, direction: Direction | None = None) -> GraphLayout:
     """Where `graph_svg` puts cards and edges, without margins."""
     return _plan(message, _Look(len(message.nodes) >= COMPACT_FROM), direction)
 
@@ -118,7 +118,7 @@ def facts(node: GraphNode) -> str:
     return "\n".join(lines)
 
 
-def _plan(message: GraphMessage, look: _Look, direction: Direction | None) -> Layout:
+def _plan(message: GraphMessage, look: _Look, direction: Direction | None) -> GraphLayout:
     boxes = [Box(node.name, look.width, look.height(node)) for node in message.nodes]
     edges = [(edge.source, edge.target) for edge in message.edges]
     gaps = (48.0, 12.0) if look.compact else (64.0, 20.0)
@@ -129,7 +129,7 @@ def _plan(message: GraphMessage, look: _Look, direction: Direction | None) -> La
     return down if direction == "down" or down.width < right.width else right
 
 
-def _is_rightward(plan: Layout, direction: Direction | None) -> bool:
+def _is_rightward(plan: GraphLayout, direction: Direction | None) -> bool:
     if direction is not None or not plan.routes:
         return direction != "down"
     boxes = {box.name: box for box in plan.boxes}

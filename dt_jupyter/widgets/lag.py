@@ -22,7 +22,7 @@ from dt_jupyter.wire import (
     instant_ticks,
 )
 
-WIDTH, HEIGHT = 900.0, 344.0
+_WIDTH, HEIGHT = 900.0, 344.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78.0, 828.0, 62.0, 240.0
 _LANE, _LANE_HEIGHT, _TICKS, _LEGEND = 250.0, 14.0, 282.0, 328.0
 _MARKS_UPTO = 160  # refreshes; beyond, the line alone tells more than its marks
@@ -55,13 +55,13 @@ def lag_svg(message: LagMessage) -> str:
     scale = _scale(message, saw)
     if scale is None:
         nothing = label(
-            "no refresh yet", WIDTH / 2, _TOP + 20, size=13, token="soft", anchor="middle"
+            "no refresh yet", _WIDTH / 2, _TOP + 20, size=13, token="soft", anchor="middle"
         )
-        return canvas(WIDTH, 130, title, lag_summary(message), _title(message), nothing)
+        return canvas(_WIDTH, 130, title, lag_summary(message), _title(message), nothing)
     parts = (_title(message), _axes(scale), _target(saw, scale), _line(saw, scale),
              _peaks(saw, scale), _marks(message, saw, scale), _lane(message, scale),
              _legend(message, saw))  # fmt: skip
-    return canvas(WIDTH, HEIGHT, title, lag_summary(message), *parts)
+    return canvas(_WIDTH, HEIGHT, title, lag_summary(message), *parts)
 
 
 def lag_summary(message: LagMessage) -> str:
@@ -101,8 +101,8 @@ def _scale(message: LagMessage, saw: LagSawtooth) -> _Scale | None:
 
 def _title(message: LagMessage) -> Markup:
     return joined(
-        label(f"Lag of {message.name}", 16, 22, size=14, bold=True, width=WIDTH - 32, middle=True),
-        label(lag_summary(message), 16, 40, token="soft", width=WIDTH - 32),
+        label(f"Lag of {message.name}", 16, 22, size=14, bold=True, width=_WIDTH - 32, middle=True),
+        label(lag_summary(message), 16, 40, token="soft", width=_WIDTH - 32),
     )
 
 
@@ -160,7 +160,7 @@ def _target(saw: LagSawtooth, scale: _Scale) -> Markup:
             y + 11,
             size=10.5,
             token="warn",
-            width=WIDTH - _RIGHT - 8,
+            width=_WIDTH - _RIGHT - 8,
         ),
     )
 

@@ -53,7 +53,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GraphLayout:
     boxes: tuple[Placed, ...]
     routes: tuple[Route, ...]
     width: float
@@ -80,7 +80,7 @@ def layered(
     rightward: bool,
     between_layers: float = 64,
     between_boxes: float = 20,
-) -> Layout:
+) -> GraphLayout:
     """Place boxes so that every edge goes on along the flow and no two boxes meet. The edges are
     (source, target), without cycles; one that is given twice is drawn once."""
     unique = tuple(dict.fromkeys(edges))
@@ -100,7 +100,7 @@ def layered(
     reach = [p for route in routes for p in route.points]
     width = max([width, *(x for x, _ in reach)])
     height = max([height, *(y for _, y in reach)])
-    return Layout(placed, routes, width, height, sum(crossings(p, after) for p in parts))
+    return GraphLayout(placed, routes, width, height, sum(crossings(p, after) for p in parts))
 
 
 def assign_layers(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:

@@ -20,7 +20,7 @@ from dt_jupyter.wire import (
     duration,
 )
 
-HISTORY = ("NAME", "ACTION", "STATE", "TRIGGER", "DATA_TIMESTAMP", "DURATION",
+_HISTORY = ("NAME", "ACTION", "STATE", "TRIGGER", "DATA_TIMESTAMP", "DURATION",
            "INSERTED", "DELETED", "READ", "REASON")  # fmt: skip
 _HISTORY_RIGHT = frozenset({5, 6, 7, 8})
 _REASON = 160  # columns of a terminal that a reason may take
@@ -68,7 +68,7 @@ def history_html(message: HistoryMessage) -> str:
     where there are several."""
     first = 1 if len({refresh.name for refresh in message.rows}) == 1 else 0
     longest = max((refresh.duration or 0.0 for refresh in message.rows), default=0.0)
-    shown = HISTORY[:-1]  # the reason has a line of its own, or it would not fit
+    shown = _HISTORY[:-1]  # the reason has a line of its own, or it would not fit
     header = [Cell(h, "dtj-num" if i in _HISTORY_RIGHT else None) for i, h in enumerate(shown)]
     header = header[first:]
     rows = [
@@ -84,7 +84,7 @@ def history_text(message: HistoryMessage) -> str:
     if not message.rows:
         return f"{one_line(message.title)}: no refresh yet"
     lines = aligned(
-        HISTORY,
+        _HISTORY,
         [_history_words(refresh) for refresh in message.rows],
         right=_HISTORY_RIGHT,
         widest=_REASON,
@@ -120,7 +120,7 @@ def _why(refresh: HistoryRow, index: int, first: int) -> Markup:
     if not refresh.reason:
         return Markup("")
     shade = "dtj-why dtj-even" if index % 2 else "dtj-why"
-    reason = element("td", one_line(refresh.reason), colspan=len(HISTORY) - 2, class_="dtj-wrap")
+    reason = element("td", one_line(refresh.reason), colspan=len(_HISTORY) - 2, class_="dtj-wrap")
     indent = () if first else (element("td"),)
     return element("tr", *indent, reason, class_=shade)
 

@@ -13,7 +13,7 @@ MONO = "Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class ColorToken:
     """A colour: JupyterLab's variable for it if there is one, and ours for light and dark."""
 
     light: str
@@ -26,23 +26,23 @@ class Token:
 
 
 TOKENS = {
-    "ink": Token("#1f2328", "#f0f0f0", "--jp-content-font-color1"),
-    "soft": Token("#57606a", "#b1bac4"),
-    "page": Token("#ffffff", "#111111", "--jp-layout-color0"),
-    "card": Token("#ffffff", "#212121", "--jp-layout-color1"),
-    "zebra": Token("#f6f8fa", "#1a1a1a"),
-    "line": Token("#bdbdbd", "#616161", "--jp-border-color1"),
-    "grid": Token("#e0e0e0", "#424242", "--jp-border-color2"),
-    "edge": Token("#8590a0", "#7d8590"),
-    "ok": Token("#1a7f37", "#3fb950"),
-    "bad": Token("#cf222e", "#ff7b72"),
-    "warn": Token("#9a6700", "#d9a62e"),
-    "run": Token("#1b7c83", "#39c5cf"),
-    "idle": Token("#656d76", "#8b949e"),
-    "incremental": Token("#0969da", "#58a6ff"),
-    "full": Token("#8250df", "#bc8cff"),
-    "reinitialize": Token("#bc4c00", "#f0883e"),
-    "mark": Token("#ffffff", "#111111"),
+    "ink": ColorToken("#1f2328", "#f0f0f0", "--jp-content-font-color1"),
+    "soft": ColorToken("#57606a", "#b1bac4"),
+    "page": ColorToken("#ffffff", "#111111", "--jp-layout-color0"),
+    "card": ColorToken("#ffffff", "#212121", "--jp-layout-color1"),
+    "zebra": ColorToken("#f6f8fa", "#1a1a1a"),
+    "line": ColorToken("#bdbdbd", "#616161", "--jp-border-color1"),
+    "grid": ColorToken("#e0e0e0", "#424242", "--jp-border-color2"),
+    "edge": ColorToken("#8590a0", "#7d8590"),
+    "ok": ColorToken("#1a7f37", "#3fb950"),
+    "bad": ColorToken("#cf222e", "#ff7b72"),
+    "warn": ColorToken("#9a6700", "#d9a62e"),
+    "run": ColorToken("#1b7c83", "#39c5cf"),
+    "idle": ColorToken("#656d76", "#8b949e"),
+    "incremental": ColorToken("#0969da", "#58a6ff"),
+    "full": ColorToken("#8250df", "#bc8cff"),
+    "reinitialize": ColorToken("#bc4c00", "#f0883e"),
+    "mark": ColorToken("#ffffff", "#111111"),
 }
 
 

@@ -31,7 +31,7 @@ def message_json(kind: str, message: Any) -> dict[str, Any]:
     return {"type": kind, "version": WIRE_VERSION, **_fields(message)}
 
 
-def plain(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
     """A value of a message as JSON has it."""
     if isinstance(value, TargetLag):
         return "DOWNSTREAM" if value.seconds is None else value.seconds
@@ -40,14 +40,14 @@ def plain(value: Any) -> Any:
     if is_dataclass(value):
         return _fields(value)
     if isinstance(value, tuple):
-        return [plain(item) for item in value]
+        return [plain_json(item) for item in value]
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return value.value if isinstance(value, Enum) else value
 
 
 def _fields(message: Any) -> dict[str, Any]:
-    return {f.name: plain(getattr(message, f.name)) for f in fields(message)}
+    return {f.name: plain_json(getattr(message, f.name)) for f in fields(message)}
 
 
 def check_instants(message: Any) -> None:

@@ -12,7 +12,7 @@ from tests.browser.conftest import Lab
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(not live.SCRIPT.is_file(), reason="the widget's script is not built"),
+    pytest.mark.skipif(not live.LIVE_SCRIPT.is_file(), reason="the widget's script is not built"),
 ]
 LOAD = "%load_ext dt_jupyter"
 SHOW = """

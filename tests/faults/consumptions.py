@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dt_jupyter.engine import Engine
-from dt_jupyter.lake.write.failpoints import INTENTS, TRANSACTIONS
+from dt_jupyter.lake.write.failpoints import INTENT_POINTS, TRANSACTIONS
 from dt_jupyter.model import DTError
 from tests.spark.engine_lab import Lab
 
@@ -31,7 +31,7 @@ class Consumption:
     setup: str
     consume: Callable[[Engine], object]
     counted: str
-    points: tuple[str, ...] = tuple(f"{p}:1" for p in INTENTS)
+    points: tuple[str, ...] = tuple(f"{p}:1" for p in INTENT_POINTS)
 
     def run(self, engine: Engine) -> str:
         """What it came to: `done`, or the code of a lost race."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.dispatch.dispatcher import REPLAYS, Desk
-from dt_jupyter.dispatch.feed import Feed
+from dt_jupyter.dispatch.feed import EventFeed
 from dt_jupyter.wire.live_messages import Ask
 from tests.spark.engine_lab import Lab, without_check
 
@@ -230,7 +230,7 @@ def test_pin_suspend_and_resume(shop: Client) -> None:
 
 def test_a_refresh_starts_and_its_end_is_an_event(shop: Client) -> None:
     heard: queue.Queue[dict[str, Any]] = queue.Queue()
-    feed = Feed(lambda: shop.lab.engine)
+    feed = EventFeed(lambda: shop.lab.engine)
     stop = feed.listen(heard.put)
     assert heard.get(timeout=SOON)["type"] == "hello"
     shop.lab.insert("item", "7, 'sun', 1")

@@ -177,7 +177,7 @@ def test_rows_without_their_state(
 def test_small_files_are_joined_and_nobody_sees_a_change(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upkeep, "FILES", 4)
+    monkeypatch.setattr(upkeep, "FEWEST_FILES", 4)
     lab.table("item", "id INT, v INT", "1, 1")
     lab.dynamic_table("d", "SELECT id, v FROM item")
     lab.dynamic_table("over", "SELECT count(*) AS n, sum(v) AS s FROM d")
@@ -196,7 +196,7 @@ def test_small_files_are_joined_and_nobody_sees_a_change(
 
 
 def test_groups_are_clustered_by_their_keys(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "FILES", 3)
+    monkeypatch.setattr(upkeep, "FEWEST_FILES", 3)
     lab.table("item", "k STRING, v INT", "'a', 1")
     lab.dynamic_table("d", "SELECT k, sum(v) AS s FROM item GROUP BY k")
     path = lab.context.layout.public(lab.engine.table("d").id)

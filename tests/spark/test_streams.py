@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.catalog import Owner
-from dt_jupyter.lake.write.failpoints import INTENTS, hooked
+from dt_jupyter.lake.write.failpoints import INTENT_POINTS, hooked
 from dt_jupyter.spark.jobs import count_jobs, run_cancellable
 from dt_jupyter.spark.session_confs import confs
 from dt_jupyter.streams.intents import Intents
@@ -250,7 +250,7 @@ def vanish() -> None:
     raise Gone
 
 
-@pytest.mark.parametrize("point", INTENTS)
+@pytest.mark.parametrize("point", INTENT_POINTS)
 def test_an_intent_is_settled_by_what_the_log_says(
     people: Lab, point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

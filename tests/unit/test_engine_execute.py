@@ -36,7 +36,7 @@ def test_a_handler_is_for_the_statement_that_it_says() -> None:
 
 def test_each_change_of_a_dynamic_table_is_handled() -> None:
     """REFRESH has a result of its own, and is not among them."""
-    assert {*CHANGES, S.Refresh} == set(typing.get_args(S.Change))
+    assert {*CHANGES, S.Refresh} == set(typing.get_args(S.TableChange))
     for kind, change in CHANGES.items():
         annotation = list(inspect.signature(change).parameters.values())[2].annotation
         assert annotation == f"S.{kind.__name__}", change

@@ -10,7 +10,7 @@ import pytest
 
 from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.txn import publish
-from dt_jupyter.lake.txn.shadow_log import stage
+from dt_jupyter.lake.txn.shadow_log import stage_log
 from dt_jupyter.lake.write.failpoints import hooked
 from dt_jupyter.model import Intent, Stream
 from dt_jupyter.sources.folders import Layout
@@ -74,7 +74,7 @@ def lab(tmp_path: Path) -> Lab:
     made = []
     for table in ("adds", "changes"):
         write(tmp_path / table, 0, info(), PROTOCOL, metadata(id_=table), add("old"))
-        staging = stage(TableLog(tmp_path / table), 0, forward.folder("i") / table)
+        staging = stage_log(TableLog(tmp_path / table), 0, forward.folder("i") / table)
         lines = [file(staging.folder, "new")] + [remove("old")] * (table == "changes")
         write(staging.folder, 1, info(isBlindAppend=table == "adds"), *lines)
         staging.last = 1

@@ -20,7 +20,7 @@ from dt_jupyter.sql.grammar.magic_options import (
     parse_dt,
     parse_dynamic_table,
     parse_replay,
-    time_point,
+    parse_time_point,
 )
 from dt_jupyter.sql.grammar.parse import parse_script
 from dt_jupyter.sql.grammar.statement_values import CreateDynamicTable, SparkStatement
@@ -87,7 +87,7 @@ def test_names_and_times() -> None:
     for name in NAMES:
         answered(lambda: qualified_name(name))  # noqa: B023
     for when in (*WHENS, *NAMES):
-        answered(lambda: time_point("--at", when))  # noqa: B023
+        answered(lambda: parse_time_point("--at", when))  # noqa: B023
 
 
 @pytest.mark.parametrize(

@@ -137,8 +137,16 @@ def methods_of_the_engine() -> set[str]:
     return {n.name for n in engine.body if isinstance(n, ast.FunctionDef)}
 
 
+def hints(file: Path) -> str:
+    """What a module says that is no pattern, prefix or name of another kind: it has a sentence."""
+    if file.suffix != ".py":
+        return ""
+    return "\n".join(text for text in literals(file) if " " in text)
+
+
 def test_what_a_hint_names_exists() -> None:
-    """Every `dt.method(` and `%dt command` in a message, a help text or the README."""
+    """Every `dt.method` and `%dt command` in a message or a help text, and every call of one in
+    the README."""
     from dt_jupyter.sql.grammar.magic_specs import DT
 
     methods, commands = methods_of_the_engine(), {c.name for c in DT}
@@ -146,6 +154,7 @@ def test_what_a_hint_names_exists() -> None:
     for file in [ROOT / "README.md", *PACKAGE.rglob("*.py")]:
         text = texts_of(file)
         seen |= {f"dt.{m}": file for m in re.findall(r"\bdt\.([a-z_]+)\(", text)}
+        seen |= {f"dt.{m}": file for m in re.findall(r"(?<![\w./])dt\.([a-z_]+)\b", hints(file))}
         seen |= {f"%dt {c}": file for c in re.findall(r"(?<!%)%dt ([a-z]+)\b", text)}
     assert {"dt.sql", "dt.pin", "%dt history"} <= seen.keys(), "the probe sees them"
     known = {f"dt.{m}" for m in methods} | {f"%dt {c}" for c in commands}
@@ -158,6 +167,48 @@ def literals(file: Path) -> set[str]:
     said = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
     found = (n for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in said)
     return {n.value for n in found if isinstance(n.value, str)}
+
+
+ALLOWED_TWICE = {
+    "T": "a type variable",
+    "NAME": "the two writers are one interface",
+    "write": "the two writers are one interface",
+    "Frontier": "a message is called as the value that it shows, in TypeScript too",
+    "GraphNode": "a message is called as the value that it shows, in TypeScript too",
+    "Statement": "a message is called as the value that it shows, in TypeScript too",
+}
+"""Public names that more than one module defines, and why."""
+
+
+def defined(file: Path) -> set[str]:
+    """The public classes, functions and constants of a module; what it imports is not its own."""
+    found: set[str] = set()
+    for node in ast.parse(file.read_text("utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = (n for target in targets for n in ast.walk(target) if isinstance(n, ast.Name))
+            found |= {n.id for n in names if isinstance(n.ctx, ast.Store)}
+    return {name for name in found if not name.startswith("_")}
+
+
+def test_a_public_name_means_one_thing() -> None:
+    homes: dict[str, list[str]] = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        for name in defined(file):
+            homes.setdefault(name, []).append(file.relative_to(PACKAGE).as_posix())
+    twice = {name: files for name, files in homes.items() if len(files) > 1}
+    assert {n: f for n, f in twice.items() if n not in ALLOWED_TWICE} == {}
+    assert ALLOWED_TWICE.keys() - twice.keys() == set(), "no longer needed"
+
+
+def test_every_error_of_the_catalogue_is_raised() -> None:
+    from dt_jupyter.model import CATALOGUE
+
+    catalogue = PACKAGE / "model" / "errors.py"
+    said = {t for f in PACKAGE.rglob("*.py") if f != catalogue for t in literals(f)}
+    assert CATALOGUE.keys() - said == set()
 
 
 def test_hidden_names_are_made_in_one_place() -> None:

@@ -61,7 +61,7 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.ivm.explain import Size, estimated, tree
 from dt_jupyter.ivm.simplify import prune
-from dt_jupyter.ivm.stages import aligned, unstable
+from dt_jupyter.ivm.stages import align_types, unstable
 from dt_jupyter.model import Name, Reason, RefreshMode
 from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.refresh.semijoin_reduction import Reduction
@@ -359,7 +359,7 @@ UNKNOWN: dict[str, Callable[[Rel], object]] = {
     "line in EXPLAIN": lambda rel: tree((Stage("stage:0", rel, Bag(), ()),), {}, {}),
     "monotone": monotone,
     "settles": settles,
-    "aligning": lambda rel: aligned(rel, types),
+    "aligning": lambda rel: align_types(rel, types),
     "unstable": lambda rel: unstable(rel, types),
     "origins": lambda rel: origins(rel, "a"),
     "places": lambda rel: places(rel, "a"),

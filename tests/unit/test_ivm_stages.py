@@ -32,7 +32,7 @@ from dt_jupyter.ivm import (
     monotone,
     refuse,
     scans,
-    settled,
+    settle_types,
     walk,
 )
 from dt_jupyter.model.hidden import VISIBLE
@@ -252,7 +252,7 @@ def staged(rel: Rel, changed: frozenset[str], _: Random) -> list[list[Term]]:
             items = ", ".join(f"{e.sql(duck_quote)} AS {duck_quote(n)}" for n, e in stage.outputs)
             text = f"SELECT {items} FROM ({render(at(stage.input, End.NEW))})"
         texts[stage.id] = text
-    return [[Term(texts[stages[-1].id], PLUS), Term(at(settled(rel, types), End.NEW), MINUS)]]
+    return [[Term(texts[stages[-1].id], PLUS), Term(at(settle_types(rel, types), End.NEW), MINUS)]]
 
 
 def test_the_stages_together_are_the_definition() -> None:
@@ -260,7 +260,7 @@ def test_the_stages_together_are_the_definition() -> None:
 
 
 def settled_is_the_same(rel: Rel, changed: frozenset[str], _: Random) -> list[list[Term]]:
-    return [[Term(at(settled(rel, types), End.NEW), PLUS), Term(at(rel, End.NEW), MINUS)]]
+    return [[Term(at(settle_types(rel, types), End.NEW), PLUS), Term(at(rel, End.NEW), MINUS)]]
 
 
 def test_what_is_put_in_front_of_a_definition_keeps_its_rows() -> None:

@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from dt_jupyter.lake import Append, CommitRequest, Committed, Merge, commit
 from dt_jupyter.lake.delta_log.key_ranges import key_range
-from dt_jupyter.lake.delta_log.snapshot_files import Snapshot
+from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.write.writer_rs import touched_files
 from dt_jupyter.model import quote
 from tests.unit.delta_logs import rows, small_table
@@ -136,16 +136,24 @@ def test_files_out_of_the_range_are_not_touched(tmp_path: Path) -> None:
     for n in range(4):
         commit(CommitRequest(log.path, "x", n + 1, f"a{n}"), Append(rows(10 * n, 10 * n + 5)))
     assert (
-        len(touched_files(Snapshot(log.path, log.version()), Merge(["id"], rows(11, 24, op="DU"))))
+        len(
+            touched_files(
+                TableSnapshot(log.path, log.version()), Merge(["id"], rows(11, 24, op="DU"))
+            )
+        )
         == 2
     )
     assert (
-        len(touched_files(Snapshot(log.path, log.version()), Merge(["id"], rows(7, op="D")))) == 0
+        len(touched_files(TableSnapshot(log.path, log.version()), Merge(["id"], rows(7, op="D"))))
+        == 0
     )
     assert (
-        len(touched_files(Snapshot(log.path, log.version()), Merge(["name"], rows(7, op="D")))) == 0
+        len(touched_files(TableSnapshot(log.path, log.version()), Merge(["name"], rows(7, op="D"))))
+        == 0
     )
     assert (
-        len(touched_files(Snapshot(log.path, log.version()), Merge(["id"], rows(None, op="D"))))
+        len(
+            touched_files(TableSnapshot(log.path, log.version()), Merge(["id"], rows(None, op="D")))
+        )
         == 4
     )

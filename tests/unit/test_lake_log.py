@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from dt_jupyter.lake import LogBroken, NotSupported, TableGone, TableLog, VersionGone, is_delta
-from dt_jupyter.lake.delta_log.commits import MOST_BYTES
+from dt_jupyter.lake.delta_log.commits import MOST_REMEMBERED
 from dt_jupyter.model import Timestamp
 from tests.unit.delta_logs import (
     Written,
@@ -276,11 +276,11 @@ def test_one_log_among_threads(tmp_path: Path) -> None:
 def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
     table = Written(tmp_path / "t")
     for n in range(40):
-        table.commit(info(userMetadata="x" * (MOST_BYTES // 10)), add(str(n)))
+        table.commit(info(userMetadata="x" * (MOST_REMEMBERED // 10)), add(str(n)))
     for _ in range(2):
         assert [f.version for f in table.log.commits(-1, 40)] == list(range(41))
         remembered = table.log._commits
-        assert remembered.bytes <= MOST_BYTES
+        assert remembered.bytes <= MOST_REMEMBERED
         assert [v for v in range(41) if remembered.get(v)] == list(range(32, 41))
 
 

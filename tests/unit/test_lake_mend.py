@@ -9,7 +9,13 @@ import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from dt_jupyter.lake import LogBroken, TableGone, TableLog, Unreadable, plan_changes
-from dt_jupyter.lake.keep.mend_log import carry_on, cut, is_whole, readable_to, require_whole
+from dt_jupyter.lake.keep.mend_log import (
+    cut,
+    is_whole,
+    readable_to,
+    require_whole,
+    restore_sequence,
+)
 from tests.unit.delta_logs import read, rows, small_table
 
 APP = "dt:x"
@@ -100,7 +106,7 @@ def test_a_checkpoint_stands_for_the_commits_before_it(table: Path) -> None:
 def test_lost_versions_keep_their_numbers_and_cannot_be_read(table: Path, tmp_path: Path) -> None:
     empty(table, 3)
     cut(table, tmp_path / "aside")
-    assert carry_on(table, APP, 4, 4) == 4
+    assert restore_sequence(table, APP, 4, 4) == 4
     log = TableLog(table)
     assert (log.version(), log.last_transaction(APP)) == (4, 4)
     for version in (3, 4):
@@ -119,15 +125,15 @@ def test_lost_versions_keep_their_numbers_and_cannot_be_read(table: Path, tmp_pa
 
 
 def test_a_log_that_has_all_is_left_as_it_is(table: Path) -> None:
-    assert carry_on(table, APP, 4, 4) == 4
-    assert carry_on(table, APP, 0, 0) == 4
+    assert restore_sequence(table, APP, 4, 4) == 4
+    assert restore_sequence(table, APP, 0, 0) == 4
     assert len(list((table / "_delta_log").glob("*.json"))) == 5
 
 
 def test_a_table_made_anew_goes_on_where_the_lost_one_ended(tmp_path: Path) -> None:
     path = tmp_path / "public"
     small_table(path)
-    assert carry_on(path, APP, 7, 12) == 12
+    assert restore_sequence(path, APP, 7, 12) == 12
     log = TableLog(path)
     assert (log.version(), log.last_transaction(APP)) == (12, 7)
     append(path, 8)

@@ -14,7 +14,7 @@ from dt_jupyter.lake.delta_log.active_files import vector_file
 from dt_jupyter.lake.delta_log.log_state import row_id_domain, table_state
 from dt_jupyter.lake.txn import publish
 from dt_jupyter.lake.txn.publish import Conflict, Publication
-from dt_jupyter.lake.txn.shadow_log import Staging, relative, stage, uri
+from dt_jupyter.lake.txn.shadow_log import Staging, relative, stage_log, uri
 from tests.unit.delta_logs import add, info, metadata, remove
 
 VECTOR = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 4,
@@ -54,7 +54,7 @@ def log(tmp_path: Path) -> TableLog:
 
 def staged(log: TableLog, *lines: dict[str, Any], blind: bool = True) -> Staging:
     """The table staged, with one commit more."""
-    made = stage(log, log.version(), log.path.parent / "copy")
+    made = stage_log(log, log.version(), log.path.parent / "copy")
     write(made.folder, made.last + 1, info(isBlindAppend=blind), *lines)
     made.last = made.newest()
     return made
@@ -71,7 +71,7 @@ def paths(log: TableLog) -> set[str]:
 
 
 def test_a_copy_has_the_tables_state_by_absolute_paths(log: TableLog) -> None:
-    made = stage(log, 1, log.path.parent / "copy")
+    made = stage_log(log, 1, log.path.parent / "copy")
     copy = TableLog(made.folder)
     assert copy.version() == 1
     assert copy.metadata() == log.metadata()
@@ -91,7 +91,7 @@ def test_a_copy_has_the_tables_state_by_absolute_paths(log: TableLog) -> None:
 
 def test_what_is_published_is_in_the_tables_own_terms_and_once(log: TableLog) -> None:
     copy = log.path.parent / "copy"
-    gone = table_state(TableLog(stage(log, 1, copy).folder), 1).files
+    gone = table_state(TableLog(stage_log(log, 1, copy).folder), 1).files
     (old,) = (a for a in gone.values() if a.get("deletionVector"))
     new = {**VECTOR, "pathOrInlineDv": "^Bpqwfd)DZ}K{vb[*k^A", "offset": 1}
     (copy / vector_file(new)).write_text("bits")
@@ -103,7 +103,7 @@ def test_what_is_published_is_in_the_tables_own_terms_and_once(log: TableLog) ->
     )  # fmt: skip
     write(copy, 3, info("DELETE"), {"add": {"path": "x", "size": 1, "partitionValues": {}}})
     write(copy, 4, info("DELETE"), {"remove": {"path": "x", "size": 1}})
-    staging = stage(log, 1, log.path.parent / "again")
+    staging = stage_log(log, 1, log.path.parent / "again")
     for version in (2, 3, 4):
         (staging.folder / "_delta_log" / commit_name(version)).write_text(
             (copy / "_delta_log" / commit_name(version)).read_text()
@@ -151,7 +151,7 @@ def test_what_does_not_go_together_is_a_conflict(
     log: TableLog, lines: list[Any], blind: bool, since: list[Any]
 ) -> None:
     made = published(staged(log, *lines, blind=blind))
-    assert publish.check(made, log) == 1
+    assert publish.check_publication(made, log) == 1
     write(log.path, 2, info(), *since)
     with pytest.raises(Conflict):
         publish.publish(made, log)

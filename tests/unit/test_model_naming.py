@@ -8,7 +8,7 @@ import pytest
 
 from dt_jupyter.engine.naming import given_names, require_names
 from dt_jupyter.model import DTError, Name, Named, require_name
-from dt_jupyter.model.naming import LONGEST
+from dt_jupyter.model.naming import LONGEST_NAME
 from dt_jupyter.sql.grammar import statement_values as S
 from dt_jupyter.sql.grammar.parse import parse_script
 
@@ -16,13 +16,26 @@ RELATIONS = (Named.TABLE, Named.VIEW, Named.DYNAMIC_TABLE, Named.STREAM)
 LABELS = (Named.WAREHOUSE, Named.PIN)
 NEVER = [
     "", "\0", "a\nb", "a\tb", "a\x7fb", "\ud800", "a\udfff", "<script>", "a`b", "a'b", 'a"b',
-    "a\\b", " a", "a ", "a\u200bb", "a\u202eb", "a\u2028b", "x" * (LONGEST + 1), "__dt_x", "__DT_X",
+    "a\\b", " a", "a ", "a\u200bb", "a\u202eb", "a\u2028b", "x" * (LONGEST_NAME + 1),
+    "__dt_x", "__DT_X",
 ]  # fmt: skip
 NO_WORD = [
     "a b", "a.b", "a/b", "..", ".", "../x", "a-b", "a:b", "a;b", "a%2fb", "größe", "日本", "ı",
     "a$b", "a,b", "(a)", "a=b", "a#b", "x.db", "a?b", "a*b", "a[b]", "~",
 ]  # fmt: skip
-WORDS = ["a", "A", "1a", "1", "_", "select", "table", "x" * LONGEST, "CON", "default", "_delta_log"]
+WORDS = [
+    "a",
+    "A",
+    "1a",
+    "1",
+    "_",
+    "select",
+    "table",
+    "x" * LONGEST_NAME,
+    "CON",
+    "default",
+    "_delta_log",
+]
 
 
 def code(kind: Named, name: Name | str) -> str | None:

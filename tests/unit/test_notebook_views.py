@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.dispatch.dispatcher import Desk
-from dt_jupyter.dispatch.feed import Feed
+from dt_jupyter.dispatch.feed import EventFeed
 from dt_jupyter.dispatch.live import LiveView
 from dt_jupyter.model import Happened, Name, Progress, RefreshTrigger, Timestamp
 from dt_jupyter.notebook import views
@@ -89,8 +89,8 @@ def test_a_view_that_cannot_be_made_is_no_error(
 
 
 @pytest.fixture
-def view() -> Callable[[Feed], LiveView]:
-    def make(feed: Feed) -> LiveView:
+def view() -> Callable[[EventFeed], LiveView]:
+    def make(feed: EventFeed) -> LiveView:
         desk = Desk(lambda: None)
         made = LiveView("graph", {"type": "graph"}, desk, feed,
                         lambda d, asked, send: send(d.answer_json(asked)))  # fmt: skip
@@ -101,8 +101,8 @@ def view() -> Callable[[Feed], LiveView]:
     return make
 
 
-def test_a_view_answers_and_hears_from_its_hello_on(view: Callable[[Feed], LiveView]) -> None:
-    feed = Feed(lambda: None)
+def test_a_view_answers_and_hears_from_its_hello_on(view: Callable[[EventFeed], LiveView]) -> None:
+    feed = EventFeed(lambda: None)
     one = view(feed)
     one._asked(one, {"id": 3, "ask": "graph"}, [])
     assert [m["message"]["code"] for m in one.sent] == ["DT-5109"]  # type: ignore[attr-defined]
@@ -115,8 +115,8 @@ def test_a_view_answers_and_hears_from_its_hello_on(view: Callable[[Feed], LiveV
     assert len(one.sent) == 4  # type: ignore[attr-defined]
 
 
-def test_of_many_views_the_newest_hear(view: Callable[[Feed], LiveView]) -> None:
-    feed = Feed(lambda: None)
+def test_of_many_views_the_newest_hear(view: Callable[[EventFeed], LiveView]) -> None:
+    feed = EventFeed(lambda: None)
     many = [view(feed) for _ in range(15)]
     for one in many:
         one._asked(one, {"id": 0, "ask": "hello"}, [])

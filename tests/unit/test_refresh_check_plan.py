@@ -22,7 +22,7 @@ from dt_jupyter.definition.validate.check_plan import (
     rounds,
     rungs,
 )
-from dt_jupyter.definition.validate.generated_rows import rows
+from dt_jupyter.definition.validate.generated_rows import sample_rows
 from dt_jupyter.definition.validate.row_bound import MOST_ROWS, RowBound, TooManyRows
 from dt_jupyter.ivm import (
     Refused,
@@ -203,7 +203,7 @@ def generated(made: tuple[Stage, ...], n: int, rung: Rung) -> dict[str, list[dic
     for source in sources(made):
         schema = T.StructType([T.StructField(c, T.IntegerType()) for c in columns(n)[source]])
         keys = {c for s, c in joined if s == source}
-        found[source] = rows(schema, "", rung.made, rng, keys, rung.drift)
+        found[source] = sample_rows(schema, "", rung.made, rng, keys, rung.drift)
     return found
 
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from dt_jupyter.replay.digest import EMPTY, Bag, told
+from dt_jupyter.replay.digest import EMPTY, BagDigest, told
 from dt_jupyter.replay.snapshot_rows import parts_of
 
 COLUMNS = (("a", "int"), ("b", "string"))
 
 
 def test_a_change_moves_a_digest_by_its_own_rows() -> None:
-    before, row = Bag(2, 5, (1 << 64) - 3), Bag(1, 7, 4)
+    before, row = BagDigest(2, 5, (1 << 64) - 3), BagDigest(1, 7, 4)
     after = before.plus(row)
-    assert after == Bag(3, 12, 1)
-    assert after.plus(Bag(-1, -7 % (1 << 64), -4 % (1 << 64))) == before
+    assert after == BagDigest(3, 12, 1)
+    assert after.plus(BagDigest(-1, -7 % (1 << 64), -4 % (1 << 64))) == before
     assert before.plus(EMPTY).digest(COLUMNS) == before.digest(COLUMNS)
     digests = {b.digest(c) for b in (before, after, EMPTY) for c in (COLUMNS, COLUMNS[:1])}
     assert len(digests) == 6
@@ -24,8 +24,8 @@ def test_a_change_moves_a_digest_by_its_own_rows() -> None:
 
 
 def test_there_is_no_digest_without_hashes() -> None:
-    assert Bag(2, None, None).digest(COLUMNS) is None
-    assert EMPTY.plus(Bag(2, None, None)) == Bag(2, None, None)
+    assert BagDigest(2, None, None).digest(COLUMNS) is None
+    assert EMPTY.plus(BagDigest(2, None, None)) == BagDigest(2, None, None)
 
 
 @pytest.mark.parametrize(

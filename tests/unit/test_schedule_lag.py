@@ -13,7 +13,7 @@ from dt_jupyter.model import (
     RefreshTrigger,
     Timestamp,
 )
-from dt_jupyter.schedule import estimate, lag_statistics, lag_teeth
+from dt_jupyter.schedule import estimate_times, lag_statistics, lag_teeth
 
 T0 = Timestamp(1_700_000_000_000_000)
 REAL = RefreshAction.INCREMENTAL
@@ -111,29 +111,29 @@ def test_the_figures_agree_with_the_lag_sampled_each_hundredth(
 def test_an_estimate_is_a_high_quantile_of_what_moved_data() -> None:
     moved = [record(v, v + 1, v + 1 + d / 10) for v, d in enumerate(range(1, 11))]
     idle = [record(v, v, v + 0.005, action=RefreshAction.NO_DATA) for v in range(100, 105)]
-    wait, duration = estimate([*idle, *moved])
+    wait, duration = estimate_times([*idle, *moved])
     assert wait == pytest.approx(1.0)
     assert duration == pytest.approx(0.9)
-    assert estimate(idle)[1] == pytest.approx(0.005)
-    assert estimate([record(0, 1, 2, RefreshState.FAILED)]) == (None, None)
-    assert estimate([]) == (None, None)
+    assert estimate_times(idle)[1] == pytest.approx(0.005)
+    assert estimate_times([record(0, 1, 2, RefreshState.FAILED)]) == (None, None)
+    assert estimate_times([]) == (None, None)
 
 
 def test_the_first_build_stands_in_until_there_is_a_refresh() -> None:
     build = record(0, 0, 100, action=RefreshAction.REINITIALIZE, trigger=RefreshTrigger.CREATION)
-    assert estimate([build]) == (None, 100)
-    assert estimate([record(10, 11, 12), build]) == (None, 1)
+    assert estimate_times([build]) == (None, 100)
+    assert estimate_times([record(10, 11, 12), build]) == (None, 1)
 
 
 def test_a_wait_through_a_sleep_foretells_nothing() -> None:
     slept, started = record(0, 5000, 5001, target=60), record(5980, 6030, 6031, target=60)
     usual = [record(t, t + 1, t + 2, target=60) for t in (6040, 6088, 6136)]
-    assert estimate([slept, slept, slept]) == (None, 1)
-    assert estimate([*usual[:1], started]) == (None, 1)
-    assert estimate([*usual, started, slept]) == (1, 1)
+    assert estimate_times([slept, slept, slept]) == (None, 1)
+    assert estimate_times([*usual[:1], started]) == (None, 1)
+    assert estimate_times([*usual, started, slept]) == (1, 1)
 
 
 def test_one_slow_refresh_foretells_nothing_where_there_are_others() -> None:
     slow = record(0, 1, 60)
-    assert estimate([slow])[1] == 59
-    assert estimate([record(60, 61, 62), slow])[1] == 1
+    assert estimate_times([slow])[1] == 59
+    assert estimate_times([record(60, 61, 62), slow])[1] == 1

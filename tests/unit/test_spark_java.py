@@ -9,7 +9,7 @@ import pytest
 
 from dt_jupyter.model import DTError
 from dt_jupyter.spark import java as module
-from dt_jupyter.spark.java import Java, find_java, launch_environment, packaged, read
+from dt_jupyter.spark.java import Java, find_java, launch_environment, packaged, read_release
 
 
 def runtime(home: Path, version: str, modules: str = "java.base jdk.incubator.vector") -> Path:
@@ -26,11 +26,11 @@ def runtime(home: Path, version: str, modules: str = "java.base jdk.incubator.ve
     ("text", "major"), [("17.0.15", 17), ("1.8.0_392", 8), ("25", 25), ("21.0.8+9", 21)]
 )
 def test_the_release_file_tells_the_version(tmp_path: Path, text: str, major: int) -> None:
-    assert read(runtime(tmp_path / "jdk", text)) == Java(tmp_path / "jdk", major)
+    assert read_release(runtime(tmp_path / "jdk", text)) == Java(tmp_path / "jdk", major)
 
 
 def test_a_folder_without_java_is_none(tmp_path: Path) -> None:
-    assert read(tmp_path) is None
+    assert read_release(tmp_path) is None
 
 
 def test_java_home_wins_over_the_path(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_the_installed_wheel_is_found() -> None:
 
 
 def test_a_trimmed_java_is_started_without_the_module(tmp_path: Path) -> None:
-    java = read(runtime(tmp_path / "a folder", "21.0.8", "java.base"))
+    java = read_release(runtime(tmp_path / "a folder", "21.0.8", "java.base"))
     assert java is not None
     assert java.trimmed
     variables = launch_environment(java, {}, tmp_path / "scratch", stores=())

@@ -7,7 +7,7 @@ from hypothesis import assume, example, given, strategies as st
 
 from dt_jupyter.model import DTError, quote
 from dt_jupyter.sql.grammar.functions import qualified_name
-from dt_jupyter.sql.text.lex import Kind, tokens
+from dt_jupyter.sql.text.lex import TokenKind, tokens
 from dt_jupyter.sql.text.literals import literal, unquote
 from dt_jupyter.sql.text.split import split
 
@@ -111,7 +111,7 @@ def test_the_words_are_spark_s(text: str, expected: list[str]) -> None:
 @example("%_\\%\\_")
 def test_a_string_survives_quoting(value: str) -> None:
     (token,) = tokens(literal(value))
-    assert token.kind is Kind.STRING
+    assert token.kind is TokenKind.STRING
     assert unquote(token.text) == value
 
 
@@ -120,7 +120,7 @@ def test_a_string_survives_quoting(value: str) -> None:
 @example("a`; DROP TABLE t; --")
 def test_an_identifier_survives_quoting(value: str) -> None:
     (token,) = tokens(quote(value))
-    assert token.kind is Kind.QUOTED
+    assert token.kind is TokenKind.QUOTED
     assert unquote(token.text) == value
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from dt_jupyter.widgets import layout
 from dt_jupyter.widgets.graph import Direction, plan_graph
-from dt_jupyter.widgets.layout import Box, Layout, Placed, assign_layers, layered, spread
+from dt_jupyter.widgets.layout import Box, GraphLayout, Placed, assign_layers, layered, spread
 from tests.unit.widgets_lab import flights, random_graph
 
 
@@ -30,7 +30,7 @@ def meet(one: Placed, two: Placed) -> bool:
     )
 
 
-def check(plan: Layout, rightward: bool) -> None:
+def check(plan: GraphLayout, rightward: bool) -> None:
     """No two boxes meet, all is inside, and every edge goes on along the flow from the border of
     its source to that of its target."""
     assert not [(a.name, b.name) for a, b in combinations(plan.boxes, 2) if meet(a, b)]
@@ -83,10 +83,10 @@ def test_an_edge_given_twice_is_drawn_once() -> None:
 
 
 def test_nothing_at_all() -> None:
-    assert layered([], [], rightward=True) == Layout((), (), 0, 0, 0)
+    assert layered([], [], rightward=True) == GraphLayout((), (), 0, 0, 0)
 
 
-def runs_into(plan: Layout, rightward: bool) -> list[tuple[str, str, str]]:
+def runs_into(plan: GraphLayout, rightward: bool) -> list[tuple[str, str, str]]:
     """Edges whose straight ways past a layer run over a card, with the card."""
     found = []
     for route in plan.routes:

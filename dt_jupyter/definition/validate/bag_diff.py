@@ -7,17 +7,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-Row = tuple[Any, ...]
+_Row = tuple[Any, ...]
 
 
-def difference(got: list[Row], wanted: list[Row], tolerance: float = 1e-9) -> str | None:
+def difference(got: list[_Row], wanted: list[_Row], tolerance: float = 1e-9) -> str | None:
     """None where both hold the same rows as often; else a sentence about the first that differ."""
     return sentence(*differing(got, wanted, tolerance))
 
 
 def differing(
-    got: list[Row], wanted: list[Row], tolerance: float = 1e-9
-) -> tuple[list[Row], list[Row]]:
+    got: list[_Row], wanted: list[_Row], tolerance: float = 1e-9
+) -> tuple[list[_Row], list[_Row]]:
     """The rows that are too many, and those that are missing, each in order of their texts.
 
     Rows equal but for floats within `tolerance` (relative) are paired; NaN equals NaN.
@@ -35,7 +35,7 @@ def differing(
     return list(map(_thawed, unpaired)), list(map(_thawed, missing))
 
 
-def sentence(too_many: list[Row], missing: list[Row]) -> str | None:
+def sentence(too_many: list[_Row], missing: list[_Row]) -> str | None:
     """The difference in words; None for none."""
     if not too_many and not missing:
         return None

@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession, types as T
 from dt_jupyter.definition.change_size import affected
 from dt_jupyter.definition.validate.bag_diff import difference
 from dt_jupyter.definition.validate.check_plan import Rung, joined_columns, rounds, rungs
-from dt_jupyter.definition.validate.generated_rows import rows
+from dt_jupyter.definition.validate.generated_rows import sample_rows
 from dt_jupyter.definition.validate.row_bound import TooManyRows
 from dt_jupyter.definition.validate.sandbox import Mismatch, Sandbox, move_stage, put_split
 from dt_jupyter.ivm import End, Rel, Scan, Sizes, Stage, arranged
@@ -109,7 +109,7 @@ def check(
     until = time.monotonic() + rounds_seconds
     with _cancelled_after(spark, most_seconds) as out_of_time:
         for generated in (True, False) if any(real.values()) else (True,):
-            run = Run(spark, subject, real, generated, rng)
+            run = _Run(spark, subject, real, generated, rng)
             try:
                 return run.check(until)
             except (PySparkException, Py4JJavaError, NotSupported, TypeError) as e:
@@ -150,7 +150,7 @@ def _was_cancelled(e: Exception) -> bool:
 
 
 @dataclass
-class Run:
+class _Run:
     """Rounds of the check on one kind of rows; `changed` are the sources whose changes agreed."""
 
     spark: SparkSession
@@ -196,7 +196,7 @@ class Run:
         for source, schema in self.subject.sources.items():
             keys = {n for s, n in joined if s == source}
             count = rung.made if self.generated else 0
-            made = rows(schema, self.subject.query, count, self.rng, keys, rung.drift)
+            made = sample_rows(schema, self.subject.query, count, self.rng, keys, rung.drift)
             found[source] = made + list(self.real.get(source, ()))[: rung.real]
         return found
 

@@ -26,7 +26,7 @@ def literals(query: str) -> tuple[list[str], list[float]]:
     return _WORD.findall(query)[:40], [float(n) for n in _NUMBER.findall(query)[:40]]
 
 
-def rows(
+def sample_rows(
     schema: T.StructType, query: str, count: int, rng: random.Random,
     keys: Collection[str] = (), drift: float | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip

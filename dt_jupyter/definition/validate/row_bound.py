@@ -33,7 +33,7 @@ from dt_jupyter.ivm import (
     Window,
 )
 
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 """The columns of a row whose values are known; others are computed, and left out."""
 
 MOST_ROWS = 50_000
@@ -52,10 +52,10 @@ class RowBound:
     """Counts the rows of every operator of relations over `read`, the rows of each scan by the
     names of its source; past `left` of them it raises TooManyRows."""
 
-    read: Callable[[Scan], Iterable[Row]]
+    read: Callable[[Scan], Iterable[_Row]]
     left: int = MOST_ROWS
 
-    def __call__(self, rel: Rel) -> list[Row]:
+    def __call__(self, rel: Rel) -> list[_Row]:
         rows = self._rows(rel)
         self._count(len(rows))
         return rows
@@ -65,27 +65,27 @@ class RowBound:
         if self.left < 0:
             raise TooManyRows
 
-    def _rows(self, rel: Rel) -> list[Row]:
+    def _rows(self, rel: Rel) -> list[_Row]:
         return _ROWS[type(rel)](self, rel)
 
-    def _read(self, rel: Rel) -> list[Row]:
+    def _read(self, rel: Rel) -> list[_Row]:
         assert isinstance(rel, Scan)
         return [{i: r[n] for i, n in rel.reads if n in r} for r in self.read(rel)]
 
-    def _literal(self, rel: Rel) -> list[Row]:
+    def _literal(self, rel: Rel) -> list[_Row]:
         assert isinstance(rel, Rows)
         return [{}] * (rel.text.count(",") + 1)
 
-    def _projected(self, rel: Rel) -> list[Row]:
+    def _projected(self, rel: Rel) -> list[_Row]:
         assert isinstance(rel, Project)
         passed = [(i, e.column) for i, e in rel.items if e.column is not None]
         return [{i: r[c] for i, c in passed if c in r} for r in self(rel.input)]
 
-    def _all(self, rel: Rel) -> list[Row]:
+    def _all(self, rel: Rel) -> list[_Row]:
         """It has no more rows than its input."""
         return self(rel.inputs[0])
 
-    def _united(self, rel: Rel) -> list[Row]:
+    def _united(self, rel: Rel) -> list[_Row]:
         assert isinstance(rel, Union)
         return [
             {i: r[c] for i, c in zip(rel.ids, m.columns, strict=True) if c in r}
@@ -93,13 +93,13 @@ class RowBound:
             for r in self(m)
         ]
 
-    def _restricted(self, rel: Rel) -> list[Row]:
+    def _restricted(self, rel: Rel) -> list[_Row]:
         assert isinstance(rel, Restrict)
         if isinstance(rel.keys, Rel):
             self(rel.keys)
         return self(rel.input)
 
-    def _joined(self, rel: Rel) -> list[Row]:
+    def _joined(self, rel: Rel) -> list[_Row]:
         """Member after member, each the next that has a condition with those before it."""
         assert isinstance(rel, Join)
         first, *rest = rel.members
@@ -113,24 +113,24 @@ class RowBound:
             known |= set(member.columns)
         return rows
 
-    def _matched(self, rel: Rel) -> list[Row]:
+    def _matched(self, rel: Rel) -> list[_Row]:
         assert isinstance(rel, Match)
         left, right = self(rel.left), self(rel.right)
         found = self.partners(left, right, rel.pairs)
         if rel.kind is not MatchKind.LEFT:
             return left
-        unmatched: Row = dict.fromkeys(rel.right.columns)
-        rows: list[Row] = []
+        unmatched: _Row = dict.fromkeys(rel.right.columns)
+        rows: list[_Row] = []
         for a, some in found:
             rows += [{**a, **b} for b in some] or [{**a, **unmatched}]
         return rows
 
     def partners(
-        self, left: list[Row], right: list[Row], pairs: Iterable[tuple[str, str]]
-    ) -> list[tuple[Row, list[Row]]]:
+        self, left: list[_Row], right: list[_Row], pairs: Iterable[tuple[str, str]]
+    ) -> list[tuple[_Row, list[_Row]]]:
         """Each row of the left side with those of the right that equal columns leave it."""
         told = [p for p in pairs if _comparable(left, right, *p)]
-        by: dict[tuple[Any, ...], list[Row]] = {}
+        by: dict[tuple[Any, ...], list[_Row]] = {}
         for row in right:
             by.setdefault(_values(row, [b for _, b in told]), []).append(row)
         found = []
@@ -141,7 +141,7 @@ class RowBound:
             found.append((row, some))
         return found
 
-    def _grouped(self, rel: Rel) -> list[Row]:
+    def _grouped(self, rel: Rel) -> list[_Row]:
         assert isinstance(rel, Aggregate)
         rows, keys = self(rel.input), rel.keys
         if not keys:
@@ -153,11 +153,11 @@ class RowBound:
         except TypeError:  # keys of a nested type
             return rows
 
-    def _generated(self, rel: Rel) -> list[Row]:
+    def _generated(self, rel: Rel) -> list[_Row]:
         assert isinstance(rel, Generate)
         rows = self(rel.input)
         over = rel.generator.columns
-        found: list[Row] = []
+        found: list[_Row] = []
         for row in rows:
             nested = [v for c in over if isinstance(v := row.get(c), list)]
             count = max(map(len, nested)) if nested else A_GENERATED
@@ -166,7 +166,7 @@ class RowBound:
         return found
 
 
-_ROWS = PerOperator[Callable[[RowBound, Rel], list[Row]]](
+_ROWS = PerOperator[Callable[[RowBound, Rel], list[_Row]]](
     "row bound",
     {
         Scan: RowBound._read,
@@ -202,7 +202,7 @@ def _linking(
     return [(a, b) for a, b in both if a in known and b in own]
 
 
-def _comparable(left: list[Row], right: list[Row], a: str, b: str) -> bool:
+def _comparable(left: list[_Row], right: list[_Row], a: str, b: str) -> bool:
     """Whether all values are known, and Python finds them equal where Spark does."""
     if any(a not in r for r in left) or any(b not in r for r in right):
         return False
@@ -213,5 +213,5 @@ def _comparable(left: list[Row], right: list[Row], a: str, b: str) -> bool:
     return not kinds & {list, dict, tuple}
 
 
-def _values(row: Row, columns: Iterable[str]) -> tuple[Any, ...]:
+def _values(row: _Row, columns: Iterable[str]) -> tuple[Any, ...]:
     return tuple("NaN" if isinstance(v := row.get(c), float) and isnan(v) else v for c in columns)

@@ -34,7 +34,7 @@ class Mismatch(Exception):
     """A change that does not fit the rows that it is to change."""
 
 
-Rows = list[dict[str, Any]]
+_Rows = list[dict[str, Any]]
 
 
 @dataclass
@@ -43,11 +43,11 @@ class Sandbox:
     made there. The same list of rows is the same view, also in the next round."""
 
     spark: SparkSession
-    tables: dict[tuple[str, End], tuple[Rows, T.StructType]] = field(default_factory=dict)
-    views: dict[int, tuple[str, Rows]] = field(default_factory=dict)
+    tables: dict[tuple[str, End], tuple[_Rows, T.StructType]] = field(default_factory=dict)
+    views: dict[int, tuple[str, _Rows]] = field(default_factory=dict)
     """By the identity of their rows, which are kept for that."""
 
-    def put(self, source: str, ends: tuple[End, ...], values: Rows, schema: T.StructType) -> None:
+    def put(self, source: str, ends: tuple[End, ...], values: _Rows, schema: T.StructType) -> None:
         for end in ends:
             self.tables[(source, end)] = values, schema
 

@@ -167,7 +167,7 @@ def _update(context: Context, table: DynamicTable, fields: Mapping[str, Any]) ->
     return "altered"
 
 
-CHANGES: Mapping[type[S.Change], Callable[[Context, DynamicTable, Any], str]] = {
+CHANGES: Mapping[type[S.TableChange], Callable[[Context, DynamicTable, Any], str]] = {
     S.Suspend: _suspend, S.Resume: _resume, S.RenameTo: _rename, S.SwapWith: _swap,
     S.SetOptions: _set, S.UnsetOptions: _unset,
 }  # fmt: skip

@@ -17,7 +17,7 @@ from dt_jupyter.sql import (
     unnamed_items,
     without_job,
 )
-from dt_jupyter.streams import CONSUMERS, ChangePlans, Found, Replaced, explains, in_place
+from dt_jupyter.streams import CONSUMERS, ChangePlans, FoundStream, Replaced, explains, in_place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,7 +53,7 @@ def run_in_place(context: Context, statement: S.SparkStatement, origin: Origin) 
 
 
 def _explain(
-    context: Context, streams: Sequence[Found], script: str, plans: ChangePlans,
+    context: Context, streams: Sequence[FoundStream], script: str, plans: ChangePlans,
     run: Callable[[Replaced], DataFrame],
 ) -> DataFrame:  # fmt: skip
     """Spark's plan, after the plans of the changes that it reads."""

@@ -92,7 +92,7 @@ def plan_changes(
         facts = log.commits(after, upto)
     except VersionGone as gone:
         return Unreadable("LOG_GONE", gone.sentence)
-    return plan(facts, columns, file_diff=file_diff)
+    return plan_from_facts(facts, columns, file_diff=file_diff)
 
 
 def may_change(log: TableLog, after: int, upto: int) -> bool:
@@ -108,7 +108,7 @@ def may_change(log: TableLog, after: int, upto: int) -> bool:
     return not isinstance(plan_changes(log, after, upto), Unchanged)
 
 
-def plan(
+def plan_from_facts(
     facts: Sequence[CommitFacts], columns: Collection[str] | None = None, *, file_diff: bool = True
 ) -> ChangePlan:
     """`plan_changes` over the commits of the interval; pure."""

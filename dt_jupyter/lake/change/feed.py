@@ -78,7 +78,7 @@ def _read(
 
 def scan_of(
     log: TableLog, version: int, columns: Sequence[str], files: Sequence[_Action]
-) -> Scan | None:
+) -> FeedScan | None:
     """What reads columns of the files, as they are at a version; None for nested ones, and where
     the log does not tell a partition column's values in one way only."""
     metadata = log.metadata(version)
@@ -92,7 +92,7 @@ def scan_of(
         return None
     if any(f["type"] not in _PARTITIONS for f in apart):
         return None
-    return Scan(log.path, schema, partitions, _has_timestamps(metadata, columns))
+    return FeedScan(log.path, schema, partitions, _has_timestamps(metadata, columns))
 
 
 def _stored(metadata: Metadata, columns: Sequence[str]) -> list[_Action]:
@@ -125,7 +125,7 @@ def _groups(commits: _Commits) -> dict[int, list[_Action]] | None:
 
 
 @dataclass(frozen=True)
-class Scan:
+class FeedScan:
     """Reads columns of the files of the table at `folder`: `schema` are their names there, and
     Delta's types; of those in `partitions` the log has the values."""
 

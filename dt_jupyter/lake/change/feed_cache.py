@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_BYTES = 4 << 20
+MOST_KEPT = 4 << 20
 """Of one table, all intervals together."""
 _Key: TypeAlias = tuple[int, str]
 
@@ -19,7 +19,7 @@ _Key: TypeAlias = tuple[int, str]
 class KeptRows:
     """The rows of the commits first … last, by `first` and their schema. Threads may share it."""
 
-    def __init__(self, most: int = MOST_BYTES) -> None:
+    def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
         self._known: OrderedDict[_Key, tuple[int, pa.Table]] = OrderedDict()
         self._lock = threading.Lock()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.lake.change.feed import Scan, scan_of
+from dt_jupyter.lake.change.feed import FeedScan, scan_of
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.model.hidden import TRACKED_ID, WEIGHT
@@ -54,7 +54,7 @@ def tracked_table(log: TableLog, first: int, last: int, columns: Sequence[str]) 
     return found.rename_columns([*columns, TRACKED_ID, WEIGHT])
 
 
-def _with_ids(scan: Scan, name: str, files: Sequence[Mapping[str, Any]]) -> pa.Table:
+def _with_ids(scan: FeedScan, name: str, files: Sequence[Mapping[str, Any]]) -> pa.Table:
     """The rows of the files, their ids in the last column: what a file stores of them, else the
     row's place in the file, counted from what the log says."""
     import numpy as np

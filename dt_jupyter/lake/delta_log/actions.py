@@ -139,7 +139,7 @@ def require_end(file: Path | str) -> None:
         _parsed(file, last)
 
 
-def rows_of(action: Mapping[str, Any]) -> int | None:
+def live_rows(action: Mapping[str, Any]) -> int | None:
     """The live rows of an add or remove: its records less its deletion vector's."""
     stats = action.get("stats")
     if not stats:
@@ -209,7 +209,7 @@ class FactsBuilder:
             self.moves.setdefault(body["path"], set()).add(kind)
             if not body.get("dataChange", True):
                 return
-            rows, known = rows_of(body), self.rows[kind]
+            rows, known = live_rows(body), self.rows[kind]
             self.rows[kind] = None if rows is None or known is None else known + rows
         self.data_change = True
         self.files.append((kind, {k: body[k] for k in FILE_FIELDS if body.get(k) is not None}))

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from dt_jupyter.lake.delta_log.actions import commit_name
 from dt_jupyter.lake.delta_log.checkpoints import last_checkpoint
 from dt_jupyter.lake.errors import VersionGone
-from dt_jupyter.lake.log_replay import FILES, Action, TableState, carry_on, checkpoint_state
+from dt_jupyter.lake.log_replay import FILES, Action, TableState, advance_state, checkpoint_state
 from dt_jupyter.lake.paths import TablePath, local
 
 _KEPT = 4
@@ -64,7 +64,7 @@ class LiveFiles:
             state = self._known[of, known].copy()
         else:
             state = checkpoint_state(self._dir, version, FILES, statistics=False)
-        return carry_on(state, self._dir, version, FILES)
+        return advance_state(state, self._dir, version, FILES)
 
     def _seal_if_there(self, version: int) -> int | None:
         try:

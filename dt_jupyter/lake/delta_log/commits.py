@@ -11,7 +11,7 @@ from dt_jupyter.lake.delta_log.metadata import Metadata, schema_change
 from dt_jupyter.lake.errors import LogBroken
 from dt_jupyter.model import Timestamp
 
-MOST_BYTES = 8 << 20
+MOST_REMEMBERED = 8 << 20
 """Of one log: the commits of some thousands of small changes."""
 _MOST_FILES = 100
 """Of a commit of more, the files are read again by those who ask."""
@@ -20,7 +20,7 @@ _COMMIT, _METRIC, _FILE = 900, 60, 500
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class ReadCommit:
     """The facts, and the files whose data came or went: adds, removes and files of the change
     feed, in the order of the log; None where they are too many to be kept."""
 
@@ -57,7 +57,7 @@ class Read:
     def files(self) -> tuple[FileAction, ...]:
         return tuple(self._found.files)
 
-    def commit(self, version: int, time: Timestamp, before: Metadata | None) -> Commit:
+    def commit(self, version: int, time: Timestamp, before: Metadata | None) -> ReadCommit:
         """`before` is the metadata that it found; the first commit finds its own."""
         own = self._found.metadata
         metadata = own or before
@@ -65,7 +65,7 @@ class Read:
             raise LogBroken("the first commit has no metadata", version=version)
         schema = None if own is None or before is None else schema_change(before, own)
         facts = self._found.facts(version, time, metadata, schema)
-        return Commit(facts, self.files if len(self._found.files) <= _MOST_FILES else None)
+        return ReadCommit(facts, self.files if len(self._found.files) <= _MOST_FILES else None)
 
 
 def in_commit_time(info: Mapping[str, object]) -> Timestamp | None:
@@ -78,19 +78,19 @@ class Remembered:
     """Commits by version, up to so many bytes. The newest versions stay: whoever goes through
     more than fits, from old to new and again, finds those the second time."""
 
-    def __init__(self, most: int = MOST_BYTES) -> None:
+    def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self.bytes = 0
         self._most = most
-        self._known: dict[int, Commit] = {}
+        self._known: dict[int, ReadCommit] = {}
         self._oldest_first: list[int] = []
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def get(self, version: int) -> Commit | None:
+    def get(self, version: int) -> ReadCommit | None:
         return self._known.get(version)
 
-    def keep(self, version: int, commit: Commit) -> None:
+    def keep(self, version: int, commit: ReadCommit) -> None:
         """Remember a commit that is not known yet, if need be in place of older ones."""
         self._known[version] = commit
         heapq.heappush(self._oldest_first, version)

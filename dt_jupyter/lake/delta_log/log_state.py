@@ -10,7 +10,7 @@ from dt_jupyter.lake.log_replay import (
     Action,
     TableState,
     high_water_mark,
-    replay,
+    replay_log,
     row_id_domain,
 )
 
@@ -21,7 +21,7 @@ def table_state(log: TableLog, version: int) -> TableState:
     Raises VersionGone and LogBroken as the log does.
     """
     log.protocol(version)  # raises where the log does not reach the version
-    return replay(log.path / "_delta_log", version, FILES | STATE)
+    return replay_log(log.path / "_delta_log", version, FILES | STATE)
 
 
 __all__ = [

@@ -15,16 +15,14 @@ _COLLATIONS = "__COLLATIONS"
 
 @dataclass(frozen=True)
 class Protocol:
-    """Reader and writer versions and the table features that they list."""
+    """The table features that readers and writers have to know."""
 
-    min_reader: int = 1
-    min_writer: int = 2
     features: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, action: Mapping[str, Any]) -> Protocol:
         features = (action.get("readerFeatures") or []) + (action.get("writerFeatures") or [])
-        return cls(action["minReaderVersion"], action["minWriterVersion"], frozenset(features))
+        return cls(frozenset(features))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class LiveFile:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class TableSnapshot:
     """A table at a version; opened by delta-rs when first needed, once."""
 
     path: Path

@@ -24,11 +24,11 @@ from dt_jupyter.lake.delta_log.actions import (
     user_metadata,
 )
 from dt_jupyter.lake.delta_log.checkpoints import checkpoints
-from dt_jupyter.lake.delta_log.commits import Commit, Read, Remembered, in_commit_time
+from dt_jupyter.lake.delta_log.commits import Read, ReadCommit, Remembered, in_commit_time
 from dt_jupyter.lake.delta_log.metadata import Metadata, Protocol
-from dt_jupyter.lake.delta_log.snapshot_files import LiveFile, Snapshot
+from dt_jupyter.lake.delta_log.snapshot_files import LiveFile, TableSnapshot
 from dt_jupyter.lake.errors import LogBroken, TableGone, VersionGone
-from dt_jupyter.lake.log_replay import STATE, LogState, carry_on, checkpoint_state
+from dt_jupyter.lake.log_replay import STATE, LogState, advance_state, checkpoint_state
 from dt_jupyter.lake.paths import TablePath, local
 from dt_jupyter.model import Timestamp
 
@@ -219,7 +219,7 @@ class TableLog:
         if state.version == version:
             return state
         try:
-            return LogState.of(carry_on(state.raw.copy(), self._dir, version, STATE), state)
+            return LogState.of(advance_state(state.raw.copy(), self._dir, version, STATE), state)
         except VersionGone as e:
             raise self._gone(e.facts["version"]) from e
 
@@ -323,7 +323,7 @@ class TableLog:
             found = ((v, self._files_of(v, c)) for v, c in self._known(first, last))
             return tuple((v, files) for v, files in found if files)
 
-    def _known(self, first: int, last: int) -> Iterator[tuple[int, Commit]]:
+    def _known(self, first: int, last: int) -> Iterator[tuple[int, ReadCommit]]:
         """The commits first … last; each that is not remembered is read once."""
         if last > self.version() or first < 0:
             raise self._gone(last)
@@ -344,7 +344,7 @@ class TableLog:
             before = commit.facts.metadata
             yield v, commit
 
-    def _read(self, version: int, since: int | None, before: Metadata | None) -> Commit:
+    def _read(self, version: int, since: int | None, before: Metadata | None) -> ReadCommit:
         try:
             read = Read(self._file(version))
         except FileNotFoundError as e:
@@ -355,7 +355,7 @@ class TableLog:
             time = self._file_time(version)
         return read.commit(version, time, before)
 
-    def _files_of(self, version: int, commit: Commit) -> tuple[FileAction, ...]:
+    def _files_of(self, version: int, commit: ReadCommit) -> tuple[FileAction, ...]:
         try:
             return Read(self._file(version)).files if commit.files is None else commit.files
         except FileNotFoundError as e:
@@ -425,7 +425,7 @@ class TableLog:
         with self._lock:
             version = self.version()
             if self._size is None or self._size[0] != version:
-                self._size = version, size_of(Snapshot(self.path, version).files())
+                self._size = version, size_of(TableSnapshot(self.path, version).files())
             return self._size[1]
 
 

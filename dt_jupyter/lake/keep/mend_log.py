@@ -101,7 +101,7 @@ def _is_broken(name: str, last: int, sound: set[str]) -> bool:
     return int(version) > last or (".checkpoint." in name and name not in sound)
 
 
-def carry_on(path: TablePath, app_id: str, sequence: int, version: int) -> int:
+def restore_sequence(path: TablePath, app_id: str, sequence: int, version: int) -> int:
     """The table's log up to `version` at least, and `sequence` as the application's last: what is
     missing is lost. Returns the newest version; nothing is done where the log has all of it."""
     table = local(path)
@@ -147,4 +147,4 @@ def is_whole(log: TableLog) -> bool:
     return True
 
 
-__all__ = ["carry_on", "cut", "is_whole", "readable_to", "require_whole"]
+__all__ = ["cut", "is_whole", "readable_to", "require_whole", "restore_sequence"]

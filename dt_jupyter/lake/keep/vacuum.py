@@ -61,7 +61,7 @@ def plan_vacuum(
     retained, named = _since(log, cutoff, min(cutoff, recent))
     kept = [(h.holder, _needed(log, h, newest)) for h in holds]
     files, held, held_bytes, sizes = dict[str, int](), dict[str, int](), 0, [0, 0]
-    for name, size, modified in listed(log.path):
+    for name, size, modified in list_files(log.path):
         if name in live or name in retained:
             sizes[name not in live] += size
             continue
@@ -112,7 +112,7 @@ def _needed(log: TableLog, held: Held, newest: int) -> set[str]:
         return set()
 
 
-def listed(table: Path) -> Iterator[tuple[str, int, float]]:
+def list_files(table: Path) -> Iterator[tuple[str, int, float]]:
     """The files of a table's data: relative path, bytes, time of modification in seconds."""
     for folder, folders, names in os.walk(table):
         folders[:] = [f for f in folders if not _is_hidden(f)]

@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake.delta_log.metadata import Metadata
-from dt_jupyter.lake.delta_log.snapshot_files import Snapshot
+from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
-from dt_jupyter.lake.read.reader_rs import items, read, times_are_sparks
+from dt_jupyter.lake.read.reader_rs import items, read_snapshot, times_are_sparks
 from dt_jupyter.lake.types import arrow_schema, fields_named, plain_type, spark_schema
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import TRACKED_ID, WEIGHT, hidden
@@ -70,12 +70,12 @@ class SmallTables:
             return None
         schema = arrow_schema(fields_named(metadata, columns))
         try:
-            snapshot = Snapshot(log.path, version)
+            snapshot = TableSnapshot(log.path, version)
             if not self._is_small(schema, *self._size(log, version, snapshot)):
                 return None
             if times_are_sparks(snapshot, metadata, columns):
                 return None
-            return read(snapshot, metadata, schema)
+            return read_snapshot(snapshot, metadata, schema)
         except (DeltaError, pa.ArrowException, OSError):
             return None
 
@@ -95,7 +95,7 @@ class SmallTables:
         try:
             schema = arrow_schema(fields_named(metadata, columns))
             wanted = _keys(values, schema.field(key).type)
-            snapshot = Snapshot(log.path, version)
+            snapshot = TableSnapshot(log.path, version)
             if wanted is None or len(wanted) > self.selected_by:
                 return None
             if times_are_sparks(snapshot, metadata, columns):
@@ -105,7 +105,7 @@ class SmallTables:
             return None
 
     def _selected(
-        self, snapshot: Snapshot, metadata: Metadata, schema: pa.Schema, key: str,
+        self, snapshot: TableSnapshot, metadata: Metadata, schema: pa.Schema, key: str,
         values: pa.Array, nulls: bool,
     ) -> pa.Table | None:  # fmt: skip
         """A semi join with a table of the keys: there is no text that grows with them."""
@@ -136,7 +136,7 @@ class SmallTables:
             return files <= self.table_bytes // 4
         return rows * sum(w or 0 for w in widths) <= self.table_bytes and files <= self.file_bytes
 
-    def _size(self, log: TableLog, version: int, snapshot: Snapshot) -> tuple[int, int | None]:
+    def _size(self, log: TableLog, version: int, snapshot: TableSnapshot) -> tuple[int, int | None]:
         """The bytes of all files, and their records."""
         key = (str(log.path), log.table_id(version), version)
         with self._lock:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake.delta_log.metadata import Metadata
-from dt_jupyter.lake.delta_log.snapshot_files import Snapshot
+from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.errors import read_by_delta_rs
 from dt_jupyter.lake.types import contains, int96
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def times_are_sparks(
-    snapshot: Snapshot, metadata: Metadata, columns: Sequence[str], most: int | None = None
+    snapshot: TableSnapshot, metadata: Metadata, columns: Sequence[str], most: int | None = None
 ) -> bool:
     """Whether a file holds timestamps as INT96, which lose what Spark wrote; with timestamps in
     more than `most` files that is not looked for, and Spark has to read them."""
@@ -26,8 +26,8 @@ def times_are_sparks(
     return too_many or int96(map(snapshot.on_disk, files)) is not None
 
 
-def read(
-    snapshot: Snapshot, metadata: Metadata, schema: pa.Schema, count: int | None = None
+def read_snapshot(
+    snapshot: TableSnapshot, metadata: Metadata, schema: pa.Schema, count: int | None = None
 ) -> pa.Table:
     """The columns of a schema (of `arrow_schema`); `count`: so many rows, whichever.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dt_jupyter.lake.delta_log.snapshot_files import Snapshot
+from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported
-from dt_jupyter.lake.read.reader_rs import read, times_are_sparks
+from dt_jupyter.lake.read.reader_rs import read_snapshot, times_are_sparks
 from dt_jupyter.lake.types import arrow_schema
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def head(log: TableLog, count: int) -> pa.Table | None:
         return None
     try:
         schema = arrow_schema(metadata.fields)
-        snapshot = Snapshot(log.path, version)
+        snapshot = TableSnapshot(log.path, version)
         if times_are_sparks(snapshot, metadata, metadata.columns, _FILES):
             return None
-        return read(snapshot, metadata, schema, count)
+        return read_snapshot(snapshot, metadata, schema, count)
     except (LakeError, NotSupported, DeltaError, pa.ArrowException, OSError):
         return None

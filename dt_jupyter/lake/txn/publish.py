@@ -194,7 +194,7 @@ def published(made: Publication, log: TableLog) -> int | None:
     return None
 
 
-def check(made: Publication, log: TableLog) -> int:
+def check_publication(made: Publication, log: TableLog) -> int:
     """The version to publish on. Raises Conflict."""
     try:
         newest = log.version()
@@ -220,7 +220,7 @@ def publish(made: Publication, log: TableLog) -> int:
         found = published(made, log)
         if found is not None:
             return found
-        version = check(made, log) + 1
+        version = check_publication(made, log) + 1
         for name in made.files:
             _bring(Path(made.folder) / name, log.path / name)
         try:

@@ -96,7 +96,7 @@ def _after(path: Path, log: Path, last: int) -> bool:
     return not number.isdigit() or int(number) > last
 
 
-def stage(log: TableLog, version: int, folder: Path) -> Staging:
+def stage_log(log: TableLog, version: int, folder: Path) -> Staging:
     """A copy of the table at `version`, in a folder that is not there yet.
 
     Raises NotSupported where another program keeps the table's commits.
@@ -215,4 +215,4 @@ def _checkpoint_schema() -> Any:
     })  # fmt: skip
 
 
-__all__ = ["Staging", "absolute", "relative", "stage", "unstage"]
+__all__ = ["Staging", "absolute", "relative", "stage_log", "unstage"]

@@ -26,12 +26,12 @@ _CLUSTERABLE = frozenset(
     ("byte", "short", "integer", "long", "float", "double", "string", "date", "timestamp",
      "timestamp_ntz")
 )  # fmt: skip
-Field: TypeAlias = Mapping[str, Any]
-Path: TypeAlias = tuple[Field, ...]
+_Field: TypeAlias = Mapping[str, Any]
+Path: TypeAlias = tuple[_Field, ...]
 """A column, or a field of one: from the column down, as the schema's JSON has them."""
 
 
-def find_path(fields: Iterable[Field], name: str) -> Path | None:
+def find_path(fields: Iterable[_Field], name: str) -> Path | None:
     """The column of that name, or the field at the end of its dotted parts; names match without
     regard to case."""
     for field in fields:
@@ -55,7 +55,7 @@ def is_clusterable(path: Path) -> bool:
     return isinstance(kind, str) and (kind in _CLUSTERABLE or kind.startswith("decimal("))
 
 
-def clusterable_paths(fields: Sequence[Field], names: Iterable[str]) -> tuple[Path, ...]:
+def clusterable_paths(fields: Sequence[_Field], names: Iterable[str]) -> tuple[Path, ...]:
     """Those of the named columns that are there, and can be clustered by."""
     found = (find_path(fields, name) for name in names)
     return tuple(p for p in found if p is not None and is_clusterable(p))[:MOST_COLUMNS]

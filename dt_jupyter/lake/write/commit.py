@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dt_jupyter.lake.delta_log.actions import CommitFacts
 from dt_jupyter.lake.delta_log.commit_tags import mark_of
-from dt_jupyter.lake.delta_log.snapshot_files import Snapshot
+from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog, size_of
 from dt_jupyter.lake.disk import data_files, make_durable, remove_orphans
 from dt_jupyter.lake.errors import NotSupported
@@ -73,7 +73,7 @@ def _locked(
     lost = _requirements(request, log, base, repairs=isinstance(change, Overwrite))
     if lost is not None:
         return lost
-    snapshot = Snapshot(log.path, base)
+    snapshot = TableSnapshot(log.path, base)
     refusal = writer_rs.refusal(log, snapshot, change, lane) if writer != "spark" else "asked for"
     if refusal is not None and writer == "delta-rs":
         raise NotSupported(f"delta-rs does not write this: {refusal}", path=str(log.path))
@@ -133,7 +133,7 @@ def _write(
     change: Change,
     spark: SparkSession | None,
     log: TableLog,
-    fast: Snapshot | None,
+    fast: TableSnapshot | None,
 ) -> Exception | None:
     """Run the writer, delta-rs on a `fast` snapshot; an exception is returned, since the commit
     may stand all the same."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 POINTS = (
     "lock_taken", "before_write", "after_write", "after_readback", "before_fsync", "after_fsync",
 )  # fmt: skip
-INTENTS = ("intent_recorded", "intent_written")
+INTENT_POINTS = ("intent_recorded", "intent_written")
 """Those of a statement that consumes a stream."""
 TRANSACTIONS = (
     "tx_intent_recorded", "tx_statement_staged", "tx_prepared", "tx_target_published",
@@ -42,7 +42,7 @@ def reach(name: str) -> None:
 @contextmanager
 def hooked(name: str, hook: Callable[[], None]) -> Iterator[None]:
     """Run `hook` whenever the point is reached inside the block."""
-    if name not in (*POINTS, *INTENTS, *TRANSACTIONS):
+    if name not in (*POINTS, *INTENT_POINTS, *TRANSACTIONS):
         raise ValueError(f"no such point: {name}")
     _hooks[name] = hook
     try:

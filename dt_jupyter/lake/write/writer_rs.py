@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange, key_range, lookups
 from dt_jupyter.lake.delta_log.metadata import Metadata
-from dt_jupyter.lake.delta_log.snapshot_files import LiveFile, Snapshot
+from dt_jupyter.lake.delta_log.snapshot_files import LiveFile, TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.types import (
@@ -56,7 +56,7 @@ class FastLane:
 # -- gates ---------------------------------------------------------------------------------------
 
 
-def refusal(log: TableLog, snapshot: Snapshot, change: Change, lane: FastLane) -> str | None:
+def refusal(log: TableLog, snapshot: TableSnapshot, change: Change, lane: FastLane) -> str | None:
     """Why the change is not for delta-rs; None: it is."""
     import pyarrow as pa
 
@@ -116,7 +116,7 @@ def _root(column: str) -> str:
 
 
 def _merge_refusal(
-    metadata: Metadata, snapshot: Snapshot, change: Merge, lane: FastLane
+    metadata: Metadata, snapshot: TableSnapshot, change: Merge, lane: FastLane
 ) -> str | None:
     types = {f["name"].lower(): f["type"] for f in metadata.fields}
     for key in change.keys:
@@ -141,7 +141,7 @@ def _one_lookup_per_key(change: Merge) -> None:
         raise ValueError("two rows of the merge delete or replace the same key")
 
 
-def touched_files(snapshot: Snapshot, change: Merge) -> list[LiveFile]:
+def touched_files(snapshot: TableSnapshot, change: Merge) -> list[LiveFile]:
     """The files whose range of the keys meets the merge's; delta-rs looks into all of them."""
     ranged = key_range(change, NAME)
     columns = () if ranged is None else (ranged.column,)
@@ -169,7 +169,9 @@ def as_append(change: Change) -> Append | None:
 # -- writing -------------------------------------------------------------------------------------
 
 
-def write(request: CommitRequest, change: Change, metadata: Metadata, snapshot: Snapshot) -> None:
+def write(
+    request: CommitRequest, change: Change, metadata: Metadata, snapshot: TableSnapshot
+) -> None:
     """One commit right after the snapshot, or deltalake's CommitFailedError if another is there."""
     from deltalake import PostCommitHookProperties, write_deltalake
 

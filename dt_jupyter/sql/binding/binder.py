@@ -36,8 +36,8 @@ from dt_jupyter.ivm import (
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql.binding.joins import refuse_merged
 from dt_jupyter.sql.binding.pivots import expand_pivots
-from dt_jupyter.sql.binding.scalars import check
-from dt_jupyter.sql.binding.scope import Ids, Named, Scope, with_columns
+from dt_jupyter.sql.binding.scalars import check_scalar
+from dt_jupyter.sql.binding.scope import Ids, NamedRelation, Scope, with_columns
 from dt_jupyter.sql.binding.select import Ctes, Select, top
 from dt_jupyter.sql.binding.subqueries import Bound
 from dt_jupyter.sql.text.limits import (
@@ -284,7 +284,7 @@ class _Binder:
         if not _is_named(table):
             raise refuse(Refusal.TABLE_FUNCTION, what=table.sql(dialect="spark"))
 
-    def _query(self, node: exp.Expr, ctes: Ctes) -> Named:
+    def _query(self, node: exp.Expr, ctes: Ctes) -> NamedRelation:
         ctes = self._with(node, ctes)
         if isinstance(node, exp.Subquery):
             return self._limited(node, self._query(node.this, ctes))
@@ -311,8 +311,8 @@ class _Binder:
             raise refuse(Refusal.RECURSIVE)
         return {**ctes, **{c.alias: c for c in with_.expressions}}
 
-    def _limited(self, node: exp.Expr, named: Named) -> Named:
-        return Named(top(node, named.rel, named.names, {}, self.builtins), named.names)
+    def _limited(self, node: exp.Expr, named: NamedRelation) -> NamedRelation:
+        return NamedRelation(top(node, named.rel, named.names, {}, self.builtins), named.names)
 
     def subquery(self, node: exp.Expr, ctes: Ctes, outer: Scope) -> Bound:
         """A query in an expression of `outer`."""
@@ -325,7 +325,7 @@ class _Binder:
         named = self._query(node, ctes)
         return Bound(named.rel, named.rel.columns)
 
-    def _set_operation(self, node: exp.SetOperation, ctes: Ctes) -> Named:
+    def _set_operation(self, node: exp.SetOperation, ctes: Ctes) -> NamedRelation:
         if node.args.get("by_name"):
             raise refuse(Refusal.SET_OPERATION, what=f"{node.key.upper()} BY NAME")
         sides = [self._query(s, ctes) for s in _sides(node)]
@@ -336,10 +336,10 @@ class _Binder:
         ids = tuple(self.ids.new(n) for n in names)
         if isinstance(node, exp.Union):
             union: Rel = Union(tuple(s.rel for s in sides), ids)
-            return Named(Aggregate(union, ids, ()) if distinct else union, names)
+            return NamedRelation(Aggregate(union, ids, ()) if distinct else union, names)
         left, right = sides
         rel = self._counted(left.rel, right.rel, ids, isinstance(node, exp.Except), distinct)
-        return Named(rel, names)
+        return NamedRelation(rel, names)
 
     def _counted(
         self, left: Rel, right: Rel, ids: tuple[str, ...], except_: bool, distinct: bool
@@ -370,17 +370,17 @@ class _Binder:
                           (self.ids.new("copy"),))  # fmt: skip
         return Project(copies, kept)
 
-    def _values(self, node: exp.Values) -> Named:
+    def _values(self, node: exp.Values) -> NamedRelation:
         """Literal rows: any deterministic expressions without columns."""
         for row in node.expressions:
-            check(row, self.builtins)
+            check_scalar(row, self.builtins)
         width = len(node.expressions[0].expressions) if isinstance(
             node.expressions[0], exp.Tuple) else 1  # fmt: skip
         names = tuple(f"col{i + 1}" for i in range(width))
         rows = ", ".join(row.sql(dialect="spark") for row in node.expressions)
-        return Named(Rows(f"(VALUES {rows})", tuple(self.ids.new(n) for n in names)), names)
+        return NamedRelation(Rows(f"(VALUES {rows})", tuple(self.ids.new(n) for n in names)), names)
 
-    def relation(self, node: exp.Expr, ctes: Ctes) -> Named:
+    def relation(self, node: exp.Expr, ctes: Ctes) -> NamedRelation:
         """What stands in FROM: a source, a common table expression, a subquery, literal rows."""
         if isinstance(node, exp.Table):
             if node.name in self._tables:
@@ -395,20 +395,20 @@ class _Binder:
             raise refuse(Refusal.LATERAL, what="a lateral relation")
         raise refuse(Refusal.EXPRESSION, what=f"the relation {node.sql(dialect='spark')[:60]}")
 
-    def _cte(self, ctes: Ctes, name: str) -> Named:
+    def _cte(self, ctes: Ctes, name: str) -> NamedRelation:
         """Bound anew for each use, so that every use has columns of its own."""
         visible = dict(list(ctes.items())[: list(ctes).index(name)])
         cte = ctes[name]
         named = self._query(cte.this, visible)
         renamed = tuple(c.name for c in cte.args["alias"].args.get("columns") or ())
-        return Named(named.rel, renamed or named.names)
+        return NamedRelation(named.rel, renamed or named.names)
 
-    def _scan(self, table: Table) -> Named:
+    def _scan(self, table: Table) -> NamedRelation:
         reads = tuple((self.ids.new(c.lower()), c) for c in table.columns)
         names = tuple(c.lower() for c in table.columns)
         if table.visible is None:
-            return Named(Scan(table.source, reads), names)
+            return NamedRelation(Scan(table.source, reads), names)
         hidden = self.ids.new("visible")
         scan = Scan(table.source, (*reads, (hidden, table.visible)))
         rows = Filter(scan, (col(hidden),))
-        return Named(Project(rows, tuple((i, col(i)) for i, _ in reads)), names)
+        return NamedRelation(Project(rows, tuple((i, col(i)) for i, _ in reads)), names)

@@ -11,7 +11,7 @@ from sqlglot.lineage import Node, lineage
 from dt_jupyter.sql.binding.binder import deep
 from dt_jupyter.sql.text.token_guard import guard
 
-MOST_COLUMNS = 100
+_MOST_COLUMNS = 100
 """Of so many columns of a query it is asked: each is a walk over the whole of it."""
 
 
@@ -27,7 +27,7 @@ def column_sources(
     def find() -> tuple[frozenset[tuple[str, str]], ...]:
         parsed = parse_one(query, dialect="spark")
         names = list(getattr(parsed, "named_selects", ()))
-        if "*" in names or len(names) > MOST_COLUMNS:
+        if "*" in names or len(names) > _MOST_COLUMNS:
             return ()
         return tuple(
             _leaves(lineage(name, parsed.copy(), schema=schema, dialect="spark"), tables)

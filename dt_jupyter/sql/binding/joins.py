@@ -25,11 +25,11 @@ from dt_jupyter.sql.binding.scalars import scalar
 from dt_jupyter.sql.binding.scope import (
     Ids,
     Key,
-    Named,
+    NamedRelation,
     Split,
     check_parts,
     conjuncts,
-    split,
+    split_conjuncts,
     with_columns,
 )
 
@@ -64,18 +64,18 @@ class From:
         check_parts(node, self.builtins)
         return scalar(node, self._lookup, {})
 
-    def name(self, table: str, named: Named) -> None:
+    def name(self, table: str, named: NamedRelation) -> None:
         """The columns of a member become visible."""
         if len(named.names) != len(named.rel.columns):
             raise refuse(Refusal.EXPRESSION, what=f"{table} has another number of column names")
         for name, column in zip(named.names, named.rel.columns, strict=True):
             self.columns[(table, name)] = column
 
-    def add(self, table: str, named: Named) -> None:
+    def add(self, table: str, named: NamedRelation) -> None:
         self.name(table, named)
         self.members.append(named.rel)
 
-    def join(self, node: exp.Join, table: str, named: Named) -> None:
+    def join(self, node: exp.Join, table: str, named: NamedRelation) -> None:
         """One more relation, by the kind of join that the text says."""
         side, kind = str(node.side or "").upper(), str(node.kind or "").upper()
         odd = node.args.get("method") or node.args.get("using")
@@ -94,7 +94,7 @@ class From:
         self._outer(side, named, condition, left)
 
     def _semi(
-        self, node: exp.Join, table: str, named: Named, condition: exp.Expr | None,
+        self, node: exp.Join, table: str, named: NamedRelation, condition: exp.Expr | None,
         left: frozenset[str],
     ) -> None:  # fmt: skip
         """The columns of the right side are seen by the condition alone."""
@@ -106,13 +106,13 @@ class From:
         self._replace(match(self.ids, self.rel, named.rel, kind, found))
 
     def _condition(self, node: exp.Expr | None, left: frozenset[str], what: str) -> Split:
-        found = split(conjuncts(node), self._bind, left) if node else Split((), ())
+        found = split_conjuncts(conjuncts(node), self._bind, left) if node else Split((), ())
         if not found.pairs:
             raise refuse(Refusal.NON_EQUI_JOIN, what=what)
         return found
 
     def _outer(
-        self, side: str, named: Named, condition: exp.Expr | None, left: frozenset[str]
+        self, side: str, named: NamedRelation, condition: exp.Expr | None, left: frozenset[str]
     ) -> None:
         found = self._condition(condition, left, f"{side} outer join")
         before = self.rel

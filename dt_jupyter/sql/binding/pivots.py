@@ -21,9 +21,9 @@ from dt_jupyter.sql.binding.scalars import function_name
 from dt_jupyter.sql.text.limits import too_many
 
 MOST_PIVOTS = 20
-MOST_COLUMNS = 1_000
+_MOST_COLUMNS = 1_000
 
-Columns = Callable[[exp.Select], tuple[str, ...]]
+_Columns = Callable[[exp.Select], tuple[str, ...]]
 """The names of the columns of a SELECT, in lower case."""
 
 _COUNTS = frozenset({"count", "count_if", "approx_count_distinct", "regr_count"})
@@ -34,7 +34,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 _PLACE, _PLACES, _UNPIVOTED = hidden("place"), hidden("e"), hidden("u")
 
 
-def expand_pivots(tree: exp.Expr, columns: Columns) -> exp.Expr:
+def expand_pivots(tree: exp.Expr, columns: _Columns) -> exp.Expr:
     """The tree with each PIVOT and UNPIVOT as a subquery; Refused (PIVOT) where that is unknown.
 
     `columns` is asked for those of `SELECT *` from what is pivoted, inner ones first.
@@ -74,7 +74,7 @@ def _order(node: exp.Expr) -> tuple[int, ...]:
     return tuple(reversed(path))
 
 
-def _replace(node: exp.Expr, columns: Columns) -> None:
+def _replace(node: exp.Expr, columns: _Columns) -> None:
     """The subquery in the place of what is pivoted."""
     pivots = node.args["pivots"]
     outside = {k: node.args.get(k) for k in ("joins", "laterals") if node.args.get(k)}
@@ -91,7 +91,7 @@ def _replace(node: exp.Expr, columns: Columns) -> None:
     node.replace(made)
 
 
-def _one(input: exp.Expr, pivot: exp.Pivot, place: exp.Expr, columns: Columns) -> exp.Subquery:
+def _one(input: exp.Expr, pivot: exp.Pivot, place: exp.Expr, columns: _Columns) -> exp.Subquery:
     """One PIVOT over a relation that stands at `place`."""
     alias = input.alias_or_name or hidden("pivoted")
     if not input.alias_or_name:
@@ -191,7 +191,7 @@ def _pivot(relation: _Relation, pivot: exp.Pivot) -> exp.Select:
         _check_call(call)
     on = _tuple(field.this)
     values = [_value(v) for v in field.expressions]
-    if problem := too_many(len(values) * len(calls), MOST_COLUMNS, "columns of a PIVOT"):
+    if problem := too_many(len(values) * len(calls), _MOST_COLUMNS, "columns of a PIVOT"):
         raise problem
     if len({tuple(map(_shown, v)) for v, _ in values}) != len(values):
         raise _refuse("PIVOT with a value twice")
@@ -358,7 +358,7 @@ def _unpivot(relation: _Relation, pivot: exp.Pivot) -> exp.Select:
     places = [_place(p) for p in field.expressions]
     if any(len(columns) != len(made) for columns, _ in places):
         raise _refuse("UNPIVOT with another number of columns than it names")
-    if problem := too_many(len(places) * len(made), MOST_COLUMNS, "columns of an UNPIVOT"):
+    if problem := too_many(len(places) * len(made), _MOST_COLUMNS, "columns of an UNPIVOT"):
         raise problem
     kept = relation.rest([c for columns, _ in places for c in columns])
     items = [exp.alias_(relation.column(k), k, quoted=True) for k in kept]

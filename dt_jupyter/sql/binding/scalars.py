@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from dt_jupyter.ivm import Col, Expr, Refusal, refuse
 
-MARK = "\ue000"  # private use: stands around column ids while sqlglot writes the text
+_MARK = "\ue000"  # private use: stands around column ids while sqlglot writes the text
 Lookup = Callable[[exp.Column], str]
 
 NON_DETERMINISTIC = frozenset({
@@ -18,7 +18,7 @@ NON_DETERMINISTIC = frozenset({
     "last", "last_value", "any_value", "listagg", "string_agg", "percentile_approx",
     "approx_percentile", "mode", "histogram_numeric", "aes_encrypt", "raise_error",
 })  # fmt: skip
-CONTEXT = frozenset({
+_CONTEXT = frozenset({
     "current_timestamp", "current_date", "current_time", "now", "curdate", "localtimestamp",
     "current_user", "user", "session_user", "current_catalog", "current_database",
     "current_schema", "current_timezone", "unix_timestamp_now", "version", "current_path",
@@ -46,7 +46,7 @@ def function_name(node: exp.Expr) -> str:
     return text.partition("(")[0].strip().lower()
 
 
-def check(node: exp.Expr, builtins: frozenset[str]) -> None:
+def check_scalar(node: exp.Expr, builtins: frozenset[str]) -> None:
     """Raises Refused where the expression is not a deterministic scalar of the row."""
     for n in node.walk():
         for kind, refusal, what in _UNSUPPORTED:
@@ -71,7 +71,7 @@ def _is_lambda(node: exp.Exists) -> bool:
 def _check_function(node: exp.Func, builtins: frozenset[str]) -> None:
     name = function_name(node)
     bare = isinstance(node, exp.UnixSeconds) or (name == "unix_timestamp" and not _arguments(node))
-    if name in CONTEXT or (bare and not _arguments(node)):
+    if name in _CONTEXT or (bare and not _arguments(node)):
         raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{name}()")
     if name in NON_DETERMINISTIC:
         raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}()")
@@ -101,11 +101,11 @@ def scalar(node: exp.Expr, lookup: Lookup, known: Mapping[exp.Expr, str]) -> Exp
 
     def place(n: exp.Expr) -> exp.Expr:
         if n in known:
-            return exp.Var(this=f"{MARK}{known[n]}{MARK}")
+            return exp.Var(this=f"{_MARK}{known[n]}{_MARK}")
         if isinstance(n, exp.Column) and not isinstance(n.this, exp.Star):
-            return exp.Var(this=f"{MARK}{lookup(n)}{MARK}")
+            return exp.Var(this=f"{_MARK}{lookup(n)}{_MARK}")
         return n
 
     text: str = node.copy().transform(place).sql(dialect="spark")
-    pieces = text.split(MARK)
+    pieces = text.split(_MARK)
     return Expr(tuple(Col(p) if i % 2 else p for i, p in enumerate(pieces) if i % 2 or p))

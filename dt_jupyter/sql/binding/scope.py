@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dt_jupyter.ivm import Expr, Filter, Join, Project, Refusal, Rel, col, refuse
 from dt_jupyter.model.hidden import is_hidden
-from dt_jupyter.sql.binding.scalars import check, scalar
+from dt_jupyter.sql.binding.scalars import check_scalar, scalar
 from dt_jupyter.sql.text.limits import is_plain
 
 
@@ -32,7 +32,7 @@ class Ids:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedRelation:
     """A bound relation and the names by which a query sees its columns."""
 
     rel: Rel
@@ -123,7 +123,7 @@ def check_parts(node: exp.Expr, builtins: frozenset[str]) -> None:
         if is_plain(part):
             stack += part.iter_expressions()
         else:
-            check(part, builtins)
+            check_scalar(part, builtins)
 
 
 def _same(rel: Rel) -> tuple[tuple[str, Expr], ...]:
@@ -183,7 +183,7 @@ class Split:
     rest: tuple[Expr, ...]
 
 
-def split(
+def split_conjuncts(
     nodes: Iterable[exp.Expr], bind: Callable[[exp.Expr], Expr], left: frozenset[str]
 ) -> Split:
     """The conjuncts `a = b` whose sides read only `left` columns and only others, and the rest."""

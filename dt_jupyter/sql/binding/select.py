@@ -40,7 +40,14 @@ from dt_jupyter.sql.binding.aggregation import (
 )
 from dt_jupyter.sql.binding.generators import generator, is_generator
 from dt_jupyter.sql.binding.joins import From
-from dt_jupyter.sql.binding.scope import Ids, Named, Scope, Split, conjuncts, split
+from dt_jupyter.sql.binding.scope import (
+    Ids,
+    NamedRelation,
+    Scope,
+    Split,
+    conjuncts,
+    split_conjuncts,
+)
 from dt_jupyter.sql.binding.subqueries import Bound, attach, filter_by, has_subquery
 from dt_jupyter.sql.binding.windows import bind_windows, windows
 
@@ -54,7 +61,7 @@ class Relations(Protocol):
     ids: Ids
     builtins: frozenset[str]
 
-    def relation(self, node: exp.Expr, ctes: Ctes) -> Named: ...
+    def relation(self, node: exp.Expr, ctes: Ctes) -> NamedRelation: ...
     def subquery(self, node: exp.Expr, ctes: Ctes, outer: Scope) -> Bound: ...
 
 
@@ -75,10 +82,10 @@ class Select:
 
     # -- the two ways in --------------------------------------------------------------------------
 
-    def query(self) -> Named:
+    def query(self) -> NamedRelation:
         """The rows of the SELECT."""
         self._where()
-        return Named(self._rows(), self._names())
+        return NamedRelation(self._rows(), self._names())
 
     def subquery(self) -> Bound:
         """The rows with what they are correlated on."""
@@ -161,11 +168,11 @@ class Select:
             made.lateral(lateral)
         return Scope(binder.ids, binder.builtins, made.rel, made.columns, outer)
 
-    def _member(self, node: exp.Expr) -> Named:
+    def _member(self, node: exp.Expr) -> NamedRelation:
         named = self.binder.relation(node, self.ctes)
         alias = node.args.get("alias")
         renamed = [c.name for c in alias.args.get("columns") or []] if alias else []
-        return Named(named.rel, tuple(renamed) or named.names)
+        return NamedRelation(named.rel, tuple(renamed) or named.names)
 
     def _bind(self, node: exp.Expr, scope: Scope) -> Bound:
         return self.binder.subquery(node, self.ctes, scope)
@@ -184,7 +191,7 @@ class Select:
             raise refuse(Refusal.SUBQUERY, what="a subquery in a correlated condition")
         if outer and scope.outer is not None:
             left = frozenset(scope.outer.columns.values())
-            self.correlation = split(outer, scope.mixed, left)
+            self.correlation = split_conjuncts(outer, scope.mixed, left)
 
     def _is_grouped(self) -> bool:
         node = self.node

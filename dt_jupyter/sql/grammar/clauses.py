@@ -9,7 +9,7 @@ from dt_jupyter.model import Span, error
 from dt_jupyter.sql.grammar.options import STREAM_OPTIONS, Option, unknown_option
 from dt_jupyter.sql.grammar.statement_values import CreateAction, PointKind, TimePoint
 from dt_jupyter.sql.text.cursor import Cursor
-from dt_jupyter.sql.text.lex import Kind
+from dt_jupyter.sql.text.lex import TokenKind
 from dt_jupyter.sql.text.literals import unquote
 
 CLUSTER_BY = "CLUSTER BY"
@@ -68,7 +68,7 @@ def _option(
     names = [*known, CLUSTER_BY] if cluster else [*known]
     if until and token.upper in _QUERY_STARTS:
         raise cursor.fail(f"{until} is missing before the query", f"Write … {until} {token.text} …")
-    if token.kind is not Kind.WORD:
+    if token.kind is not TokenKind.WORD:
         what = f"an option or {until}" if until else "an option"
         raise cursor.expected(what, f"Options are {', '.join(names)}.")
     if token.upper not in known:
@@ -90,15 +90,15 @@ def _value(cursor: Cursor, option: Option) -> Any:
     start = cursor.peek()
     sign = "-" if cursor.accept_sign("-") else ""
     token = cursor.peek()
-    if token.kind in (Kind.PUNCT, Kind.END) or token.upper == "AS":
+    if token.kind in (TokenKind.PUNCT, TokenKind.END) or token.upper == "AS":
         raise cursor.fail(f"{option.name} has no value", hint)
-    if option.text and token.kind is not Kind.STRING:
+    if option.text and token.kind is not TokenKind.STRING:
         problem = error("DT-1003", option=option.name, value=token.text,
                         problem="it is a text in quotes", hint=hint)  # fmt: skip
         raise problem.at(cursor.script, token.span)
     span = Span(start.start, cursor.next().end)
     cursor.places[option.name] = span
-    quoted = token.kind in (Kind.STRING, Kind.QUOTED)
+    quoted = token.kind in (TokenKind.STRING, TokenKind.QUOTED)
     text = sign + (unquote(token.text) if quoted else token.text)
     return cursor.placed(span, lambda: option.parse(text))
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from dt_jupyter.model import Name, Span, error
 from dt_jupyter.sql.text.cursor import Cursor
-from dt_jupyter.sql.text.lex import Kind, Token, tokens
+from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 
-FUNCTIONS: dict[str, tuple[str, ...]] = {
+_FUNCTIONS: dict[str, tuple[str, ...]] = {
     "DYNAMIC_TABLES": (),
     "DYNAMIC_TABLE_REFRESH_HISTORY": ("NAME",),
     "DYNAMIC_TABLE_GRAPH_HISTORY": (),
@@ -17,7 +17,7 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
 """The functions and the names of their arguments, which are strings."""
 
 _RELATION = frozenset({"FROM", "JOIN", "LATERAL"})
-_CLOSES = frozenset({Kind.WORD, Kind.NUMBER, Kind.STRING, Kind.QUOTED})
+_CLOSES = frozenset({TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING, TokenKind.QUOTED})
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def find_parameters(text: str) -> tuple[Parameter, ...]:
     found = []
     for i, colon in enumerate(words[:-1]):
         word = words[i + 1]
-        if not colon.sign(":") or word.kind is not Kind.WORD or word.start != colon.end:
+        if not colon.sign(":") or word.kind is not TokenKind.WORD or word.start != colon.end:
             continue
         before = words[i - 1] if i else None
         touches = before is not None and before.end == colon.start
@@ -88,7 +88,7 @@ def calls_in(script: str, words: Sequence[Token]) -> tuple[FunctionCall, ...]:
     return tuple(
         call
         for i, word in enumerate(words)
-        if word.upper in FUNCTIONS and (call := _call(script, words, i))
+        if word.upper in _FUNCTIONS and (call := _call(script, words, i))
     )
 
 
@@ -113,7 +113,7 @@ def _call(script: str, words: Sequence[Token], index: int) -> FunctionCall | Non
 
 
 def _arguments(cursor: Cursor, function: str) -> tuple[tuple[str, str], ...]:
-    known = FUNCTIONS[function]
+    known = _FUNCTIONS[function]
     hint = f"Write {function}({', '.join(f'{k} => …' for k in known)})."
     args: dict[str, str] = {}
     cursor.expect_sign("(", hint)
@@ -121,7 +121,7 @@ def _arguments(cursor: Cursor, function: str) -> tuple[tuple[str, str], ...]:
         if args:
             cursor.expect_sign(",", hint)
         token = cursor.peek()
-        if token.kind is not Kind.WORD or not cursor.peek(1).sign("=>"):
+        if token.kind is not TokenKind.WORD or not cursor.peek(1).sign("=>"):
             raise cursor.expected("NAME => 'a table'" if known else "')'", hint)
         if token.upper not in known:
             raise error("DT-1002", option=token.text, statement=function,

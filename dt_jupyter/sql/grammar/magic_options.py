@@ -261,11 +261,11 @@ def _time(line: str, args: dict[str, _Arg], flag: str) -> TimePoint | None:
     arg = args.get(flag)
     if arg is None:
         return None
-    point: TimePoint = _placed(line, arg, lambda: time_point(flag, arg.value))
+    point: TimePoint = _placed(line, arg, lambda: parse_time_point(flag, arg.value))
     return point
 
 
-def time_point(flag: str, text: str) -> TimePoint:
+def parse_time_point(flag: str, text: str) -> TimePoint:
     """An ISO time, `now`, a version, seconds or a duration ago with a minus, or `stream:NAME`."""
     if text.lower() == "now":
         return TimePoint(PointKind.OFFSET, "0")

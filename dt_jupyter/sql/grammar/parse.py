@@ -27,7 +27,7 @@ from dt_jupyter.sql.text.spark_kind import Touched, kind_of
 from dt_jupyter.sql.text.split import Piece, split
 from dt_jupyter.sql.text.token_guard import SCRIPT, guard_length, guard_tokens
 
-Placed = TypeVar("Placed", FunctionCall, HasData)
+_Placed = TypeVar("_Placed", FunctionCall, HasData)
 _FORMATS = frozenset({"delta", "parquet", "csv", "json", "text", "orc", "avro", "binaryfile"})
 _MAKES = frozenset({SparkKind.CREATE_TABLE, SparkKind.CREATE_VIEW})
 _NO_TABLE = frozenset({SparkKind.USE, SparkKind.CREATE_SCHEMA, SparkKind.DROP_SCHEMA})
@@ -108,7 +108,7 @@ def _spark(script: str, words: Sequence[Token], cursor: Cursor) -> SparkStatemen
     )
 
 
-def _outside(timed: tuple[TimedRelation, ...], found: tuple[Placed, ...]) -> tuple[Placed, ...]:
+def _outside(timed: tuple[TimedRelation, ...], found: tuple[_Placed, ...]) -> tuple[_Placed, ...]:
     """Those that stand in no timed relation."""
     return tuple(
         one for one in found if not any(t.span.start <= one.span.start < t.span.end for t in timed)

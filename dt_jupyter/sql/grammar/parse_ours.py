@@ -27,7 +27,6 @@ from dt_jupyter.sql.grammar.statement_values import (
     AlterDynamicTable,
     AlterWarehouse,
     Begin,
-    Change,
     CloneDynamicTable,
     Commit,
     CreateAction,
@@ -54,6 +53,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     StreamSource,
     Suspend,
     SwapWith,
+    TableChange,
     UndropDynamicTable,
     UndropTable,
     UnsetOptions,
@@ -61,7 +61,7 @@ from dt_jupyter.sql.grammar.statement_values import (
 )
 from dt_jupyter.sql.grammar.unsupported import unsupported_in
 from dt_jupyter.sql.text.cursor import Cursor
-from dt_jupyter.sql.text.lex import Kind
+from dt_jupyter.sql.text.lex import TokenKind
 from dt_jupyter.sql.text.one_query import ONE_QUERY
 from dt_jupyter.sql.text.spark_kind import kind_of
 from dt_jupyter.sql.text.split import opens_block
@@ -174,7 +174,7 @@ def _alter_table(cursor: Cursor) -> Statement:
     return AlterDynamicTable(name, change, exists)
 
 
-def _table_change(cursor: Cursor) -> Change:
+def _table_change(cursor: Cursor) -> TableChange:
     if cursor.accept("SET"):
         return SetOptions(**_set_options(cursor))
     if cursor.accept("UNSET"):
@@ -213,7 +213,7 @@ def _unset_options(cursor: Cursor) -> frozenset[str]:
     names: set[str] = set()
     while not names or cursor.accept_sign(",") or not cursor.done:
         token = cursor.peek()
-        if token.kind is not Kind.WORD:
+        if token.kind is not TokenKind.WORD:
             raise cursor.expected("an option", f"Options are {', '.join(_UNSETTABLE)}.")
         name = CLUSTER_BY if cursor.at_words("CLUSTER", "BY") else token.upper
         if name not in _UNSETTABLE:

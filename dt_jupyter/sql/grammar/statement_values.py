@@ -181,13 +181,13 @@ class SwapWith:
     other: Name
 
 
-Change = SetOptions | UnsetOptions | Suspend | Resume | Refresh | RenameTo | SwapWith
+TableChange = SetOptions | UnsetOptions | Suspend | Resume | Refresh | RenameTo | SwapWith
 
 
 @dataclass(frozen=True)
 class AlterDynamicTable(Statement):
     name: Name
-    change: Change
+    change: TableChange
     if_exists: bool = False
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from dt_jupyter.model.hidden import hidden
-from dt_jupyter.sql.text.lex import Kind, Token, tokens
+from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 
 _SOURCE, _KEY = hidden("chosen"), hidden("k")
 _ENDS = ("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "WINDOW", "QUALIFY", "UNION", "EXCEPT",
@@ -119,7 +119,7 @@ def _names(words: Words, target: str) -> bool:
 
 
 def _is_column(words: Words) -> bool:
-    return all(w.kind in (Kind.WORD, Kind.QUOTED) or w.sign(".") for w in words)
+    return all(w.kind in (TokenKind.WORD, TokenKind.QUOTED) or w.sign(".") for w in words)
 
 
 # -- words ----------------------------------------------------------------------------------------

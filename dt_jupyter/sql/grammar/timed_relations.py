@@ -17,7 +17,7 @@ from dt_jupyter.sql.grammar.functions import qualified_name, replace_spans
 from dt_jupyter.sql.grammar.options import unknown_option
 from dt_jupyter.sql.grammar.statement_values import HasData, Information, TimedRelation, TimePoint
 from dt_jupyter.sql.text.cursor import Cursor
-from dt_jupyter.sql.text.lex import Kind, Token, tokens
+from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 from dt_jupyter.sql.text.literals import unquote
 
 __all__ = [
@@ -171,7 +171,7 @@ def _scanned(script: str, words: Sequence[Token]) -> _Scan:
 def _qualifies(words: Sequence[Token], index: int) -> bool:
     """Whether `changes.` stands there, and is not the schema of what a statement writes."""
     word, before = words[index], words[index - 1] if index else None
-    name = word.kind in (Kind.WORD, Kind.QUOTED) and _part(word).upper() == "CHANGES"
+    name = word.kind in (TokenKind.WORD, TokenKind.QUOTED) and _part(word).upper() == "CHANGES"
     if not name or index + 1 >= len(words) or not words[index + 1].sign("."):
         return False
     return before is None or not (before.sign(".") or before.upper in _BEFORE_TARGET)
@@ -216,7 +216,7 @@ class _Scan:
             self._expected = index + 1
         elif word.sign("|") and self._sign(index + 1, ">"):
             frame.in_from = False
-        elif word.kind is Kind.WORD and not self._sign(index - 1, "."):
+        elif word.kind is TokenKind.WORD and not self._sign(index - 1, "."):
             self._keyword(index)
         return index + 1
 
@@ -345,14 +345,14 @@ class _Scan:
         if index >= len(self.words):
             return False
         word = self.words[index]
-        plain = word.kind is Kind.WORD and "$" not in word.text and word.upper not in _NO_ALIAS
-        return plain or word.kind is Kind.QUOTED
+        plain = word.kind is TokenKind.WORD and "$" not in word.text and word.upper not in _NO_ALIAS
+        return plain or word.kind is TokenKind.QUOTED
 
     def _name_end(self, index: int) -> int:
         """The index after the name of dotted parts that begins at `index`."""
         index += 1
         while self._sign(index, ".") and index + 1 < len(self.words) and (
-            self.words[index + 1].kind in (Kind.WORD, Kind.QUOTED)
+            self.words[index + 1].kind in (TokenKind.WORD, TokenKind.QUOTED)
         ):  # fmt: skip
             index += 2
         return index
@@ -411,7 +411,7 @@ class _Scan:
             raise unknown_option(name.text, "CHANGES", ["INFORMATION"]).at(self.script, name.span)
         cursor.expect_sign("=>", _ORDER)
         value = cursor.peek()
-        if value.kind is not Kind.WORD:
+        if value.kind is not TokenKind.WORD:
             raise cursor.expected(f"{', '.join(Information)}", _ORDER)
         if value.upper not in Information.__members__:
             problem = f"it is one of {', '.join(Information)}"
@@ -501,19 +501,19 @@ class _Scan:
         return 0 <= index < len(self.words) and self.words[index].sign(sign)
 
     def _is_number(self, index: int) -> bool:
-        return index < len(self.words) and self.words[index].kind is Kind.NUMBER
+        return index < len(self.words) and self.words[index].kind is TokenKind.NUMBER
 
 
 def _has_alias(words: Sequence[Token], index: int) -> bool:
     if index >= len(words):
         return False
     word = words[index]
-    if word.upper == "AS" or word.kind is Kind.QUOTED:
+    if word.upper == "AS" or word.kind is TokenKind.QUOTED:
         return True
     following = words[index + 1].upper if index + 1 < len(words) else ""
     as_of = word.upper in _AS_OF and following in ("AS", *_AS_OF)
-    return word.kind is Kind.WORD and word.upper not in _NO_ALIAS and not as_of
+    return word.kind is TokenKind.WORD and word.upper not in _NO_ALIAS and not as_of
 
 
 def _part(word: Token) -> str:
-    return unquote(word.text) if word.kind is Kind.QUOTED else word.text
+    return unquote(word.text) if word.kind is TokenKind.QUOTED else word.text

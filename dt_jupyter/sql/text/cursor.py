@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from dt_jupyter.model import DTError, Name, Span, error
 from dt_jupyter.model.hidden import is_hidden
-from dt_jupyter.sql.text.lex import Kind, Token
+from dt_jupyter.sql.text.lex import Token, TokenKind
 from dt_jupyter.sql.text.literals import unquote
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class Cursor:
         self.statement = "the statement"
         self.places: dict[str, Span] = {}
         at = words[-1].end if words else len(script)
-        self._end = Token(Kind.END, "", at, at)
+        self._end = Token(TokenKind.END, "", at, at)
 
     def peek(self, ahead: int = 0) -> Token:
         index = self.index + ahead
@@ -75,7 +75,7 @@ class Cursor:
 
     def shown(self) -> str:
         token = self.peek()
-        if token.kind is Kind.END:
+        if token.kind is TokenKind.END:
             return "the end"
         text = token.text if len(token.text) <= _SHOWN else token.text[: _SHOWN - 1] + "…"
         return repr(text) if "'" not in text else text
@@ -100,12 +100,12 @@ class Cursor:
         """An identifier, bare or backquoted, and where it stands; DT-1001, DT-1114."""
         token = self.peek()
         hint = f"Give {what}; anything but letters, digits and _ needs `backquotes`."
-        bare = token.kind is Kind.WORD and "$" not in token.text
-        if not bare and token.kind is not Kind.QUOTED:
+        bare = token.kind is TokenKind.WORD and "$" not in token.text
+        if not bare and token.kind is not TokenKind.QUOTED:
             raise self.expected(what, hint)
         if bare and (token.upper in _NOT_A_NAME or self.peek(1).sign("=")):
             raise self.expected(what, hint)
-        value = unquote(token.text) if token.kind is Kind.QUOTED else token.text
+        value = unquote(token.text) if token.kind is TokenKind.QUOTED else token.text
         if not value or "\0" in value:
             raise self.fail(f"{what} is empty or holds a NUL character", hint)
         if is_hidden(value):
@@ -137,6 +137,6 @@ class Cursor:
         return Name(schema, parts[-1])
 
     def string(self, what: str, hint: str) -> str:
-        if self.peek().kind is not Kind.STRING:
+        if self.peek().kind is not TokenKind.STRING:
             raise self.expected(what, hint)
         return unquote(self.next().text)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from dt_jupyter.model import Span, quote
 from dt_jupyter.sql.grammar.functions import replace_spans
-from dt_jupyter.sql.text.lex import Kind, Token, tokens
+from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 
-FUNCTIONS = frozenset({"SYSTEM$STREAM_HAS_DATA", "LAST_QUERY_ID"})
+_FUNCTIONS = frozenset({"SYSTEM$STREAM_HAS_DATA", "LAST_QUERY_ID"})
 _ENDS = frozenset({
     "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET",
     "WINDOW", "QUALIFY", "UNION", "INTERSECT", "EXCEPT", "MINUS",
@@ -23,7 +23,7 @@ _OPERATORS = frozenset({
     "WHEN", "THEN", "ELSE", "CASE", "DISTINCT", "INTERVAL", "DATE", "TIMESTAMP", "COLLATE",
 })  # fmt: skip
 _CALL = 3  # its name and two brackets
-_ENDING = frozenset({Kind.STRING, Kind.QUOTED, Kind.NUMBER})
+_ENDING = frozenset({TokenKind.STRING, TokenKind.QUOTED, TokenKind.NUMBER})
 
 
 @dataclass
@@ -38,7 +38,7 @@ class _Level:
 def unnamed_items(text: str) -> list[tuple[Span, str]]:
     """After each item of a SELECT that has one of FUNCTIONS in it and no alias, the alias that it
     is to get: a place of no length, and the text to insert there."""
-    if not any(name in text.upper() for name in FUNCTIONS):
+    if not any(name in text.upper() for name in _FUNCTIONS):
         return []
     return [
         (Span(words[-1].end, words[-1].end), f" AS {quote(_named(text, words))}")
@@ -80,13 +80,13 @@ def _items(words: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _take(level: _Level, word: Token) -> None:
-    if level.words is not None and word.kind is not Kind.END:
+    if level.words is not None and word.kind is not TokenKind.END:
         level.words.append(word)
 
 
 def _is_ours(words: Sequence[Token], i: int) -> bool:
     following = words[i + 1] if i + 1 < len(words) else None
-    return words[i].upper in FUNCTIONS and following is not None and following.sign("(")
+    return words[i].upper in _FUNCTIONS and following is not None and following.sign("(")
 
 
 def _ends(words: Sequence[Token], i: int) -> bool:
@@ -111,10 +111,10 @@ def _has_alias(words: Sequence[Token]) -> bool:
     if any(w.upper == "AS" for w in words):
         return True
     last, before = words[-1], words[-2]
-    if last.kind not in (Kind.WORD, Kind.QUOTED) or last.upper in _VALUES:
+    if last.kind not in (TokenKind.WORD, TokenKind.QUOTED) or last.upper in _VALUES:
         return False
     closed = before.kind in _ENDING or before.sign(")") or before.sign("]")
-    return closed or (before.kind is Kind.WORD and before.upper not in _OPERATORS)
+    return closed or (before.kind is TokenKind.WORD and before.upper not in _OPERATORS)
 
 
 def _named(text: str, words: Sequence[Token]) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from dt_jupyter.model import DTError, Span, error
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     WORD = "word"  # keyword or identifier, `$` allowed
     QUOTED = "quoted"  # `identifier`
     STRING = "string"  # '…', "…", r'…', $$…$$
@@ -28,7 +28,7 @@ class Token(NamedTuple):
     `upper` is the keyword that it may be, "" when it is no bare word.
     """
 
-    kind: Kind
+    kind: TokenKind
     text: str
     start: int
     end: int
@@ -39,7 +39,7 @@ class Token(NamedTuple):
         return Span(self.start, self.end)
 
     def sign(self, text: str) -> bool:
-        return self.kind is Kind.PUNCT and self.text == text
+        return self.kind is TokenKind.PUNCT and self.text == text
 
 
 _TOKEN = re.compile(
@@ -59,7 +59,12 @@ _TOKEN = re.compile(
 )
 _HALF = re.compile("[\ud800-\udfff]")
 _COMMENT_EDGE = re.compile(r"/\*(?!\+)|\*/")
-_KINDS = {"punct": Kind.PUNCT, "number": Kind.NUMBER, "string": Kind.STRING, "quoted": Kind.QUOTED}
+_KINDS = {
+    "punct": TokenKind.PUNCT,
+    "number": TokenKind.NUMBER,
+    "string": TokenKind.STRING,
+    "quoted": TokenKind.QUOTED,
+}
 _OPENERS = {"'": "string", '"': "string", "`": "backquoted name"}
 
 
@@ -79,14 +84,14 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
         first, at = match.span(group)
         if group == "word":
             word = match[group]
-            found.append(Token(Kind.WORD, word, first, at, word.upper()))
+            found.append(Token(TokenKind.WORD, word, first, at, word.upper()))
         elif group in _KINDS:
             found.append(Token(_KINDS[group], match[group], first, at))
         elif group == "block":
             at = _comment_end(text, first, stop)
         elif group == "dollar":
             at = _dollar_end(text, match[group], first, stop)
-            found.append(Token(Kind.STRING, text[first:at], first, at))
+            found.append(Token(TokenKind.STRING, text[first:at], first, at))
         elif group == "open":
             raise _unterminated(_OPENERS[match[group][-1]], text, first, stop)
     return found

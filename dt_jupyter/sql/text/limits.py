@@ -11,7 +11,7 @@ from sqlglot import exp
 from dt_jupyter.ivm import Refusal, Refused, Rel, refuse
 
 MOST_SELECTS = 500
-MOST_OPERATORS = 2_000
+MOST_NODES = 2_000
 DEEPEST = 150
 """Operators below each other: what renders and rewrites them is recursive."""
 
@@ -110,7 +110,7 @@ def refuse_large(rel: Rel) -> None:
     """Raises where a relation has too many operators, or too many below each other."""
     size, depth = _measured(rel, {})
     for problem in (
-        too_many(size, MOST_OPERATORS, "operators"),
+        too_many(size, MOST_NODES, "operators"),
         too_many(depth, DEEPEST, "operators below each other"),
     ):
         if problem:

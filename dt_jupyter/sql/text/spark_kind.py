@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from dt_jupyter.sql.grammar.statement_values import SparkKind
-from dt_jupyter.sql.text.lex import Kind, Token
+from dt_jupyter.sql.text.lex import Token, TokenKind
 from dt_jupyter.sql.text.literals import unquote
 from dt_jupyter.sql.text.split import opens_block
 
@@ -51,9 +51,9 @@ class _Reader:
         found: list[str] = []
         while self.index < len(self.words):
             token = self.words[self.index]
-            if token.kind not in (Kind.WORD, Kind.QUOTED):
+            if token.kind not in (TokenKind.WORD, TokenKind.QUOTED):
                 break
-            found.append(unquote(token.text) if token.kind is Kind.QUOTED else token.text)
+            found.append(unquote(token.text) if token.kind is TokenKind.QUOTED else token.text)
             self.index += 1
             if not self._sign("."):
                 break
@@ -127,7 +127,7 @@ def _insert(reader: _Reader) -> Touched:
         return Touched(SparkKind.INSERT)
     if reader.word() == "TABLE" and reader.index + 1 < len(reader.words):
         following = reader.words[reader.index + 1]
-        if following.kind is Kind.QUOTED or following.upper not in ("", *_QUERIES):
+        if following.kind is TokenKind.QUOTED or following.upper not in ("", *_QUERIES):
             reader.accept("TABLE")
     return reader.target(SparkKind.INSERT)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dt_jupyter.sql.text.lex import Kind, Token, tokens
+from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 
 _NO_BLOCK = frozenset({"TRANSACTION", "WORK", "NAME"})  # BEGIN … of a transaction
 _BLOCK_ENDS = frozenset({"IF", "WHILE", "LOOP", "REPEAT", "FOR"})  # END IF and the like
@@ -72,7 +72,7 @@ def _step(words: list[Token], index: int, first: int) -> int:
     keyword = words[index].upper
     if keyword not in ("BEGIN", "CASE", "END"):
         return 0
-    before = words[index - 1] if index > first else Token(Kind.PUNCT, ";", 0, 0)
+    before = words[index - 1] if index > first else Token(TokenKind.PUNCT, ";", 0, 0)
     if keyword == "END":
         after = words[index + 1].upper if index + 1 < len(words) else ""
         return 0 if after in _BLOCK_ENDS or _wants_operand(before, ")];") else -1
@@ -83,6 +83,6 @@ def _step(words: list[Token], index: int, first: int) -> int:
 
 def _wants_operand(before: Token, closed: str) -> bool:
     """After such a word `begin` and `end` are columns, not keywords."""
-    if before.kind is Kind.PUNCT:
+    if before.kind is TokenKind.PUNCT:
         return before.text not in closed
     return before.upper in _OPERAND_FOLLOWS

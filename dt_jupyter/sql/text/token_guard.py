@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dt_jupyter.model import DTError, Span, error
-from dt_jupyter.sql.text.lex import Kind, Token, tokens
+from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +62,15 @@ class _Count:
         self.before: Token | None = None
 
     def add(self, word: Token) -> DTError | None:
-        if word.kind is Kind.WORD:
+        if word.kind is TokenKind.WORD:
             self._keyword(word.upper)
-        elif word.kind is Kind.PUNCT:
+        elif word.kind is TokenKind.PUNCT:
             self._sign(word.text)
         else:
             self.unary = 0
         self._chain(word)
         self.before = word
-        if word.kind is Kind.NUMBER and len(word.text) > self.limits.digits:
+        if word.kind is TokenKind.NUMBER and len(word.text) > self.limits.digits:
             return _wide("digits in a number", self.limits.digits)
         return self._broken()
 
@@ -93,9 +93,9 @@ class _Count:
             self.types = max(0, self.types - 1)
 
     def _chain(self, word: Token) -> None:
-        if word.kind is not Kind.PUNCT:
+        if word.kind is not TokenKind.PUNCT:
             before = self.before
-            if before and (before.kind is not Kind.PUNCT or before.text in ")]}"):
+            if before and (before.kind is not TokenKind.PUNCT or before.text in ")]}"):
                 self.chains[-1] = 0  # two operands side by side: another clause begins
         elif word.text in "([{":
             if word.text == "[":
