@@ -88,9 +88,9 @@ def _fail(failure: Exception, what: str) -> int:
 
 def _sql(engine: Engine, asked: argparse.Namespace) -> int:
     from dt_jupyter.dispatch import outcome_message
-    from dt_jupyter.engine import read_outcome, run
+    from dt_jupyter.engine import read_outcome, run_script
 
-    for done in run(engine.context, asked.script):
+    for done in run_script(engine.context, asked.script):
         _say(outcome_message(done, read_outcome(engine.context, asked.script, done)))
     return 0
 

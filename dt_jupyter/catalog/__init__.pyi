@@ -11,7 +11,6 @@ from .quarantine import (
 )
 from .rebuild import CatalogWarning as CatalogWarning, Rebuilt as Rebuilt
 from .registry import (
-    DEFAULT_WAREHOUSE as DEFAULT_WAREHOUSE,
     RegisteredSources as RegisteredSources,
     Warehouses as Warehouses,
 )

@@ -12,9 +12,17 @@ from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row
 from dt_jupyter.catalog.store import Shelf, Store
 from dt_jupyter.catalog.values import BaseTable
-from dt_jupyter.model import DTError, Name, Timestamp, ViewSource, Warehouse, did_you_mean, error
+from dt_jupyter.model import (
+    DEFAULT_WAREHOUSE,
+    DTError,
+    Name,
+    Timestamp,
+    ViewSource,
+    Warehouse,
+    did_you_mean,
+    error,
+)
 
-DEFAULT_WAREHOUSE = "default"
 _warehouse, _base, _view = schema.warehouse, schema.base_table, schema.base_view
 _DEFAULT = {
     "name": DEFAULT_WAREHOUSE, "max_concurrency": 2, "weight": 1, "suspended": False,

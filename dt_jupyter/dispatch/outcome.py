@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dt_jupyter.dispatch.static_messages import created_message, result_message
-from dt_jupyter.engine import Created, Done, Outcome, Rows
+from dt_jupyter.engine import Created, Done, ResultRows, StatementOutcome
 from dt_jupyter.model import Isolation, Level, SourceKind
 from dt_jupyter.sql import SparkKind, SparkStatement, Statement
 from dt_jupyter.wire import CardMessage, ResultMessage
@@ -13,7 +13,7 @@ from dt_jupyter.wire import CardMessage, ResultMessage
 _READS = (SparkKind.QUERY, SparkKind.OTHER, SparkKind.SET, SparkKind.SCRIPT)
 
 
-def outcome_message(done: Done, outcome: Outcome) -> str | ResultMessage | CardMessage:
+def outcome_message(done: Done, outcome: StatementOutcome) -> str | ResultMessage | CardMessage:
     """A line of status, rows, or the card of a new dynamic table."""
     statement, rows = done.statement, outcome.rows
     if isinstance(done.result, Created):
@@ -35,7 +35,7 @@ def _isolation(found: Isolation | None) -> str | None:
     return None if plain else str(found)
 
 
-def _line(statement: Statement, rows: Rows | None = None) -> str:
+def _line(statement: Statement, rows: ResultRows | None = None) -> str:
     """`INSERT orders: 4 rows inserted`, and without counts `CREATE TABLE orders: done`."""
     what = "Statement"
     if isinstance(statement, SparkStatement):
@@ -45,7 +45,7 @@ def _line(statement: Statement, rows: Rows | None = None) -> str:
     return f"{what}: {counts or 'done'}"
 
 
-def _counts(rows: Rows) -> str:
+def _counts(rows: ResultRows) -> str:
     pairs = zip(rows.columns, rows.rows[0], strict=True)
     found = {name: value for (name, _), value in pairs if value is not None}
     named = {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.engine import Created, Rows
+from dt_jupyter.engine import Created, ResultRows
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import DynamicTable, Name, RefreshRecord, RefreshState, Timestamp
 from dt_jupyter.replay import Diff, RefreshReplay
@@ -197,7 +197,7 @@ def explanation_message(found: Explanation, note: str = "") -> ExplanationMessag
     )  # fmt: skip
 
 
-def created_message(created: Created, sample: Rows | None = None) -> CardMessage:
+def created_message(created: Created, sample: ResultRows | None = None) -> CardMessage:
     """The card of what CREATE did: mode and why, and what was checked and altered for it."""
     defined, notes = created.defined, [created.status, *created.notes]
     if defined is not None and defined.checked:
@@ -227,7 +227,7 @@ def status_message(status: Mapping[str, Any]) -> ResultMessage:
     return ResultMessage(columns, tuple(rows), title="Engine")
 
 
-def result_message(rows: Rows, title: str | None = None) -> ResultMessage:
+def result_message(rows: ResultRows, title: str | None = None) -> ResultMessage:
     """The first rows of a result."""
     columns = tuple(Column(name, kind) for name, kind in rows.columns)
     return ResultMessage(columns, rows.rows, truncated=rows.truncated, title=title)

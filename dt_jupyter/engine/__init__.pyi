@@ -1,22 +1,18 @@
 from .api import Engine as Engine
 from .context import Context as Context
-from .create import (
-    Created as Created,
-)
+from .create import Created as Created
 from .rows import (
-    Rows as Rows,
+    ResultRows as ResultRows,
     interruptible as interruptible,
     read_rows as read_rows,
     read_sample as read_sample,
 )
 from .script import (
     Done as Done,
-    Outcome as Outcome,
+    StatementOutcome as StatementOutcome,
     frame_of as frame_of,
     read_outcome as read_outcome,
-    run as run,
+    run_script as run_script,
 )
 from .services import lake_folder as lake_folder
-from .upstream_refresh import (
-    failure_of as failure_of,
-)
+from .upstream_refresh import failure_of as failure_of

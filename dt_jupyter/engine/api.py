@@ -83,7 +83,7 @@ class Engine:
         layout = services.lake_layout(lake)
         session = spark or services.own_session(layout, memory)
         context = services.build(session, layout, clock or Clock())
-        services.recover(context)
+        services.recover_lake(context)
         if scheduler or (scheduler is None and in_notebook()):
             context.scheduling.start()
         return cls(context)
@@ -109,7 +109,7 @@ class Engine:
         self, script: str, args: Mapping[str, Any] | None = None, *, consistent: bool = False
     ) -> list[DataFrame | Created]:
         """As `sql`, with each statement's result; of a created table, what was decided."""
-        done = scripts.run(self.context, script, args, consistent=consistent)
+        done = scripts.run_script(self.context, script, args, consistent=consistent)
         return [one.result for one in done]
 
     def isolation(self, frame: DataFrame | None = None) -> Isolation | None:
@@ -129,7 +129,7 @@ class Engine:
     ) -> Created:
         """Creates what a statement value describes; magics and SQL come through the same door."""
         self.context.require_open()
-        return scripts.create(self.context, statement, args)
+        return scripts.create_by_cell(self.context, statement, args)
 
     def explain(
         self, subject: str | Name | CreateDynamicTable, args: Mapping[str, Any] | None = None

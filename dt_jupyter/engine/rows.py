@@ -22,7 +22,7 @@ SAMPLE = 5
 
 
 @dataclass(frozen=True)
-class Rows:
+class ResultRows:
     """The first rows of a result, each value as Spark writes it; `columns` are (name, type).
     `truncated`: there are more."""
 
@@ -36,12 +36,12 @@ def interruptible(context: Context, what: str, work: Callable[[], T]) -> T:
     return run_cancellable(context.spark, f"show:{uuid.uuid4().hex}", what, work)
 
 
-def read_rows(context: Context, frame: DataFrame, what: str, limit: int = MOST) -> Rows:
+def read_rows(context: Context, frame: DataFrame, what: str, limit: int = MOST) -> ResultRows:
     """At most `limit` of them; runs the Spark jobs of the frame."""
     return interruptible(context, what, lambda: _read(frame, limit))
 
 
-def read_sample(context: Context, created: Created) -> Rows | None:
+def read_sample(context: Context, created: Created) -> ResultRows | None:
     """The first rows of a table that is initialised."""
     if created.table.frontier is None:
         return None
@@ -51,7 +51,7 @@ def read_sample(context: Context, created: Created) -> Rows | None:
     )
 
 
-def _read(frame: DataFrame, limit: int) -> Rows:
+def _read(frame: DataFrame, limit: int) -> ResultRows:
     from pyspark.sql import functions as f
 
     from dt_jupyter.spark import as_text
@@ -60,4 +60,4 @@ def _read(frame: DataFrame, limit: int) -> Rows:
     places = [f"c{i}" for i in range(len(columns))]
     texts = [as_text(f.col(p), kind) for p, (_, kind) in zip(places, columns, strict=True)]
     found = frame.limit(limit + 1).toDF(*places).select(*texts).collect()
-    return Rows(columns, tuple(tuple(row) for row in found[:limit]), len(found) > limit)
+    return ResultRows(columns, tuple(tuple(row) for row in found[:limit]), len(found) > limit)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.create import Created
-from dt_jupyter.engine.execute import Origin, execute
+from dt_jupyter.engine.execute import StatementOrigin, execute
 from dt_jupyter.engine.interrupts import StatementFlag
-from dt_jupyter.engine.rows import Rows, read_rows, read_sample
+from dt_jupyter.engine.rows import ResultRows, read_rows, read_sample
 from dt_jupyter.failures import catalogued, coded_call
 from dt_jupyter.model import Isolation
 from dt_jupyter.spark import run_cancellable
@@ -40,16 +40,16 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StatementOutcome:
     """What there is to show of a statement: its first rows, of a new table those it holds (None:
     there are none), and the state of the lake that a query saw."""
 
-    rows: Rows | None
+    rows: ResultRows | None
     isolation: Isolation | None = None
 
 
 @coded_call("dt.run")
-def run(
+def run_script(
     context: Context, script: str, args: Mapping[str, Any] | None = None, *,
     consistent: bool = False,
 ) -> Iterator[Done]:  # fmt: skip
@@ -72,7 +72,7 @@ def run_last(
     consistent: bool = False,
 ) -> DataFrame:  # fmt: skip
     """The last statement's result as a DataFrame."""
-    done = deque(run(context, script, args, consistent=consistent), maxlen=1)
+    done = deque(run_script(context, script, args, consistent=consistent), maxlen=1)
     if not done:
         return context.tables.status("Nothing to do.")
     return frame_of(context, done[0])
@@ -84,22 +84,22 @@ def frame_of(context: Context, done: Done) -> DataFrame:
     return context.tables.status(found.status) if isinstance(found, Created) else found
 
 
-def read_outcome(context: Context, script: str, done: Done) -> Outcome:
+def read_outcome(context: Context, script: str, done: Done) -> StatementOutcome:
     """Runs the Spark jobs of a result, as far as it is shown; what fails in it is placed in the
     script."""
     found = done.result
     if isinstance(found, Created):
-        return Outcome(read_sample(context, found))
+        return StatementOutcome(read_sample(context, found))
     if not found.columns:
-        return Outcome(None)
+        return StatementOutcome(None)
     try:
         rows = read_rows(context, found, done.statement.text[:80])
     except Exception as e:
         raise catalogued(e, "The statement", script, done.statement.offset) from e
-    return Outcome(rows, context.travel.isolation_of(found))
+    return StatementOutcome(rows, context.travel.isolation_of(found))
 
 
-def create(
+def create_by_cell(
     context: Context, statement: CreateDynamicTable, args: Mapping[str, Any] | None
 ) -> Created:
     """Creates what a statement value describes; errors are placed in its query."""
@@ -113,7 +113,7 @@ def _run(
     context: Context, statement: Statement, script: str, args: Mapping[str, Any] | None,
     group: str, what: str,
 ) -> DataFrame | Created:  # fmt: skip
-    origin = Origin(script, args or {})
+    origin = StatementOrigin(script, args or {})
     return run_cancellable(
         context.spark, group, what, lambda: execute(context, statement, origin),
         StatementFlag(context.refresher, getattr(statement, "name", None)),

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dt_jupyter.catalog import DEFAULT_WAREHOUSE, Catalog, CatalogWarning, Owner
+from dt_jupyter.catalog import Catalog, CatalogWarning, Owner
 from dt_jupyter.definition import Definer
 from dt_jupyter.engine.base_tables import LakeTables
 from dt_jupyter.engine.context import Context, EngineState
@@ -22,7 +22,7 @@ from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.lake import is_delta
 from dt_jupyter.maintenance import Keeper
-from dt_jupyter.model import Clock, DynamicTable, Named, error
+from dt_jupyter.model import DEFAULT_WAREHOUSE, Clock, DynamicTable, Named, error
 from dt_jupyter.refresh import Refresher, recover_table, restore_times
 from dt_jupyter.replay import release
 from dt_jupyter.reports import Events, Lineages, Nodes
@@ -107,7 +107,7 @@ def own_session(layout: Layout, memory: str) -> SparkSession:
     )  # fmt: skip
 
 
-def recover(context: Context) -> None:
+def recover_lake(context: Context) -> None:
     """All that a lake holds is known again, and what processes that are gone left is settled.
 
     One object that cannot be restored keeps nobody out: it is in quarantine.

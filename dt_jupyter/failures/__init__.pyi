@@ -3,8 +3,8 @@ from .boundary import FromUser as FromUser, coded as coded, coded_call as coded_
 from .key_errors import (
     broken_key as broken_key,
     find_broken_key as find_broken_key,
-    literal as literal,
     raised as raised,
+    sql_text as sql_text,
 )
 from .refresh_failures import as_error as as_error, out_of_reach as out_of_reach
 from .signs import (

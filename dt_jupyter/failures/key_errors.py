@@ -21,7 +21,7 @@ def raised(keys: str, example: str) -> str:
     """SQL that fails as `broken_key` says; `example` is SQL for a text."""
     before, after = str(broken_key(keys, "\0").sentence).split("\0")
     text = "RAISE_ERROR(CONCAT({before}, {example}, {after}))"
-    literals = {"before": literal(f"[{CODE}] {before}"), "after": literal(after)}
+    literals = {"before": sql_text(f"[{CODE}] {before}"), "after": sql_text(after)}
     return text.format(example=example, **literals)
 
 
@@ -31,6 +31,6 @@ def find_broken_key(message: str) -> DTError | None:
     return broken_key(found["keys"], found["example"]) if found else None
 
 
-def literal(text: str) -> str:
+def sql_text(text: str) -> str:
     quoted = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{quoted}'"

@@ -4,6 +4,7 @@ Nothing here touches Spark, a file or a clock that was not passed in.
 """
 
 from dt_jupyter.model.definition import (
+    DEFAULT_WAREHOUSE,
     Definition,
     DynamicTable,
     Source,
@@ -38,11 +39,11 @@ from dt_jupyter.model.time import FIRST, LAST, Clock, Timestamp, zone_of
 from dt_jupyter.model.undo import undo
 
 __all__ = [
-    "CATALOGUE", "FIRST", "HIDDEN", "LAST", "Clock", "DTError", "Definition", "DynamicTable",
-    "Frontier", "Happened", "Initialize", "Intent", "Isolation", "Level", "Mark", "Name", "Named",
-    "Progress", "ReadAt", "Reason", "RefreshAction", "RefreshMode", "RefreshRecord", "RefreshState",
-    "RefreshStatistics", "RefreshTrigger", "Sawtooth", "SchedulingState", "Source", "SourceKind",
-    "Span", "Stream", "TargetLag", "Timestamp", "Tooth", "ViewSource", "Warehouse", "did_you_mean",
-    "error", "is_word", "isolation", "parse_interval", "plain", "quote", "require_name",
-    "sawtooth_of", "system_error", "undo", "zone_of",
+    "CATALOGUE", "DEFAULT_WAREHOUSE", "FIRST", "HIDDEN", "LAST", "Clock", "DTError", "Definition",
+    "DynamicTable", "Frontier", "Happened", "Initialize", "Intent", "Isolation", "Level", "Mark",
+    "Name", "Named", "Progress", "ReadAt", "Reason", "RefreshAction", "RefreshMode",
+    "RefreshRecord", "RefreshState", "RefreshStatistics", "RefreshTrigger", "Sawtooth",
+    "SchedulingState", "Source", "SourceKind", "Span", "Stream", "TargetLag", "Timestamp", "Tooth",
+    "ViewSource", "Warehouse", "did_you_mean", "error", "is_word", "isolation", "parse_interval",
+    "plain", "quote", "require_name", "sawtooth_of", "system_error", "undo", "zone_of",
 ]  # fmt: skip

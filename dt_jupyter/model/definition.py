@@ -109,6 +109,9 @@ class DynamicTable:
         return tuple(s.name for s in self.definition.sources if s.kind is kind)
 
 
+DEFAULT_WAREHOUSE = "default"
+
+
 @dataclass(frozen=True, slots=True)
 class Warehouse:
     """A FAIR pool of the session with a limit of refreshes at once."""

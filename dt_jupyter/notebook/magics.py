@@ -173,9 +173,9 @@ class DynamicTableMagics(Magics):
         try:
             context = self.notebook.require().context
             from dt_jupyter.dispatch import outcome_message
-            from dt_jupyter.engine import frame_of, read_outcome, run
+            from dt_jupyter.engine import frame_of, read_outcome, run_script
 
-            for done in run(context, script, values):
+            for done in run_script(context, script, values):
                 shown = outcome_message(done, read_outcome(context, script, done))
                 count += 1
                 if isinstance(shown, str):

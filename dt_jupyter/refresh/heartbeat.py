@@ -98,4 +98,4 @@ class Stopwatch:
         return max(0, round(took * 1000))
 
 
-NOTHING = RefreshStatistics()
+NO_STATISTICS = RefreshStatistics()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dt_jupyter.failures import broken_key, literal
+from dt_jupyter.failures import broken_key, sql_text
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import HASH, WEIGHT, hidden
@@ -51,7 +51,7 @@ def _broken(rows: str, identity: Identity, columns: _Columns, version: str) -> s
     known = _comparable(columns)
     hashed = [f"{h} AS {c}" for h, c in zip(content_hash(known), HASH, strict=True)]
     example = " || ', ' || ".join(
-        f"{literal(n)} || ' = ' || COALESCE(CAST({quote(n)} AS STRING), 'NULL')"
+        f"{sql_text(n)} || ' = ' || COALESCE(CAST({quote(n)} AS STRING), 'NULL')"
         for n in identity.names
     )
     net = (

@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import ParseException
 
 from dt_jupyter.engine.execute import HANDLERS
-from dt_jupyter.engine.execute.dynamic_table_statements import CHANGES
+from dt_jupyter.engine.execute.dynamic_table_statements import ALTER_HANDLERS
 from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.sql.grammar import statement_values as S
 from dt_jupyter.sql.grammar.parse import parse_script
@@ -36,8 +36,8 @@ def test_a_handler_is_for_the_statement_that_it_says() -> None:
 
 def test_each_change_of_a_dynamic_table_is_handled() -> None:
     """REFRESH has a result of its own, and is not among them."""
-    assert {*CHANGES, S.Refresh} == set(typing.get_args(S.TableChange))
-    for kind, change in CHANGES.items():
+    assert {*ALTER_HANDLERS, S.Refresh} == set(typing.get_args(S.TableChange))
+    for kind, change in ALTER_HANDLERS.items():
         annotation = list(inspect.signature(change).parameters.values())[2].annotation
         assert annotation == f"S.{kind.__name__}", change
 

@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from dt_jupyter.engine.context import Context, EngineState
-from dt_jupyter.engine.execute import Origin, dynamic_table_statements as dynamic_tables, execute
+from dt_jupyter.engine.execute import (
+    StatementOrigin,
+    dynamic_table_statements as dynamic_tables,
+    execute,
+)
 from dt_jupyter.model import DTError, Name, SchedulingState
 from dt_jupyter.sql.grammar.parse import parse_statement
 from tests.unit.catalog_lab import Lab, name, table
@@ -50,7 +54,7 @@ class Bench:
 
     def run(self, text: str) -> Any:
         self.calls.clear()
-        return execute(self.context, parse_statement(text), Origin(text))
+        return execute(self.context, parse_statement(text), StatementOrigin(text))
 
     @property
     def asked(self) -> list[str]:

@@ -14,9 +14,9 @@ from dt_jupyter import cli
 from dt_jupyter.dispatch.outcome import outcome_message
 from dt_jupyter.engine import script as loop
 from dt_jupyter.engine.context import Context, EngineState
-from dt_jupyter.engine.execute import Origin
-from dt_jupyter.engine.rows import Rows
-from dt_jupyter.engine.script import Done, Outcome, read_outcome, run, run_last
+from dt_jupyter.engine.execute import StatementOrigin
+from dt_jupyter.engine.rows import ResultRows
+from dt_jupyter.engine.script import Done, StatementOutcome, read_outcome, run_last, run_script
 from dt_jupyter.model import DTError, Name
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.magics import DynamicTableMagics
@@ -58,9 +58,9 @@ class Bench:
         patched.setattr(parse, "ours", spy)
         patched.setattr(loop, "execute", self._execute)
         patched.setattr(loop, "run_cancellable", _at_once)
-        patched.setattr(loop, "read_rows", lambda *asked: Rows((("id", "int"),), (("1",),)))
+        patched.setattr(loop, "read_rows", lambda *asked: ResultRows((("id", "int"),), (("1",),)))
 
-    def _execute(self, context: Context, statement: Any, origin: Origin) -> Any:
+    def _execute(self, context: Context, statement: Any, origin: StatementOrigin) -> Any:
         self.ran.append(statement.text)
         if getattr(statement, "kind", None) is SparkKind.USE and self.follows:
             self.schema = statement.target_parts[-1]
@@ -79,7 +79,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
 def test_each_statement_of_a_cell_is_parsed_once(bench: Bench) -> None:
     shown = [
         outcome_message(done, read_outcome(bench.context, CELL, done))
-        for done in run(bench.context, CELL)
+        for done in run_script(bench.context, CELL)
     ]
     assert len(shown) == len(bench.ran) == 4
     assert len(bench.parsed) == 4
@@ -93,7 +93,9 @@ def test_the_last_result_is_asked_for_with_one_parse_too(bench: Bench) -> None:
 def test_a_magic_and_the_command_line_run_the_same_loop(
     bench: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counts = Rows((("num_affected_rows", "bigint"), ("num_inserted_rows", "bigint")), (("4", "4"),))
+    counts = ResultRows(
+        (("num_affected_rows", "bigint"), ("num_inserted_rows", "bigint")), (("4", "4"),)
+    )
     monkeypatch.setattr(loop, "read_rows", lambda *asked: counts)
     engine: Any = SimpleNamespace(context=bench.context)
     variables: dict[str, Any] = {}
@@ -115,7 +117,7 @@ def test_a_magic_and_the_command_line_run_the_same_loop(
 def test_an_interrupt_says_how_far_a_cell_came(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def execute(context: Context, statement: Any, origin: Origin) -> Any:
+    def execute(context: Context, statement: Any, origin: StatementOrigin) -> Any:
         if statement.kind is SparkKind.INSERT:
             raise KeyboardInterrupt
         return SimpleNamespace(columns=[])
@@ -129,14 +131,18 @@ def test_an_interrupt_says_how_far_a_cell_came(
 
 
 def test_a_use_decides_what_later_names_mean_without_another_parse(bench: Bench) -> None:
-    done = list(run(bench.context, "CREATE TABLE a (i INT); USE other; CREATE TABLE b (i INT)"))
+    done = list(
+        run_script(bench.context, "CREATE TABLE a (i INT); USE other; CREATE TABLE b (i INT)")
+    )
     assert [_target(d) for d in done] == [Name("default", "a"), None, Name("other", "b")]
     assert len(bench.parsed) == 3
 
 
 def test_a_use_that_chose_another_schema_is_believed_as_it_came_out(bench: Bench) -> None:
     bench.follows = False
-    done = list(run(bench.context, "USE other; CREATE TABLE b (i INT); USE default; SELECT 1"))
+    done = list(
+        run_script(bench.context, "USE other; CREATE TABLE b (i INT); USE default; SELECT 1")
+    )
     assert _target(done[1]) == Name("default", "b")
     assert len(bench.parsed) == 4 + 2  # the CREATE, and the USE after it
 
@@ -144,7 +150,7 @@ def test_a_use_that_chose_another_schema_is_believed_as_it_came_out(bench: Bench
 def test_nothing_runs_of_a_script_that_cannot_be_parsed(bench: Bench) -> None:
     for bad, code in (("SELECT 'open", "DT-1001"), ("GRANT SELECT ON a TO b", "DT-1005")):
         with pytest.raises(DTError) as e:
-            list(run(bench.context, f"CREATE TABLE a (i INT); {bad}"))
+            list(run_script(bench.context, f"CREATE TABLE a (i INT); {bad}"))
         assert e.value.code == code
         assert e.value.span is not None
         assert e.value.span.start >= len("CREATE TABLE a (i INT); ")
@@ -152,7 +158,7 @@ def test_nothing_runs_of_a_script_that_cannot_be_parsed(bench: Bench) -> None:
 
 
 def test_a_statement_runs_when_it_is_asked_for(bench: Bench) -> None:
-    statements = run(bench.context, CELL)
+    statements = run_script(bench.context, CELL)
     assert bench.ran == []
     next(statements)
     assert bench.ran == ["CREATE TABLE item (id INT)"]
@@ -163,7 +169,7 @@ def test_a_statement_runs_when_it_is_asked_for(bench: Bench) -> None:
 def test_a_closed_engine_runs_nothing(bench: Bench) -> None:
     bench.context.state.closed = True
     with pytest.raises(DTError) as e:
-        list(run(bench.context, "SELECT 1"))
+        list(run_script(bench.context, "SELECT 1"))
     assert e.value.code == "DT-5108"
 
 
@@ -175,7 +181,7 @@ def test_what_is_no_error_of_ours_leaves_the_loop_as_one(
 
     monkeypatch.setattr(loop, "execute", fails)
     with pytest.raises(DTError) as e:
-        list(run(bench.context, "SELECT 1"))
+        list(run_script(bench.context, "SELECT 1"))
     assert e.value.code == "DT-5111"
 
 
@@ -184,15 +190,17 @@ def test_an_empty_script_says_so(bench: Bench) -> None:
 
 
 def test_a_statement_is_shown_as_rows_a_count_or_a_line() -> None:
-    def shown(kind: SparkKind, rows: Rows | None) -> Any:
+    def shown(kind: SparkKind, rows: ResultRows | None) -> Any:
         statement = SparkStatement(kind, (Name("default", "item"),))
-        return outcome_message(Done(statement, SimpleNamespace()), Outcome(rows))  # type: ignore[arg-type]
+        return outcome_message(Done(statement, SimpleNamespace()), StatementOutcome(rows))  # type: ignore[arg-type]
 
-    counts = Rows((("num_affected_rows", "bigint"), ("num_inserted_rows", "bigint")), (("4", "4"),))
+    counts = ResultRows(
+        (("num_affected_rows", "bigint"), ("num_inserted_rows", "bigint")), (("4", "4"),)
+    )
     assert shown(SparkKind.INSERT, counts) == "INSERT item: 4 rows inserted"
     assert shown(SparkKind.CREATE_TABLE, None) == "CREATE TABLE item: done"
-    assert shown(SparkKind.QUERY, Rows((("status", "string"),), (("Ready.",),))) == "Ready."
-    found = shown(SparkKind.QUERY, Rows((("id", "int"),), (("1",), ("2",)), truncated=True))
+    assert shown(SparkKind.QUERY, ResultRows((("status", "string"),), (("Ready.",),))) == "Ready."
+    found = shown(SparkKind.QUERY, ResultRows((("id", "int"),), (("1",), ("2",)), truncated=True))
     assert (found.rows, found.truncated, found.columns[0].type) == ((("1",), ("2",)), True, "int")
 
 

@@ -5,6 +5,6 @@ was created.
 """
 
 from dt_jupyter.engine.execute.dispatch import HANDLERS, execute
-from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.engine.execute.origin import StatementOrigin
 
-__all__ = ["HANDLERS", "Origin", "execute"]
+__all__ = ["HANDLERS", "StatementOrigin", "execute"]

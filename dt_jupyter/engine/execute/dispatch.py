@@ -12,7 +12,7 @@ from dt_jupyter.engine.execute import (
     transaction_statements,
     warehouse_statements,
 )
-from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.sql import statement_values as S
 
@@ -22,41 +22,43 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
     from dt_jupyter.engine.create import Created
 
-Handler = Callable[["Context", Any, Origin], "DataFrame | Created"]
+Handler = Callable[["Context", Any, StatementOrigin], "DataFrame | Created"]
 
 
-def execute(context: Context, statement: S.Statement, origin: Origin) -> DataFrame | Created:
+def execute(
+    context: Context, statement: S.Statement, origin: StatementOrigin
+) -> DataFrame | Created:
     """The statement's result: rows, or what was created."""
     context.transactions.require_allowed(statement)
     require_names(statement, origin.script)
     return HANDLERS[type(statement)](context, statement, origin)
 
 
-def _refuse(context: Context, statement: S.Unsupported, origin: Origin) -> DataFrame:
+def _refuse(context: Context, statement: S.Unsupported, origin: StatementOrigin) -> DataFrame:
     raise statement.error(origin.script)
 
 
 HANDLERS: Mapping[type[S.Statement], Handler] = {
-    S.CreateDynamicTable: dynamic_table_statements.create,
+    S.CreateDynamicTable: dynamic_table_statements.create_dynamic_table,
     S.CloneDynamicTable: dynamic_table_statements.clone,
-    S.AlterDynamicTable: dynamic_table_statements.alter,
-    S.DropDynamicTable: dynamic_table_statements.drop,
+    S.AlterDynamicTable: dynamic_table_statements.alter_dynamic_table,
+    S.DropDynamicTable: dynamic_table_statements.drop_dynamic_table,
     S.UndropDynamicTable: dynamic_table_statements.undrop,
-    S.DescribeDynamicTable: dynamic_table_statements.describe,
-    S.ShowDynamicTables: dynamic_table_statements.show,
+    S.DescribeDynamicTable: dynamic_table_statements.describe_dynamic_table,
+    S.ShowDynamicTables: dynamic_table_statements.show_dynamic_tables,
     S.ExplainDynamicTable: dynamic_table_statements.explain,
-    S.CreateWarehouse: warehouse_statements.create,
-    S.AlterWarehouse: warehouse_statements.alter,
-    S.DropWarehouse: warehouse_statements.drop,
-    S.ShowWarehouses: warehouse_statements.show,
-    S.CreateStream: stream_statements.create,
-    S.DropStream: stream_statements.drop,
-    S.DescribeStream: stream_statements.describe,
-    S.ShowStreams: stream_statements.show,
+    S.CreateWarehouse: warehouse_statements.create_warehouse,
+    S.AlterWarehouse: warehouse_statements.alter_warehouse,
+    S.DropWarehouse: warehouse_statements.drop_warehouse,
+    S.ShowWarehouses: warehouse_statements.show_warehouses,
+    S.CreateStream: stream_statements.run_create_stream,
+    S.DropStream: stream_statements.drop_stream,
+    S.DescribeStream: stream_statements.describe_stream,
+    S.ShowStreams: stream_statements.show_streams,
     S.Begin: transaction_statements.begin,
-    S.Commit: transaction_statements.commit,
+    S.Commit: transaction_statements.commit_transaction,
     S.Rollback: transaction_statements.rollback,
-    S.SparkStatement: spark_statements.run,
+    S.SparkStatement: spark_statements.run_by_spark,
     S.UndropTable: spark_statements.undrop_table,
     S.Unsupported: _refuse,
 }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.definition import require_clusterable
-from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.subjects import explain_subject
 from dt_jupyter.engine.upstream_refresh import failure_of
 from dt_jupyter.model import (
@@ -40,7 +40,9 @@ _DEFAULTS: Mapping[str, tuple[str, Any]] = {
 """The field of each option that UNSET may name, and its default."""
 
 
-def create(context: Context, statement: S.CreateDynamicTable, origin: Origin) -> Created:
+def create_dynamic_table(
+    context: Context, statement: S.CreateDynamicTable, origin: StatementOrigin
+) -> Created:
     """Errors of the query are placed in the script."""
     bound = replace(statement, query=bind_parameters(statement.query, origin.args))
     try:
@@ -52,13 +54,15 @@ def create(context: Context, statement: S.CreateDynamicTable, origin: Origin) ->
         raise
 
 
-def clone(context: Context, statement: S.CloneDynamicTable, origin: Origin) -> Created:
+def clone(context: Context, statement: S.CloneDynamicTable, origin: StatementOrigin) -> Created:
     if statement.at is not None:
         raise error("DT-1005", statement="CLONE … AT", hint="Clone the table as it is.")
     return context.creator.clone(statement.name, statement.source)
 
 
-def drop(context: Context, statement: S.DropDynamicTable, origin: Origin) -> DataFrame:
+def drop_dynamic_table(
+    context: Context, statement: S.DropDynamicTable, origin: StatementOrigin
+) -> DataFrame:
     catalog, name = context.catalog, statement.name
     if catalog.drop_broken(name):
         context.names.unpublish(name)
@@ -72,7 +76,7 @@ def drop(context: Context, statement: S.DropDynamicTable, origin: Origin) -> Dat
     return context.tables.status(f"Dynamic table {name} dropped; UNDROP brings it back.")
 
 
-def undrop(context: Context, statement: S.UndropDynamicTable, origin: Origin) -> DataFrame:
+def undrop(context: Context, statement: S.UndropDynamicTable, origin: StatementOrigin) -> DataFrame:
     name = statement.name
     if holder(context.catalog, context.spark, name) is not None:
         raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
@@ -80,15 +84,21 @@ def undrop(context: Context, statement: S.UndropDynamicTable, origin: Origin) ->
     return context.tables.status(f"Dynamic table {name} restored.")
 
 
-def describe(context: Context, statement: S.DescribeDynamicTable, origin: Origin) -> DataFrame:
+def describe_dynamic_table(
+    context: Context, statement: S.DescribeDynamicTable, origin: StatementOrigin
+) -> DataFrame:
     return context.tables.describe(statement.name)
 
 
-def show(context: Context, statement: S.ShowDynamicTables, origin: Origin) -> DataFrame:
+def show_dynamic_tables(
+    context: Context, statement: S.ShowDynamicTables, origin: StatementOrigin
+) -> DataFrame:
     return context.tables.dynamic_tables(statement.like)
 
 
-def explain(context: Context, statement: S.ExplainDynamicTable, origin: Origin) -> DataFrame:
+def explain(
+    context: Context, statement: S.ExplainDynamicTable, origin: StatementOrigin
+) -> DataFrame:
     text = str(explain_subject(context, statement.subject, origin.args))
     return context.tables.frame([(line,) for line in text.splitlines()], "plan string")
 
@@ -96,13 +106,15 @@ def explain(context: Context, statement: S.ExplainDynamicTable, origin: Origin) 
 # -- ALTER -----------------------------------------------------------------------------------------
 
 
-def alter(context: Context, statement: S.AlterDynamicTable, origin: Origin) -> DataFrame:
+def alter_dynamic_table(
+    context: Context, statement: S.AlterDynamicTable, origin: StatementOrigin
+) -> DataFrame:
     if statement.if_exists and context.catalog.get(statement.name) is None:
         return context.tables.status(f"{statement.name} does not exist, nothing done.")
     table = context.table(statement.name)
     if isinstance(statement.change, S.Refresh):
         return _refresh(context, table)
-    done = CHANGES[type(statement.change)](context, table, statement.change)
+    done = ALTER_HANDLERS[type(statement.change)](context, table, statement.change)
     context.scheduling.nudge()
     return context.tables.status(f"Dynamic table {statement.name} {done}.")
 
@@ -167,7 +179,7 @@ def _update(context: Context, table: DynamicTable, fields: Mapping[str, Any]) ->
     return "altered"
 
 
-CHANGES: Mapping[type[S.TableChange], Callable[[Context, DynamicTable, Any], str]] = {
+ALTER_HANDLERS: Mapping[type[S.TableChange], Callable[[Context, DynamicTable, Any], str]] = {
     S.Suspend: _suspend, S.Resume: _resume, S.RenameTo: _rename, S.SwapWith: _swap,
     S.SetOptions: _set, S.UnsetOptions: _unset,
 }  # fmt: skip

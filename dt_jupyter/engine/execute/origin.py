@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Origin:
+class StatementOrigin:
     """The script that a statement's places and errors count in, and the values of its
     `:parameters`."""
 

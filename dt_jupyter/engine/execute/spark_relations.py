@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.evaluate import points, run_spark
-from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.model import Span, error
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql import (
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 _CHOOSING = frozenset({S.SparkKind.DELETE, S.SparkKind.UPDATE})
 
 
-def run_in_place(context: Context, statement: S.SparkStatement, origin: Origin) -> DataFrame:
+def run_in_place(
+    context: Context, statement: S.SparkStatement, origin: StatementOrigin
+) -> DataFrame:
     """Spark's result, with relations of other times and streams as views of what they hold."""
     schema, script = context.schema(), origin.script
     streams = context.streams.found_in(statement, schema)
@@ -65,7 +67,7 @@ def _explain(
 
 
 def _run(
-    context: Context, statement: S.SparkStatement, origin: Origin, replaced: Replaced
+    context: Context, statement: S.SparkStatement, origin: StatementOrigin, replaced: Replaced
 ) -> DataFrame:
     text = _text(context, statement, replaced)
     merge = as_merge(text) if statement.kind in _CHOOSING else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.engine.execute.spark_relations import run_in_place
 from dt_jupyter.lake import marked
@@ -33,7 +33,9 @@ _MARKED = CONSUMERS | {S.SparkKind.TRUNCATE, S.SparkKind.RESTORE}
 """What writes rows: its commit carries the id of its statement."""
 
 
-def run(context: Context, statement: S.SparkStatement, origin: Origin) -> DataFrame:
+def run_by_spark(
+    context: Context, statement: S.SparkStatement, origin: StatementOrigin
+) -> DataFrame:
     """Spark's result; errors are placed in the script."""
     _require_writable(context, statement)
     _require_free(context, statement)
@@ -55,7 +57,7 @@ def run(context: Context, statement: S.SparkStatement, origin: Origin) -> DataFr
     return frame
 
 
-def undrop_table(context: Context, statement: S.UndropTable, origin: Origin) -> DataFrame:
+def undrop_table(context: Context, statement: S.UndropTable, origin: StatementOrigin) -> DataFrame:
     context.lake_tables.undrop(statement.name)
     context.scheduling.nudge()
     return context.tables.status(f"Table {statement.name} restored.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.evaluate import points
-from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.sql import statement_values as S
 
 if TYPE_CHECKING:
@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
 
 
-def create(context: Context, statement: S.CreateStream, origin: Origin) -> DataFrame:
+def run_create_stream(
+    context: Context, statement: S.CreateStream, origin: StatementOrigin
+) -> DataFrame:
     notes = context.streams.create(statement, points(context, origin.args))
     return context.tables.status("\n".join(notes))
 
 
-def drop(context: Context, statement: S.DropStream, origin: Origin) -> DataFrame:
+def drop_stream(context: Context, statement: S.DropStream, origin: StatementOrigin) -> DataFrame:
     name = statement.name
     if statement.if_exists and not context.catalog.has_stream(name):
         return context.tables.status(f"{name} does not exist, nothing done.")
@@ -28,9 +30,11 @@ def drop(context: Context, statement: S.DropStream, origin: Origin) -> DataFrame
     return context.tables.status(f"Stream {name} dropped.")
 
 
-def describe(context: Context, statement: S.DescribeStream, origin: Origin) -> DataFrame:
+def describe_stream(
+    context: Context, statement: S.DescribeStream, origin: StatementOrigin
+) -> DataFrame:
     return context.tables.streams([context.catalog.stream(statement.name)], context.streams)
 
 
-def show(context: Context, statement: S.ShowStreams, origin: Origin) -> DataFrame:
+def show_streams(context: Context, statement: S.ShowStreams, origin: StatementOrigin) -> DataFrame:
     return context.tables.all_streams(statement.like, context.streams)

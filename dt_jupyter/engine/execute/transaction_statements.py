@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.sql import statement_values as S
 
 if TYPE_CHECKING:
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
 
 
-def begin(context: Context, statement: S.Begin, origin: Origin) -> DataFrame:
+def begin(context: Context, statement: S.Begin, origin: StatementOrigin) -> DataFrame:
     context.transactions.begin()
     return context.tables.status("Transaction begun.")
 
 
-def commit(context: Context, statement: S.Commit, origin: Origin) -> DataFrame:
+def commit_transaction(context: Context, statement: S.Commit, origin: StatementOrigin) -> DataFrame:
     tables = len(context.transactions.commit())
     context.scheduling.nudge()
     return context.tables.status(f"Transaction committed, {tables} tables written.")
 
 
-def rollback(context: Context, statement: S.Rollback, origin: Origin) -> DataFrame:
+def rollback(context: Context, statement: S.Rollback, origin: StatementOrigin) -> DataFrame:
     context.transactions.rollback()
     return context.tables.status("Transaction rolled back.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dt_jupyter.engine.execute.origin import Origin
+from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.model import Named, Warehouse
 from dt_jupyter.sql import statement_values as S
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
 
 
-def create(context: Context, statement: S.CreateWarehouse, origin: Origin) -> DataFrame:
+def create_warehouse(
+    context: Context, statement: S.CreateWarehouse, origin: StatementOrigin
+) -> DataFrame:
     catalog = context.catalog
     made = Warehouse(statement.name, statement.max_concurrency, statement.weight)
     exists = statement.name in {w.name for w in catalog.warehouses()}
@@ -29,7 +31,9 @@ def create(context: Context, statement: S.CreateWarehouse, origin: Origin) -> Da
     return context.tables.status(f"Warehouse {statement.name} ready.")
 
 
-def alter(context: Context, statement: S.AlterWarehouse, origin: Origin) -> DataFrame:
+def alter_warehouse(
+    context: Context, statement: S.AlterWarehouse, origin: StatementOrigin
+) -> DataFrame:
     catalog, name, change = context.catalog, statement.name, statement.change
     catalog.warehouse(name)
     if isinstance(change, S.SetWarehouse):
@@ -42,7 +46,9 @@ def alter(context: Context, statement: S.AlterWarehouse, origin: Origin) -> Data
     return context.tables.status(f"Warehouse {name} altered.")
 
 
-def drop(context: Context, statement: S.DropWarehouse, origin: Origin) -> DataFrame:
+def drop_warehouse(
+    context: Context, statement: S.DropWarehouse, origin: StatementOrigin
+) -> DataFrame:
     catalog, name = context.catalog, statement.name
     known = {w.name for w in catalog.warehouses()}
     stuck = catalog.quarantine.find(name, Named.WAREHOUSE)
@@ -52,5 +58,7 @@ def drop(context: Context, statement: S.DropWarehouse, origin: Origin) -> DataFr
     return context.tables.status(f"Warehouse {name} dropped.")
 
 
-def show(context: Context, statement: S.ShowWarehouses, origin: Origin) -> DataFrame:
+def show_warehouses(
+    context: Context, statement: S.ShowWarehouses, origin: StatementOrigin
+) -> DataFrame:
     return context.tables.warehouses(statement.like)

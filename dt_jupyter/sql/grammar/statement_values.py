@@ -6,11 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dt_jupyter.model import DTError, Initialize, Name, RefreshMode, Span, TargetLag, error
+from dt_jupyter.model import (
+    DEFAULT_WAREHOUSE,
+    DTError,
+    Initialize,
+    Name,
+    RefreshMode,
+    Span,
+    TargetLag,
+    error,
+)
 from dt_jupyter.sql.grammar.functions import FunctionCall
 
 DOWNSTREAM = TargetLag(None)
-DEFAULT_WAREHOUSE = "default"
 
 
 @dataclass(frozen=True, kw_only=True)
