@@ -1,4 +1,4 @@
-"""The Markdown pages that people read, and the blocks of code in them."""
+"""The Markdown pages that people read, the blocks of code in them, and how those are run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from IPython.utils.capture import capture_output
+
+from dt_jupyter.model import DTError
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -46,3 +51,45 @@ def blocks(page: Path) -> Iterator[Block]:
     for found in _BLOCK.finditer(text):
         line = text.count("\n", 0, found.start("text"))
         yield Block(page, line, found["language"], found["text"], found["output"], found["code"])
+
+
+def run(shell: Any, block: Block) -> None:
+    """A block as a cell of the shell, or as a script of its `dt`; AssertionError where it fails,
+    gives something else than the page says, or raises no error where it should."""
+    if block.language == "python":
+        _run_cell(shell, block)
+    elif block.code is not None:
+        _require_error(shell.user_ns["dt"], block, block.code)
+    elif block.language == "sql":
+        _run_sql(shell.user_ns["dt"], block)
+
+
+def _run_cell(shell: Any, block: Block) -> None:
+    with capture_output() as said:
+        result = shell.run_cell(block.text)
+    problem = result.error_in_exec or result.error_before_exec
+    assert result.success, f"{block}: {problem!r}\n{said.stdout}{said.stderr}"
+
+
+def _require_error(dt: Any, block: Block, code: str) -> None:
+    found = "no error"
+    try:
+        dt.sql(block.text)
+    except DTError as problem:
+        found = problem.code
+    assert found == code, f"{block}: {found}, not {code}"
+
+
+def _run_sql(dt: Any, block: Block) -> None:
+    try:
+        frame = dt.sql(block.text)
+    except DTError as problem:
+        raise AssertionError(f"{block}: {problem}") from problem
+    if block.output is not None:
+        given = [[_shown(value) for value in row] for row in (frame.columns, *frame.collect())]
+        said = [[c.strip() for c in line.split("|")] for line in block.output.splitlines()]
+        assert given == said, f"{block}: {given}"
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -23,17 +23,16 @@ _INCREMENTAL, _NO_DATA = RefreshAction.INCREMENTAL, RefreshAction.NO_DATA
 
 def graph() -> str:
     nodes = (
-        _source("flight_events", 336_776), _source("airlines", 16), _source("weather", 26_115),
+        _source("flight_events", 336_776), _source("airlines", 16),
         _table("arrivals", None, 18, 327_346), _table("delays_by_hour", None, 18, 42_118),
-        _table("delays_in_weather", None, 18, 41_903, _NO_DATA),
-        _table("delays_by_sky", 24, 18, 12), _table("airline_ranking", 300, 142, 16),
+        _table("worst_hours", 24, 18, 12, _NO_DATA), _table("airline_ranking", 300, 142, 16),
     )  # fmt: skip
     paths = (
-        "flight_events > arrivals > delays_by_hour > delays_in_weather > delays_by_sky",
-        "airlines > arrivals", "weather > delays_in_weather", "delays_by_hour > airline_ranking",
+        "flight_events > arrivals > delays_by_hour > worst_hours", "airlines > arrivals",
+        "delays_by_hour > airline_ranking",
     )  # fmt: skip
     edges = tuple(GraphEdge(a, b) for path in paths for a, b in pairwise(path.split(" > ")))
-    return graph_svg(GraphMessage(nodes, edges, NOON))
+    return graph_svg(GraphMessage(nodes, edges, NOON), "down")
 
 
 def _source(name: str, rows: int) -> GraphNode:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from docs.generate import PAGES, generated, outdated
-from tests.doc_pages import DOCS, NOT_RUN, ROOT, RUN, blocks
+from dt_jupyter.model import error
+from dt_jupyter.notebook import load, unload
+from tests.doc_pages import DOCS, NOT_RUN, ROOT, RUN, Block, blocks, run
 
 OURS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 WRITTEN = (*(ROOT / name for name in OURS), *sorted(DOCS.rglob("*.md")))
 MOST_LINES = 150
-_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_LINK = re.compile(r"""(?:\]\(|src=")([^)"\s]+)[)"]""")
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _ANCHOR = re.compile(r'<a id="([^"]+)">')
 
@@ -61,8 +67,11 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_a_dead_link_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("# One two\n[a](page.md#one-two) [b](page.md#three) [c](gone.md)", "utf-8")
-    assert broken(page) == ["page.md#three", "gone.md"]
+    page.write_text(
+        '# One two\n[a](page.md#one-two) [b](page.md#three) [c](gone.md) <img src="no.svg">',
+        "utf-8",
+    )
+    assert broken(page) == ["page.md#three", "gone.md", "no.svg"]
 
 
 def test_every_page_is_in_the_nav() -> None:
@@ -105,3 +114,68 @@ def test_what_pages_call_exists() -> None:
         unknown |= {c for c in re.findall(r"(?<!%)%dt ([a-z]+)\b", text) if c not in commands}
         unknown |= set(re.findall(r"DT-\d{4}", text)) - CATALOGUE.keys()
     assert unknown == set()
+
+
+@pytest.fixture
+def shell() -> Iterator[Any]:
+    """A notebook's shell with an engine that knows one statement."""
+    made = InteractiveShell(colors="nocolor")
+    made.history_manager.enabled = False
+    load(made)
+
+    def sql(text: str) -> Any:
+        if text != "SELECT 1 AS a, true AS b":
+            raise error("DT-1101", name="nowhere", hint="")
+        return SimpleNamespace(columns=["a", "b"], collect=lambda: [(1, True)])
+
+    made.user_ns["dt"] = SimpleNamespace(sql=sql)
+    yield made
+    unload(made)
+
+
+README = ROOT / "README.md"
+KNOWN = "SELECT 1 AS a, true AS b"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        Block(README, 1, "python", "assert 1 < 2"),
+        Block(README, 1, "sql", KNOWN, "a | b\n1 | true\n"),
+        Block(README, 1, "sql", "SELECT * FROM nowhere", None, "DT-1101"),
+        Block(README, 1, "console", "rm -r lake"),
+    ],
+)
+def test_a_block_that_is_right_passes(shell: Any, block: Block) -> None:
+    run(shell, block)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        Block(README, 1, "python", "assert 1 > 2"),
+        Block(README, 1, "python", "1 +"),
+        Block(README, 1, "python", "%dt hstory"),
+        Block(README, 1, "sql", "SELECT * FROM nowhere"),
+        Block(README, 1, "sql", KNOWN, "a | b\n1 | false\n"),
+        Block(README, 1, "sql", KNOWN, "a | b\n"),
+        Block(README, 1, "sql", KNOWN, None, "DT-1101"),
+        Block(README, 1, "sql", "SELECT * FROM nowhere", None, "DT-1107"),
+    ],
+)
+def test_a_block_that_is_wrong_is_found(shell: Any, block: Block) -> None:
+    with pytest.raises(AssertionError, match=r"README\.md:1"):
+        run(shell, block)
+
+
+def test_blocks_of_a_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A\n```sql\nSELECT 1 AS a\n```\n```text\na\n1\n```\n\n"
+        "<!-- raises DT-1101 -->\n```sql\nSELECT 2\n```\n\n```console\nls\n```\n",
+        "utf-8",
+    )
+    first, second, third = blocks(page)
+    assert (first.line, first.text, first.output) == (2, "SELECT 1 AS a\n", "a\n1\n")
+    assert (second.code, second.output) == ("DT-1101", None)
+    assert (third.language, third.text) == ("console", "ls\n")
