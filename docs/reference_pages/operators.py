@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 
+import dt_jupyter.ivm as ivm
 from docs.reference_pages.markdown import code, paragraphs, plain, table
 from dt_jupyter.ivm import DERIVATIVES, OPERATORS, Rel, aggregates
 from dt_jupyter.ivm.refusal import Refusal
-from dt_jupyter.sql import scalars
+from dt_jupyter.sql.scalars import CONTEXT, NON_DETERMINISTIC
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,12 @@ class Law:
 
 
 def law_of(kind: type[Rel]) -> Law:
-    """From the registration where it says so, else from the rule's docstring, whose first line is
+    """From the registration where it has a law, else from the rule's docstring, whose first line is
     the equation and whose end names the source."""
-    rule = DERIVATIVES[kind]
-    if (equation := getattr(rule, "law", None)) is not None:
-        return Law(equation, "", getattr(rule, "source", ""))
-    text, _, source = (inspect.getdoc(rule) or "").partition("Source:")
+    registered = getattr(ivm, "LAWS", {}).get(kind)
+    text, _, source = (inspect.getdoc(DERIVATIVES[kind]) or "").partition("Source:")
+    if registered is not None:
+        return Law(registered.equation, " ".join(text.split()), registered.source)
     first, _, rest = text.strip().partition("\n")
     equation, _, comment = first.partition(": ")
     about = " ".join(f"{comment} {rest}".split())
@@ -70,6 +71,6 @@ def operators_page() -> str:
         "was asked for, and in DT-3102 of a change query.",
         table(("code", "because", "what helps"), refusals),
         "Not deterministic (`NON_DETERMINISTIC`): "
-        + ", ".join(map(code, sorted(scalars.NON_DETERMINISTIC))) + ". Functions of the moment "
-        "(`CONTEXT_FUNCTION`): " + ", ".join(map(code, sorted(scalars.CONTEXT))) + ".",
+        + ", ".join(map(code, sorted(NON_DETERMINISTIC))) + ". Functions of the moment "
+        "(`CONTEXT_FUNCTION`): " + ", ".join(map(code, sorted(CONTEXT))) + ".",
     )  # fmt: skip

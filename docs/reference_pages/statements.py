@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from docs.reference_pages.markdown import block, code, paragraphs, table
 from dt_jupyter import cli
 from dt_jupyter.model import DTError
-from dt_jupyter.sql import parse_ours, unsupported
 from dt_jupyter.sql.functions import FUNCTIONS
 from dt_jupyter.sql.magic_specs import CHANGES, CHANGES_CELL, DT, DYNAMIC_TABLE, REPLAY, SQL, usage
 from dt_jupyter.sql.options import STREAM_OPTIONS, TABLE_OPTIONS, WAREHOUSE_OPTIONS, Option
 from dt_jupyter.sql.parse import parse_script
+from dt_jupyter.sql.parse_ours import _PARSERS
 from dt_jupyter.sql.statements import PointKind, SparkStatement
+from dt_jupyter.sql.unsupported import _LEADING
 
 
 @dataclass(frozen=True)
@@ -117,14 +118,14 @@ def statements_page() -> str:
         "## Table functions", _functions(),
         "## Refused by name", "Words of Snowflake's that have no meaning here (DT-1005).",
         table(("statement", "instead"),
-              dict.fromkeys((code(what), hint) for _, what, hint in unsupported._LEADING)),
+              dict.fromkeys((code(what), hint) for _, what, hint in _LEADING)),
     )  # fmt: skip
 
 
 def require_all_forms() -> None:
     """Raises where the parser knows a statement that no form tells of, or an example is none."""
     known = {form.words for form in FORMS}
-    parsed = {" ".join(words) for words, _ in parse_ours._PARSERS} - _MISTAKES
+    parsed = {" ".join(words) for words, _ in _PARSERS} - _MISTAKES
     if missing := {_ALIASES.get(words, words) for words in parsed} - known:
         raise LookupError(f"statements without a form: {sorted(missing)}")
     for form in (*FORMS, *READS):
