@@ -23,6 +23,10 @@ _LINKED = re.compile(r"(?<![`\w])(DT-\d+xx|DT-\d+)(?![`\w])")
 
 
 _INTERNAL = frozenset({"ivm", "lake", "sql", "spark"})
+_MACHINERY = frozenset({
+    "Comparison", "Defined", "HeldTable", "Owner", "Points", "StageName", "Transaction", "TreeNode",
+})  # fmt: skip
+"""Values within values that nobody needs to know by name."""
 _PLUMBING = frozenset({"connect", "declare", "nudge", "points", "statement_done"})
 """Of the engine: shown above, or public for its own parts alone."""
 
@@ -47,7 +51,8 @@ def _values(owner: type) -> list[type]:
     not what is deeper down."""
     first = set(_returned(owner))
     below = {k for kind in first if dataclasses.is_dataclass(kind) for k in _in_fields(kind)}
-    return sorted(first | below, key=lambda kind: (kind.__name__, kind.__module__))
+    kinds = {kind for kind in first | below if kind.__name__ not in _MACHINERY}
+    return sorted(kinds, key=lambda kind: (kind.__name__, inspect.getdoc(kind) or ""))
 
 
 def _in_fields(kind: type) -> Iterator[type]:
