@@ -6,6 +6,7 @@
     python3 dev.py test nightly     what takes too long for every change: many seeds and cases
     python3 dev.py lint             style, types and layers only
     python3 dev.py bench -- ARGS    the benchmarks, with their own arguments
+    python3 dev.py docs             write the reference pages and build the site into artifacts/site
 
 Everything is installed into .venv, once for each state of pyproject.toml.
 """
@@ -99,6 +100,7 @@ def main(arguments: list[str]) -> int:
     test = commands.add_parser("test", help="run every check")
     test.add_argument("folders", nargs="*", metavar="FOLDER", help="only these folders of tests/")
     commands.add_parser("lint", help="style, types and layers")
+    commands.add_parser("docs", help="write the reference pages and build the site")
     bench = commands.add_parser("bench", help="run the benchmarks")
     bench.add_argument("arguments", nargs=argparse.REMAINDER)
     chosen = parser.parse_args(arguments)
@@ -110,6 +112,8 @@ def main(arguments: list[str]) -> int:
                 return test_all(chosen.folders)
             case "lint":
                 return report(run_all(lint_checks()))
+            case "docs":
+                return report(run_all(docs_checks()))
             case _:
                 return benchmark([word for word in chosen.arguments if word != "--"])
     except Stop as stop:
@@ -215,6 +219,16 @@ def lint_checks() -> list[Check]:
         Check("ruff check", [BIN / "ruff", "check", "."]),
         Check("mypy --strict", [BIN / "mypy", "--strict", "dt_jupyter"]),
         Check("lint-imports", [BIN / "lint-imports"]),
+    ]
+
+
+def docs_checks() -> list[Check]:
+    """The reference pages are written anew; a dead link or a page outside the nav is an error."""
+    set_up("docs")
+    site = [PYTHON, "-m", "mkdocs", "build", "--strict", "--site-dir", ARTIFACTS / "site"]
+    return [
+        Check("docs/generate.py", [PYTHON, ROOT / "docs" / "generate.py"]),
+        Check("mkdocs build", site),
     ]
 
 

@@ -18,7 +18,7 @@ NON_DETERMINISTIC = frozenset({
     "last", "last_value", "any_value", "listagg", "string_agg", "percentile_approx",
     "approx_percentile", "mode", "histogram_numeric", "aes_encrypt", "raise_error",
 })  # fmt: skip
-_CONTEXT = frozenset({
+CONTEXT_FUNCTIONS = frozenset({
     "current_timestamp", "current_date", "current_time", "now", "curdate", "localtimestamp",
     "current_user", "user", "session_user", "current_catalog", "current_database",
     "current_schema", "current_timezone", "unix_timestamp_now", "version", "current_path",
@@ -71,7 +71,7 @@ def _is_lambda(node: exp.Exists) -> bool:
 def _check_function(node: exp.Func, builtins: frozenset[str]) -> None:
     name = function_name(node)
     bare = isinstance(node, exp.UnixSeconds) or (name == "unix_timestamp" and not _arguments(node))
-    if name in _CONTEXT or (bare and not _arguments(node)):
+    if name in CONTEXT_FUNCTIONS or (bare and not _arguments(node)):
         raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{name}()")
     if name in NON_DETERMINISTIC:
         raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}()")

@@ -9,7 +9,7 @@ from dt_jupyter.model import Name, Span, error
 from dt_jupyter.sql.text.cursor import Cursor
 from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 
-_FUNCTIONS: dict[str, tuple[str, ...]] = {
+OWN_FUNCTIONS: dict[str, tuple[str, ...]] = {
     "DYNAMIC_TABLES": (),
     "DYNAMIC_TABLE_REFRESH_HISTORY": ("NAME",),
     "DYNAMIC_TABLE_GRAPH_HISTORY": (),
@@ -22,7 +22,7 @@ _CLOSES = frozenset({TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING, TokenKi
 
 @dataclass(frozen=True)
 class FunctionCall:
-    """A call of one of FUNCTIONS; `span` covers all of `TABLE(…)`, ready to be replaced by a name.
+    """A call of one of OWN_FUNCTIONS; `span` covers all of `TABLE(…)`, ready to be replaced by a name.
 
     `args` are (NAME, value) pairs in the order of the text.
     """
@@ -88,7 +88,7 @@ def calls_in(script: str, words: Sequence[Token]) -> tuple[FunctionCall, ...]:
     return tuple(
         call
         for i, word in enumerate(words)
-        if word.upper in _FUNCTIONS and (call := _call(script, words, i))
+        if word.upper in OWN_FUNCTIONS and (call := _call(script, words, i))
     )
 
 
@@ -113,7 +113,7 @@ def _call(script: str, words: Sequence[Token], index: int) -> FunctionCall | Non
 
 
 def _arguments(cursor: Cursor, function: str) -> tuple[tuple[str, str], ...]:
-    known = _FUNCTIONS[function]
+    known = OWN_FUNCTIONS[function]
     hint = f"Write {function}({', '.join(f'{k} => …' for k in known)})."
     args: dict[str, str] = {}
     cursor.expect_sign("(", hint)

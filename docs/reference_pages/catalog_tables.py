@@ -1,0 +1,142 @@
+"""Errors, reasons, and the columns of what the engine tells of itself."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
+
+import dt_jupyter
+from docs.reference_pages.markdown import code, paragraphs, plain, table
+from dt_jupyter.catalog import Catalog, Owner
+from dt_jupyter.engine.information_schema import CatalogTables
+from dt_jupyter.model import (
+    Clock,
+    RefreshAction,
+    RefreshState,
+    RefreshStatistics,
+    RefreshTrigger,
+    SchedulingState,
+)
+from dt_jupyter.model.errors import CATALOGUE
+
+_FAMILIES = {
+    "1": "Statements", "2": "Refreshes", "3": "Changes, streams and transactions",
+    "4": "Time travel and retention", "5": "Catalog, lake and set-up",
+}  # fmt: skip
+
+
+def errors_page() -> str:
+    parts = []
+    for digit, title in _FAMILIES.items():
+        rows = [
+            (f'<a id="{e.code.lower()}"></a>{code(e.code)}', code(e.sqlstate), plain(e.message),
+             plain(e.hint))
+            for e in CATALOGUE.values() if e.code[3] == digit
+        ]  # fmt: skip
+        parts += [f"## {digit}xxx: {title}", table(("code", "SQLSTATE", "says", "hint"), rows)]
+    return paragraphs(
+        "# Errors",
+        "One catalogue: a code that stays, an SQLSTATE, a sentence and what helps. `{name}` and "
+        "the like are facts that an error carries as fields (`error.facts`); where it knows the "
+        "place in your text, it underlines it. A trace of the JVM is in `error.details`.",
+        *parts,
+    )
+
+
+def history_page() -> str:
+    return paragraphs(
+        "# History and catalog",
+        "`SELECT * FROM TABLE(…)` in `dt.sql` or `%%dt`, with Spark SQL around it as you like.",
+        *(part for name, title, told in _RELATIONS
+          for part in (f"## {title}", told, _columns(_schemas()[name]))),
+        "## STATISTICS", "The keys of that JSON text; times in milliseconds, sizes in bytes.",
+        ", ".join(map(code, RefreshStatistics().to_json())) + ".",
+        "## States and actions",
+        table(("of", "values"), ((name, ", ".join(map(code, kind))) for name, kind in _STATES)),
+        "## Reason codes",
+        "Why a refresh did what it did (`STATE_CODE`), a dynamic table waits "
+        "(`SCHEDULING_STATE_REASON`), or has its mode (`REFRESH_MODE_REASON`; the codes of what is "
+        "not incremental are under [operators](operators.md#refusals)). `…` stands for facts.",
+        table(("code", "says"), ((code(c), plain(t)) for c, t in sorted(_reasons().items()))),
+    )  # fmt: skip
+
+
+_RELATIONS = (
+    ("history", "DYNAMIC_TABLE_REFRESH_HISTORY",
+     "One row for each refresh, newest first. `dt.history(name)` gives the same."),
+    ("dynamic_tables", "DYNAMIC_TABLES", "Also `SHOW DYNAMIC TABLES`; lags in seconds."),
+    ("graph_history", "DYNAMIC_TABLE_GRAPH_HISTORY",
+     "What each dynamic table was, and read, from when to when."),
+    ("streams", "SHOW STREAMS", ""),
+    ("warehouses", "SHOW WAREHOUSES", ""),
+    ("replay", "Steps of a replay", "What `%replay NAME --to … -o VAR` keeps."),
+)  # fmt: skip
+_STATES = (
+    ("`STATE`", RefreshState), ("`REFRESH_ACTION`", RefreshAction),
+    ("`REFRESH_TRIGGER`", RefreshTrigger), ("`SCHEDULING_STATE`", SchedulingState),
+)  # fmt: skip
+
+
+def _columns(schema: str) -> str:
+    pairs = [field.strip().rpartition(" ") for field in _fields(schema)]
+    return table(("column", "type"), ((code(name), type_) for name, _, type_ in pairs))
+
+
+def _fields(schema: str) -> Iterator[str]:
+    """The fields of a schema's text: commas within `map<…>` part nothing."""
+    field = ""
+    for piece in schema.split(","):
+        field += piece
+        if field.count("<") == field.count(">"):
+            yield field.replace("map<string bigint>", "map<string,bigint>")
+            field = ""
+
+
+def _schemas() -> dict[str, str]:
+    """What the engine's own methods give as schema, of a catalog with nothing in it."""
+    made: list[str] = []
+
+    def record(rows: Any, schema: str) -> Any:
+        made.append(schema)
+        return SimpleNamespace(schema=schema)
+
+    found = {}
+    with TemporaryDirectory() as folder:
+        catalog = Catalog(Path(folder, "c.sqlite"), Clock(), Owner.here("docs"), lake=Path(folder))
+        tables: Any = CatalogTables(SimpleNamespace(createDataFrame=record), catalog, Clock())  # type: ignore[arg-type]
+        for name, _, _ in _RELATIONS:
+            arguments = {"streams": ([], None), "replay": ([],)}.get(name, ())
+            getattr(tables, name)(*arguments)
+            found[name] = made[-1]
+        catalog.close()
+    return found
+
+
+def _reasons() -> dict[str, str]:
+    """Every `Reason("CODE", sentence)` in the program, with … where a sentence has facts."""
+    found: dict[str, str] = {}
+    for path in sorted(Path(dt_jupyter.__file__).parent.rglob("*.py")):
+        text = path.read_text("utf-8")
+        if "Reason(" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Reason":
+                code_, sentence = (*node.args, None, None)[:2]
+                if isinstance(code_, ast.Constant):
+                    found.setdefault(str(code_.value), _sentence(sentence))
+    return found
+
+
+def _sentence(node: ast.expr | None) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=values):
+            return "".join(_sentence(v) for v in values)
+        case ast.BinOp(left=left, right=right):
+            return _sentence(left) + _sentence(right)
+    return "…"

@@ -1,0 +1,245 @@
+"""Statements, magics and the command line: their forms, options and examples."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from docs.reference_pages.markdown import block, code, paragraphs, table
+from dt_jupyter import cli
+from dt_jupyter.model import DTError
+from dt_jupyter.sql.grammar.functions import OWN_FUNCTIONS
+from dt_jupyter.sql.grammar.magic_specs import (
+    CHANGES,
+    CHANGES_CELL,
+    DT,
+    DYNAMIC_TABLE,
+    REPLAY,
+    SQL,
+    usage,
+)
+from dt_jupyter.sql.grammar.options import STREAM_OPTIONS, TABLE_OPTIONS, WAREHOUSE_OPTIONS, Option
+from dt_jupyter.sql.grammar.parse import parse_script
+from dt_jupyter.sql.grammar.parse_ours import _PARSERS
+from dt_jupyter.sql.grammar.statement_values import PointKind, SparkStatement
+from dt_jupyter.sql.grammar.unsupported import _LEADING
+
+
+@dataclass(frozen=True)
+class Form:
+    """A statement: its grammar, what it does, and an example that is parsed when this page is
+    made. `words` are those that the parser knows it by."""
+
+    words: str
+    grammar: str
+    does: str
+    example: str
+
+
+_POINT = "{AT | BEFORE} (…)"
+FORMS: tuple[Form, ...] = (
+    Form("CREATE DYNAMIC TABLE",
+         "CREATE [OR REPLACE | OR ALTER] DYNAMIC TABLE [IF NOT EXISTS] n\n"
+         "  [(column [COMMENT 'c'], …)] [option …] [CLUSTER BY (column, …)] AS query",
+         "Registers a query, checks it, and fills the table. OR ALTER keeps the table and changes "
+         "what is another now.",
+         "CREATE DYNAMIC TABLE daily TARGET_LAG = '5 minutes' AS SELECT day, count(*) AS n FROM "
+         "orders GROUP BY day"),
+    Form("CREATE DYNAMIC TABLE", "CREATE DYNAMIC TABLE n CLONE m [AT (…)]",
+         "Another dynamic table with the definition and the rows of `m`, as of a point.",
+         "CREATE DYNAMIC TABLE copy CLONE daily"),
+    Form("ALTER DYNAMIC TABLE",
+         "ALTER DYNAMIC TABLE [IF EXISTS] n\n"
+         "  {SET option … | UNSET option, … | SUSPEND | RESUME | REFRESH | RENAME TO m | "
+         "SWAP WITH m}",
+         "Makes one change. REFRESH brings it, and all upstream, to now.",
+         "ALTER DYNAMIC TABLE daily SET TARGET_LAG = '1 hour'"),
+    Form("DROP DYNAMIC TABLE", "DROP DYNAMIC TABLE [IF EXISTS] n",
+         "Takes it away; UNDROP brings it back.", "DROP DYNAMIC TABLE IF EXISTS daily"),
+    Form("UNDROP DYNAMIC TABLE", "UNDROP DYNAMIC TABLE [IF EXISTS] n",
+         "Brings back the one of that name that was dropped last.", "UNDROP DYNAMIC TABLE daily"),
+    Form("UNDROP TABLE", "UNDROP TABLE n", "The same for a table that the engine dropped.",
+         "UNDROP TABLE orders"),
+    Form("DESCRIBE DYNAMIC TABLE", "DESCRIBE DYNAMIC TABLE n",
+         "Its columns, and why it is not refreshed where it is not.", "DESC DYNAMIC TABLE daily"),
+    Form("SHOW DYNAMIC TABLES", "SHOW DYNAMIC TABLES [LIKE 'pattern']",
+         "A row for each, with mode, reason and lag.", "SHOW DYNAMIC TABLES LIKE 'd%'"),
+    Form("EXPLAIN DYNAMIC TABLE", "EXPLAIN {DYNAMIC TABLE n | CREATE DYNAMIC TABLE … AS query}",
+         "The tree of operators with their rules, and the statements of the next refresh; of a "
+         "CREATE, what it would decide.", "EXPLAIN DYNAMIC TABLE daily"),
+    Form("CREATE WAREHOUSE", "CREATE [OR REPLACE] WAREHOUSE [IF NOT EXISTS] w [option …]",
+         "A FAIR pool of Spark's with a limit of refreshes at once.",
+         "CREATE WAREHOUSE reports MAX_CONCURRENCY_LEVEL = 2 WEIGHT = 3"),
+    Form("ALTER WAREHOUSE",
+         "ALTER WAREHOUSE [IF EXISTS] w {SUSPEND | RESUME | SET option …}",
+         "Suspended, its dynamic tables wait, and say so.", "ALTER WAREHOUSE reports SUSPEND"),
+    Form("DROP WAREHOUSE", "DROP WAREHOUSE [IF EXISTS] w", "Refused while a dynamic table uses it.",
+         "DROP WAREHOUSE reports"),
+    Form("SHOW WAREHOUSES", "SHOW WAREHOUSES [LIKE 'pattern']", "A row for each.",
+         "SHOW WAREHOUSES"),
+    Form("CREATE STREAM",
+         "CREATE [OR REPLACE] STREAM [IF NOT EXISTS] s ON {TABLE | VIEW | DYNAMIC TABLE} n\n"
+         f"  [{_POINT}] [option …]",
+         "A bookmark in the changes of `n`.", "CREATE STREAM s ON TABLE orders APPEND_ONLY = TRUE"),
+    Form("DROP STREAM", "DROP STREAM [IF EXISTS] s", "", "DROP STREAM s"),
+    Form("DESCRIBE STREAM", "DESCRIBE STREAM s", "As SHOW STREAMS, of one.", "DESCRIBE STREAM s"),
+    Form("SHOW STREAMS", "SHOW STREAMS [LIKE 'pattern']",
+         "A row for each, and whether it can still be read.", "SHOW STREAMS"),
+    Form("BEGIN", "BEGIN [TRANSACTION | WORK] [NAME x]",
+         "Opens a transaction; START TRANSACTION does too.", "BEGIN"),
+    Form("START TRANSACTION", "START TRANSACTION [NAME x]", "", "START TRANSACTION"),
+    Form("COMMIT", "COMMIT [WORK]", "All that was written since BEGIN, or nothing.", "COMMIT"),
+    Form("ROLLBACK", "ROLLBACK [WORK]", "Everything is as it was at BEGIN.", "ROLLBACK"),
+)  # fmt: skip
+READS: tuple[Form, ...] = (
+    Form("", "SELECT … FROM {table | view | dynamic table} {AT | BEFORE} (point)",
+         "The rows as of a point.", "SELECT * FROM orders AT (VERSION => 3)"),
+    Form("", "SELECT … FROM {table | view | dynamic table | (query)}\n"
+             "  CHANGES [(INFORMATION => DEFAULT | APPEND_ONLY | REDO)]\n"
+             "  [{AT | BEFORE} (point)] [END (point)]",
+         "What came and went in between, with `$ACTION`, `$ISUPDATE`, `$ROW_ID`.",
+         "SELECT * FROM orders CHANGES (INFORMATION => DEFAULT) AT (VERSION => 3) "
+             "END (VERSION => 7)"),
+    Form("", "SELECT … FROM s",
+         "What a stream holds. INSERT, MERGE, UPDATE, DELETE and CREATE TABLE … AS that read it "
+         "move it.", "INSERT INTO copy SELECT id FROM s"),
+)  # fmt: skip
+_ALIASES = {"DESC DYNAMIC TABLE": "DESCRIBE DYNAMIC TABLE", "DESC STREAM": "DESCRIBE STREAM"}
+_MISTAKES = frozenset({"UNDROP", "REFRESH DYNAMIC TABLE"})
+"""Words that the parser knows to say what was meant."""
+
+
+def statements_page() -> str:
+    require_all_forms()
+    return paragraphs(
+        "# Statements",
+        "All other text goes to Spark as it is: tables are made, loaded and changed by ordinary "
+        "Spark SQL or DataFrames. Names are `table` or `schema.table`.",
+        *(_form(form, FORMS) for form in FORMS),
+        "## Options of dynamic tables", _options(TABLE_OPTIONS),
+        "Those marked *fixed* are settled when the table is created: `CREATE OR ALTER` changes "
+        "them. `CLUSTER BY (column, …)` stands among them.",
+        "## Options of warehouses", _options(WAREHOUSE_OPTIONS),
+        "## Options of streams", _options(STREAM_OPTIONS),
+        "## Reading the past, changes and streams", *(_form(form, READS) for form in READS),
+        "## Points in time", _points(),
+        "## Table functions", _functions(),
+        "## Refused by name", "Words of Snowflake's that have no meaning here (DT-1005).",
+        table(("statement", "instead"),
+              dict.fromkeys((code(what), hint) for _, what, hint in _LEADING)),
+    )  # fmt: skip
+
+
+def require_all_forms() -> None:
+    """Raises where the parser knows a statement that no form tells of, or an example is none."""
+    known = {form.words for form in FORMS}
+    parsed = {" ".join(words) for words, _ in _PARSERS} - _MISTAKES
+    if missing := {_ALIASES.get(words, words) for words in parsed} - known:
+        raise LookupError(f"statements without a form: {sorted(missing)}")
+    for form in (*FORMS, *READS):
+        try:
+            (found,) = parse_script(form.example)
+        except DTError as problem:
+            raise LookupError(f"{form.example} is no example: {problem}") from problem
+        if form.words and isinstance(found, SparkStatement):
+            raise LookupError(f"{form.example} is a statement of Spark's")
+
+
+def _form(form: Form, forms: tuple[Form, ...]) -> str:
+    """With a title, where it is the first of its words."""
+    first = next(f for f in forms if f.words == form.words)
+    title = f"## {form.words}" if form.words and form is first else ""
+    return paragraphs(title, block(form.grammar), form.does, block(form.example, "sql"))
+
+
+def _options(known: dict[str, Option]) -> str:
+    rows = (
+        (code(o.name), o.help + (" (*fixed*)" if o.fixed else ""),
+         ", ".join(map(code, o.values)), code(o.example))
+        for o in known.values()
+    )  # fmt: skip
+    return table(("option", "says", "values", "example"), rows)
+
+
+_KINDS = {
+    PointKind.TIMESTAMP: ("the state that was current then; of a dynamic table its newest data "
+                          "timestamp up to then", "AT (TIMESTAMP => '2026-01-31 12:00:00')"),
+    PointKind.OFFSET: ("so many seconds ago", "AT (OFFSET => -600)"),
+    PointKind.VERSION: ("a version of its Delta log; of a dynamic table, of its own",
+                        "AT (VERSION => 3)"),
+    PointKind.STATEMENT: ("what a statement of that id wrote; `LAST_QUERY_ID()` is the last one",
+                          "BEFORE (STATEMENT => LAST_QUERY_ID())"),
+    PointKind.STREAM: ("where a stream stands", "AT (STREAM => 's')"),
+    PointKind.COMMON: ("the greatest data timestamp that all dynamic tables of the query have",
+                       "AT (COMMON)"),
+}  # fmt: skip
+
+
+def _points() -> str:
+    rows = ((code(kind.value), *_KINDS[kind][:1], code(_KINDS[kind][1])) for kind in PointKind)
+    return paragraphs(
+        table(("kind", "is", "example"), rows),
+        "`AT` is up to and with the point, `BEFORE` what was there before it. `END` stands after "
+        "`CHANGES` and takes the same. In Python `at=` takes a datetime or ISO text, an int (a "
+        "version), or a timedelta (a distance from now).",
+    )
+
+
+def _functions() -> str:
+    rows = [
+        (code(f"TABLE({name}({', '.join(f'[{a} => …]' for a in args)}))"), _SHOWS[name])
+        for name, args in OWN_FUNCTIONS.items()
+    ]
+    scalar = [
+        (
+            code("SYSTEM$STREAM_HAS_DATA('s')"),
+            "whether a stream holds anything; looks at logs alone",
+        ),
+        (code("LAST_QUERY_ID()"), "the id of the last statement that wrote rows"),
+    ]
+    return table(("function", "gives"), [*rows, *scalar])
+
+
+_SHOWS = {
+    "DYNAMIC_TABLES": "one row for each dynamic table ([columns](history.md#dynamic_tables))",
+    "DYNAMIC_TABLE_REFRESH_HISTORY": "one row for each refresh "
+    "([columns](history.md#dynamic_table_refresh_history))",
+    "DYNAMIC_TABLE_GRAPH_HISTORY": "what each was, and read, from when to when "
+    "([columns](history.md#dynamic_table_graph_history))",
+}
+
+
+def magics_page() -> str:
+    specs = (DYNAMIC_TABLE, CHANGES, CHANGES_CELL, REPLAY, SQL, *DT)
+    parts = (
+        paragraphs(f"## `{spec.synopsis.splitlines()[0].split(' [')[0]}`", block(usage(spec)))
+        for spec in specs
+    )
+    return paragraphs(
+        "# Magics",
+        "`%load_ext dt_jupyter` registers them; this is what `-h` prints for each. `:name` in SQL "
+        "is a variable of the notebook, bound by Spark and never spliced into the text.",
+        *parts,
+    )
+
+
+def command_line_page() -> str:
+    parser = cli._parser()
+    (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    helps = {choice.dest: choice.help for choice in commands._choices_actions}
+    rows = (
+        (code(" ".join([name, *(_argument(a) for a in sub._actions if not a.option_strings)])),
+         helps[name])
+        for name, sub in commands.choices.items()
+    )  # fmt: skip
+    options = ((code(a.option_strings[-1]), a.help) for a in parser._actions if a.option_strings)
+    return paragraphs(
+        "# Command line", "`python -m dt_jupyter LAKE COMMAND`, or `dt-jupyter LAKE COMMAND`.",
+        table(("command", "does"), rows), table(("option", "says"), options),
+        block(cli._EPILOG), (cli.__doc__ or "").partition("\n\n")[2],
+    )  # fmt: skip
+
+
+def _argument(action: argparse.Action) -> str:
+    name = str(action.metavar or action.dest)
+    return f"[{name}]" if action.nargs == "?" else name
