@@ -17,8 +17,8 @@ HOUR = 3_600_000_000
 
 def another_host(lab: Lab) -> Catalog:
     """It sees the same catalog an hour later, so every lease has run out."""
-    late = Clock(lambda: lab.engine.clock.now().micros + HOUR)
-    layout = lab.engine.layout
+    late = Clock(lambda: lab.context.clock.now().micros + HOUR)
+    layout = lab.context.layout
     return Catalog(layout.catalog, late, Owner("elsewhere", 1, "another"), lake=layout.lake)
 
 
@@ -33,9 +33,9 @@ def test_a_refresh_whose_lease_is_lost_is_cancelled(
     work, cancelled = Stages.run, threading.Event()
 
     def taken_over(self: Stages) -> Outcome:
-        assert another_host(lab).reap() == (self.attempt.id,)
+        assert another_host(lab).reap() == (self.context.attempt.id,)
         for _ in range(200):
-            if self.flag.is_set:
+            if self.context.flag.is_set:
                 cancelled.set()
                 break
             threading.Event().wait(0.05)
@@ -48,7 +48,7 @@ def test_a_refresh_whose_lease_is_lost_is_cancelled(
     assert (record.state, record.error_code) == ("CANCELLED", "DT-2108")
     assert lab.engine.table("dt").version == before.version
     assert lab.rows("dt") == [(1, 2)]
-    (newest, *_) = lab.engine.catalog.history(before.name)
+    (newest, *_) = lab.context.catalog.history(before.name)
     assert (newest.state, newest.reason and newest.reason.code) == ("CANCELLED", "OWNER_GONE")
     monkeypatch.undo()
     assert lab.refresh("dt") == "INCREMENTAL"

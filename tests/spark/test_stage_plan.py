@@ -127,7 +127,7 @@ def test_a_refresh_executes_the_plan_that_was_explained(shop: Lab, executed: Exe
 
 def test_what_is_selected_on_the_way_is_no_other_plan(shop: Lab, executed: Executed) -> None:
     """No table is taken for a small one, so that what a change needs is selected by its values."""
-    shop.engine.refresher.small.table_bytes = 0
+    shop.context.refresher.small.table_bytes = 0
     for name in ("join", "window", "nested"):
         shop.dynamic_table(f"d_{name}", QUERIES[name])
         shop.sql(CHANGES[0])
