@@ -22,7 +22,7 @@ _CLOSES = frozenset({TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING, TokenKi
 
 @dataclass(frozen=True)
 class FunctionCall:
-    """A call of one of OWN_FUNCTIONS; `span` covers all of `TABLE(…)`, ready to be replaced by a name.
+    """A call of one of OWN_FUNCTIONS; `span` covers all of `TABLE(…)`, to be replaced by a name.
 
     `args` are (NAME, value) pairs in the order of the text.
     """
