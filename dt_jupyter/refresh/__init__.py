@@ -1,4 +1,4 @@
-"""One refresh: resolve versions, choose an action, run, apply, commit, record; and its checks."""
+"""One refresh: resolve versions, choose an action, plan its stages, execute, commit, record."""
 
 import lazy_loader
 

@@ -1,4 +1,5 @@
-"""Changes between two points in time, of tables, dynamic tables and views."""
+"""Changes between two points in time; streams, whose offset moves with what consumed them; and
+transactions over several tables."""
 
 import lazy_loader
 
