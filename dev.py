@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -37,7 +37,8 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 ARTIFACTS = ROOT / "artifacts"
-FOLDERS = ("unit", "browser", "faults", "notebook", "spark")
+FOLDERS = ("notebook", "browser", "unit", "faults", "spark")
+"""Those of tests/, the longest first."""
 NIGHTLY = "nightly"
 """The folder of tests that runs only when it is named."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -71,14 +72,15 @@ class Stop(Exception):
 
 @dataclass(frozen=True)
 class Check:
-    """A named command, run in `folder`; `report` is where pytest writes its counts; `alone` if it
-    takes all cores."""
+    """A named command, run in `folder`, after `first` where there is one; `report` is where pytest
+    writes its counts; `alone` if it takes all cores."""
 
     name: str
     command: Command
     folder: Path = ROOT
     report: Path | None = None
     alone: bool = False
+    first: Command | None = None
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ def lint_checks() -> list[Check]:
 def docs_checks() -> list[Check]:
     """The reference pages are written anew; a dead link or a page outside the nav is an error."""
     set_up("docs")
-    site = [PYTHON, "-m", "mkdocs", "build", "--strict", "--site-dir", ARTIFACTS / "site"]
+    site: Command = [PYTHON, "-m", "mkdocs", "build", "--strict", "--site-dir", ARTIFACTS / "site"]
     return [
         Check("docs/generate.py", [PYTHON, ROOT / "docs" / "generate.py"]),
         Check("mkdocs build", site),
@@ -286,10 +288,8 @@ def extension_checks() -> list[Check]:
     folder = ROOT / "labextension"
     if not (folder / "package.json").is_file():
         return []
-    return [
-        Check("npm ci", ["npm", "ci", "--no-audit", "--no-fund"], folder),
-        Check("npm run check", ["npm", "run", "check"], folder),
-    ]
+    install: Command = ["npm", "ci", "--no-audit", "--no-fund"]
+    return [Check("npm run check", ["npm", "run", "check"], folder, first=install)]
 
 
 def test_all(folders: Sequence[str]) -> int:
@@ -308,7 +308,7 @@ def test_all(folders: Sequence[str]) -> int:
     extension = [] if folders else extension_checks()
     if extension:
         note(problems, need_node)
-    every = [*checks, *extension, *tests]
+    every = [*checks, *tests, *extension]
     with temporary_files_in_memory():
         outcomes = run_lanes([check for check in every if not check.alone])
         outcomes += [run_timed(check, whole=True) for check in every if check.alone]
@@ -332,23 +332,9 @@ def run_all(checks: Sequence[Check]) -> list[Outcome]:
 
 
 def run_lanes(checks: Sequence[Check]) -> list[Outcome]:
-    """All checks, two at a time: one lane from the first on, the other from the last back, until
-    they meet. A check is printed when it has ended."""
-    waiting = deque(checks)
-    outcomes: dict[str, Outcome] = {}
-
-    def lane(take: Callable[[], Check]) -> None:
-        while True:
-            try:
-                check = take()
-            except IndexError:
-                return
-            outcomes[check.name] = run_timed(check, whole=True)
-
+    """All checks, so many at a time, in their order. A check is printed when it has ended."""
     with ThreadPoolExecutor(LANES) as pool:
-        for done in [pool.submit(lane, take) for take in (waiting.popleft, waiting.pop)]:
-            done.result()
-    return [outcomes[check.name] for check in checks]
+        return list(pool.map(lambda check: run_timed(check, whole=True), checks))
 
 
 def run_timed(check: Check, *, whole: bool = False) -> Outcome:
@@ -356,16 +342,23 @@ def run_timed(check: Check, *, whole: bool = False) -> Outcome:
     begun = time.monotonic()
     if not whole:
         say(check.name)
-        status = run(check.command, check.folder)
+        status = run_steps(check)
     else:
         with tempfile.TemporaryFile("w+", errors="replace") as said:
-            status = run(check.command, check.folder, sink=said)
+            status = run_steps(check, sink=said)
             said.seek(0)
             text = said.read()
         with PRINTING:
             say(check.name)
             print(text, flush=True)
     return Outcome(check, status, time.monotonic() - begun)
+
+
+def run_steps(check: Check, sink: IO[str] | None = None) -> int:
+    """The exit status of the first step that fails, else of the last."""
+    if check.first is not None and (status := run(check.first, check.folder, sink=sink)):
+        return status
+    return run(check.command, check.folder, sink=sink)
 
 
 def report(outcomes: Sequence[Outcome], problems: Sequence[str] = ()) -> int:
