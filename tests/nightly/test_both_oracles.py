@@ -7,18 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
-FILES = sorted((ROOT / "tests" / "spark").glob("test_*.py"))
-PARTS = 4
+SHARED = ["--numprocesses=2", "--dist=loadfile", "--no-loadscope-reorder"]
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_what_is_verified_is_right_by_both_oracles(part: int) -> None:
-    own = [str(f) for i, f in enumerate(FILES) if i % PARTS == part]
+def test_what_is_verified_is_right_by_both_oracles() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--timeout=600", *own],
+        [sys.executable, "-m", "pytest", "-q", "--timeout=600", *SHARED, "tests/spark"],
         cwd=ROOT, env={**os.environ, "DT_TEST_ORACLES": "both"}, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
