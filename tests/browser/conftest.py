@@ -29,6 +29,8 @@ CHROMIUM_FLAGS = (
     "--disable-quic",
 )
 NO_NEWS = {"checkForUpdates": False, "fetchNews": "false"}
+OF_JUPYTERLAB = ("Could not restore the debugger state",)
+"""What JupyterLab writes where a kernel restarts, or a page is left, while it asks the debugger."""
 PYTHON = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 
@@ -189,7 +191,7 @@ def new_page(chromium: Browser) -> Callable[[list[str]], AbstractContextManager[
     @contextmanager
     def open_(errors: list[str]) -> Iterator[Page]:
         def note(message: ConsoleMessage) -> None:
-            if message.type == "error":
+            if message.type == "error" and not message.text.startswith(OF_JUPYTERLAB):
                 errors.append(f"{message.text} ({message.location.get('url')})")
 
         context = chromium.new_context(viewport={"width": 1280, "height": 800})

@@ -18,7 +18,8 @@ LOAD = "%load_ext dt_jupyter"
 SHOW = """
 from dt_jupyter.notebook.extension import notebook_of
 from dt_jupyter.notebook.views import show_view
-from dt_jupyter.widgets import GraphMessage, GraphNode, NodeKind, show
+from dt_jupyter.widgets import show
+from dt_jupyter.wire import GraphMessage, GraphNode, NodeKind
 message = GraphMessage((GraphNode("orders", NodeKind.TABLE),), ())
 show_view(notebook_of(get_ipython()), "graph", show(message), lambda desk: message.to_json())
 """
