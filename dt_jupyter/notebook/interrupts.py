@@ -33,6 +33,7 @@ class CellJobs:
 
     def stop(self) -> None:
         if self._context is not None:
+            self._remove_tag()
             self._context = None
             self._shell.events.unregister("pre_run_cell", self._begin)
             for name in _LOGGERS:
@@ -46,10 +47,15 @@ class CellJobs:
     def _begin(self, info: Any) -> None:
         if not self._alive():
             return
-        if self._tag is not None:
-            self._context.removeJobTag(self._tag)
+        self._remove_tag()
         self._tag = f"cell:{self._shell.execution_count}:{id(info)}"
         self._context.addJobTag(self._tag)
+
+    def _remove_tag(self) -> None:
+        """What runs after the last cell bears no tag of it."""
+        if self._alive() and self._tag is not None:
+            self._context.removeJobTag(self._tag)
+        self._tag = None
 
     def _alive(self) -> bool:
         context = self._context

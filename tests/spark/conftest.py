@@ -37,12 +37,12 @@ FAST = {
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session of this process: local[2], 2 GB, Delta-enabled."""
+    """The session of this process: local[2], 3 GB, Delta-enabled."""
     session = local_session(
         tmp_path_factory.mktemp("warehouse"),
         app_name="tests",
         cores=2,
-        memory="2g",
+        memory="3g",
         confs=FAST,
         pools=[Pool("heavy", weight=3)],
     )

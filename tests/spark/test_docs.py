@@ -27,6 +27,7 @@ def shell(quick_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     adopt(made, quick_lab.engine)
     yield made
     unload(made)
+    assert not [t for t in quick_lab.spark.sparkContext.getJobTags() if t.startswith("cell:")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
