@@ -76,6 +76,8 @@ MONSTERS = {
     "IN of 10,000": f"SELECT k, v FROM t WHERE v IN ({', '.join(map(str, range(10_000)))})",
     "AND of 1,000": "SELECT k FROM t WHERE " + " AND ".join(f"v <> {i}" for i in range(1_000)),
     "OR of 3,000": "SELECT k FROM t WHERE " + " OR ".join(f"v = {i}" for i in range(3_000)),
+    "OR of 1,000": "SELECT k FROM t WHERE " + " OR ".join(f"v = {i}" for i in range(1_000)),
+    "a sum of 400": "SELECT k, " + " + ".join(["v"] * 400) + " s FROM t",
     "a sum of 900": "SELECT k, " + " + ".join(["v"] * 900) + " s FROM t",
     "a sum of 5,000": "SELECT k, " + " + ".join(["v"] * 5_000) + " s FROM t",
     "a cube of 10": f"SELECT {', '.join(f'c{i}' for i in range(10))}, count(*) n FROM w"

@@ -45,7 +45,7 @@ def test_bombs(bomb: str, what: str) -> None:
         ", ".join(f"CASE WHEN a = {i} THEN -{i} END AS c{i}" for i in range(1000)),
         ", ".join(f"t.a + t.b * {i} AS c{i}" for i in range(1000)),
         "1 UNION ALL SELECT " * 4000 + "1",
-        "a FROM t WHERE " + " OR ".join(f"t.a = {i}" for i in range(4000)),
+        "a FROM t WHERE " + " OR ".join(f"t.a = {i}" for i in range(1000)),
         "a FROM t WHERE a IN (" + ", ".join(map(str, range(20_000))) + ")",
         "a FROM " + " ".join(f"t{i} JOIN u{i} ON t{i}.a < u{i}.b" for i in range(600)),
         "'" + "(" * 3000 + "' -- " + "(" * 3000,

@@ -23,7 +23,9 @@ class Limits:
     digits: int = 1_000
 
 
-DEFINITION = Limits()
+DEFINITION = Limits(conditions=1_000, chain=400)
+"""An expression of some hundred levels more than that ends the JVM: Spark's tasks read expressions
+by recursion, and a stack that overflows in a task is fatal to the process."""
 SCRIPT = Limits(characters=2_000_000, digits=2_000_000)  # Spark's own statements may carry data
 
 _SET_OPERATIONS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
