@@ -38,7 +38,7 @@ from dt_jupyter.model import (
 from dt_jupyter.model.hidden import is_hidden, public_rows
 from dt_jupyter.sources import UNKNOWN, Found, Sources, lost_is_named, name_of, pinned, text_at
 from dt_jupyter.spark import check_cancelled
-from dt_jupyter.sql import reads_by_function, relations_in, require_one_query
+from dt_jupyter.sql import reads_by_function, relations_in, require_bounded, require_one_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -102,6 +102,7 @@ class Definer:
         require_one_query(request.query)
         refused: Refused | None = None
         try:
+            require_bounded(request.query)
             found = self.sources.of_query(request.query, request.schema, request.name)
         except Refused as e:
             found, refused = self._without_parser(spark, request), e

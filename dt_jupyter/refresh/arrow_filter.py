@@ -12,7 +12,7 @@ import datetime
 from calendar import monthrange
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp, parse_one
@@ -61,6 +61,16 @@ def _parsed(text: str) -> exp.Expr | None:
         return None
 
 
+def _chain(node: exp.And | exp.Or) -> list[exp.Expr]:
+    """The members of a chain of one connector, in order; it may be a thousand levels deep."""
+    found: list[exp.Expr] = []
+    left: exp.Expr = node
+    while type(left) is type(node):
+        found.append(left.expression)
+        left = left.this
+    return [left, *reversed(found)]
+
+
 class _Answer:
     """Truth values, NULL among them, of conditions over the rows of a table."""
 
@@ -86,7 +96,7 @@ class _Answer:
             case exp.And():
                 return self._both(node)
             case exp.Or():
-                return pc.or_kleene(self.truth(node.this), self.truth(node.expression))
+                return reduce(pc.or_kleene, map(self.truth, _chain(node)))
             case exp.In() if node.expressions and not node.args.get("query"):
                 found = [self._compared("equal", node.this, e) for e in node.expressions]
                 return _any(found)
@@ -108,15 +118,15 @@ class _Answer:
         import pyarrow.compute as pc
 
         parts = []
-        for side in (node.this, node.expression):
+        for member in _chain(node):
             try:
-                parts.append(self.truth(side))
+                parts.append(self.truth(member))
             except _Unknown:
                 if node.find_ancestor(exp.Not):
                     raise
         if not parts:
             raise _Unknown
-        return parts[0] if len(parts) == 1 else pc.and_kleene(*parts)
+        return reduce(pc.and_kleene, parts)
 
     def _compared(self, compare: str, left: exp.Expr, right: exp.Expr) -> Any:
         import pyarrow.compute as pc

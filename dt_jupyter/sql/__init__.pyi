@@ -3,6 +3,7 @@ from .binding.binder import (
     View as View,
     bind as bind,
     reads_by_function as reads_by_function,
+    require_bounded as require_bounded,
     table_places as table_places,
 )
 from .binding.column_lineage import column_sources as column_sources

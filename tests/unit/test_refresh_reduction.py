@@ -290,3 +290,11 @@ def test_a_condition_keeps_the_rows_for_which_it_is_true(text: str) -> None:
 @pytest.mark.parametrize("text", NOT_ASKED)
 def test_what_arrow_is_not_asked_leaves_nothing_out(text: str) -> None:
     assert _sieved(text) is VALUES
+
+
+@pytest.mark.parametrize(("chain", "kept"), [
+    (" OR ".join(f"{{i}} = {i}" for i in range(2, 1_000)), [1]),
+    (" AND ".join(f"{{i}} <> {i}" for i in range(2, 1_000)), [0, 3]),
+])  # fmt: skip
+def test_a_chain_of_a_thousand_conditions_is_answered(chain: str, kept: list[int]) -> None:
+    assert _sieved(chain).to_pylist() == VALUES.take(kept).to_pylist()

@@ -7,7 +7,7 @@ import pytest
 
 from dt_jupyter.ivm import SUPPORTED, Refusal, Refused
 from dt_jupyter.model import DTError
-from dt_jupyter.sql.binding.binder import Table, View, bind, table_places
+from dt_jupyter.sql.binding.binder import Table, View, bind, require_bounded, table_places
 from dt_jupyter.sql.emit.render import Renderer
 from dt_jupyter.sql.grammar.parse import parse_statement
 from dt_jupyter.sql.grammar.statement_values import CreateDynamicTable
@@ -187,3 +187,14 @@ def test_a_statement_with_a_bomb_is_parsed_or_an_error_of_the_catalogue(what: st
         assert e.value.code == code
     else:
         assert isinstance(parse_statement(text), CreateDynamicTable)
+
+
+def test_common_tables_that_double_are_counted_before_spark_is_asked() -> None:
+    twice = "SELECT x.id FROM {below} x JOIN {below} y ON x.id = y.id"
+    require_bounded(chained(12, twice))
+    require_bounded("WITH t AS (SELECT * FROM s.t) SELECT * FROM t JOIN t u ON t.id = u.id")
+    require_bounded("WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT 1")
+    for n in (13, 20, 60):
+        with pytest.raises(DTError, match="common tables") as e:
+            require_bounded(chained(n, twice))
+        assert e.value.code == "DT-1004"
