@@ -25,6 +25,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/magics.md": statements.magics_page,
     "reference/command-line.md": statements.command_line_page,
     "reference/python.md": python_api.python_page,
+    "reference/tuning.md": python_api.tuning_page,
     "reference/operators.md": operators.operators_page,
     "reference/history.md": catalog_tables.history_page,
     "reference/errors.md": catalog_tables.errors_page,

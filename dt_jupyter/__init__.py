@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
+    from dt_jupyter.model import Tuning as Tuning
 
 __version__ = "0.1.0"
-__all__ = ["connect", "load_ipython_extension", "unload_ipython_extension"]
+__all__ = ["Tuning", "connect", "load_ipython_extension", "unload_ipython_extension"]
 
 
 def connect(lake: str = "lake", spark: Any = None, **options: Any) -> Engine:
@@ -23,6 +24,15 @@ def connect(lake: str = "lake", spark: Any = None, **options: Any) -> Engine:
 
         adopt(shell, engine)
     return engine
+
+
+def __getattr__(name: str) -> Any:
+    """`Tuning`, whose import is not paid for by those who do not ask for it."""
+    if name != "Tuning":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from dt_jupyter.model import Tuning
+
+    return Tuning
 
 
 def load_ipython_extension(ipython: Any) -> None:

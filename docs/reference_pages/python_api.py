@@ -16,6 +16,7 @@ from typing import Any
 import dt_jupyter
 from docs.reference_pages.markdown import block, code, paragraphs, table
 from dt_jupyter.engine import Engine
+from dt_jupyter.model import Tuning
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _WIDTH = 100
@@ -43,6 +44,24 @@ def python_page() -> str:
         "## Engine", _text(Engine), *_members(Engine, skip=_PLUMBING),
         "## Values", "What methods return, and what those values hold.",
         *(_value(kind) for kind in values),
+    )  # fmt: skip
+
+
+def tuning_page() -> str:
+    example = """import dt_jupyter
+
+dt = dt_jupyter.connect("lake", tuning=dt_jupyter.Tuning(driver_rows=20_000, lease_seconds=120))"""
+    rows = [
+        (code(knob.name), f"{knob.default:,}", knob.metadata["unit"], knob.metadata["meaning"])
+        for knob in dataclasses.fields(Tuning)
+    ]
+    return paragraphs(
+        "# Thresholds",
+        "None changes what a table holds, only which way leads there and when. The defaults are "
+        "for a laptop; on a cluster with a large driver `driver_rows`, `snapshot_bytes` "
+        "and `cache_bytes` are the ones to raise.",
+        block(example, "python"),
+        table(("threshold", "default", "unit", "meaning"), rows),
     )  # fmt: skip
 
 

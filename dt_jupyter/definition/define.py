@@ -17,12 +17,13 @@ from dt_jupyter.definition.compile import (
     compile_query,
     source_schema,
 )
-from dt_jupyter.definition.validate.creation_check import ROWS, check
+from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.sandbox import as_rows
 from dt_jupyter.failures import out_of_reach
 from dt_jupyter.ivm import Refusal, Refused, Rel, refuse, simplify
 from dt_jupyter.lake import LakeError, head, is_delta, spark_schema
 from dt_jupyter.model import (
+    DEFAULTS,
     Definition,
     DTError,
     Frontier,
@@ -32,6 +33,7 @@ from dt_jupyter.model import (
     Source,
     SourceKind,
     Span,
+    Tuning,
     did_you_mean,
     error,
 )
@@ -85,6 +87,7 @@ class Definer:
 
     sources: Sources
     builtins: frozenset[str]
+    tuning: Tuning = DEFAULTS
     made: deque[tuple[tuple[Any, ...], Compiled | None]] = field(
         default_factory=lambda: deque(maxlen=_MADE), compare=False, repr=False
     )
@@ -219,7 +222,7 @@ class Definer:
             request.query, lambda relations: self._wanted(
                 definition, found, compiled, relations, schemas
             ),
-            random.Random(request.query),
+            random.Random(request.query), most_seconds=self.tuning.check_seconds,
         )  # fmt: skip
         if verdict.mismatch:
             raise refuse(Refusal.GUARD_MISMATCH, what=verdict.mismatch)
@@ -257,11 +260,13 @@ class Definer:
         """A few real rows; a dynamic table that has no contents yet has none. DT-2114."""
         if source.path is None or not self.sources.logs[source.path].size().files:
             return []
-        rows = head(self.sources.logs[source.path], ROWS)
+        rows = head(self.sources.logs[source.path], self.tuning.check_rows)
         if rows is not None:
             return list(rows.to_pylist())
         with lost_is_named(self.sources, source, of):
-            return as_rows(spark.read.format("delta").load(source.path).limit(ROWS))
+            return as_rows(
+                spark.read.format("delta").load(source.path).limit(self.tuning.check_rows)
+            )
 
     def _wanted(
         self, definition: Definition, found: Found, compiled: Compiled,

@@ -22,6 +22,7 @@ from dt_jupyter.engine.subjects import explain_subject, lineage_of
 from dt_jupyter.failures import LARGEST_INT, coded, within
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import (
+    DEFAULTS,
     Clock,
     DynamicTable,
     Isolation,
@@ -29,6 +30,7 @@ from dt_jupyter.model import (
     RefreshRecord,
     RefreshTrigger,
     Timestamp,
+    Tuning,
 )
 from dt_jupyter.replay import Diff, RefreshReplay, Replay, whole
 from dt_jupyter.reports import (
@@ -72,17 +74,19 @@ class Engine:
     def connect(
         cls, lake: str | os.PathLike[str] = "lake", spark: SparkSession | None = None, *,
         scheduler: bool | None = None, clock: Clock | None = None, memory: str = "2g",
+        tuning: Tuning = DEFAULTS,
     ) -> Engine:  # fmt: skip
         """Opens the engine on a lake folder, made where it is missing; all tables, views and
         dynamic tables of the lake are known by name again.
 
         `spark`: the session to use; None adopts the active one, else starts a local Delta-enabled
         one with `memory` of heap. `scheduler`: whether scheduled refreshes start now; None: in a
-        notebook. Errors: DT-5103 (folder), DT-51xx (catalog, Java, Spark).
+        notebook. `tuning`: thresholds, by which no table's rows are others.
+        Errors: DT-5103 (folder), DT-51xx (catalog, Java, Spark).
         """
         layout = services.lake_layout(lake)
         session = spark or services.own_session(layout, memory)
-        context = services.build(session, layout, clock or Clock())
+        context = services.build(session, layout, clock or Clock(), tuning)
         services.recover_lake(context)
         if scheduler or (scheduler is None and in_notebook()):
             context.scheduling.start()

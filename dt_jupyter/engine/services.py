@@ -22,7 +22,7 @@ from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.lake import is_delta
 from dt_jupyter.maintenance import Keeper
-from dt_jupyter.model import DEFAULT_WAREHOUSE, Clock, DynamicTable, Named, error
+from dt_jupyter.model import DEFAULT_WAREHOUSE, Clock, DynamicTable, Named, Tuning, error
 from dt_jupyter.refresh import Refresher, recover_table, restore_times
 from dt_jupyter.replay import release
 from dt_jupyter.reports import Events, Lineages, Nodes
@@ -41,15 +41,15 @@ SESSION_CONFS: Mapping[str, str] = {
 }
 
 
-def build(spark: SparkSession, layout: Layout, clock: Clock) -> Context:
+def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> Context:
     """The services of an engine, each made once and given what it works with; opens the catalog,
     and recovers nothing."""
     catalog = Catalog(layout.catalog, clock, Owner.here(uuid.uuid4().hex), lake=layout.lake)
     sources = Sources(spark, catalog, layout, Logs())
     sessions = RefreshSessions(spark)
     builtins = builtin_functions(spark)
-    definer = Definer(sources, builtins)
-    refresher = Refresher(spark, sources, definer, sessions, clock)
+    definer = Definer(sources, builtins, tuning)
+    refresher = Refresher(spark, sources, definer, sessions, clock, tuning)
     publisher = Publisher(spark, sources)
     scheduling = Scheduling(spark, clock)
     graph = Graph(refresher, clock, publisher.publish, scheduling.nudge)
@@ -66,7 +66,7 @@ def build(spark: SparkSession, layout: Layout, clock: Clock) -> Context:
         lake_tables=LakeTables(sources, publisher.known_tables),
         nodes=Nodes(refresher),
         lineages=Lineages(refresher),
-        events=Events(catalog, clock, refresher.running),
+        events=Events(catalog, clock, refresher.running, tuning),
         changes=changes,
         streams=streams,
         travel=travel,

@@ -36,14 +36,16 @@ from dt_jupyter.model.states import (
 from dt_jupyter.model.streams import Intent, Stream
 from dt_jupyter.model.system import system_error
 from dt_jupyter.model.time import FIRST, LAST, Clock, Timestamp, zone_of
+from dt_jupyter.model.tuning import DEFAULTS, Tuning
 from dt_jupyter.model.undo import undo
 
 __all__ = [
-    "CATALOGUE", "DEFAULT_WAREHOUSE", "FIRST", "HIDDEN", "LAST", "Clock", "DTError", "Definition",
-    "DynamicTable", "Frontier", "Happened", "Initialize", "Intent", "Isolation", "Level", "Mark",
-    "Name", "Named", "Progress", "ReadAt", "Reason", "RefreshAction", "RefreshMode",
-    "RefreshRecord", "RefreshState", "RefreshStatistics", "RefreshTrigger", "Sawtooth",
-    "SchedulingState", "Source", "SourceKind", "Span", "Stream", "TargetLag", "Timestamp", "Tooth",
-    "ViewSource", "Warehouse", "did_you_mean", "error", "is_word", "isolation", "parse_interval",
-    "plain", "quote", "require_name", "sawtooth_of", "system_error", "undo", "zone_of",
+    "CATALOGUE", "DEFAULTS", "DEFAULT_WAREHOUSE", "FIRST", "HIDDEN", "LAST", "Clock", "DTError",
+    "Definition", "DynamicTable", "Frontier", "Happened", "Initialize", "Intent", "Isolation",
+    "Level", "Mark", "Name", "Named", "Progress", "ReadAt", "Reason", "RefreshAction",
+    "RefreshMode", "RefreshRecord", "RefreshState", "RefreshStatistics", "RefreshTrigger",
+    "Sawtooth", "SchedulingState", "Source", "SourceKind", "Span", "Stream", "TargetLag",
+    "Timestamp", "Tooth", "Tuning", "ViewSource", "Warehouse", "did_you_mean", "error", "is_word",
+    "isolation", "parse_interval", "plain", "quote", "require_name", "sawtooth_of", "system_error",
+    "undo", "zone_of",
 ]  # fmt: skip

@@ -28,6 +28,7 @@ from dt_jupyter.model import (
     RefreshAction,
     RefreshMode,
     SourceKind,
+    Tuning,
 )
 from dt_jupyter.refresh.compilations import Compilations
 from dt_jupyter.refresh.cost import STATE_REBUILT, Work, cheaper_whole
@@ -53,6 +54,7 @@ class Chooser:
     definer: Definer
     sessions: RefreshSessions
     compilations: Compilations
+    tuning: Tuning
 
     def choose(self, table: DynamicTable, seen: Look) -> Choice:
         """The action of a refresh that found this; nothing is recorded."""
@@ -69,7 +71,8 @@ class Chooser:
             return choice
         if table.mode is RefreshMode.AUTO:
             work = self._work(table, seen)
-            anew = work and cheaper_whole(work, self.sources.catalog.measured(table.id))
+            history = self.sources.catalog.measured(table.id)
+            anew = work and cheaper_whole(work, history, self.tuning)
             if anew:
                 return replace(choice, action=RefreshAction.FULL, reason=anew, keeps_state=False)
         if table.frontier is not None and table.frontier.stateless:

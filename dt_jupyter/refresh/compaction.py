@@ -7,46 +7,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake import TableLog, TableSize, sql_table, statistics_columns
-from dt_jupyter.model import quote
+from dt_jupyter.model import Tuning, quote
 from dt_jupyter.spark import confs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FEWEST_FILES = 48
-"""A table of fewer files is left alone."""
-
-SMALL_BYTES = 16 << 20
-"""Files that are smaller than this on average are worth joining."""
-
-MOST_REWRITTEN = 1 << 30
-"""A refresh does not rewrite more than this; a larger table is left to OPTIMIZE by its owner."""
-
-
-LARGEST_FILE = 64 << 20
-"""Files are not made larger, so that a few keys are in few of them."""
-
 _LARGEST = "spark.databricks.delta.optimize.maxFileSize"
 
 
-def due(size: TableSize) -> bool:
+def due(size: TableSize, tuning: Tuning) -> bool:
     """Whether a table has grown into many small files."""
-    few_bytes = size.bytes <= min(MOST_REWRITTEN, size.files * SMALL_BYTES)
-    return size.files >= FEWEST_FILES and few_bytes
+    few_bytes = size.bytes <= min(tuning.rewritten_bytes, size.files * tuning.small_file_bytes)
+    return size.files >= tuning.compaction_files and few_bytes
 
 
 def compacted(
-    spark: SparkSession, path: Path, log: TableLog, version: int, keys: Sequence[str] = ()
-) -> int:
+    spark: SparkSession, path: Path, log: TableLog, version: int, keys: Sequence[str],
+    tuning: Tuning,
+) -> int:  # fmt: skip
     """The table's version after its upkeep: the same rows in fewer files, those with near `keys`
     together, or `version` itself.
 
     Delta marks the commit as no change of data, so nothing that reads the table's changes sees it.
     """
-    if log.version() != version or not due(log.size()):
+    if log.version() != version or not due(log.size(), tuning):
         return version
     near = ", ".join(quote(k) for k in keys if _has_statistics(log, k))
-    with confs(spark, {_LARGEST: str(LARGEST_FILE)}):
+    with confs(spark, {_LARGEST: str(tuning.largest_file_bytes)}):
         spark.sql(f"OPTIMIZE {sql_table(path)}" + (f" ZORDER BY ({near})" if near else ""))
     return log.version()
 

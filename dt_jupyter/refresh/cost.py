@@ -14,13 +14,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from statistics import mean, median
 
-from dt_jupyter.model import Reason, RefreshAction, RefreshRecord, RefreshState
-
-SMALL = 50_000
-"""A change of fewer rows is moved, unless it was measured to cost more than computing anew."""
-
-SMALL_TABLE = 100_000
-"""Source rows: what is computed of fewer is moved, since all that could be measured is overhead."""
+from dt_jupyter.model import DEFAULTS, Reason, RefreshAction, RefreshRecord, RefreshState, Tuning
 
 FACTOR = 12.0
 """What a changed row costs before any was measured: the work of so many source rows."""
@@ -38,7 +32,6 @@ computing all of it, as long as it is done so."""
 PROBE = 24
 """After so many computations in a row the table is moved once, to see what that costs now."""
 
-_NOTABLE_MS = 1_000
 _COLD_PROCESS, _COLD_TABLE = 12, 3
 _CODE = "CHEAPER_FULL"
 STATE_REBUILT = "STATE_REBUILT"
@@ -122,12 +115,14 @@ def _by_line(work: Work, done: Sequence[RefreshRecord], full: float) -> Estimate
     return Estimate(fixed + factor * work.changed * a_row, full, bool(measured))
 
 
-def cheaper_whole(work: Work, history: Sequence[RefreshRecord]) -> Reason | None:
+def cheaper_whole(
+    work: Work, history: Sequence[RefreshRecord], tuning: Tuning = DEFAULTS
+) -> Reason | None:
     """Why everything is computed anew; None where moving the table is the rule."""
     found = estimate(work, history)
-    if found is None or work.rows < SMALL_TABLE:
+    if found is None or work.rows < tuning.small_table_rows:
         return None
-    if work.changed < SMALL and not _is_notable(work, history, found):
+    if work.changed < tuning.small_change_rows and not _is_notable(work, history, found, tuning):
         return None
     again = _in_a_row(history)
     if again >= PROBE or _is_probing(history):
@@ -141,11 +136,13 @@ def cheaper_whole(work: Work, history: Sequence[RefreshRecord]) -> Reason | None
     return Reason(_CODE, sentence)
 
 
-def _is_notable(work: Work, history: Sequence[RefreshRecord], found: Estimate) -> bool:
+def _is_notable(
+    work: Work, history: Sequence[RefreshRecord], found: Estimate, tuning: Tuning
+) -> bool:
     """Whether enough like a small change was measured, and all of it is worth a thought."""
     done = [r for r in history if r.state is RefreshState.SUCCEEDED]
     alike = [r for r in _moves(done) if _is_alike(work, r)]
-    return len(alike) >= EVIDENCE and found.whole >= _NOTABLE_MS
+    return len(alike) >= EVIDENCE and found.whole >= tuning.notable_ms
 
 
 def _in_a_row(history: Sequence[RefreshRecord]) -> int:

@@ -29,6 +29,7 @@ from dt_jupyter.model import (
     Frontier,
     RefreshAction,
     RefreshStatistics,
+    Tuning,
 )
 from dt_jupyter.refresh.compaction import compacted
 from dt_jupyter.refresh.decision import Choice
@@ -113,6 +114,7 @@ class RefreshContext:
 
     spark: SparkSession
     sources: Sources
+    tuning: Tuning
     small: SmallTables
     table: DynamicTable
     definition: Definition
@@ -221,7 +223,7 @@ class Stages:
 
     def _compacted(self, target: Target, version: int, keys: tuple[str, ...]) -> int:
         log = self.context.sources.logs[str(target.path)]
-        return compacted(self.context.spark, target.path, log, version, keys)
+        return compacted(self.context.spark, target.path, log, version, keys, self.context.tuning)
 
     def _change(self, step: StageStep, target: Target) -> Change | None:
         """The change to commit for a stage; None: its rows are the same."""
@@ -243,7 +245,7 @@ class Stages:
             of.spark, of.table.name, compiled.stages[step.ordinal], step,
             of.sources.logs[str(target.path)],
             logs_of(of.sources, of.table.id, of.definition, compiled), self._staging,
-            tables=of.small, codegen=self._codegen,
+            of.tuning, tables=of.small, codegen=self._codegen,
         )  # fmt: skip
 
     def _query(self) -> Overwrite:

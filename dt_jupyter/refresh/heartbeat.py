@@ -23,8 +23,6 @@ from dt_jupyter.model import (
 from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.observation import Look
 
-TTL_SECONDS = 60.0
-
 
 @contextmanager
 def heartbeats(catalog: Catalog, attempt: Attempt, when_lost: Callable[[], None]) -> Iterator[None]:

@@ -18,6 +18,7 @@ from dt_jupyter.lake import (
     is_delta,
 )
 from dt_jupyter.model import (
+    DEFAULTS,
     Clock,
     Definition,
     DTError,
@@ -31,6 +32,7 @@ from dt_jupyter.model import (
     RefreshStatistics,
     RefreshTrigger,
     Timestamp,
+    Tuning,
     error,
 )
 from dt_jupyter.refresh.chooser import Chooser
@@ -39,7 +41,6 @@ from dt_jupyter.refresh.cost import is_cold
 from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.execute import Outcome, RefreshContext, Stages
 from dt_jupyter.refresh.heartbeat import (
-    TTL_SECONDS,
     Stopwatch,
     begun,
     blank,
@@ -76,7 +77,8 @@ class Refresher:
     definer: Definer
     sessions: RefreshSessions
     clock: Clock
-    small: SmallTables = field(default_factory=SmallTables)
+    tuning: Tuning = DEFAULTS
+    small: SmallTables = field(init=False)
     contents: Contents = field(default_factory=Contents)
     _flags: dict[str, CancelFlag] = field(default_factory=dict)
     _progress: dict[str, JobProgress] = field(default_factory=dict)
@@ -84,8 +86,14 @@ class Refresher:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
+        self.small = self._no_snapshots()
         self._compilations = Compilations(self.definer, self.sources.logs)
-        self._chooser = Chooser(self.sources, self.definer, self.sessions, self._compilations)
+        self._chooser = Chooser(
+            self.sources, self.definer, self.sessions, self._compilations, self.tuning
+        )
+
+    def _no_snapshots(self) -> SmallTables:
+        return SmallTables(self.tuning.snapshot_bytes, kept_bytes=self.tuning.cache_bytes)
 
     def refresh(
         self, dt_id: str, t: Timestamp, trigger: RefreshTrigger, *, metadata_only: bool = False
@@ -111,7 +119,7 @@ class Refresher:
         pins = [(s, v) for f in (table.frontier, seen.frontier) if f for s, v in f.versions.items()]
         try:
             attempt = self.sources.catalog.begin(
-                dt_id, trigger, t, attempt_id, TTL_SECONDS, pins, after=table.sequence
+                dt_id, trigger, t, attempt_id, self.tuning.lease_seconds, pins, after=table.sequence
             )
         except Overtaken:
             return self.refresh(dt_id, t, trigger, metadata_only=metadata_only)
@@ -202,7 +210,9 @@ class Refresher:
         self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, query_id: str, e: DTError
     ) -> RefreshRecord:
         """A refresh that failed before it began: it has a row of its own all the same."""
-        attempt = self.sources.catalog.begin(table.id, trigger, t, query_id, TTL_SECONDS)
+        attempt = self.sources.catalog.begin(
+            table.id, trigger, t, query_id, self.tuning.lease_seconds
+        )
         return self._failed(table, attempt, e, RefreshState.FAILED)
 
     def _failed(
@@ -287,7 +297,7 @@ class Refresher:
             queued = watch.lap()
             if is_to_mend(table):
                 mend(self.sources.catalog, self.sources.layout, table)
-                self.small = SmallTables()
+                self.small = self._no_snapshots()
             table, definition = self._definition(spark, table, seen, choice)
             compiling += watch.lap()
             outcome = run_cancellable(
@@ -330,7 +340,17 @@ class Refresher:
         seen: Look, choice: Choice, group: str, flag: CancelFlag,
     ) -> Outcome:  # fmt: skip
         of = RefreshContext(
-            spark, self.sources, self.small, table, definition, attempt, seen, choice, group, flag
+            spark,
+            self.sources,
+            self.tuning,
+            self.small,
+            table,
+            definition,
+            attempt,
+            seen,
+            choice,
+            group,
+            flag,
         )
         compiled, observation, plan = self.plan(spark, table, definition, seen, choice)
         return Stages(of, plan, compiled, observation.facts).run()

@@ -26,7 +26,7 @@ from dt_jupyter.lake import (
     Unchanged,
     selecting_columns,
 )
-from dt_jupyter.model import Name, error, quote
+from dt_jupyter.model import DEFAULTS, Name, Tuning, error, quote
 from dt_jupyter.model.hidden import (
     EXISTED,
     HASH,
@@ -48,13 +48,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-DRIVER_ROWS = 100_000
-"""A change of more rows than this does not come to the driver."""
-
-_HEAVY_BYTES = 64 << 20
 CODEGEN = "spark.sql.codegen.wholeStage"
 _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
-_FEW = 20_000
 
 
 @dataclass
@@ -69,6 +64,7 @@ class StageRun:
     target: TableLog
     logs: Mapping[str, TableLog]
     staging: Path
+    tuning: Tuning = DEFAULTS
     small: Small | None = None
     tables: SmallTables | None = None
     codegen: str = "true"
@@ -123,8 +119,8 @@ class StageRun:
         if sql.scalar or not plain:
             return None
         self._plan(heavy=not self.reading.all_local)
-        groups = self.spark.sql(touched).limit(DRIVER_ROWS + 1).toArrow()
-        if groups.num_rows > DRIVER_ROWS:
+        groups = self.spark.sql(touched).limit(self.tuning.driver_rows + 1).toArrow()
+        if groups.num_rows > self.tuning.driver_rows:
             return None
         values = {i: groups[sql.top.keys[i]] for i in plain}
         most = max(plain, key=lambda i: len(values[i].unique()))
@@ -182,14 +178,14 @@ class StageRun:
             return None
         text = self.change_text(delta)
         heavy = not self.reading.all_local and (
-            not self._is_small() or self._scanned() > _HEAVY_BYTES
+            not self._is_small() or self._scanned() > self.tuning.driver_bytes
         )
         self._plan(heavy=heavy)
         frame = self.spark.sql(text)
         if isinstance(self.compiled.sql, BagSql) and self.insert_only and not self._fits_driver():
             return Append(self._numbered(frame))
-        arrow = frame.limit(DRIVER_ROWS + 1).toArrow() if self._may_fit() else None
-        if arrow is None or arrow.num_rows > DRIVER_ROWS:
+        arrow = frame.limit(self.tuning.driver_rows + 1).toArrow() if self._may_fit() else None
+        if arrow is None or arrow.num_rows > self.tuning.driver_rows:
             return self._large(frame)
         if isinstance(self.compiled.sql, GroupSql):
             return self._group(arrow, self.compiled.sql)
@@ -200,7 +196,7 @@ class StageRun:
         do."""
         local = self.reading.all_local
         plan_for(self.spark, heavy=heavy, local=local)
-        few = local and self.reading.local_rows <= _FEW
+        few = local and self.reading.local_rows <= self.tuning.interpreted_rows
         self.spark.conf.set(CODEGEN, "false" if few else self.codegen)
 
     def _hint(self, local: bool) -> str:
@@ -212,7 +208,10 @@ class StageRun:
         return all(_few(p) for p in self.changes)
 
     def _fits_driver(self) -> bool:
-        return self._is_small() and sum(rows_of(p) or 0 for p in self.changes) <= DRIVER_ROWS
+        return (
+            self._is_small()
+            and sum(rows_of(p) or 0 for p in self.changes) <= self.tuning.driver_rows
+        )
 
     def _may_fit(self) -> bool:
         """Whether what comes out is worth a try: a group's rows are one, however many changed."""

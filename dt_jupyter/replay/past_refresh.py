@@ -323,7 +323,7 @@ class _Again:
         step = plan_stage(stage, len(compiled.stages) - 1, standing, self.new.versions, facts)
         run = StageRun(
             spark, table.name, stage, step, logs[table.id], logs, staging,
-            tables=self.refresher.small,
+            self.refresher.tuning, tables=self.refresher.small,
         )  # fmt: skip
         return run.advance()
 

@@ -15,13 +15,18 @@ from functools import partial
 
 from dt_jupyter.catalog import Catalog, News
 from dt_jupyter.failures import coded
-from dt_jupyter.model import Clock, Happened, Name, Progress, RefreshRecord, Timestamp
+from dt_jupyter.model import (
+    DEFAULTS,
+    Clock,
+    Happened,
+    Name,
+    Progress,
+    RefreshRecord,
+    Timestamp,
+    Tuning,
+)
 
 _log = logging.getLogger("dt_jupyter.events")
-SAMPLE_SECONDS = 0.25
-"""Between two looks at how far a refresh is."""
-POLL_SECONDS = 1.0
-"""Between two looks at whether another process wrote to the catalog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +53,11 @@ RunningRefreshes = Callable[[], Mapping[str, Callable[[], Progress]]]
 class Events:
     """The events of one engine; threads may listen and stop at any time."""
 
-    def __init__(self, catalog: Catalog, clock: Clock, running: RunningRefreshes = dict) -> None:
-        self._catalog, self._clock, self._running = catalog, clock, running
+    def __init__(
+        self, catalog: Catalog, clock: Clock, running: RunningRefreshes = dict,
+        tuning: Tuning = DEFAULTS,
+    ) -> None:  # fmt: skip
+        self._catalog, self._clock, self._running, self._tuning = catalog, clock, running, tuning
         self._listeners: list[Listener] = []
         self._closed: dict[Listener, Callable[[], None]] = {}
         self._lock = threading.Lock()
@@ -63,7 +71,9 @@ class Events:
         own = partial(fn)  # another value for each call
         with self._lock:
             if self._watch is None:
-                self._watch = _Watch(self._catalog, self._clock, self._running, self._tell)
+                self._watch = _Watch(
+                    self._catalog, self._clock, self._running, self._tell, self._tuning
+                )
                 self._catalog.written = self._watch.wake
                 self._watch.start()
             self._listeners = [*self._listeners, own]
@@ -115,9 +125,11 @@ class _Watch:
     """One thread that reads what is new, from its making on until `stop`."""
 
     def __init__(
-        self, catalog: Catalog, clock: Clock, running: RunningRefreshes, tell: Listener
-    ) -> None:
+        self, catalog: Catalog, clock: Clock, running: RunningRefreshes, tell: Listener,
+        tuning: Tuning,
+    ) -> None:  # fmt: skip
         self._catalog, self._clock, self._running, self._tell = catalog, clock, running, tell
+        self._sample_seconds, self._poll_seconds = tuning.sample_seconds, tuning.poll_seconds
         self._woken, self._stopped = threading.Event(), False
         self._last = catalog.present()
         self._open = {r.query_id: (i, r) for i, r in self._last.records}
@@ -139,14 +151,16 @@ class _Watch:
         sampled = 0.0
         try:
             while True:
-                woken = self._woken.wait(SAMPLE_SECONDS if self._running() else POLL_SECONDS)
+                woken = self._woken.wait(
+                    self._sample_seconds if self._running() else self._poll_seconds
+                )
                 self._woken.clear()
                 if self._stopped:
                     return
                 try:
                     if pulse.beats() or woken:
                         self._read()
-                    if time.monotonic() - sampled >= SAMPLE_SECONDS:
+                    if time.monotonic() - sampled >= self._sample_seconds:
                         sampled = time.monotonic()
                         self._sample()
                 except Exception:

@@ -159,7 +159,7 @@ class _PlanPrinter:
         return StageRun(
             self.spark, table.name, stage, step, self.sources.logs[str(own)],
             logs_of(self.sources, table.id, table.definition, self.compiled),
-            layout.staging("explain"), _READ_BY_SPARK, key_texts=keys,
+            layout.staging("explain"), small=_READ_BY_SPARK, key_texts=keys,
         )  # fmt: skip
 
     def _change_to_come(self, read: SourceRead) -> Relation:

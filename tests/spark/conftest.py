@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import dt_jupyter.refresh.cost as cost
 from dt_jupyter.spark import Pool, local_session
 from tests.spark.engine_lab import Lab, quick, without_check
 
@@ -29,9 +28,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 FAST = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
-    # One collector thread leaves the cores to the work. This process lives for minutes, in which
-    # the slow compiler pays, whatever those that live for seconds are told.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=4",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    # One collector thread leaves the cores to the work, and what a statement leaves is collected
+    # while it is young. This process lives for minutes, in which the slow compiler pays, whatever
+    # those that live for seconds are told.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Xmn1g -XX:TieredStopAtLevel=4",
 }
 
 
@@ -74,13 +76,6 @@ def lab(request: pytest.FixtureRequest, spark: SparkSession, lake_dir: Path) -> 
     made = Lab.open(spark, lake_dir)
     yield made
     made.close()
-
-
-@pytest.fixture(autouse=True)
-def no_action_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine a refresh of a few rows may take longer than computing all of them: what
-    it took is no reason here to do that."""
-    monkeypatch.setattr(cost, "_NOTABLE_MS", 10**9)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from dt_jupyter.definition.validate.creation_check import Verdict
 from dt_jupyter.engine import Engine, services
 from dt_jupyter.engine.context import Context
 from dt_jupyter.lake import TableLog
-from dt_jupyter.model import DTError, DynamicTable, RefreshRecord, quote
+from dt_jupyter.model import DTError, DynamicTable, RefreshRecord, Tuning, quote
 from dt_jupyter.spark import RefreshSessions
 from dt_jupyter.spark.sessions import REFRESH_CONFS
 from tests.spark import rival
@@ -27,9 +27,13 @@ if TYPE_CHECKING:
 BOTH = os.environ.get("DT_TEST_ORACLES") == "both"
 """Whether `verify` is asked too where its rival has answered, as nightly runs do."""
 _DEFAULT = "spark.sql.sources.default"
+NOT_BY_THE_CLOCK = Tuning(notable_ms=10**9)
+"""On a busy machine a refresh of a few rows may take longer than computing all of them: what it
+took is no reason here to do that."""
+_INTERPRET = "spark.sql.codegen.factoryMode"
 
 QUICK = {
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    _INTERPRET: "NO_CODEGEN",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.files.minPartitionNum": "1",
     "spark.sql.shuffle.partitions": "1",
@@ -44,11 +48,13 @@ class Lab:
     spark: SparkSession
     folder: Path
     engine: Engine
+    tuning: Tuning = NOT_BY_THE_CLOCK
 
     @classmethod
-    def open(cls, spark: SparkSession, folder: Path) -> Lab:
+    def open(cls, spark: SparkSession, folder: Path, tuning: Tuning = NOT_BY_THE_CLOCK) -> Lab:
         spark.conf.set(_DEFAULT, "delta")
-        return cls(spark, folder, Engine.connect(folder, spark=spark, scheduler=False))
+        engine = Engine.connect(folder, spark=spark, scheduler=False, tuning=tuning)
+        return cls(spark, folder, engine, tuning)
 
     @property
     def context(self) -> Context:
@@ -59,7 +65,14 @@ class Lab:
         """The engine closed, every name forgotten, and the same lake opened again."""
         self.engine.close()
         self.forget()
-        self.engine = Engine.connect(self.folder, spark=self.spark, scheduler=False)
+        self.engine = Engine.connect(
+            self.folder, spark=self.spark, scheduler=False, tuning=self.tuning
+        )
+
+    def tune(self, **thresholds: Any) -> None:
+        """The same lake, opened with these thresholds."""
+        self.tuning = replace(NOT_BY_THE_CLOCK, **thresholds)
+        self.reopen()
 
     def close(self) -> None:
         self.engine.close()
@@ -178,7 +191,10 @@ def quick(spark: SparkSession, patched: pytest.MonkeyPatch) -> Iterator[None]:
     before = {key: spark.conf.get(key, None) for key in QUICK}
     for key, value in QUICK.items():
         spark.conf.set(key, value)
+    # Delta's own jobs over a log are no SQL: their tasks see the properties of the thread alone.
+    spark.sparkContext.setLocalProperty(_INTERPRET, QUICK[_INTERPRET])
     yield
+    spark.sparkContext.setLocalProperty(_INTERPRET, None)
     for key, was in before.items():
         if was is None:
             spark.conf.unset(key)

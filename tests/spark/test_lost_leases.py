@@ -8,7 +8,6 @@ import pytest
 
 from dt_jupyter.catalog import Catalog, Owner
 from dt_jupyter.model import Clock
-from dt_jupyter.refresh import protocol as run
 from dt_jupyter.refresh.execute import Outcome, Stages
 from tests.spark.engine_lab import Lab
 
@@ -26,6 +25,7 @@ def test_a_refresh_whose_lease_is_lost_is_cancelled(
     quick_lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab = quick_lab
+    lab.tune(lease_seconds=0.3)
     lab.table("src", "id INT, v INT", "1, 1")
     lab.dynamic_table("dt", "SELECT id, v + 1 AS v FROM src")
     lab.insert("src", "2, 2")
@@ -41,7 +41,6 @@ def test_a_refresh_whose_lease_is_lost_is_cancelled(
             threading.Event().wait(0.05)
         return work(self)
 
-    monkeypatch.setattr(run, "TTL_SECONDS", 0.3)
     monkeypatch.setattr(Stages, "run", taken_over)
     record = lab.record("dt")
     assert cancelled.is_set(), "the work was told"

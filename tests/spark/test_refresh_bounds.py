@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 import dt_jupyter.refresh.chooser as chooser
-import dt_jupyter.refresh.compaction as upkeep
-import dt_jupyter.refresh.cost as cost
 import dt_jupyter.refresh.execute as stages
 from dt_jupyter.lake import SmallTables, TableLog
 from tests.spark.engine_lab import Lab, without_check
@@ -69,11 +67,8 @@ def test_a_source_that_did_not_change_makes_no_term(big: Lab) -> None:
     big.verified("d")
 
 
-def test_auto_computes_anew_where_that_is_cheaper_and_says_so(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cost, "SMALL", 10)
-    monkeypatch.setattr(cost, "SMALL_TABLE", 10)
+def test_auto_computes_anew_where_that_is_cheaper_and_says_so(lab: Lab) -> None:
+    lab.tune(small_change_rows=10, small_table_rows=10)
     lab.table("item", "id INT, k INT")
     lab.sql("INSERT INTO item SELECT id, id % 5 FROM range(400)")
     query = "SELECT k, count(*) AS n, sum(id) AS s FROM item GROUP BY k"
@@ -87,12 +82,9 @@ def test_auto_computes_anew_where_that_is_cheaper_and_says_so(
     lab.verified("free", "bound")
 
 
-def test_what_is_computed_anew_for_its_cost_leaves_its_state(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_computed_anew_for_its_cost_leaves_its_state(lab: Lab) -> None:
     """It costs what a plain computation does; the next small change computes its state again."""
-    monkeypatch.setattr(cost, "SMALL", 10)
-    monkeypatch.setattr(cost, "SMALL_TABLE", 10)
+    lab.tune(small_change_rows=10, small_table_rows=10)
     lab.table("item", "id INT, k INT")
     lab.sql("INSERT INTO item SELECT id, id % 7 FROM range(400)")
     lab.dynamic_table(
@@ -140,13 +132,10 @@ def test_what_is_computed_anew_for_its_cost_leaves_its_state(
         ("SELECT max(id) AS m FROM item GROUP BY k", False),
     ],
 )
-def test_rows_without_their_state(
-    quick_lab: Lab, monkeypatch: pytest.MonkeyPatch, query: str, alone: bool
-) -> None:
+def test_rows_without_their_state(quick_lab: Lab, query: str, alone: bool) -> None:
     """Rows that were computed alone are the query's, with ids that tell them apart; where the
     query does not show its key, the state stays with them."""
-    monkeypatch.setattr(cost, "SMALL", 10)
-    monkeypatch.setattr(cost, "SMALL_TABLE", 10)
+    quick_lab.tune(small_change_rows=10, small_table_rows=10)
     quick_lab.table("item", "id INT, k INT, v INT")
     quick_lab.sql(
         "INSERT INTO item SELECT id, IF(id % 50 = 0, NULL, id % 7), id % 3 FROM range(400)"
@@ -174,10 +163,8 @@ def test_rows_without_their_state(
     assert len(set(ids)) == len(ids)
 
 
-def test_small_files_are_joined_and_nobody_sees_a_change(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(upkeep, "FEWEST_FILES", 4)
+def test_small_files_are_joined_and_nobody_sees_a_change(lab: Lab) -> None:
+    lab.tune(compaction_files=4)
     lab.table("item", "id INT, v INT", "1, 1")
     lab.dynamic_table("d", "SELECT id, v FROM item")
     lab.dynamic_table("over", "SELECT count(*) AS n, sum(v) AS s FROM d")
@@ -195,8 +182,8 @@ def test_small_files_are_joined_and_nobody_sees_a_change(
     lab.verified("d", "over")
 
 
-def test_groups_are_clustered_by_their_keys(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "FEWEST_FILES", 3)
+def test_groups_are_clustered_by_their_keys(lab: Lab) -> None:
+    lab.tune(compaction_files=3)
     lab.table("item", "k STRING, v INT", "'a', 1")
     lab.dynamic_table("d", "SELECT k, sum(v) AS s FROM item GROUP BY k")
     path = lab.context.layout.public(lab.engine.table("d").id)

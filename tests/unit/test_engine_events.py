@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.catalog import Owner
-from dt_jupyter.model import Happened, Progress, RefreshState
-from dt_jupyter.reports import events
+from dt_jupyter.model import Happened, Progress, RefreshState, Tuning
 from dt_jupyter.reports.events import Event, Events
 from tests.unit.catalog_lab import Lab, at, name, table
 
@@ -51,6 +50,15 @@ def running() -> dict[str, Callable[[], Progress]]:
 @pytest.fixture
 def told(lab: Lab, running: dict[str, Callable[[], Progress]]) -> Iterator[Events]:
     made = Events(lab.catalog, lab.catalog.clock, lambda: dict(running))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def often(lab: Lab, running: dict[str, Callable[[], Progress]]) -> Iterator[Events]:
+    """Events that look for what is new many times a second."""
+    tuning = Tuning(poll_seconds=0.02, sample_seconds=0.005)
+    made = Events(lab.catalog, lab.catalog.clock, lambda: dict(running), tuning)
     yield made
     made.close()
 
@@ -115,11 +123,8 @@ def test_a_change_of_the_graph_is_told_once(
     assert ear.told(1) == [(CHANGED, None)]
 
 
-def test_what_another_process_does_is_told(
-    lab: Lab, told: Events, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(events, "POLL_SECONDS", 0.02)
-    ear = Ear(told)
+def test_what_another_process_does_is_told(lab: Lab, often: Events) -> None:
+    ear = Ear(often)
     other = lab.open(THERE)
     attempt = other.begin("id-a", lab.begin.__defaults__[0], at(5), "theirs", ttl=30)  # type: ignore[index]
     assert ear.told(1) == [(STARTED, "a")]
@@ -131,12 +136,10 @@ def test_what_another_process_does_is_told(
 
 def test_progress_is_told_where_it_moved(
     lab: Lab,
-    told: Events,
+    often: Events,
     running: dict[str, Callable[[], Progress]],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(events, "SAMPLE_SECONDS", 0.005)
-    ear = Ear(told)
+    ear = Ear(often)
     attempt = lab.begin(10)
     steps = iter([Progress(1, 0, 4, 2), Progress(1, 0, 4, 2), Progress(1, 1, 4, 4, 7)])
     last = [Progress()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dt_jupyter.model import (
+    DEFAULTS,
     Name,
     Reason,
     RefreshAction,
@@ -16,8 +17,6 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.refresh.cost import (
     PROBE,
-    SMALL,
-    SMALL_TABLE,
     STATE_REBUILT,
     Work,
     cheaper_whole,
@@ -61,7 +60,7 @@ def test_an_empty_source_is_moved() -> None:
 def test_a_large_share_is_computed_anew_and_a_small_one_moved() -> None:
     history = [record(FULL, 10_000)]
     assert chosen(MILLION // 2, history) == "CHEAPER_FULL"
-    assert chosen(SMALL, history) is None
+    assert chosen(DEFAULTS.small_change_rows, history) is None
 
 
 def test_rows_that_only_come_are_moved_up_to_all_of_them() -> None:
@@ -105,9 +104,12 @@ def test_a_table_that_is_computed_in_no_time_is_moved() -> None:
 
 def test_a_small_table_is_moved_whatever_it_took() -> None:
     dear, whole = record(INCREMENTAL, 60_000, 1_000), record(FULL, 2_000)
-    for changed in (1_000, SMALL_TABLE):
-        assert cheaper_whole(Work(changed, SMALL_TABLE - 1, False), [dear] * 5 + [whole]) is None
-    assert cheaper_whole(Work(1_000, SMALL_TABLE, False), [dear] * 5 + [whole])
+    for changed in (1_000, DEFAULTS.small_table_rows):
+        assert (
+            cheaper_whole(Work(changed, DEFAULTS.small_table_rows - 1, False), [dear] * 5 + [whole])
+            is None
+        )
+    assert cheaper_whole(Work(1_000, DEFAULTS.small_table_rows, False), [dear] * 5 + [whole])
 
 
 def test_milliseconds_of_a_cold_process_are_no_evidence() -> None:

@@ -33,14 +33,15 @@ from dt_jupyter.definition.validate.row_bound import TooManyRows
 from dt_jupyter.definition.validate.sandbox import Mismatch, Sandbox, move_stage, put_split
 from dt_jupyter.ivm import End, Rel, Scan, Sizes, Stage, arranged
 from dt_jupyter.lake import NotSupported
+from dt_jupyter.model import DEFAULTS
 from dt_jupyter.spark import cancel, check_cancelled, job_group
 from dt_jupyter.sql import BagSql, GroupSql
 
-ROWS = 40
-"""How many real rows are looked at of each source."""
+_ROWS = 40
+"""What each source is taken to have where joins are put in order."""
 
-ROUNDS_SECONDS, MOST_SECONDS = 3.0, 20.0
-"""After the first no round is begun; after the last Spark's work is cancelled."""
+ROUNDS_SECONDS = 3.0
+"""After these no round is begun."""
 
 _INTERPRETED = {
     # Compiling a plan costs a hundred times what a few rows do.
@@ -85,7 +86,7 @@ class Subject:
         """What a refresh knows of its sources, for joins in the order that it takes."""
         types = {(s, f.name.lower()): f.dataType.simpleString()
                  for s, schema in self.sources.items() for f in schema}  # fmt: skip
-        return Sizes(lambda s: ROWS, {}, lambda s, column: types.get((s, column.lower())))
+        return Sizes(lambda s: _ROWS, {}, lambda s, column: types.get((s, column.lower())))
 
     @cached_property
     def moved(self) -> tuple[Rel, ...]:
@@ -97,7 +98,7 @@ def check(
     spark: SparkSession, stages: tuple[tuple[Stage, GroupSql | BagSql], ...],
     sources: Mapping[str, T.StructType], real: Mapping[str, list[dict[str, Any]]],
     query: str, original: Original, rng: random.Random,
-    *, rounds_seconds: float = ROUNDS_SECONDS, most_seconds: float = MOST_SECONDS,
+    *, rounds_seconds: float = ROUNDS_SECONDS, most_seconds: float = DEFAULTS.check_seconds,
 ) -> Verdict:  # fmt: skip
     """Runs the check on generated rows and on a sample of real ones (`real`, by source id).
 

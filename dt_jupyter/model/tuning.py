@@ -1,0 +1,100 @@
+"""The thresholds by which an engine weighs its work, as one value that a user may pass."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from dt_jupyter.model.errors import error
+
+_MEGABYTE = 1 << 20
+
+
+def _limit(default: float, unit: str, meaning: str) -> Any:
+    return field(default=default, metadata={"unit": unit, "meaning": meaning})
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Thresholds of an engine: `connect("lake", tuning=Tuning(driver_rows=20_000))`.
+
+    None changes what a table holds, only which way leads there and when. The defaults are
+    for a laptop. DT-1031 for what is no number above zero (for a count, no whole one).
+    """
+
+    small_change_rows: int = _limit(
+        50_000, "rows", "A change of fewer is moved into the table, unless that was measured to "
+        "cost more than computing everything.")  # fmt: skip
+    small_table_rows: int = _limit(
+        100_000, "rows", "Of sources with fewer nothing is weighed: a change is always moved."
+    )
+    notable_ms: int = _limit(
+        1_000,
+        "milliseconds",
+        "Computing everything has to take so long before a small change is weighed.",
+    )
+    driver_rows: int = _limit(
+        100_000, "rows", "A larger change is not brought to the driver, but written by Spark."
+    )
+    driver_bytes: int = _limit(
+        64 * _MEGABYTE, "bytes", "A statement that reads more is planned for many cores."
+    )
+    interpreted_rows: int = _limit(
+        20_000, "rows", "For statements over fewer, all on the driver, no code is generated."
+    )
+    snapshot_bytes: int = _limit(
+        16 * _MEGABYTE, "bytes", "Columns of a table that take more memory are not read by "
+        "delta-rs, but by Spark.")  # fmt: skip
+    cache_bytes: int = _limit(
+        256 * _MEGABYTE, "bytes", "So much of what delta-rs read is kept for the next refresh."
+    )
+    compaction_files: int = _limit(
+        48, "files", "A dynamic table of fewer files is not compacted after a refresh."
+    )
+    small_file_bytes: int = _limit(
+        16 * _MEGABYTE, "bytes", "Files that are smaller on average are worth joining."
+    )
+    rewritten_bytes: int = _limit(
+        1024 * _MEGABYTE, "bytes", "A table that is larger is left to OPTIMIZE by its owner."
+    )
+    largest_file_bytes: int = _limit(
+        64 * _MEGABYTE, "bytes", "Files are not made larger, so that few keys are in few files."
+    )
+    lease_seconds: float = _limit(
+        60.0,
+        "seconds",
+        "A refresh whose process does not renew its lease for so long is taken over.",
+    )
+    check_rows: int = _limit(
+        40, "rows", "So many real rows of each source are in the check at creation."
+    )
+    check_seconds: float = _limit(
+        20.0,
+        "seconds",
+        "The check at creation is stopped after so long, and says what it left out.",
+    )
+    poll_seconds: float = _limit(
+        1.0, "seconds", "Between two looks for what other processes wrote, for live views."
+    )
+    sample_seconds: float = _limit(
+        0.25, "seconds", "Between two looks at the progress of running refreshes, for live views."
+    )
+
+    def __post_init__(self) -> None:
+        for knob in fields(self):
+            value = getattr(self, knob.name)
+            whole = knob.type == "int"
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int if whole else int | float)
+                or not 0 < value < math.inf
+            ):
+                expected = (
+                    f"{'a whole' if whole else 'a'} number of {knob.metadata['unit']} above 0"
+                )
+                raise error("DT-1031", call="Tuning", parameter=knob.name, given=repr(value),
+                            expected=expected)  # fmt: skip
+
+
+DEFAULTS = Tuning()
