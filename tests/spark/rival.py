@@ -9,21 +9,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import lit
 
 from dt_jupyter.model import DynamicTable, Frontier, SourceKind, quote
 from tests.spark.rows import close, exact
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from tests.spark.engine_lab import Lab
 
 _BY_THE_CLOCK = re.compile(r"\b(current_timestamp|current_date|now|curdate|localtimestamp)\b", re.I)
+
+_PLANS = ("spark.sql.codegen.factoryMode", "spark.sql.codegen.wholeStage")
 
 
 @dataclass(frozen=True)
@@ -44,20 +51,23 @@ def difference(lab: Lab, name: str) -> str | None:
         raise NotComparable("the query leaves an order open")
     if _BY_THE_CLOCK.search(table.definition.query):
         raise NotComparable("the query reads the clock")
-    wanted = _by_spark(lab, table)
-    shown = lab.spark.table(table.name.sql)
-    columns = [n for n, _, _ in table.definition.columns]
-    expected = [
-        (n if not table.definition.query_columns else own, t)
-        for (n, t), own in zip(wanted.dtypes, columns, strict=False)
-    ]
-    if shown.dtypes != expected:
-        return f"{name} has the columns {shown.dtypes}, its query {expected}"
-    return _rows_differ(name, shown, wanted)
+    with _session_of(lab, table) as spark:
+        wanted = _by_spark(lab, spark, table)
+        shown = spark.table(table.name.sql)
+        columns = [n for n, _, _ in table.definition.columns]
+        expected = [
+            (n if not table.definition.query_columns else own, t)
+            for (n, t), own in zip(wanted.dtypes, columns, strict=False)
+        ]
+        if shown.dtypes != expected:
+            return f"{name} has the columns {shown.dtypes}, its query {expected}"
+        return _rows_differ(name, shown, wanted)
 
 
 def _rows_differ(name: str, shown: DataFrame, wanted: DataFrame) -> str | None:
-    got, meant = (Counter(exact(tuple(r)) for r in f.collect()) for f in (shown, wanted))
+    sides = (frame.select(lit(i), "*") for i, frame in enumerate((shown, wanted)))
+    rows = reduce(DataFrame.unionAll, sides).collect()  # of one type each: one job for both
+    got, meant = (Counter(exact(tuple(r)[1:]) for r in rows if r[0] == i) for i in (0, 1))
     extra, missing = list((got - meant).elements()), list((meant - got).elements())
     for row in tuple(extra):
         partner = next((m for m in missing if close(row, m)), None)
@@ -67,12 +77,9 @@ def _rows_differ(name: str, shown: DataFrame, wanted: DataFrame) -> str | None:
     return f"{name}: too many {extra[:3]}, missing {missing[:3]}" if extra or missing else None
 
 
-def _by_spark(lab: Lab, table: DynamicTable) -> DataFrame:
+def _by_spark(lab: Lab, spark: SparkSession, table: DynamicTable) -> DataFrame:
     definition, frontier = table.definition, table.frontier
     assert frontier is not None
-    spark = _like(lab.spark)
-    for key, value in definition.settings.items():
-        spark.conf.set(key, value)
     schema = definition.current_schema
     for source in definition.sources:
         if source.kind is SourceKind.FOREIGN:
@@ -91,24 +98,42 @@ def _by_spark(lab: Lab, table: DynamicTable) -> DataFrame:
         for done in made:
             del waiting[done]
     with suppress(AnalysisException):
-        spark.sql(f"USE `{schema}`")
+        spark.catalog.setCurrentDatabase(schema)
     return spark.sql(definition.query)
 
 
-def _like(spark: SparkSession) -> SparkSession:
-    """A session of its own that runs plans as this one does: a lab's for little data compile
-    none, whose code would take longer than the rows."""
-    made = spark.newSession()
-    for key in ("spark.sql.codegen.factoryMode", "spark.sql.codegen.wholeStage"):
-        made.conf.set(key, spark.conf.get(key))
-    return made
+_SESSIONS: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
+
+
+@contextmanager
+def _session_of(lab: Lab, table: DynamicTable) -> Iterator[SparkSession]:
+    """A session that shares tables with the lab's and nothing else, under the settings of the
+    table; it runs plans as the lab's does: one for little data compiles none, whose code would
+    take longer than the rows."""
+    spark = _SESSIONS.get(lab.spark)
+    if spark is None:
+        spark = _SESSIONS[lab.spark] = lab.spark.newSession()
+    plans = {key: lab.spark.conf.get(key) for key in _PLANS}
+    settings = {**plans, **table.definition.settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield spark
+    finally:
+        spark.catalog.setCurrentDatabase("default")
+        for relation in (*table.definition.sources, *table.definition.views):
+            spark.catalog.dropTempView(relation.name.table)
+        for key in settings:
+            spark.conf.unset(key)
 
 
 def _folder(lab: Lab, name: str, id_: str, kind: SourceKind) -> str:
     """Where a table lies, by Spark's catalog, or in the lake's own folder."""
     if kind is SourceKind.DYNAMIC_TABLE:
         return str(lab.context.layout.own / "dynamic" / id_ / "public")
-    return str(lab.spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]["location"])
+    state = lab.spark._jsparkSession.sessionState()
+    parts = state.sqlParser().parseTableIdentifier(name)
+    return str(state.catalog().getTableMetadata(parts).location().getPath())
 
 
 def _snapshot(spark: SparkSession, path: str, id_: str, frontier: Frontier) -> DataFrame:
