@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 PROGRAM = """
-import json, os, signal, sys, threading
+import faulthandler, json, os, signal, sys, threading
+faulthandler.dump_traceback_later(200, exit=True)  # says where it hangs, if it ever does
 from pathlib import Path
 from pyspark.sql import SparkSession
 from dt_jupyter.spark import (
