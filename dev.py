@@ -57,9 +57,11 @@ MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Tests write into memory where there is so much of it: they wait for a disk most of their time."""
 LANES = 2
-SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+CLASSES = VENV / "spark-classes.jsa"
+"""Java's archive of the classes that a Spark session loads. One that does not fit is not used."""
+SHORT_LIVED = f'-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "-XX:SharedArchiveFile={CLASSES}"'
 """For the Java of tests, which run for minutes: one collector thread and the quick compiler leave
-the cores to the work."""
+the cores to the work, and classes come from an archive."""
 PRINTING = threading.Lock()
 
 
@@ -146,6 +148,7 @@ def set_up(extra: str) -> None:
     if run([*pip, "--editable", f".[{extra}]"]) != 0:
         raise Stop("The packages could not be installed: see pip's message above.")
     stamps[extra].write_text(wanted)
+    CLASSES.unlink(missing_ok=True)  # other packages have other classes
 
 
 def fingerprint() -> str:
@@ -222,6 +225,12 @@ def lint_checks() -> list[Check]:
         Check("mypy --strict", [BIN / "mypy", "--strict", "dt_jupyter"]),
         Check("lint-imports", [BIN / "lint-imports"]),
     ]
+
+
+def archive_checks() -> list[Check]:
+    """The archive of classes, where it is not there yet."""
+    command: Command = [PYTHON, "-m", "tests.load_classes", CLASSES]
+    return [] if CLASSES.exists() else [Check("archive of Java's classes", command)]
 
 
 def docs_checks() -> list[Check]:
@@ -308,7 +317,7 @@ def test_all(folders: Sequence[str]) -> int:
     extension = [] if folders else extension_checks()
     if extension:
         note(problems, need_node)
-    every = [*checks, *tests, *extension]
+    every = [*archive_checks(), *checks, *tests, *extension]
     with temporary_files_in_memory():
         outcomes = run_lanes([check for check in every if not check.alone])
         outcomes += [run_timed(check, whole=True) for check in every if check.alone]
