@@ -5,13 +5,10 @@ from __future__ import annotations
 from tests.spark.conftest import (
     lab,
     lake_dir,
-    no_action_by_the_clock,
     quick_lab,
     quick_spark,
     shared_lab,
     spark,
 )
 
-__all__ = [
-    "lab", "lake_dir", "no_action_by_the_clock", "quick_lab", "quick_spark", "shared_lab", "spark",
-]  # fmt: skip
+__all__ = ["lab", "lake_dir", "quick_lab", "quick_spark", "shared_lab", "spark"]
