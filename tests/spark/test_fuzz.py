@@ -18,7 +18,7 @@ from tests.unit.hostile import Hostile
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CASES = int(os.environ.get("DT_JUPYTER_CASES", "150"))
+CASES = int(os.environ.get("DT_JUPYTER_CASES", "60"))
 SEED = int(os.environ.get("DT_JUPYTER_SEED", "14"))
 THERE = ("item", "d", "s", "seen", "default", "w")
 _OTHER = frozenset({  # what closes the engine, goes on beside the test, or has a test of its own
