@@ -33,7 +33,7 @@ _BY_THE_CLOCK = re.compile(r"\b(current_timestamp|current_date|now|curdate|local
 _PLANS = ("spark.sql.codegen.factoryMode", "spark.sql.codegen.wholeStage")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class NotComparable(Exception):
     """Why the text alone does not tell the rows."""
 
