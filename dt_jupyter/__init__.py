@@ -6,6 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+    from pyspark.sql import SparkSession
+
     from dt_jupyter.engine import Engine
     from dt_jupyter.model import Tuning as Tuning
 
@@ -13,7 +16,7 @@ __version__ = "0.1.0"
 __all__ = ["Tuning", "connect", "load_ipython_extension", "unload_ipython_extension"]
 
 
-def connect(lake: str = "lake", spark: Any = None, **options: Any) -> Engine:
+def connect(lake: str = "lake", spark: SparkSession | None = None, **options: Any) -> Engine:
     """Open the engine on a lake folder; see `dt_jupyter.engine.Engine.connect`."""
     from dt_jupyter.engine import Engine
 
@@ -35,14 +38,14 @@ def __getattr__(name: str) -> Any:
     return Tuning
 
 
-def load_ipython_extension(ipython: Any) -> None:
+def load_ipython_extension(ipython: InteractiveShell) -> None:
     """`%load_ext dt_jupyter`: registers the magics; starts nothing."""
     from dt_jupyter.notebook import load
 
     load(ipython)
 
 
-def unload_ipython_extension(ipython: Any) -> None:
+def unload_ipython_extension(ipython: InteractiveShell) -> None:
     """`%unload_ext dt_jupyter`: closes the engine and takes the magics away."""
     from dt_jupyter.notebook import unload
 

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from dt_jupyter.model import RefreshAction, RefreshRecord, RefreshState
 
@@ -163,7 +163,7 @@ class _Told:
         self._known = {self._key(r) for r in records}
 
     @staticmethod
-    def _key(record: RefreshRecord) -> tuple[Any, ...]:
+    def _key(record: RefreshRecord) -> tuple[object, ...]:
         return (record.query_id, record.name, record.data_timestamp, record.state)
 
 
@@ -171,7 +171,7 @@ def _worth_telling(record: RefreshRecord) -> bool:
     return record.action is not RefreshAction.NO_DATA and record.state is not RefreshState.SKIPPED
 
 
-def _say(value: Any) -> None:
+def _say(value: object) -> None:
     if isinstance(value, str):
         print(value)
         return
@@ -180,7 +180,7 @@ def _say(value: Any) -> None:
     print(picture_of(value).text)
 
 
-_COMMANDS: dict[str, Callable[[Any, argparse.Namespace], int]] = {
+_COMMANDS: dict[str, Callable[[Engine, argparse.Namespace], int]] = {
     "run": _scheduler, "sql": _sql, "status": _status, "history": _history,
     "refresh": _refresh, "verify": _verify, "explain": _explain,
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any
@@ -32,7 +33,7 @@ from dt_jupyter.model import (
 )
 
 
-def dump(value: Any) -> str:
+def dump(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))  # ASCII: half a surrogate pair is kept too
 
 
@@ -45,7 +46,7 @@ def from_name(name: Name) -> list[str]:
     return [name.schema, name.table]
 
 
-def to_name(value: Any) -> Name:
+def to_name(value: Sequence[str]) -> Name:
     return Name(value[0], value[1])
 
 

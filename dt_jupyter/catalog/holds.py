@@ -87,7 +87,7 @@ class Holds(Store):
         """The pin of that name; DT-4107."""
         with self._read() as connection:
             query = select(_hold).where(_hold.c.name == name)
-            found: Hold | None = self._one(connection, query, HOLD_SHELF)
+            found = self._one(connection, query, HOLD_SHELF)
             known = [h.name for h in self._listed(connection, select(_hold), HOLD_SHELF)]
         if found is None:
             hint = did_you_mean(name, [n for n in known if n], "See dt.pins().")

@@ -6,7 +6,6 @@ A lease is for efficiency; what makes a lost one harmless is the dense sequence 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from sqlalchemy import Connection, Integer, RowMapping, bindparam, cast, func, select
 
@@ -29,7 +28,7 @@ DROPPED = Reason("DROPPED", "The dynamic table was dropped while this refresh ra
 CLOSED = Reason("ENGINE_CLOSED", "The engine was closed while this refresh ran.")
 
 
-_FREE: Mapping[str, Any] = dict.fromkeys(
+_FREE: Mapping[str, None] = dict.fromkeys(
     ("attempt", "expires", "data_timestamp", "host", "pid", "uid", "started", "trigger_kind")
 )
 

@@ -148,7 +148,7 @@ class Warehouses(Store):
 
     def _find_warehouse(self, connection: Connection, name: str) -> Warehouse | None:
         query = select(_warehouse).where(_warehouse.c.name == name.lower())
-        found: Warehouse | None = self._one(connection, query, WAREHOUSES)
+        found = self._one(connection, query, WAREHOUSES)
         return found
 
     def _require_warehouse(self, connection: Connection, name: str) -> Warehouse:

@@ -188,6 +188,6 @@ def _values(key: str) -> tuple[Any, ...]:
     return tuple(json.loads(key))
 
 
-def key_of(values: Iterable[Any]) -> str:
+def key_of(values: Iterable[object]) -> str:
     """A key as the catalog's triggers write it."""
     return json.dumps(list(values), ensure_ascii=False, separators=(",", ":"))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy import (
     Boolean,
     Column,
+    ColumnElement,
     Connection,
     Float,
     Integer,
@@ -94,7 +95,8 @@ def _one_by_one(
 ) -> tuple[list[T], list[BrokenRow]]:
     made, broken = [], []
     columns = [cast(c, LargeBinary) for c in table.primary_key.columns]
-    keys: Sequence[Any] = connection.execute(query.with_only_columns(*columns)).all()
+    only = query.with_only_columns(*columns)
+    keys: Sequence[Sequence[bytes | None]] = connection.execute(only).all()
     for key in keys:
         try:
             one = connection.execute(query.where(_is(table, key))).mappings().one()
@@ -105,7 +107,7 @@ def _one_by_one(
     return made, broken
 
 
-def _is(table: Table, key: Sequence[bytes | None]) -> Any:
+def _is(table: Table, key: Sequence[bytes | None]) -> ColumnElement[bool]:
     """Compares bytes: a text that is no UTF-8 cannot be a parameter."""
     columns = (cast(c, LargeBinary) for c in table.primary_key.columns)
     pairs = zip(columns, key, strict=True)

@@ -23,7 +23,7 @@ class StoredTimestamp(TypeDecorator[Timestamp]):
     def process_bind_param(self, value: Timestamp | None, dialect: Dialect) -> str | None:
         return None if value is None else stored_moment(value)
 
-    def process_result_value(self, value: Any | None, dialect: Dialect) -> Timestamp | None:
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Timestamp | None:
         return None if value is None else Timestamp.parse(value)
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from filelock import FileLock, Timeout
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from dt_jupyter.model import DTError, error, system_error
 
@@ -141,7 +141,7 @@ def _write_ahead(path: Path) -> None:
         connection.close()
 
 
-def _settings(connection: Any, record: Any, path: Path) -> None:
+def _settings(connection: sqlite3.Connection, record: ConnectionPoolEntry, path: Path) -> None:
     for setting in ("synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {setting}")
     connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # opens the log

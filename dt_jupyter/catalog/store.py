@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from filelock import Timeout
 from sqlalchemy import Column, Connection, Engine, RowMapping, Select, Table, func, select
@@ -27,6 +27,7 @@ from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import UNREADABLE, BrokenRow, read_each, require_unreadable, texts
 from dt_jupyter.model import Clock, Name, Timestamp, error
 
+T = TypeVar("T")
 _log = logging.getLogger("dt_jupyter.catalog")
 VERSION_KEY = "schema_version"
 
@@ -36,7 +37,7 @@ def _random_id() -> str:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class Shelf(Generic[T]):
     """A table of the catalog whose rows are objects that people name: `kind` in words, `names` its
     columns that make the name (a schema's and a table's, or one), `key` what stands for a name that
     is none, `make` what a row becomes."""
@@ -45,7 +46,7 @@ class Shelf:
     kind: str
     names: tuple[Column[Any], ...]
     key: Column[Any]
-    make: Callable[[RowMapping, LakeRoot], Any]
+    make: Callable[[RowMapping, LakeRoot], T]
     hint: str
 
     def told(self, connection: Connection, row: BrokenRow) -> Quarantined:
@@ -221,23 +222,27 @@ class Store:
             if timestamp is not None:
                 self.clock.observe(timestamp)
 
-    def _made(self, shelf: Shelf) -> Callable[[RowMapping], Any]:
+    def _made(self, shelf: Shelf[T]) -> Callable[[RowMapping], T]:
         """What makes an object of a row, its paths as they are from here."""
         return lambda row: shelf.make(row, self.root)
 
-    def _listed(
-        self, connection: Connection, query: Select[Any], shelf: Shelf,
-        make: Callable[[RowMapping], Any] | None = None,
-    ) -> list[Any]:  # fmt: skip
+    def _listed(self, connection: Connection, query: Select[Any], shelf: Shelf[T]) -> list[T]:
         """The objects that can be read, in the order of the query; the others are in quarantine.
 
         The query is of all the rows of its kind.
         """
-        made, broken = read_each(connection, shelf.table, query, make or self._made(shelf))
+        return self._listed_as(connection, query, shelf, self._made(shelf))
+
+    def _listed_as(
+        self, connection: Connection, query: Select[Any], shelf: Shelf[Any],
+        make: Callable[[RowMapping], T],
+    ) -> list[T]:  # fmt: skip
+        """As `_listed`, with what `make` makes of each row."""
+        made, broken = read_each(connection, shelf.table, query, make)
         self.quarantine.rows(shelf.kind, [shelf.told(connection, row) for row in broken])
         return made
 
-    def _one(self, connection: Connection, query: Select[Any], shelf: Shelf) -> Any:
+    def _one(self, connection: Connection, query: Select[Any], shelf: Shelf[T]) -> T | None:
         """The object that the query finds, None where there is none; DT-5112 for one that cannot
         be read."""
         made, broken = read_each(connection, shelf.table, query, self._made(shelf))
@@ -245,7 +250,7 @@ class Store:
             raise shelf.told(connection, row).error from row.problem
         return made[0] if made else None
 
-    def _broken(self, connection: Connection, name: object, shelf: Shelf) -> list[BrokenRow]:
+    def _broken(self, connection: Connection, name: object, shelf: Shelf[T]) -> list[BrokenRow]:
         """The rows in quarantine that bear a name, or the key that stands for it."""
         broken = read_each(connection, shelf.table, shelf.table.select(), self._made(shelf))[1]
         known = {str(name), name.table if isinstance(name, Name) else name}

@@ -212,7 +212,7 @@ class StreamRows(Store):
             return row, _to_intent(row, self.root)
 
         with self._read() as connection:
-            rows = self._listed(connection, select(_intent), INTENTS, read)
+            rows = self._listed_as(connection, select(_intent), INTENTS, read)
         now = self.clock.now() if rows else None
         return tuple(i for r, i in rows if now is not None and self._is_orphan(r, now))
 
@@ -228,7 +228,7 @@ class StreamRows(Store):
 
     def _find(self, connection: Connection, name: Name) -> Stream | None:
         here = (_stream.c.schema_name == name.schema, _stream.c.stream_name == name.table)
-        found: Stream | None = self._one(connection, select(_stream).where(*here), STREAM_SHELF)
+        found = self._one(connection, select(_stream).where(*here), STREAM_SHELF)
         return found
 
     def _require(self, connection: Connection, name: Name) -> Stream:

@@ -133,7 +133,7 @@ class DynamicTables(graph.GraphHistory):
         """Live or dropped."""
         with self._read() as connection:
             query = select(_table).where(_table.c.id == dt_id)
-            found: DynamicTable | None = self._one(connection, query, TABLE_SHELF)
+            found = self._one(connection, query, TABLE_SHELF)
         return found
 
     def list(

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Cast, Column, Connection, LargeBinary, cast, func, or_, select
+from sqlalchemy import Cast, Column, ColumnElement, Connection, LargeBinary, cast, func, or_, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import to_record
@@ -30,7 +30,7 @@ class News:
     in the order of their begin."""
 
     ordinal: int
-    standing: tuple[Any, ...]
+    standing: tuple[object, ...]
     records: tuple[tuple[str, RefreshRecord], ...] = ()
 
 
@@ -66,14 +66,14 @@ class Watch(Store):
         return found[0] if found else None
 
     @staticmethod
-    def _news(connection: Connection, which: Any) -> News:
+    def _news(connection: Connection, which: ColumnElement[bool]) -> News:
         query = select(_history).where(which).order_by(_history.c.ordinal.desc()).limit(_MOST)
         rows = read_each(connection, _history, query, lambda r: (str(r["dt_id"]), to_record(r)))[0]
         newest = connection.scalar(_NEWEST) or 0
         return News(int(newest), _standing(connection), tuple(reversed(rows)))
 
 
-def _standing(connection: Connection) -> tuple[Any, ...]:
+def _standing(connection: Connection) -> tuple[object, ...]:
     stream, warehouse, hold = schema.stream.c, schema.warehouse, schema.hold.c
     base, view = schema.base_table, schema.base_view
     queries = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from dt_jupyter.definition.compile import (
     Compiled,
@@ -44,7 +44,7 @@ from dt_jupyter.sql import reads_by_function, relations_in, require_bounded, req
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField, StructType
 
 _MADE = 8
 _UNKNOWN = Source(UNKNOWN, SourceKind.FOREIGN, str(UNKNOWN), None)
@@ -88,7 +88,7 @@ class Definer:
     sources: Sources
     builtins: frozenset[str]
     tuning: Tuning = DEFAULTS
-    made: deque[tuple[tuple[Any, ...], Compiled | None]] = field(
+    made: deque[tuple[tuple[Definition | str, ...], Compiled | None]] = field(
         default_factory=lambda: deque(maxlen=_MADE), compare=False, repr=False
     )
 
@@ -284,7 +284,7 @@ class Definer:
         return pinned(definition.query, relation, self.view_text(found, definition))
 
     @staticmethod
-    def view_text(found: Found, definition: Definition) -> Any:
+    def view_text(found: Found, definition: Definition) -> Callable[[tuple[str, ...]], str | None]:
         def text(parts: tuple[str, ...]) -> str | None:
             view = found.views.get(name_of(parts, definition.current_schema))
             return view.text if view else None
@@ -316,7 +316,7 @@ class Definer:
 
     def _analyse(
         self, spark: SparkSession, request: DefinitionRequest, found: Found, text: str
-    ) -> list[Any]:
+    ) -> list[StructField]:
         """The fields of `text`, which is the query, perhaps with its tables pinned."""
         try:
             return list(spark.sql(text).schema.fields)
@@ -353,7 +353,7 @@ class Definer:
             return placed(e, request.query, past.code, **past.facts)
         return placed(e, request.query, "DT-1112", problem=_first_line(e), hint="")
 
-    def _names(self, request: DefinitionRequest, fields: list[Any]) -> tuple[str, ...]:
+    def _names(self, request: DefinitionRequest, fields: Sequence[StructField]) -> tuple[str, ...]:
         names = tuple(n for n, _ in request.columns) or tuple(f.name for f in fields)
         if len(names) != len(fields):
             raise error("DT-1111", given=len(names), actual=len(fields))
@@ -388,7 +388,7 @@ def _first_line(e: Exception) -> str:
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", re.sub(r"^\[[\w.]+\]\s*", "", text))
 
 
-def placed(e: Any, query: str, code: str, **facts: Any) -> DTError:
+def placed(e: PySparkException, query: str, code: str, **facts: Any) -> DTError:
     """The catalogue's error with the place that Spark names, and its trace one click away."""
     made = error(code, **facts)
     contexts = e.getQueryContext() or []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dt_jupyter.dispatch.static_messages import card_message, history_message, refresh_points
 from dt_jupyter.engine import Context
@@ -139,7 +139,7 @@ def _statistics(records: list[RefreshRecord]) -> tuple[Fact, ...]:
     if last is None:
         return ()
     s = last.statistics
-    facts: list[tuple[str, Any]] = [
+    facts: list[tuple[str, object]] = [
         ("took", duration(last.duration or 0.0)),
         ("waited for a slot", f"{s.queued_ms} ms"),
         ("planned in", f"{s.compilation_ms} ms"),

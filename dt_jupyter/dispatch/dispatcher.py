@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.dispatch.feed import hello
 from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.failures import UNFORESEEN, catalogued
-from dt_jupyter.model import DTError, Name, SchedulingState, error
+from dt_jupyter.model import DTError, Name, RefreshRecord, SchedulingState, error
 from dt_jupyter.wire import (
     Ask,
     DetailMessage,
@@ -70,7 +70,7 @@ class Desk:
         """The answer, which may take as long as Spark does."""
         return Reply(request.id, self._message(request))
 
-    def answer_json(self, value: Any) -> dict[str, Any]:
+    def answer_json(self, value: object) -> dict[str, Any]:
         """The reply to what a browser sent, whatever it is."""
         try:
             request = parse_request(value)
@@ -288,7 +288,7 @@ def _point(text: str | None, option: str) -> TimePoint | None:
     return parse_time_point(option, text) if text else None
 
 
-def _last_error(records: list[Any]) -> ErrorMessage | None:
+def _last_error(records: Sequence[RefreshRecord]) -> ErrorMessage | None:
     """Of the newest refresh, if it failed."""
     last = records[0] if records else None
     if last is None or last.error is None:

@@ -19,7 +19,7 @@ _KINDS = ("graph", "lag", "frontiers", "replay", "detail", "streams")
 _FOLLOWING = 12
 """Views that hear events at once: of more, those hear them that were looked at last."""
 
-Answer = Callable[[Desk, Any, Callable[[Any], None]], None]
+Answer = Callable[[Desk, object, Callable[[dict[str, Any]], None]], None]
 """Answers what was asked, now or from a thread."""
 
 
@@ -56,7 +56,7 @@ class LiveView(anywidget.AnyWidget):
         self.desk.close()
         super().close()
 
-    def _asked(self, _: Any, content: Any, buffers: Any) -> None:
+    def _asked(self, _: LiveView, content: object, buffers: list[memoryview]) -> None:
         if isinstance(content, dict) and content.get("ask") == "hello" and self._stop is None:
             self._follow()
         self._answer(self.desk, content, self.send)

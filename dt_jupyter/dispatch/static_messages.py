@@ -48,7 +48,7 @@ REPLAY_ROWS = 500
 _NOT_RUN = (RefreshState.SCHEDULED, RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED)
 
 
-def message_of(value: Any) -> Message | ExplanationMessage:
+def message_of(value: object) -> Message | ExplanationMessage:
     """The message of a value that the engine returned; TypeError for one it never returns."""
     match value:
         case GraphReport():
@@ -76,7 +76,7 @@ _TITLES = {
 }  # fmt: skip
 
 
-def picture_of(value: Any) -> Picture | Panel:
+def picture_of(value: object) -> Picture | Panel:
     """Of a value that the engine returned, or of a message: what a notebook or a terminal shows."""
     return show(value if isinstance(value, Message | ExplanationMessage) else message_of(value))
 

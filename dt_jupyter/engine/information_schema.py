@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog, Quarantined
 from dt_jupyter.model import (
@@ -38,7 +38,7 @@ def _time(t: Timestamp | None) -> datetime | None:
     return t.datetime if t else None
 
 
-_HISTORY: tuple[tuple[str, str, Callable[[RefreshRecord], Any]], ...] = (
+_HISTORY: tuple[tuple[str, str, Callable[[RefreshRecord], object]], ...] = (
     ("NAME", "string", lambda r: r.name.table),
     ("SCHEMA_NAME", "string", lambda r: r.name.schema),
     ("DATABASE_NAME", "string", lambda r: DATABASE),
@@ -77,7 +77,7 @@ class CatalogTables:
     catalog: Catalog
     clock: Clock
 
-    def frame(self, rows: Iterable[tuple[Any, ...]], schema: str) -> DataFrame:
+    def frame(self, rows: Iterable[tuple[object, ...]], schema: str) -> DataFrame:
         return self.spark.createDataFrame(list(rows), schema)
 
     def status(self, text: str) -> DataFrame:
@@ -157,7 +157,7 @@ class CatalogTables:
     def _row(
         self, table: DynamicTable, now: Timestamp, waiting: Reason | None,
         broken: Quarantined | None,
-    ) -> tuple[Any, ...]:  # fmt: skip
+    ) -> tuple[object, ...]:  # fmt: skip
         records = self.catalog.history(table.name, _LAG_RECORDS)
         lag = lag_statistics(records, now, table.target_lag.seconds)
         state, why = table.scheduling.value, table.scheduling_reason or waiting
@@ -221,7 +221,7 @@ class CatalogTables:
         return self.frame((*rows, *broken), schema)
 
 
-def _told(q: Quarantined) -> tuple[Any, ...]:
+def _told(q: Quarantined) -> tuple[object, ...]:
     """The row of SHOW DYNAMIC TABLES of one that cannot be read."""
     schema, _, table = q.name.rpartition(".")
     full = f"{DATABASE}.{schema or 'default'}.{table}"

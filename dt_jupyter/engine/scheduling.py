@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.failures import UNFORESEEN, catalogued
@@ -91,7 +91,7 @@ class EnginePort:
         self.graph.refresher.cancel_all()
 
 
-def spawner(spark: Any) -> Callable[[Callable[[], None], str], Worker]:
+def spawner(spark: SparkSession) -> Callable[[Callable[[], None], str], Worker]:
     """Starts workers that inherit the session's local properties."""
 
     def spawn(work: Callable[[], None], name: str) -> Worker:

@@ -18,7 +18,7 @@ from typing import Any
 
 from dt_jupyter.model import error
 
-_WORDS: Mapping[Any, str] = {
+_WORDS: Mapping[type, str] = {
     str: "a text", int: "a whole number", float: "a number", bool: "True or False",
     datetime: "a datetime", timedelta: "a timedelta", type(None): "None",
 }  # fmt: skip
@@ -147,13 +147,13 @@ def _kind(annotation: Any, origin: Any) -> ArgumentKind:
     return ArgumentKind(word, lambda v: isinstance(v, annotation))
 
 
-def _unbounded(value: Any) -> bool:
+def _unbounded(value: object) -> bool:
     if isinstance(value, float):
         return not math.isfinite(value)
     return isinstance(value, int) and not -_LARGEST <= value < _LARGEST
 
 
-def _is_mapping_of_texts(value: Any) -> bool:
+def _is_mapping_of_texts(value: object) -> bool:
     return isinstance(value, collections.abc.Mapping) and all(isinstance(k, str) for k in value)
 
 

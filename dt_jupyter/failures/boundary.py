@@ -99,7 +99,12 @@ class _catalogue:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: Any, failure: BaseException | None, trace: Any) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        failure: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
         if not isinstance(failure, Exception) or isinstance(failure, DTError):
             return
         if failure is self._own:
@@ -135,7 +140,12 @@ class _Block(contextlib.AbstractContextManager[Any]):
         with _catalogue(self._call):
             return self._inner.__enter__()
 
-    def __exit__(self, kind: Any, failure: BaseException | None, trace: Any) -> bool | None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        failure: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> bool | None:
         quiet = None
         with _catalogue(self._call, failure):
             quiet = self._inner.__exit__(kind, failure, trace)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import sys
 import traceback
-from typing import Any
 
 from dt_jupyter.failures.signs import (
     causes,
@@ -154,7 +153,7 @@ def _named(failure: BaseException) -> str:
 
 
 def _is_sparks(failure: BaseException, kind: str = "PySparkException") -> bool:
-    errors: Any = sys.modules.get("pyspark.errors")
+    errors = sys.modules.get("pyspark.errors")
     return errors is not None and isinstance(failure, getattr(errors, kind))
 
 

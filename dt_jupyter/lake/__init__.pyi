@@ -26,6 +26,7 @@ from .delta_log.actions import (
 from .delta_log.active_files import LiveFiles as LiveFiles, file_at as file_at, paths_of as paths_of
 from .delta_log.commit_tags import mark_of as mark_of, marked as marked
 from .delta_log.metadata import (
+    DeltaType as DeltaType,
     Metadata as Metadata,
     Protocol as Protocol,
     SchemaChange as SchemaChange,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.lake.delta_log.metadata import Metadata
+from dt_jupyter.lake.delta_log.metadata import DeltaType, Metadata
 from dt_jupyter.lake.errors import NotSupported
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _arrow(field: Mapping[str, Any]) -> pa.DataType:
     return _arrow_type(field["type"])
 
 
-def _arrow_type(type_: Any) -> pa.DataType:
+def _arrow_type(type_: DeltaType) -> pa.DataType:
     import pyarrow as pa
 
     if isinstance(type_, dict):
@@ -100,7 +101,7 @@ def _plain() -> dict[str, Callable[[], pa.DataType]]:
     }  # fmt: skip
 
 
-def leaves(type_: Any, path: str) -> Iterable[tuple[str, str]]:
+def leaves(type_: DeltaType, path: str) -> Iterable[tuple[str, str]]:
     """(path, type) of the leaves of a type; the path is dotted as Parquet has it."""
     if not isinstance(type_, dict):
         yield path, type_
@@ -148,7 +149,7 @@ def contains(
     return any(kind in wanted for f in fields for _, kind in leaves(f["type"], f["name"]))
 
 
-def int96(files: Iterable[Any]) -> str | None:
+def int96(files: Iterable[str | Path]) -> str | None:
     """Why the Parquet files (paths) must be left to Spark: one stores a timestamp as INT96, or
     is gone; None: none is."""
     import pyarrow.parquet as pq

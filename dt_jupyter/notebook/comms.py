@@ -9,12 +9,14 @@ ones in threads, which end when they are idle.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.wire import WIRE_VERSION
 
 if TYPE_CHECKING:
+    from comm.base_comm import BaseComm, CommManager
+
     from dt_jupyter.dispatch import Desk
     from dt_jupyter.notebook.session import Notebook
     from dt_jupyter.notebook.workers import Workers
@@ -29,9 +31,9 @@ HELLO_TARGET = "dt_jupyter_hello"
 class Comms:
     """The panel's comms of one kernel."""
 
-    def __init__(self, notebook: Notebook, manager: Any) -> None:
+    def __init__(self, notebook: Notebook, manager: CommManager) -> None:
         self._notebook, self._manager = notebook, manager
-        self._open: dict[str, tuple[Any, Callable[[], None]]] = {}
+        self._open: dict[str, tuple[BaseComm, Callable[[], None]]] = {}
 
     def start(self) -> None:
         """From now on the panel is answered; one that waits is told."""
@@ -50,7 +52,7 @@ class Comms:
             leave()
             comm.close()
 
-    def _opened(self, comm: Any, message: Any) -> None:
+    def _opened(self, comm: Any, message: Mapping[str, Any]) -> None:
         data = message["content"]["data"]
         data = data if isinstance(data, dict) else {}
         role, same = data.get("role"), data.get("version") == WIRE_VERSION
@@ -65,26 +67,28 @@ class Comms:
                 leave = self._answering(comm)
             comm.send({"message": hello(self._notebook.engine).to_json()})
 
-        def left(_: Any = None) -> None:
+        def left(_: object = None) -> None:
             self._open.pop(comm.comm_id, None)
             leave()
 
         self._open[comm.comm_id] = (comm, left)
         comm.on_close(left)
 
-    def _answering(self, comm: Any) -> Callable[[], None]:
+    def _answering(self, comm: BaseComm) -> Callable[[], None]:
         from dt_jupyter.dispatch import Desk
 
         desk = Desk(lambda: self._notebook.engine)
 
-        def asked(message: Any) -> None:
+        def asked(message: Mapping[str, Any]) -> None:
             answer(desk, self._notebook.workers, message["content"]["data"], comm.send)
 
         comm.on_msg(asked)
         return desk.close
 
 
-def answer(desk: Desk, workers: Workers, asked: Any, send: Callable[[Any], None]) -> None:
+def answer(
+    desk: Desk, workers: Workers, asked: object, send: Callable[[dict[str, Any]], None]
+) -> None:
     """Sends the answer: at once where it is quick, else from a thread."""
     from dt_jupyter.dispatch import QUICK
 
@@ -94,7 +98,7 @@ def answer(desk: Desk, workers: Workers, asked: Any, send: Callable[[Any], None]
         send(desk.answer_json(asked))
 
 
-def _as_asked(data: Any, default: str | None) -> str | None:
+def _as_asked(data: object, default: str | None) -> str | None:
     """ipykernel 7.4 answers a comm on the subshell of the kernel's last send on it, which for one
     from a thread is the main one, where cells run: the front end's own choice is kept instead."""
     return default

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from IPython.core.completer import (
     CompletionContext,
@@ -139,5 +139,5 @@ def _columns(context: Context, table: str) -> list[Candidate]:
 def _delta_path(context: Context, name: Name) -> str | None:
     from dt_jupyter.spark import lookup
 
-    found: Any = lookup(context.spark, name)
+    found = lookup(context.spark, name)
     return found.location if found is not None and found.provider == "delta" else None

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dt_jupyter.notebook.views import is_live, show_view
 
+if TYPE_CHECKING:
+    from IPython.core.formatters import DisplayFormatter
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from dt_jupyter.dispatch import Desk
+    from dt_jupyter.notebook.session import Notebook
+    from dt_jupyter.reports import GraphReport, LagReport
+    from dt_jupyter.widgets import Panel, Picture
+
+_Report = TypeVar("_Report", bound="GraphReport | LagReport")
 _SHOWN = (
     ("dt_jupyter.reports.report_values", "GraphReport"),
     ("dt_jupyter.reports.report_values", "LagReport"),
@@ -29,47 +39,53 @@ _LIVE = {"GraphReport": "graph", "LagReport": "lag"}
 """The values that have a live view, and its kind."""
 
 
-def register_formatters(shell: Any, notebook: Any = None) -> None:
+def register_formatters(shell: InteractiveShell, notebook: Notebook | None = None) -> None:
     """HTML for a notebook; in a terminal too the text is the picture's. With a notebook some of
     them are live views where the front end shows such."""
     if notebook is not None:
-        whole = shell.display_formatter.ipython_display_formatter
+        whole = _formatter(shell).ipython_display_formatter
         for name in _LIVE:
             whole.for_type_by_name(
                 "dt_jupyter.reports.report_values", name, partial(_view, notebook)
             )
-    formatters = shell.display_formatter.formatters
+    formatters = _formatter(shell).formatters
     for module, name in _SHOWN:
         formatters["text/html"].for_type_by_name(module, name, _html)
         formatters["text/plain"].for_type_by_name(module, name, _text)
 
 
-def unregister(shell: Any) -> None:
-    whole = shell.display_formatter.ipython_display_formatter
+def unregister(shell: InteractiveShell) -> None:
+    whole = _formatter(shell).ipython_display_formatter
     for name in _LIVE:
         whole.pop(f"dt_jupyter.reports.report_values.{name}", None)
-    formatters = shell.display_formatter.formatters
+    formatters = _formatter(shell).formatters
     for module, name in _SHOWN:
         for kind in ("text/html", "text/plain"):
             formatters[kind].pop(f"{module}.{name}", None)
 
 
-def picture_or_message(value: Any) -> Any:
+def _formatter(shell: InteractiveShell) -> DisplayFormatter:
+    found = shell.display_formatter
+    assert found is not None
+    return found
+
+
+def picture_or_message(value: object) -> Picture | Panel:
     """What is shown of a value of the engine, or of a message: it has `text` and `html`."""
     from dt_jupyter.dispatch import picture_of
 
     return picture_of(value)
 
 
-def _html(value: Any) -> str:
+def _html(value: object) -> str:
     return str(picture_or_message(value).html)
 
 
-def _text(value: Any, printer: Any, cycle: bool) -> None:
+def _text(value: object, printer: Any, cycle: bool) -> None:
     printer.text("…" if cycle else str(picture_or_message(value).text))
 
 
-def _view(notebook: Any, value: Any) -> None:
+def _view(notebook: Notebook, value: GraphReport | LagReport) -> None:
     """A value at the end of a cell as a live view; where there can be none it goes on to the
     formatters of its kinds."""
     if not is_live(notebook.shell):
@@ -77,14 +93,15 @@ def _view(notebook: Any, value: Any) -> None:
     shown_live(notebook, value)
 
 
-def shown_live(notebook: Any, value: Any) -> Any:
+def shown_live(notebook: Notebook, value: _Report) -> _Report:
     """Shows a report as its live view, or its picture; gives it back."""
     from dt_jupyter.dispatch import graph_message, lag_message
+    from dt_jupyter.reports import GraphReport
 
     kind = _LIVE[type(value).__name__]
 
-    def message(_: Any) -> dict[str, Any]:
-        if kind == "graph":
+    def message(_: Desk) -> dict[str, Any]:
+        if isinstance(value, GraphReport):
             return graph_message(value, stages=True).to_json()
         return lag_message(value).to_json()
 
@@ -92,7 +109,7 @@ def shown_live(notebook: Any, value: Any) -> Any:
     return value
 
 
-def show_below(value: Any) -> None:
+def show_below(value: object) -> None:
     """Below the cell: a message, a value of the engine, or anything with a picture of its own."""
     from IPython.display import display
 

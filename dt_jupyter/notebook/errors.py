@@ -11,13 +11,16 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.dispatch import error_message
 from dt_jupyter.model import DTError
 from dt_jupyter.notebook.display import show_below
 from dt_jupyter.widgets import Folded, error_text
 from dt_jupyter.wire import ErrorMessage
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
 
 _BOLD, _SOFT, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _LATE = (
@@ -99,8 +102,8 @@ def _was_interrupt(failure: BaseException | None) -> bool:
 
 
 def _interrupt(
-    shell: Any, kind: type[BaseException], failure: BaseException, trace: TracebackType | None,
-    tb_offset: int | None,
+    shell: InteractiveShell, kind: type[BaseException], failure: BaseException,
+    trace: TracebackType | None, tb_offset: int | None,
 ) -> list[str]:  # fmt: skip
     modules = (f.f_globals.get("__name__", "") for f, _ in traceback.walk_tb(trace))
     if any(module.startswith(("dt_jupyter.", "py4j.")) for module in modules):
@@ -124,7 +127,7 @@ def render(message: ErrorMessage, place: str | None = None) -> list[str]:
     return [*shown, f"{_SOFT}{place}{_OFF}"] if place else shown
 
 
-def where(shell: Any, trace: TracebackType | None) -> str | None:
+def where(shell: InteractiveShell, trace: TracebackType | None) -> str | None:
     """The line of the cell that raised, where it is Python and not one of our magics."""
     cells = getattr(shell.compile, "_filename_map", {})
     found = None

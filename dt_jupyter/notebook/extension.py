@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from dt_jupyter.notebook.comms import Comms
@@ -12,14 +12,19 @@ from dt_jupyter.notebook.errors import show_errors, stop_showing_errors
 from dt_jupyter.notebook.magics import DynamicTableMagics
 from dt_jupyter.notebook.session import Notebook
 
-_notebooks: WeakKeyDictionary[Any, Notebook] = WeakKeyDictionary()
-_comms: WeakKeyDictionary[Any, Comms] = WeakKeyDictionary()
-_completers: WeakKeyDictionary[Any, Completer] = WeakKeyDictionary()
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from dt_jupyter.engine import Engine
+
+_notebooks: WeakKeyDictionary[InteractiveShell, Notebook] = WeakKeyDictionary()
+_comms: WeakKeyDictionary[InteractiveShell, Comms] = WeakKeyDictionary()
+_completers: WeakKeyDictionary[InteractiveShell, Completer] = WeakKeyDictionary()
 _BOTH = ("dt", "dynamic_table", "changes")
 _MAGICS = {"line": (*_BOTH, "replay"), "cell": _BOTH}
 
 
-def notebook_of(shell: Any) -> Notebook:
+def notebook_of(shell: InteractiveShell) -> Notebook:
     """The one of this shell, with our values and errors shown in it from now on."""
     found = _notebooks.get(shell)
     if found is None:
@@ -29,7 +34,7 @@ def notebook_of(shell: Any) -> Notebook:
     return found
 
 
-def load(shell: Any) -> None:
+def load(shell: InteractiveShell) -> None:
     """Registers magics, completion, formatters and the short form of errors; starts nothing."""
     notebook = notebook_of(shell)
     shell.register_magics(DynamicTableMagics(shell, notebook))
@@ -43,7 +48,7 @@ def load(shell: Any) -> None:
         shell.Completer.custom_matchers.append(completer.matcher)
 
 
-def unload(shell: Any) -> None:
+def unload(shell: InteractiveShell) -> None:
     """Closes the engine that the magics opened, and takes away what `load` put there."""
     notebook = _notebooks.pop(shell, None)
     if notebook is None:
@@ -62,6 +67,6 @@ def unload(shell: Any) -> None:
     stop_showing_errors(shell)
 
 
-def adopt(shell: Any, engine: Any) -> None:
+def adopt(shell: InteractiveShell, engine: Engine) -> None:
     """The magics use `engine`, which a cell has opened, and leave its closing to that cell."""
     notebook_of(shell).adopt(engine)

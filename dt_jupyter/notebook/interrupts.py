@@ -7,7 +7,12 @@ cell carry a tag by which they are cancelled, and py4j's account of the interrup
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 _NOISE = ("KeyboardInterrupt while sending command", "Exception occurred while shutting down")
 _LOGGERS = ("", "py4j.clientserver", "py4j.java_gateway")
@@ -16,12 +21,12 @@ _LOGGERS = ("", "py4j.clientserver", "py4j.java_gateway")
 class CellJobs:
     """Tags the jobs of each cell of a shell, where its Spark is a classic one."""
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
-        self._context: Any = None
+        self._context: SparkContext | None = None
         self._tag: str | None = None
 
-    def watch(self, spark: Any) -> None:
+    def watch(self, spark: SparkSession) -> None:
         """From the next cell on, the jobs of `spark` that a cell starts are known by its tag."""
         if type(spark).__module__.startswith("pyspark.sql.connect"):
             return  # its own handler of interrupts does this
@@ -41,25 +46,28 @@ class CellJobs:
 
     def cancel(self) -> None:
         """Ends the jobs of the cell that runs, or ran last."""
-        if self._alive() and self._tag is not None:
-            self._context.cancelJobsWithTag(self._tag)
+        context = self._living()
+        if context is not None and self._tag is not None:
+            context.cancelJobsWithTag(self._tag)
 
-    def _begin(self, info: Any) -> None:
-        if not self._alive():
+    def _begin(self, info: ExecutionInfo) -> None:
+        context = self._living()
+        if context is None:
             return
         self._remove_tag()
         self._tag = f"cell:{self._shell.execution_count}:{id(info)}"
-        self._context.addJobTag(self._tag)
+        context.addJobTag(self._tag)
 
     def _remove_tag(self) -> None:
         """What runs after the last cell bears no tag of it."""
-        if self._alive() and self._tag is not None:
-            self._context.removeJobTag(self._tag)
+        context = self._living()
+        if context is not None and self._tag is not None:
+            context.removeJobTag(self._tag)
         self._tag = None
 
-    def _alive(self) -> bool:
+    def _living(self) -> SparkContext | None:
         context = self._context
-        return context is not None and context._jsc is not None
+        return None if context is None or context._jsc is None else context
 
 
 def _not_noise(record: logging.LogRecord) -> bool:

@@ -15,7 +15,7 @@ from IPython.core.magic import (
 )
 
 from dt_jupyter.failures import coded
-from dt_jupyter.model import DTError, Name, RefreshState, Span, error
+from dt_jupyter.model import DTError, Name, RefreshRecord, RefreshState, Span, error
 from dt_jupyter.notebook.display import show_below, shown_live
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.progress import progress
@@ -42,8 +42,19 @@ from dt_jupyter.sql import (
 )
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+    from pyspark.sql import DataFrame
+
     from dt_jupyter.dispatch import Desk
     from dt_jupyter.engine import Engine
+    from dt_jupyter.reports import (
+        Explanation,
+        FrontierReport,
+        GraphReport,
+        LagReport,
+        StreamReport,
+        Verification,
+    )
 
 _HISTORY = 50
 _SPECS = {spec.name: spec for spec in (*DT, SQL)}
@@ -55,7 +66,7 @@ _ABOUT = "%dt COMMAND, or %dt SQL, or %%dt with a script in the cell; -h after a
 class DynamicTableMagics(Magics):
     """The magics of one shell; they share its `Notebook`."""
 
-    def __init__(self, shell: Any, notebook: Notebook) -> None:
+    def __init__(self, shell: InteractiveShell, notebook: Notebook) -> None:
         super().__init__(shell)
         self.notebook = notebook
 
@@ -141,7 +152,7 @@ class DynamicTableMagics(Magics):
             )  # fmt: skip
         print(told)
 
-    def _create(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
+    def _create(self, statement: CreateDynamicTable, values: dict[str, Any]) -> DataFrame:
         with _interrupted(f"{statement.name} was not created, nothing was changed."):
             engine = self.notebook.require()
         context, title = engine.context, f"Creating {statement.name}"
@@ -156,7 +167,7 @@ class DynamicTableMagics(Magics):
             end(created_message(created, rows))
         return engine.spark.table(created.table.name.sql)
 
-    def _explain(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Any:
+    def _explain(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Explanation:
         from dt_jupyter.dispatch import explanation_message
 
         with _interrupted("nothing was changed."):
@@ -189,12 +200,12 @@ class DynamicTableMagics(Magics):
         if not count:
             print("Nothing to do.")
 
-    def _keep(self, out: str | None, value: Any) -> None:
+    def _keep(self, out: str | None, value: object) -> None:
         if out is not None:
             self.notebook.shell.user_ns[out] = value
 
 
-def _changes(engine: Engine, asked: ChangesCommand) -> Any:
+def _changes(engine: Engine, asked: ChangesCommand) -> DataFrame:
     from dt_jupyter.dispatch import result_message
     from dt_jupyter.engine import read_rows
 
@@ -211,7 +222,7 @@ def _changes(engine: Engine, asked: ChangesCommand) -> Any:
     return found.frame
 
 
-def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> Any:
+def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> DataFrame:
     """The rows of a snapshot, or a view of a walk and the table of its steps; that DataFrame is
     kept. What it was read from is let go of, but for a view that goes on."""
     from dt_jupyter.dispatch import picture_of, replay_message, result_message
@@ -239,15 +250,15 @@ def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> Any:
     return frame
 
 
-def _graph(notebook: Notebook, engine: Engine, _: str | None) -> Any:
+def _graph(notebook: Notebook, engine: Engine, _: str | None) -> GraphReport:
     return shown_live(notebook, engine.graph())
 
 
-def _lag(notebook: Notebook, engine: Engine, name: str | None) -> Any:
+def _lag(notebook: Notebook, engine: Engine, name: str | None) -> LagReport:
     return shown_live(notebook, engine.lag(name or ""))
 
 
-def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> Any:
+def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> list[FrontierReport]:
     from dt_jupyter.dispatch import frontiers_message, picture_of
 
     reports = [engine.frontier(table.name) for table in engine.context.catalog.list()]
@@ -261,7 +272,7 @@ def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> Any:
     return reports
 
 
-def _streams(notebook: Notebook, engine: Engine, _: str | None) -> Any:
+def _streams(notebook: Notebook, engine: Engine, _: str | None) -> list[StreamReport]:
     from dt_jupyter.dispatch import picture_of, streams_message
 
     reports = engine.stream_reports()
@@ -275,7 +286,7 @@ def _streams(notebook: Notebook, engine: Engine, _: str | None) -> Any:
     return reports
 
 
-def _history(notebook: Notebook, engine: Engine, name: str | None) -> Any:
+def _history(notebook: Notebook, engine: Engine, name: str | None) -> DataFrame:
     from dt_jupyter.dispatch import history_message
 
     if name is not None:
@@ -287,7 +298,7 @@ def _history(notebook: Notebook, engine: Engine, name: str | None) -> Any:
     return engine.history(name)
 
 
-def _explain(notebook: Notebook, engine: Engine, name: str | None) -> Any:
+def _explain(notebook: Notebook, engine: Engine, name: str | None) -> Explanation:
     from dt_jupyter.dispatch import picture_of
 
     found = engine.explain(name or "")
@@ -299,11 +310,13 @@ def _explain(notebook: Notebook, engine: Engine, name: str | None) -> Any:
     return found
 
 
-def _verify(notebook: Notebook, engine: Engine, name: str | None) -> Any:
-    return _shown(engine.verify(name or ""))
+def _verify(notebook: Notebook, engine: Engine, name: str | None) -> Verification:
+    found = engine.verify(name or "")
+    show_below(found)
+    return found
 
 
-def _status(notebook: Notebook, engine: Engine, _: str | None) -> Any:
+def _status(notebook: Notebook, engine: Engine, _: str | None) -> dict[str, Any]:
     from dt_jupyter.dispatch import status_message
 
     status = engine.status()
@@ -311,7 +324,7 @@ def _status(notebook: Notebook, engine: Engine, _: str | None) -> Any:
     return status
 
 
-def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> Any:
+def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> RefreshRecord:
     from dt_jupyter.engine import failure_of
 
     with progress(notebook.shell, engine.context.events, f"Refreshing {name}") as end:
@@ -325,16 +338,11 @@ def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> Any:
     raise failure_of(record)
 
 
-_COMMANDS: dict[str, Callable[[Notebook, Any, str | None], Any]] = {
+_COMMANDS: dict[str, Callable[[Notebook, Engine, str | None], object]] = {
     "graph": _graph, "lag": _lag, "frontiers": _frontiers, "streams": _streams,
     "history": _history,
     "explain": _explain, "verify": _verify, "status": _status, "refresh": _refresh,
 }  # fmt: skip
-
-
-def _shown(value: Any) -> Any:
-    show_below(value)
-    return value
 
 
 def _help(asked: DtMagic, cell: str | None) -> str:

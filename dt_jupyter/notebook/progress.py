@@ -12,14 +12,16 @@ from dt_jupyter.notebook.display import show_below
 from dt_jupyter.notebook.views import is_live
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     from dt_jupyter.reports import Event, Events
 
-Show = Callable[[Any], None]
+Show = Callable[[object], None]
 _NOTHING = {"text/plain": "", "text/html": ""}
 
 
 @contextmanager
-def progress(shell: Any, events: Events, title: str) -> Iterator[Show]:
+def progress(shell: InteractiveShell, events: Events, title: str) -> Iterator[Show]:
     """For the block, how far the refreshes are that somebody asked for; the function that is given
     shows what came of it in that place. Without a front end that shows it: nothing, and `show`."""
     if not is_live(shell):
@@ -58,7 +60,7 @@ class _Drawn:
             self._tables[str(event.name)] = None if ended else event.progress or Progress()
             self._handle.update(Running(self._title, dict(self._tables)))
 
-    def end(self, value: Any) -> None:
+    def end(self, value: object) -> None:
         """What came of it, in place of the progress."""
         from dt_jupyter.notebook.display import picture_or_message
 

@@ -16,6 +16,9 @@ from dt_jupyter.notebook.interrupts import CellJobs
 from dt_jupyter.notebook.workers import Workers
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+    from pyspark.sql import SparkSession
+
     from dt_jupyter.engine import Engine
 
 LAKE = "lake"
@@ -24,7 +27,7 @@ LAKE = "lake"
 class Notebook:
     """What the magics of one shell share. `engine` is None until something needs it."""
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: InteractiveShell) -> None:
         self.shell = shell
         self._engine: Engine | None = None
         self._opened_here = False
@@ -94,7 +97,7 @@ class Notebook:
             atexit.register(self.close)
         self.feed.engine_changed()
 
-    def _spark(self) -> Any:
+    def _spark(self) -> SparkSession | None:
         """The notebook's variable `spark`, if it holds a session."""
         found = self.shell.user_ns.get("spark")
         return found if type(found).__name__ == "SparkSession" else None
@@ -121,7 +124,7 @@ def _about(engine: Engine) -> str:
     return f"{status['lake']}, {tables}, Spark {status['spark']}, scheduler {status['scheduler']}."
 
 
-def _remote(url: str) -> Any:
+def _remote(url: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
     return SparkSession.builder.remote(url).getOrCreate()

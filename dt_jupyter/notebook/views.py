@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dt_jupyter.dispatch import Desk
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from dt_jupyter.dispatch import Desk, LiveView
     from dt_jupyter.notebook.session import Notebook
+    from dt_jupyter.widgets import Panel, Picture
 
 _log = logging.getLogger("dt_jupyter.views")
 _CHILD = ".jp-OutputArea-child:has(.dtj-static)"
@@ -32,17 +35,17 @@ came to be in it."""
 class Static:
     """The picture that stands for a view."""
 
-    picture: Any
+    picture: Picture | Panel
 
     def __repr__(self) -> str:
         return repr(self.picture)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         html = f'<div class="dtj-static">{STYLE}{self.picture.html}</div>'
         return {"text/plain": str(self.picture.text), "text/html": html}
 
 
-def is_live(shell: Any) -> bool:
+def is_live(shell: InteractiveShell) -> bool:
     """Whether the cell that runs came from a front end that shows widgets: those tell which cell
     it is. nbclient, a terminal and a bare client do not, and get the picture alone."""
     kernel = getattr(shell, "kernel", None)
@@ -54,7 +57,10 @@ def is_live(shell: Any) -> bool:
 
 
 def show_view(
-    notebook: Notebook, kind: str, picture: Any, message: Callable[[Desk], dict[str, Any]]
+    notebook: Notebook,
+    kind: str,
+    picture: Picture | Panel,
+    message: Callable[[Desk], dict[str, Any]],
 ) -> None:
     """Shows a picture, and the view of `kind` where there can be one; its first message is what
     `message` gives, with the desk that answers the view."""
@@ -68,7 +74,9 @@ def show_view(
     display(view)  # type: ignore[no-untyped-call]
 
 
-def _made(notebook: Notebook, kind: str, message: Callable[[Desk], dict[str, Any]]) -> Any:
+def _made(
+    notebook: Notebook, kind: str, message: Callable[[Desk], dict[str, Any]]
+) -> LiveView | None:
     """The widget; None where it cannot be, which is no reason for a cell to fail."""
     from dt_jupyter.dispatch import Desk
 

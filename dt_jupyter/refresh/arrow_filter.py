@@ -77,7 +77,7 @@ class _Answer:
     def __init__(self, rows: pa.Table, names: Mapping[str, str]) -> None:
         self._rows, self._names = rows, names
 
-    def truth(self, node: exp.Expr) -> Any:
+    def truth(self, node: exp.Expr) -> pa.ChunkedArray:
         import pyarrow.compute as pc
 
         if node.args.get("symmetric"):
@@ -85,7 +85,7 @@ class _Answer:
         found = self._positive(node)
         return pc.invert(found) if node.args.get("negate") else found
 
-    def _positive(self, node: exp.Expr) -> Any:
+    def _positive(self, node: exp.Expr) -> pa.ChunkedArray:
         import pyarrow.compute as pc
 
         match node:
@@ -113,7 +113,7 @@ class _Answer:
             raise _Unknown
         return self._compared(compare, node.this, node.expression)
 
-    def _both(self, node: exp.And) -> Any:
+    def _both(self, node: exp.And) -> pa.ChunkedArray:
         """What is not known leaves nothing out, if it stands beside what is: not under a NOT."""
         import pyarrow.compute as pc
 
@@ -128,7 +128,7 @@ class _Answer:
             raise _Unknown
         return reduce(pc.and_kleene, parts)
 
-    def _compared(self, compare: str, left: exp.Expr, right: exp.Expr) -> Any:
+    def _compared(self, compare: str, left: exp.Expr, right: exp.Expr) -> pa.ChunkedArray:
         import pyarrow.compute as pc
 
         if not isinstance(left, _VALUES):
@@ -145,14 +145,14 @@ class _Answer:
             return pc.call_function(compare, [column, other])
         return pc.call_function(compare, [column, _scalar(_constant(right), column.type)])
 
-    def _column(self, node: exp.Expr) -> Any:
+    def _column(self, node: exp.Expr) -> pa.ChunkedArray:
         if isinstance(node, exp.Substring):
             return self._part(node)
         if not isinstance(node, exp.Column) or node.table or node.name not in self._names:
             raise _Unknown
         return self._rows[self._names[node.name]]
 
-    def _part(self, node: exp.Substring) -> Any:
+    def _part(self, node: exp.Substring) -> pa.ChunkedArray:
         """So many characters from a place that is counted from the left."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -166,7 +166,7 @@ class _Answer:
         first = int(start) - 1
         return pc.utf8_slice_codeunits(column, first, first + int(length))
 
-    def _like(self, node: exp.Like) -> Any:
+    def _like(self, node: exp.Like) -> pa.ChunkedArray:
         """Patterns with `%` at the ends alone."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -188,7 +188,7 @@ class _Answer:
         return pc.equal(column, inner)
 
 
-def _any(found: list[Any]) -> Any:
+def _any(found: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     import pyarrow.compute as pc
 
     result = found[0]
@@ -216,7 +216,7 @@ def _scalar(value: Any, type_: pa.DataType) -> pa.Scalar:
     raise _Unknown
 
 
-def _constant(node: exp.Expr) -> Any:
+def _constant(node: exp.Expr) -> str | Decimal | datetime.date:
     """The value of literals, and of sums of them: whole numbers and decimals, strings, dates."""
     match node:
         case exp.Paren():
@@ -255,12 +255,12 @@ def _date(text: Any) -> datetime.date:
         raise _Unknown from None
 
 
-def _sum(node: exp.Binary, sign: int) -> Any:
+def _sum(node: exp.Binary, sign: int) -> Decimal | datetime.date:
     if not isinstance(node.expression, exp.Interval):
         return _numeric(node.this) + sign * _numeric(node.expression)
-    day, count = _constant(node.this), _constant(node.expression.this)
+    day, count = _constant(node.this), str(_constant(node.expression.this))
     unit = str(node.expression.args.get("unit") or "").upper()
-    if not isinstance(day, datetime.date) or not str(count).isdecimal():
+    if not isinstance(day, datetime.date) or not count.isdecimal():
         raise _Unknown
     step = _STEPS.get(unit)
     if step is None:

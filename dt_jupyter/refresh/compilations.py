@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import Compiled, Definer
 from dt_jupyter.ivm import Refused
@@ -20,7 +20,9 @@ class Compilations:
 
     definer: Definer
     logs: Logs
-    _known: dict[str, tuple[Any, Compiled]] = field(default_factory=dict)
+    _known: dict[str, tuple[tuple[Definition, tuple[str, ...]], Compiled]] = field(
+        default_factory=dict
+    )
 
     def compile(
         self, spark: SparkSession, dt_id: str, definition: Definition, frontier: Frontier

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Attempt, StageRow
 from dt_jupyter.definition import DEFAULT_DAYS, Compiled, defining_text
@@ -55,6 +55,7 @@ from dt_jupyter.spark import CancelFlag, job_metrics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ changes either takes the next number, and tables of another one are computed ane
 
 
 def prepare(
-    spark: SparkSession, path: Any, schema: Any, table: DynamicTable,
+    spark: SparkSession, path: Path, schema: StructType, table: DynamicTable,
     cluster_by: tuple[str, ...] = (),
 ) -> bool:  # fmt: skip
     """Makes the backing table if it is not there; whether its schema is to be replaced."""
@@ -96,7 +97,9 @@ def prepare(
     return True
 
 
-def _keep_statistics_of_what_stays(spark: SparkSession, path: Any, stored: Any, new: Any) -> None:
+def _keep_statistics_of_what_stays(
+    spark: SparkSession, path: Path, stored: StructType, new: StructType
+) -> None:
     """Delta refuses a schema without a column that statistics are asked of, and no overwrite
     changes that property; nor may it be one that rows are clustered by. The change of a property
     is no change of rows to anyone."""

@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import (
     End,
@@ -82,13 +82,13 @@ def bounds_of(column: pa.ChunkedArray) -> Bounds | None:
     return Bounds(None, least, greatest, null)
 
 
-def _literals(values: Sequence[Any]) -> tuple[str, ...] | None:
+def _literals(values: Sequence[object]) -> tuple[str, ...] | None:
     """The literals of all values; None where one of them has none."""
     found = tuple(text for v in values if (text := _literal(v)) is not None)
     return found if len(found) == len(values) else None
 
 
-def _literal(value: Any) -> str | None:
+def _literal(value: object) -> str | None:
     """Spark's literal of a value whose order Arrow and Spark agree on."""
     match value:
         case bool():

@@ -116,7 +116,7 @@ def _reinitialise(catalog: Catalog, table: DynamicTable, code: str, sentence: st
 def _roll_forward(catalog: Catalog, table: DynamicTable, found: Recovered) -> DynamicTable:
     if found.metadata is None or found.version is None:
         return _reinitialise(catalog, table, "LOG_CLEANED", "the commit's metadata is gone")
-    facts: Any = found.metadata
+    facts = found.metadata
     frontier = Frontier.from_json(facts["frontier"])
     catalog.clock.observe(frontier.data_timestamp)
     record = RefreshRecord(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import CompiledStage
 from dt_jupyter.ivm import LARGE, Rel, key_relations, monotone, with_keys
@@ -46,6 +46,7 @@ from dt_jupyter.sql import BagSql, GroupSql
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
 CODEGEN = "spark.sql.codegen.wholeStage"
@@ -418,6 +419,6 @@ def plan_for(spark: SparkSession, *, heavy: bool, local: bool = False) -> None:
     if local:
         spark.conf.set("spark.sql.shuffle.partitions", "1")
     if heavy:
-        context: Any = getattr(spark, "sparkContext", None)
+        context: SparkContext | None = getattr(spark, "sparkContext", None)
         cores = context.defaultParallelism if context is not None else 8
         spark.conf.set("spark.sql.shuffle.partitions", str(max(8, 4 * cores)))

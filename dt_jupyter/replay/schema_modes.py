@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dt_jupyter.lake import Metadata, sql_string, stored_name
+from dt_jupyter.lake import DeltaType, Metadata, sql_string, stored_name
 from dt_jupyter.model import error, quote
 from dt_jupyter.model.hidden import hidden, is_hidden
 
@@ -86,7 +86,7 @@ def select_list(columns: Sequence[Projected]) -> str:
     return ", ".join(items)
 
 
-def type_sql(type_: Any) -> str:
+def type_sql(type_: DeltaType) -> str:
     """A type of a Delta schema's JSON as Spark SQL writes it."""
     if not isinstance(type_, Mapping):
         return _SQL.get(type_, str(type_).upper())
@@ -126,7 +126,7 @@ def _column(sql: str, old: _Field, new: _Field, same_table: bool, depth: int) ->
     return _value(sql, old["type"], new["type"], same_table, depth)
 
 
-def _value(sql: str, old: Any, new: Any, same_table: bool, depth: int) -> str:
+def _value(sql: str, old: DeltaType, new: DeltaType, same_table: bool, depth: int) -> str:
     """The value of `sql`, of type `old`, in type `new`."""
     if _alike(old, new, same_table):
         return sql
@@ -168,7 +168,7 @@ def _map(sql: str, old: _Field, new: _Field, same_table: bool, depth: int) -> st
 _NESTED = {"struct": _struct, "array": _array, "map": _map}
 
 
-def _alike(old: Any, new: Any, same_table: bool) -> bool:
+def _alike(old: DeltaType, new: DeltaType, same_table: bool) -> bool:
     """Whether values of the one are values of the other as they stand."""
     if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
         return bool(old == new)

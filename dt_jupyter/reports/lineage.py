@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from dt_jupyter.ivm import Refused, flows
 from dt_jupyter.lake import LakeError, is_delta
@@ -42,7 +41,7 @@ class Lineages:
     """Finds lineages, and keeps what it found of a definition."""
 
     refresher: Refresher
-    _kept: dict[str, tuple[Any, tuple[LineageEdge, ...] | None]] = field(default_factory=dict)
+    _kept: dict[str, tuple[object, tuple[LineageEdge, ...] | None]] = field(default_factory=dict)
 
     def of(self, name: Name, columns: tuple[tuple[str, str], ...] = ()) -> Lineage:
         """Of a dynamic table, or of a table with these columns that dynamic tables read."""
@@ -151,12 +150,11 @@ class Lineages:
         return source.columns
 
 
-def _walk(start: Name, following: Any) -> list[Name]:
+def _walk(start: Name, following: Callable[[Name], Iterable[Name]]) -> list[Name]:
     """All that is reached from a name, itself first, each once, the near ones before the far."""
     found, queue = {start: None}, [start]
     for name in queue:
-        reached: Iterable[Name] = following(name)
-        for other in reached:
+        for other in following(name):
             if other not in found:
                 found[other] = None
                 queue.append(other)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.session_confs import confs
@@ -10,6 +10,7 @@ from dt_jupyter.spark.session_confs import confs
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 FEW = 1_000
 """So many rows stand in the plan itself, where Spark's optimizer may compute with them."""
@@ -17,7 +18,7 @@ FEW = 1_000
 _THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
 
 
-def arrow_frame(spark: SparkSession, rows: pa.Table, schema: Any = None) -> DataFrame:
+def arrow_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
     """The rows in one partition, so that nothing over such rows alone has to be exchanged.
 
     More than `FEW` rows stay Arrow until a task reads them: Spark copies the rows of a plan
@@ -31,7 +32,7 @@ def arrow_frame(spark: SparkSession, rows: pa.Table, schema: Any = None) -> Data
         return whole_frame(spark, rows, schema).coalesce(1)
 
 
-def whole_frame(spark: SparkSession, rows: pa.Table, schema: Any = None) -> DataFrame:
+def whole_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
     """All the rows: of a table whose first two chunks are empty PySpark 4.2 takes none."""
     given = () if schema is None else (schema,)
     return spark.createDataFrame(rows.combine_chunks(), *given)

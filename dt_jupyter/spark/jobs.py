@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from dt_jupyter.spark.modes import is_connect
 
@@ -122,7 +122,7 @@ def count_jobs(spark: SparkSession, group: str) -> int | None:
 
 def job_ids(spark: SparkSession, group: str) -> list[int]:
     """The jobs that `group` has started so far, as `count_jobs` counts them; classic Spark only."""
-    context: Any = spark.sparkContext
+    context = spark.sparkContext
     context._jsc.sc().listenerBus().waitUntilEmpty()
     return list(context.statusTracker().getJobIdsForGroup(group))
 

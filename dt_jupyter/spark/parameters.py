@@ -32,7 +32,7 @@ def values_in(text: str, args: Args) -> dict[str, Any]:
     return found
 
 
-def _require_text(name: str, value: Any) -> None:
+def _require_text(name: str, value: object) -> None:
     """What cannot be written cannot be sent to Spark."""
     if isinstance(value, str):
         try:
@@ -66,7 +66,7 @@ def bind_parameters(query: str, args: Args) -> str:
     return replace_spans(query, tuple(found))
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     match value:
         case None:
             return "NULL"

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
 from dt_jupyter.spark.modes import is_connect
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 POOL_PROPERTY = "spark.scheduler.pool"
 SHARE = 8
@@ -37,7 +40,7 @@ def allocation_xml(pools: Iterable[Pool]) -> str:
     return f'<?xml version="1.0"?>\n<allocations>\n{"".join(rows)}</allocations>\n'
 
 
-def weight_in_force(spark: Any, name: str) -> int | None:
+def weight_in_force(spark: SparkSession, name: str) -> int | None:
     """The weight of a pool that the scheduler knows, else None; always None on Spark Connect."""
     if is_connect(spark):
         return None
@@ -45,7 +48,7 @@ def weight_in_force(spark: Any, name: str) -> int | None:
     return None if found is None else int(found.weight())
 
 
-def declare_pool(spark: Any, pool: Pool) -> bool:
+def declare_pool(spark: SparkSession, pool: Pool) -> bool:
     """Make a pool known to a session that runs already; whether its weight is in force.
 
     A pool keeps the weight that it was made with. Without the FAIR scheduler, and on Spark
@@ -54,19 +57,20 @@ def declare_pool(spark: Any, pool: Pool) -> bool:
     if is_connect(spark) or not _is_fair(spark):
         return False
     if weight_in_force(spark, pool.name) is None:
-        scheduler = spark.sparkContext._jvm.org.apache.spark.scheduler
+        context: Any = spark.sparkContext
+        scheduler = context._jvm.org.apache.spark.scheduler
         fair = scheduler.SchedulingMode.FAIR()
         _root_pool(spark).addSchedulable(scheduler.Pool(pool.name, fair, 0, pool.weight))
     return weight_in_force(spark, pool.name) == pool.weight
 
 
 @contextmanager
-def in_pool(spark: Any, name: str) -> Iterator[None]:
+def in_pool(spark: SparkSession, name: str) -> Iterator[None]:
     """Jobs that this thread starts inside run in the pool `name`."""
     if is_connect(spark):
         yield
         return
-    context = spark.sparkContext
+    context: Any = spark.sparkContext
     before = context.getLocalProperty(POOL_PROPERTY)
     context.setLocalProperty(POOL_PROPERTY, name)
     try:
@@ -75,9 +79,9 @@ def in_pool(spark: Any, name: str) -> Iterator[None]:
         context.setLocalProperty(POOL_PROPERTY, before)
 
 
-def _is_fair(spark: Any) -> bool:
+def _is_fair(spark: SparkSession) -> bool:
     return str(spark.sparkContext.getConf().get("spark.scheduler.mode", "FIFO")).upper() == "FAIR"
 
 
-def _root_pool(spark: Any) -> Any:
+def _root_pool(spark: SparkSession) -> Any:
     return spark.sparkContext._jsc.sc().taskScheduler().rootPool()

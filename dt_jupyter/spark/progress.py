@@ -10,6 +10,7 @@ from dt_jupyter.spark.metrics import scala_doubles
 from dt_jupyter.spark.modes import is_connect
 
 if TYPE_CHECKING:
+    from pyspark import StatusTracker
     from pyspark.sql import SparkSession
 
 _ENDED = ("SUCCEEDED", "FAILED")
@@ -36,7 +37,7 @@ class JobProgress:
             tasks, done, rows = tasks + found[0], done + found[1], rows + found[2]
         return Progress(len(jobs), len(self._ended), tasks, done, rows)
 
-    def _job(self, tracker: Any, job: int) -> tuple[int, int, int]:
+    def _job(self, tracker: StatusTracker, job: int) -> tuple[int, int, int]:
         """Tasks, tasks done and rows written of a job."""
         info = tracker.getJobInfo(job)
         stages = [self._stage(s) for s in info.stageIds] if info is not None else []

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dt_jupyter.model import DTError, error
 from dt_jupyter.spark.failures import explain_start
@@ -210,7 +210,7 @@ def _forget_gateway() -> None:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    before: dict[str, Any] = {name: os.environ.get(name) for name in variables}
+    before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
         yield

@@ -160,7 +160,7 @@ def _private(spark: Any) -> SparkSession:
     return session
 
 
-def _set_anew(session: Any, confs: Mapping[str, str]) -> None:
+def _set_anew(session: SparkSession, confs: Mapping[str, str]) -> None:
     """Back to the cluster's confs and no temporary views, then `confs`."""
     session.sql("RESET")
     if is_connect(session):

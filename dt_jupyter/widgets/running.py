@@ -35,7 +35,7 @@ class Running:
     def __repr__(self) -> str:
         return self.text
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return {"text/plain": str(self.text), "text/html": str(self.html)}
 
 

@@ -26,13 +26,13 @@ NEEDS: Mapping[Ask, tuple[str, ...]] = {
 _POSITIVE = ("target_lag", "refresh_seconds", "interval", "concurrency")
 
 
-def request_id(value: Any) -> int:
+def request_id(value: object) -> int:
     """Of what may be a request, for the reply to it; 0 where it has none."""
     found = value.get("id") if isinstance(value, dict) else None
     return int(found or 0) if _whole(found) else 0
 
 
-def parse_request(value: Any) -> Request:
+def parse_request(value: object) -> Request:
     """DT-5110 for what is no request: an unknown ask or field, a wrong type, a missing field."""
     if not isinstance(value, dict):
         raise _bad("it is no object")
@@ -74,7 +74,7 @@ def _types(hint: Any) -> tuple[type, ...]:
     return tuple(str if p is Ask else p for p in parts)
 
 
-def _fits(value: Any, kinds: tuple[type, ...]) -> bool:
+def _fits(value: object, kinds: tuple[type, ...]) -> bool:
     if value is None:
         return type(None) in kinds
     if isinstance(value, str):
@@ -84,7 +84,7 @@ def _fits(value: Any, kinds: tuple[type, ...]) -> bool:
     return int in kinds and _whole(value)
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> bool:
     """No bool is an int here, and no int is wider than JavaScript's."""
     return type(value) is int and abs(value) < 2**53
 

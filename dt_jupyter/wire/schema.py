@@ -11,9 +11,12 @@ import re
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import TargetLag
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 WIRE_VERSION = 1
 """Kernel and browser say it to each other first; they talk only if it is the same."""
@@ -26,7 +29,7 @@ def redact(text: str) -> str:
     return _SECRET_OPTION.sub(r"\1\2***", _PASSWORD.sub(r"\1:***@", text))
 
 
-def message_json(kind: str, message: Any) -> dict[str, Any]:
+def message_json(kind: str, message: DataclassInstance) -> dict[str, Any]:
     """The whole message, under the name of its kind."""
     return {"type": kind, "version": WIRE_VERSION, **_fields(message)}
 
@@ -50,7 +53,7 @@ def _fields(message: Any) -> dict[str, Any]:
     return {f.name: plain_json(getattr(message, f.name)) for f in fields(message)}
 
 
-def check_instants(message: Any) -> None:
+def check_instants(message: DataclassInstance) -> None:
     """ValueError for a time without a zone."""
     for field in fields(message):
         value = getattr(message, field.name)
@@ -58,7 +61,7 @@ def check_instants(message: Any) -> None:
             raise ValueError(f"{field.name} needs a time zone")
 
 
-def redact_fields(message: Any, *names: str) -> None:
+def redact_fields(message: DataclassInstance, *names: str) -> None:
     """Take passwords out of these texts of a message that is being made."""
     for name in names:
         text = getattr(message, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +45,7 @@ def sentence(too_many: list[_Row], missing: list[_Row]) -> str | None:
     return "; ".join(parts)
 
 
-def row_text(row: Any) -> str:
+def row_text(row: Iterable[object]) -> str:
     """A row in one line, as results show their values."""
     text = "(" + ", ".join("NULL" if v is None else str(v) for v in row) + ")"
     return text if len(text) <= 120 else text[:117] + "..."
@@ -86,7 +87,7 @@ def _thawed(value: Any) -> Any:
     return tuple(map(_thawed, value)) if isinstance(value, tuple) else value
 
 
-def _close(a: Any, b: Any, tolerance: float) -> bool:
+def _close(a: object, b: object, tolerance: float) -> bool:
     if isinstance(a, _Float) and isinstance(b, _Float):
         x, y = float(a.text), float(b.text)
         return math.isclose(x, y, rel_tol=tolerance, abs_tol=tolerance)

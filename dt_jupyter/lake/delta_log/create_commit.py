@@ -49,7 +49,7 @@ def plain_fields(schema: StructType, properties: Mapping[str, str]) -> list[dict
     return None if "timestamp_ntz" in kinds or not all(map(_is_open, fields)) else fields
 
 
-def _is_open(node: Any) -> bool:
+def _is_open(node: object) -> bool:
     """Whether NULL is allowed in every part of a type, and nothing else is said of it."""
     if not isinstance(node, dict):
         return True

@@ -79,12 +79,12 @@ def _range(values: pa.ChunkedArray) -> tuple[Any, Any, bool] | None:
     return low, high, values.null_count > 0
 
 
-def _far(value: Any) -> bool:
+def _far(value: object) -> bool:
     """Near the ends of Python's calendar, and outside the years that all writers agree on."""
     return isinstance(value, date) and not 1900 <= value.year <= 2200
 
 
-def _literal(value: Any, dialect: str) -> str:
+def _literal(value: object, dialect: str) -> str:
     if isinstance(value, datetime):
         return _timestamp(value, dialect)
     if isinstance(value, date):

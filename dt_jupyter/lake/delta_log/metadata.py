@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
+DeltaType: TypeAlias = str | dict[str, Any]
+"""A type as a Delta schema's JSON has it: its name, or an object of its parts."""
 _ID = "delta.columnMapping.id"
 _COLLATIONS = "__COLLATIONS"
 
@@ -103,16 +105,16 @@ def schema_change(old: Metadata, new: Metadata) -> SchemaChange | None:
     return None if change == SchemaChange() else change
 
 
-def _key(column: Mapping[str, Any], by_id: bool) -> Any:
+def _key(column: Mapping[str, Any], by_id: bool) -> object:
     return column["metadata"][_ID] if by_id else column["name"].lower()
 
 
-def _kind(column: Mapping[str, Any], by_id: bool) -> Any:
+def _kind(column: Mapping[str, Any], by_id: bool) -> tuple[object, object]:
     """A column's type without what does not change its values: comments, nullability."""
     return _type(column["type"], by_id), column["metadata"].get(_COLLATIONS)
 
 
-def _type(type_: Any, by_id: bool) -> Any:
+def _type(type_: DeltaType, by_id: bool) -> object:
     if not isinstance(type_, dict):
         return type_
     if type_["type"] == "struct":

@@ -13,6 +13,7 @@ from dt_jupyter.lake.errors import LogBroken, NotSupported, read_by_delta_rs
 from dt_jupyter.lake.paths import data_file
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from deltalake import DeltaTable
 
 
@@ -75,7 +76,7 @@ class TableSnapshot:
             return None
 
 
-def _deleted(vectors: Any) -> dict[str, int]:
+def _deleted(vectors: pa.Table) -> dict[str, int]:
     """Deleted rows by file name, from delta-rs's selection vectors (true: the row lives)."""
     import pyarrow.compute as pc
 

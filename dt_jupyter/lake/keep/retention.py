@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dt_jupyter.lake.change.change_plan import Added, ChangePlan, Feed, FileDiff, Unreadable
-from dt_jupyter.lake.delta_log.actions import commit_name, file_key, read_actions
+from dt_jupyter.lake.delta_log.actions import FileKey, commit_name, file_key, read_actions
 from dt_jupyter.lake.delta_log.active_files import LiveFiles, paths_of
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.paths import data_file
@@ -64,7 +64,7 @@ def gone_from_change(
 def gone_from_snapshot(log: TableLog, version: int) -> str | None:
     """What is to be said of a file that the version has, and later ones have not, and that is gone;
     None: all are there."""
-    later: dict[Any, Mapping[str, Any] | None] = {}
+    later: dict[FileKey, Mapping[str, Any] | None] = {}
     for v in range(version + 1, log.version() + 1):
         for kind, body in _actions(log, v):
             if kind != "cdc":

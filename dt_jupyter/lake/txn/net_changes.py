@@ -4,6 +4,7 @@ they become."""
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -17,7 +18,8 @@ from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.spark import confs
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _UNGROUPED = ("map<", "variant", "interval")
@@ -53,11 +55,11 @@ def _net(spark: SparkSession, staging: Staging) -> DataFrame:
     )
 
 
-def _physical(rows: DataFrame, field: Any) -> Any:
+def _physical(rows: DataFrame, field: Mapping[str, Any]) -> Column:
     """A column under the names by which the table's files have it and what is in it."""
     from pyspark.sql.types import StructField
 
-    known = StructField.fromJson(field)
+    known = StructField.fromJson(dict(field))
     column = rows[quote(field["name"])]
     name = field["metadata"].get(PHYSICAL)
     if name is None:
@@ -65,7 +67,7 @@ def _physical(rows: DataFrame, field: Any) -> Any:
     return column.cast(_renamed(known.dataType)).alias(name)
 
 
-def _renamed(kind: Any) -> Any:
+def _renamed(kind: DataType) -> DataType:
     from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
     match kind:

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dt_jupyter.lake.delta_log.actions import FileKey, commit_name, read_actions
@@ -21,6 +21,9 @@ from dt_jupyter.lake.delta_log.log_state import Action, TableState, table_state
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NotSupported
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _DROPPED = (
     "delta.autoOptimize.autoCompact", "delta.autoOptimize",
@@ -187,7 +190,7 @@ def _write_checkpoint(
     (folder / "_last_checkpoint").write_text(json.dumps(told))
 
 
-def _checkpoint_schema() -> Any:
+def _checkpoint_schema() -> pa.Schema:
     import pyarrow as pa
 
     text, long, flag = pa.string(), pa.int64(), pa.bool_()

@@ -82,7 +82,7 @@ def _skipping(schema: StructType, cluster_by: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys([*first, *names]))[:_INDEXED]
 
 
-def _fields(schema: StructType) -> list[Any]:
+def _fields(schema: StructType) -> list[Mapping[str, Any]]:
     return list(schema.jsonValue()["fields"])
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dt_jupyter.lake.delta_log.metadata import DeltaType
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.disk import make_durable
 from dt_jupyter.lake.paths import sql_string, sql_table
@@ -45,7 +46,7 @@ def find_path(fields: Iterable[_Field], name: str) -> Path | None:
     return None
 
 
-def _is_struct(type_: Any) -> bool:
+def _is_struct(type_: DeltaType) -> bool:
     return isinstance(type_, Mapping) and type_["type"] == "struct"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange, key_range, lookups
-from dt_jupyter.lake.delta_log.metadata import Metadata
+from dt_jupyter.lake.delta_log.metadata import DeltaType, Metadata
 from dt_jupyter.lake.delta_log.snapshot_files import LiveFile, TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NotSupported
@@ -246,11 +246,11 @@ def _writer_properties(metadata: Metadata) -> WriterProperties:
     )
 
 
-def _plain(type_: Any) -> bool:
+def _plain(type_: DeltaType) -> bool:
     return isinstance(type_, str) and type_ not in FLOATS
 
 
-def _conformed(rows: Any, metadata: Metadata, extra: Sequence[str] = ()) -> pa.Table:
+def _conformed(rows: pa.Table, metadata: Metadata, extra: Sequence[str] = ()) -> pa.Table:
     """The rows with the table's columns, in its order and types. Raises ValueError where one is
     missing or unknown, pyarrow's ArrowInvalid where a value does not fit."""
     import pyarrow as pa

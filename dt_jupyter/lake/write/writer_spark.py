@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dt_jupyter.lake.delta_log.key_ranges import key_range
 from dt_jupyter.lake.delta_log.metadata import Metadata
@@ -16,6 +16,8 @@ from dt_jupyter.spark import confs, whole_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from dt_jupyter.lake.write.commit_values import Rows
 
 NAME = "spark"
 MICROS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
@@ -38,7 +40,7 @@ def write(request: CommitRequest, change: Change, metadata: Metadata, spark: Spa
                 _merge(request, change, frame(spark, change.rows, metadata), spark)
 
 
-def frame(spark: SparkSession, rows: Any, metadata: Metadata | None) -> DataFrame:
+def frame(spark: SparkSession, rows: Rows, metadata: Metadata | None) -> DataFrame:
     """The rows as a DataFrame of this session; Arrow's in the types of the table, by name.
 
     Raises ValueError where a column is not the table's.
@@ -46,7 +48,7 @@ def frame(spark: SparkSession, rows: Any, metadata: Metadata | None) -> DataFram
     import pyarrow as pa
 
     if not isinstance(rows, pa.Table):
-        return rows  # type: ignore[no-any-return]
+        return rows
     if metadata is None:
         return whole_frame(spark, rows)
     operation = {"name": OP, "type": "string", "nullable": True, "metadata": {}}

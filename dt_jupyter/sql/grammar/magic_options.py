@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from dt_jupyter.model import DTError, Name, Span, did_you_mean, error
 from dt_jupyter.sql.grammar.functions import qualified_name
@@ -42,6 +42,8 @@ from dt_jupyter.sql.text.literals import literal
 from dt_jupyter.sql.text.spark_kind import kind_of
 from dt_jupyter.sql.text.split import split
 from dt_jupyter.sql.text.token_guard import DEFINITION, SCRIPT, guard_length, guard_tokens
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +247,7 @@ def _watched(cell: str, current_schema: str) -> tuple[Name | None, str | None, i
 
 
 def _name(line: str, arg: _Arg, current_schema: str) -> Name:
-    name: Name = _placed(line, arg, lambda: qualified_name(arg.value, current_schema))
+    name = _placed(line, arg, lambda: qualified_name(arg.value, current_schema))
     return name
 
 
@@ -261,7 +263,7 @@ def _time(line: str, args: dict[str, _Arg], flag: str) -> TimePoint | None:
     arg = args.get(flag)
     if arg is None:
         return None
-    point: TimePoint = _placed(line, arg, lambda: parse_time_point(flag, arg.value))
+    point = _placed(line, arg, lambda: parse_time_point(flag, arg.value))
     return point
 
 
@@ -416,7 +418,7 @@ def _variable(line: str, args: dict[str, _Arg]) -> str | None:
     return arg.value
 
 
-def _placed(line: str, arg: _Arg, make: Callable[[], Any]) -> Any:
+def _placed(line: str, arg: _Arg, make: Callable[[], T]) -> T:
     try:
         return make()
     except DTError as problem:
