@@ -167,7 +167,7 @@ def test_rows_that_may_multiply_are_few_in_the_check(
         lines = map("".join, lab.sql(f"EXPLAIN CREATE DYNAMIC TABLE d AS {query}"))
         told[more] = next(x for x in lines if x.startswith("  checked at creation on "))
     one, product = told.values()
-    assert one == f"  checked at creation on {guard.ROWS + 2} generated and sampled rows"
+    assert one == f"  checked at creation on {lab.tuning.check_rows + 2} generated and sampled rows"
     assert product == "  checked at creation on 5 generated and sampled rows"
 
 
