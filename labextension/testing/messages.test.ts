@@ -1,6 +1,6 @@
 /**
  * The live views have the figures that the static pictures have: one file of messages and what is
- * drawn from them, which `tests/unit/test_widgets_messages.py` reads too.
+ * drawn from them, which `tests/unit/widgets/test_messages.py` reads too.
  */
 import { describe, expect, test } from 'vitest';
 

@@ -8,7 +8,7 @@ import pytest
 
 from dt_jupyter.catalog import schema
 from tests.unit.catalog_lab import Lab
-from tests.unit.test_catalog_quarantine import GARBAGE, TABLES, site, sweep
+from tests.unit.catalog.test_quarantine import GARBAGE, TABLES, site, sweep
 
 __all__ = ["site"]
 

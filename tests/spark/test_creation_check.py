@@ -32,8 +32,8 @@ from dt_jupyter.sources.pinned_text import pinned
 from dt_jupyter.sources.source_names import name_of
 from dt_jupyter.spark import CancelFlag, Cancelled, run_cancellable
 from dt_jupyter.sql.emit import render
-from tests.unit.test_ivm_mutants import RULES
-from tests.unit.test_refresh_check_plan import (
+from tests.unit.ivm.test_mutants import RULES
+from tests.unit.definition.test_check_plan import (
     chain,
     columns as wide_columns,
     one_key,

@@ -8,7 +8,7 @@ import pytest
 
 from dt_jupyter.lake import SmallTables
 from tests.spark.engine_lab import Lab
-from tests.unit.test_refresh_reduction import CONDITIONS, VALUES
+from tests.unit.refresh.test_reduction import CONDITIONS, VALUES
 
 ROWS = 3_000
 

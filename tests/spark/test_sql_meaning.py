@@ -1,6 +1,6 @@
 """What only Spark reads so: queries bound to the algebra and rendered again have their rows.
 
-All others are compared on DuckDB, in tests/unit/test_sql_meaning.py.
+All others are compared on DuckDB, in tests/unit/sql/test_meaning.py.
 """
 
 from __future__ import annotations

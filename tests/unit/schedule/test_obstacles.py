@@ -9,7 +9,7 @@ from pathlib import Path
 from dt_jupyter.model import Reason, SchedulingState
 from dt_jupyter.schedule import Node, Slots, Wait, decide, held_back, obstacles, obstacles_in
 from tests.unit.catalog_lab import Lab, definition
-from tests.unit.test_schedule_decide import State, at, node
+from tests.unit.schedule.test_decide import State, at, node
 
 WHY = "5 scheduled refreshes in a row failed. Repair the cause, then RESUME."
 

@@ -22,7 +22,7 @@ from dt_jupyter.ivm import (
     total_size,
 )
 from dt_jupyter.ivm.explain import tree
-from tests.unit.test_ivm_order import LOCAL, ROWS, equal, order, scan, sizes
+from tests.unit.ivm.test_order import LOCAL, ROWS, equal, order, scan, sizes
 
 BY_NATION = Join((scan("customer"), scan("supplier")), (equal("c_nation", "s_nation"),))
 CHAIN = Join(

@@ -7,7 +7,7 @@ import pytest
 from dt_jupyter.model import DTError, RefreshAction
 from dt_jupyter.schedule import Node, Slots, State
 from dt_jupyter.schedule.forecast import MOST_PERIODS, foretell
-from tests.unit.test_schedule_simulation import T0, node
+from tests.unit.schedule.test_simulation import T0, node
 
 NOW = T0.plus(1000)
 

@@ -24,7 +24,7 @@ from dt_jupyter.wire.messages import GraphMessage, GraphNode, LagMessage
 from dt_jupyter.wire.units import count, duration
 from tests.unit.widgets_lab import Reader
 
-FILE = Path(__file__).parents[2] / "labextension" / "testing" / "messages.json"
+FILE = Path(__file__).parents[3] / "labextension" / "testing" / "messages.json"
 KNOWN = json.loads(FILE.read_text("utf-8"))
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SVG = "{http://www.w3.org/2000/svg}"

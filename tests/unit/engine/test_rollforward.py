@@ -19,7 +19,7 @@ from dt_jupyter.streams.rollforward import RollForward, TransactionWarning
 from tests.unit import catalog_lab
 from tests.unit.catalog_lab import at, name, refused
 from tests.unit.delta_logs import add, info, metadata, remove
-from tests.unit.test_lake_publish import PROTOCOL, file, write
+from tests.unit.lake.test_publish import PROTOCOL, file, write
 
 
 class Killed(BaseException):

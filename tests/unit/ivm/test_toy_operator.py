@@ -59,9 +59,9 @@ from tests.unit.ivm_lab import (
     restricted,
     simplified_is_the_same,
 )
-from tests.unit.test_ivm_closed import load_tables
+from tests.unit.ivm.test_closed import load_tables
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "add-an-operator.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "howto" / "add-an-operator.md"
 
 
 # -- 1. the operator ------------------------------------------------------------------------------

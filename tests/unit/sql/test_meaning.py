@@ -22,7 +22,7 @@ from dt_jupyter.model.names import quote
 from dt_jupyter.sql.binding.binder import Table, View, bind
 from dt_jupyter.sql.emit.render import Renderer
 
-QUERIES = (Path(__file__).parent / "queries.sql").read_text("utf-8").splitlines()
+QUERIES = (Path(__file__).parents[1] / "queries.sql").read_text("utf-8").splitlines()
 TABLES = {
     "t": ("id", "k", "v", "f"),
     "u": ("id", "k", "name"),

@@ -298,7 +298,7 @@ def test_each_aggregate_below_another_operator_is_a_stage(query: str, stages: in
 def refusals() -> Iterator[tuple[str, str]]:
     """Each query of refused.sql, with the code that stands above it."""
     code = ""
-    for line in (Path(__file__).parent / "refused.sql").read_text("utf-8").splitlines():
+    for line in (Path(__file__).parents[1] / "refused.sql").read_text("utf-8").splitlines():
         if line.startswith("-- "):
             code = line.removeprefix("-- ")
         else:

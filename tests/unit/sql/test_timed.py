@@ -31,7 +31,7 @@ from dt_jupyter.sql.grammar.timed_relations import (
 )
 from dt_jupyter.sql.grammar.unsupported import later
 
-QUERIES = (Path(__file__).parent / "queries.sql").read_text("utf-8").splitlines()
+QUERIES = (Path(__file__).parents[1] / "queries.sql").read_text("utf-8").splitlines()
 DEFAULT, APPEND_ONLY, REDO = Information
 V1 = TimePoint(PointKind.VERSION, "1")
 V2 = TimePoint(PointKind.VERSION, "2")

@@ -86,7 +86,7 @@ def test_nothing_heavy_is_imported() -> None:
     program = (
         "import sys, dt_jupyter.widgets; print(*sorted({m.partition('.')[0] for m in sys.modules}))"
     )
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     out = subprocess.run(
         [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True
     )
