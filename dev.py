@@ -272,7 +272,9 @@ def write_durations(report: Path) -> None:
     """The seconds of each file of a run, for the order of the next."""
     seconds: dict[str, float] = {}
     for case in ElementTree.parse(report).iter("testcase"):
-        file = f"{case.get('classname', '').rpartition('.')[2]}.py"
+        parts = case.get("classname", "").split(".")
+        last = next(i for i, part in enumerate(parts) if part.startswith("test_"))
+        file = f"{'/'.join(parts[1 : last + 1])}.py"
         seconds[file] = seconds.get(file, 0.0) + float(case.get("time", "0"))
     text = json.dumps({f: round(s) for f, s in sorted(seconds.items())}, indent=2)
     (ROOT / DURATIONS).write_text(f"{text}\n")

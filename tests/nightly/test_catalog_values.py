@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.catalog import schema
-from tests.unit.catalog_lab import Lab
 from tests.unit.catalog.test_quarantine import GARBAGE, TABLES, site, sweep
+from tests.unit.catalog_lab import Lab
 
 __all__ = ["site"]
 

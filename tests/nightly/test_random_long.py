@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.spark.engine_lab import Lab
-from tests.spark.test_oracle_random import drift, drive
+from tests.spark.refresh.test_oracle_random import drift, drive
 
 
 @pytest.mark.compiled

@@ -15,14 +15,13 @@ from tests.spark.engine_lab import Lab, quick, without_check
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DURATIONS: dict[str, float] = json.loads(
-    (Path(__file__).parents[1] / "durations.json").read_text("utf-8")
-)
+TESTS = Path(__file__).parents[1]
+DURATIONS: dict[str, float] = json.loads((TESTS / "durations.json").read_text("utf-8"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first, so that two processes that share them end at about one time."""
-    items.sort(key=lambda item: -DURATIONS.get(item.path.name, 0.0))
+    items.sort(key=lambda item: -DURATIONS.get(item.path.relative_to(TESTS).as_posix(), 0.0))
 
 
 FAST = {

@@ -50,6 +50,7 @@ from dt_jupyter.ivm.explain import Size, estimated, tree
 from dt_jupyter.ivm.simplify import prune
 from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.sql.emit.render import Renderer
+from tests.unit.ivm.test_closed import load_tables
 from tests.unit.ivm_lab import (
     Duck,
     Law,
@@ -59,7 +60,6 @@ from tests.unit.ivm_lab import (
     restricted,
     simplified_is_the_same,
 )
-from tests.unit.ivm.test_closed import load_tables
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "howto" / "add-an-operator.md"
 

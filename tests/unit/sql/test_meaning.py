@@ -1,7 +1,7 @@
 """Queries bound to the algebra and rendered again mean what they meant: on DuckDB, over tables of
 a few rows with NULLs, duplicates and nothing at all.
 
-What DuckDB reads otherwise than Spark does is in tests/spark/test_sql_meaning.py.
+What DuckDB reads otherwise than Spark does is in tests/spark/sql/test_meaning.py.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from tests.spark.engine_lab import Lab, refused
-from tests.spark.test_transactions import KEPT, clean
+from tests.spark.streams.test_transactions import KEPT, clean
 
 SEEDS = range(int(os.environ.get("DT_JUPYTER_SEEDS", "1")))
 TRANSACTIONS = 3

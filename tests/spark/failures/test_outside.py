@@ -16,7 +16,7 @@ from dt_jupyter.model import RefreshState
 from dt_jupyter.refresh.protocol import Refresher
 from tests.spark.engine_lab import Lab, refused
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize(

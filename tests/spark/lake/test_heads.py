@@ -14,7 +14,7 @@ from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.spark.jobs import count_jobs, run_cancellable
 from tests.spark.engine_lab import Lab
 from tests.spark.lake_tables import make
-from tests.spark.test_oracle_random import COLUMNS, value
+from tests.spark.refresh.test_oracle_random import COLUMNS, value
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

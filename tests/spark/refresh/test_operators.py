@@ -10,7 +10,7 @@ import random
 import pytest
 
 from tests.spark.engine_lab import Lab
-from tests.spark.test_oracle_random import Tables
+from tests.spark.refresh.test_oracle_random import Tables
 
 QUERIES = {
     "left_join": "SELECT a.id, a.k, b.v AS w, b.b FROM p a LEFT JOIN q b ON a.k = b.k",

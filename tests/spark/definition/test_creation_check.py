@@ -32,7 +32,6 @@ from dt_jupyter.sources.pinned_text import pinned
 from dt_jupyter.sources.source_names import name_of
 from dt_jupyter.spark import CancelFlag, Cancelled, run_cancellable
 from dt_jupyter.sql.emit import render
-from tests.unit.ivm.test_mutants import RULES
 from tests.unit.definition.test_check_plan import (
     chain,
     columns as wide_columns,
@@ -40,6 +39,7 @@ from tests.unit.definition.test_check_plan import (
     self_join,
     star,
 )
+from tests.unit.ivm.test_mutants import RULES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
