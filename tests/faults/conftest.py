@@ -3,10 +3,9 @@
 from tests.spark.conftest import (
     lab,
     lake_dir,
-    no_action_by_the_clock,
     quick_lab,
     quick_spark,
     spark,
 )
 
-__all__ = ["lab", "lake_dir", "no_action_by_the_clock", "quick_lab", "quick_spark", "spark"]
+__all__ = ["lab", "lake_dir", "quick_lab", "quick_spark", "spark"]
