@@ -67,7 +67,7 @@ from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.refresh.semijoin_reduction import Reduction
 from dt_jupyter.reports.explanation_values import LAWS_TITLE, Explanation
 from dt_jupyter.sql.emit.render import RENDERED, Renderer
-from tests.unit import test_ivm_groups, test_ivm_mutants
+from tests.unit.ivm import test_groups, test_mutants
 from tests.unit.ivm_lab import Duck, Search, World
 
 A = Scan("s", (("a", "a"), ("b", "b")))
@@ -220,9 +220,9 @@ def test_every_operator_has_a_law_with_its_source() -> None:
 
 
 def test_every_operator_has_something_broken_that_its_oracle_catches() -> None:
-    broken = {kind for kind, _ in test_ivm_mutants.RULES.values()}
-    broken |= {Restrict} if test_ivm_mutants.restriction_dropped else set()
-    broken |= {Aggregate} if test_ivm_groups.MUTANTS else set()
+    broken = {kind for kind, _ in test_mutants.RULES.values()}
+    broken |= {Restrict} if test_mutants.restriction_dropped else set()
+    broken |= {Aggregate} if test_groups.MUTANTS else set()
     assert broken == set(operators())
 
 

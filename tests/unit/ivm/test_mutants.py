@@ -291,7 +291,7 @@ RULES: dict[str, tuple[type[Rel], derive.Rule]] = {
 
 def test_every_derivative_has_a_mutant() -> None:
     mutated = {kind for kind, _ in RULES.values()}
-    # The aggregate's rule is its stage's (test_ivm_groups); a restriction's is below.
+    # The aggregate's rule is its stage's (test_groups); a restriction's is below.
     assert mutated == set(OPERATORS) - {Aggregate, Restrict}
 
 

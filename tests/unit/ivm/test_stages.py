@@ -39,7 +39,7 @@ from dt_jupyter.model.hidden import VISIBLE
 from dt_jupyter.sql.binding.binder import Table, View, bind
 from dt_jupyter.sql.emit.render import RENDERED, Renderer
 from dt_jupyter.sql.emit.state_sql import GroupSql
-from tests.unit import test_ivm_groups, test_ivm_mutants
+from tests.unit.ivm import test_groups, test_mutants
 from tests.unit.ivm_lab import (
     MINUS,
     PLUS,
@@ -90,8 +90,8 @@ def compiled(query: str) -> tuple[Stage, ...]:
 
 def test_the_set_of_operators_is_closed() -> None:
     """Each has a derivative, a rendering, and a mutant that its oracle catches."""
-    mutated = {kind for kind, _ in test_ivm_mutants.RULES.values()} | {Restrict}
-    grouped = {Aggregate} if test_ivm_groups.MUTANTS else set()
+    mutated = {kind for kind, _ in test_mutants.RULES.values()} | {Restrict}
+    grouped = {Aggregate} if test_groups.MUTANTS else set()
     assert set(DERIVATIVES) == set(OPERATORS) == set(RENDERED) == mutated | grouped
 
 
