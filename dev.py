@@ -49,8 +49,9 @@ OLDEST_NODE = 20
 TEST_SECONDS = 300
 NIGHTLY_SECONDS = 3600
 NOTEBOOK_SECONDS = 1800
-SHARED = ("spark", "faults")
-"""Folders of tests with one Spark for all, which two processes share by their files."""
+SHARED = (("unit",), ("spark", "faults"))
+"""Folders of tests whose files two processes share, those of one tuple in one run: with one
+Spark in each process, or none."""
 DURATIONS = Path("tests") / "durations.json"
 """What each of those files took when all checks last passed: the longest are begun first."""
 MEMORY = Path("/dev/shm")
@@ -251,9 +252,9 @@ def test_checks(folders: Sequence[str]) -> list[Check]:
     found = [folder for folder in folders if (ROOT / "tests" / folder).is_dir()]
     for folder in set(folders) - set(found):
         say(f"tests/{folder}: there is none")
-    shared = [folder for folder in SHARED if folder in found]
-    alone = [[folder] for folder in found if folder not in SHARED]
-    return [pytest_of(each, reports) for each in [*alone, *([shared] if shared else [])]]
+    together = [[folder for folder in each if folder in found] for each in SHARED]
+    single = [[folder] for folder in found if not any(folder in each for each in SHARED)]
+    return [pytest_of(each, reports) for each in [*single, *filter(None, together)]]
 
 
 def pytest_of(folders: Sequence[str], reports: Path) -> Check:
@@ -262,16 +263,16 @@ def pytest_of(folders: Sequence[str], reports: Path) -> Check:
     counts = reports / f"{name}.xml"
     limit = NIGHTLY_SECONDS if NIGHTLY in folders else TEST_SECONDS
     options = [f"--timeout={limit}", f"--junitxml={counts}", "--durations=5"]
-    if shared := folders[0] in SHARED:
+    if shared := any(folders[0] in each for each in SHARED):
         options += [f"--numprocesses={LANES}", "--dist=loadfile", "--no-loadscope-reorder"]
     command: Command = [PYTHON, "-m", "pytest", *(Path("tests") / f for f in folders), *options]
     return Check(f"pytest tests/{name}", command, report=counts, alone=shared)
 
 
-def write_durations(report: Path) -> None:
-    """The seconds of each file of a run, for the order of the next."""
+def write_durations(reports: Sequence[Path]) -> None:
+    """The seconds of each file of some runs, for the order of the next."""
     seconds: dict[str, float] = {}
-    for case in ElementTree.parse(report).iter("testcase"):
+    for case in (c for report in reports for c in ElementTree.parse(report).iter("testcase")):
         parts = case.get("classname", "").split(".")
         last = next(i for i, part in enumerate(parts) if part.startswith("test_"))
         file = f"{'/'.join(parts[1 : last + 1])}.py"
@@ -325,7 +326,7 @@ def test_all(folders: Sequence[str]) -> int:
         outcomes += [run_timed(check, whole=True) for check in every if check.alone]
     status = report(outcomes, problems)
     if status == 0 and not folders:
-        write_durations(next(check.report for check in every if check.alone and check.report))
+        write_durations([check.report for check in every if check.alone and check.report])
     print(closing_line(outcomes, time.monotonic() - begun), flush=True)
     return status
 

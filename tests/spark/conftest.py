@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,15 +13,6 @@ from tests.spark.engine_lab import Lab, quick, without_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-TESTS = Path(__file__).parents[1]
-DURATIONS: dict[str, float] = json.loads((TESTS / "durations.json").read_text("utf-8"))
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, so that two processes that share them end at about one time."""
-    items.sort(key=lambda item: -DURATIONS.get(item.path.relative_to(TESTS).as_posix(), 0.0))
-
 
 FAST = {
     "spark.sql.shuffle.partitions": "2",
