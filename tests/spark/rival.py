@@ -113,6 +113,8 @@ def _session_of(lab: Lab, table: DynamicTable) -> Iterator[SparkSession]:
     spark = _SESSIONS.get(lab.spark)
     if spark is None:
         spark = _SESSIONS[lab.spark] = lab.spark.newSession()
+    # It remembers what lay under a name that another session has given to another table since.
+    spark._jsparkSession.sessionState().catalog().invalidateAllCachedTables()
     plans = {key: lab.spark.conf.get(key) for key in _PLANS}
     settings = {**plans, **table.definition.settings}
     for key, value in settings.items():
