@@ -19,6 +19,7 @@ from dt_jupyter.model import (
     ViewSource,
     did_you_mean,
     error,
+    quote,
 )
 from dt_jupyter.sources.folders import Layout
 from dt_jupyter.spark import RelationKind, listed, lookup
@@ -45,7 +46,11 @@ class Logs:
 
 
 def name_of(parts: tuple[str, ...], schema: str) -> Name:
-    """A table's name from its parts as written; the catalog's part is dropped."""
+    """A table's name from its parts as written; the catalog's part is dropped. DT-1101 for what
+    can be no name, as two backquotes with nothing between."""
+    if not all(parts) or "\0" in "".join(parts):
+        hint = "A name has at least one character, and no NUL."
+        raise error("DT-1101", name=".".join(map(quote, parts)), hint=hint)
     return Name(parts[-2] if len(parts) > 1 else schema, parts[-1])
 
 

@@ -21,19 +21,23 @@ Args = Mapping[str, Any]
 
 def values_in(text: str, args: Args) -> dict[str, Any]:
     """The values of the parameters that a text has. DT-1113 where one is missing, DT-1003 for half
-    a character."""
+    a character and for an integer beyond BIGINT."""
     names = {p.name for p in find_parameters(text)}
     missing = sorted(names - args.keys())
     if missing:
         raise error("DT-1113", name=missing[0])
     found = {k: v for k, v in args.items() if k in names}
     for name, value in found.items():
-        _require_text(name, value)
+        _require_value(name, value)
     return found
 
 
-def _require_text(name: str, value: object) -> None:
+def _require_value(name: str, value: object) -> None:
     """What cannot be written cannot be sent to Spark."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        problem, hint = "it is beyond BIGINT", "Pass a Decimal of at most 38 digits."
+        raise error("DT-1003", option=f":{name}", value=_shortened(value), problem=problem,
+                    hint=hint)  # fmt: skip
     if isinstance(value, str):
         try:
             value.encode()
@@ -43,9 +47,15 @@ def _require_text(name: str, value: object) -> None:
                         hint=hint) from None  # fmt: skip
     elif isinstance(value, list | tuple):
         for part in value:
-            _require_text(name, part)
+            _require_value(name, part)
     elif isinstance(value, dict):
-        _require_text(name, [*value.keys(), *value.values()])
+        _require_value(name, [*value.keys(), *value.values()])
+
+
+def _shortened(value: int) -> str:
+    """An integer of any length: Python writes none of more than 4,300 digits."""
+    bits = value.bit_length()
+    return f"an integer of {bits} bits" if bits > 200 else str(value)
 
 
 @contextmanager
@@ -62,7 +72,9 @@ def bind_parameters(query: str, args: Args) -> str:
     for parameter in find_parameters(query):
         if parameter.name not in args:
             raise error("DT-1113", name=parameter.name).at(query, parameter.span)
-        found.append((parameter.span, _literal(args[parameter.name])))
+        value = args[parameter.name]
+        _require_value(parameter.name, value)
+        found.append((parameter.span, _literal(value)))
     return replace_spans(query, tuple(found))
 
 

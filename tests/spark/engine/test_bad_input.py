@@ -78,3 +78,30 @@ def test_a_syntax_error_stands_at_its_word_in_the_script(untouched: Lab) -> None
     assert (e.value.code, e.value.query) == ("DT-1001", script)
     assert e.value.span is not None
     assert script[e.value.span.start : e.value.span.end] == "item"
+
+
+@pytest.mark.parametrize("script", [
+    "MERGE INTO item USING `` ON true WHEN MATCHED THEN DELETE", "SELECT * FROM ``",
+    "INSERT INTO item SELECT * FROM default.``", "CREATE DYNAMIC TABLE d AS SELECT * FROM ``",
+    "SELECT * FROM `` AT (VERSION => 0)", "DELETE FROM item WHERE id IN (SELECT id FROM ``)",
+])  # fmt: skip
+def test_a_name_of_no_characters_has_a_code(untouched: Lab, script: str) -> None:
+    with pytest.raises(DTError) as e:
+        untouched.sql(script)
+    assert e.value.code in ("DT-1001", "DT-1101", "DT-1112", "DT-1119"), str(e.value)
+    assert untouched.rows("item") == [(1, "rug", 1), (2, "car", 2)]
+
+
+@pytest.mark.parametrize(
+    "value", [2**63, -(2**63) - 1, 10**30, 10**5_000, [1, 10**30]], ids=lambda v: type(v).__name__
+)
+@pytest.mark.parametrize("script", [
+    "SELECT :x", "SELECT :x AT (VERSION => 0)", "SELECT * FROM item WHERE id = :x",
+    "CREATE DYNAMIC TABLE d AS SELECT id, :x AS big FROM item",
+])  # fmt: skip
+def test_an_integer_beyond_bigint_is_no_parameter(
+    untouched: Lab, script: str, value: object
+) -> None:
+    with pytest.raises(DTError) as e:
+        untouched.engine.sql(script, {"x": value})
+    assert (e.value.code, e.value.facts["option"]) == ("DT-1003", ":x")
