@@ -105,3 +105,12 @@ def test_an_integer_beyond_bigint_is_no_parameter(
     with pytest.raises(DTError) as e:
         untouched.engine.sql(script, {"x": value})
     assert (e.value.code, e.value.facts["option"]) == ("DT-1003", ":x")
+
+
+@pytest.mark.parametrize("point", [
+    "TIMESTAMP => '+294247-01-10'", "TIMESTAMP => '-290000-01-01'", "OFFSET => -999999999999",
+])  # fmt: skip
+def test_a_time_without_a_date_is_no_point(untouched: Lab, point: str) -> None:
+    with pytest.raises(DTError) as e:
+        untouched.sql(f"SELECT id FROM item AT ({point})")
+    assert e.value.code == "DT-1003", str(e.value)
