@@ -12,19 +12,17 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
 from pyspark.sql.functions import lit
 
 from dt_jupyter.model import DynamicTable, Frontier, SourceKind, quote
 from tests.spark.rows import close, exact
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from tests.spark.engine_lab import Lab
 
@@ -65,8 +63,8 @@ def difference(lab: Lab, name: str) -> str | None:
 
 
 def _rows_differ(name: str, shown: DataFrame, wanted: DataFrame) -> str | None:
-    sides = (frame.select(lit(i), "*") for i, frame in enumerate((shown, wanted)))
-    rows = reduce(DataFrame.unionAll, sides).collect()  # of one type each: one job for both
+    both = shown.select(lit(0), "*").unionAll(wanted.select(lit(1), "*"))
+    rows = both.collect()  # of one type each: one job for both
     got, meant = (Counter(exact(tuple(r)[1:]) for r in rows if r[0] == i) for i in (0, 1))
     extra, missing = list((got - meant).elements()), list((meant - got).elements())
     for row in tuple(extra):
