@@ -51,10 +51,9 @@ class Lab:
     tuning: Tuning = NOT_BY_THE_CLOCK
 
     @classmethod
-    def open(cls, spark: SparkSession, folder: Path, tuning: Tuning = NOT_BY_THE_CLOCK) -> Lab:
+    def open(cls, spark: SparkSession, folder: Path) -> Lab:
         spark.conf.set(_DEFAULT, "delta")
-        engine = Engine.connect(folder, spark=spark, scheduler=False, tuning=tuning)
-        return cls(spark, folder, engine, tuning)
+        return cls(spark, folder, _connect(spark, folder, NOT_BY_THE_CLOCK))
 
     @property
     def context(self) -> Context:
@@ -65,9 +64,7 @@ class Lab:
         """The engine closed, every name forgotten, and the same lake opened again."""
         self.engine.close()
         self.forget()
-        self.engine = Engine.connect(
-            self.folder, spark=self.spark, scheduler=False, tuning=self.tuning
-        )
+        self.engine = _connect(self.spark, self.folder, self.tuning)
 
     def tune(self, **thresholds: Any) -> None:
         """The same lake, opened with these thresholds."""
@@ -159,6 +156,10 @@ class Lab:
         """Every file of the lake but the catalog's, with its size."""
         root = self.context.layout.own / "dynamic"
         return {str(p): p.stat().st_size for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+def _connect(spark: SparkSession, folder: Path, tuning: Tuning) -> Engine:
+    return Engine.connect(folder, spark=spark, scheduler=False, tuning=tuning)
 
 
 @contextmanager
