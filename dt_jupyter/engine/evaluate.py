@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.model import FIRST, LAST, DTError, Timestamp, error, zone_of
+from dt_jupyter.model import DTError, Timestamp, error, zone_of
 from dt_jupyter.spark import Args, binding, values_in
 from dt_jupyter.sql import TimePoint, find_last_query_id, literal, replace_spans
 from dt_jupyter.streams import Points, moment
@@ -60,7 +60,7 @@ def timestamp_of(context: Context, value: datetime | str | Timestamp) -> Timesta
         zone = str(context.spark.conf.get("spark.sql.session.timeZone"))
         found = found.replace(tzinfo=zone_of(zone))
     time = Timestamp.of(found)
-    if not FIRST <= time <= LAST:
+    if not time.has_date:
         raise _no_time(value)
     return time
 

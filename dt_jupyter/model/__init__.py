@@ -35,12 +35,12 @@ from dt_jupyter.model.states import (
 )
 from dt_jupyter.model.streams import Intent, Stream
 from dt_jupyter.model.system import system_error
-from dt_jupyter.model.time import FIRST, LAST, Clock, Timestamp, zone_of
+from dt_jupyter.model.time import FIRST, Clock, Timestamp, zone_of
 from dt_jupyter.model.tuning import DEFAULTS, Tuning
 from dt_jupyter.model.undo import undo
 
 __all__ = [
-    "CATALOGUE", "DEFAULTS", "DEFAULT_WAREHOUSE", "FIRST", "HIDDEN", "LAST", "Clock", "DTError",
+    "CATALOGUE", "DEFAULTS", "DEFAULT_WAREHOUSE", "FIRST", "HIDDEN", "Clock", "DTError",
     "Definition", "DynamicTable", "Frontier", "Happened", "Initialize", "Intent", "Isolation",
     "Level", "Mark", "Name", "Named", "Progress", "ReadAt", "Reason", "RefreshAction",
     "RefreshMode", "RefreshRecord", "RefreshState", "RefreshStatistics", "RefreshTrigger",

@@ -44,6 +44,11 @@ class Timestamp:
         return _EPOCH + timedelta(microseconds=self.micros)
 
     @property
+    def has_date(self) -> bool:
+        """Whether every zone has a date for it."""
+        return FIRST <= self <= _LAST
+
+    @property
     def seconds(self) -> float:
         return self.micros / 1e6
 
@@ -63,8 +68,7 @@ class Timestamp:
 
 
 FIRST = Timestamp.of(datetime.min.replace(tzinfo=UTC) + timedelta(days=1))
-LAST = Timestamp.of(datetime.max.replace(tzinfo=UTC) - timedelta(days=1))
-"""What every zone has a date for."""
+_LAST = Timestamp.of(datetime.max.replace(tzinfo=UTC) - timedelta(days=1))
 
 
 def zone_of(text: str) -> tzinfo:

@@ -11,18 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.model import (
-    FIRST,
-    LAST,
-    DTError,
-    Name,
-    ReadAt,
-    Span,
-    Stream,
-    Timestamp,
-    error,
-    plain,
-)
+from dt_jupyter.model import DTError, Name, ReadAt, Span, Stream, Timestamp, error, plain
 from dt_jupyter.model.hidden import unique_view
 from dt_jupyter.replay import Snapshots, common_moment, whole
 from dt_jupyter.sources import OLDEST, Moment, name_of
@@ -94,7 +83,7 @@ class Points:
             return Moment(statement=value, before=point.before)
         is_time = point.kind is PointKind.TIMESTAMP
         time = Timestamp(int(value)) if is_time else self.now().plus(-float(value))
-        if not FIRST <= time <= LAST:
+        if not time.has_date:
             raise _wrong(point, "it is beyond what has a date")
         return Moment(time, before=point.before)
 
