@@ -82,6 +82,10 @@ def test_a_door_opens_on_all_that_it_names(stub: Path) -> None:
     assert not {n for n in names if n in inner or not hasattr(door, n)}
 
 
+def test_a_module_behind_a_door_needs_no_other_import_before_it() -> None:
+    assert "dt_jupyter" in loaded_by("from dt_jupyter.sql import statement_values")
+
+
 def test_every_package_says_what_it_promises() -> None:
     for init in sorted(PACKAGE.rglob("__init__.py")):
         assert ast.get_docstring(ast.parse(init.read_text("utf-8"))), init.relative_to(ROOT)
