@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from dt_jupyter.model import error
+from dt_jupyter.model import error, is_bigint
 
 _WORDS: Mapping[type, str] = {
     str: "a text", int: "a whole number", float: "a number", bool: "True or False",
@@ -24,8 +24,6 @@ _WORDS: Mapping[type, str] = {
 }  # fmt: skip
 _SHOWN = (str, bytes, bool, float, type(None))
 _PRINTABLE = 10**20
-_LARGEST = 2**63
-"""Versions and counts are 64 bits wide wherever they go."""
 LARGEST_INT = 2**31 - 1
 """Spark counts rows to take, and steps, in 32 bits."""
 
@@ -150,7 +148,7 @@ def _kind(annotation: Any, origin: Any) -> ArgumentKind:
 def _unbounded(value: object) -> bool:
     if isinstance(value, float):
         return not math.isfinite(value)
-    return isinstance(value, int) and not -_LARGEST <= value < _LARGEST
+    return isinstance(value, int) and not is_bigint(value)
 
 
 def _is_mapping_of_texts(value: object) -> bool:

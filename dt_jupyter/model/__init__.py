@@ -3,6 +3,7 @@
 Nothing here touches Spark, a file or a clock that was not passed in.
 """
 
+from dt_jupyter.model.bigint import is_bigint
 from dt_jupyter.model.definition import (
     DEFAULT_WAREHOUSE,
     Definition,
@@ -45,7 +46,7 @@ __all__ = [
     "Level", "Mark", "Name", "Named", "Progress", "ReadAt", "Reason", "RefreshAction",
     "RefreshMode", "RefreshRecord", "RefreshState", "RefreshStatistics", "RefreshTrigger",
     "Sawtooth", "SchedulingState", "Source", "SourceKind", "Span", "Stream", "TargetLag",
-    "Timestamp", "Tooth", "Tuning", "ViewSource", "Warehouse", "did_you_mean", "error", "is_word",
-    "isolation", "parse_interval", "plain", "quote", "require_name", "sawtooth_of", "system_error",
-    "undo", "zone_of",
+    "Timestamp", "Tooth", "Tuning", "ViewSource", "Warehouse", "did_you_mean", "error",
+    "is_bigint", "is_word", "isolation", "parse_interval", "plain", "quote", "require_name",
+    "sawtooth_of", "system_error", "undo", "zone_of",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from dt_jupyter.ivm import Expr
-from dt_jupyter.model import quote
+from dt_jupyter.model import is_bigint, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -202,7 +202,7 @@ def _scalar(value: Any, type_: pa.DataType) -> pa.Scalar:
     import pyarrow as pa
 
     is_number = isinstance(value, int | Decimal)
-    if pa.types.is_integer(type_) and is_number and value == int(value) and abs(value) < 2**63:
+    if pa.types.is_integer(type_) and is_number and value == int(value) and is_bigint(value):
         return pa.scalar(int(value), pa.int64())
     if pa.types.is_decimal(type_) and is_number:
         number = Decimal(value)

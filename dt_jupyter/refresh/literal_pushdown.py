@@ -26,6 +26,7 @@ from dt_jupyter.ivm import (
     origins,
     rewrite,
 )
+from dt_jupyter.model import is_bigint
 from dt_jupyter.model.hidden import WEIGHT
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _literal(value: object) -> str | None:
         case bool():
             return None
         case int():
-            return f"{value}L" if -(2**63) < value < 2**63 else None
+            return f"{value}L" if is_bigint(value) else None
         case Decimal():
             return f"{value:f}BD"
         case datetime.datetime():

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.model import error
+from dt_jupyter.model import error, is_bigint
 from dt_jupyter.spark.session_confs import confs
 from dt_jupyter.sql import find_parameters, literal, replace_spans
 
@@ -34,7 +34,7 @@ def values_in(text: str, args: Args) -> dict[str, Any]:
 
 def _require_value(name: str, value: object) -> None:
     """What cannot be written cannot be sent to Spark."""
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+    if isinstance(value, int) and not is_bigint(value):
         problem, hint = "it is beyond BIGINT", "Pass a Decimal of at most 38 digits."
         raise error("DT-1003", option=f":{name}", value=_shortened(value), problem=problem,
                     hint=hint)  # fmt: skip
