@@ -33,7 +33,6 @@ from dt_jupyter.ivm import (
     expr,
     refuse,
 )
-from dt_jupyter.model import error
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql.binding.joins import refuse_merged
 from dt_jupyter.sql.binding.pivots import expand_pivots
@@ -46,6 +45,7 @@ from dt_jupyter.sql.text.limits import (
     balance,
     refuse_large,
     refuse_large_text,
+    require_few_relations,
     too_many,
 )
 from dt_jupyter.sql.text.token_guard import guard
@@ -92,40 +92,11 @@ def bind(query: str, resolve: Resolve, builtins: frozenset[str]) -> Rel:
     return deep(lambda: _Binder(resolve, builtins).bind(query))
 
 
-MOST_RELATIONS = 5_000
-"""Spark's analysis puts each common table where it is read, and takes minutes for more."""
-
-
 def require_bounded(query: str) -> None:
     """DT-1004 for a text whose common tables come to more relations than Spark analyses in a
-    moment: twenty that each read the one before twice are a million. Raises Refused if sqlglot
-    cannot parse the text."""
+    moment. Raises Refused if sqlglot cannot parse the text."""
     guard(query)
-
-    if deep(lambda: _count_relations(_parse(query))) > MOST_RELATIONS:
-        size = f"more than {MOST_RELATIONS:,} tables once common tables are put in their places"
-        raise error("DT-1004", what="wide", size=size, limit=f"{MOST_RELATIONS:,}")
-
-
-def _count_relations(tree: exp.Expr) -> int:
-    """The tables of a text, those of a common table as often as that is read."""
-    homes: dict[exp.Expr | None, list[exp.Table]] = {}
-    for table in tree.find_all(exp.Table):
-        homes.setdefault(table.find_ancestor(exp.CTE), []).append(table)
-    commons = {common.alias.lower(): common for common in tree.find_all(exp.CTE)}
-    counts: dict[int, int] = {}
-
-    def count(home: exp.Expr | None) -> int:
-        if id(home) not in counts:
-            counts[id(home)] = 1  # of one that reads itself, while it is counted
-            counts[id(home)] = sum(map(weight, homes.get(home, ())))
-        return counts[id(home)]
-
-    def weight(table: exp.Table) -> int:
-        common = None if table.db else commons.get(table.name.lower())
-        return 1 if common is None else count(common)
-
-    return count(None)
+    deep(lambda: require_few_relations(_parse(query)))
 
 
 def table_places(query: str, *, fixed: bool = True) -> list[tuple[tuple[str, ...], int, int, bool]]:

@@ -9,7 +9,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dt_jupyter.ivm import Refusal, Refused, Rel, refuse
+from dt_jupyter.model import error
 
+MOST_RELATIONS = 5_000
+"""Spark's analysis puts each common table where it is read, and takes minutes for more."""
 MOST_SELECTS = 500
 MOST_NODES = 2_000
 DEEPEST = 150
@@ -25,6 +28,35 @@ def too_many(count: int, most: int, what: str) -> Refused | None:
     if count <= most:
         return None
     return refuse(Refusal.EXPRESSION, what=f"it comes to more than {most:,} {what}")
+
+
+def require_few_relations(tree: exp.Expr) -> None:
+    """DT-1004 where the common tables of a parsed query come to more than MOST_RELATIONS: twenty
+    that each read the one before twice are a million."""
+    if _count_relations(tree) > MOST_RELATIONS:
+        size = f"more than {MOST_RELATIONS:,} tables once common tables are put in their places"
+        raise error("DT-1004", what="wide", size=size, limit=f"{MOST_RELATIONS:,}")
+
+
+def _count_relations(tree: exp.Expr) -> int:
+    """The tables of a text, those of a common table as often as that is read."""
+    homes: dict[exp.Expr | None, list[exp.Table]] = {}
+    for table in tree.find_all(exp.Table):
+        homes.setdefault(table.find_ancestor(exp.CTE), []).append(table)
+    commons = {common.alias.lower(): common for common in tree.find_all(exp.CTE)}
+    counts: dict[int, int] = {}
+
+    def count(home: exp.Expr | None) -> int:
+        if id(home) not in counts:
+            counts[id(home)] = 1  # of one that reads itself, while it is counted
+            counts[id(home)] = sum(map(weight, homes.get(home, ())))
+        return counts[id(home)]
+
+    def weight(table: exp.Table) -> int:
+        common = None if table.db else commons.get(table.name.lower())
+        return 1 if common is None else count(common)
+
+    return count(None)
 
 
 def refuse_large_text(tree: exp.Expr) -> None:
