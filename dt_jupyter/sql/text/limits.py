@@ -40,16 +40,16 @@ def require_few_relations(tree: exp.Expr) -> None:
 
 def _count_relations(tree: exp.Expr) -> int:
     """The tables of a text, those of a common table as often as that is read."""
-    homes: dict[exp.Expr | None, list[exp.Table]] = {}
+    homes: dict[int, list[exp.Table]] = {}  # by identity: equal common tables are several
     for table in tree.find_all(exp.Table):
-        homes.setdefault(table.find_ancestor(exp.CTE), []).append(table)
+        homes.setdefault(id(table.find_ancestor(exp.CTE)), []).append(table)
     commons = {common.alias.lower(): common for common in tree.find_all(exp.CTE)}
     counts: dict[int, int] = {}
 
     def count(home: exp.Expr | None) -> int:
         if id(home) not in counts:
             counts[id(home)] = 1  # of one that reads itself, while it is counted
-            counts[id(home)] = sum(map(weight, homes.get(home, ())))
+            counts[id(home)] = sum(map(weight, homes.get(id(home), ())))
         return counts[id(home)]
 
     def weight(table: exp.Table) -> int:

@@ -193,6 +193,8 @@ def test_common_tables_that_double_are_counted_before_spark_is_asked() -> None:
     twice = "SELECT x.id FROM {below} x JOIN {below} y ON x.id = y.id"
     require_bounded(chained(12, twice))
     require_bounded("WITH t AS (SELECT * FROM s.t) SELECT * FROM t JOIN t u ON t.id = u.id")
+    branch = "SELECT id FROM (WITH a AS (SELECT id FROM s.t) SELECT id FROM a)"
+    require_bounded(" UNION ALL ".join([branch] * 100))
     require_bounded("WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT 1")
     for n in (13, 20, 60):
         with pytest.raises(DTError, match="common tables") as e:
