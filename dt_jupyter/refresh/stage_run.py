@@ -26,7 +26,7 @@ from dt_jupyter.lake import (
     Unchanged,
     selecting_columns,
 )
-from dt_jupyter.model import DEFAULTS, Name, Tuning, error, quote
+from dt_jupyter.model import Name, Tuning, error, quote
 from dt_jupyter.model.hidden import (
     EXISTED,
     HASH,
@@ -65,7 +65,7 @@ class StageRun:
     target: TableLog
     logs: Mapping[str, TableLog]
     staging: Path
-    tuning: Tuning = DEFAULTS
+    tuning: Tuning
     small: Small | None = None
     tables: SmallTables | None = None
     codegen: str = "true"

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.definition import Compiled, Defined, defining_text
 from dt_jupyter.ivm import PlanNode, Size, tree
 from dt_jupyter.lake import ChangePlan, Feed, Relation, Small, is_delta, sql_string
-from dt_jupyter.model import (
-    DynamicTable,
-    Frontier,
-    Name,
-    Timestamp,
-    quote,
-)
+from dt_jupyter.model import DynamicTable, Frontier, Name, Timestamp, Tuning, quote
 from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.refresh import (
     Look,
@@ -76,7 +70,7 @@ def explain_table(
         found = replace(found, tree=_tree(refresher, table, compiled, seen))
     shown = _PlanPrinter(
         spark, refresher.sources, replace(table, definition=definition), seen.frontier, compiled,
-        observation.facts,
+        observation.facts, refresher.tuning,
     )  # fmt: skip
     return replace(found, steps=tuple(shown.steps(plan)))
 
@@ -112,6 +106,7 @@ class _PlanPrinter:
     frontier: Frontier
     compiled: Compiled | None
     facts: StageFacts
+    tuning: Tuning
 
     def steps(self, plan: StagePlan) -> Iterator[PlanStep]:
         versions = dict(self.frontier.versions)
@@ -159,7 +154,7 @@ class _PlanPrinter:
         return StageRun(
             self.spark, table.name, stage, step, self.sources.logs[str(own)],
             logs_of(self.sources, table.id, table.definition, self.compiled),
-            layout.staging("explain"), small=_READ_BY_SPARK, key_texts=keys,
+            layout.staging("explain"), self.tuning, small=_READ_BY_SPARK, key_texts=keys,
         )  # fmt: skip
 
     def _change_to_come(self, read: SourceRead) -> Relation:
