@@ -48,7 +48,7 @@ HOLDS = {"demo": ("test", "bench")}
 OLDEST_NODE = 20
 TEST_SECONDS = 300
 NIGHTLY_SECONDS = 3600
-NOTEBOOK_SECONDS = 1800
+CELL_SECONDS = 1800
 SHARED = (("unit",), ("spark", "faults"))
 """Folders of tests whose files two processes share, those of one tuple in one run: with one
 Spark in each process, or none."""
@@ -421,39 +421,13 @@ def demo() -> int:
     set_up("demo")
     ARTIFACTS.mkdir(exist_ok=True)
     say("running notebooks/demo.ipynb")
-    status = run([PYTHON, "-c", RUN_NOTEBOOK, source, target, str(NOTEBOOK_SECONDS)])
+    status = run([PYTHON, source.with_name("run.py"), source, target, str(CELL_SECONDS)])
     shown, lab = target.relative_to(ROOT), (BIN / "jupyter").relative_to(ROOT)
     print(
         f"\n{'Done' if status == 0 else 'A cell failed'}: {shown} holds the outputs. Open it with"
     )
     print(f"\n    {lab} lab {shown}\n")
     return status
-
-
-RUN_NOTEBOOK = """
-import sys
-import nbformat
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
-source, target, seconds = sys.argv[1:]
-notebook = nbformat.read(source, as_version=4)
-cells = sum(cell.cell_type == "code" for cell in notebook.cells)
-done = 0
-def tell(cell, cell_index, execute_reply):
-    global done
-    done += 1
-    print(f"  cell {done} of {cells}", flush=True)
-folder = {"metadata": {"path": target.rpartition("/")[0]}}
-options = {"coalesce_streams": True, "on_cell_executed": tell}
-client = NotebookClient(notebook, timeout=int(seconds), resources=folder, **options)
-try:
-    client.execute()
-except CellExecutionError as failure:
-    print(failure, file=sys.stderr)
-    sys.exit(1)
-finally:
-    nbformat.write(notebook, target)
-"""
 
 
 def benchmark(arguments: Sequence[str]) -> int:
