@@ -49,9 +49,10 @@ OLDEST_NODE = 20
 TEST_SECONDS = 300
 NIGHTLY_SECONDS = 3600
 CELL_SECONDS = 1800
-SHARED = (("unit",), ("spark", "faults"))
-"""Folders of tests whose files two processes share, those of one tuple in one run: with one
-Spark in each process, or none."""
+TOGETHER = ("spark", "faults")
+"""Folders of tests that are one run."""
+SHARED = ("unit", *TOGETHER)
+"""Folders of tests whose files two processes share, with one Spark in each process, or none."""
 DURATIONS = Path("tests") / "durations.json"
 """What each of those files took when all checks last passed: the longest are begun first."""
 MEMORY = Path("/dev/shm")
@@ -60,9 +61,9 @@ ROOM = 4 << 30
 LANES = 2
 CLASSES = VENV / "spark-classes.jsa"
 """Java's archive of the classes that a Spark session loads. One that does not fit is not used."""
-SHORT_LIVED = f'-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "-XX:SharedArchiveFile={CLASSES}"'
+SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """For the Java of tests, which run for minutes: one collector thread and the quick compiler leave
-the cores to the work, and classes come from an archive."""
+the cores to the work."""
 PRINTING = threading.Lock()
 
 
@@ -230,7 +231,7 @@ def lint_checks() -> list[Check]:
 
 def archive_checks() -> list[Check]:
     """The archive of classes, where it is not there yet."""
-    command: Command = [PYTHON, "-m", "tests.load_classes", CLASSES]
+    command: Command = [PYTHON, "-m", "tests.load_classes", CLASSES, SHORT_LIVED]
     return [] if CLASSES.exists() else [Check("archive of Java's classes", command)]
 
 
@@ -245,16 +246,17 @@ def docs_checks() -> list[Check]:
 
 
 def test_checks(folders: Sequence[str]) -> list[Check]:
-    """One pytest for each folder that exists, and one for those that share."""
+    """One pytest for each folder that exists, and one for those that go together."""
     reports = VENV / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
     found = [folder for folder in folders if (ROOT / "tests" / folder).is_dir()]
     for folder in set(folders) - set(found):
         say(f"tests/{folder}: there is none")
-    together = [[folder for folder in each if folder in found] for each in SHARED]
-    single = [[folder] for folder in found if not any(folder in each for each in SHARED)]
-    return [pytest_of(each, reports) for each in [*single, *filter(None, together)]]
+    runs = [[folder] for folder in found if folder not in TOGETHER]
+    if together := [folder for folder in TOGETHER if folder in found]:
+        runs.append(together)
+    return [pytest_of(each, reports) for each in runs]
 
 
 def pytest_of(folders: Sequence[str], reports: Path) -> Check:
@@ -263,7 +265,7 @@ def pytest_of(folders: Sequence[str], reports: Path) -> Check:
     counts = reports / f"{name}.xml"
     limit = NIGHTLY_SECONDS if NIGHTLY in folders else TEST_SECONDS
     options = [f"--timeout={limit}", f"--junitxml={counts}", "--durations=5"]
-    if shared := any(folders[0] in each for each in SHARED):
+    if shared := folders[0] in SHARED:
         options += [f"--numprocesses={LANES}", "--dist=loadfile", "--no-loadscope-reorder"]
     command: Command = [PYTHON, "-m", "pytest", *(Path("tests") / f for f in folders), *options]
     return Check(f"pytest tests/{name}", command, report=counts, alone=shared)
@@ -310,7 +312,7 @@ def test_all(folders: Sequence[str]) -> int:
     if unknown := set(folders) - set(known):
         raise Stop(f"Unknown folder {', '.join(unknown)}; known: {', '.join(known)}.")
     set_up("test")
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", SHORT_LIVED)
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", f'{SHORT_LIVED} "-XX:SharedArchiveFile={CLASSES}"')
     begun = time.monotonic()
     problems: list[str] = []
     checks = [] if folders else lint_checks()

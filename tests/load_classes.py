@@ -1,7 +1,7 @@
 """Runs what most sessions run, once: the Java under it is told to write an archive of the classes
 that it loaded, from which later ones start in two thirds of the time.
 
-    python -m tests.load_classes ARCHIVE     as dev.py does
+    python -m tests.load_classes ARCHIVE OPTIONS     as dev.py does, with those of its tests' Java
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from dt_jupyter.engine import Engine
 from dt_jupyter.engine.services import lake_layout, own_session
 
 
-def main(archive: Path) -> None:
+def main(archive: Path, options: str) -> None:
     unfinished = archive.with_suffix(".unfinished")
-    options = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
     os.environ["SPARK_SUBMIT_OPTS"] = f'{options} "-XX:ArchiveClassesAtExit={unfinished}"'
     with tempfile.TemporaryDirectory() as folder:
         spark = own_session(lake_layout(folder), "1g")
@@ -43,4 +42,4 @@ def main(archive: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])
