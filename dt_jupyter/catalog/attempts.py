@@ -10,17 +10,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, func, select
+from sqlalchemy import Connection, RowMapping, select
 
 from dt_jupyter.catalog import leases, schema, tables
-from dt_jupyter.catalog.codec import (
-    from_definition,
-    from_frontier,
-    from_reason,
-    from_record,
-    to_definition,
-    to_frontier,
+from dt_jupyter.catalog.attempt_rows import (
+    add_pins,
+    advance_standing,
+    complete_record,
+    insert_record,
+    name_in,
+    newest_tick,
+    read_standing,
+    rewrite_record,
+    set_standing,
+    standing_after,
 )
+from dt_jupyter.catalog.codec import from_definition, from_reason, to_definition, to_frontier
 from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.catalog.stages import replace_stages
 from dt_jupyter.catalog.store import Store
@@ -37,7 +42,6 @@ from dt_jupyter.model import (
     DTError,
     DynamicTable,
     Frontier,
-    Name,
     Reason,
     RefreshAction,
     RefreshRecord,
@@ -48,54 +52,10 @@ from dt_jupyter.model import (
     error,
 )
 
-_table, _history, _version = schema.dynamic_table, schema.history, schema.dt_version
-_pin, _lease = schema.pin, schema.lease
-_STANDING = (
-    _table.c.schema_name,
-    _table.c.table_name,
-    _table.c.target_lag_seconds,
-    _table.c.warehouse,
-    _table.c.sequence,
-    _table.c.version,
-    _table.c.data_timestamp,
-    _table.c.frontier,
-    _table.c.error_count,
-    _table.c.needs_reinit,
-    _table.c.dropped,
-    _table.c.generation,
-    _table.c.graph_valid_from,
-    _table.c.last_tick,
-    _table.c.definition,
-)
-_NEXT = (
-    select(func.coalesce(func.max(_history.c.ordinal), 0) + 1)
-    .where(_history.c.ordinal < schema.NO_ORDINAL)
-    .scalar_subquery()
-)
-# Built once, parameters apart: building a statement costs more than running it.
-_ONE = _table.c.id == bindparam("of_dt")
-_READ_STANDING = select(*_STANDING).where(_ONE)
-_UPDATE = _table.update().where(_ONE)
-_INSERT = _history.insert().values(ordinal=_NEXT)
+_history, _pin, _lease = schema.history, schema.pin, schema.lease
 _RUNNING = select(_lease, _history.c.start_time).join(
     _history, _history.c.query_id == _lease.c.attempt
 )
-_UNMAP = _version.delete().where(
-    _version.c.dt_id == bindparam("of_dt"), _version.c.data_timestamp == bindparam("of_time")
-)
-
-
-def _never_before(later: RefreshState) -> list[RefreshState]:
-    """Of a row that cannot be read nobody knows what it was."""
-    return [s for s in RefreshState if not (s is later or s.may_become(later))]
-
-
-_IS = _history.c.query_id == bindparam("of_query")
-_STATE = select(_history.c.state).where(_IS)
-_REWRITE = {
-    later: _history.update().where(_IS, _history.c.state.not_in(_never_before(later)))
-    for later in RefreshState
-}
 _CHANGED = Reason("DEFINITION_CHANGED", "The definition was changed while a refresh ran.")
 
 
@@ -123,7 +83,7 @@ class Attempts(Store):
         dynamic table is gone, and Overtaken where its sequence is not `after` any more.
         """
         with self._write() as connection:
-            row = _standing(connection, dt_id)
+            row = read_standing(connection, dt_id)
             if after is not None and row["sequence"] != after:
                 raise Overtaken
             attempt = self._open(connection, dt_id, row, trigger, data_timestamp, attempt_id, ttl)
@@ -135,15 +95,15 @@ class Attempts(Store):
                 data_timestamp,
                 start=attempt.started,
             )
-            _insert(connection, dt_id, _completed(record, row, attempt.started))
-            _add_pins(connection, attempt_id, pins)
+            insert_record(connection, dt_id, complete_record(record, row, attempt.started))
+            add_pins(connection, attempt_id, pins)
         return attempt
 
     def pin(self, attempt: Attempt, pins: Iterable[tuple[str, int]]) -> None:
         """Keep these versions (table id, version) until the attempt ends; DT-2108 if fenced."""
         with self._write() as connection:
             self._held(connection, attempt, attempt.sequence)
-            _add_pins(connection, attempt.id, pins)
+            add_pins(connection, attempt.id, pins)
 
     def pins(self) -> tuple[Pin, ...]:
         """Those of all attempts."""
@@ -189,17 +149,17 @@ class Attempts(Store):
             expected = sequence == attempt.sequence if written else version == row["version"]
             if not expected:
                 raise error("DT-2108", name=attempt.name, sequence=sequence)
-            stored = _completed(record, row, now, attempt.started)
+            stored = complete_record(record, row, now, attempt.started)
             changed = row["generation"] != attempt.generation
-            after = _standing_after(stored, row, frontier, sequence, version)
+            after = standing_after(stored, row, frontier, sequence, version)
             if stored.action is not RefreshAction.NO_DATA:
                 waiting = row["needs_reinit"] or from_reason(_CHANGED)
                 after["needs_reinit"] = waiting if changed else None
-            _advance(connection, attempt.dt_id, after)
+            advance_standing(connection, attempt.dt_id, after)
             replace_stages(connection, attempt.dt_id, stages)
             if definition is not None and not changed:
                 tables.apply(connection, attempt.dt_id, {"definition": definition}, "EVOLVE", now)
-            _rewrite(connection, stored)
+            rewrite_record(connection, stored)
             leases.free_lease(connection, attempt.dt_id, attempt.id)
         return stored
 
@@ -211,19 +171,19 @@ class Attempts(Store):
         time. Raises as `begin` does, and DT-2101 before the first data."""
         with self._write() as connection:
             now = self.clock.now()
-            row = _standing(connection, dt_id)
+            row = read_standing(connection, dt_id)
             held = self._free(connection, dt_id, row, trigger, data_timestamp, now)
             before = to_frontier(row["frontier"])
             if before is None:
-                raise error("DT-2101", name=_name(row))
+                raise error("DT-2101", name=name_in(row))
             if held is not None and held["attempt"] is not None:
                 leases.abandon(connection, held, leases.GONE, now)
             frontier = record.frontier or replace(before, data_timestamp=data_timestamp)
             known = replace(record, frontier=frontier, version=row["version"])
-            stored = _completed(known, row, now)
-            after = _standing_after(stored, row, frontier, row["sequence"], row["version"])
-            _advance(connection, dt_id, after)
-            _insert(connection, dt_id, stored)
+            stored = complete_record(known, row, now)
+            after = standing_after(stored, row, frontier, row["sequence"], row["version"])
+            advance_standing(connection, dt_id, after)
+            insert_record(connection, dt_id, stored)
         return stored
 
     def fail(
@@ -242,11 +202,11 @@ class Attempts(Store):
             if not leases.holds(leases.read_lease(connection, attempt.dt_id), attempt):
                 return None
             now = self.clock.now()
-            row = _standing(connection, attempt.dt_id)
-            stored = _completed(record, row, now, attempt.started)
-            done = {} if record.state is RefreshState.CANCELLED else _tick(stored, row)
-            _set(connection, attempt.dt_id, last_query_id=stored.query_id, **done)
-            _rewrite(connection, stored)
+            row = read_standing(connection, attempt.dt_id)
+            stored = complete_record(record, row, now, attempt.started)
+            done = {} if record.state is RefreshState.CANCELLED else newest_tick(stored, row)
+            set_standing(connection, attempt.dt_id, last_query_id=stored.query_id, **done)
+            rewrite_record(connection, stored)
             leases.free_lease(connection, attempt.dt_id, attempt.id)
             changes: dict[str, Any] = {}
             if counts:
@@ -278,9 +238,9 @@ class Attempts(Store):
             if connection.execute(known.limit(1)).first() is not None:
                 return False
             now = self.clock.now()
-            row = _standing(connection, dt_id)
+            row = read_standing(connection, dt_id)
             record = RefreshRecord(
-                _name(row),
+                name_in(row),
                 self._new_id(),
                 state,
                 trigger,
@@ -289,12 +249,12 @@ class Attempts(Store):
                 start=now,
                 end=now,
             )
-            stored = _completed(record, row, now)
-            _insert(connection, dt_id, stored)
+            stored = complete_record(record, row, now)
+            insert_record(connection, dt_id, stored)
             last = {} if state is RefreshState.SKIPPED else {"last_query_id": stored.query_id}
-            done = _tick(stored, row) if over else {}
+            done = newest_tick(stored, row) if over else {}
             if done or last:
-                _set(connection, dt_id, **done, **last)
+                set_standing(connection, dt_id, **done, **last)
         return True
 
     def roll_forward(
@@ -317,23 +277,23 @@ class Attempts(Store):
         that made the commit still lives and will finish by itself.
         """
         with self._write() as connection:
-            row = _standing(connection, dt_id)
+            row = read_standing(connection, dt_id)
             held = leases.read_lease(connection, dt_id)
             mine = held is not None and held["attempt"] == record.query_id
             now = self.clock.now()
             alive = held is not None and leases.in_force(held, self.owner, self._alive, now)
             if row["sequence"] >= sequence or (mine and alive):
                 return False
-            stored = _completed(record, row, now)
-            after = _standing_after(stored, row, frontier, sequence, version)
+            stored = complete_record(record, row, now)
+            after = standing_after(stored, row, frontier, sequence, version)
             own = to_definition(row["definition"], self.root)
             same = definition is None or self._same(definition, own)
             waiting = None if same else row["needs_reinit"]
-            _advance(connection, dt_id, after | {"needs_reinit": waiting})
+            advance_standing(connection, dt_id, after | {"needs_reinit": waiting})
             if not same and waiting is None:
                 tables.apply(connection, dt_id, {"definition": definition}, "EVOLVE", now)
-            if not _rewrite(connection, stored):
-                _insert(connection, dt_id, stored)
+            if not rewrite_record(connection, stored):
+                insert_record(connection, dt_id, stored)
             if mine:
                 leases.free_lease(connection, dt_id, record.query_id)
         return True
@@ -401,7 +361,7 @@ class Attempts(Store):
         attempt = Attempt(
             id=attempt_id,
             dt_id=dt_id,
-            name=_name(row),
+            name=name_in(row),
             trigger=trigger,
             data_timestamp=t,
             epoch=held["epoch"] + 1 if held is not None else 1,
@@ -426,7 +386,7 @@ class Attempts(Store):
         """The lease row if there is one, after checking that `t` may begin on the standing."""
         held = leases.read_lease(connection, dt_id)
         if held is not None and leases.in_force(held, self.owner, self._alive, now):
-            raise error("DT-2104", name=_name(row), owner=leases.owner_of(held))
+            raise error("DT-2104", name=name_in(row), owner=leases.owner_of(held))
         floors = [row["data_timestamp"]]
         if trigger is RefreshTrigger.SCHEDULED:
             floors.append(row["last_tick"])
@@ -438,95 +398,4 @@ class Attempts(Store):
     def _held(self, connection: Connection, attempt: Attempt, sequence: int) -> RowMapping:
         if not leases.holds(leases.read_lease(connection, attempt.dt_id), attempt):
             raise error("DT-2108", name=attempt.name, sequence=sequence)
-        return _standing(connection, attempt.dt_id)
-
-
-def _standing_after(
-    record: RefreshRecord, row: RowMapping, frontier: Frontier, sequence: int, version: int | None
-) -> dict[str, Any]:
-    """What a success sets of the dynamic table's row."""
-    return {
-        "sequence": sequence,
-        "version": version,
-        "data_timestamp": frontier.data_timestamp,
-        "frontier": from_frontier(frontier),
-        "error_count": 0,
-        "last_query_id": record.query_id,
-        **_tick(record, row),
-    }
-
-
-def _advance(connection: Connection, dt_id: str, after: dict[str, Any]) -> None:
-    """Set the standing; from now on there is a version for exactly its data timestamp."""
-    _set(connection, dt_id, **after)
-    if after["version"] is not None:
-        at = {"of_dt": dt_id, "of_time": after["data_timestamp"]}
-        connection.execute(_UNMAP, at)  # one is there already only if the standing was set back
-        values = {key: after[key] for key in ("data_timestamp", "version")}
-        connection.execute(_version.insert(), {"dt_id": dt_id, **values})
-
-
-def _standing(connection: Connection, dt_id: str) -> RowMapping:
-    row = connection.execute(_READ_STANDING, {"of_dt": dt_id}).mappings().one_or_none()
-    if row is None or row["dropped"] is not None:
-        raise error("DT-1101", name=dt_id if row is None else _name(row), hint="It was dropped.")
-    return row
-
-
-def _name(row: RowMapping) -> Name:
-    return Name(row["schema_name"], row["table_name"])
-
-
-def _set(connection: Connection, dt_id: str, **values: Any) -> None:
-    connection.execute(_UPDATE, {"of_dt": dt_id, **values})
-
-
-def _tick(record: RefreshRecord, row: RowMapping) -> dict[str, Timestamp]:
-    """What a scheduled record says of the newest tick that is done with."""
-    if record.trigger is not RefreshTrigger.SCHEDULED:
-        return {}
-    before = row["last_tick"]
-    tick = record.data_timestamp
-    return {"last_tick": tick if before is None else max(before, tick)}
-
-
-def _completed(
-    record: RefreshRecord, row: RowMapping, now: Timestamp, started: Timestamp | None = None
-) -> RefreshRecord:
-    """The record with what the catalog knows and the caller left out."""
-    lag = row["target_lag_seconds"]
-    return replace(
-        record,
-        start=record.start or started or now,
-        end=record.end or (now if record.state.final else None),
-        target_lag_seconds=record.target_lag_seconds if record.target_lag_seconds else lag,
-        warehouse=record.warehouse or row["warehouse"],
-        graph_valid_from=record.graph_valid_from or row["graph_valid_from"],
-    )
-
-
-def _insert(connection: Connection, dt_id: str, record: RefreshRecord) -> None:
-    assert RefreshState.SCHEDULED.may_become(record.state), record.state
-    connection.execute(_INSERT, from_record(record) | {"dt_id": dt_id})
-
-
-def _rewrite(connection: Connection, record: RefreshRecord) -> bool:
-    """The row of an attempt as it ended; False if there is none."""
-    of = {"of_query": record.query_id}
-    if connection.execute(_REWRITE[record.state], from_record(record) | of).rowcount == 1:
-        return True
-    before = connection.execute(_STATE, of).scalar_one_or_none()
-    assert before is None, f"{record.query_id} is {before}, and never {record.state}"
-    return False
-
-
-def _add_pins(connection: Connection, attempt_id: str, pins: Iterable[tuple[str, int]]) -> None:
-    known = select(_pin.c.table_id, _pin.c.version).where(_pin.c.attempt == attempt_id)
-    wanted = set(pins)
-    if not wanted:
-        return
-    new = wanted - {(table, version) for table, version in connection.execute(known)}
-    for table, version in sorted(new):
-        connection.execute(
-            _pin.insert().values(attempt=attempt_id, table_id=table, version=version)
-        )
+        return read_standing(connection, attempt.dt_id)

@@ -1,0 +1,158 @@
+"""The rows that a refresh reads and writes: its dynamic table's standing, its record, its pins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, bindparam, func, select
+
+from dt_jupyter.catalog import schema
+from dt_jupyter.catalog.codec import from_frontier, from_record
+from dt_jupyter.model import (
+    Frontier,
+    Name,
+    RefreshRecord,
+    RefreshState,
+    RefreshTrigger,
+    Timestamp,
+    error,
+)
+
+_table, _history, _version = schema.dynamic_table, schema.history, schema.dt_version
+_pin = schema.pin
+_STANDING = (
+    _table.c.schema_name,
+    _table.c.table_name,
+    _table.c.target_lag_seconds,
+    _table.c.warehouse,
+    _table.c.sequence,
+    _table.c.version,
+    _table.c.data_timestamp,
+    _table.c.frontier,
+    _table.c.error_count,
+    _table.c.needs_reinit,
+    _table.c.dropped,
+    _table.c.generation,
+    _table.c.graph_valid_from,
+    _table.c.last_tick,
+    _table.c.definition,
+)
+_NEXT = (
+    select(func.coalesce(func.max(_history.c.ordinal), 0) + 1)
+    .where(_history.c.ordinal < schema.NO_ORDINAL)
+    .scalar_subquery()
+)
+# Built once, parameters apart: building a statement costs more than running it.
+_ONE = _table.c.id == bindparam("of_dt")
+_READ_STANDING = select(*_STANDING).where(_ONE)
+_UPDATE = _table.update().where(_ONE)
+_INSERT = _history.insert().values(ordinal=_NEXT)
+_UNMAP = _version.delete().where(
+    _version.c.dt_id == bindparam("of_dt"), _version.c.data_timestamp == bindparam("of_time")
+)
+
+
+def _never_before(later: RefreshState) -> list[RefreshState]:
+    """Of a row that cannot be read nobody knows what it was."""
+    return [s for s in RefreshState if not (s is later or s.may_become(later))]
+
+
+_IS = _history.c.query_id == bindparam("of_query")
+_STATE = select(_history.c.state).where(_IS)
+_REWRITE = {
+    later: _history.update().where(_IS, _history.c.state.not_in(_never_before(later)))
+    for later in RefreshState
+}
+
+
+def standing_after(
+    record: RefreshRecord, row: RowMapping, frontier: Frontier, sequence: int, version: int | None
+) -> dict[str, Any]:
+    """What a success sets of the dynamic table's row."""
+    return {
+        "sequence": sequence,
+        "version": version,
+        "data_timestamp": frontier.data_timestamp,
+        "frontier": from_frontier(frontier),
+        "error_count": 0,
+        "last_query_id": record.query_id,
+        **newest_tick(record, row),
+    }
+
+
+def advance_standing(connection: Connection, dt_id: str, after: dict[str, Any]) -> None:
+    """Set the standing; from now on there is a version for exactly its data timestamp."""
+    set_standing(connection, dt_id, **after)
+    if after["version"] is not None:
+        at = {"of_dt": dt_id, "of_time": after["data_timestamp"]}
+        connection.execute(_UNMAP, at)  # one is there already only if the standing was set back
+        values = {key: after[key] for key in ("data_timestamp", "version")}
+        connection.execute(_version.insert(), {"dt_id": dt_id, **values})
+
+
+def read_standing(connection: Connection, dt_id: str) -> RowMapping:
+    row = connection.execute(_READ_STANDING, {"of_dt": dt_id}).mappings().one_or_none()
+    if row is None or row["dropped"] is not None:
+        raise error("DT-1101", name=dt_id if row is None else name_in(row), hint="It was dropped.")
+    return row
+
+
+def name_in(row: RowMapping) -> Name:
+    return Name(row["schema_name"], row["table_name"])
+
+
+def set_standing(connection: Connection, dt_id: str, **values: Any) -> None:
+    connection.execute(_UPDATE, {"of_dt": dt_id, **values})
+
+
+def newest_tick(record: RefreshRecord, row: RowMapping) -> dict[str, Timestamp]:
+    """What a scheduled record says of the newest tick that is done with."""
+    if record.trigger is not RefreshTrigger.SCHEDULED:
+        return {}
+    before = row["last_tick"]
+    tick = record.data_timestamp
+    return {"last_tick": tick if before is None else max(before, tick)}
+
+
+def complete_record(
+    record: RefreshRecord, row: RowMapping, now: Timestamp, started: Timestamp | None = None
+) -> RefreshRecord:
+    """The record with what the catalog knows and the caller left out."""
+    lag = row["target_lag_seconds"]
+    return replace(
+        record,
+        start=record.start or started or now,
+        end=record.end or (now if record.state.final else None),
+        target_lag_seconds=record.target_lag_seconds if record.target_lag_seconds else lag,
+        warehouse=record.warehouse or row["warehouse"],
+        graph_valid_from=record.graph_valid_from or row["graph_valid_from"],
+    )
+
+
+def insert_record(connection: Connection, dt_id: str, record: RefreshRecord) -> None:
+    assert RefreshState.SCHEDULED.may_become(record.state), record.state
+    connection.execute(_INSERT, from_record(record) | {"dt_id": dt_id})
+
+
+def rewrite_record(connection: Connection, record: RefreshRecord) -> bool:
+    """The row of an attempt as it ended; False if there is none."""
+    of = {"of_query": record.query_id}
+    if connection.execute(_REWRITE[record.state], from_record(record) | of).rowcount == 1:
+        return True
+    before = connection.execute(_STATE, of).scalar_one_or_none()
+    assert before is None, f"{record.query_id} is {before}, and never {record.state}"
+    return False
+
+
+def add_pins(connection: Connection, attempt_id: str, pins: Iterable[tuple[str, int]]) -> None:
+    known = select(_pin.c.table_id, _pin.c.version).where(_pin.c.attempt == attempt_id)
+    wanted = set(pins)
+    if not wanted:
+        return
+    new = wanted - {(table, version) for table, version in connection.execute(known)}
+    for table, version in sorted(new):
+        connection.execute(
+            _pin.insert().values(attempt=attempt_id, table_id=table, version=version)
+        )
