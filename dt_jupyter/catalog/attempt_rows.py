@@ -9,10 +9,9 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, bindparam, func, select
 
 from dt_jupyter.catalog import schema
-from dt_jupyter.catalog.codec import from_frontier, from_record
+from dt_jupyter.catalog.codec import from_frontier, from_record, name_in
 from dt_jupyter.model import (
     Frontier,
-    Name,
     RefreshRecord,
     RefreshState,
     RefreshTrigger,
@@ -97,10 +96,6 @@ def read_standing(connection: Connection, dt_id: str) -> RowMapping:
     if row is None or row["dropped"] is not None:
         raise error("DT-1101", name=dt_id if row is None else name_in(row), hint="It was dropped.")
     return row
-
-
-def name_in(row: RowMapping) -> Name:
-    return Name(row["schema_name"], row["table_name"])
 
 
 def set_standing(connection: Connection, dt_id: str, **values: Any) -> None:

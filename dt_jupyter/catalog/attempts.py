@@ -18,14 +18,19 @@ from dt_jupyter.catalog.attempt_rows import (
     advance_standing,
     complete_record,
     insert_record,
-    name_in,
     newest_tick,
     read_standing,
     rewrite_record,
     set_standing,
     standing_after,
 )
-from dt_jupyter.catalog.codec import from_definition, from_reason, to_definition, to_frontier
+from dt_jupyter.catalog.codec import (
+    from_definition,
+    from_reason,
+    name_in,
+    to_definition,
+    to_frontier,
+)
 from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.catalog.stages import replace_stages
 from dt_jupyter.catalog.store import Store

@@ -50,6 +50,11 @@ def to_name(value: Sequence[str]) -> Name:
     return Name(value[0], value[1])
 
 
+def name_in(row: RowMapping) -> Name:
+    """The name of a table or view in its row."""
+    return Name(row["schema_name"], row["table_name"])
+
+
 def from_reason(reason: Reason | None) -> str | None:
     return None if reason is None else dump([reason.code, reason.sentence])
 
@@ -147,7 +152,7 @@ def to_table(row: RowMapping, root: LakeRoot) -> DynamicTable:
     assert reason is not None  # the column is NOT NULL
     return DynamicTable(
         id=row["id"],
-        name=Name(row["schema_name"], row["table_name"]),
+        name=name_in(row),
         definition=to_definition(row["definition"], root),
         target_lag=TargetLag(row["target_lag_seconds"]),
         warehouse=row["warehouse"],
@@ -207,7 +212,7 @@ def from_record(record: RefreshRecord) -> dict[str, Any]:
 
 def to_record(row: RowMapping, upstream: tuple[RefreshRecord, ...] = ()) -> RefreshRecord:
     return RefreshRecord(
-        name=Name(row["schema_name"], row["table_name"]),
+        name=name_in(row),
         query_id=row["query_id"],
         state=RefreshState(row["state"]),
         trigger=RefreshTrigger(row["trigger_kind"]),

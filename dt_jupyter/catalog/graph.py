@@ -7,10 +7,10 @@ import json
 from sqlalchemy import select
 
 from dt_jupyter.catalog import schema
-from dt_jupyter.catalog.codec import to_name
+from dt_jupyter.catalog.codec import name_in, to_name
 from dt_jupyter.catalog.store import Store
 from dt_jupyter.catalog.values import GraphRow
-from dt_jupyter.model import Name, SchedulingState, TargetLag
+from dt_jupyter.model import SchedulingState, TargetLag
 
 _graph = schema.graph_history
 
@@ -26,7 +26,7 @@ class GraphHistory(Store):
         return [
             GraphRow(
                 dt_id=row["dt_id"],
-                name=Name(row["schema_name"], row["table_name"]),
+                name=name_in(row),
                 valid_from=row["valid_from"],
                 valid_to=row["valid_to"],
                 query=row["query"],

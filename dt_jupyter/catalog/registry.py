@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, func, select
 
 from dt_jupyter.catalog import schema
+from dt_jupyter.catalog.codec import name_in
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row
 from dt_jupyter.catalog.store import Shelf, Store
@@ -37,12 +38,11 @@ def _to_warehouse(row: RowMapping, _: LakeRoot) -> Warehouse:
 
 
 def _to_base(row: RowMapping, root: LakeRoot) -> BaseTable:
-    name = Name(row["schema_name"], row["table_name"])
-    return BaseTable(name, row["table_id"], root.found(row["path"]))
+    return BaseTable(name_in(row), row["table_id"], root.found(row["path"]))
 
 
 def _to_view(row: RowMapping, root: LakeRoot) -> ViewSource:
-    return ViewSource(Name(row["schema_name"], row["table_name"]), root.found_text(row["text"]))
+    return ViewSource(name_in(row), root.found_text(row["text"]))
 
 
 WAREHOUSES = Shelf(

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, select
 
 from dt_jupyter.catalog import definition_rows, graph, leases, schema
-from dt_jupyter.catalog.codec import TABLE_FIELDS, from_table, to_table
+from dt_jupyter.catalog.codec import TABLE_FIELDS, from_table, name_in, to_table
 from dt_jupyter.catalog.roots import root_of
 from dt_jupyter.catalog.rows import overwrite_row, read_each
 from dt_jupyter.catalog.store import Shelf, name_text
@@ -52,7 +52,7 @@ def row_of(connection: Connection, dt_id: str) -> RowMapping:
     """The row of a dynamic table that is not dropped; DT-1101 when it is gone."""
     row = _row(connection, select(_table).where(_table.c.id == dt_id))
     if row is None or row["dropped"] is not None:
-        name = dt_id if row is None else Name(row["schema_name"], row["table_name"])
+        name = dt_id if row is None else name_in(row)
         raise error("DT-1101", name=name, hint="It was dropped.")
     return row
 
