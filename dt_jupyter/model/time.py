@@ -45,7 +45,6 @@ class Timestamp:
 
     @property
     def has_date(self) -> bool:
-        """Whether every zone has a date for it."""
         return FIRST <= self <= _LAST
 
     @property
@@ -69,6 +68,7 @@ class Timestamp:
 
 FIRST = Timestamp.of(datetime.min.replace(tzinfo=UTC) + timedelta(days=1))
 _LAST = Timestamp.of(datetime.max.replace(tzinfo=UTC) - timedelta(days=1))
+"""What every zone has a date for."""
 
 
 def zone_of(text: str) -> tzinfo:
