@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from dt_jupyter.model import DTError, Span, error, quote
-from dt_jupyter.sql.grammar.clauses import time_point
+from dt_jupyter.model import Span, quote
 from dt_jupyter.sql.grammar.functions import qualified_name, replace_spans
-from dt_jupyter.sql.grammar.options import unknown_option
-from dt_jupyter.sql.grammar.statement_values import HasData, Information, TimedRelation, TimePoint
+from dt_jupyter.sql.grammar.relation_words import ENDS, SETS, RelationWords, part_of
+from dt_jupyter.sql.grammar.statement_values import HasData, Information, TimedRelation
+from dt_jupyter.sql.grammar.time_clauses import KEYWORDS, FoundRelation, TimeClauses
 from dt_jupyter.sql.text.cursor import Cursor
 from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
-from dt_jupyter.sql.text.literals import unquote
 
 __all__ = [
     "HasData", "Information", "TimedRelation", "find_has_data", "find_last_query_id", "find_timed",
@@ -28,28 +26,13 @@ __all__ = [
 CHANGE_COLUMNS = frozenset({"$ACTION", "$ISUPDATE", "$ROW_ID"})
 _HAS_DATA = "SYSTEM$STREAM_HAS_DATA"
 _LAST_QUERY_ID = "LAST_QUERY_ID"
-_AT = ("AT", "BEFORE")
-_END = ("END",)
-_KEYWORDS = frozenset({"CHANGES", *_AT, *_END})
-_PARTS = 3
 _QUERY = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
-_SETS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
-_ENDS = _SETS | {  # words that end a FROM clause
-    "SELECT", "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT",
-    "OFFSET", "WINDOW", "QUALIFY", "INSERT", "MAP", "REDUCE", "SET", "WHEN", "PIVOT", "UNPIVOT",
-}  # fmt: skip
-_NO_ALIAS = _ENDS | {  # words that may follow a relation and are no alias of it
-    "FROM", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS", "NATURAL", "SEMI", "ANTI",
-    "ON", "USING", "LATERAL", "TABLESAMPLE", "WITH", "DO", "THEN", "AND", "OR", "NOT", "AS",
-}  # fmt: skip
-_AS_OF = frozenset({"VERSION", "TIMESTAMP", "SYSTEM_VERSION", "SYSTEM_TIME", "FOR"})
 _NO_READS = frozenset({"SHOW", "DESCRIBE", "DESC", "DELETE", "UPDATE", "MERGE", "USE", "SET",
                        "ANALYZE", "COPY", "FETCH", "GRANT", "REVOKE"})  # fmt: skip
 _BEFORE_VERB = frozenset({"BEGIN", "THEN", "ELSE", "DO", "EXPLAIN", "EXTENDED", "FORMATTED",
                           "CODEGEN", "COST"})  # fmt: skip
-_BEFORE_TABLE = _SETS | {"ALL", "DISTINCT", "AS", "QUERY", "CACHE"} | _BEFORE_VERB
+_BEFORE_TABLE = SETS | {"ALL", "DISTINCT", "AS", "QUERY", "CACHE"} | _BEFORE_VERB
 _BEFORE_TARGET = frozenset({"INTO", "TABLE", "OVERWRITE", "UPDATE", "EXISTS", "VIEW"})
-_ORDER = "Write t CHANGES (INFORMATION => DEFAULT) AT (…) END (…), or t AT (…)."
 
 
 def find_timed(text: str) -> tuple[TimedRelation, ...]:
@@ -70,7 +53,7 @@ def find_timed(text: str) -> tuple[TimedRelation, ...]:
 
 def timed_in(script: str, words: Sequence[Token]) -> tuple[TimedRelation, ...]:
     """`find_timed` for tokens of `script` that are at hand."""
-    if not any(word.upper in _KEYWORDS for word in words):
+    if not any(word.upper in KEYWORDS for word in words):
         return ()
     return tuple(_scanned(script, words).timed)
 
@@ -89,8 +72,7 @@ def relations_in(text: str) -> tuple[tuple[tuple[str, ...], Span], ...]:
 def has_alias(text: str, end: int) -> bool:
     """Whether the relation that ends at character `end` has an alias; where it has none, the
     name put in its place needs one."""
-    words = tokens(text, end)
-    return _has_alias(words, 0)
+    return RelationWords(text, tokens(text, end)).has_alias(0)
 
 
 def find_has_data(text: str) -> tuple[HasData, ...]:
@@ -152,15 +134,6 @@ class _Frame:
     inner: int = -1  # where a query in brackets ends that begins it
 
 
-class _Found(NamedTuple):
-    """A relation: its tokens from `first`, the index after them, and its name or query."""
-
-    first: int
-    after: int
-    parts: tuple[str, ...]
-    query: Span | None = None
-
-
 def _scanned(script: str, words: Sequence[Token]) -> _Scan:
     """The pass, once more where a schema is called `changes`: that qualifies no column."""
     qualifiers = frozenset(i for i in range(len(words)) if _qualifies(words, i))
@@ -171,24 +144,22 @@ def _scanned(script: str, words: Sequence[Token]) -> _Scan:
 def _qualifies(words: Sequence[Token], index: int) -> bool:
     """Whether `changes.` stands there, and is not the schema of what a statement writes."""
     word, before = words[index], words[index - 1] if index else None
-    name = word.kind in (TokenKind.WORD, TokenKind.QUOTED) and _part(word).upper() == "CHANGES"
+    name = word.kind in (TokenKind.WORD, TokenKind.QUOTED) and part_of(word).upper() == "CHANGES"
     if not name or index + 1 >= len(words) or not words[index + 1].sign("."):
         return False
     return before is None or not (before.sign(".") or before.upper in _BEFORE_TARGET)
 
 
-class _Scan:
+class _Scan(RelationWords):
     """The pass over the tokens of a statement, or of a script.
 
     `qualifiers` are the places of `changes.`; `names` those of them that begin a relation's name.
     """
 
-    def __init__(
-        self, script: str, words: Sequence[Token], qualifiers: frozenset[int] = frozenset()
-    ) -> None:
-        self.script = script
-        self.words = words
+    def __init__(self, script: str, words: Sequence[Token], qualifiers: frozenset[int]) -> None:
+        super().__init__(script, words)
         self.qualifiers = qualifiers
+        self.clauses = TimeClauses(script, words, qualifiers)
         self.names: set[int] = set()
         self.timed: list[TimedRelation] = []
         self.reads: list[tuple[tuple[str, ...], Span]] = []
@@ -214,20 +185,20 @@ class _Scan:
             self._stack = [self._statement(index + 1)]
         elif word.sign(",") and frame.in_from:
             self._expected = index + 1
-        elif word.sign("|") and self._sign(index + 1, ">"):
+        elif word.sign("|") and self.sign(index + 1, ">"):
             frame.in_from = False
-        elif word.kind is TokenKind.WORD and not self._sign(index - 1, "."):
+        elif word.kind is TokenKind.WORD and not self.sign(index - 1, "."):
             self._keyword(index)
         return index + 1
 
     # -- brackets ---------------------------------------------------------------------------------
 
     def _statement(self, index: int) -> _Frame:
-        first = self._word(index)
+        first = self.word(index)
         return _Frame(first not in _NO_READS, using=first == "MERGE")
 
     def _open(self, index: int, relation: str = "") -> None:
-        frame = _Frame(self._word(index + 1) in _QUERY, index, relation)
+        frame = _Frame(self.word(index + 1) in _QUERY, index, relation)
         frame.cte = self._bodies.pop(index, "")
         self._stack.append(frame)
 
@@ -240,21 +211,24 @@ class _Scan:
             parent.inner = index
         if frame.cte:
             parent.ctes.add(frame.cte)
-            if self._sign(index + 1, ","):
+            if self.sign(index + 1, ","):
                 self._cte(index + 2)
         if frame.relation and query:
             inside = Span(self.words[frame.opened].end, self.words[index].start)
-            self._clauses(_Found(frame.opened, index + 1, (), inside))
+            place = self.span(frame.opened, index + 1)
+            self._keep(FoundRelation(frame.opened, index + 1, place, query=inside))
+        elif frame.relation == "function":
+            self.clauses.refuse("a function", index + 1)
         elif frame.relation:
-            self._refuse_clause(frame.relation, index + 1)
+            self.clauses.refuse("a bracket that holds no query", index + 1)
 
     # -- where relations stand --------------------------------------------------------------------
 
     def _keyword(self, index: int) -> None:
         frame, keyword = self._stack[-1], self.words[index].upper
-        if keyword in _ENDS or (keyword == "LATERAL" and self._word(index + 1) == "VIEW"):
+        if keyword in ENDS or (keyword == "LATERAL" and self.word(index + 1) == "VIEW"):
             frame.in_from = False
-            frame.query = frame.query or keyword == "SELECT" or keyword in _SETS
+            frame.query = frame.query or keyword == "SELECT" or keyword in SETS
             frame.inserts = frame.inserts or keyword == "INSERT"
         elif keyword == "FROM" and self._begins_from(index):
             frame.in_from = frame.joins = True
@@ -265,16 +239,16 @@ class _Scan:
         elif keyword == "USING" and frame.using:
             frame.using = False
             self._expected = index + 1
-        elif keyword == "MERGE" and self._word(index + 1) in ("INTO", "WITH"):
+        elif keyword == "MERGE" and self.word(index + 1) in ("INTO", "WITH"):
             frame.using = frame.using or self._begins_verb(index)
         elif keyword == "TABLE" and self._begins_table(index):
             self._expected = index + 1
         elif keyword == "WITH":
-            self._cte(index + 1 + (self._word(index + 1) == "RECURSIVE"))
+            self._cte(index + 1 + (self.word(index + 1) == "RECURSIVE"))
 
     def _begins_from(self, index: int) -> bool:
         """Not EXTRACT(… FROM …), IS DISTINCT FROM, DELETE FROM, Spark's CHANGES FROM."""
-        before, second, frame = self._word(index - 1), self._word(index - 2), self._stack[-1]
+        before, second, frame = self.word(index - 1), self.word(index - 2), self._stack[-1]
         if before == "DISTINCT" and second in ("IS", "NOT"):
             return False
         if before == "DELETE" and self._begins_verb(index - 1):
@@ -283,13 +257,13 @@ class _Scan:
 
     def _begins_verb(self, index: int) -> bool:
         """Whether a change may begin there, after WITH …, EXPLAIN, or in a script."""
-        return self._sign(index - 1, ")") or self._word(index - 1) in _BEFORE_VERB
+        return self.sign(index - 1, ")") or self.word(index - 1) in _BEFORE_VERB
 
     def _begins_table(self, index: int) -> bool:
         """Whether TABLE is the query TABLE t, or the argument TABLE t or TABLE (t)."""
-        opens = self._sign(index + 1, "(")
+        opens = self.sign(index + 1, "(")
         name = index + 1 + opens
-        if not self._is_name(name) or (opens and not self._sign(self._name_end(name), ")")):
+        if not self.is_name(name) or (opens and not self.sign(self.name_end(name), ")")):
             return False
         before = self.words[index - 1] if index else None
         if before is None or before.text in ("(", ")", "=>", ";"):
@@ -301,219 +275,61 @@ class _Scan:
 
     def _cte(self, index: int) -> None:
         """The head of a common table expression: name [(columns)] [AS] (query)."""
-        if not self._is_name(index):
+        if not self.is_name(index):
             return
-        name, at = _part(self.words[index]), index + 1
-        if self._sign(at, "(") and self._word(at + 1) not in _QUERY:
+        name, at = part_of(self.words[index]), index + 1
+        if self.sign(at, "(") and self.word(at + 1) not in _QUERY:
             while at < len(self.words) and not self.words[at].sign(")"):
                 at += 1
             at += 1
-        while self._word(at) in ("MAX", "RECURSION", "LEVEL") or self._is_number(at):
+        while self.word(at) in ("MAX", "RECURSION", "LEVEL") or self.is_number(at):
             at += 1
-        at += self._word(at) == "AS"
-        if self._sign(at, "("):
+        at += self.word(at) == "AS"
+        if self.sign(at, "("):
             self._bodies[at] = name.lower()
-            if self._word(index - 1) == "RECURSIVE":
+            if self.word(index - 1) == "RECURSIVE":
                 self._stack[-1].ctes.add(name.lower())
 
     def _relation(self, index: int) -> int:
         """The relation that begins at `index`, if one does; the index to go on from."""
-        index += self._word(index) == "LATERAL"
-        if self._sign(index, "("):
+        index += self.word(index) == "LATERAL"
+        if self.sign(index, "("):
             self._open(index, "bracket")
             frame = self._stack[-1]
             if not frame.query:
                 frame.in_from = frame.joins = True
                 self._expected = index + 1
             return index + 1
-        if self._word(index) == "VALUES":
+        if self.word(index) == "VALUES":
             self._stack[-1].in_from = False
             return index + 1
-        if not self._is_name(index):
+        if not self.is_name(index):
             self._expected = -1
             return index
-        after = self._name_end(index)
+        after = self.name_end(index)
         if index in self.qualifiers:
             self.names.add(index)
-        if self._sign(after, "("):
+        if self.sign(after, "("):
             self._open(after, "function")
             return after + 1
-        self._clauses(_Found(index, after, tuple(map(_part, self.words[index:after:2]))))
+        parts = tuple(map(part_of, self.words[index:after:2]))
+        place, common = self.span(index, after), self._is_cte(parts)
+        self._keep(FoundRelation(index, after, place, parts, common=common))
         return after
 
-    def _is_name(self, index: int) -> bool:
-        if index >= len(self.words):
-            return False
-        word = self.words[index]
-        plain = word.kind is TokenKind.WORD and "$" not in word.text and word.upper not in _NO_ALIAS
-        return plain or word.kind is TokenKind.QUOTED
-
-    def _name_end(self, index: int) -> int:
-        """The index after the name of dotted parts that begins at `index`."""
-        index += 1
-        while self._sign(index, ".") and index + 1 < len(self.words) and (
-            self.words[index + 1].kind in (TokenKind.WORD, TokenKind.QUOTED)
-        ):  # fmt: skip
-            index += 2
-        return index
-
-    # -- their clauses ----------------------------------------------------------------------------
-
-    def _clauses(self, found: _Found) -> None:
+    def _keep(self, found: FoundRelation) -> None:
         """Keeps a relation as a read or as timed, by what follows it."""
-        cursor = Cursor(self.script, self.words, "default")
-        cursor.index = found.after
-        timed = self._timed(cursor, found)
-        self._refuse_after(cursor, timed)
-        place = self._span(found)
-        if self.timed and self.timed[-1].span.start <= place.start < self.timed[-1].span.end:
+        timed, start = self.clauses.read(found), found.place.start
+        if self.timed and self.timed[-1].span.start <= start < self.timed[-1].span.end:
             return  # in the point's expression
         if timed:
-            while self.timed and self.timed[-1].span.start > place.start:
+            while self.timed and self.timed[-1].span.start > start:
                 self.timed.pop()
-            while self.reads and self.reads[-1][1].start > place.start:
+            while self.reads and self.reads[-1][1].start > start:
                 self.reads.pop()
             self.timed.append(timed)
-        elif found.query is None and not self._is_cte(found.parts):
-            self.reads.append((found.parts, place))
-
-    def _timed(self, cursor: Cursor, found: _Found) -> TimedRelation | None:
-        information = None
-        if self._is_changes(cursor.index, found):
-            information = self._information(cursor, found.query is not None)
-        at = self._point(cursor, _AT, common=information is None)
-        end = self._point(cursor, _END, common=False) if information else None
-        if information is None and at is None:
-            return None
-        if found.query is None:
-            self._check_name(cursor, found)
-        place = self._span(found)
-        span = Span(place.start, self.words[cursor.index - 1].end)
-        return TimedRelation(found.parts, information, at, end, span, place, found.query)
-
-    def _check_name(self, cursor: Cursor, found: _Found) -> None:
-        place = self._span(found)
-        if self._is_cte(found.parts):
-            raise cursor.fail(f"{found.parts[0]} is a common table expression",
-                              "Write it after the tables that it reads.", place)  # fmt: skip
-        if len(found.parts) > _PARTS or not all(found.parts):
-            raise cursor.fail(f"{cursor.script[place.start : place.end]} is no name of a table",
-                              "Write it as table, schema.table or spark_catalog.schema.table.",
-                              place)  # fmt: skip
-
-    def _information(self, cursor: Cursor, query: bool) -> Information:
-        cursor.next()
-        if not self._names(cursor.index):
-            return Information.DEFAULT
-        cursor.next()
-        name = cursor.next()
-        if name.upper != "INFORMATION":
-            raise unknown_option(name.text, "CHANGES", ["INFORMATION"]).at(self.script, name.span)
-        cursor.expect_sign("=>", _ORDER)
-        value = cursor.peek()
-        if value.kind is not TokenKind.WORD:
-            raise cursor.expected(f"{', '.join(Information)}", _ORDER)
-        if value.upper not in Information.__members__:
-            problem = f"it is one of {', '.join(Information)}"
-            raise error("DT-1003", option="INFORMATION", value=value.text, problem=problem,
-                        hint=_ORDER).at(self.script, value.span)  # fmt: skip
-        information = Information(cursor.next().upper)
-        if information is Information.REDO and query:
-            raise cursor.fail("a query has no REDO, only tables and dynamic tables have",
-                              "Use INFORMATION => DEFAULT.", value.span)  # fmt: skip
-        cursor.expect_sign(")", _ORDER)
-        return information
-
-    def _point(self, cursor: Cursor, keywords: tuple[str, ...], common: bool) -> TimePoint | None:
-        if not self._is_point(cursor.index, keywords):
-            return None
-        return time_point(cursor, keywords, common)
-
-    def _refuse_after(self, cursor: Cursor, timed: TimedRelation | None) -> None:
-        """DT-1001 for clauses in another order, given twice, or after the alias."""
-        index = cursor.index
-        alias = index + (self._word(index) == "AS")
-        if self._is_clause(index):
-            raise self._misplaced(cursor, timed)
-        if _has_alias(self.words, index) and self._is_clause(alias + 1):
-            keyword = self.words[alias + 1]
-            raise cursor.fail(f"{keyword.text} stands after the alias", f"{_ORDER} Then the alias.",
-                              keyword.span)  # fmt: skip
-
-    def _misplaced(self, cursor: Cursor, timed: TimedRelation | None) -> DTError:
-        keyword = cursor.peek().upper
-        if keyword == "END" and (timed is None or timed.information is None):
-            return cursor.fail("END without CHANGES", "A snapshot has no end: write AT (…) alone.")
-        if timed and keyword in _AT and timed.at and not timed.end:
-            return cursor.fail("the start is given twice", _ORDER)
-        if timed and keyword == "END" and timed.end:
-            return cursor.fail("the end is given twice", _ORDER)
-        return cursor.fail(f"{keyword} is not in its place", _ORDER)
-
-    def _refuse_clause(self, relation: str, index: int) -> None:
-        if not self._is_clause(index):
-            return
-        what = "a function" if relation == "function" else "a bracket that holds no query"
-        cursor = Cursor(self.script, self.words, "default")
-        cursor.index = index
-        raise cursor.fail(f"{cursor.peek().text} stands after {what}",
-                          "Write it after a table's name, or after a subquery.")  # fmt: skip
-
-    # -- what the words say -----------------------------------------------------------------------
-
-    def _is_clause(self, index: int) -> bool:
-        changes = self._word(index) == "CHANGES" and (
-            self._names(index + 1) or self._is_point(index + 1, (*_AT, *_END))
-        )
-        return changes or self._is_point(index, (*_AT, *_END))
-
-    def _is_changes(self, index: int, found: _Found) -> bool:
-        if self._word(index) != "CHANGES":
-            return False
-        if self._is_clause(index) or _has_alias(self.words, index + 1):
-            return True
-        if self._sign(index + 1, "(") or self._word(index + 1) == "FROM":
-            return False
-        inside = range(found.first, found.after)
-        return not self._is_cte(found.parts) and all(i in inside for i in self.qualifiers)
-
-    def _is_point(self, index: int, keywords: tuple[str, ...]) -> bool:
-        common = self._word(index + 2) == "COMMON" and self._sign(index + 3, ")")
-        return self._word(index) in keywords and (
-            self._names(index + 1) or (self._sign(index + 1, "(") and common)
-        )
-
-    def _names(self, index: int) -> bool:
-        """Whether `(word =>` stands there, or `(word =`, which nothing but a slip can mean."""
-        named = self._sign(index + 2, "=>") or self._sign(index + 2, "=")
-        return self._sign(index, "(") and self._word(index + 1) != "" and named
+        elif found.query is None and not found.common:
+            self.reads.append((found.parts, found.place))
 
     def _is_cte(self, parts: tuple[str, ...]) -> bool:
         return len(parts) == 1 and any(parts[0].lower() in frame.ctes for frame in self._stack)
-
-    def _span(self, found: _Found) -> Span:
-        return Span(self.words[found.first].start, self.words[found.after - 1].end)
-
-    def _word(self, index: int) -> str:
-        return self.words[index].upper if 0 <= index < len(self.words) else ""
-
-    def _sign(self, index: int, sign: str) -> bool:
-        return 0 <= index < len(self.words) and self.words[index].sign(sign)
-
-    def _is_number(self, index: int) -> bool:
-        return index < len(self.words) and self.words[index].kind is TokenKind.NUMBER
-
-
-def _has_alias(words: Sequence[Token], index: int) -> bool:
-    if index >= len(words):
-        return False
-    word = words[index]
-    if word.upper == "AS" or word.kind is TokenKind.QUOTED:
-        return True
-    following = words[index + 1].upper if index + 1 < len(words) else ""
-    as_of = word.upper in _AS_OF and following in ("AS", *_AS_OF)
-    return word.kind is TokenKind.WORD and word.upper not in _NO_ALIAS and not as_of
-
-
-def _part(word: Token) -> str:
-    return unquote(word.text) if word.kind is TokenKind.QUOTED else word.text
