@@ -35,6 +35,8 @@ def disown_copy(connection: Connection, path: Path) -> None:
         return
     replays = schema.hold.c.name.is_(None)
     for statement in (
-        schema.lease.update(), schema.intent.update(), schema.hold.update().where(replays),
-    ):  # fmt: skip
+        schema.lease.update(),
+        schema.intent.update(),
+        schema.hold.update().where(replays),
+    ):
         connection.execute(statement.values(host="", uid="", expires=_PAST))

@@ -24,17 +24,26 @@ HOLD_SECONDS = 3600.0
 
 def _to_hold(row: RowMapping, root: LakeRoot) -> Hold:
     return Hold(
-        row["id"], HoldKind(row["kind"]), row["name"], row["subject"], row["point"],
-        row["created"], row["expires"],
+        row["id"],
+        HoldKind(row["kind"]),
+        row["name"],
+        row["subject"],
+        row["point"],
+        row["created"],
+        row["expires"],
         tuple(root.found_held(HeldTable(**t)) for t in json.loads(row["tables"])),
         Owner(row["host"], row["pid"], row["uid"], row["started"]),
-    )  # fmt: skip
+    )
 
 
 HOLD_SHELF = Shelf(
-    _hold, "pin", (_hold.c.name,), _hold.c.id, _to_hold,
+    _hold,
+    "pin",
+    (_hold.c.name,),
+    _hold.c.id,
+    _to_hold,
     "Nothing is vacuumed while it is there: dt.unpin('{name}') lets go of it.",
-)  # fmt: skip
+)
 
 
 class Holds(Store):
@@ -42,22 +51,44 @@ class Holds(Store):
     the lake's vacuum lock sees it, or has ended before."""
 
     def hold(
-        self, id_: str, kind: HoldKind, subject: str, point: str, tables: Iterable[HeldTable],
-        *, name: str | None = None, expires: Timestamp | None = None,
-    ) -> Hold:  # fmt: skip
+        self,
+        id_: str,
+        kind: HoldKind,
+        subject: str,
+        point: str,
+        tables: Iterable[HeldTable],
+        *,
+        name: str | None = None,
+        expires: Timestamp | None = None,
+    ) -> Hold:
         """Makes a hold; DT-4107 for a pin whose name is taken."""
         with self._write() as connection:
             now = self.clock.now()
             if name is not None and self._named(connection, name) is not None:
-                raise error("DT-4107", name=name, problem="exists already",
-                            hint="Take it off first: dt.unpin(…).")  # fmt: skip
+                raise error(
+                    "DT-4107",
+                    name=name,
+                    problem="exists already",
+                    hint="Take it off first: dt.unpin(…).",
+                )
             lease = now.plus(HOLD_SECONDS) if kind is HoldKind.REPLAY else expires
             made = Hold(id_, kind, name, subject, point, now, lease, tuple(tables), self.owner)
-            connection.execute(_hold.insert().values(
-                id=id_, kind=kind, name=name, subject=storable(subject), point=storable(point),
-                created=now, expires=lease, tables=self._dumped(made.tables), host=self.owner.host,
-                pid=self.owner.pid, uid=self.owner.uid, started=self.owner.started,
-            ))  # fmt: skip
+            connection.execute(
+                _hold.insert().values(
+                    id=id_,
+                    kind=kind,
+                    name=name,
+                    subject=storable(subject),
+                    point=storable(point),
+                    created=now,
+                    expires=lease,
+                    tables=self._dumped(made.tables),
+                    host=self.owner.host,
+                    pid=self.owner.pid,
+                    uid=self.owner.uid,
+                    started=self.owner.started,
+                )
+            )
         return made
 
     def hold_tables(self, hold_id: str, tables: Iterable[HeldTable]) -> None:
@@ -119,9 +150,8 @@ class Holds(Store):
     def own_replays(self) -> tuple[Hold, ...]:
         """The replays of this engine."""
         return tuple(
-            h for h in self._all()
-            if h.kind is HoldKind.REPLAY and h.owner.uid == self.owner.uid
-        )  # fmt: skip
+            h for h in self._all() if h.kind is HoldKind.REPLAY and h.owner.uid == self.owner.uid
+        )
 
     def _all(self) -> list[Hold]:
         with self._read() as connection:

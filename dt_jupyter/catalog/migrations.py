@@ -139,6 +139,10 @@ _REGISTRY_CHANGES: Migration = tuple(
 )  # fmt: skip
 
 MIGRATIONS: tuple[Migration, ...] = (
-    _FIRST, _STREAMS, _TRANSACTIONS, _TIME_TRAVEL, _RELATIVE_PATHS,
+    _FIRST,
+    _STREAMS,
+    _TRANSACTIONS,
+    _TIME_TRAVEL,
+    _RELATIVE_PATHS,
     _REGISTRY_CHANGES,
-)  # fmt: skip
+)

@@ -23,9 +23,13 @@ _MARK = "table"
 """The entry of a commit's metadata that says what its dynamic table is."""
 
 _WORDS = {
-    "dynamic_table": "dynamic tables", "stream": "streams", "warehouse": "warehouses",
-    "base_table": "tables", "base_view": "views", "hold": "pins",
-}  # fmt: skip
+    "dynamic_table": "dynamic tables",
+    "stream": "streams",
+    "warehouse": "warehouses",
+    "base_table": "tables",
+    "base_view": "views",
+    "hold": "pins",
+}
 
 
 class CatalogWarning(UserWarning):
@@ -121,16 +125,23 @@ def _reads(row: RegistryRow, root: LakeRoot) -> Iterator[tuple[tuple[str, str], 
     """The warehouse, views, and tables outside of the lake that a dynamic table names."""
     created, text = row["created"], json.loads(str(row["definition"]))
     name = row["warehouse"]
-    yield ("warehouse", key_of([name])), {
-        "name": name, "max_concurrency": 2, "weight": 1, "suspended": False, "created": created,
-    }  # fmt: skip
+    yield (
+        ("warehouse", key_of([name])),
+        {"name": name, "max_concurrency": 2, "weight": 1, "suspended": False, "created": created},
+    )
     for i, ((schema_name, table_name), view) in enumerate(text["views"]):
-        yield ("base_view", key_of([schema_name, table_name])), {
-            "schema_name": schema_name, "table_name": table_name, "ordinal": i + 1, "text": view,
-        }  # fmt: skip
+        yield (
+            ("base_view", key_of([schema_name, table_name])),
+            {"schema_name": schema_name, "table_name": table_name, "ordinal": i + 1, "text": view},
+        )
     for (schema_name, table_name), kind, table_id, path, _ in text["sources"]:
         if kind == SourceKind.DELTA and schema_name != "delta" and path:
-            yield ("base_table", key_of([schema_name, table_name])), {
-                "schema_name": schema_name, "table_name": table_name, "table_id": table_id,
-                "path": path,
-            }  # fmt: skip
+            yield (
+                ("base_table", key_of([schema_name, table_name])),
+                {
+                    "schema_name": schema_name,
+                    "table_name": table_name,
+                    "table_id": table_id,
+                    "path": path,
+                },
+            )

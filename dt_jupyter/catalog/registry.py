@@ -26,9 +26,12 @@ from dt_jupyter.model import (
 
 _warehouse, _base, _view = schema.warehouse, schema.base_table, schema.base_view
 _DEFAULT = {
-    "name": DEFAULT_WAREHOUSE, "max_concurrency": 2, "weight": 1, "suspended": False,
+    "name": DEFAULT_WAREHOUSE,
+    "max_concurrency": 2,
+    "weight": 1,
+    "suspended": False,
     "created": Timestamp(0),
-}  # fmt: skip
+}
 
 
 def _to_warehouse(row: RowMapping, _: LakeRoot) -> Warehouse:
@@ -46,17 +49,29 @@ def _to_view(row: RowMapping, root: LakeRoot) -> ViewSource:
 
 
 WAREHOUSES = Shelf(
-    _warehouse, "warehouse", (_warehouse.c.name,), _warehouse.c.name, _to_warehouse,
+    _warehouse,
+    "warehouse",
+    (_warehouse.c.name,),
+    _warehouse.c.name,
+    _to_warehouse,
     "DROP WAREHOUSE {name} and create it again; default is as it was at first then.",
-)  # fmt: skip
+)
 BASES = Shelf(
-    _base, "table", (_base.c.schema_name, _base.c.table_name), _base.c.path, _to_base,
+    _base,
+    "table",
+    (_base.c.schema_name, _base.c.table_name),
+    _base.c.path,
+    _to_base,
     "DROP TABLE {name} forgets it.",
-)  # fmt: skip
+)
 VIEWS = Shelf(
-    _view, "view", (_view.c.schema_name, _view.c.table_name), _view.c.ordinal, _to_view,
+    _view,
+    "view",
+    (_view.c.schema_name, _view.c.table_name),
+    _view.c.ordinal,
+    _to_view,
     "DROP VIEW {name} forgets it.",
-)  # fmt: skip
+)
 
 
 class Warehouses(Store):

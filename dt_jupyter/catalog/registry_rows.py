@@ -73,8 +73,9 @@ def changes(connection: Connection, after: int) -> list[Entry]:
     """The objects that were changed after change number `after`, as they stand."""
     newest = connection.exec_driver_sql(
         "SELECT max(stamp), kind, key FROM registry_change WHERE stamp > ? "
-        "AND typeof(stamp) = 'integer' AND json_valid(key) GROUP BY kind, key ORDER BY 1", (after,),
-    ).all()  # fmt: skip
+        "AND typeof(stamp) = 'integer' AND json_valid(key) GROUP BY kind, key ORDER BY 1",
+        (after,),
+    ).all()
     found = []
     for stamp, kind, key in newest:
         with _unreadable_left_out():
@@ -162,9 +163,11 @@ def _row(connection: Connection, kind: RegisteredKind, key: str) -> RegistryRow 
 
 def _remove(connection: Connection, kind: RegisteredKind, key: str) -> Mapping[str, Any]:
     values = _values(key)
-    found = connection.exec_driver_sql(
-        f"SELECT * FROM {kind.table} WHERE {_is(kind)}", values
-    ).mappings().one_or_none()  # fmt: skip
+    found = (
+        connection.exec_driver_sql(f"SELECT * FROM {kind.table} WHERE {_is(kind)}", values)
+        .mappings()
+        .one_or_none()
+    )
     connection.exec_driver_sql(f"DELETE FROM {kind.table} WHERE {_is(kind)}", values)
     return dict(found or {})
 

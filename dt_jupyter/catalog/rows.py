@@ -44,9 +44,12 @@ def require_unreadable(e: Exception) -> None:
 
 
 _KINDS: tuple[tuple[type[TypeEngine[Any]], type | tuple[type, ...]], ...] = (
-    (StoredTimestamp, Timestamp), (Boolean, bool),
-    (Integer, int), (Float, (int, float)), (Text, str),
-)  # fmt: skip
+    (StoredTimestamp, Timestamp),
+    (Boolean, bool),
+    (Integer, int),
+    (Float, (int, float)),
+    (Text, str),
+)
 
 
 def require_types(table: Table, row: RowMapping) -> None:
@@ -60,9 +63,10 @@ def require_types(table: Table, row: RowMapping) -> None:
 @cache
 def _columns(table: Table) -> tuple[tuple[str, type | tuple[type, ...]], ...]:
     return tuple(
-        (c.name, kinds) for c in table.columns
+        (c.name, kinds)
+        for c in table.columns
         for known, kinds in (next(k for k in _KINDS if isinstance(c.type, k[0])),)
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,9 +61,12 @@ def filesystem(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
 
 
 def open_file(
-    path: Path, prepare: Callable[[Engine], None], kind_of: Callable[[Path], str] = filesystem,
-    *, before: Engine | None = None,
-) -> Engine:  # fmt: skip
+    path: Path,
+    prepare: Callable[[Engine], None],
+    kind_of: Callable[[Path], str] = filesystem,
+    *,
+    before: Engine | None = None,
+) -> Engine:
     """An engine on the file, made if missing, in WAL mode, after `prepare` (migrations) ran.
 
     A transaction begins with BEGIN IMMEDIATE (never a plain BEGIN before a write: two readers
@@ -120,9 +123,12 @@ def open_file(
 def _connected(path: Path) -> sqlite3.Connection:
     """A connection to the file that is there: none is made."""
     return sqlite3.connect(
-        f"file:{quote(str(path))}?mode=rw", uri=True, isolation_level=None, timeout=BUSY_SECONDS,
+        f"file:{quote(str(path))}?mode=rw",
+        uri=True,
+        isolation_level=None,
+        timeout=BUSY_SECONDS,
         check_same_thread=False,
-    )  # fmt: skip
+    )
 
 
 def _write_ahead(path: Path) -> None:

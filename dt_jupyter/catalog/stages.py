@@ -28,9 +28,14 @@ class StageRows(Store):
 
     def _to_stage(self, row: RowMapping) -> StageRow:
         return StageRow(
-            row["dt_id"], row["ordinal"], row["id"], row["sequence"], row["version"],
-            to_frontier(row["frontier"]), self.root.found(row["path"]),
-        )  # fmt: skip
+            row["dt_id"],
+            row["ordinal"],
+            row["id"],
+            row["sequence"],
+            row["version"],
+            to_frontier(row["frontier"]),
+            self.root.found(row["path"]),
+        )
 
 
 def replace_stages(connection: Connection, dt_id: str, stages: Sequence[StageRow]) -> None:

@@ -234,9 +234,12 @@ class Store:
         return self._listed_as(connection, query, shelf, self._made(shelf))
 
     def _listed_as(
-        self, connection: Connection, query: Select[Any], shelf: Shelf[Any],
+        self,
+        connection: Connection,
+        query: Select[Any],
+        shelf: Shelf[Any],
         make: Callable[[RowMapping], T],
-    ) -> list[T]:  # fmt: skip
+    ) -> list[T]:
         """As `_listed`, with what `make` makes of each row."""
         made, broken = read_each(connection, shelf.table, query, make)
         self.quarantine.rows(shelf.kind, [shelf.told(connection, row) for row in broken])

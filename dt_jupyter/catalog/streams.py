@@ -21,30 +21,50 @@ _stream, _intent = schema.stream, schema.intent
 
 def _to_stream(row: RowMapping, _: LakeRoot) -> Stream:
     return Stream(
-        row["id"], Name(row["schema_name"], row["stream_name"]),
-        Name(row["source_schema"], row["source_name"]), row["source_kind"],
-        json.loads(row["frontier"]), row["advanced"], row["created"], bool(row["append_only"]),
-        bool(row["initial"]), row["number"], row["comment"], row["intent"],
-    )  # fmt: skip
+        row["id"],
+        Name(row["schema_name"], row["stream_name"]),
+        Name(row["source_schema"], row["source_name"]),
+        row["source_kind"],
+        json.loads(row["frontier"]),
+        row["advanced"],
+        row["created"],
+        bool(row["append_only"]),
+        bool(row["initial"]),
+        row["number"],
+        row["comment"],
+        row["intent"],
+    )
 
 
 def _to_intent(row: RowMapping, root: LakeRoot) -> Intent:
     return Intent(
-        row["id"], row["statement"], root.found(row["path"]), row["version"], row["created"],
+        row["id"],
+        row["statement"],
+        root.found(row["path"]),
+        row["version"],
+        row["created"],
         row["at"],
         json.loads(row["frontiers"]),
         None if row["targets"] is None else tuple(map(root.found, json.loads(row["targets"]))),
-    )  # fmt: skip
+    )
 
 
 STREAM_SHELF = Shelf(
-    _stream, "stream", (_stream.c.schema_name, _stream.c.stream_name), _stream.c.id, _to_stream,
+    _stream,
+    "stream",
+    (_stream.c.schema_name, _stream.c.stream_name),
+    _stream.c.id,
+    _to_stream,
     "DROP STREAM {name} takes it out of the way.",
-)  # fmt: skip
+)
 INTENTS = Shelf(
-    _intent, "consumption", (_intent.c.id,), _intent.c.id, _to_intent,
+    _intent,
+    "consumption",
+    (_intent.c.id,),
+    _intent.c.id,
+    _to_intent,
     "Its streams stay where they stand; DROP them, and create them again.",
-)  # fmt: skip
+)
 INTENT_SECONDS = 300.0
 """An intent that its process does not renew for so long may be settled by another host."""
 
@@ -62,14 +82,24 @@ class StreamRows(Store):
                 self._require_free(known, stuck=True)
                 connection.execute(_stream.delete().where(_stream.c.id == known.id))
                 self._forget_stuck(connection, known.intent)
-            connection.execute(_stream.insert().values(
-                id=made.id, schema_name=made.name.schema, stream_name=made.name.table,
-                source_schema=made.source.schema, source_name=made.source.table,
-                source_kind=made.kind, frontier=dump(dict(made.frontier)),
-                advanced=made.advanced, created=made.created, append_only=made.append_only,
-                initial=made.initial, number=made.number, comment=storable(made.comment),
-                intent=None,
-            ))  # fmt: skip
+            connection.execute(
+                _stream.insert().values(
+                    id=made.id,
+                    schema_name=made.name.schema,
+                    stream_name=made.name.table,
+                    source_schema=made.source.schema,
+                    source_name=made.source.table,
+                    source_kind=made.kind,
+                    frontier=dump(dict(made.frontier)),
+                    advanced=made.advanced,
+                    created=made.created,
+                    append_only=made.append_only,
+                    initial=made.initial,
+                    number=made.number,
+                    comment=storable(made.comment),
+                    intent=None,
+                )
+            )
         return made
 
     def find_stream(self, name: Name) -> Stream | None:
@@ -119,14 +149,23 @@ class StreamRows(Store):
         with self._write() as connection:
             for seen in streams:
                 self._take(connection, intent.id, seen)
-            connection.execute(_intent.insert().values(
-                id=intent.id, statement=storable(intent.statement),
-                path=self.root.stored(intent.path),
-                version=intent.version, created=intent.created, at=intent.at,
-                frontiers=dump({k: dict(v) for k, v in intent.frontiers.items()}),
-                host=self.owner.host, pid=self.owner.pid, uid=self.owner.uid,
-                started=self.owner.started, targets=None, expires=self._expiry(),
-            ))  # fmt: skip
+            connection.execute(
+                _intent.insert().values(
+                    id=intent.id,
+                    statement=storable(intent.statement),
+                    path=self.root.stored(intent.path),
+                    version=intent.version,
+                    created=intent.created,
+                    at=intent.at,
+                    frontiers=dump({k: dict(v) for k, v in intent.frontiers.items()}),
+                    host=self.owner.host,
+                    pid=self.owner.pid,
+                    uid=self.owner.uid,
+                    started=self.owner.started,
+                    targets=None,
+                    expires=self._expiry(),
+                )
+            )
 
     def take_stream(self, intent: Intent, stream: Stream) -> None:
         """One more stream for an intent. As `begin_intent`; DT-3210 where the intent is gone."""
@@ -148,10 +187,15 @@ class StreamRows(Store):
         assert intent.targets is not None
         with self._write() as connection:
             self._require_open(connection, intent)
-            connection.execute(_intent.update().where(_intent.c.id == intent.id).values(
-                targets=dump([self.root.stored(t) for t in intent.targets]), at=intent.at,
-                frontiers=dump({k: dict(v) for k, v in intent.frontiers.items()}),
-            ))  # fmt: skip
+            connection.execute(
+                _intent.update()
+                .where(_intent.c.id == intent.id)
+                .values(
+                    targets=dump([self.root.stored(t) for t in intent.targets]),
+                    at=intent.at,
+                    frontiers=dump({k: dict(v) for k, v in intent.frontiers.items()}),
+                )
+            )
 
     def renew_intent(self, intent_id: str) -> bool:
         """Its process is there; False where the intent is gone."""
@@ -185,10 +229,16 @@ class StreamRows(Store):
         with self._write() as connection:
             for stream_id, frontier in intent.frontiers.items():
                 mine = (_stream.c.id == stream_id, _stream.c.intent == intent.id)
-                connection.execute(_stream.update().where(*mine).values(
-                    frontier=dump(dict(frontier)), advanced=intent.at, initial=False,
-                    number=_stream.c.number + 1,
-                ))  # fmt: skip
+                connection.execute(
+                    _stream.update()
+                    .where(*mine)
+                    .values(
+                        frontier=dump(dict(frontier)),
+                        advanced=intent.at,
+                        initial=False,
+                        number=_stream.c.number + 1,
+                    )
+                )
             return self._remove(connection, intent)
 
     def abort_intent(self, intent: Intent) -> None:

@@ -20,9 +20,13 @@ _IN_GRAPH = frozenset(("name", "definition", "target_lag", "warehouse", "schedul
 
 
 TABLE_SHELF = Shelf(
-    _table, "dynamic table", (_table.c.schema_name, _table.c.table_name), _table.c.id, to_table,
+    _table,
+    "dynamic table",
+    (_table.c.schema_name, _table.c.table_name),
+    _table.c.id,
+    to_table,
     "DROP DYNAMIC TABLE {name} takes it out of the way.",
-)  # fmt: skip
+)
 
 
 def live_row(connection: Connection, name: Name) -> RowMapping | None:

@@ -16,8 +16,10 @@ def registry_triggers(
     for table, (key, columns) in tables.items():
         differs = " OR ".join(f"OLD.{c} IS NOT NEW.{c}" for c in columns)
         for event, row, when in (
-            ("INSERT", "NEW", "TRUE"), ("DELETE", "OLD", "TRUE"), ("UPDATE", "NEW", differs),
-        ):  # fmt: skip
+            ("INSERT", "NEW", "TRUE"),
+            ("DELETE", "OLD", "TRUE"),
+            ("UPDATE", "NEW", differs),
+        ):
             registered = f"({when}) AND {row}.{counts.get(table, key[0])} IS NOT NULL"
             values = ", ".join(f"{row}.{c}" for c in key)
             yield (

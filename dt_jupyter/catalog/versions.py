@@ -59,9 +59,11 @@ class Versions(Store):
     def restore_versions(self, dt_id: str, found: Mapping[Timestamp, int]) -> None:
         """Versions by their data timestamps, beside those that are known."""
         with self._write() as connection:
-            known = set(connection.execute(
-                select(_version.c.data_timestamp).where(_version.c.dt_id == dt_id)
-            ).scalars())  # fmt: skip
+            known = set(
+                connection.execute(
+                    select(_version.c.data_timestamp).where(_version.c.dt_id == dt_id)
+                ).scalars()
+            )
             for t, version in found.items():
                 if t not in known:
                     row = {"dt_id": dt_id, "data_timestamp": t, "version": version}
