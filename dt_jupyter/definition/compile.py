@@ -92,9 +92,14 @@ class BoundQuery:
 
 
 def bind_query(
-    spark: SparkSession, query: str, schema: str, sources: Mapping[Name, Source],
-    views: Mapping[Name, str], builtins: frozenset[str], schemas: Mapping[str, StructType],
-) -> BoundQuery:  # fmt: skip
+    spark: SparkSession,
+    query: str,
+    schema: str,
+    sources: Mapping[Name, Source],
+    views: Mapping[Name, str],
+    builtins: frozenset[str],
+    schemas: Mapping[str, StructType],
+) -> BoundQuery:
     """`query` over sources with `schemas`, views looked through; Refused where it has no form in
     the algebra. Types come from Spark's analyser, over empty relations."""
 

@@ -93,9 +93,14 @@ class Definer:
     )
 
     def define(
-        self, spark: SparkSession, request: DefinitionRequest, settings: Mapping[str, str],
-        *, verify: bool = True, at: Frontier | None = None,
-    ) -> Defined:  # fmt: skip
+        self,
+        spark: SparkSession,
+        request: DefinitionRequest,
+        settings: Mapping[str, str],
+        *,
+        verify: bool = True,
+        at: Frontier | None = None,
+    ) -> Defined:
         """The definition of a request, analysed in the private session `spark`, over its sources
         as they are, or were at the frontier `at`.
 
@@ -120,10 +125,14 @@ class Definer:
             for n, f, c in zip(names, fields, comments, strict=True)
         )
         definition = Definition(
-            request.query, dict(settings), columns, tuple(found.sources.values()),
-            tuple(found.views.values()), request.schema,
+            request.query,
+            dict(settings),
+            columns,
+            tuple(found.sources.values()),
+            tuple(found.views.values()),
+            request.schema,
             tuple(f.name for f in fields) if request.columns else (),
-        )  # fmt: skip
+        )
         schemas = self._written(definition, at)
         if request.mode is RefreshMode.FULL:
             return self._full(request, definition, found, refuse(Refusal.REQUESTED), schemas)
@@ -134,8 +143,13 @@ class Definer:
         except Refused as e:
             if request.mode is RefreshMode.INCREMENTAL:
                 reason = e.reason
-                raise error("DT-1107", name=request.name, reason=reason.code,
-                            sentence=reason.sentence + ".", hint=e.hint) from None  # fmt: skip
+                raise error(
+                    "DT-1107",
+                    name=request.name,
+                    reason=reason.code,
+                    sentence=reason.sentence + ".",
+                    hint=e.hint,
+                ) from None
             return self._full(request, definition, found, e, schemas)
         used = tuple(_with_columns(s, compiled) for s in definition.sources)
         definition = replace(definition, sources=used)
@@ -167,9 +181,14 @@ class Definer:
         views = {n: v.text for n, v in found.views.items()}
         try:
             bound = bind_query(
-                spark, definition.query, definition.current_schema, found.sources, views,
-                self.builtins, self._schemas(spark, found, at),
-            )  # fmt: skip
+                spark,
+                definition.query,
+                definition.current_schema,
+                found.sources,
+                views,
+                self.builtins,
+                self._schemas(spark, found, at),
+            )
         except (Refused, LakeError):
             return None
         return simplify(bound.relation)
@@ -203,9 +222,14 @@ class Definer:
         return str(log.metadata(at.versions[source.table_id]).schema_string)
 
     def _compile(
-        self, spark: SparkSession, request: DefinitionRequest, definition: Definition, found: Found,
-        verify: bool, at: Frontier | None,
-    ) -> tuple[Compiled, str]:  # fmt: skip
+        self,
+        spark: SparkSession,
+        request: DefinitionRequest,
+        definition: Definition,
+        found: Found,
+        verify: bool,
+        at: Frontier | None,
+    ) -> tuple[Compiled, str]:
         if definition.settings.get("spark.sql.caseSensitive", "false").lower() == "true":
             raise refuse(Refusal.EXPRESSION, what="the session is case sensitive")
         for source in found.sources.values():
@@ -218,28 +242,41 @@ class Definer:
             return compiled, "nothing (the check was left out)"
         real = {s.table_id: self._sample(spark, s, request.name) for s in found.sources.values()}
         verdict = check(
-            spark, tuple((s.stage, s.sql) for s in compiled.stages), schemas, real,
-            request.query, lambda relations: self._wanted(
-                definition, found, compiled, relations, schemas
-            ),
-            random.Random(request.query), most_seconds=self.tuning.check_seconds,
-        )  # fmt: skip
+            spark,
+            tuple((s.stage, s.sql) for s in compiled.stages),
+            schemas,
+            real,
+            request.query,
+            lambda relations: self._wanted(definition, found, compiled, relations, schemas),
+            random.Random(request.query),
+            most_seconds=self.tuning.check_seconds,
+        )
         if verdict.mismatch:
             raise refuse(Refusal.GUARD_MISMATCH, what=verdict.mismatch)
         return compiled, verdict.checked
 
     def _stages(
-        self, spark: SparkSession, definition: Definition, found: Found,
+        self,
+        spark: SparkSession,
+        definition: Definition,
+        found: Found,
         schemas: Mapping[str, StructType],
-    ) -> Compiled:  # fmt: skip
+    ) -> Compiled:
         names = tuple(n for n, _, _ in definition.columns)
         types = tuple(t for _, t, _ in definition.columns)
         views = {n: v.text for n, v in found.views.items()}
         try:
             return compile_query(
-                spark, definition.query, definition.current_schema, names, types,
-                found.sources, views, self.builtins, schemas,
-            )  # fmt: skip
+                spark,
+                definition.query,
+                definition.current_schema,
+                names,
+                types,
+                found.sources,
+                views,
+                self.builtins,
+                schemas,
+            )
         except AnalysisException as e:
             what = f"Spark does not accept what was bound ({_first_line(e)})"
             raise refuse(Refusal.EXPRESSION, what=what) from e
@@ -269,9 +306,13 @@ class Definer:
             )
 
     def _wanted(
-        self, definition: Definition, found: Found, compiled: Compiled,
-        relations: Mapping[str, str], schemas: Mapping[str, StructType],
-    ) -> str:  # fmt: skip
+        self,
+        definition: Definition,
+        found: Found,
+        compiled: Compiled,
+        relations: Mapping[str, str],
+        schemas: Mapping[str, StructType],
+    ) -> str:
         if compiled.settles:
             return compiled.text(lambda scan: relations[scan.source])
         public = {s: public_rows(text, schemas[s].names) for s, text in relations.items()}
@@ -292,9 +333,13 @@ class Definer:
         return text
 
     def _full(
-        self, request: DefinitionRequest, definition: Definition, found: Found, refused: Refused,
+        self,
+        request: DefinitionRequest,
+        definition: Definition,
+        found: Found,
+        refused: Refused,
         schemas: tuple[str, ...],
-    ) -> Defined:  # fmt: skip
+    ) -> Defined:
         if UNKNOWN not in found.sources and self._reads_more(request, found):
             definition = replace(definition, sources=(*definition.sources, _UNKNOWN))
         self.made.append(((definition, *schemas), None))
@@ -321,8 +366,13 @@ class Definer:
         try:
             return list(spark.sql(text).schema.fields)
         except ParseException as e:
-            raise placed(e, request.query, "DT-1001", problem=_first_line(e),
-                         hint="The query of a dynamic table is one SELECT.") from e  # fmt: skip
+            raise placed(
+                e,
+                request.query,
+                "DT-1001",
+                problem=_first_line(e),
+                hint="The query of a dynamic table is one SELECT.",
+            ) from e
         except AnalysisException as e:
             made = self._named(e, request, found)
             if text != request.query:  # the places that Spark names are not those of the query

@@ -30,8 +30,13 @@ def explained(e: DTError, table: DynamicTable, logs: _Logs) -> DTError:
     for source, then, now in _schemas(table, logs):
         column = next((c for c in _gone(source, then, now) if _names(text, c)), None)
         if column is not None:
-            made = error("DT-2116", column=column, source=source.name, name=table.name,
-                         hint=_hint(then, now, column))  # fmt: skip
+            made = error(
+                "DT-2116",
+                column=column,
+                source=source.name,
+                name=table.name,
+                hint=_hint(then, now, column),
+            )
             return DTError(made.code, made.facts, e.query, e.span, e.details or str(e))
     return e
 

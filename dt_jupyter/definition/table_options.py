@@ -40,8 +40,11 @@ def require_clusterable(definition: Definition, names: Sequence[str]) -> None:
             hint = did_you_mean(name, [c for c, _, _ in definition.columns])
             raise error("DT-1102", name=f"{name} of {_OPTION}", hint=hint)
         if not is_clusterable(path):
-            raise _refused(names, f"{name} is of a type without an order in file statistics",
-                           "Cluster by numbers, texts, dates or timestamps.")  # fmt: skip
+            raise _refused(
+                names,
+                f"{name} is of a type without an order in file statistics",
+                "Cluster by numbers, texts, dates or timestamps.",
+            )
     repeated = [n for n, k in Counter(n.lower() for n in names).items() if k > 1]
     if repeated:
         raise _refused(names, f"{repeated[0]} stands there twice", "Name each column once.")

@@ -84,8 +84,11 @@ class Subject:
     @property
     def sizes(self) -> Sizes:
         """What a refresh knows of its sources, for joins in the order that it takes."""
-        types = {(s, f.name.lower()): f.dataType.simpleString()
-                 for s, schema in self.sources.items() for f in schema}  # fmt: skip
+        types = {
+            (s, f.name.lower()): f.dataType.simpleString()
+            for s, schema in self.sources.items()
+            for f in schema
+        }
         return Sizes(lambda s: _ROWS, {}, lambda s, column: types.get((s, column.lower())))
 
     @cached_property
@@ -95,11 +98,17 @@ class Subject:
 
 
 def check(
-    spark: SparkSession, stages: tuple[tuple[Stage, GroupSql | BagSql], ...],
-    sources: Mapping[str, T.StructType], real: Mapping[str, list[dict[str, Any]]],
-    query: str, original: Original, rng: random.Random,
-    *, rounds_seconds: float = ROUNDS_SECONDS, most_seconds: float = DEFAULTS.check_seconds,
-) -> Verdict:  # fmt: skip
+    spark: SparkSession,
+    stages: tuple[tuple[Stage, GroupSql | BagSql], ...],
+    sources: Mapping[str, T.StructType],
+    real: Mapping[str, list[dict[str, Any]]],
+    query: str,
+    original: Original,
+    rng: random.Random,
+    *,
+    rounds_seconds: float = ROUNDS_SECONDS,
+    most_seconds: float = DEFAULTS.check_seconds,
+) -> Verdict:
     """Runs the check on generated rows and on a sample of real ones (`real`, by source id).
 
     `most_seconds` after its begin Spark's jobs are cancelled; what was left out is told.
@@ -216,9 +225,12 @@ class _Run:
 
 
 def _round(
-    box: Sandbox, subject: Subject, data: Mapping[str, list[dict[str, Any]]],
-    changed: frozenset[str], rng: random.Random,
-) -> str | None:  # fmt: skip
+    box: Sandbox,
+    subject: Subject,
+    data: Mapping[str, list[dict[str, Any]]],
+    changed: frozenset[str],
+    rng: random.Random,
+) -> str | None:
     """The stages moved where some sources change; how they differ from the text."""
     for source, schema in subject.sources.items():
         if source in changed:
@@ -233,8 +245,11 @@ def _round(
         return str(e)
     wanted = box.rows(subject.original({s: box.place(Scan(s, ())) for s in subject.sources}))
     names = [n for n, _ in subject.bare[-1].outputs]
-    return difference([tuple(r[n] for n in names) for r in public],
-                      [tuple(r.values()) for r in wanted], tolerance=1e-9)  # fmt: skip
+    return difference(
+        [tuple(r[n] for n in names) for r in public],
+        [tuple(r.values()) for r in wanted],
+        tolerance=1e-9,
+    )
 
 
 def _share(changed: int) -> float:

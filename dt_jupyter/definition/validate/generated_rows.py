@@ -27,9 +27,13 @@ def literals(query: str) -> tuple[list[str], list[float]]:
 
 
 def sample_rows(
-    schema: T.StructType, query: str, count: int, rng: random.Random,
-    keys: Collection[str] = (), drift: float | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
+    schema: T.StructType,
+    query: str,
+    count: int,
+    rng: random.Random,
+    keys: Collection[str] = (),
+    drift: float | None = None,
+) -> list[dict[str, Any]]:
     """`count` rows of a schema, about one in six a copy of another.
 
     With `drift`, the columns `keys` have in the n-th row the n-th value of their type, so that any
@@ -52,9 +56,14 @@ def sample_rows(
 
 
 def _key(
-    field: T.StructField, i: int, count: int, drift: float,
-    words: Sequence[str], numbers: Sequence[float], rng: random.Random,
-) -> Any:  # fmt: skip
+    field: T.StructField,
+    i: int,
+    count: int,
+    drift: float,
+    words: Sequence[str],
+    numbers: Sequence[float],
+    rng: random.Random,
+) -> Any:
     if rng.random() < drift:
         if field.nullable and rng.random() < 0.3:
             return None
@@ -99,9 +108,12 @@ def _struct(
 
 
 def _value(
-    type_: T.DataType, nullable: bool, words: Sequence[str], numbers: Sequence[float],
+    type_: T.DataType,
+    nullable: bool,
+    words: Sequence[str],
+    numbers: Sequence[float],
     rng: random.Random,
-) -> Any:  # fmt: skip
+) -> Any:
     if nullable and rng.random() < 0.12:
         return None
     if isinstance(type_, T.ArrayType):

@@ -193,9 +193,7 @@ def compared(predicate: Expr) -> tuple[str, str] | None:
     return None
 
 
-def _linking(
-    pairs: list[tuple[str, str]], known: set[str], member: Rel
-) -> list[tuple[str, str]]:  # fmt: skip
+def _linking(pairs: list[tuple[str, str]], known: set[str], member: Rel) -> list[tuple[str, str]]:
     """The pairs between what is known and a member, in that order."""
     own = set(member.columns)
     both = [*pairs, *((b, a) for a, b in pairs)]

@@ -67,9 +67,11 @@ class Sandbox:
         """For changes, whose joins compare row by row: a hashed relation takes a job, and from a
         megabyte to the page of a large sort, for forty rows."""
         return Renderer(
-            self.place, keys=lambda name: quote(keys or name), small=lambda rel: True,
+            self.place,
+            keys=lambda name: quote(keys or name),
+            small=lambda rel: True,
             hint="SHUFFLE_REPLICATE_NL",
-        )  # fmt: skip
+        )
 
     def bound(self, rel: Rel) -> None:
         """TooManyRows where evaluating the relation may come to too many."""
@@ -106,9 +108,13 @@ def few_rows(frame: DataFrame) -> list[dict[str, Any]]:
 
 
 def put_split(
-    box: Sandbox, source: str, schema: T.StructType, data: list[dict[str, Any]], both: float,
+    box: Sandbox,
+    source: str,
+    schema: T.StructType,
+    data: list[dict[str, Any]],
+    both: float,
     rng: random.Random,
-) -> None:  # fmt: skip
+) -> None:
     """Rows that are old, new, or `both`, that often; those in one only are the change."""
     fate = [rng.choice(("old", "new")) if rng.random() > both else "both" for _ in data]
     for kind, i in zip(
@@ -175,9 +181,13 @@ def _with_computed_keys(box: Sandbox, delta: Rel, sizes: Sizes) -> Rel:
 
 
 def _move_group(
-    box: Sandbox, sql: GroupSql, render: Renderer, delta: Rel,
-    old: list[dict[str, Any]], schema: T.StructType,
-) -> list[dict[str, Any]]:  # fmt: skip
+    box: Sandbox,
+    sql: GroupSql,
+    render: Renderer,
+    delta: Rel,
+    old: list[dict[str, Any]],
+    schema: T.StructType,
+) -> list[dict[str, Any]]:
     box.put("state", (End.OLD,), old, schema)
     state = quote(box.view("state", End.OLD))
     touched = sql.touched(render, delta)
@@ -211,9 +221,13 @@ def _plain_zero(value: Any) -> Any:
 
 
 def _move_bag(
-    box: Sandbox, sql: BagSql, render: Renderer, delta: Rel,
-    old: list[dict[str, Any]], schema: T.StructType,
-) -> list[dict[str, Any]]:  # fmt: skip
+    box: Sandbox,
+    sql: BagSql,
+    render: Renderer,
+    delta: Rel,
+    old: list[dict[str, Any]],
+    schema: T.StructType,
+) -> list[dict[str, Any]]:
     weights: Counter[tuple[int, int]] = Counter()
     contents, (h1, h2) = {}, HASH
     for row in old:
