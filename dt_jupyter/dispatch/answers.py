@@ -55,9 +55,7 @@ def _frontier(report: FrontierReport) -> Frontier:
         for (name, kind, version), now in zip(report.sources, newest, strict=True)
     )
     times = tuple(t.datetime for t in report.data_timestamps)
-    return Frontier(
-        str(report.name), _when(report.data_timestamp), report.version, sources, times
-    )  # fmt: skip
+    return Frontier(str(report.name), _when(report.data_timestamp), report.version, sources, times)
 
 
 def streams(reports: Iterable[StreamReport], now: Timestamp) -> StreamsMessage:
@@ -67,10 +65,18 @@ def streams(reports: Iterable[StreamReport], now: Timestamp) -> StreamsMessage:
 def _stream(report: StreamReport) -> StreamRow:
     stream = report.stream
     return StreamRow(
-        str(stream.name), str(stream.source), stream.kind.lower(), stream.mode,
-        stream.advanced.datetime, report.waiting, report.has_data, report.reason is not None,
-        report.stale_after.datetime, report.reason, tuple(map(str, report.consumers)),
-    )  # fmt: skip
+        str(stream.name),
+        str(stream.source),
+        stream.kind.lower(),
+        stream.mode,
+        stream.advanced.datetime,
+        report.waiting,
+        report.has_data,
+        report.reason is not None,
+        report.stale_after.datetime,
+        report.reason,
+        tuple(map(str, report.consumers)),
+    )
 
 
 def lineage(found: Lineage) -> LineageMessage:
@@ -87,9 +93,16 @@ def replay(name: str, id_: str, mode: str, steps: Iterable[Step]) -> ReplayMessa
 
 def _step(step: Step) -> ReplayStep:
     return ReplayStep(
-        step.number, step.time.datetime, step.version, step.operation, step.row_count,
-        step.inserted, step.deleted, step.schema_change, step.digest,
-    )  # fmt: skip
+        step.number,
+        step.time.datetime,
+        step.version,
+        step.operation,
+        step.row_count,
+        step.inserted,
+        step.deleted,
+        step.schema_change,
+        step.digest,
+    )
 
 
 def rows(name: str, step: int, found: Marked) -> RowsMessage:
@@ -106,25 +119,38 @@ def simulation(name: str, found: Foretold) -> SimulationMessage:
     lag = LagMessage(name, found.target, refresh_points(found.records), found.end.datetime)
     s = found.statistics
     return SimulationMessage(
-        lag, found.period, found.seconds, s.mean if s else 0.0, s.maximum if s else 0.0,
-        s.time_within_target_lag_ratio if s else None, found.load,
-    )  # fmt: skip
+        lag,
+        found.period,
+        found.seconds,
+        s.mean if s else 0.0,
+        s.maximum if s else 0.0,
+        s.time_within_target_lag_ratio if s else None,
+        found.load,
+    )
 
 
 def detail(
-    table: DynamicTable, found: Explanation | None, records: list[RefreshRecord],
+    table: DynamicTable,
+    found: Explanation | None,
+    records: list[RefreshRecord],
     error: ErrorMessage | None,
-) -> DetailMessage:  # fmt: skip
+) -> DetailMessage:
     """`found` is None where it could not be explained, for which `error` is the reason."""
     decided = found is not None and found.action is not None
     return DetailMessage(
-        str(table.name), table.effective_mode, str(table.mode_reason), found.hint if found else "",
-        table.definition.query, card_message(table),
+        str(table.name),
+        table.effective_mode,
+        str(table.mode_reason),
+        found.hint if found else "",
+        table.definition.query,
+        card_message(table),
         tuple(map(_tree_node, found.tree)) if found else (),
         tuple(Statement(s.title, s.text) for s in found.steps) if found else (),
         f"{found.action}: {found.action_reason}" if found and decided else "",
-        _statistics(records), history_message(records, f"Refreshes of {table.name}"), error,
-    )  # fmt: skip
+        _statistics(records),
+        history_message(records, f"Refreshes of {table.name}"),
+        error,
+    )
 
 
 def _tree_node(node: Node) -> TreeNode:
@@ -168,9 +194,14 @@ def catalogue(context: Context) -> CatalogueMessage:
         suspended = table.scheduling.value == "SUSPENDED"
         lag = f"target lag {table.target_lag}, warehouse {table.warehouse}"
         about = f"{table.effective_mode}, {lag}"
-        items.append(CatalogueItem(
-            str(table.name), "dynamic_table", table.scheduling.value if suspended else state, about
-        ))  # fmt: skip
+        items.append(
+            CatalogueItem(
+                str(table.name),
+                "dynamic_table",
+                table.scheduling.value if suspended else state,
+                about,
+            )
+        )
     for stream in catalog.streams():
         about = f"on {stream.kind.lower()} {stream.source}"
         items.append(CatalogueItem(str(stream.name), "stream", stream.mode, about))

@@ -158,9 +158,12 @@ class Desk:
 
         name = _name(request)
         found = engine.foretell(
-            name, target_lag=request.target_lag, seconds=request.refresh_seconds,
-            interval=request.interval, concurrency=request.concurrency,
-        )  # fmt: skip
+            name,
+            target_lag=request.target_lag,
+            seconds=request.refresh_seconds,
+            interval=request.interval,
+            concurrency=request.concurrency,
+        )
         return simulation(str(name), found)
 
     # -- time travel ------------------------------------------------------------------------------

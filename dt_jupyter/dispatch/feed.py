@@ -106,10 +106,12 @@ class EventFeed:
             )
         seconds = event.record.duration if event.record is not None else None
         message = EventMessage(
-            event.happened, event.at.datetime, str(event.name) if event.name else None,
+            event.happened,
+            event.at.datetime,
+            str(event.name) if event.name else None,
             node_message(node) if node is not None else None,
             seconds if event.happened is Happened.ENDED else None,
-        )  # fmt: skip
+        )
         self._tell(message.to_json())
 
     def _tell(self, message: dict[str, Any]) -> None:

@@ -43,9 +43,10 @@ def spark_error(failure: BaseException) -> ErrorMessage | None:
     code = condition or (match[1] if match else type(failure).__name__)
     told = _first_line(_CONDITION.sub("", text)) or type(failure).__name__
     return ErrorMessage(
-        str(code), _STATE.sub("", told)[:_LONGEST],
+        str(code),
+        _STATE.sub("", told)[:_LONGEST],
         details="\n".join(filter(None, (text.rstrip(), _jvm_trace(failure)))),
-    )  # fmt: skip
+    )
 
 
 def _jvm_trace(failure: BaseException) -> str | None:

@@ -71,9 +71,13 @@ def message_of(value: object) -> Message | ExplanationMessage:
 
 
 _TITLES = {
-    Verifications: "Verification", RefreshReplay: "Replay of a refresh", Diff: "Difference",
-    Pins: "Pins", Vacuum: "Vacuum", Storage: "Storage",
-}  # fmt: skip
+    Verifications: "Verification",
+    RefreshReplay: "Replay of a refresh",
+    Diff: "Difference",
+    Pins: "Pins",
+    Vacuum: "Vacuum",
+    Storage: "Storage",
+}
 
 
 def picture_of(value: object) -> Picture | Panel:
@@ -143,20 +147,28 @@ def streams_message(reports: Sequence[StreamReport]) -> ResultMessage:
              "consumed_into")  # fmt: skip
     types = ("string", "string", "string", "timestamp", "bigint", "boolean", "string", "string")
     rows = [
-        (str(r.stream.name), f"{r.stream.kind.lower()} {r.stream.source}", r.stream.mode,
-         _time(r.stream.advanced), _text(r.waiting), str(r.reason is not None).lower(), r.reason,
-         ", ".join(map(str, r.consumers)) or None)
+        (
+            str(r.stream.name),
+            f"{r.stream.kind.lower()} {r.stream.source}",
+            r.stream.mode,
+            _time(r.stream.advanced),
+            _text(r.waiting),
+            str(r.reason is not None).lower(),
+            r.reason,
+            ", ".join(map(str, r.consumers)) or None,
+        )
         for r in reports
-    ]  # fmt: skip
+    ]
     columns = tuple(Column(n, t) for n, t in zip(names, types, strict=True))
     return ResultMessage(columns, tuple(rows), title="Streams")
 
 
 def verification_message(found: Verification) -> ResultMessage:
     columns = (
-        Column("data_timestamp", "timestamp"), Column("rows_compared", "bigint"),
+        Column("data_timestamp", "timestamp"),
+        Column("rows_compared", "bigint"),
         Column("difference", "string"),
-    )  # fmt: skip
+    )
     row = (_time(found.data_timestamp), f"{found.rows:,}", found.difference)
     verdict = "✓ {} equals its query" if found.equal else "✗ {} differs from its query"
     shown = 2 if found.equal else 3
@@ -170,11 +182,19 @@ def replay_message(name: str, steps: Sequence[Step]) -> ResultMessage:
     types = ("int", "timestamp", "string", "string", "bigint", "bigint", "bigint", "string",
              "string")  # fmt: skip
     rows = tuple(
-        (str(s.number), _time(s.time), ", ".join(str(v) for v in s.versions.values()),
-         s.operation or None, f"{s.row_count:,}", _text(s.inserted), _text(s.deleted),
-         s.schema_change or None, s.digest)
+        (
+            str(s.number),
+            _time(s.time),
+            ", ".join(str(v) for v in s.versions.values()),
+            s.operation or None,
+            f"{s.row_count:,}",
+            _text(s.inserted),
+            _text(s.deleted),
+            s.schema_change or None,
+            s.digest,
+        )
         for s in steps
-    )  # fmt: skip
+    )
     columns = tuple(Column(n, t) for n, t in zip(names, types, strict=True))
     many = f"{len(steps)} snapshots" if len(steps) > 1 else "one snapshot"
     shown = rows[:REPLAY_ROWS]
@@ -189,12 +209,17 @@ def report_message(title: str, text: str) -> ReportMessage:
 def explanation_message(found: Explanation, note: str = "") -> ExplanationMessage:
     action = f"{found.action}: {found.action_reason}" if found.action else None
     return ExplanationMessage(
-        str(found.name), found.mode, str(found.reason),
+        str(found.name),
+        found.mode,
+        str(found.reason),
         tuple(Column(n, t) for n, t, _ in found.columns),
         tuple(f"{n} ({kind.lower().replace('_', ' ')})" for n, kind in found.sources),
         tuple((step.title, step.text) for step in found.parts),
-        action, found.hint, found.checked, note,
-    )  # fmt: skip
+        action,
+        found.hint,
+        found.checked,
+        note,
+    )
 
 
 def created_message(created: Created, sample: ResultRows | None = None) -> CardMessage:
@@ -213,11 +238,19 @@ def card_message(
 ) -> CardMessage:
     t = table.data_timestamp
     return CardMessage(
-        str(table.name), table.mode, table.effective_mode, str(table.mode_reason),
+        str(table.name),
+        table.mode,
+        table.effective_mode,
+        str(table.mode_reason),
         tuple(Column(n, kind) for n, kind, _ in table.definition.columns),
-        table.target_lag, table.warehouse, tuple(str(s.name) for s in table.definition.sources),
-        table.scheduling, _instant(t) if t else None, sample, notes,
-    )  # fmt: skip
+        table.target_lag,
+        table.warehouse,
+        tuple(str(s.name) for s in table.definition.sources),
+        table.scheduling,
+        _instant(t) if t else None,
+        sample,
+        notes,
+    )
 
 
 def status_message(status: Mapping[str, Any]) -> ResultMessage:
@@ -238,18 +271,27 @@ def node_message(node: ReportNode) -> GraphNode:
     kind = NodeKind(node.kind)
     if table is None:
         parent = str(node.name.of) if isinstance(node.name, StageName) else None
-        return GraphNode(
-            str(node.name), kind, rows=node.rows, parent=parent, error=node.problem
-        )  # fmt: skip
+        return GraphNode(str(node.name), kind, rows=node.rows, parent=parent, error=node.problem)
     t = table.data_timestamp
     return GraphNode(
-        str(node.name), kind, table.scheduling, table.mode, table.effective_mode,
-        str(table.mode_reason), last.action if last else None,
+        str(node.name),
+        kind,
+        table.scheduling,
+        table.mode,
+        table.effective_mode,
+        str(table.mode_reason),
+        last.action if last else None,
         RefreshState.EXECUTING if node.running is not None else last.state if last else None,
-        table.target_lag, node.lag, _instant(t) if t else None, node.rows,
-        node.problem or (last.error if last else None), node.effective_lag, table.warehouse,
-        None, node.running,
-    )  # fmt: skip
+        table.target_lag,
+        node.lag,
+        _instant(t) if t else None,
+        node.rows,
+        node.problem or (last.error if last else None),
+        node.effective_lag,
+        table.warehouse,
+        None,
+        node.running,
+    )
 
 
 def _point(record: RefreshRecord) -> RefreshPoint:
@@ -257,10 +299,13 @@ def _point(record: RefreshRecord) -> RefreshPoint:
     if record.state in _NOT_RUN:
         start = end = None
     return RefreshPoint(
-        record.data_timestamp.datetime, record.state,
-        _instant(start) if start else None, _instant(end) if end else None, record.action,
+        record.data_timestamp.datetime,
+        record.state,
+        _instant(start) if start else None,
+        _instant(end) if end else None,
+        record.action,
         record.error or (str(record.reason) if record.reason else None),
-    )  # fmt: skip
+    )
 
 
 def _history_row(record: RefreshRecord) -> HistoryRow:
@@ -269,10 +314,17 @@ def _history_row(record: RefreshRecord) -> HistoryRow:
         (s.inserted_rows, s.deleted_rows, s.rows_read) if run else (None, None, None)
     )
     return HistoryRow(
-        str(record.name), record.state, record.data_timestamp.datetime, record.action,
-        record.trigger, record.duration if run else None, inserted, deleted, read,
+        str(record.name),
+        record.state,
+        record.data_timestamp.datetime,
+        record.action,
+        record.trigger,
+        record.duration if run else None,
+        inserted,
+        deleted,
+        read,
         record.error or (str(record.reason) if record.reason else None),
-    )  # fmt: skip
+    )
 
 
 def _instant(t: Timestamp) -> datetime:
