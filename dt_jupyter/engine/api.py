@@ -193,9 +193,12 @@ class Engine:
     # -- changes ----------------------------------------------------------------------------------
 
     def changes(
-        self, name: str | Name, at: Point | TimePoint | None = None,
-        end: Point | TimePoint | None = None, append_only: bool = False,
-    ) -> DataFrame:  # fmt: skip
+        self,
+        name: str | Name,
+        at: Point | TimePoint | None = None,
+        end: Point | TimePoint | None = None,
+        append_only: bool = False,
+    ) -> DataFrame:
         """The changes of a table, view or dynamic table in (`at`, `end`], with `$ACTION`,
         `$ISUPDATE` and `$ROW_ID`.
 
@@ -209,9 +212,13 @@ class Engine:
         return found.frame
 
     def change_rows(
-        self, name: str | Name, at: Point | TimePoint | None = None,
-        end: Point | TimePoint | None = None, *, append_only: bool = False,
-    ) -> ChangeRows:  # fmt: skip
+        self,
+        name: str | Name,
+        at: Point | TimePoint | None = None,
+        end: Point | TimePoint | None = None,
+        *,
+        append_only: bool = False,
+    ) -> ChangeRows:
         """As `changes`, with the query's text, the shape of its plan and its notes."""
         known = self._open().name(name)
         points = (self._moment(at), self._moment(end))
@@ -220,9 +227,13 @@ class Engine:
         )
 
     def query_changes(
-        self, query: str, at: Point | TimePoint | None = None,
-        end: Point | TimePoint | None = None, *, append_only: bool = False,
-    ) -> ChangeRows:  # fmt: skip
+        self,
+        query: str,
+        at: Point | TimePoint | None = None,
+        end: Point | TimePoint | None = None,
+        *,
+        append_only: bool = False,
+    ) -> ChangeRows:
         """As `change_rows`, of a query."""
         schema = self._open().schema()
         points = (self._moment(at), self._moment(end))
@@ -238,9 +249,13 @@ class Engine:
         view `NAME__source`; what was done for it. Errors: DT-1101, DT-1105, DT-1119, DT-31xx,
         DT-41xx."""
         return streaming.create_stream(
-            self._open(), name, subject, at=at, append_only=append_only,
+            self._open(),
+            name,
+            subject,
+            at=at,
+            append_only=append_only,
             show_initial_rows=show_initial_rows,
-        )  # fmt: skip
+        )
 
     @contextmanager
     def transaction(self) -> Iterator[OpenTransaction]:
@@ -276,10 +291,14 @@ class Engine:
     # -- time travel ------------------------------------------------------------------------------
 
     def replay(
-        self, name: str | Name, at: Point | TimePoint | None = None,
-        to: Point | TimePoint | None = None, *, every: float | timedelta | None = None,
+        self,
+        name: str | Name,
+        at: Point | TimePoint | None = None,
+        to: Point | TimePoint | None = None,
+        *,
+        every: float | timedelta | None = None,
         schema_mode: str = SchemaMode.SNAPSHOT_TIME,
-    ) -> Replay:  # fmt: skip
+    ) -> Replay:
         """A pinned walk over the snapshots of a table, view, dynamic table or stream's source,
         from `at` to `to`; without `to` the snapshot at `at`, without both the one of now.
 
@@ -296,8 +315,8 @@ class Engine:
         return context.travel.replay(known, start, end, every=seconds, mode=mode)
 
     def replay_refresh(
-        self, name: str | Name, at: Point | None = None, *, query_id: str | None = None,
-    ) -> RefreshReplay:  # fmt: skip
+        self, name: str | Name, at: Point | None = None, *, query_id: str | None = None
+    ) -> RefreshReplay:
         """A past refresh of a dynamic table run again on the versions that it read, beside what
         it committed: the one of `query_id`, else the one that made the version `at` (an int), or
         the newest up to a data timestamp `at`.
@@ -319,9 +338,12 @@ class Engine:
         return self.context.catalog.definitions(self.table(name).id)
 
     def pin(
-        self, name: str, table: str | Name, at: Point | TimePoint | None = None,
+        self,
+        name: str,
+        table: str | Name,
+        at: Point | TimePoint | None = None,
         days: float | None = None,
-    ) -> Hold:  # fmt: skip
+    ) -> Hold:
         """Keeps a table, view or dynamic table as it was at a point (now), by a name: no VACUUM of
         the engine takes its files, and where the disk has hard links none from outside reaches
         them. For so many days, or until `unpin`. Errors: DT-1101, DT-1119, DT-4101 to DT-4104,
@@ -341,9 +363,12 @@ class Engine:
         return self._open().keeper.pins()
 
     def vacuum(
-        self, name: str | Name | None = None, *, retain_hours: float | None = None,
+        self,
+        name: str | Name | None = None,
+        *,
+        retain_hours: float | None = None,
         dry_run: bool = False,
-    ) -> Vacuum:  # fmt: skip
+    ) -> Vacuum:
         """Takes the files that no version within the retention needs and nobody holds, of one
         table or of the lake; says how many bytes, and who held how many. `dry_run` only says it.
 
@@ -446,9 +471,11 @@ class Engine:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.close()
 
     def __repr__(self) -> str:

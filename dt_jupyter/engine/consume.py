@@ -78,9 +78,14 @@ def _require_table(context: Context, name: Name) -> None:
 
 
 def consume(
-    context: Context, stream: Name, fn: Callable[[DataFrame], DataFrame | None], *,
-    into: str | Name | None = None, batches: int | None = None, every: float | None = None,
-) -> int:  # fmt: skip
+    context: Context,
+    stream: Name,
+    fn: Callable[[DataFrame], DataFrame | None],
+    *,
+    into: str | Name | None = None,
+    batches: int | None = None,
+    every: float | None = None,
+) -> int:
     """Calls `fn` with what the stream holds, in a transaction that moves it; how often it did.
 
     See `Engine.consume`. What is asked for is looked at first, whether or not there is data.
@@ -107,9 +112,14 @@ def consume(
 
 
 def create_stream(
-    context: Context, name: Name, subject: Name | str, *, at: TimePoint | None,
-    append_only: bool, show_initial_rows: bool,
-) -> str:  # fmt: skip
+    context: Context,
+    name: Name,
+    subject: Name | str,
+    *,
+    at: TimePoint | None,
+    append_only: bool,
+    show_initial_rows: bool,
+) -> str:
     """See `Engine.create_stream`. The view of a query that no stream came of is dropped."""
     require_name(Named.STREAM, name)
     view = None

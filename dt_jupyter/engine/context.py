@@ -89,8 +89,13 @@ class Context:
             relation = lookup(self.spark, known)
             if relation is not None:
                 hint = "Use the statement for that kind."
-                raise error("DT-1109", name=known, kind=relation.kind.value,
-                            expected="dynamic table", hint=hint)  # fmt: skip
+                raise error(
+                    "DT-1109",
+                    name=known,
+                    kind=relation.kind.value,
+                    expected="dynamic table",
+                    hint=hint,
+                )
         return self.catalog.require(known)
 
     def declare(self, warehouse: Warehouse) -> None:

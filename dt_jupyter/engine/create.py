@@ -78,9 +78,12 @@ class Creator:
         self.sources.catalog.warehouse(statement.warehouse)
         settings = meaning(self.spark)
         request = DefinitionRequest(
-            statement.name, statement.query, statement.refresh_mode, statement.columns,
+            statement.name,
+            statement.query,
+            statement.refresh_mode,
+            statement.columns,
             self.spark.catalog.currentDatabase().lower(),
-        )  # fmt: skip
+        )
         with self.sessions.lease(statement.warehouse, settings) as spark:
             spark.sql(f"USE `{request.schema}`")
             try:
@@ -122,8 +125,13 @@ class Creator:
             self._undo(e, table, existing)
             raise
         made = "replaced" if existing else "created"
-        return Created(catalog.require(statement.name), defined, record,
-                       f"Dynamic table {statement.name} {made}.", notes)  # fmt: skip
+        return Created(
+            catalog.require(statement.name),
+            defined,
+            record,
+            f"Dynamic table {statement.name} {made}.",
+            notes,
+        )
 
     def clone(self, name: Name, source: Name) -> Created:
         """CREATE DYNAMIC TABLE n CLONE m: the same definition, at the same data timestamp."""
@@ -133,9 +141,16 @@ class Creator:
         self._refuse_other(name)
         original = catalog.require(source)
         table = replace(
-            original, id=uuid.uuid4().hex, name=name, created=self.clock.now(), sequence=0,
-            version=None, frontier=None, error_count=0, needs_reinit=None,
-        )  # fmt: skip
+            original,
+            id=uuid.uuid4().hex,
+            name=name,
+            created=self.clock.now(),
+            sequence=0,
+            version=None,
+            frontier=None,
+            error_count=0,
+            needs_reinit=None,
+        )
         try:
             catalog.create(table)
             self.publisher.publish(table)
@@ -158,24 +173,34 @@ class Creator:
         """CREATE OR ALTER: options change in place; another query reinitialises the table."""
         row = self._row(statement, defined)
         changed = (existing.definition.query, existing.definition.columns, existing.mode) != (
-            row.definition.query, row.definition.columns, row.mode
-        )  # fmt: skip
+            row.definition.query,
+            row.definition.columns,
+            row.mode,
+        )
         notes = self._alter_sources(statement, defined)
         common = {
-            "target_lag": row.target_lag, "warehouse": row.warehouse, "comment": row.comment,
-            "cluster_by": row.cluster_by, "retention_days": row.retention_days,
-            "scheduler_enabled": row.scheduler_enabled, "alter_sources": row.alter_sources,
-        }  # fmt: skip
+            "target_lag": row.target_lag,
+            "warehouse": row.warehouse,
+            "comment": row.comment,
+            "cluster_by": row.cluster_by,
+            "retention_days": row.retention_days,
+            "scheduler_enabled": row.scheduler_enabled,
+            "alter_sources": row.alter_sources,
+        }
         if not changed:
             table = self.sources.catalog.update(existing.id, **common)
             self.apply_options(existing, table)
             return Created(table, defined, None, f"Dynamic table {statement.name} altered.", notes)
         reason = Reason("DEFINITION_CHANGED", "CREATE OR ALTER changed the definition")
         table = self.sources.catalog.update(
-            existing.id, definition=row.definition, mode=row.mode,
-            effective_mode=row.effective_mode, mode_reason=row.mode_reason, needs_reinit=reason,
+            existing.id,
+            definition=row.definition,
+            mode=row.mode,
+            effective_mode=row.effective_mode,
+            mode_reason=row.mode_reason,
+            needs_reinit=reason,
             **common,
-        )  # fmt: skip
+        )
         record = None
         try:
             if existing.frontier is not None or table.initialize is Initialize.ON_CREATE:
@@ -185,8 +210,13 @@ class Creator:
             undo(e, lambda: self._unaltered(existing))
             raise
         self.apply_options(existing, self.sources.catalog.require(statement.name))
-        return Created(self.sources.catalog.require(statement.name), defined, record,
-                       f"Dynamic table {statement.name} altered.", notes)  # fmt: skip
+        return Created(
+            self.sources.catalog.require(statement.name),
+            defined,
+            record,
+            f"Dynamic table {statement.name} altered.",
+            notes,
+        )
 
     def apply_options(self, before: DynamicTable, after: DynamicTable) -> None:
         """The tables behind it are as its options say; their past is kept no shorter than a stream
@@ -201,13 +231,23 @@ class Creator:
 
     def _row(self, statement: CreateDynamicTable, defined: Defined) -> DynamicTable:
         return DynamicTable(
-            uuid.uuid4().hex, statement.name, defined.definition, statement.target_lag,
-            statement.warehouse, statement.refresh_mode, defined.mode, defined.reason,
-            statement.initialize, self.clock.now(), SchedulingState.ACTIVE,
-            scheduler_enabled=statement.scheduler, cluster_by=statement.cluster_by,
-            retention_days=statement.retention_days, alter_sources=statement.alter_sources,
+            uuid.uuid4().hex,
+            statement.name,
+            defined.definition,
+            statement.target_lag,
+            statement.warehouse,
+            statement.refresh_mode,
+            defined.mode,
+            defined.reason,
+            statement.initialize,
+            self.clock.now(),
+            SchedulingState.ACTIVE,
+            scheduler_enabled=statement.scheduler,
+            cluster_by=statement.cluster_by,
+            retention_days=statement.retention_days,
+            alter_sources=statement.alter_sources,
             comment=statement.comment,
-        )  # fmt: skip
+        )
 
     def _refuse_other(self, name: Name) -> None:
         """Something else has the name already."""
@@ -249,9 +289,12 @@ class Creator:
     ) -> None:
         """A table that could not be made leaves no trace, and what it replaced is back."""
         undo(
-            failure, lambda: self._forget(table), lambda: self._bring_back(table.name, replaced),
-            lambda: self._publish_again(table.name), lambda: self._remove(table),
-        )  # fmt: skip
+            failure,
+            lambda: self._forget(table),
+            lambda: self._bring_back(table.name, replaced),
+            lambda: self._publish_again(table.name),
+            lambda: self._remove(table),
+        )
 
     def _forget(self, table: DynamicTable) -> None:
         catalog = self.sources.catalog

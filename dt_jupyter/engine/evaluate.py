@@ -37,8 +37,9 @@ def points(context: Context, args: Args = _NO_ARGS) -> Points:
     """What evaluates AT, BEFORE and END; their expressions may have parameters."""
     return Points(
         lambda text: run_spark(context, text, args),
-        lambda stream: context.catalog.stream(context.name(stream)), context.clock.now,
-    )  # fmt: skip
+        lambda stream: context.catalog.stream(context.name(stream)),
+        context.clock.now,
+    )
 
 
 def moment_of(context: Context, point: Point | TimePoint) -> Moment:

@@ -117,9 +117,10 @@ class CatalogTables:
         none: tuple[None, ...] = (None,) * 4
         broken = [
             (None, table, DATABASE, schema or "default", *none, True, None, None, q.problem, None)
-            for q in self._quarantined(Named.STREAM) if _is_like(q.name, like)
+            for q in self._quarantined(Named.STREAM)
+            if _is_like(q.name, like)
             for schema, _, table in (q.name.rpartition("."),)
-        ]  # fmt: skip
+        ]
         return shown.union(self.spark.createDataFrame(broken, shown.schema)) if broken else shown
 
     def streams(self, streams: Iterable[Stream], known: Streams) -> DataFrame:
@@ -133,12 +134,23 @@ class CatalogTables:
         for stream in streams:
             names, problem = known.standing(stream)
             after = stream.advanced.plus(RETENTION_DAYS * 86_400)
-            rows.append((
-                _time(stream.created), stream.name.table, DATABASE, stream.name.schema,
-                _qualified(stream.source), stream.kind.capitalize(),
-                ", ".join(map(_qualified, names)), "DELTA", problem is not None, stream.mode,
-                _time(after), problem, stream.comment,
-            ))  # fmt: skip
+            rows.append(
+                (
+                    _time(stream.created),
+                    stream.name.table,
+                    DATABASE,
+                    stream.name.schema,
+                    _qualified(stream.source),
+                    stream.kind.capitalize(),
+                    ", ".join(map(_qualified, names)),
+                    "DELTA",
+                    problem is not None,
+                    stream.mode,
+                    _time(after),
+                    problem,
+                    stream.comment,
+                )
+            )
         return self.frame(rows, schema)
 
     def replay(self, steps: Iterable[Step]) -> DataFrame:
@@ -148,16 +160,28 @@ class CatalogTables:
             "ROW_COUNT bigint, INSERTED bigint, DELETED bigint, SCHEMA_CHANGE string, DIGEST string"
         )
         rows = (
-            (s.number, _time(s.time), dict(s.versions), s.operation or None, s.row_count,
-             s.inserted, s.deleted, s.schema_change or None, s.digest)
+            (
+                s.number,
+                _time(s.time),
+                dict(s.versions),
+                s.operation or None,
+                s.row_count,
+                s.inserted,
+                s.deleted,
+                s.schema_change or None,
+                s.digest,
+            )
             for s in steps
-        )  # fmt: skip
+        )
         return self.frame(rows, schema)
 
     def _row(
-        self, table: DynamicTable, now: Timestamp, waiting: Reason | None,
+        self,
+        table: DynamicTable,
+        now: Timestamp,
+        waiting: Reason | None,
         broken: Quarantined | None,
-    ) -> tuple[object, ...]:  # fmt: skip
+    ) -> tuple[object, ...]:
         records = self.catalog.history(table.name, _LAG_RECORDS)
         lag = lag_statistics(records, now, table.target_lag.seconds)
         state, why = table.scheduling.value, table.scheduling_reason or waiting
@@ -183,13 +207,21 @@ class CatalogTables:
         )
         rows = (
             (
-                g.name.table, g.name.schema, DATABASE, f"{DATABASE}.{g.name.schema}.{g.name.table}",
+                g.name.table,
+                g.name.schema,
+                DATABASE,
+                f"{DATABASE}.{g.name.schema}.{g.name.table}",
                 json.dumps([{"kind": k, "name": str(n)} for k, n in g.inputs]),
-                g.target_lag.seconds, g.query, _time(g.valid_from), _time(g.valid_to),
-                g.scheduling.value, g.warehouse, g.trigger,
+                g.target_lag.seconds,
+                g.query,
+                _time(g.valid_from),
+                _time(g.valid_to),
+                g.scheduling.value,
+                g.warehouse,
+                g.trigger,
             )
             for g in self.catalog.graph_history()
-        )  # fmt: skip
+        )
         return self.frame(rows, schema)
 
     def describe(self, name: Name) -> DataFrame:
@@ -210,14 +242,22 @@ class CatalogTables:
         running = [self.catalog.by_id(lease.dt_id) for lease in self.catalog.running()]
         busy = [t.warehouse for t in running if t]
         rows = (
-            (w.name, "SUSPENDED" if w.suspended else "STARTED", w.max_concurrency, w.weight,
-             busy.count(w.name), _time(w.created))
-            for w in self.catalog.warehouses() if like is None or _like(w.name, like)
-        )  # fmt: skip
+            (
+                w.name,
+                "SUSPENDED" if w.suspended else "STARTED",
+                w.max_concurrency,
+                w.weight,
+                busy.count(w.name),
+                _time(w.created),
+            )
+            for w in self.catalog.warehouses()
+            if like is None or _like(w.name, like)
+        )
         broken = (
             (q.name, f"{QUARANTINED}: {q.problem}", None, None, None, None)
-            for q in self._quarantined(Named.WAREHOUSE) if like is None or _like(q.name, like)
-        )  # fmt: skip
+            for q in self._quarantined(Named.WAREHOUSE)
+            if like is None or _like(q.name, like)
+        )
         return self.frame((*rows, *broken), schema)
 
 

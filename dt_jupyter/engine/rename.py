@@ -42,9 +42,11 @@ class TableNames:
             self._publish(one, other)
         except BaseException as e:
             undo(
-                e, lambda: self.catalog.swap(one, other), lambda: self._publish(one),
+                e,
+                lambda: self.catalog.swap(one, other),
+                lambda: self._publish(one),
                 lambda: self._publish(other),
-            )  # fmt: skip
+            )
             raise
 
     def undrop(self, name: Name) -> DynamicTable:

@@ -67,8 +67,12 @@ class EnginePort:
     def run(self, start: Start) -> None:
         """One scheduled refresh; nothing where another process was faster."""
         try:
-            self.graph.run(start.dt, start.data_timestamp, RefreshTrigger.SCHEDULED,
-                           metadata_only=start.metadata_only)  # fmt: skip
+            self.graph.run(
+                start.dt,
+                start.data_timestamp,
+                RefreshTrigger.SCHEDULED,
+                metadata_only=start.metadata_only,
+            )
         except DTError as e:
             if e.code not in _RACED:
                 raise

@@ -50,9 +50,12 @@ class StatementOutcome:
 
 @coded_call("dt.run")
 def run_script(
-    context: Context, script: str, args: Mapping[str, Any] | None = None, *,
+    context: Context,
+    script: str,
+    args: Mapping[str, Any] | None = None,
+    *,
     consistent: bool = False,
-) -> Iterator[Done]:  # fmt: skip
+) -> Iterator[Done]:
     """Runs statement after statement, the next one when it is asked for.
 
     All are parsed, each once, before the first one runs; `args` are the values of `:parameters`;
@@ -68,9 +71,12 @@ def run_script(
 
 
 def run_last(
-    context: Context, script: str, args: Mapping[str, Any] | None = None, *,
+    context: Context,
+    script: str,
+    args: Mapping[str, Any] | None = None,
+    *,
     consistent: bool = False,
-) -> DataFrame:  # fmt: skip
+) -> DataFrame:
     """The last statement's result as a DataFrame."""
     done = deque(run_script(context, script, args, consistent=consistent), maxlen=1)
     if not done:
@@ -110,14 +116,21 @@ def create_by_cell(
 
 
 def _run(
-    context: Context, statement: Statement, script: str, args: Mapping[str, Any] | None,
-    group: str, what: str,
-) -> DataFrame | Created:  # fmt: skip
+    context: Context,
+    statement: Statement,
+    script: str,
+    args: Mapping[str, Any] | None,
+    group: str,
+    what: str,
+) -> DataFrame | Created:
     origin = StatementOrigin(script, args or {})
     return run_cancellable(
-        context.spark, group, what, lambda: execute(context, statement, origin),
+        context.spark,
+        group,
+        what,
+        lambda: execute(context, statement, origin),
         StatementFlag(context.refresher, getattr(statement, "name", None)),
-    )  # fmt: skip
+    )
 
 
 def _statements(context: Context, script: str) -> Iterator[Statement]:

@@ -58,8 +58,17 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
     streams = Streams(catalog, changes, layout)
     travel = Travel(spark, sources, sessions, refresher, clock.now)
     return Context(
-        spark, layout, clock, EngineState(), catalog, sources, sessions, refresher, publisher,
-        graph, scheduling,
+        spark,
+        layout,
+        clock,
+        EngineState(),
+        catalog,
+        sources,
+        sessions,
+        refresher,
+        publisher,
+        graph,
+        scheduling,
         creator=Creator(spark, sources, definer, sessions, graph, publisher, clock),
         names=TableNames(catalog, publisher, refresher.standing),
         tables=CatalogTables(spark, catalog, clock),
@@ -72,7 +81,7 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
         travel=travel,
         keeper=Keeper(sources, travel.snapshots, layout, publisher),
         transactions=Transactions(streams, streams.forward, clock.now),
-    )  # fmt: skip
+    )
 
 
 # -- opening ---------------------------------------------------------------------------------------
@@ -102,9 +111,12 @@ def lake_layout(lake: str | os.PathLike[str]) -> Layout:
 def own_session(layout: Layout, memory: str) -> SparkSession:
     """The active session, else a local one whose tables lie in the lake."""
     return local_session(
-        layout.tables, cores=os.cpu_count() or 2, memory=memory, confs=SESSION_CONFS,
+        layout.tables,
+        cores=os.cpu_count() or 2,
+        memory=memory,
+        confs=SESSION_CONFS,
         pools=[Pool(DEFAULT_WAREHOUSE, SHARE)],
-    )  # fmt: skip
+    )
 
 
 def recover_lake(context: Context) -> None:

@@ -74,17 +74,21 @@ class Travel:
         """The schema mode of that name; DT-1003."""
         if text not in tuple(SchemaMode):
             hint = f"Use {' or '.join(SchemaMode)}."
-            raise error("DT-1003", option="schema_mode", value=text, problem="there is none such",
-                        hint=hint)  # fmt: skip
+            raise error(
+                "DT-1003", option="schema_mode", value=text, problem="there is none such", hint=hint
+            )
         return SchemaMode(text)
 
     def bench(self) -> Bench:
         """What replays work with."""
         catalog = self.sources.catalog
         return Bench(
-            self.spark, self.snapshots, self.sessions, self.sources.layout,
+            self.spark,
+            self.snapshots,
+            self.sessions,
+            self.sources.layout,
             lambda: bool(catalog.running()),
-        )  # fmt: skip
+        )
 
     def kept(self, replay: Replay) -> DataFrame:
         """The rows of a replay's last step as a DataFrame that outlives it: read from the tables
@@ -117,8 +121,9 @@ class Travel:
         self, table: DynamicTable, at: Moment, *, every: bool
     ) -> Verification | Verifications:
         layout = self.sources.layout
-        source = Source(table.name, SourceKind.DYNAMIC_TABLE, table.id,
-                        str(layout.public(table.id)))  # fmt: skip
+        source = Source(
+            table.name, SourceKind.DYNAMIC_TABLE, table.id, str(layout.public(table.id))
+        )
         if table.frontier is None:
             raise error("DT-2101", name=table.name)
         first = self.snapshots.oldest_retained(source)[1] if at is OLDEST else None
@@ -138,9 +143,14 @@ class Travel:
         return Verifications(table.name, tuple(done)) if every else done[0]
 
     def replay(
-        self, name: Name, start: Moment | None, end: Moment | None, *, every: float | None,
+        self,
+        name: Name,
+        start: Moment | None,
+        end: Moment | None,
+        *,
+        every: float | None,
         mode: SchemaMode,
-    ) -> Replay:  # fmt: skip
+    ) -> Replay:
         """A walk over the snapshots of a table, view, dynamic table or stream's source. Without
         `start` it begins where the stream stands, else at the oldest version, or is of now."""
         stream = self.sources.catalog.find_stream(name)
@@ -159,9 +169,11 @@ class Travel:
         version = at.version if at is not None and t is None else t
         record = find_refresh(PastTable(self.sources, table), query_id, version)
         return run_cancellable(
-            self.spark, f"replay:{uuid.uuid4().hex}", f"replay of a refresh of {table.name}",
+            self.spark,
+            f"replay:{uuid.uuid4().hex}",
+            f"replay of a refresh of {table.name}",
             lambda: replay_refresh(self.bench(), self.refresher, table, record),
-        )  # fmt: skip
+        )
 
     def diff(self, name: Name, a: Moment, b: Moment) -> Diff:
         """What changed between two points."""
@@ -188,10 +200,12 @@ class Travel:
         self, statement: SparkStatement, schema: str, reads: Sequence[ReadAt]
     ) -> Isolation | None:
         plain = {
-            parts for parts, span in relations_in(statement.text)
-            if not any(t.span.start <= statement.offset + span.start < t.span.end
-                       for t in statement.timed)
-        }  # fmt: skip
+            parts
+            for parts, span in relations_in(statement.text)
+            if not any(
+                t.span.start <= statement.offset + span.start < t.span.end for t in statement.timed
+            )
+        }
         current = self._current([name_of(p, schema).sql for p in sorted(plain)], schema)
         if current is None:
             return None

@@ -78,14 +78,25 @@ class Graph:
         reason = Reason("WAREHOUSE_SUSPENDED", sentence)
         catalog.record_skip(table.id, t, RefreshState.SKIPPED, reason, trigger)
         return RefreshRecord(
-            table.name, "", RefreshState.SKIPPED, trigger, t, reason=reason,
-            warehouse=table.warehouse, error_code=failure.code, error=str(failure),
-        )  # fmt: skip
+            table.name,
+            "",
+            RefreshState.SKIPPED,
+            trigger,
+            t,
+            reason=reason,
+            warehouse=table.warehouse,
+            error_code=failure.code,
+            error=str(failure),
+        )
 
     def _upstream_failed(
-        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, upstream: Name,
+        self,
+        table: DynamicTable,
+        t: Timestamp,
+        trigger: RefreshTrigger,
+        upstream: Name,
         records: tuple[RefreshRecord, ...],
-    ) -> RefreshRecord:  # fmt: skip
+    ) -> RefreshRecord:
         last = records[-1]
         skipped = last.state is RefreshState.SKIPPED
         state = RefreshState.SKIPPED if skipped else RefreshState.UPSTREAM_FAILED
@@ -97,10 +108,17 @@ class Graph:
         catalog = self.refresher.sources.catalog
         catalog.record_skip(table.id, t, state, reason, trigger)
         return RefreshRecord(
-            table.name, "", state, trigger, t, reason=reason, warehouse=last.warehouse,
+            table.name,
+            "",
+            state,
+            trigger,
+            t,
+            reason=reason,
+            warehouse=last.warehouse,
             error_code=last.error_code if skipped else failure.code,
-            error=last.error or str(failure), upstream=records,
-        )  # fmt: skip
+            error=last.error or str(failure),
+            upstream=records,
+        )
 
     def run(
         self, dt_id: str, t: Timestamp, trigger: RefreshTrigger, *, metadata_only: bool = False

@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
 _BY_USER = Reason("USER_SUSPENDED", "ALTER DYNAMIC TABLE … SUSPEND was run.")
 _DEFAULTS: Mapping[str, tuple[str, Any]] = {
-    "COMMENT": ("comment", None), "CLUSTER BY": ("cluster_by", ()),
+    "COMMENT": ("comment", None),
+    "CLUSTER BY": ("cluster_by", ()),
     "DATA_RETENTION_TIME_IN_DAYS": ("retention_days", None),
-    "TARGET_LAG": ("target_lag", TargetLag(None)), "WAREHOUSE": ("warehouse", "default"),
-    "SCHEDULER": ("scheduler_enabled", True), "ALTER_SOURCES": ("alter_sources", True),
-}  # fmt: skip
+    "TARGET_LAG": ("target_lag", TargetLag(None)),
+    "WAREHOUSE": ("warehouse", "default"),
+    "SCHEDULER": ("scheduler_enabled", True),
+    "ALTER_SOURCES": ("alter_sources", True),
+}
 """The field of each option that UNSET may name, and its default."""
 
 
@@ -124,8 +127,14 @@ def _refresh(context: Context, table: DynamicTable) -> DataFrame:
     if record.error_code is not None:
         raise failure_of(record)
     s = record.statistics
-    row = (str(record.name), str(record.action), str(record.reason),
-           record.data_timestamp.datetime, s.inserted_rows, s.deleted_rows)  # fmt: skip
+    row = (
+        str(record.name),
+        str(record.action),
+        str(record.reason),
+        record.data_timestamp.datetime,
+        s.inserted_rows,
+        s.deleted_rows,
+    )
     schema = (
         "name string, action string, reason string, data_timestamp timestamp, "
         "inserted_rows bigint, deleted_rows bigint"
@@ -162,11 +171,14 @@ def _set(context: Context, table: DynamicTable, options: S.SetOptions) -> str:
     if options.warehouse is not None:
         context.catalog.warehouse(options.warehouse)
     wanted = {
-        "target_lag": options.target_lag, "warehouse": options.warehouse,
-        "scheduler_enabled": options.scheduler, "cluster_by": options.cluster_by,
-        "retention_days": options.retention_days, "alter_sources": options.alter_sources,
+        "target_lag": options.target_lag,
+        "warehouse": options.warehouse,
+        "scheduler_enabled": options.scheduler,
+        "cluster_by": options.cluster_by,
+        "retention_days": options.retention_days,
+        "alter_sources": options.alter_sources,
         "comment": options.comment,
-    }  # fmt: skip
+    }
     return _update(context, table, {k: v for k, v in wanted.items() if v is not None})
 
 
@@ -180,7 +192,11 @@ def _update(context: Context, table: DynamicTable, fields: Mapping[str, Any]) ->
 
 
 ALTER_HANDLERS: Mapping[type[S.TableChange], Callable[[Context, DynamicTable, Any], str]] = {
-    S.Suspend: _suspend, S.Resume: _resume, S.RenameTo: _rename, S.SwapWith: _swap,
-    S.SetOptions: _set, S.UnsetOptions: _unset,
-}  # fmt: skip
+    S.Suspend: _suspend,
+    S.Resume: _resume,
+    S.RenameTo: _rename,
+    S.SwapWith: _swap,
+    S.SetOptions: _set,
+    S.UnsetOptions: _unset,
+}
 """What each change but a refresh does; its function says what was done."""

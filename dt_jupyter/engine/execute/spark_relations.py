@@ -55,9 +55,12 @@ def run_in_place(
 
 
 def _explain(
-    context: Context, streams: Sequence[FoundStream], script: str, plans: ChangePlans,
+    context: Context,
+    streams: Sequence[FoundStream],
+    script: str,
+    plans: ChangePlans,
     run: Callable[[Replaced], DataFrame],
-) -> DataFrame:  # fmt: skip
+) -> DataFrame:
     """Spark's plan, after the plans of the changes that it reads."""
     with context.streams.in_place(
         streams, script, lambda s: plans.add_stream(s, context.streams.rows(s))
@@ -123,6 +126,7 @@ def _names(statement: S.SparkStatement, replaced: Replaced) -> Replaced:
     if statement.kind is not S.SparkKind.QUERY:
         return []
     return [
-        (place, name) for place, name in unnamed_items(statement.text)
+        (place, name)
+        for place, name in unnamed_items(statement.text)
         if not any(span.start < place.start < span.end for span, _ in replaced)
-    ]  # fmt: skip
+    ]

@@ -37,9 +37,11 @@ def alter_warehouse(
     catalog, name, change = context.catalog, statement.name, statement.change
     catalog.warehouse(name)
     if isinstance(change, S.SetWarehouse):
-        context.declare(catalog.alter_warehouse(
-            name, max_concurrency=change.max_concurrency, weight=change.weight
-        ))  # fmt: skip
+        context.declare(
+            catalog.alter_warehouse(
+                name, max_concurrency=change.max_concurrency, weight=change.weight
+            )
+        )
     else:
         catalog.alter_warehouse(name, suspended=isinstance(change, S.Suspend))
     context.scheduling.nudge()
