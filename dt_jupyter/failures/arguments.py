@@ -19,9 +19,14 @@ from typing import Any
 from dt_jupyter.model import error, is_bigint
 
 _WORDS: Mapping[type, str] = {
-    str: "a text", int: "a whole number", float: "a number", bool: "True or False",
-    datetime: "a datetime", timedelta: "a timedelta", type(None): "None",
-}  # fmt: skip
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    datetime: "a datetime",
+    timedelta: "a timedelta",
+    type(None): "None",
+}
 _SHOWN = (str, bytes, bool, float, type(None))
 _PRINTABLE = 10**20
 LARGEST_INT = 2**31 - 1
@@ -72,8 +77,13 @@ class Arguments:
         value = _plain_number(value)
         if any(kind.accepts(value) for kind in kinds):
             if _unbounded(value):
-                raise error("DT-1003", option=name, value=shown(value), hint="",
-                            problem="it is no number of 64 bits")  # fmt: skip
+                raise error(
+                    "DT-1003",
+                    option=name,
+                    value=shown(value),
+                    hint="",
+                    problem="it is no number of 64 bits",
+                )
             return value
         words = list(dict.fromkeys(kind.word for kind in kinds))
         expected = " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
@@ -104,8 +114,13 @@ def within(option: str, value: float | None, low: float, high: float) -> None:
     """DT-1003 for a number that is none, or not from `low` to `high`; None was not given."""
     if value is not None and not low <= value <= high:
         given = f"{value:g}" if isinstance(value, float) else shown(value)
-        raise error("DT-1003", option=option, value=given, hint="",
-                    problem=f"it is not from {low:,} to {high:,}")  # fmt: skip
+        raise error(
+            "DT-1003",
+            option=option,
+            value=given,
+            hint="",
+            problem=f"it is not from {low:,} to {high:,}",
+        )
 
 
 def shown(value: Any) -> str:

@@ -70,8 +70,12 @@ def _guarded_member(call: str, member: Any) -> Any:
         case classmethod():
             return classmethod(_guarded(call, member.__func__))
         case property():
-            return property(_guarded(call, cast(Callable[..., Any], member.fget)), member.fset,
-                            member.fdel, member.__doc__)  # fmt: skip
+            return property(
+                _guarded(call, cast(Callable[..., Any], member.fget)),
+                member.fset,
+                member.fdel,
+                member.__doc__,
+            )
         case functools.cached_property():
             return functools.cached_property(_guarded(call, member.func))
     return member

@@ -26,16 +26,21 @@ class Sign:
 
 
 SIGNS = (
-    Sign(rf"{_FILES}: ([^\n]*(?:No space left on device|Disk quota exceeded|File too large))",
-         "DT-5121"),
+    Sign(
+        rf"{_FILES}: ([^\n]*(?:No space left on device|Disk quota exceeded|File too large))",
+        "DT-5121",
+    ),
     Sign(rf"{_FILES}: ([^\n]*(?:Permission denied|Read-only file system))", "DT-5122"),
     Sign(r"(?:AccessDeniedException|AccessControlException): ([^\n]*)", "DT-5122"),
     Sign(rf"(?:SocketException|{_FILES}): ([^\n]*Too many open files)", "DT-5123"),
     Sign(r"OutOfMemoryError: ([^\n]*)", "DT-5125"),
-    Sign(r"(Answer from Java side is empty|An error occurred while trying to connect to the Java "
-         r"server|Cannot call methods on a stopped SparkContext|SparkContext (?:was shut down|has "
-         r"been shutdown)|StatusCode\.UNAVAILABLE)", "DT-5124"),
-)  # fmt: skip
+    Sign(
+        r"(Answer from Java side is empty|An error occurred while trying to connect to the Java "
+        r"server|Cannot call methods on a stopped SparkContext|SparkContext (?:was shut down|has "
+        r"been shutdown)|StatusCode\.UNAVAILABLE)",
+        "DT-5124",
+    ),
+)
 """The classes of the exceptions are part of the patterns: a value of the user's may hold the
 words."""
 

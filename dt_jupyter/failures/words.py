@@ -46,10 +46,12 @@ def catalogued(
     if isinstance(failure, DTError):
         return failure
     made = (
-        environment_error(failure) or conflict_error(failure, what) or _ours(failure, what)
+        environment_error(failure)
+        or conflict_error(failure, what)
+        or _ours(failure, what)
         or _sparks(failure, what)
         or error(UNFORESEEN, what=what, problem=_named(failure))
-    )  # fmt: skip
+    )
     made = DTError(made.code, made.facts, details=details_of(failure))
     return made.at(query, _span(failure, offset, len(query))) if query is not None else made
 
@@ -90,8 +92,13 @@ def _ours(failure: BaseException, what: str) -> DTError | None:
         return told
     match failure:
         case Refused():
-            return error("DT-1107", name=what, reason=failure.reason.code,
-                         sentence=f"{failure.reason.sentence}.", hint=failure.hint)  # fmt: skip
+            return error(
+                "DT-1107",
+                name=what,
+                reason=failure.reason.code,
+                sentence=f"{failure.reason.sentence}.",
+                hint=failure.hint,
+            )
         case Cancelled():
             return error("DT-5127", what=what)
         case TableLocked():
