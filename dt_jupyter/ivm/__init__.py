@@ -161,4 +161,4 @@ __all__ = [
     "walk",
     "weighted",
     "with_keys",
-]  # fmt: skip
+]

@@ -143,8 +143,9 @@ def _sum(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | 
     total, counter = _sum_state(call, result, kept_in, types[0])
     value = expr(
         "CASE WHEN {n} > 0 THEN CAST({s} AS " + type_.upper() + ") END",
-        n=col(counter.id), s=col(total.id),
-    )  # fmt: skip
+        n=col(counter.id),
+        s=col(total.id),
+    )
     return Kept((total, counter), value)
 
 
@@ -173,9 +174,13 @@ def _avg(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | 
     )
     value = expr(
         "CASE WHEN {n} > 0 THEN CAST(CAST({s} DIV {n} AS DECIMAL(18,0)) + "
-        + remainder + " / CAST({n} AS DECIMAL(12,0)) AS " + type_.upper() + ") END",
-        s=s, n=n,
-    )  # fmt: skip
+        + remainder
+        + " / CAST({n} AS DECIMAL(12,0)) AS "
+        + type_.upper()
+        + ") END",
+        s=s,
+        n=n,
+    )
     return Kept((total, counter), value)
 
 
@@ -186,8 +191,9 @@ def _bool(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:
     counter = _counter(hidden(f"{result}_n"), _present(call.args))
     value = expr(
         "CASE WHEN {n} > 0 THEN {t} " + ("> 0" if either else "= 0") + " END",
-        n=col(counter.id), t=col(hits.id),
-    )  # fmt: skip
+        n=col(counter.id),
+        t=col(hits.id),
+    )
     return Kept((hits, counter), value)
 
 
@@ -224,8 +230,9 @@ def weighted(state: StateColumn) -> Expr:
 
 def removed(state: StateColumn) -> Expr:
     """The extreme among the deleted rows, which tells whether the group is computed again."""
-    return expr(state.kind.value.upper() + "(CASE WHEN {w} < 0 THEN {x} END)",
-                w=col(WEIGHT), x=state.value)  # fmt: skip
+    return expr(
+        state.kind.value.upper() + "(CASE WHEN {w} < 0 THEN {x} END)", w=col(WEIGHT), x=state.value
+    )
 
 
 def initial(state: StateColumn) -> Expr:

@@ -303,8 +303,11 @@ def _of_keys(
     if not columns:
         return rel
     held = _holding(delta, frozenset(keys), nulls)
-    found = Aggregate(Project(held, tuple((k, col(k)) for k in dict.fromkeys(keys))),
-                      tuple(dict.fromkeys(keys)), ())  # fmt: skip
+    found = Aggregate(
+        Project(held, tuple((k, col(k)) for k in dict.fromkeys(keys))),
+        tuple(dict.fromkeys(keys)),
+        (),
+    )
     return restrict(rel, found, tuple(zip(columns, keys, strict=True)))
 
 

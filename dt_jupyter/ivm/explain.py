@@ -111,9 +111,7 @@ def _match(rel: Rel, names: Mapping[str, str]) -> _Line:
     return f"{_MATCHES[rel.kind]} on ({keys})", rule
 
 
-_MATCHES = {
-    MatchKind.LEFT: "left join", MatchKind.SEMI: "semi join", MatchKind.ANTI: "anti join",
-}  # fmt: skip
+_MATCHES = {MatchKind.LEFT: "left join", MatchKind.SEMI: "semi join", MatchKind.ANTI: "anti join"}
 
 
 def _union(rel: Rel, names: Mapping[str, str]) -> _Line:

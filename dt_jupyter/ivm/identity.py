@@ -116,8 +116,9 @@ def _project(of: _Identifier, rel: Rel) -> Identified:
 def _window(of: _Identifier, rel: Rel) -> Identified:
     assert isinstance(rel, Window)
     below = of(rel.input)
-    made = Project(replace(rel, input=below.rel),
-                   tuple((c, col(c)) for c in (*rel.columns, below.id)))  # fmt: skip
+    made = Project(
+        replace(rel, input=below.rel), tuple((c, col(c)) for c in (*rel.columns, below.id))
+    )
     return replace(below, rel=made)
 
 
@@ -126,8 +127,7 @@ def _join(of: _Identifier, rel: Rel) -> Identified:
     assert isinstance(rel, Join)
     members = [of(m) for m in rel.members]
     parts = ", ',', ".join(f"{{i{n}}}" for n in range(len(members)))
-    text = expr(f"CONCAT('(', {parts}, ')')",
-                **{f"i{n}": col(m.id) for n, m in enumerate(members)})  # fmt: skip
+    text = expr(f"CONCAT('(', {parts}, ')')", **{f"i{n}": col(m.id) for n, m in enumerate(members)})
     made, name = of.added(replace(rel, members=tuple(m.rel for m in members)), rel.columns, text)
     domains = frozenset(("join", *d) for d in product(*(m.domains for m in members)))
     return Identified(made, name, domains)
@@ -140,8 +140,7 @@ def _match(of: _Identifier, rel: Rel) -> Identified:
     if rel.kind is not MatchKind.LEFT:
         return replace(left, rel=replace(rel, left=left.rel))
     right = of(rel.right)
-    text = expr("CONCAT('(', {a}, ',', COALESCE({b}, '-'), ')')",
-                a=col(left.id), b=col(right.id))  # fmt: skip
+    text = expr("CONCAT('(', {a}, ',', COALESCE({b}, '-'), ')')", a=col(left.id), b=col(right.id))
     made, name = of.added(replace(rel, left=left.rel, right=right.rel), rel.columns, text)
     domains = frozenset(("left", *d) for d in product(left.domains, right.domains))
     return Identified(made, name, domains)
@@ -173,8 +172,9 @@ def _generate(of: _Identifier, rel: Rel) -> Identified:
         position = f"{ROW_ID}_pos_{next(of.numbers)}"
         ids = (position, *rel.ids)
         generator = Expr((f"POS{first}", *rel.generator.parts[1:]))
-    text = expr("CONCAT({i}, '.', COALESCE(CAST({p} AS STRING), '-'))",
-                i=col(below.id), p=col(position))  # fmt: skip
+    text = expr(
+        "CONCAT({i}, '.', COALESCE(CAST({p} AS STRING), '-'))", i=col(below.id), p=col(position)
+    )
     made, name = of.added(
         replace(rel, input=below.rel, generator=generator, ids=ids), rel.columns, text
     )
@@ -218,9 +218,11 @@ def _exclusive(a: Rel, b: Rel) -> bool:
     """Whether no row of one source can pass both: they filter it by conditions of which at most
     one is true."""
     mine, theirs = _conditions(a), _conditions(b)
-    return mine is not None and theirs is not None and any(
-        _contradict(p, q) for p, q in product(mine, theirs)
-    )  # fmt: skip
+    return (
+        mine is not None
+        and theirs is not None
+        and any(_contradict(p, q) for p, q in product(mine, theirs))
+    )
 
 
 def _conditions(rel: Rel) -> frozenset[str] | None:
@@ -261,9 +263,9 @@ def _contradict(p: str, q: str) -> bool:
         return _is_null(p, q) or _is_null(q, p)
     if a[2] == b[2] == "=":
         return a[3] != b[3] and a[3].startswith("'") == b[3].startswith("'") and _plain(a[3], b[3])
-    return a[3] == b[3] and (_OPPOSITE.get(a[2]) == b[2] or {a[2], b[2]} in (
-        {"=", "<"}, {"=", ">"}, {"<", ">"}
-    ))  # fmt: skip
+    return a[3] == b[3] and (
+        _OPPOSITE.get(a[2]) == b[2] or {a[2], b[2]} in ({"=", "<"}, {"=", ">"}, {"<", ">"})
+    )
 
 
 def _plain(a: str, b: str) -> bool:

@@ -22,9 +22,12 @@ class PerOperator(dict["type[Rel]", _Entry]):
     takes `otherwise` where that is sound for whatever relation; the check asks for one anyhow."""
 
     def __init__(
-        self, function: str, entries: Mapping[type[Rel], _Entry] | None = None, *,
+        self,
+        function: str,
+        entries: Mapping[type[Rel], _Entry] | None = None,
+        *,
         otherwise: _Entry | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(entries or {})
         self.function, self.otherwise = function, otherwise
         TABLES[function] = self

@@ -167,8 +167,10 @@ def _aligned_match(rel: Rel, types: TypesOf) -> Rel:
     match = Match(
         Project(rel.left, (*((c, col(c)) for c in rel.left.columns), *extra_left)),
         Project(rel.right, (*((c, col(c)) for c in rel.right.columns), *extra_right)),
-        rel.kind, tuple(pairs), rel.on,
-    )  # fmt: skip
+        rel.kind,
+        tuple(pairs),
+        rel.on,
+    )
     return Project(match, tuple((c, col(c)) for c in rel.columns))
 
 
@@ -254,8 +256,11 @@ def _group(node: Aggregate, visible: Expr | None, types: TypesOf) -> Group:
 def _arguments(node: Aggregate) -> Project:
     """The aggregate's arguments as columns, so that the analyser can say their types."""
     items = tuple((f"{i}__{j}", a) for i, c in node.calls for j, a in enumerate(c.args))
-    return Project(node.input, (*((k, col(k)) for k in node.keys), *items) or
-                   tuple((c, col(c)) for c in node.input.columns[:1]))  # fmt: skip
+    return Project(
+        node.input,
+        (*((k, col(k)) for k in node.keys), *items)
+        or tuple((c, col(c)) for c in node.input.columns[:1]),
+    )
 
 
 def _argument_types(result: str, call: Call, types: dict[str, str]) -> tuple[str, ...]:
