@@ -69,9 +69,11 @@ class TableState:
     def copy(self) -> TableState:
         """One that may be carried on while this one stays."""
         return replace(
-            self, files=dict(self.files), domains=dict(self.domains),
+            self,
+            files=dict(self.files),
+            domains=dict(self.domains),
             transactions=dict(self.transactions),
-        )  # fmt: skip
+        )
 
     @property
     def row_ids(self) -> int | None:

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 PHYSICAL = "delta.columnMapping.physicalName"
 _DOUBLE_DIGITS = 15
 FLOATS = frozenset(("float", "double"))
-_SPECIAL = ("__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING", "delta.generationExpression",
-            "delta.identity.start")  # fmt: skip
+_SPECIAL = (
+    "__COLLATIONS",
+    "__CHAR_VARCHAR_TYPE_STRING",
+    "delta.generationExpression",
+    "delta.identity.start",
+)
 _COMPARABLE = frozenset({"byte", "short", "integer", "long", "date", "string"})
 _COMPARED = frozenset(_SPECIAL[:2])
 """What a column's metadata says where `=` is not that of its type."""

@@ -16,8 +16,14 @@ from dt_jupyter.lake.errors import NotSupported
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_KEPT = ("path", "partitionValues", "size", "deletionVector", "baseRowId",
-         "defaultRowCommitVersion")  # fmt: skip
+_KEPT = (
+    "path",
+    "partitionValues",
+    "size",
+    "deletionVector",
+    "baseRowId",
+    "defaultRowCommitVersion",
+)
 
 
 def files_view(
@@ -43,11 +49,12 @@ def feed_at_end(spark: SparkSession, path: Path, first: int, last: int) -> DataF
     reader, option = jvm.org.apache.spark.sql.delta.commands.cdc.CDCReader, jvm.scala.Option
     none = option.empty()
     rows = _in_session(
-        jvm, spark,
+        jvm,
+        spark,
         lambda: reader.changesToBatchDF(
             log, first, last, spark._jsparkSession, none, option.apply(snapshot), False, none
         ),
-    )  # fmt: skip
+    )
     return _wrap(rows, spark)
 
 

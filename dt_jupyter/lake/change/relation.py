@@ -224,9 +224,15 @@ def feed_by_version(
 
 
 def _files(
-    spark: SparkSession, log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str],
-    prefix: str, reason: str, *, row_ids: bool = False,
-) -> Relation:  # fmt: skip
+    spark: SparkSession,
+    log: TableLog,
+    plan: Added | Feed | FileDiff,
+    columns: Sequence[str],
+    prefix: str,
+    reason: str,
+    *,
+    row_ids: bool = False,
+) -> Relation:
     changes = log.file_changes(plan.first, plan.last)
     parts, views = [], []
     names = _names((*columns, TRACKED_ID) if row_ids else columns)
@@ -253,9 +259,14 @@ def _names(columns: Sequence[str]) -> str:
 
 
 def inserted(
-    spark: SparkSession, log: TableLog, plan: ChangePlan, columns: Sequence[str], *,
-    view_prefix: str, row_ids: bool = False,
-) -> Relation:  # fmt: skip
+    spark: SparkSession,
+    log: TableLog,
+    plan: ChangePlan,
+    columns: Sequence[str],
+    *,
+    view_prefix: str,
+    row_ids: bool = False,
+) -> Relation:
     """The rows that the commits of the plan inserted, as they were then, weight +1; the new image
     of an updated row is none of them. Raises LakeError where neither feed nor row ids tell."""
     if isinstance(plan, Unchanged | Unreadable) or (isinstance(plan, Added) and not row_ids):
@@ -270,17 +281,21 @@ def inserted(
 
 
 def _first_images(
-    spark: SparkSession, log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str],
+    spark: SparkSession,
+    log: TableLog,
+    plan: Added | Feed | FileDiff,
+    columns: Sequence[str],
     prefix: str,
-) -> Relation:  # fmt: skip
+) -> Relation:
     """By row tracking: ids that were given out within the interval, each with its first image."""
     files = log.new_files(plan.first, plan.last)
     if not files:
         return _empty(log, columns, row_ids=True, version=plan.last)
     view, least = f"{prefix}_first", min(int(f["baseRowId"]) for f in files)
     rows = files_view(spark, log.path, plan.last, files)
-    rows = rows.selectExpr("*", f"_metadata.row_id AS {TRACKED_ID}",
-                           f"_metadata.row_commit_version AS {_COMMIT}")  # fmt: skip
+    rows = rows.selectExpr(
+        "*", f"_metadata.row_id AS {TRACKED_ID}", f"_metadata.row_commit_version AS {_COMMIT}"
+    )
     rows.createOrReplaceTempView(quote(view))
     first = f"ROW_NUMBER() OVER (PARTITION BY {TRACKED_ID} ORDER BY {_COMMIT}) AS {_IMAGE}"
     sql = (

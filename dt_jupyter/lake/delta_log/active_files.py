@@ -75,8 +75,9 @@ class LiveFiles:
     def _gone(self, version: int) -> VersionGone:
         return VersionGone(
             f"version {version} of {self.path} is not in the log",
-            path=str(self.path), version=version,
-        )  # fmt: skip
+            path=str(self.path),
+            version=version,
+        )
 
 
 def paths_of(action: Action) -> tuple[str, ...]:

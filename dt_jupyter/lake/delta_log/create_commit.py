@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _ON = ("delta.enableChangeDataFeed", "delta.enableDeletionVectors")
-_KNOWN = frozenset((
-    *_ON, "delta.checkpointInterval", "delta.enableExpiredLogCleanup",
-    "delta.logRetentionDuration", "delta.deletedFileRetentionDuration",
-    "delta.dataSkippingStatsColumns",
-))  # fmt: skip
+_KNOWN = frozenset(
+    (
+        *_ON,
+        "delta.checkpointInterval",
+        "delta.enableExpiredLogCleanup",
+        "delta.logRetentionDuration",
+        "delta.deletedFileRetentionDuration",
+        "delta.dataSkippingStatsColumns",
+    )
+)
 _PROTOCOL = {
     "minReaderVersion": 3,
     "minWriterVersion": 7,

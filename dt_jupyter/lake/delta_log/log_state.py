@@ -25,5 +25,10 @@ def table_state(log: TableLog, version: int) -> TableState:
 
 
 __all__ = [
-    "ROW_TRACKING", "Action", "TableState", "high_water_mark", "row_id_domain", "table_state",
-]  # fmt: skip
+    "ROW_TRACKING",
+    "Action",
+    "TableState",
+    "high_water_mark",
+    "row_id_domain",
+    "table_state",
+]

@@ -156,8 +156,11 @@ class TableLog:
         oldest, newest = self._oldest, self._newest
         return VersionGone(
             f"version {version} of {self.path} is not in the log ({oldest} to {newest})",
-            path=str(self.path), version=version, oldest=oldest, newest=newest,
-        )  # fmt: skip
+            path=str(self.path),
+            version=version,
+            oldest=oldest,
+            newest=newest,
+        )
 
     # -- state ----------------------------------------------------------------------------------
 

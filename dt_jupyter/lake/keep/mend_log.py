@@ -83,9 +83,11 @@ def _cut(table: Path, aside: Path) -> None:
         return
     folder = table / "_delta_log"
     sound = {
-        f for c, files in checkpoints(os.listdir(folder)).items()
-        if c <= last and _checkpoint_reads(folder, files) for f in files
-    }  # fmt: skip
+        f
+        for c, files in checkpoints(os.listdir(folder)).items()
+        if c <= last and _checkpoint_reads(folder, files)
+        for f in files
+    }
     for name in sorted(os.listdir(folder)):
         if _is_broken(name, last, sound):
             os.replace(folder / name, folder / f"{name}{_ASIDE}")
@@ -125,17 +127,25 @@ def restore_sequence(path: TablePath, app_id: str, sequence: int, version: int) 
 
 def _info() -> dict[str, Any]:
     return {
-        "timestamp": time.time_ns() // 1_000_000, "operation": LOST, "operationParameters": {},
-        "isolationLevel": "Serializable", "isBlindAppend": False, "operationMetrics": {},
-        "engineInfo": "dt_jupyter", "txnId": str(uuid.uuid4()),
-    }  # fmt: skip
+        "timestamp": time.time_ns() // 1_000_000,
+        "operation": LOST,
+        "operationParameters": {},
+        "isolationLevel": "Serializable",
+        "isBlindAppend": False,
+        "operationMetrics": {},
+        "engineInfo": "dt_jupyter",
+        "txnId": str(uuid.uuid4()),
+    }
 
 
 def _missing() -> dict[str, Any]:
     return {
-        "path": f"lost-{uuid.uuid4()}.parquet", "partitionValues": {}, "size": 1,
-        "modificationTime": time.time_ns() // 1_000_000, "dataChange": True,
-    }  # fmt: skip
+        "path": f"lost-{uuid.uuid4()}.parquet",
+        "partitionValues": {},
+        "size": 1,
+        "modificationTime": time.time_ns() // 1_000_000,
+        "dataChange": True,
+    }
 
 
 def is_whole(log: TableLog) -> bool:

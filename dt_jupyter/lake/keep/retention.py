@@ -89,9 +89,10 @@ def _actions(log: TableLog, version: int) -> Iterator[tuple[str, Mapping[str, An
 
 
 def _gone(
-    table: Path, files: Iterable[Mapping[str, Any]],
+    table: Path,
+    files: Iterable[Mapping[str, Any]],
     said: str = "VACUUM removed {}, which it is read from",
-) -> str | None:  # fmt: skip
+) -> str | None:
     known: dict[str, bool] = {}
     for body in files:
         for name in paths_of(body):

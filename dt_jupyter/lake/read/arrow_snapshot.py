@@ -80,9 +80,15 @@ class SmallTables:
             return None
 
     def select(
-        self, log: TableLog, version: int, columns: Sequence[str], key: str, values: pa.Array,
-        *, nulls: bool,
-    ) -> pa.Table | None:  # fmt: skip
+        self,
+        log: TableLog,
+        version: int,
+        columns: Sequence[str],
+        key: str,
+        values: pa.Array,
+        *,
+        nulls: bool,
+    ) -> pa.Table | None:
         """The rows of a snapshot, whatever its size, whose column `key` (of `selecting_columns`) is
         one of the values, and with `nulls` those where it is NULL. None where there are too many
         values or rows, or delta-rs does not read the table as Spark does."""
@@ -105,9 +111,14 @@ class SmallTables:
             return None
 
     def _selected(
-        self, snapshot: TableSnapshot, metadata: Metadata, schema: pa.Schema, key: str,
-        values: pa.Array, nulls: bool,
-    ) -> pa.Table | None:  # fmt: skip
+        self,
+        snapshot: TableSnapshot,
+        metadata: Metadata,
+        schema: pa.Schema,
+        key: str,
+        values: pa.Array,
+        nulls: bool,
+    ) -> pa.Table | None:
         """A semi join with a table of the keys: there is no text that grows with them."""
         import pyarrow as pa
         from deltalake import DeltaTable, QueryBuilder, write_deltalake

@@ -43,10 +43,16 @@ def fence(log: TableLog, app_id: str, version: int) -> bool:
     the writer may have been faster."""
     millis = time.time_ns() // 1_000_000
     info = {
-        "timestamp": millis, "operation": "FENCE", "operationParameters": {},
-        "isolationLevel": "Serializable", "isBlindAppend": True, "operationMetrics": {},
-        "readVersion": version - 1, "engineInfo": "dt_jupyter", "txnId": str(uuid.uuid4()),
-    }  # fmt: skip
+        "timestamp": millis,
+        "operation": "FENCE",
+        "operationParameters": {},
+        "isolationLevel": "Serializable",
+        "isBlindAppend": True,
+        "operationMetrics": {},
+        "readVersion": version - 1,
+        "engineInfo": "dt_jupyter",
+        "txnId": str(uuid.uuid4()),
+    }
     if log.properties().get(IN_COMMIT_TIMES, "").lower() == "true":
         before = log.commit_time(version - 1).micros // 1000
         info = {"inCommitTimestamp": max(millis, before + 1), **info}

@@ -72,11 +72,14 @@ def _renamed(kind: DataType) -> DataType:
 
     match kind:
         case StructType():
-            return StructType([
-                StructField((f.metadata or {}).get(PHYSICAL, f.name), _renamed(f.dataType),
-                            f.nullable)
-                for f in kind.fields
-            ])  # fmt: skip
+            return StructType(
+                [
+                    StructField(
+                        (f.metadata or {}).get(PHYSICAL, f.name), _renamed(f.dataType), f.nullable
+                    )
+                    for f in kind.fields
+                ]
+            )
         case ArrayType():
             return ArrayType(_renamed(kind.elementType), kind.containsNull)
         case MapType():
@@ -93,5 +96,9 @@ def _moved(file: Path, out: Path, folder: Path) -> dict[str, Any]:
     there = folder / path
     there.parent.mkdir(exist_ok=True)
     file.rename(there)
-    return {"path": path, "partitionValues": values, "size": there.stat().st_size,
-            "dataChange": False}  # fmt: skip
+    return {
+        "path": path,
+        "partitionValues": values,
+        "size": there.stat().st_size,
+        "dataChange": False,
+    }

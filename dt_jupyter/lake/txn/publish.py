@@ -96,9 +96,10 @@ def data_commits(staging: Staging) -> list[int]:
     """The versions of the copy that brought or took rows."""
     wanted = {"add", "remove"}
     return [
-        v for v in range(staging.version + 1, staging.last + 1)
+        v
+        for v in range(staging.version + 1, staging.last + 1)
         if any(kind in wanted for kind, _ in staging.actions(v))
-    ]  # fmt: skip
+    ]
 
 
 def loses_changes(staging: Staging) -> bool:
@@ -148,11 +149,18 @@ def publication(
     )
     blind = all(i.get("isBlindAppend") for i in infos) and not net.went and not cdc
     return Publication(
-        str(staging.table), staging.metadata.id, staging.version, str(staging.folder), blind,
-        _info(infos, blind), actions, [*map(unquote, files), *fresh], row_ids,
+        str(staging.table),
+        staging.metadata.id,
+        staging.version,
+        str(staging.folder),
+        blind,
+        _info(infos, blind),
+        actions,
+        [*map(unquote, files), *fresh],
+        row_ids,
         staging.metadata.configuration.get(IN_COMMIT_TIMES, "").lower() == "true",
         _mark(infos, mark),
-    )  # fmt: skip
+    )
 
 
 def _mark(infos: Sequence[Mapping[str, Any]], mark: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,8 +243,13 @@ def _lines(made: Publication, log: TableLog, version: int) -> list[dict[str, Any
     millis = time.time_ns() // 1_000_000
     if made.in_commit_times:
         millis = max(millis, log.commit_time(version - 1).micros // 1000 + 1)
-    info: dict[str, Any] = {"timestamp": millis, **made.info, "readVersion": version - 1,
-            "txnId": str(uuid.uuid4()), "userMetadata": json.dumps(dict(made.mark))}  # fmt: skip
+    info: dict[str, Any] = {
+        "timestamp": millis,
+        **made.info,
+        "readVersion": version - 1,
+        "txnId": str(uuid.uuid4()),
+        "userMetadata": json.dumps(dict(made.mark)),
+    }
     if made.in_commit_times:
         info = {"inCommitTimestamp": millis, **info}
     actions = [dict(a) for a in made.actions]

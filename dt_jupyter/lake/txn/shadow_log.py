@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _DROPPED = (
-    "delta.autoOptimize.autoCompact", "delta.autoOptimize",
-    "delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp",
+    "delta.autoOptimize.autoCompact",
+    "delta.autoOptimize",
+    "delta.inCommitTimestampEnablementVersion",
+    "delta.inCommitTimestampEnablementTimestamp",
     "delta.universalFormat.enabledFormats",
-)  # fmt: skip
+)
 _REFUSED = ("catalogManaged", "catalogOwned-preview", "coordinatedCommits-preview")
 _UNQUOTED = "/!$&'()*+,;=:@~"
 
@@ -124,14 +126,24 @@ def stage_log(log: TableLog, version: int, folder: Path) -> Staging:
     metadata = {**state.metadata, "configuration": configuration}
     _write_checkpoint(copy, version, state, metadata, adds)
     millis = log.commit_time(version).micros // 1000
-    info = {"inCommitTimestamp": millis, "timestamp": millis, "operation": "TRANSACTION",
-            "operationParameters": {}}  # fmt: skip
+    info = {
+        "inCommitTimestamp": millis,
+        "timestamp": millis,
+        "operation": "TRANSACTION",
+        "operationParameters": {},
+    }
     lines = [{"commitInfo": info}, {"protocol": state.protocol}, {"metaData": metadata}]
     (copy / commit_name(version)).write_text("".join(json.dumps(line) + "\n" for line in lines))
     return Staging(
-        log.path, version, folder, version, vectors, frozenset(state.files),
-        Metadata.of(state.metadata), state.row_ids,
-    )  # fmt: skip
+        log.path,
+        version,
+        folder,
+        version,
+        vectors,
+        frozenset(state.files),
+        Metadata.of(state.metadata),
+        state.row_ids,
+    )
 
 
 def unstage(folder: Path) -> None:
@@ -195,10 +207,16 @@ def _checkpoint_schema() -> pa.Schema:
 
     text, long, flag = pa.string(), pa.int64(), pa.bool_()
     pairs, names = pa.map_(text, text), pa.list_(text)
-    vector = pa.struct({
-        "storageType": text, "pathOrInlineDv": text, "offset": pa.int32(),
-        "sizeInBytes": pa.int32(), "cardinality": long, "maxRowIndex": long,
-    })  # fmt: skip
+    vector = pa.struct(
+        {
+            "storageType": text,
+            "pathOrInlineDv": text,
+            "offset": pa.int32(),
+            "sizeInBytes": pa.int32(),
+            "cardinality": long,
+            "maxRowIndex": long,
+        }
+    )
     return pa.schema({
         "protocol": pa.struct({
             "minReaderVersion": pa.int32(), "minWriterVersion": pa.int32(),

@@ -32,9 +32,12 @@ _INDEXED = 32
 
 
 def backing_properties(
-    schema: StructType, *, retention_days: float = 7, extra: Mapping[str, str] | None = None,
+    schema: StructType,
+    *,
+    retention_days: float = 7,
+    extra: Mapping[str, str] | None = None,
     cluster_by: Sequence[str] = (),
-) -> dict[str, str]:  # fmt: skip
+) -> dict[str, str]:
     """Properties of a table that both writers may write: change feed, deletion vectors, no row
     tracking, no statistics of floats, and logs and files that nobody removes but we.
 
@@ -56,9 +59,7 @@ def backing_properties(
 
 def _retention(days: float) -> dict[str, str]:
     interval = f"interval {max(1, round(days * 24))} hours"
-    return {
-        "delta.logRetentionDuration": interval, "delta.deletedFileRetentionDuration": interval,
-    }  # fmt: skip
+    return {"delta.logRetentionDuration": interval, "delta.deletedFileRetentionDuration": interval}
 
 
 def retain(spark: SparkSession, log: TableLog, days: float) -> bool:
@@ -213,6 +214,12 @@ def _move(source: Path, target: Path) -> None:
 
 
 __all__ = [
-    "FEED", "backing_properties", "create", "drop_folder", "enable_feed", "register",
-    "restore_folder", "retain",
-]  # fmt: skip
+    "FEED",
+    "backing_properties",
+    "create",
+    "drop_folder",
+    "enable_feed",
+    "register",
+    "restore_folder",
+    "retain",
+]

@@ -12,14 +12,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 POINTS = (
-    "lock_taken", "before_write", "after_write", "after_readback", "before_fsync", "after_fsync",
-)  # fmt: skip
+    "lock_taken",
+    "before_write",
+    "after_write",
+    "after_readback",
+    "before_fsync",
+    "after_fsync",
+)
 INTENT_POINTS = ("intent_recorded", "intent_written")
 """Those of a statement that consumes a stream."""
 TRANSACTIONS = (
-    "tx_intent_recorded", "tx_statement_staged", "tx_prepared", "tx_target_published",
+    "tx_intent_recorded",
+    "tx_statement_staged",
+    "tx_prepared",
+    "tx_target_published",
     "tx_streams_moved",
-)  # fmt: skip
+)
 """Those of a transaction of several statements."""
 FAILPOINT = "DT_JUPYTER_FAILPOINT"
 
