@@ -133,9 +133,12 @@ class Storage:
         ]
         widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
         return "\n".join(
-            "  ".join(c.ljust(w) if i == 0 else c.rjust(w)
-                      for i, (c, w) in enumerate(zip(r, widths, strict=True))) for r in rows
-        )  # fmt: skip
+            "  ".join(
+                c.ljust(w) if i == 0 else c.rjust(w)
+                for i, (c, w) in enumerate(zip(r, widths, strict=True))
+            )
+            for r in rows
+        )
 
 
 @dataclass(frozen=True)
@@ -170,9 +173,15 @@ class Keeper:
         versions = self.snapshots.versions(bases, str(subject), at)
         wanted = [Wanted(s, versions[s.table_id], versions[s.table_id]) for s in bases]
         return secure(
-            self.snapshots, self.layout, HoldKind.PIN, str(subject), str(at), wanted,
-            name=name, expires=expires,
-        ).hold  # fmt: skip
+            self.snapshots,
+            self.layout,
+            HoldKind.PIN,
+            str(subject),
+            str(at),
+            wanted,
+            name=name,
+            expires=expires,
+        ).hold
 
     def unpin(self, name: str) -> None:
         """DT-4107 where there is no such pin."""
@@ -210,16 +219,19 @@ class Keeper:
         anything is taken, where a table's own cannot be read."""
         if retain is not None and retain < 0:
             hint = "0 keeps the newest version alone."
-            raise error("DT-1003", option="retain_hours", value=retain, problem="it is negative",
-                        hint=hint)  # fmt: skip
+            raise error(
+                "DT-1003", option="retain_hours", value=retain, problem="it is negative", hint=hint
+            )
         self.reap()
         for broken in self._broken():
             raise broken.error
         done = []
         with vacuum_lock(self.layout):
             places = [(p, self.sources.logs[str(p.path)]) for p in self.places(name)]
-            kept = [retention(log, DELETED_FILES, p.name) / 3600 if retain is None else retain
-                    for p, log in places]  # fmt: skip
+            kept = [
+                retention(log, DELETED_FILES, p.name) / 3600 if retain is None else retain
+                for p, log in places
+            ]
             for (place, log), hours in zip(places, kept, strict=True):
                 cutoff = max(Timestamp(0), now.plus(-hours * 3600))
                 plan = plan_vacuum(log, self.holds_on(place, now), cutoff, now)
@@ -234,24 +246,31 @@ class Keeper:
         catalog, id_ = self.sources.catalog, place.table_id
         found = [
             Held(h.holder, t.first, t.last)
-            for h in catalog.holds() for t in h.tables if t.table_id == id_
-        ]  # fmt: skip
+            for h in catalog.holds()
+            for t in h.tables
+            if t.table_id == id_
+        ]
         found += [
             Held(f"refresh {p.attempt}", p.version, p.version)
-            for p in catalog.pins() if p.table_id == id_
-        ]  # fmt: skip
+            for p in catalog.pins()
+            if p.table_id == id_
+        ]
         found += [
             Held(f"stream {s.name}", s.frontier[id_])
             for s in catalog.streams()
             if id_ in s.frontier and now.since(s.advanced) < RETENTION_DAYS * 86_400
-        ]  # fmt: skip
+        ]
         for table in catalog.list():
             own = place.of is not None and place.of.id == table.id
             if table.frontier is None or (place.stage is not None and not own):
                 continue
-            version = table.version if own and place.stage is None else table.frontier.versions.get(
-                f"stage:{place.stage}" if place.stage is not None else id_
-            )  # fmt: skip
+            version = (
+                table.version
+                if own and place.stage is None
+                else table.frontier.versions.get(
+                    f"stage:{place.stage}" if place.stage is not None else id_
+                )
+            )
             if version is not None:
                 found.append(Held(f"dynamic table {table.name}", version))
         return found
@@ -309,10 +328,14 @@ class Keeper:
             else:
                 added = (0, 0, live + history + log, 0)
             rows[label] = TableStorage(
-                label, kind, before.live + added[0], before.history + added[1],
-                before.hidden + added[2], before.log + added[3],
+                label,
+                kind,
+                before.live + added[0],
+                before.history + added[1],
+                before.hidden + added[2],
+                before.log + added[3],
                 before.copies + copies.pop(place.table_id, 0),
-            )  # fmt: skip
+            )
         return Storage(tuple(rows[k] for k in sorted(rows)))
 
     def _sizes(self, path: Path) -> tuple[int, int, int]:
