@@ -21,9 +21,13 @@ class TargetLag:
 
     def __post_init__(self) -> None:
         if self.seconds is not None and not 0 < self.seconds <= LONGEST_LAG:
-            raise error("DT-1003", option="TARGET_LAG", value=f"{self.seconds:g} seconds",
-                        problem="a lag is more than zero and at most a hundred years",
-                        hint=_FORM)  # fmt: skip
+            raise error(
+                "DT-1003",
+                option="TARGET_LAG",
+                value=f"{self.seconds:g} seconds",
+                problem="a lag is more than zero and at most a hundred years",
+                hint=_FORM,
+            )
 
     @classmethod
     def parse(cls, text: str) -> TargetLag:
@@ -33,9 +37,13 @@ class TargetLag:
             return cls(None)
         match = _DURATION.match(bare)
         if not match:
-            raise error("DT-1003", option="TARGET_LAG", value=repr(bare),
-                        problem="it is neither a duration nor DOWNSTREAM",
-                        hint=_FORM)  # fmt: skip
+            raise error(
+                "DT-1003",
+                option="TARGET_LAG",
+                value=repr(bare),
+                problem="it is neither a duration nor DOWNSTREAM",
+                hint=_FORM,
+            )
         return cls(float(match[1]) * _UNITS[match[2].lower()])
 
     @property

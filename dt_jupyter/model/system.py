@@ -7,10 +7,15 @@ import errno
 from dt_jupyter.model.errors import DTError, error
 
 _CODES = {
-    errno.ENOSPC: "DT-5121", errno.EDQUOT: "DT-5121", errno.EFBIG: "DT-5121",
-    errno.EACCES: "DT-5122", errno.EPERM: "DT-5122", errno.EROFS: "DT-5122",
-    errno.EMFILE: "DT-5123", errno.ENFILE: "DT-5123",
-}  # fmt: skip
+    errno.ENOSPC: "DT-5121",
+    errno.EDQUOT: "DT-5121",
+    errno.EFBIG: "DT-5121",
+    errno.EACCES: "DT-5122",
+    errno.EPERM: "DT-5122",
+    errno.EROFS: "DT-5122",
+    errno.EMFILE: "DT-5123",
+    errno.ENFILE: "DT-5123",
+}
 
 
 def system_error(failure: BaseException) -> DTError | None:

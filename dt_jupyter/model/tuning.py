@@ -24,8 +24,11 @@ class Tuning:
     """
 
     small_change_rows: int = _limit(
-        50_000, "rows", "A change of fewer is moved into the table, unless that was measured to "
-        "cost more than computing everything.")  # fmt: skip
+        50_000,
+        "rows",
+        "A change of fewer is moved into the table, unless that was measured to "
+        "cost more than computing everything.",
+    )
     small_table_rows: int = _limit(
         100_000, "rows", "Of sources with fewer nothing is weighed: a change is always moved."
     )
@@ -44,8 +47,10 @@ class Tuning:
         20_000, "rows", "For statements over fewer, all on the driver, no code is generated."
     )
     snapshot_bytes: int = _limit(
-        16 * _MEGABYTE, "bytes", "Columns of a table that take more memory are not read by "
-        "delta-rs, but by Spark.")  # fmt: skip
+        16 * _MEGABYTE,
+        "bytes",
+        "Columns of a table that take more memory are not read by delta-rs, but by Spark.",
+    )
     cache_bytes: int = _limit(
         256 * _MEGABYTE, "bytes", "So much of what delta-rs read is kept for the next refresh."
     )
@@ -93,8 +98,13 @@ class Tuning:
                 expected = (
                     f"{'a whole' if whole else 'a'} number of {knob.metadata['unit']} above 0"
                 )
-                raise error("DT-1031", call="Tuning", parameter=knob.name, given=repr(value),
-                            expected=expected)  # fmt: skip
+                raise error(
+                    "DT-1031",
+                    call="Tuning",
+                    parameter=knob.name,
+                    given=repr(value),
+                    expected=expected,
+                )
 
 
 DEFAULTS = Tuning()
