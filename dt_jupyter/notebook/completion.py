@@ -53,8 +53,10 @@ class Completer:
         fragment, found = suggest(cell, self.names)
         return SimpleMatcherResult(
             completions=[SimpleCompletion(c.text, type=c.kind) for c in found],
-            matched_fragment=fragment, suppress=True, ordered=True,
-        )  # fmt: skip
+            matched_fragment=fragment,
+            suppress=True,
+            ordered=True,
+        )
 
 
 class EngineNames:

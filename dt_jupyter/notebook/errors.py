@@ -57,9 +57,13 @@ def stop_showing_errors(shell: Any) -> None:
 
 
 def _show(
-    cancel: Callable[[], None], shell: Any, kind: type[BaseException], failure: BaseException,
-    trace: TracebackType | None, tb_offset: int | None = None,
-) -> list[str]:  # fmt: skip
+    cancel: Callable[[], None],
+    shell: Any,
+    kind: type[BaseException],
+    failure: BaseException,
+    trace: TracebackType | None,
+    tb_offset: int | None = None,
+) -> list[str]:
     """IPython's handler: shows the error, as the other errors of a cell are shown."""
     shell._get_exc_info((kind, failure, trace))  # for %debug and sys.last_value
     if isinstance(failure, Interrupted):
@@ -102,9 +106,12 @@ def _was_interrupt(failure: BaseException | None) -> bool:
 
 
 def _interrupt(
-    shell: InteractiveShell, kind: type[BaseException], failure: BaseException,
-    trace: TracebackType | None, tb_offset: int | None,
-) -> list[str]:  # fmt: skip
+    shell: InteractiveShell,
+    kind: type[BaseException],
+    failure: BaseException,
+    trace: TracebackType | None,
+    tb_offset: int | None,
+) -> list[str]:
     modules = (f.f_globals.get("__name__", "") for f, _ in traceback.walk_tb(trace))
     if any(module.startswith(("dt_jupyter.", "py4j.")) for module in modules):
         return Interrupted("the Spark jobs of this cell were cancelled.")._render_traceback_()

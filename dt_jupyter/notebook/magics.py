@@ -147,9 +147,12 @@ class DynamicTableMagics(Magics):
         with _interrupted("no stream was created."):
             engine = self.notebook.require()
             told = engine.create_stream(
-                name, asked.name or asked.query or "", at=asked.at, append_only=asked.append_only,
+                name,
+                asked.name or asked.query or "",
+                at=asked.at,
+                append_only=asked.append_only,
                 show_initial_rows=asked.show_initial_rows,
-            )  # fmt: skip
+            )
         print(told)
 
     def _create(self, statement: CreateDynamicTable, values: dict[str, Any]) -> DataFrame:
@@ -339,10 +342,16 @@ def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> RefreshRec
 
 
 _COMMANDS: dict[str, Callable[[Notebook, Engine, str | None], object]] = {
-    "graph": _graph, "lag": _lag, "frontiers": _frontiers, "streams": _streams,
+    "graph": _graph,
+    "lag": _lag,
+    "frontiers": _frontiers,
+    "streams": _streams,
     "history": _history,
-    "explain": _explain, "verify": _verify, "status": _status, "refresh": _refresh,
-}  # fmt: skip
+    "explain": _explain,
+    "verify": _verify,
+    "status": _status,
+    "refresh": _refresh,
+}
 
 
 def _help(asked: DtMagic, cell: str | None) -> str:

@@ -29,8 +29,9 @@ _RELATION = re.compile(
 )
 _DYNAMIC = re.compile(r"\bdynamic\s+table\s+(?:if\s+exists\s+)?[\w$`.]*\Z", re.IGNORECASE)
 _CLONE = re.compile(r"\b(?:clone|swap\s+with)\s+[\w$`.]*\Z", re.IGNORECASE)
-_WAREHOUSE = re.compile(r"\b(?:warehouse\s*=?|alter\s+warehouse|drop\s+warehouse)\s*[\w$]*\Z",
-                        re.IGNORECASE)  # fmt: skip
+_WAREHOUSE = re.compile(
+    r"\b(?:warehouse\s*=?|alter\s+warehouse|drop\s+warehouse)\s*[\w$]*\Z", re.IGNORECASE
+)
 _OPTION = re.compile(r"\b(\w+)\s*=\s*'?[\w ]*\Z")
 _ALIASED = (
     r"([\w$.`]+)(?:\s+(?:as\s+)?(?!on\b|where\b|group\b|join\b|using\b|left\b|right\b|full\b|"
@@ -58,9 +59,12 @@ SPARK = (
 )  # fmt: skip
 _COMMANDS = {spec.name: spec for spec in DT}
 _MAGICS = {
-    "%dynamic_table": DYNAMIC_TABLE, "%%dynamic_table": DYNAMIC_TABLE, "%changes": CHANGES,
-    "%%changes": CHANGES_CELL, "%replay": REPLAY,
-}  # fmt: skip
+    "%dynamic_table": DYNAMIC_TABLE,
+    "%%dynamic_table": DYNAMIC_TABLE,
+    "%changes": CHANGES,
+    "%%changes": CHANGES_CELL,
+    "%replay": REPLAY,
+}
 
 
 @dataclass(frozen=True, slots=True)

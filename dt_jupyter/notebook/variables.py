@@ -25,10 +25,12 @@ def parameters(text: str, variables: Mapping[str, Any]) -> dict[str, Any]:
         value = _scalar(variables[parameter.name])
         if not isinstance(value, PLAIN):
             raise error(
-                "DT-1003", option=f":{parameter.name}", value=f"a {type(value).__name__}",
+                "DT-1003",
+                option=f":{parameter.name}",
+                value=f"a {type(value).__name__}",
                 problem="only plain values can be bound",
                 hint="Bind a number, a text, a truth value, a date, a time or None.",
-            ).at(text, parameter.span)  # fmt: skip
+            ).at(text, parameter.span)
         found[parameter.name] = value
     return found
 

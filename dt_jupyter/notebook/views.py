@@ -89,9 +89,12 @@ def _made(
             return None
         workers = notebook.workers
         return LiveView(
-            kind, message(desk), desk, notebook.feed,
+            kind,
+            message(desk),
+            desk,
+            notebook.feed,
             lambda desk, asked, send: answer(desk, workers, asked, send),
-        )  # fmt: skip
+        )
     except Exception:
         desk.close()
         _log.warning("no live view could be made", exc_info=True)
