@@ -25,9 +25,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _COMPARES: Mapping[type[exp.Expr], str] = {
-    exp.EQ: "equal", exp.NEQ: "not_equal", exp.LT: "less", exp.LTE: "less_equal",
-    exp.GT: "greater", exp.GTE: "greater_equal",
-}  # fmt: skip
+    exp.EQ: "equal",
+    exp.NEQ: "not_equal",
+    exp.LT: "less",
+    exp.LTE: "less_equal",
+    exp.GT: "greater",
+    exp.GTE: "greater_equal",
+}
 _VALUES = (exp.Column, exp.Substring)
 
 
@@ -132,8 +136,12 @@ class _Answer:
         import pyarrow.compute as pc
 
         if not isinstance(left, _VALUES):
-            turned = {"less": "greater", "less_equal": "greater_equal",
-                      "greater": "less", "greater_equal": "less_equal"}  # fmt: skip
+            turned = {
+                "less": "greater",
+                "less_equal": "greater_equal",
+                "greater": "less",
+                "greater_equal": "less_equal",
+            }
             if not isinstance(right, _VALUES):
                 raise _Unknown
             return self._compared(turned.get(compare, compare), right, left)

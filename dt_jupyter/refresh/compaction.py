@@ -23,9 +23,13 @@ def due(size: TableSize, tuning: Tuning) -> bool:
 
 
 def compacted(
-    spark: SparkSession, path: Path, log: TableLog, version: int, keys: Sequence[str],
+    spark: SparkSession,
+    path: Path,
+    log: TableLog,
+    version: int,
+    keys: Sequence[str],
     tuning: Tuning,
-) -> int:  # fmt: skip
+) -> int:
     """The table's version after its upkeep: the same rows in fewer files, those with near `keys`
     together, or `version` itself.
 

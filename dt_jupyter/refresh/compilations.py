@@ -33,9 +33,10 @@ class Compilations:
             definition,
             tuple(
                 self.logs[s.path].metadata(frontier.versions[s.table_id]).schema_string
-                for s in definition.sources if s.path
+                for s in definition.sources
+                if s.path
             ),
-        )  # fmt: skip
+        )
         known = self._known.get(dt_id)
         if known is not None and known[0] == signature:
             return known[1]
@@ -43,8 +44,13 @@ class Compilations:
             compiled = self.definer.compile(spark, definition, frontier)
         except Refused as e:
             reason = e.reason
-            raise error("DT-1107", name="the definition", reason=reason.code,
-                        sentence=reason.sentence + ".", hint=e.hint) from e  # fmt: skip
+            raise error(
+                "DT-1107",
+                name="the definition",
+                reason=reason.code,
+                sentence=reason.sentence + ".",
+                hint=e.hint,
+            ) from e
         self._known[dt_id] = (signature, compiled)
         return compiled
 

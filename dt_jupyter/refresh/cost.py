@@ -96,17 +96,18 @@ def _grown(record: RefreshRecord, rows: int) -> float:
 def _moves(done: Sequence[RefreshRecord]) -> list[RefreshRecord]:
     """The incremental refreshes that are evidence."""
     return [
-        r for r in done
-        if r.action is RefreshAction.INCREMENTAL and r.statistics.changed_rows
+        r
+        for r in done
+        if r.action is RefreshAction.INCREMENTAL
+        and r.statistics.changed_rows
         and not r.statistics.cold
-    ]  # fmt: skip
+    ]
 
 
 def _by_line(work: Work, done: Sequence[RefreshRecord], full: float) -> Estimate:
     a_row = full / work.rows
-    moved = [
-        (r.statistics.changed_rows, float(r.statistics.execution_ms)) for r in _moves(done)
-    ][:8]  # fmt: skip
+    newest = _moves(done)[:8]
+    moved = [(r.statistics.changed_rows, float(r.statistics.execution_ms)) for r in newest]
     fixed = min((ms for _, ms in moved), default=0.0)
     measured = [
         (ms - fixed / 2) / (n * a_row) for n, ms in moved if n * 5 >= work.changed and a_row
@@ -157,9 +158,10 @@ def _is_probing(history: Sequence[RefreshRecord]) -> bool:
 
 def _with_data(history: Sequence[RefreshRecord]) -> list[RefreshRecord]:
     return [
-        r for r in history
+        r
+        for r in history
         if r.state is RefreshState.SUCCEEDED and r.action is not RefreshAction.NO_DATA
-    ]  # fmt: skip
+    ]
 
 
 def _code(record: RefreshRecord | None) -> str | None:

@@ -21,9 +21,11 @@ class Choice:
 
 
 def choose(
-    table: DynamicTable, plans: Mapping[str, ChangePlan], names: Mapping[str, str],
+    table: DynamicTable,
+    plans: Mapping[str, ChangePlan],
+    names: Mapping[str, str],
     invalid: Reason | None,
-) -> Choice:  # fmt: skip
+) -> Choice:
     """The action for a table whose sources changed by `plans` (by id; empty if not initialised).
 
     `invalid` says why stored rows may be wrong, if they may; `names` are the sources' for people.

@@ -76,15 +76,20 @@ changes either takes the next number, and tables of another one are computed ane
 
 
 def prepare(
-    spark: SparkSession, path: Path, schema: StructType, table: DynamicTable,
+    spark: SparkSession,
+    path: Path,
+    schema: StructType,
+    table: DynamicTable,
     cluster_by: tuple[str, ...] = (),
-) -> bool:  # fmt: skip
+) -> bool:
     """Makes the backing table if it is not there; whether its schema is to be replaced."""
     if not is_delta(path):
         properties = backing_properties(
-            schema, retention_days=table.retention_days or DEFAULT_DAYS,
-            extra={FORMAT: STATE_FORMAT}, cluster_by=cluster_by,
-        )  # fmt: skip
+            schema,
+            retention_days=table.retention_days or DEFAULT_DAYS,
+            extra={FORMAT: STATE_FORMAT},
+            cluster_by=cluster_by,
+        )
         create(spark, path, schema, properties, cluster_by)
         return False
     if TableLog(path).properties().get(FORMAT) != STATE_FORMAT:
@@ -128,9 +133,12 @@ class RefreshContext:
     flag: CancelFlag
 
     def commit(
-        self, target: Target, frontier: Frontier, change: Change,
+        self,
+        target: Target,
+        frontier: Frontier,
+        change: Change,
         stages: Mapping[str, int | None] | None = None,
-    ) -> Committed:  # fmt: skip
+    ) -> Committed:
         """One commit of this refresh, unless it was cancelled."""
         self.flag.check(self.group)
         origin = CommitOrigin(self.attempt, self.choice, self.definition, frontier, stages or {})
@@ -140,9 +148,12 @@ class RefreshContext:
         """The commit point."""
         table = self.table
         return Target(
-            self.sources.layout.public(table.id), f"dt:{table.id}", self.attempt.sequence,
-            table.version, table.cluster_by,
-        )  # fmt: skip
+            self.sources.layout.public(table.id),
+            f"dt:{table.id}",
+            self.attempt.sequence,
+            table.version,
+            table.cluster_by,
+        )
 
 
 @dataclass
@@ -209,13 +220,20 @@ class Stages:
         table, frontier = self.context.table, self._frontier()
         target = Target(
             self.context.sources.layout.stage(table.id, step.ordinal),
-            stage_app_id(table.id, step.ordinal), step.sequence, step.version,
-        )  # fmt: skip
+            stage_app_id(table.id, step.ordinal),
+            step.sequence,
+            step.version,
+        )
         change = self._change(step, target)
         row = StageRow(
-            table.id, step.ordinal, step.stage, step.sequence - 1, step.version, frontier,
+            table.id,
+            step.ordinal,
+            step.stage,
+            step.sequence - 1,
+            step.version,
+            frontier,
             str(target.path),
-        )  # fmt: skip
+        )
         if change is None:
             return row
         done = self.context.commit(target, frontier, change)
@@ -245,11 +263,17 @@ class Stages:
         of, compiled = self.context, self.compiled
         assert compiled is not None
         return StageRun(
-            of.spark, of.table.name, compiled.stages[step.ordinal], step,
+            of.spark,
+            of.table.name,
+            compiled.stages[step.ordinal],
+            step,
             of.sources.logs[str(target.path)],
-            logs_of(of.sources, of.table.id, of.definition, compiled), self._staging,
-            of.tuning, tables=of.small, codegen=self._codegen,
-        )  # fmt: skip
+            logs_of(of.sources, of.table.id, of.definition, compiled),
+            self._staging,
+            of.tuning,
+            tables=of.small,
+            codegen=self._codegen,
+        )
 
     def _query(self) -> Overwrite:
         """All rows by the user's text: for a FULL table, and with no state where that is cheaper

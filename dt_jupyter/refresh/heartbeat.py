@@ -55,22 +55,36 @@ def begun(attempt: Attempt, name: Name, seen: Look, choice: Choice) -> RefreshRe
     """The record of an attempt that takes this action."""
     again = choice.action is RefreshAction.REINITIALIZE
     return replace(
-        blank(attempt, name), action=choice.action, reason=choice.reason,
+        blank(attempt, name),
+        action=choice.action,
+        reason=choice.reason,
         changed_inputs=tuple(sorted(seen.names[s] for s in choice.changed)),
         reinit_reason=str(choice.reason) if again else None,
-    )  # fmt: skip
+    )
 
 
 def no_data(
-    table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, query_id: str, seen: Look,
+    table: DynamicTable,
+    t: Timestamp,
+    trigger: RefreshTrigger,
+    query_id: str,
+    seen: Look,
     choice: Choice,
-) -> RefreshRecord:  # fmt: skip
+) -> RefreshRecord:
     """The record of a refresh that had nothing to do."""
     return RefreshRecord(
-        table.name, query_id, RefreshState.SUCCEEDED, trigger, t, choice.action, choice.reason,
-        _keeping_stages(seen.frontier, table.frontier), table.version, warehouse=table.warehouse,
+        table.name,
+        query_id,
+        RefreshState.SUCCEEDED,
+        trigger,
+        t,
+        choice.action,
+        choice.reason,
+        _keeping_stages(seen.frontier, table.frontier),
+        table.version,
+        warehouse=table.warehouse,
         target_lag_seconds=table.target_lag.seconds,
-    )  # fmt: skip
+    )
 
 
 def _keeping_stages(frontier: Frontier, before: Frontier | None) -> Frontier:

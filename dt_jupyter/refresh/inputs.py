@@ -205,9 +205,8 @@ class Reading:
         return self.tables.rows(log, version, columns) is None
 
     def state(
-        self, log: TableLog, version: int, columns: Sequence[str], key: str,
-        values: pa.ChunkedArray,
-    ) -> str | None:  # fmt: skip
+        self, log: TableLog, version: int, columns: Sequence[str], key: str, values: pa.ChunkedArray
+    ) -> str | None:
         """The rows of a stage's own table with some values of a key, as a view."""
         assert self.tables is not None
         rows = self.tables.select(log, version, columns, key, values, nulls=True)

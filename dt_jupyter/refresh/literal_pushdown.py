@@ -108,9 +108,11 @@ def _literal(value: object) -> str | None:
 
 
 def bounded(
-    delta: Rel, facts: Facts, keys: Callable[[str, str], Bounds | None],
+    delta: Rel,
+    facts: Facts,
+    keys: Callable[[str, str], Bounds | None],
     at_hand: Callable[[Rel], bool] = lambda rel: False,
-) -> Rel:  # fmt: skip
+) -> Rel:
     """The derivative with the other sides of its joins bounded by the change they are joined to,
     and restrictions bounded by the keys that were computed (`keys(name, column)`). What is at hand
     has no files to skip."""

@@ -20,9 +20,13 @@ from dt_jupyter.spark import Cancelled
 
 
 def choice_anew(
-    sources: Sources, contents: Contents, table: DynamicTable, seen: Look, choice: Choice,
+    sources: Sources,
+    contents: Contents,
+    table: DynamicTable,
+    seen: Look,
+    choice: Choice,
     e: Exception,
-) -> Choice:  # fmt: skip
+) -> Choice:
     """The choice to go on with after `e`, where a change could not be read since files are gone.
 
     Raises DT-2114 where no refresh can go well since files are gone, and any other failure again.

@@ -197,9 +197,15 @@ class Refresher:
     # -- recording --------------------------------------------------------------------------------
 
     def _no_data(
-        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, query_id: str,
-        seen: Look, choice: Choice, watch: Stopwatch,
-    ) -> RefreshRecord:  # fmt: skip
+        self,
+        table: DynamicTable,
+        t: Timestamp,
+        trigger: RefreshTrigger,
+        query_id: str,
+        seen: Look,
+        choice: Choice,
+        watch: Stopwatch,
+    ) -> RefreshRecord:
         record = replace(
             no_data(table, t, trigger, query_id, seen, choice),
             statistics=RefreshStatistics(compilation_ms=watch.lap()),
@@ -216,15 +222,23 @@ class Refresher:
         return self._failed(table, attempt, e, RefreshState.FAILED)
 
     def _failed(
-        self, table: DynamicTable, attempt: Attempt, e: DTError, state: RefreshState,
+        self,
+        table: DynamicTable,
+        attempt: Attempt,
+        e: DTError,
+        state: RefreshState,
         record: RefreshRecord | None = None,
-    ) -> RefreshRecord:  # fmt: skip
+    ) -> RefreshRecord:
         e = self.explained(e, table)
         made = replace(
             record or blank(attempt, table.name),
-            state=state, error_code=e.code, error=str(e), end=self.clock.now(),
-            start=attempt.started, warehouse=table.warehouse,
-        )  # fmt: skip
+            state=state,
+            error_code=e.code,
+            error=str(e),
+            end=self.clock.now(),
+            start=attempt.started,
+            warehouse=table.warehouse,
+        )
         self.sources.catalog.fail(attempt, made)
         return made
 
@@ -258,14 +272,21 @@ class Refresher:
                         record = begun(attempt, table.name, seen, choice)
                 statistics = replace(outcome.statistics, **self._measured(table, seen))
                 done = replace(
-                    record, state=RefreshState.SUCCEEDED, frontier=outcome.frontier,
-                    version=outcome.version, statistics=statistics,
-                )  # fmt: skip
+                    record,
+                    state=RefreshState.SUCCEEDED,
+                    frontier=outcome.frontier,
+                    version=outcome.version,
+                    statistics=statistics,
+                )
                 return self.sources.catalog.finish(
-                    attempt, done, frontier=outcome.frontier, sequence=outcome.sequence,
-                    version=outcome.version, stages=outcome.stages,
+                    attempt,
+                    done,
+                    frontier=outcome.frontier,
+                    sequence=outcome.sequence,
+                    version=outcome.version,
+                    stages=outcome.stages,
                     definition=definition if definition != table.definition else None,
-                )  # fmt: skip
+                )
         except (Cancelled, KeyboardInterrupt) as e:
             why = error("DT-2106", name=table.name)
             if fenced.is_set():
@@ -288,9 +309,15 @@ class Refresher:
                 self._flags.pop(group, None)
 
     def _computed(
-        self, table: DynamicTable, attempt: Attempt, seen: Look, choice: Choice, group: str,
-        flag: CancelFlag, watch: Stopwatch,
-    ) -> tuple[Definition, Outcome]:  # fmt: skip
+        self,
+        table: DynamicTable,
+        attempt: Attempt,
+        seen: Look,
+        choice: Choice,
+        group: str,
+        flag: CancelFlag,
+        watch: Stopwatch,
+    ) -> tuple[Definition, Outcome]:
         """The refresh's commits, in a session of its own, and the definition that they are of."""
         compiling = watch.lap()
         with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
@@ -301,14 +328,18 @@ class Refresher:
             table, definition = self._definition(spark, table, seen, choice)
             compiling += watch.lap()
             outcome = run_cancellable(
-                spark, group, f"refresh {table.name} ({choice.action})",
+                spark,
+                group,
+                f"refresh {table.name} ({choice.action})",
                 lambda: self._run(spark, table, definition, attempt, seen, choice, group, flag),
                 flag,
-            )  # fmt: skip
+            )
             statistics = replace(
-                outcome.statistics, compilation_ms=compiling, queued_ms=queued,
+                outcome.statistics,
+                compilation_ms=compiling,
+                queued_ms=queued,
                 execution_ms=watch.lap(),
-            )  # fmt: skip
+            )
             return definition, replace(outcome, statistics=statistics)
 
     def _definition(
@@ -336,9 +367,16 @@ class Refresher:
         return table, definition_now(defined, table, seen)
 
     def _run(
-        self, spark: SparkSession, table: DynamicTable, definition: Definition, attempt: Attempt,
-        seen: Look, choice: Choice, group: str, flag: CancelFlag,
-    ) -> Outcome:  # fmt: skip
+        self,
+        spark: SparkSession,
+        table: DynamicTable,
+        definition: Definition,
+        attempt: Attempt,
+        seen: Look,
+        choice: Choice,
+        group: str,
+        flag: CancelFlag,
+    ) -> Outcome:
         of = RefreshContext(
             spark,
             self.sources,
@@ -356,9 +394,13 @@ class Refresher:
         return Stages(of, plan, compiled, observation.facts).run()
 
     def plan(
-        self, spark: SparkSession, table: DynamicTable, definition: Definition, seen: Look,
+        self,
+        spark: SparkSession,
+        table: DynamicTable,
+        definition: Definition,
+        seen: Look,
         choice: Choice,
-    ) -> tuple[Compiled | None, Observation, StagePlan]:  # fmt: skip
+    ) -> tuple[Compiled | None, Observation, StagePlan]:
         """The plan by which a refresh does what it chose, and what it was made of; the stages are
         None in FULL mode."""
         compiled = None

@@ -120,15 +120,24 @@ def _roll_forward(catalog: Catalog, table: DynamicTable, found: Recovered) -> Dy
     frontier = Frontier.from_json(facts["frontier"])
     catalog.clock.observe(frontier.data_timestamp)
     record = RefreshRecord(
-        table.name, facts["attempt"], RefreshState.SUCCEEDED, RefreshTrigger(facts["trigger"]),
-        frontier.data_timestamp, RefreshAction(facts["action"]),
+        table.name,
+        facts["attempt"],
+        RefreshState.SUCCEEDED,
+        RefreshTrigger(facts["trigger"]),
+        frontier.data_timestamp,
+        RefreshAction(facts["action"]),
         Reason("ROLLED_FORWARD", "the commit stood in the log, the record was lost"),
-        frontier, found.version,
-    )  # fmt: skip
+        frontier,
+        found.version,
+    )
     catalog.roll_forward(
-        table.id, record, frontier=frontier, sequence=found.sequence, version=found.version,
+        table.id,
+        record,
+        frontier=frontier,
+        sequence=found.sequence,
+        version=found.version,
         definition=_committed_definition(catalog, table, facts),
-    )  # fmt: skip
+    )
     return catalog.by_id(table.id) or table
 
 

@@ -73,9 +73,14 @@ def commit_stage(
         "table": sources.catalog.registration(attempt.dt_id, origin.definition),
     }
     request = CommitRequest(
-        target.path, target.app_id, target.sequence, attempt.id, metadata, expected,
+        target.path,
+        target.app_id,
+        target.sequence,
+        attempt.id,
+        metadata,
+        expected,
         target.cluster_by,
-    )  # fmt: skip
+    )
     done = commit(request, change, spark=spark, log=sources.logs[str(target.path)])
     if isinstance(done, Lost):
         if done.code == "FOREIGN_WRITE":
@@ -85,9 +90,12 @@ def commit_stage(
 
 
 def refresh_statistics(
-    spark: SparkSession, group: str, commits: Sequence[Committed], local_rows: int = 0,
+    spark: SparkSession,
+    group: str,
+    commits: Sequence[Committed],
+    local_rows: int = 0,
     before_commit: JobMetrics | None = None,
-) -> RefreshStatistics:  # fmt: skip
+) -> RefreshStatistics:
     """What a refresh did. `before_commit`: what was read for the change, where the commit
     itself reads too, or there is none."""
     metrics = before_commit or job_metrics(spark, group)

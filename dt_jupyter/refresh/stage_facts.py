@@ -54,9 +54,14 @@ def logs_of(
 
 
 def observe_stages(
-    sources: Sources, table: DynamicTable, definition: Definition, compiled: Compiled | None,
-    frontier: Frontier, *, classic: bool,
-) -> Observation:  # fmt: skip
+    sources: Sources,
+    table: DynamicTable,
+    definition: Definition,
+    compiled: Compiled | None,
+    frontier: Frontier,
+    *,
+    classic: bool,
+) -> Observation:
     """What the plan of a refresh to `frontier` is made of; nothing is recorded."""
     hidden = range(len(compiled.stages) - 1 if compiled is not None else 0)
     public = Standing(table.version, table.frontier, table.sequence + 1)

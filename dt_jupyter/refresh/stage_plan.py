@@ -160,9 +160,7 @@ class Observation:
 # -- planning -------------------------------------------------------------------------------------
 
 
-def plan_stages(
-    compiled: Compiled | None, observation: Observation, choice: Choice
-) -> StagePlan:  # fmt: skip
+def plan_stages(compiled: Compiled | None, observation: Observation, choice: Choice) -> StagePlan:
     """The plan by which a refresh does what was chosen; `compiled` is None for a FULL table."""
     if choice.action is RefreshAction.NO_DATA:
         return StagePlan(choice.action, ())
@@ -196,13 +194,16 @@ def _query(observation: Observation, compiled: Compiled | None) -> StageStep:
     ordinal = len(observation.stages) - 1
     return StageStep(
         ordinal, stage, StageStatement.QUERY, reads, standing.version, standing.sequence
-    )  # fmt: skip
+    )
 
 
 def plan_stage(
-    stage: CompiledStage, ordinal: int, standing: Standing, versions: Mapping[str, int | None],
+    stage: CompiledStage,
+    ordinal: int,
+    standing: Standing,
+    versions: Mapping[str, int | None],
     facts: StageFacts,
-) -> StageStep:  # fmt: skip
+) -> StageStep:
     """The step that moves a stage from where it stands to these versions of what it reads, None
     for those to come; without a frontier to start from, all of its rows."""
     old = standing.frontier.versions if standing.frontier is not None else None
@@ -211,9 +212,7 @@ def plan_stage(
         for s, columns in stage.reads.items()
     )
     statement = StageStatement.INITIALISE if old is None else StageStatement.CHANGE
-    step = StageStep(
-        ordinal, stage.stage.id, statement, reads, standing.version, standing.sequence
-    )  # fmt: skip
+    step = StageStep(ordinal, stage.stage.id, statement, reads, standing.version, standing.sequence)
     return _add_changes(step, stage, facts)
 
 

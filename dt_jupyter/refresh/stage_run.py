@@ -78,9 +78,13 @@ class StageRun:
         assert not self.step.waits_for
         self.changes = self.step.changes.values()
         self.reading = Reading(
-            self.spark, {r.source: r for r in self.step.reads}, self.logs, self.tables,
-            runs=self.key_texts is None, small=self.small,
-        )  # fmt: skip
+            self.spark,
+            {r.source: r for r in self.step.reads},
+            self.logs,
+            self.tables,
+            runs=self.key_texts is None,
+            small=self.small,
+        )
 
     # -- the statements ---------------------------------------------------------------------------
 
@@ -275,8 +279,10 @@ class StageRun:
         deleted = pa.table(
             {f.name: {**empty, **deletes}[f.name] for f in added.schema}, added.schema
         )
-        marked = [t.append_column(OP, pa.array([op] * t.num_rows, pa.string()))
-                  for t, op in ((deleted, "D"), (added, "I"))]  # fmt: skip
+        marked = [
+            t.append_column(OP, pa.array([op] * t.num_rows, pa.string()))
+            for t, op in ((deleted, "D"), (added, "I"))
+        ]
         return Merge(STORED_ID, pa.concat_tables(marked))
 
     def _victims(self, gone: pa.Table, sql: BagSql) -> pa.Table:
@@ -284,9 +290,13 @@ class StageRun:
         found = None
         if self.tables is not None and self.step.version is not None:
             found = self.tables.select(
-                self.target, self.step.version, (*STORED_ID, *HASH), HASH[0], gone[HASH[0]],
+                self.target,
+                self.step.version,
+                (*STORED_ID, *HASH),
+                HASH[0],
+                gone[HASH[0]],
                 nulls=False,
-            )  # fmt: skip
+            )
         if found is None:
             view = self.reading.view(gone.select([*HASH, WEIGHT]))
             return self.spark.sql(sql.victims(quote(view), self.state(), small=True)).toArrow()
@@ -339,8 +349,11 @@ class StageRun:
         )
         (found,) = self.spark.sql(f"SELECT COUNT(*) FROM {victims}").collect()[0]
         self._refuse_missing(gone - found)
-        others = [f"CAST(NULL AS {f.dataType.simpleString()}) AS {quote(f.name)}"
-                  for f in self.compiled.schema if f.name not in STORED_ID]  # fmt: skip
+        others = [
+            f"CAST(NULL AS {f.dataType.simpleString()}) AS {quote(f.name)}"
+            for f in self.compiled.schema
+            if f.name not in STORED_ID
+        ]
         deletes = f"SELECT {', '.join([*STORED_ID, *others])}, 'D' AS {OP} FROM {victims}"
         columns = ", ".join(quote(c) for c in sql.columns)
         rows = f"{deletes} UNION ALL SELECT {columns}, 'I' AS {OP} FROM ({added})"
