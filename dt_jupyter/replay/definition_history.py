@@ -66,8 +66,12 @@ class Past:
         """The refresh whose rows a version has; DT-4109 where the log does not tell."""
         found = next(self.commits(version), None)
         if found is None:
-            raise error("DT-4109", refresh=f"of {self.table.name} at version {version}",
-                        problem="its commit is not in the log any more", hint="")  # fmt: skip
+            raise error(
+                "DT-4109",
+                refresh=f"of {self.table.name} at version {version}",
+                problem="its commit is not in the log any more",
+                hint="",
+            )
         return found
 
     def records(self) -> list[RefreshRecord]:
@@ -103,9 +107,13 @@ class Past:
         return before[-1].definition if before else self.table.definition
 
     def compiled(
-        self, spark: SparkSession, refresher: Refresher, definition: Definition,
-        frontier: Frontier, logs: Mapping[str, TableLog],
-    ) -> Compiled:  # fmt: skip
+        self,
+        spark: SparkSession,
+        refresher: Refresher,
+        definition: Definition,
+        frontier: Frontier,
+        logs: Mapping[str, TableLog],
+    ) -> Compiled:
         """The stages of a definition over the schemas that its sources had at a frontier; Refused
         where there are none."""
         schemas = {
@@ -117,10 +125,16 @@ class Past:
         names = tuple(n for n, _, _ in definition.columns)
         types = tuple(t for _, t, _ in definition.columns)
         return compile_query(
-            spark, definition.query, definition.current_schema, names, types,
-            {s.name: s for s in definition.sources}, {v.name: v.text for v in definition.views},
-            refresher.definer.builtins, schemas,
-        )  # fmt: skip
+            spark,
+            definition.query,
+            definition.current_schema,
+            names,
+            types,
+            {s.name: s for s in definition.sources},
+            {v.name: v.text for v in definition.views},
+            refresher.definer.builtins,
+            schemas,
+        )
 
 
 def elsewhere(definition: Definition, folders: Mapping[str, Path]) -> Definition:
@@ -136,5 +150,9 @@ def require_versions(definition: Definition, name: object) -> None:
     """DT-4109 for a source without versions: its rows of then are gone."""
     for source in definition.sources:
         if source.kind is SourceKind.FOREIGN:
-            raise error("DT-4109", refresh=f"of {name}", problem=f"{source.name} has no versions",
-                        hint="Make it a Delta table.")  # fmt: skip
+            raise error(
+                "DT-4109",
+                refresh=f"of {name}",
+                problem=f"{source.name} has no versions",
+                hint="Make it a Delta table.",
+            )

@@ -138,9 +138,10 @@ def _sum(a: int | None, b: int | None) -> int | None:
 
 
 def told(
-    columns: Sequence[tuple[str, str]], before: Sequence[tuple[str, str]],
+    columns: Sequence[tuple[str, str]],
+    before: Sequence[tuple[str, str]],
     same: Mapping[str, str] | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """What changed of a schema, in words: `+b bigint, −c, d → e`, or "" for nothing. `same` are
     the columns that stayed, old name to new; all others stay by their names."""
     old, new = dict(before), dict(columns)

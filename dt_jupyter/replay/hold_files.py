@@ -56,9 +56,16 @@ class Secured:
 
 
 def secure(
-    snapshots: Snapshots, layout: Layout, kind: HoldKind, subject: str, point: str,
-    wanted: list[Wanted], *, name: str | None = None, expires: Timestamp | None = None,
-) -> Secured:  # fmt: skip
+    snapshots: Snapshots,
+    layout: Layout,
+    kind: HoldKind,
+    subject: str,
+    point: str,
+    wanted: list[Wanted],
+    *,
+    name: str | None = None,
+    expires: Timestamp | None = None,
+) -> Secured:
     """Holds versions of tables, all of them or none. DT-4104 where files are gone, DT-4107."""
     catalog: Catalog = snapshots.sources.catalog
     id_ = uuid.uuid4().hex
@@ -70,8 +77,10 @@ def secure(
         ]
         hold = catalog.hold(id_, kind, subject, point, tables, name=name, expires=expires)
         try:
-            made = [_copied(snapshots, w, t, folder / str(i))
-                    for i, (w, t) in enumerate(zip(wanted, tables, strict=True))]  # fmt: skip
+            made = [
+                _copied(snapshots, w, t, folder / str(i))
+                for i, (w, t) in enumerate(zip(wanted, tables, strict=True))
+            ]
             catalog.hold_tables(id_, [t for t, _ in made])
         except BaseException as e:
             undo(e, lambda: release(catalog, layout, hold))

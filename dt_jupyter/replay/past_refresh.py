@@ -115,10 +115,13 @@ class RefreshReplay:
     def __str__(self) -> str:
         verdict = "as it was committed" if self.equal else f"NOT: {self.comparison.difference}"
         sources = (
-            f"{name} version {new}" if old is None else
-            f"{name} unchanged at version {new}" if old == new else f"{name} versions {old} → {new}"
+            f"{name} version {new}"
+            if old is None
+            else f"{name} unchanged at version {new}"
+            if old == new
+            else f"{name} versions {old} → {new}"
             for name, (old, new) in self.read.items()
-        )  # fmt: skip
+        )
         before = "nothing" if self.before is None else f"version {self.before}"
         lines = [
             f"{self.name}: {self.action} at {self.data_timestamp} ({self.query_id})",
@@ -206,9 +209,13 @@ class _Again:
         table = self.past.table
         what = f"refresh of {table.name}"
         secured = secure(
-            snapshots, layout, HoldKind.REPLAY, what, str(self.record.data_timestamp),
+            snapshots,
+            layout,
+            HoldKind.REPLAY,
+            what,
+            str(self.record.data_timestamp),
             self._wanted(),
-        )  # fmt: skip
+        )
         staging = layout.pins / secured.hold.id / "staging"
         try:
             with self.bench.session(self.definition.settings) as spark:
@@ -255,18 +262,28 @@ class _Again:
         exact = found.difference is None and not found.tolerance
         committed = delta if exact else _delta(spark, before, after, columns)
         return RefreshReplay(
-            table.name, self.record.query_id, self.record.action or RefreshAction.FULL,
-            self.record.data_timestamp, self.old, self.new, self._read(), self.before,
+            table.name,
+            self.record.query_id,
+            self.record.action or RefreshAction.FULL,
+            self.record.data_timestamp,
+            self.old,
+            self.new,
+            self._read(),
+            self.before,
             self.commit.version,
-            before.count(), delta, committed, found,
-        )  # fmt: skip
+            before.count(),
+            delta,
+            committed,
+            found,
+        )
 
     def _read(self) -> dict[str, tuple[int | None, int]]:
         old = self.old.versions if self.old else {}
         found = {
             str(s.name): (old.get(s.table_id), self.new.versions[s.table_id])
-            for s in self.definition.sources if s.table_id in self.new.versions
-        }  # fmt: skip
+            for s in self.definition.sources
+            if s.table_id in self.new.versions
+        }
         return dict(sorted(found.items()))
 
     def _contents(
@@ -283,9 +300,13 @@ class _Again:
         return spark.sql(f"SELECT {items} FROM {snapshot_sql(folder, version)}{shown}")
 
     def _again(
-        self, spark: SparkSession, before: DataFrame, folders: Mapping[str, Path],
-        logs: Mapping[str, TableLog], staging: Path,
-    ) -> DataFrame:  # fmt: skip
+        self,
+        spark: SparkSession,
+        before: DataFrame,
+        folders: Mapping[str, Path],
+        logs: Mapping[str, TableLog],
+        staging: Path,
+    ) -> DataFrame:
         """The contents that the refresh gives now."""
         moved = elsewhere(self.definition, folders)
         id_ = self.past.table.id
@@ -299,8 +320,9 @@ class _Again:
             compiled = self.past.compiled(spark, self.refresher, moved, self.new, logs)
         except Refused as e:
             hint = "Verify it instead: dt.verify(…, at=…)."
-            raise error("DT-4109", refresh=self.record.query_id, problem=e.reason.sentence,
-                        hint=hint) from e  # fmt: skip
+            raise error(
+                "DT-4109", refresh=self.record.query_id, problem=e.reason.sentence, hint=hint
+            ) from e
         change = self._change(spark, compiled, folders, logs, staging)
         if change is None:
             return before
@@ -311,9 +333,13 @@ class _Again:
         return spark.sql(f"SELECT {items} FROM ({text}){shown}")
 
     def _change(
-        self, spark: SparkSession, compiled: Compiled, folders: Mapping[str, Path],
-        logs: Mapping[str, TableLog], staging: Path,
-    ) -> Change | None:  # fmt: skip
+        self,
+        spark: SparkSession,
+        compiled: Compiled,
+        folders: Mapping[str, Path],
+        logs: Mapping[str, TableLog],
+        staging: Path,
+    ) -> Change | None:
         """What the refresh's own code would commit to the public table."""
         assert self.old is not None
         stage, table = compiled.public, self.past.table
@@ -322,16 +348,28 @@ class _Again:
         standing = Standing(self.before, self.old, int(self.commit.mark.get("seq", 1)))
         step = plan_stage(stage, len(compiled.stages) - 1, standing, self.new.versions, facts)
         run = StageRun(
-            spark, table.name, stage, step, logs[table.id], logs, staging,
-            self.refresher.tuning, tables=self.refresher.small,
-        )  # fmt: skip
+            spark,
+            table.name,
+            stage,
+            step,
+            logs[table.id],
+            logs,
+            staging,
+            self.refresher.tuning,
+            tables=self.refresher.small,
+        )
         return run.advance()
 
 
 def compiled_then(
-    spark: SparkSession, refresher: Refresher, past: Past, definition: Definition,
-    frontier: Frontier, logs: Mapping[str, TableLog], columns: Sequence[str],
-) -> Compiled | None:  # fmt: skip
+    spark: SparkSession,
+    refresher: Refresher,
+    past: Past,
+    definition: Definition,
+    frontier: Frontier,
+    logs: Mapping[str, TableLog],
+    columns: Sequence[str],
+) -> Compiled | None:
     """The stages by which contents with these stored columns were kept; None for those of a FULL
     dynamic table, which are the query's own rows."""
     if not any(map(is_hidden, columns)):
@@ -385,8 +423,10 @@ def first_rows(both: DataFrame, columns: Columns) -> RowChanges:
         return ()
     names = [f"c{i}" for i in range(len(columns))]
     hashes = [f.expr(h).alias(n) for h, n in zip(order, ("h1", "h2"), strict=True)]
-    net = both.select("*", *hashes).groupBy("h1", "h2").agg(
-        *(f.first(n).alias(n) for n in names), f.sum(WEIGHT).alias("n")
-    )  # fmt: skip
+    net = (
+        both.select("*", *hashes)
+        .groupBy("h1", "h2")
+        .agg(*(f.first(n).alias(n) for n in names), f.sum(WEIGHT).alias("n"))
+    )
     rows = net.where("n <> 0").orderBy("h1", "h2").limit(_SHOWN).select(*names, "n").collect()
     return tuple(("INSERT" if r["n"] > 0 else "DELETE", tuple(r)[:-1], abs(r["n"])) for r in rows)

@@ -124,9 +124,14 @@ class Replay:
     """
 
     def __init__(
-        self, bench: Bench, name: Name, snapshot: Snapshot, stops: tuple[Stop, ...],
-        mode: SchemaMode, secured: Secured,
-    ) -> None:  # fmt: skip
+        self,
+        bench: Bench,
+        name: Name,
+        snapshot: Snapshot,
+        stops: tuple[Stop, ...],
+        mode: SchemaMode,
+        secured: Secured,
+    ) -> None:
         self.name, self.schema_mode, self.stops = name, mode, stops
         self._bench, self._snapshot, self._secured = bench, snapshot, secured
         self._logs = {i: TableLog(f) for i, f in secured.folders.items()}
@@ -179,13 +184,18 @@ class Replay:
         stop = self.stops[number]
         names = {i: str(t.source.name) for i, t in self._snapshot.tables.items()}
         return Step(
-            number, stop.time, {names[i]: v for i, v in stop.versions.items()},
-            found.bag.rows, found.bag.digest(found.columns),
+            number,
+            stop.time,
+            {names[i]: v for i, v in stop.versions.items()},
+            found.bag.rows,
+            found.bag.digest(found.columns),
             found.moved.inserted if found.moved else None,
             found.moved.deleted if found.moved else None,
             self._schema_change(number, found.columns, before.columns) if before else "",
-            found.columns, self._commits(number), self,
-        )  # fmt: skip
+            found.columns,
+            self._commits(number),
+            self,
+        )
 
     def _schema_change(self, number: int, columns: Columns, before: Columns) -> str:
         same = None
@@ -198,11 +208,14 @@ class Replay:
         versions = self.stops[number].versions
         tables = {
             i: TableAt(
-                t.source, versions[i], self._secured.folders[i],
-                self._logs[i].metadata(versions[i]), t.now,
+                t.source,
+                versions[i],
+                self._secured.folders[i],
+                self._logs[i].metadata(versions[i]),
+                t.now,
             )
             for i, t in self._snapshot.tables.items()
-        }  # fmt: skip
+        }
         return replace(self._snapshot, tables=tables)
 
     def _commits(self, number: int) -> tuple[Mapping[str, Any], ...]:
@@ -269,8 +282,13 @@ class Replay:
         order = hash_order(columns)
         if not number or columns != self._reader.columns(spark, number - 1) or order is None:
             problem = "its columns are others than at the step before" if number else "it is first"
-            raise error("DT-1003", option="step", value=number, problem=problem,
-                        hint="Read both steps by frame().")  # fmt: skip
+            raise error(
+                "DT-1003",
+                option="step",
+                value=number,
+                problem=problem,
+                hint="Read both steps by frame().",
+            )
         from pyspark.sql import functions as f
 
         names = [f"c{i}" for i in range(len(columns))]
@@ -289,8 +307,9 @@ class Replay:
             return range(len(self.stops))[number]
         except IndexError:
             hint = f"The last one is {len(self.stops) - 1}."
-            raise error("DT-1003", option="step", value=number, problem="there is none such",
-                        hint=hint) from None  # fmt: skip
+            raise error(
+                "DT-1003", option="step", value=number, problem="there is none such", hint=hint
+            ) from None
 
     def marked(self, number: int, against: int | None = None, *, limit: int) -> Marked:
         """The rows of a step, and what moved since the one before; with `against` what moved since
@@ -299,8 +318,13 @@ class Replay:
         self._require_open()
         for step in (number, 0 if against is None else against):
             if not 0 <= step < len(self.stops):
-                raise error("DT-1003", option="step", value=step, problem="there is none such",
-                            hint=f"The last one is {len(self.stops) - 1}.")  # fmt: skip
+                raise error(
+                    "DT-1003",
+                    option="step",
+                    value=step,
+                    problem="there is none such",
+                    hint=f"The last one is {len(self.stops) - 1}.",
+                )
         within("limit", limit, 0, LARGEST_INT)
         with self._bench.session() as spark:
             marker = Marker(self._reader, spark)
@@ -331,9 +355,11 @@ class Replay:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -344,9 +370,15 @@ class Replay:
 
 
 def open_replay(
-    bench: Bench, name: Name, query: str, at: Moment, to: Moment | None = None, *,
-    every: float | None = None, mode: SchemaMode = SchemaMode.SNAPSHOT_TIME,
-) -> Replay:  # fmt: skip
+    bench: Bench,
+    name: Name,
+    query: str,
+    at: Moment,
+    to: Moment | None = None,
+    *,
+    every: float | None = None,
+    mode: SchemaMode = SchemaMode.SNAPSHOT_TIME,
+) -> Replay:
     """Resolves and pins the snapshots of a query from `at` to `to` (None: `at` alone).
 
     Raises DT-1101, DT-3101, DT-3106, DT-4101 to DT-4105.
@@ -359,15 +391,19 @@ def open_replay(
     first = last if to is None else _stop(snapshots, bases, name, at, stepped=stepped)
     stops = stops_between(snapshots, bases, first, last, every)
     wanted = [
-        Wanted(s, min(p.versions[s.table_id] for p in stops),
-               max(p.versions[s.table_id] for p in stops))
+        Wanted(
+            s,
+            min(p.versions[s.table_id] for p in stops),
+            max(p.versions[s.table_id] for p in stops),
+        )
         for s in bases
-    ]  # fmt: skip
+    ]
     point = str(at) if to is None else f"{at} to {to}"
     secured = secure(snapshots, bench.layout, HoldKind.REPLAY, str(name), point, wanted)
     try:
-        snapshot = snapshots.at_versions(query, name.schema, str(name), last.versions,
-                                         secured.folders)  # fmt: skip
+        snapshot = snapshots.at_versions(
+            query, name.schema, str(name), last.versions, secured.folders
+        )
         made = Replay(bench, name, snapshot, stops, mode, secured)
         snapshot.sql(mode)
         return made

@@ -58,9 +58,13 @@ class Marker:
     def difference(self, step: int, against: int, limit: int) -> Marked:
         """What moved from one step to another. DT-1003 where their columns are not the same."""
         if not self._comparable(step, against):
-            raise error("DT-1003", option="against", value=against,
-                        problem="its columns are others, or have no form to compare",
-                        hint="Look at both steps.")  # fmt: skip
+            raise error(
+                "DT-1003",
+                option="against",
+                value=against,
+                problem="its columns are others, or have no form to compare",
+                hint="Look at both steps.",
+            )
         columns = self.reader.columns(self.spark, step)
         moved, keys = self._moved(step, against, limit)
         return _marked(self._collected(moved, None, columns, keys), columns, against, limit)
@@ -86,9 +90,11 @@ class Marker:
         assert order is not None
         names = [*(f"c{i}" for i in range(len(columns))), *(f"k{i}" for i in range(keys))]
         hashes = [f.expr(h).alias(n) for h, n in zip(order, ("h1", "h2"), strict=True)]
-        net = rows.select("*", *hashes).groupBy("h1", "h2").agg(
-            *(f.first(n).alias(n) for n in names), f.sum(WEIGHT).alias("n")
-        )  # fmt: skip
+        net = (
+            rows.select("*", *hashes)
+            .groupBy("h1", "h2")
+            .agg(*(f.first(n).alias(n) for n in names), f.sum(WEIGHT).alias("n"))
+        )
         net = net.where("n <> 0").select(*names, "n")
         shown = _order(columns)
         return (net.orderBy(*shown) if shown else net).limit(limit + 1), keys
@@ -102,8 +108,9 @@ class Marker:
             if old.version == new.version:
                 return None
             log = self.reader.logs[new.source.table_id]
-            plan = plan_changes(log, old.version, new.version, None,
-                                file_diff=not is_connect(self.spark))  # fmt: skip
+            plan = plan_changes(
+                log, old.version, new.version, None, file_diff=not is_connect(self.spark)
+            )
             if isinstance(plan, Unchanged):
                 return None
             if (

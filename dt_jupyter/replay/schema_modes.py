@@ -66,8 +66,9 @@ def as_now(then: Metadata, now: Metadata, table: object = "the table") -> tuple[
         try:
             value = _column(quote(old["name"]), old, field, then.id == now.id, 0)
         except _NoForm as e:
-            raise error("DT-4105", column=field["name"], name=table,
-                        then=type_sql(old["type"]), now=type_) from e  # fmt: skip
+            raise error(
+                "DT-4105", column=field["name"], name=table, then=type_sql(old["type"]), now=type_
+            ) from e
         found.append(Projected(field["name"], type_, value))
     return tuple(found)
 

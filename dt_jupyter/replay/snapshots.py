@@ -132,14 +132,24 @@ class Snapshots:
         asked = at.time if at.time is not None and not at.before else None
         reads = tuple(self.read_at(s, versions[s.table_id], asked) for s in bases)
         return Snapshot(
-            name, query, schema, tables, dict(found.sources), dict(found.views), reads,
+            name,
+            query,
+            schema,
+            tables,
+            dict(found.sources),
+            dict(found.views),
+            reads,
             data_time(reads, asked) or self.now(),
-        )  # fmt: skip
+        )
 
     def at_versions(
-        self, query: str, schema: str, name: str, versions: Mapping[str, int],
+        self,
+        query: str,
+        schema: str,
+        name: str,
+        versions: Mapping[str, int],
         folders: Mapping[str, Path],
-    ) -> Snapshot:  # fmt: skip
+    ) -> Snapshot:
         """A query over given versions of its tables, by id, read in these folders."""
         found = self._found(query, schema)
         tables, reads = {}, []
@@ -152,9 +162,15 @@ class Snapshots:
             )
             reads.append(self.read_at(source, versions[id_]))
         return Snapshot(
-            name, query, schema, tables, dict(found.sources), dict(found.views), tuple(reads),
+            name,
+            query,
+            schema,
+            tables,
+            dict(found.sources),
+            dict(found.views),
+            tuple(reads),
             data_time(tuple(reads), None) or self.now(),
-        )  # fmt: skip
+        )
 
     def _found(self, query: str, schema: str) -> Found:
         try:
@@ -259,8 +275,13 @@ class Snapshots:
         except TableGone:
             return error("DT-1101", name=source.name, hint="Its folder is gone.")
         oldest = self.oldest_whole(log, max(version, log.oldest()))
-        return error("DT-4104", name=source.name, version=version, gone=gone,
-                     oldest=f"version {oldest} of {log.commit_time(oldest)}")  # fmt: skip
+        return error(
+            "DT-4104",
+            name=source.name,
+            version=version,
+            gone=gone,
+            oldest=f"version {oldest} of {log.commit_time(oldest)}",
+        )
 
     def oldest_retained(self, source: Source) -> tuple[Timestamp, int]:
         """The oldest version that can be read, and its time; of a dynamic table the oldest that

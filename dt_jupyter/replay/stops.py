@@ -22,9 +22,12 @@ class Stop:
 
 
 def stops_between(
-    snapshots: Snapshots, bases: Sequence[Source], start: Stop, end: Stop,
+    snapshots: Snapshots,
+    bases: Sequence[Source],
+    start: Stop,
+    end: Stop,
     every: float | None = None,
-) -> tuple[Stop, ...]:  # fmt: skip
+) -> tuple[Stop, ...]:
     """The stops from `start` to `end`, both included.
 
     With `every`, times so many seconds apart. Else of a table alone each version, of a dynamic
@@ -83,8 +86,13 @@ def _moves(
 
 def _steps(start: Timestamp, end: Timestamp, every: float) -> list[Timestamp]:
     if every <= 0:
-        raise error("DT-1003", option="every", value=every, problem="it is not positive",
-                    hint="Say how many seconds lie between two snapshots.")  # fmt: skip
+        raise error(
+            "DT-1003",
+            option="every",
+            value=every,
+            problem="it is not positive",
+            hint="Say how many seconds lie between two snapshots.",
+        )
     count = int(end.since(start) / every)
     _require_few(count)
     return [start.plus(every * i) for i in range(1, count + 1)]

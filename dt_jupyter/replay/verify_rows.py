@@ -35,9 +35,12 @@ class Comparison:
 
 
 def compare(
-    spark: SparkSession, left: DataFrame, right: DataFrame, columns: list[tuple[str, str]],
+    spark: SparkSession,
+    left: DataFrame,
+    right: DataFrame,
+    columns: list[tuple[str, str]],
     name: Name,
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """The left side against the right one, whose columns (name, type) are the same in number.
     DT-1116 for a type without an exact text."""
     names = [n for n, _ in columns]
@@ -51,14 +54,16 @@ def compare(
     hashed = ", ".join(f"{h} AS {c}" for h, c in zip(hashes, HASH, strict=True))
     h1, h2 = HASH
     # Of what is equal one row is left, with the rows that were: they are counted on the way.
-    count = "\n".join((
-        f"SELECT IF(n <> 0, {h1}, NULL) AS {h1}, IF(n <> 0, {h2}, NULL) AS {h2}, n,",
-        " CAST(SUM(rows) AS BIGINT) AS rows",
-        f"FROM (SELECT {h1}, {h2}, SUM(n) AS n, SUM(rows) AS rows FROM (",
-        f"SELECT {hashed}, 1 AS n, 1 AS rows FROM {_LEFT}",
-        f"UNION ALL SELECT {hashed}, -1 AS n, 0 AS rows FROM {_RIGHT}",
-        f") GROUP BY {h1}, {h2}) GROUP BY 1, 2, 3",
-    ))  # fmt: skip
+    count = "\n".join(
+        (
+            f"SELECT IF(n <> 0, {h1}, NULL) AS {h1}, IF(n <> 0, {h2}, NULL) AS {h2}, n,",
+            " CAST(SUM(rows) AS BIGINT) AS rows",
+            f"FROM (SELECT {h1}, {h2}, SUM(n) AS n, SUM(rows) AS rows FROM (",
+            f"SELECT {hashed}, 1 AS n, 1 AS rows FROM {_LEFT}",
+            f"UNION ALL SELECT {hashed}, -1 AS n, 0 AS rows FROM {_RIGHT}",
+            f") GROUP BY {h1}, {h2}) GROUP BY 1, 2, 3",
+        )
+    )
     groups = [tuple(r) for r in spark.sql(count).limit(2 * COMPARED).collect()]
     off = [(a, b, n) for a, b, n, _ in groups if n]
     rows = sum(many for *_, many in groups)

@@ -119,9 +119,13 @@ class Reader:
         return last, facts
 
     def _by_feed(
-        self, spark: SparkSession, first: int, last: int, facts: Sequence[CommitFacts],
+        self,
+        spark: SparkSession,
+        first: int,
+        last: int,
+        facts: Sequence[CommitFacts],
         before: Measured,
-    ) -> list[Measured]:  # fmt: skip
+    ) -> list[Measured]:
         table = self._table(last)
         id_ = table.source.table_id
         plan = plan_of(facts)
@@ -131,9 +135,10 @@ class Reader:
             log = self.logs[id_]
             feed = feed_by_version(spark, log, plan, table.then.columns, prefix)
             stop_of = {
-                v: i for i in range(first, last + 1)
+                v: i
+                for i in range(first, last + 1)
                 for v in range(self.stops[i - 1].versions[id_] + 1, self.stops[i].versions[id_] + 1)
-            }  # fmt: skip
+            }
             source, stop = feed.sql, f"_commit_version - {min(stop_of) - first}L"
             if any(stop_of[v] - v != first - min(stop_of) for v in stop_of):
                 view = f"{prefix}_stops"
