@@ -54,9 +54,12 @@ class Events:
     """The events of one engine; threads may listen and stop at any time."""
 
     def __init__(
-        self, catalog: Catalog, clock: Clock, running: RunningRefreshes = dict,
+        self,
+        catalog: Catalog,
+        clock: Clock,
+        running: RunningRefreshes = dict,
         tuning: Tuning = DEFAULTS,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._catalog, self._clock, self._running, self._tuning = catalog, clock, running, tuning
         self._listeners: list[Listener] = []
         self._closed: dict[Listener, Callable[[], None]] = {}
@@ -125,9 +128,13 @@ class _Watch:
     """One thread that reads what is new, from its making on until `stop`."""
 
     def __init__(
-        self, catalog: Catalog, clock: Clock, running: RunningRefreshes, tell: Listener,
+        self,
+        catalog: Catalog,
+        clock: Clock,
+        running: RunningRefreshes,
+        tell: Listener,
         tuning: Tuning,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._catalog, self._clock, self._running, self._tell = catalog, clock, running, tell
         self._sample_seconds, self._poll_seconds = tuning.sample_seconds, tuning.poll_seconds
         self._woken, self._stopped = threading.Event(), False
@@ -172,9 +179,10 @@ class _Watch:
 
     def _read(self) -> None:
         found = self._catalog.news(self._last.ordinal, self._open.keys())
-        before, self._last = self._last, News(
-            max(found.ordinal, self._last.ordinal), found.standing
-        )  # fmt: skip
+        before, self._last = (
+            self._last,
+            News(max(found.ordinal, self._last.ordinal), found.standing),
+        )
         if found.standing != before.standing:
             self._tell(Event(Happened.CHANGED, self._clock.now()))
         for dt_id, record in found.records:

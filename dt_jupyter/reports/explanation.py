@@ -48,10 +48,16 @@ def explain_defined(name: Name, defined: Defined) -> Explanation:
             title = f"initial contents of {_what(defined.compiled, i)}"
             steps.append(PlanStep(title, stage.sql.initial(render)))
     return Explanation(
-        name, defined.mode, defined.reason, defined.definition.columns,
-        tuple((str(s.name), s.kind.value) for s in defined.definition.sources), tuple(steps),
-        hint=defined.hint, checked=defined.checked, tree=drawn,
-    )  # fmt: skip
+        name,
+        defined.mode,
+        defined.reason,
+        defined.definition.columns,
+        tuple((str(s.name), s.kind.value) for s in defined.definition.sources),
+        tuple(steps),
+        hint=defined.hint,
+        checked=defined.checked,
+        tree=drawn,
+    )
 
 
 def explain_table(
@@ -62,16 +68,27 @@ def explain_table(
     planned, definition = refresher.definition_for(spark, table, seen, choice)
     compiled, observation, plan = refresher.plan(spark, planned, definition, seen, choice)
     found = Explanation(
-        table.name, table.effective_mode, table.mode_reason, table.definition.columns,
-        tuple((str(s.name), s.kind.value) for s in table.definition.sources), (),
-        choice.action, choice.reason, plan=plan,
-    )  # fmt: skip
+        table.name,
+        table.effective_mode,
+        table.mode_reason,
+        table.definition.columns,
+        tuple((str(s.name), s.kind.value) for s in table.definition.sources),
+        (),
+        choice.action,
+        choice.reason,
+        plan=plan,
+    )
     if compiled is not None:
         found = replace(found, tree=_tree(refresher, table, compiled, seen))
     shown = _PlanPrinter(
-        spark, refresher.sources, replace(table, definition=definition), seen.frontier, compiled,
-        observation.facts, refresher.tuning,
-    )  # fmt: skip
+        spark,
+        refresher.sources,
+        replace(table, definition=definition),
+        seen.frontier,
+        compiled,
+        observation.facts,
+        refresher.tuning,
+    )
     return replace(found, steps=tuple(shown.steps(plan)))
 
 
@@ -152,10 +169,17 @@ class _PlanPrinter:
         public = stage is self.compiled.public
         own = layout.public(table.id) if public else layout.stage(table.id, step.ordinal)
         return StageRun(
-            self.spark, table.name, stage, step, self.sources.logs[str(own)],
+            self.spark,
+            table.name,
+            stage,
+            step,
+            self.sources.logs[str(own)],
             logs_of(self.sources, table.id, table.definition, self.compiled),
-            layout.staging("explain"), self.tuning, small=_READ_BY_SPARK, key_texts=keys,
-        )  # fmt: skip
+            layout.staging("explain"),
+            self.tuning,
+            small=_READ_BY_SPARK,
+            key_texts=keys,
+        )
 
     def _change_to_come(self, read: SourceRead) -> Relation:
         """The change feed of a hidden stage, at the version to come."""

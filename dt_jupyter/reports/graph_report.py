@@ -32,9 +32,11 @@ from dt_jupyter.sql import qualified_name, table_places
 _Node = Name | StageName
 _TEXTS = 1000
 _KINDS: dict[str, str] = {
-    Named.DYNAMIC_TABLE: "dynamic_table", Named.TABLE: "table", Named.VIEW: "view",
+    Named.DYNAMIC_TABLE: "dynamic_table",
+    Named.TABLE: "table",
+    Named.VIEW: "view",
     Named.STREAM: "stream",
-}  # fmt: skip
+}
 
 
 def _name_of(text: str) -> Name:
@@ -131,15 +133,25 @@ class Nodes:
             return None
 
     def _node(
-        self, table: DynamicTable, last: RefreshRecord | None, held: Mapping[str, float],
-        running: Progress | None, now: Timestamp,
-    ) -> GraphNode:  # fmt: skip
+        self,
+        table: DynamicTable,
+        last: RefreshRecord | None,
+        held: Mapping[str, float],
+        running: Progress | None,
+        now: Timestamp,
+    ) -> GraphNode:
         t = table.data_timestamp
         rows = self.rows(str(self.refresher.sources.layout.public(table.id)))
         return GraphNode(
-            table.name, "dynamic_table", table, last, now.since(t) if t else None,
-            held.get(table.id), rows, running,
-        )  # fmt: skip
+            table.name,
+            "dynamic_table",
+            table,
+            last,
+            now.since(t) if t else None,
+            held.get(table.id),
+            rows,
+            running,
+        )
 
     def _running(self) -> dict[str, Progress]:
         """By id: what runs, here or in another process."""
@@ -178,9 +190,12 @@ class _Drawing:
         self._stages(table, {n: _ids(b, sources.values()) for n, b in below.items()})
 
     def read(
-        self, name: Name, schema: str, views: Mapping[Name, str] | None = None,
+        self,
+        name: Name,
+        schema: str,
+        views: Mapping[Name, str] | None = None,
         paths: Mapping[Name, str] | None = None,
-    ) -> frozenset[Name]:  # fmt: skip
+    ) -> frozenset[Name]:
         """A node for a name that is read, and for what is behind it if it is a view; the tables
         at the end."""
         if name in self._below:

@@ -50,8 +50,9 @@ class Lineages:
         for table in tables.values():
             for source in table.definition.sources:
                 readers.setdefault(source.name, []).append(table.name)
-        above = _walk(name, lambda n: [s.name for s in tables[n].definition.sources]
-                      if n in tables else [])  # fmt: skip
+        above = _walk(
+            name, lambda n: [s.name for s in tables[n].definition.sources] if n in tables else []
+        )
         below = [n for n in _walk(name, lambda n: readers.get(n, [])) if n != name]
         edges: list[LineageEdge] = []
         unknown = []

@@ -83,9 +83,13 @@ def _where_there(
 
 
 def verify_at(
-    spark: SparkSession, refresher: Refresher, snapshots: Snapshots, table: DynamicTable,
-    t: Timestamp, version: int,
-) -> Verification:  # fmt: skip
+    spark: SparkSession,
+    refresher: Refresher,
+    snapshots: Snapshots,
+    table: DynamicTable,
+    t: Timestamp,
+    version: int,
+) -> Verification:
     """A version that is retained against the defining query of its time, at its data timestamp
     `t`. DT-4104 where what either reads is gone, DT-4109 where it cannot be told."""
     past = Past(refresher.sources, table)
@@ -127,21 +131,29 @@ def _outputs(spark: SparkSession, query: str) -> Outputs:
 
 
 def _compared(
-    spark: SparkSession, table: DynamicTable, left: str, right: str, version: int,
-    other: str | None,
-) -> Verification:  # fmt: skip
+    spark: SparkSession, table: DynamicTable, left: str, right: str, version: int, other: str | None
+) -> Verification:
     columns = [(n, t) for n, t, _ in table.definition.columns]
     assert table.frontier is not None
     if other:
         rows = spark.sql(f"SELECT count(*) FROM {left}").collect()[0][0]
         return Verification(
             table.name, table.frontier.data_timestamp, table.frontier, rows, other, version
-        )  # fmt: skip
+        )
     found = compare(
-        spark, spark.sql(f"SELECT * FROM {left}").select(*(quote(n) for n, _ in columns)),
-        spark.sql(right), columns, table.name,
-    )  # fmt: skip
+        spark,
+        spark.sql(f"SELECT * FROM {left}").select(*(quote(n) for n, _ in columns)),
+        spark.sql(right),
+        columns,
+        table.name,
+    )
     return Verification(
-        table.name, table.frontier.data_timestamp, table.frontier, found.rows, found.difference,
-        version, found.wrong, found.tolerance,
-    )  # fmt: skip
+        table.name,
+        table.frontier.data_timestamp,
+        table.frontier,
+        found.rows,
+        found.difference,
+        version,
+        found.wrong,
+        found.tolerance,
+    )
