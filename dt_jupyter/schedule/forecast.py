@@ -35,9 +35,15 @@ class Foretold:
 
 
 def foretell(
-    state: State, dt: str, now: Timestamp, *, target_lag: float | None = None,
-    seconds: float | None = None, interval: float | None = None, concurrency: int | None = None,
-) -> Foretold:  # fmt: skip
+    state: State,
+    dt: str,
+    now: Timestamp,
+    *,
+    target_lag: float | None = None,
+    seconds: float | None = None,
+    interval: float | None = None,
+    concurrency: int | None = None,
+) -> Foretold:
     """The dynamic table `dt` (an id) from now on, with what is upstream and downstream of it, all
     of it fresh now, and its other settings as they are.
 
@@ -48,10 +54,12 @@ def foretell(
     nodes = {n.id: _fresh(n, now) for n in _around(state.nodes, dt)}
     own = nodes[dt]
     own = nodes[dt] = replace(
-        own, suspended=False, scheduler_enabled=True,
+        own,
+        suspended=False,
+        scheduler_enabled=True,
         target_lag=own.target_lag if target_lag is None else target_lag,
         duration=own.duration if seconds is None else seconds,
-    )  # fmt: skip
+    )
     slots = tuple(
         replace(s, limit=concurrency or s.limit, suspended=False) if s.name == own.warehouse else s
         for s in state.warehouses
@@ -83,16 +91,29 @@ def foretell(
     busy = sum(r.duration or 0.0 for r in simulation.log if r.warehouse == own.warehouse)
     target = own.target_lag
     return Foretold(
-        now, end, target, period, durations[dt], records, lag_statistics(records, end, target),
+        now,
+        end,
+        target,
+        period,
+        durations[dt],
+        records,
+        lag_statistics(records, end, target),
         busy / end.since(now),
-    )  # fmt: skip
+    )
 
 
 def _fresh(node: Node, now: Timestamp) -> Node:
     return replace(
-        node, created=now, data_timestamp=now, attempted=None, running=None, since=None,
-        error_count=0, probed=None, period=None,
-    )  # fmt: skip
+        node,
+        created=now,
+        data_timestamp=now,
+        attempted=None,
+        running=None,
+        since=None,
+        error_count=0,
+        probed=None,
+        period=None,
+    )
 
 
 def _assumed(node: Node) -> float:
