@@ -23,9 +23,14 @@ def gone_is_named(source: Source, of: Name) -> Iterator[None]:
 
 
 def resolve(
-    catalog: Catalog, logs: Logs, sources: tuple[Source, ...], t: Timestamp, of: Name, *,
+    catalog: Catalog,
+    logs: Logs,
+    sources: tuple[Source, ...],
+    t: Timestamp,
+    of: Name,
+    *,
     forecast: bool = False,
-) -> Frontier:  # fmt: skip
+) -> Frontier:
     """The version of each source at `t`: the newest commit up to it for a table, exactly the
     version committed for it for a dynamic table. Raises DT-2102, DT-2103 or DT-4101.
 

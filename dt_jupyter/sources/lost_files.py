@@ -47,8 +47,14 @@ def unreadable_source(
         log, version = sources.logs[source.path], versions[source.table_id]
         gone = _tell(gone_from_version, log, version)
         if gone is not None:
-            return error("DT-2114", source=source.name, version=version, name=table,
-                         problem=gone, hint=_hint(source, log, version))  # fmt: skip
+            return error(
+                "DT-2114",
+                source=source.name,
+                version=version,
+                name=table,
+                problem=gone,
+                hint=_hint(source, log, version),
+            )
     return None
 
 

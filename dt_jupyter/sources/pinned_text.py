@@ -79,10 +79,13 @@ def at_time(query: str, t: Timestamp, zone: str) -> str:
     stamp = f"TIMESTAMP'{moment:%Y-%m-%d %H:%M:%S.%f}Z'"
     day = f"DATE'{moment.astimezone(zone_of(zone)):%Y-%m-%d}'"
     values = {
-        "current_timestamp": stamp, "now": stamp, "current_date": day, "curdate": day,
+        "current_timestamp": stamp,
+        "now": stamp,
+        "current_date": day,
+        "curdate": day,
         "localtimestamp": f"CAST({stamp} AS TIMESTAMP_NTZ)",
         "unix_timestamp": f"unix_timestamp({stamp})",
-    }  # fmt: skip
+    }
     found = tokens(query)
     text = query
     for i in range(len(found) - 1, -1, -1):

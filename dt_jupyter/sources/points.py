@@ -71,9 +71,11 @@ class Resolver:
         times = [log.commit_time(held[s.table_id]) for s, log in bases if s.table_id in held]
         time = min(times) if at.before else max(times)
         return {
-            table: Moment(version=held[table], before=at.before) if table in held
-            else Moment(time, before=at.before) for table in found
-        }  # fmt: skip
+            table: Moment(version=held[table], before=at.before)
+            if table in held
+            else Moment(time, before=at.before)
+            for table in found
+        }
 
     def version(self, source: Source, log: TableLog, at: Moment) -> int:
         """The version of a source. DT-4101 before the oldest, DT-4102 in the future."""

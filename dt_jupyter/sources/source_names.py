@@ -167,6 +167,7 @@ class Sources:
         """
         found = (
             self.catalog.get(s.name)
-            for s in definition.sources if s.kind is SourceKind.DYNAMIC_TABLE
-        )  # fmt: skip
+            for s in definition.sources
+            if s.kind is SourceKind.DYNAMIC_TABLE
+        )
         return tuple(t for t in found if t is not None)
