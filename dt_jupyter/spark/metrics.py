@@ -32,8 +32,9 @@ def job_metrics(spark: SparkSession, group: str) -> JobMetrics:
     scala, tracker = context._jsc.sc(), context.statusTracker()
     rows = 0
     for stage in {s for j in jobs if (info := tracker.getJobInfo(j)) for s in info.stageIds}:
-        attempts = scala.statusStore().stageData(stage, False, context._jvm.java.util.ArrayList(),
-                                                 False, scala_doubles(context))  # fmt: skip
+        attempts = scala.statusStore().stageData(
+            stage, False, context._jvm.java.util.ArrayList(), False, scala_doubles(context)
+        )
         for i in range(attempts.size()):
             rows += attempts.apply(i).inputRecords()
     return JobMetrics(len(jobs), rows)

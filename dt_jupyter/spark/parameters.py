@@ -36,15 +36,17 @@ def _require_value(name: str, value: object) -> None:
     """What cannot be written cannot be sent to Spark."""
     if isinstance(value, int) and not is_bigint(value):
         problem, hint = "it is beyond BIGINT", "Pass a Decimal of at most 38 digits."
-        raise error("DT-1003", option=f":{name}", value=_shortened(value), problem=problem,
-                    hint=hint)  # fmt: skip
+        raise error(
+            "DT-1003", option=f":{name}", value=_shortened(value), problem=problem, hint=hint
+        )
     if isinstance(value, str):
         try:
             value.encode()
         except UnicodeEncodeError:
             problem, hint = "it has half of a character", "Pass the whole character."
-            raise error("DT-1003", option=f":{name}", value=ascii(value), problem=problem,
-                        hint=hint) from None  # fmt: skip
+            raise error(
+                "DT-1003", option=f":{name}", value=ascii(value), problem=problem, hint=hint
+            ) from None
     elif isinstance(value, list | tuple):
         for part in value:
             _require_value(name, part)

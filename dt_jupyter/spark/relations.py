@@ -55,9 +55,11 @@ def lookup(spark: SparkSession, name: Name) -> CatalogRelation | None:
     if metadata.tableType().name() == "VIEW":
         names, queried = metadata.schema().fieldNames(), metadata.viewQueryColumnNames()
         text = view_text(
-            metadata.viewText().get(), metadata.viewCatalogAndNamespace().last(), tuple(names),
+            metadata.viewText().get(),
+            metadata.viewCatalogAndNamespace().last(),
+            tuple(names),
             tuple(queried.apply(i) for i in range(queried.length())),
-        )  # fmt: skip
+        )
         return CatalogRelation(RelationKind.VIEW, text=text)
     provider = metadata.provider()
     location = metadata.storage().locationUri()
