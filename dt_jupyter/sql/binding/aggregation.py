@@ -12,9 +12,14 @@ from dt_jupyter.sql.binding.scalars import Lookup, function_name, scalar
 from dt_jupyter.sql.binding.scope import check_parts
 
 _SAME = {
-    "any": "bool_or", "some": "bool_or", "every": "bool_and", "logical_or": "bool_or",
-    "logical_and": "bool_and", "mean": "avg", "std": "stddev",
-}  # fmt: skip
+    "any": "bool_or",
+    "some": "bool_or",
+    "every": "bool_and",
+    "logical_or": "bool_or",
+    "logical_and": "bool_and",
+    "mean": "avg",
+    "std": "stddev",
+}
 _UNKNOWN_TO_PARSER = frozenset({
     "bit_and", "bit_or", "bit_xor", "kurtosis", "skewness", "regr_count", "regr_slope",
     "regr_intercept", "regr_r2", "regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy",
@@ -53,9 +58,8 @@ def _beside_call(node: exp.Window) -> list[exp.Expr]:
 
 
 def bind_call(
-    node: exp.Expr, lookup: Lookup, known: Mapping[exp.Expr, str],
-    builtins: frozenset[str],
-) -> Call:  # fmt: skip
+    node: exp.Expr, lookup: Lookup, known: Mapping[exp.Expr, str], builtins: frozenset[str]
+) -> Call:
     """An aggregate call; FILTER (WHERE p) becomes CASE WHEN p in its arguments."""
     if any(isinstance(n, exp.Query) for n in node.walk()):
         raise refuse(Refusal.SUBQUERY, what="a subquery inside of an aggregate")
@@ -102,9 +106,8 @@ def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
     found: list[exp.Expr] = []
     for value in node.args.values():
         found += [
-            v for v in (value if isinstance(value, list) else [value])
-            if isinstance(v, exp.Expr)
-        ]  # fmt: skip
+            v for v in (value if isinstance(value, list) else [value]) if isinstance(v, exp.Expr)
+        ]
     if len(found) == 1 and isinstance(found[0], exp.Distinct):
         return list(found[0].expressions), True
     return [f for f in found if not isinstance(f, exp.Star)], False
@@ -171,8 +174,9 @@ def _sets(form: exp.Expr) -> list[tuple[exp.Expr, ...]]:
     if not isinstance(form, _FORMS):
         return [(form,)]
     if isinstance(form, exp.GroupingSets):
-        return [s for e in form.expressions for s in (
-            _sets(e) if isinstance(e, _FORMS) else [_set(e)])]  # fmt: skip
+        return [
+            s for e in form.expressions for s in (_sets(e) if isinstance(e, _FORMS) else [_set(e)])
+        ]
     parts = [_set(e) for e in form.expressions]
     if isinstance(form, exp.Rollup):
         chosen = [parts[:n] for n in range(len(parts), -1, -1)]

@@ -207,9 +207,12 @@ def _sides(node: exp.SetOperation) -> list[exp.Expr]:
     does not stand behind a UNION."""
     sides: list[exp.Expr] = [node.right]
     below = node.left
-    while isinstance(node, exp.Union) and isinstance(below, exp.Union) and not _clauses(below) and (
-        node.args.get("distinct") or not below.args.get("distinct")
-    ):  # fmt: skip
+    while (
+        isinstance(node, exp.Union)
+        and isinstance(below, exp.Union)
+        and not _clauses(below)
+        and (node.args.get("distinct") or not below.args.get("distinct"))
+    ):
         sides.append(below.right)
         below = below.left
     return [below, *reversed(sides)]
@@ -245,9 +248,13 @@ class _Binder:
         }
         try:
             return qualify(
-                tree, schema=schema, dialect="spark", quote_identifiers=True,
-                validate_qualify_columns=True, isolate_tables=False,
-            )  # fmt: skip
+                tree,
+                schema=schema,
+                dialect="spark",
+                quote_identifiers=True,
+                validate_qualify_columns=True,
+                isolate_tables=False,
+            )
         except SqlglotError as e:
             first = str(e).splitlines()[0]
             raise refuse(Refusal.EXPRESSION, what=f"its names are not resolved ({first})") from None
@@ -374,16 +381,22 @@ class _Binder:
             return Project(Filter(groups, (condition,)), kept)
         times = expr("{l} - {r}" if except_ else "LEAST({l}, {r})", l=l, r=r)
         some = Filter(groups, (expr("({n}) > 0", n=times),))
-        copies = Generate(some, expr("EXPLODE(SEQUENCE(CAST(1 AS BIGINT), {n}))", n=times),
-                          (self.ids.new("copy"),))  # fmt: skip
+        copies = Generate(
+            some,
+            expr("EXPLODE(SEQUENCE(CAST(1 AS BIGINT), {n}))", n=times),
+            (self.ids.new("copy"),),
+        )
         return Project(copies, kept)
 
     def _values(self, node: exp.Values) -> NamedRelation:
         """Literal rows: any deterministic expressions without columns."""
         for row in node.expressions:
             check_scalar(row, self.builtins)
-        width = len(node.expressions[0].expressions) if isinstance(
-            node.expressions[0], exp.Tuple) else 1  # fmt: skip
+        width = (
+            len(node.expressions[0].expressions)
+            if isinstance(node.expressions[0], exp.Tuple)
+            else 1
+        )
         names = tuple(f"col{i + 1}" for i in range(width))
         rows = ", ".join(row.sql(dialect="spark") for row in node.expressions)
         return NamedRelation(Rows(f"(VALUES {rows})", tuple(self.ids.new(n) for n in names)), names)

@@ -49,9 +49,9 @@ class From:
 
     @property
     def rel(self) -> Rel:
-        return self.members[0] if len(self.members) == 1 else Join(
-            tuple(self.members), tuple(self.on)
-        )  # fmt: skip
+        return (
+            self.members[0] if len(self.members) == 1 else Join(tuple(self.members), tuple(self.on))
+        )
 
     def _lookup(self, column: exp.Column) -> str:
         found = self.columns.get((column.table, column.name))
@@ -94,9 +94,13 @@ class From:
         self._outer(side, named, condition, left)
 
     def _semi(
-        self, node: exp.Join, table: str, named: NamedRelation, condition: exp.Expr | None,
+        self,
+        node: exp.Join,
+        table: str,
+        named: NamedRelation,
+        condition: exp.Expr | None,
         left: frozenset[str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """The columns of the right side are seen by the condition alone."""
         kind = _KINDS[str(node.kind).upper()]
         visible = dict(self.columns)
@@ -188,9 +192,12 @@ def match(ids: Ids, left: Rel, right: Rel, kind: MatchKind, on: Split) -> Rel:
     for a, b in on.pairs:
         pairs.append((column(a, more_left), column(b, more_right)))
     made = Match(
-        with_columns(left, tuple(more_left)), with_columns(right, tuple(more_right)), kind,
-        tuple(pairs), on.rest,
-    )  # fmt: skip
+        with_columns(left, tuple(more_left)),
+        with_columns(right, tuple(more_right)),
+        kind,
+        tuple(pairs),
+        on.rest,
+    )
     if not more_left and not (more_right and kind is MatchKind.LEFT):
         return made
     wanted = (*left.columns, *(right.columns if kind is MatchKind.LEFT else ()))

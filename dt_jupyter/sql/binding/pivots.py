@@ -257,10 +257,11 @@ def _has_value(columns: Sequence[exp.Expr], value: Sequence[exp.Expr]) -> exp.Ex
     if len(columns) != len(value):
         raise _refuse("PIVOT with values of another width than its FOR")
     tests: list[exp.Expr] = [
-        exp.Is(this=c.copy(), expression=exp.null()) if isinstance(v, exp.Null)
+        exp.Is(this=c.copy(), expression=exp.null())
+        if isinstance(v, exp.Null)
         else exp.EQ(this=c.copy(), expression=v.copy())
         for c, v in zip(columns, value, strict=True)
-    ]  # fmt: skip
+    ]
     return exp.and_(*tests)
 
 
@@ -406,8 +407,7 @@ def _by_place(values: Sequence[exp.Expr]) -> exp.Expr:
     """One of the values, by the number that is generated for each place."""
     return exp.Case(
         ifs=[
-            exp.If(this=exp.EQ(this=_of(_PLACES, _PLACE), expression=exp.Literal.number(i)),
-                   true=v)
+            exp.If(this=exp.EQ(this=_of(_PLACES, _PLACE), expression=exp.Literal.number(i)), true=v)
             for i, v in enumerate(values)
         ]
-    )  # fmt: skip
+    )

@@ -82,8 +82,9 @@ def _check_function(node: exp.Func, builtins: frozenset[str]) -> None:
 def _arguments(node: exp.Expr) -> list[exp.Expr]:
     found: list[exp.Expr] = []
     for value in node.args.values():
-        found += [v for v in (value if isinstance(value, list) else [value])
-                  if isinstance(v, exp.Expr)]  # fmt: skip
+        found += [
+            v for v in (value if isinstance(value, list) else [value]) if isinstance(v, exp.Expr)
+        ]
     return found
 
 

@@ -93,9 +93,11 @@ class Select:
         if self.correlation.pairs or self.correlation.rest:
             return self._correlated()
         rel = self._rows()
-        several = self._limit() or any(is_generator(i) for _, i in self.items) or any(
-            self.node.args.get(k) for k in ("having", "qualify")
-        )  # fmt: skip
+        several = (
+            self._limit()
+            or any(is_generator(i) for _, i in self.items)
+            or any(self.node.args.get(k) for k in ("having", "qualify"))
+        )
         return Bound(rel, rel.columns, grouped=self.grouped_alone and not several)
 
     def _correlated(self) -> Bound:
@@ -113,10 +115,14 @@ class Select:
         extra = [(self.scope.ids.new("k"), e) for e in keys]
         rel = self._project((*extra, *((c, col(c)) for c in own)))
         return Bound(
-            rel, rel.columns[: len(self._names())],
-            tuple((a, i) for (a, _), (i, _) in zip(pairs, extra, strict=True)), rest,
-            self.grouped_alone, self.empty, bool(self.node.args.get("distinct")),
-        )  # fmt: skip
+            rel,
+            rel.columns[: len(self._names())],
+            tuple((a, i) for (a, _), (i, _) in zip(pairs, extra, strict=True)),
+            rest,
+            self.grouped_alone,
+            self.empty,
+            bool(self.node.args.get("distinct")),
+        )
 
     def _rows(self) -> Rel:
         """Everything after WHERE."""
@@ -230,8 +236,10 @@ class Select:
             moved.append(scope.ids.new("k"))
             carried[moved[-1]] = key
         calls = list(dict.fromkeys(a for t in above for a in aggregates(t) if a not in known))
-        bound = [(scope.ids.new(f"a{i}"), bind_call(c, scope.lookup, {}, scope.builtins))
-                 for i, c in enumerate(calls)]  # fmt: skip
+        bound = [
+            (scope.ids.new(f"a{i}"), bind_call(c, scope.lookup, {}, scope.builtins))
+            for i, c in enumerate(calls)
+        ]
         for _, call in bound:
             for column in call.text.columns | {c for a in call.args for c in a.columns}:
                 carried.setdefault(column, col(column))
@@ -263,9 +271,12 @@ class Select:
         return known, carried
 
     def _sets(
-        self, found: Grouping, known: dict[exp.Expr, str], carried: dict[str, Expr],
+        self,
+        found: Grouping,
+        known: dict[exp.Expr, str],
+        carried: dict[str, Expr],
         above: Sequence[exp.Expr],
-    ) -> list[str]:  # fmt: skip
+    ) -> list[str]:
         """Each row once for each grouping set, its other keys NULL, numbered as GROUPING_ID."""
         scope, keys = self.scope, list(carried)
         assert found.sets is not None
@@ -277,8 +288,9 @@ class Select:
         scope.rel = Generate(scope.rel, array, (number,))
         for i, (key, value) in enumerate(kept.items()):
             bit = 1 << (width - 1 - i)
-            carried[key] = template("CASE WHEN ({g} & " + f"{bit}L) = 0 THEN {{x}} END",
-                                    g=col(number), x=value)  # fmt: skip
+            carried[key] = template(
+                "CASE WHEN ({g} & " + f"{bit}L) = 0 THEN {{x}} END", g=col(number), x=value
+            )
         carried[number] = col(number)
         for text in above:
             for call in text.find_all(exp.Grouping, exp.GroupingId):
@@ -286,9 +298,13 @@ class Select:
         return [*keys, number, *(c for c in carried if c.startswith(_GROUPING))]
 
     def _grouping(
-        self, call: exp.Expr, keys: list[exp.Expr], number: str, carried: dict[str, Expr],
+        self,
+        call: exp.Expr,
+        keys: list[exp.Expr],
+        number: str,
+        carried: dict[str, Expr],
         width: int,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """GROUPING(k) and GROUPING_ID(): bits of the set's number, constant within a group."""
         asked = list(call.expressions) or ([call.this] if call.this else [])
         if isinstance(call, exp.GroupingId) and asked and asked != keys[: len(asked)]:
@@ -399,9 +415,12 @@ def _item(node: exp.Expr) -> exp.Expr:
 
 
 def top(
-    node: exp.Expr, rel: Rel, names: tuple[str, ...], items: Mapping[exp.Expr, str],
+    node: exp.Expr,
+    rel: Rel,
+    names: tuple[str, ...],
+    items: Mapping[exp.Expr, str],
     builtins: frozenset[str],
-) -> Rel:  # fmt: skip
+) -> Rel:
     """ORDER BY … LIMIT over the named columns of a query; ORDER BY alone changes no bag."""
     counts = {k: node.args.get(k) for k in ("limit", "offset", "fetch")}
     if not any(counts.values()):

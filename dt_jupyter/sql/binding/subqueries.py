@@ -77,9 +77,13 @@ def filter_by(scope: Scope, conjunct: exp.Expr, bind: Bind) -> None:
 
 
 def attach(
-    scope: Scope, node: exp.Expr, bind: Bind, *, condition: bool,
+    scope: Scope,
+    node: exp.Expr,
+    bind: Bind,
+    *,
+    condition: bool,
     rejects_null: Callable[[exp.Expr, exp.Expr], bool] = lambda root, n: False,
-) -> None:  # fmt: skip
+) -> None:
     """Joins in the value of each subquery of an expression; `known` then has its column.
 
     `condition`: NULL and FALSE of the whole expression come to the same.
@@ -178,8 +182,12 @@ def _not_in(scope: Scope, node: exp.In, bind: Bind) -> None:
     if len(bound.items) != 1 or len(bound.pairs) != 1 or bound.rest:
         raise refuse(Refusal.SUBQUERY, what="NOT IN that is correlated or has several columns")
     value = scope.column(bound.pairs[0][0])
-    _semi(scope, Bound(bound.rel, bound.items, ((col(value), bound.items[0]),)), MatchKind.ANTI,
-          "NOT IN")  # fmt: skip
+    _semi(
+        scope,
+        Bound(bound.rel, bound.items, ((col(value), bound.items[0]),)),
+        MatchKind.ANTI,
+        "NOT IN",
+    )
     again = bind(node.args["query"], scope)
     (item,) = again.items
     is_null = template("{x} IS NULL", x=col(item))
@@ -189,12 +197,11 @@ def _not_in(scope: Scope, node: exp.In, bind: Bind) -> None:
         (nulls, Call("count_if", (is_null,), template("COUNT_IF({x})", x=is_null))),
     )
     empty, whole = scope.ids.new("empty"), scope.ids.new("whole")
-    facts = (
-        (empty, template("{n} = 0", n=col(rows))), (whole, template("{n} = 0", n=col(nulls)))
-    )  # fmt: skip
+    facts = ((empty, template("{n} = 0", n=col(rows))), (whole, template("{n} = 0", n=col(nulls))))
     scope.join(Project(Aggregate(again.rel, (), calls), facts))
-    scope.filter([template("{e} OR ({x} IS NOT NULL AND {w})", e=col(empty), x=col(value),
-                           w=col(whole))])  # fmt: skip
+    scope.filter(
+        [template("{e} OR ({x} IS NOT NULL AND {w})", e=col(empty), x=col(value), w=col(whole))]
+    )
 
 
 def _mark(scope: Scope, bound: Bound, what: str) -> str:
@@ -247,8 +254,9 @@ def _value_of_keys(scope: Scope, bound: Bound, rel: Rel, value: Expr, rejects_nu
     there = scope.ids.new("there")
     right = with_columns(rel, ((there, template("TRUE")),))
     scope.rel = match(scope.ids, scope.rel, right, MatchKind.LEFT, _split(bound))
-    found = template("CASE WHEN {t} IS NULL THEN {e} ELSE {x} END",
-                     t=col(there), e=bound.empty, x=value)  # fmt: skip
+    found = template(
+        "CASE WHEN {t} IS NULL THEN {e} ELSE {x} END", t=col(there), e=bound.empty, x=value
+    )
     return scope.column(found, "value")
 
 
@@ -264,6 +272,9 @@ def _one_row(scope: Scope, bound: Bound, keys: tuple[str, ...]) -> tuple[Rel, Ex
     largest = Call("max", (col(item),), template("MAX({x})", x=col(item)))
     groups = Aggregate(rel, keys, ((rows, _count()), (value, largest)))
     message = "a subquery used as an expression returned more than one row"
-    one = template("CASE WHEN {n} > 1 THEN RAISE_ERROR('" + message + "') ELSE {m} END",
-                   n=col(rows), m=col(value))  # fmt: skip
+    one = template(
+        "CASE WHEN {n} > 1 THEN RAISE_ERROR('" + message + "') ELSE {m} END",
+        n=col(rows),
+        m=col(value),
+    )
     return groups, one

@@ -70,8 +70,9 @@ def _call(scope: Scope, node: exp.Window) -> WindowCall:
     if name in _PICKS:
         if terms and not frame.startswith("ROWS") and not _from_start(name, frame):
             raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}() over rows that tie")
-        return WindowCall(made, function, terms, frame or ("" if terms else _WHOLE),
-                          total=True, settles=True)  # fmt: skip
+        return WindowCall(
+            made, function, terms, frame or ("" if terms else _WHOLE), total=True, settles=True
+        )
     if name not in SUPPORTED and not isinstance(bare, exp.AggFunc):
         raise refuse(Refusal.WINDOW, what=f"{name}()")
     if name not in SUPPORTED:

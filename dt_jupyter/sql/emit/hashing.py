@@ -69,8 +69,10 @@ def _nested(text: str, kind: str, name: str, depth: int) -> str:
 
 def _map(text: str, key: str, value: str, name: str, depth: int) -> str:
     x = f"x{depth}"
-    entry = f"CONCAT({_nested(f'{x}.key', key, name, depth + 1)}, " \
-            f"{_nested(f'{x}.value', value, name, depth + 1)})"  # fmt: skip
+    entry = (
+        f"CONCAT({_nested(f'{x}.key', key, name, depth + 1)}, "
+        f"{_nested(f'{x}.value', value, name, depth + 1)})"
+    )
     return _listed(text, f"ARRAY_SORT(TRANSFORM(MAP_ENTRIES({text}), {x} -> {entry}))")
 
 

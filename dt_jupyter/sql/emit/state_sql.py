@@ -112,8 +112,11 @@ class GroupSql:
         keys = [quote(k) for k in self.top.keys]
         items = [*keys, f"COUNT(*) AS {COUNT}"]
         items += [f"{_zero(s, initial(s).sql(quote))} AS {quote(s.id)}" for s in self.states]
-        items += [f"{a.call.text.sql(quote)} AS {quote(a.id)}"
-                  for a in self.top.aggregates if a.kept is None]  # fmt: skip
+        items += [
+            f"{a.call.text.sql(quote)} AS {quote(a.id)}"
+            for a in self.top.aggregates
+            if a.kept is None
+        ]
         rows = render(at(source, End.NEW))
         return self._by_keys(f"SELECT {_list(items)}\nFROM (\n{rows}\n)")
 
@@ -128,8 +131,9 @@ class GroupSql:
             text = e.sql(quote)
             return f"CASE WHEN {alive} THEN {text} END" if alive and e.column is None else text
 
-        values = [f"{a.kept.result.sql(quote)} AS {quote(a.id)}"
-                  for a in self.top.aggregates if a.kept]  # fmt: skip
+        values = [
+            f"{a.kept.result.sql(quote)} AS {quote(a.id)}" for a in self.top.aggregates if a.kept
+        ]
         inner = f"SELECT {_list(['*', *values])}\nFROM (\n{grouped}\n)"
         items = [f"{k} AS {c}" for k, c in zip(self._key_texts, self.keys, strict=True)]
         items += [COUNT, *(quote(s.id) for s in self.states)]
@@ -143,8 +147,11 @@ class GroupSql:
         keys = [quote(k) for k in self.top.keys]
         items = [*keys, f"COALESCE(SUM({WEIGHT}), 0) AS {COUNT}"]
         items += [f"{_zero(s, weighted(s).sql(quote))} AS {quote(s.id)}" for s in self.states]
-        items += [f"{removed(s).sql(quote)} AS {quote(s.id + '_gone')}"
-                  for s in self.states if s.kind is not Kind.SUM]  # fmt: skip
+        items += [
+            f"{removed(s).sql(quote)} AS {quote(s.id + '_gone')}"
+            for s in self.states
+            if s.kind is not Kind.SUM
+        ]
         return self._by_keys(f"SELECT {_list(items)}\nFROM (\n{render(delta)}\n)")
 
     def merged(self, touched: str, state: str, *, hint: str = "") -> str:
@@ -154,11 +161,16 @@ class GroupSql:
         `hint` is for the join of both.
         """
         items = [f"t.{quote(k)}" for k in self.top.keys]
-        items += [f"o.{COUNT} IS NOT NULL AS {EXISTED}",
-                  f"COALESCE(o.{COUNT}, 0) + t.{COUNT} AS {COUNT}"]  # fmt: skip
+        items += [
+            f"o.{COUNT} IS NOT NULL AS {EXISTED}",
+            f"COALESCE(o.{COUNT}, 0) + t.{COUNT} AS {COUNT}",
+        ]
         items += [f"{_merge(s)} AS {quote(s.id)}" for s in self.states]
-        rescan = "TRUE" if self.top.recomputes else " OR ".join(
-            _reached(s) for s in self.states if s.kind is not Kind.SUM) or "FALSE"  # fmt: skip
+        rescan = (
+            "TRUE"
+            if self.top.recomputes
+            else " OR ".join(_reached(s) for s in self.states if s.kind is not Kind.SUM) or "FALSE"
+        )
         same = " AND ".join(
             [
                 f"t.{COUNT} = 0",
@@ -166,8 +178,7 @@ class GroupSql:
             ]
         )
         there = "TRUE" if self.scalar else f"COALESCE(o.{COUNT}, 0) + t.{COUNT} > 0"
-        items += [f"({rescan}) AND {there} AS {RESCAN}",
-                  f"NOT ({rescan}) AND {same} AS {_SAME}"]  # fmt: skip
+        items += [f"({rescan}) AND {there} AS {RESCAN}", f"NOT ({rescan}) AND {same} AS {_SAME}"]
         on = " AND ".join(
             f"t.{quote(k)} <=> o.{c}" for k, c in zip(self.top.keys, self.keys, strict=False)
         )

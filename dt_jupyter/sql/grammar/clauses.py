@@ -93,8 +93,13 @@ def _value(cursor: Cursor, option: Option) -> Any:
     if token.kind in (TokenKind.PUNCT, TokenKind.END) or token.upper == "AS":
         raise cursor.fail(f"{option.name} has no value", hint)
     if option.text and token.kind is not TokenKind.STRING:
-        problem = error("DT-1003", option=option.name, value=token.text,
-                        problem="it is a text in quotes", hint=hint)  # fmt: skip
+        problem = error(
+            "DT-1003",
+            option=option.name,
+            value=token.text,
+            problem="it is a text in quotes",
+            hint=hint,
+        )
         raise problem.at(cursor.script, token.span)
     span = Span(start.start, cursor.next().end)
     cursor.places[option.name] = span
@@ -153,8 +158,9 @@ def stream_clauses(cursor: Cursor) -> dict[str, Any]:
         start = cursor.peek()
         point = time_point(cursor, common=False)
         if point and "at" in found:
-            raise cursor.fail("the stream's start is given twice", "Keep one of the two.",
-                              start.span)  # fmt: skip
+            raise cursor.fail(
+                "the stream's start is given twice", "Keep one of the two.", start.span
+            )
         if point:
             found["at"] = point
         else:

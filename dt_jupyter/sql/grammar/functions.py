@@ -124,8 +124,9 @@ def _arguments(cursor: Cursor, function: str) -> tuple[tuple[str, str], ...]:
         if token.kind is not TokenKind.WORD or not cursor.peek(1).sign("=>"):
             raise cursor.expected("NAME => 'a table'" if known else "')'", hint)
         if token.upper not in known:
-            raise error("DT-1002", option=token.text, statement=function,
-                        known=", ".join(known) or "none").at(cursor.script, token.span)  # fmt: skip
+            raise error(
+                "DT-1002", option=token.text, statement=function, known=", ".join(known) or "none"
+            ).at(cursor.script, token.span)
         if token.upper in args:
             raise cursor.fail(f"{token.upper} is given twice", hint)
         cursor.index += 2

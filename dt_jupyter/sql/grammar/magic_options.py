@@ -182,8 +182,9 @@ def parse_dt(line: str, cell: str | None = None) -> DtMagic:
     _reject_typo(line, words[leading:])
     start = words[leading].start if leading < len(words) else len(line)
     args = _read(SQL, line, words[:leading])
-    return DtMagic("sql", {}, line[start:].strip(), _variable(line, args),
-                   "--help" in args or not words)  # fmt: skip
+    return DtMagic(
+        "sql", {}, line[start:].strip(), _variable(line, args), "--help" in args or not words
+    )
 
 
 def parse_changes(
@@ -201,10 +202,16 @@ def parse_changes(
         _check_stream(line, args)
         name, query, offset = _watched(cell, current_schema)
     return ChangesCommand(
-        name, query, stream, _time(line, args, "--at"), _time(line, args, "--end"),
-        "--append-only" in args, "--show-initial-rows" in args, _variable(line, args),
+        name,
+        query,
+        stream,
+        _time(line, args, "--at"),
+        _time(line, args, "--end"),
+        "--append-only" in args,
+        "--show-initial-rows" in args,
+        _variable(line, args),
         query_offset=offset,
-    )  # fmt: skip
+    )
 
 
 def parse_replay(line: str, current_schema: str = "default") -> ReplayCommand:
@@ -225,8 +232,12 @@ def _check_stream(line: str, args: dict[str, _Arg]) -> None:
     if "stream" in args and "--end" in args:
         raise _syntax(CHANGES_CELL, "a stream has no end", line, args["--end"].span)
     if "stream" not in args and "--show-initial-rows" in args:
-        raise _syntax(CHANGES_CELL, "--show-initial-rows is a stream's, and no stream is named",
-                      line, args["--show-initial-rows"].span)  # fmt: skip
+        raise _syntax(
+            CHANGES_CELL,
+            "--show-initial-rows is a stream's, and no stream is named",
+            line,
+            args["--show-initial-rows"].span,
+        )
 
 
 def _watched(cell: str, current_schema: str) -> tuple[Name | None, str | None, int]:
@@ -255,8 +266,13 @@ def _schema_mode(text: str) -> str:
     if text.lower() in tuple(SchemaMode):
         return text.lower()
     hint = did_you_mean(text.lower(), [*SchemaMode], "Leave it out for the schema of the time.")
-    raise error("DT-1003", option="--schema-mode", value=text, hint=hint,
-                problem=f"it is one of {', '.join(SchemaMode)}")  # fmt: skip
+    raise error(
+        "DT-1003",
+        option="--schema-mode",
+        value=text,
+        hint=hint,
+        problem=f"it is one of {', '.join(SchemaMode)}",
+    )
 
 
 def _time(line: str, args: dict[str, _Arg], flag: str) -> TimePoint | None:
@@ -284,10 +300,13 @@ def parse_time_point(flag: str, text: str) -> TimePoint:
         time = datetime.fromisoformat(text)
     except ValueError:
         raise error(
-            "DT-1003", option=flag, value=text or "''", problem="it is no point in time",
+            "DT-1003",
+            option=flag,
+            value=text or "''",
+            problem="it is no point in time",
             hint="Give 2026-01-31T12:00, now, a version 17, seconds ago -600, '-10 minutes', "
             "or stream:NAME.",
-        ) from None  # fmt: skip
+        ) from None
     return TimePoint(PointKind.TIMESTAMP, literal(time.isoformat(sep=" ")))
 
 
@@ -358,8 +377,9 @@ def _command(words: Sequence[_Arg]) -> MagicSpec | None:
 
 def _run(spec: MagicSpec, line: str, words: Sequence[_Arg]) -> DtMagic:
     args = _read(spec, line, words)
-    named = {k.lower().lstrip("-"): arg.value for k, arg in args.items()
-             if k not in ("--help", "--out")}  # fmt: skip
+    named = {
+        k.lower().lstrip("-"): arg.value for k, arg in args.items() if k not in ("--help", "--out")
+    }
     return DtMagic(spec.name, named, None, _variable(line, args), "--help" in args)
 
 
@@ -369,14 +389,19 @@ def _reject_typo(line: str, words: Sequence[_Arg]) -> None:
         return
     close = did_you_mean(words[0].text.lower(), [*_COMMANDS])
     if close:
-        raise error("DT-1001", problem=f"{words[0].text} is no command of %dt",
-                    hint=close).at(line, words[0].span)  # fmt: skip
+        raise error("DT-1001", problem=f"{words[0].text} is no command of %dt", hint=close).at(
+            line, words[0].span
+        )
 
 
 def _action(line: str, args: dict[str, _Arg]) -> CreateAction:
     if "--replace" in args and "--if-not-exists" in args:
-        raise _syntax(DYNAMIC_TABLE, "--replace and --if-not-exists exclude each other", line,
-                      args["--if-not-exists"].span)  # fmt: skip
+        raise _syntax(
+            DYNAMIC_TABLE,
+            "--replace and --if-not-exists exclude each other",
+            line,
+            args["--if-not-exists"].span,
+        )
     if "--replace" in args:
         return CreateAction.REPLACE
     return CreateAction.IF_NOT_EXISTS if "--if-not-exists" in args else CreateAction.CREATE
@@ -390,8 +415,9 @@ def _query(
     cursor = Cursor(cell, words, current_schema)
     statement: Statement = defining(cursor, fields, given)
     start = words[0].start
-    placed = replace(statement, text=cell[start : words[-1].end], offset=start,
-                     places=cursor.places)  # fmt: skip
+    placed = replace(
+        statement, text=cell[start : words[-1].end], offset=start, places=cursor.places
+    )
     assert isinstance(placed, CreateDynamicTable | Unsupported)
     return placed
 
@@ -402,9 +428,11 @@ def _only_statement(cell: str) -> tuple[Token, ...]:
     pieces = [piece for piece in split(cell) if piece.tokens]
     if len(pieces) > 1:
         first = pieces[1].tokens[0]
-        raise error("DT-1001", problem="the cell holds more than one statement",
-                    hint="Its one statement is the query; use %%dt for a script.").at(
-            cell, first.span)  # fmt: skip
+        raise error(
+            "DT-1001",
+            problem="the cell holds more than one statement",
+            hint="Its one statement is the query; use %%dt for a script.",
+        ).at(cell, first.span)
     return pieces[0].tokens if pieces else ()
 
 
@@ -413,8 +441,13 @@ def _variable(line: str, args: dict[str, _Arg]) -> str | None:
     if arg is None:
         return None
     if not arg.value.isidentifier():
-        raise error("DT-1003", option="-o", value=arg.text, problem="it is no variable's name",
-                    hint="For example: -o df.").at(line, arg.span)  # fmt: skip
+        raise error(
+            "DT-1003",
+            option="-o",
+            value=arg.text,
+            problem="it is no variable's name",
+            hint="For example: -o df.",
+        ).at(line, arg.span)
     return arg.value
 
 

@@ -59,8 +59,10 @@ DYNAMIC_TABLE = MagicSpec(
     "%%dynamic_table NAME [options]\nquery",
     "Creates a dynamic table that keeps the result of the cell's query fresh.",
     (
-        replace(_of("TARGET_LAG", "--target-lag", "LAG", "--target-lag '5 minutes'"),
-                values=("downstream",)),
+        replace(
+            _of("TARGET_LAG", "--target-lag", "LAG", "--target-lag '5 minutes'"),
+            values=("downstream",),
+        ),
         _of("WAREHOUSE", "--warehouse", "W", "--warehouse default"),
         _of("REFRESH_MODE", "--refresh-mode", "MODE", "--refresh-mode incremental"),
         _of("INITIALIZE", "--initialize", "WHEN", "--initialize on_schedule"),
@@ -68,12 +70,15 @@ DYNAMIC_TABLE = MagicSpec(
         MagicOption(("--if-not-exists",), "do nothing when the name is taken"),
         MagicOption(("--no-alter-sources",), "switch no change feed on for the tables it reads"),
         MagicOption(("--dry-run",), "say what would be created, and create nothing"),
-        _OUT, _HELP,
+        _OUT,
+        _HELP,
     ),
     "NAME",
-    ("%%dynamic_table daily --target-lag '5 minutes'\nSELECT day, sum(price) AS total FROM orders "
-     "GROUP BY day",),
-)  # fmt: skip
+    (
+        "%%dynamic_table daily --target-lag '5 minutes'\nSELECT day, sum(price) AS total "
+        "FROM orders GROUP BY day",
+    ),
+)
 _COMMON = (_OUT, _HELP)
 _NAMED = "a dynamic table"
 DT: tuple[MagicSpec, ...] = (
@@ -98,8 +103,13 @@ DT: tuple[MagicSpec, ...] = (
     MagicSpec("refresh", "%dt refresh NAME", f"Refreshes {_NAMED} now.", _COMMON, "NAME",
               ("%dt refresh daily",)),
 )  # fmt: skip
-_AT = MagicOption(("--at",), "from when: a time, a version, seconds ago, or a stream's place", "X",
-                  (), "--at 2026-01-31T12:00")  # fmt: skip
+_AT = MagicOption(
+    ("--at",),
+    "from when: a time, a version, seconds ago, or a stream's place",
+    "X",
+    (),
+    "--at 2026-01-31T12:00",
+)
 _END = MagicOption(("--end",), "until when, the same way; now by default", "Y", (), "--end 17")
 _APPEND = MagicOption(("--append-only",), "inserted rows only, as first inserted")
 CHANGES = MagicSpec(
@@ -136,10 +146,14 @@ REPLAY = MagicSpec(
      "%replay daily --at 3 --to 17 --schema-mode current",
      "%replay orders --at 3 -o df"),
 )  # fmt: skip
-SQL = MagicSpec("sql", "%dt [-o VAR] statement\n%%dt [-o VAR]\nscript",
-                "Runs a statement or a script: dynamic tables' SQL and Spark SQL, mixed freely.",
-                _COMMON, None,
-                ("%dt SHOW DYNAMIC TABLES", "%dt -o df SELECT * FROM daily"))  # fmt: skip
+SQL = MagicSpec(
+    "sql",
+    "%dt [-o VAR] statement\n%%dt [-o VAR]\nscript",
+    "Runs a statement or a script: dynamic tables' SQL and Spark SQL, mixed freely.",
+    _COMMON,
+    None,
+    ("%dt SHOW DYNAMIC TABLES", "%dt -o df SELECT * FROM daily"),
+)
 
 
 def usage(spec: MagicSpec) -> str:

@@ -58,22 +58,34 @@ def _one_of(option: str, values: tuple[str, ...], text: str) -> str:
 
 def _choice(name: str, field: str, kind: type[StrEnum], help: str, fixed: bool = False) -> Option:
     values = tuple(member.value for member in kind)
-    return Option(name, field, lambda text: kind(_one_of(name, values, text)), help,
-                  f"{name} = {values[-1]}", values, fixed=fixed)  # fmt: skip
+    return Option(
+        name,
+        field,
+        lambda text: kind(_one_of(name, values, text)),
+        help,
+        f"{name} = {values[-1]}",
+        values,
+        fixed=fixed,
+    )
 
 
 def _switch(name: str, field: str, on: str, off: str, help: str) -> Option:
     values = (on, off)
-    return Option(name, field, lambda text: _one_of(name, values, text) == on, help,
-                  f"{name} = {off}", values)  # fmt: skip
+    return Option(
+        name, field, lambda text: _one_of(name, values, text) == on, help, f"{name} = {off}", values
+    )
 
 
 def _integer(name: str, low: int, high: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         number = int(text) if _INTEGER.match(text) and len(text) <= _DIGITS else None
         if number is None or not low <= number <= high:
-            raise _bad(name, text, f"it is a whole number from {low} to {high:,}",
-                       "Leave it out for the default.")  # fmt: skip
+            raise _bad(
+                name,
+                text,
+                f"it is a whole number from {low} to {high:,}",
+                "Leave it out for the default.",
+            )
         return number
 
     return parse
@@ -82,8 +94,12 @@ def _integer(name: str, low: int, high: int) -> Callable[[str], int]:
 def warehouse_name(text: str) -> str:
     """A warehouse's name, in lower case; DT-1003, DT-1114. What exists may bear any."""
     if not text or "\0" in text:
-        raise _bad("WAREHOUSE", repr(text), "it is empty or holds a NUL character",
-                   "Leave it out for the warehouse default.")  # fmt: skip
+        raise _bad(
+            "WAREHOUSE",
+            repr(text),
+            "it is empty or holds a NUL character",
+            "Leave it out for the warehouse default.",
+        )
     if is_hidden(text):
         raise error("DT-1114", name=text)
     return text.lower()
@@ -113,17 +129,36 @@ TABLE_OPTIONS = _table(
 )  # fmt: skip
 
 WAREHOUSE_OPTIONS = _table(
-    Option("MAX_CONCURRENCY_LEVEL", "max_concurrency",
-           _integer("MAX_CONCURRENCY_LEVEL", 1, _WAREHOUSE_LIMIT),
-           "how many refreshes run at once", "MAX_CONCURRENCY_LEVEL = 2"),
-    Option("WEIGHT", "weight", _integer("WEIGHT", 1, _WAREHOUSE_LIMIT),
-           "its share of the machine against other warehouses", "WEIGHT = 1"),
-)  # fmt: skip
+    Option(
+        "MAX_CONCURRENCY_LEVEL",
+        "max_concurrency",
+        _integer("MAX_CONCURRENCY_LEVEL", 1, _WAREHOUSE_LIMIT),
+        "how many refreshes run at once",
+        "MAX_CONCURRENCY_LEVEL = 2",
+    ),
+    Option(
+        "WEIGHT",
+        "weight",
+        _integer("WEIGHT", 1, _WAREHOUSE_LIMIT),
+        "its share of the machine against other warehouses",
+        "WEIGHT = 1",
+    ),
+)
 
 STREAM_OPTIONS = _table(
-    _switch("APPEND_ONLY", "append_only", "TRUE", "FALSE",
-            "whether it gives inserted rows only, as first inserted"),
-    _switch("SHOW_INITIAL_ROWS", "show_initial_rows", "TRUE", "FALSE",
-            "whether it gives all rows of its source until it is first consumed"),
+    _switch(
+        "APPEND_ONLY",
+        "append_only",
+        "TRUE",
+        "FALSE",
+        "whether it gives inserted rows only, as first inserted",
+    ),
+    _switch(
+        "SHOW_INITIAL_ROWS",
+        "show_initial_rows",
+        "TRUE",
+        "FALSE",
+        "whether it gives all rows of its source until it is first consumed",
+    ),
     Option("COMMENT", "comment", str, "a remark", "COMMENT = 'orders for the report'", text=True),
-)  # fmt: skip
+)

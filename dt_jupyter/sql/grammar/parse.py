@@ -60,9 +60,9 @@ def parse_statement(text: str, current_schema: str = "default") -> Statement:
             text, Span(0, len(text))
         )
     second = statements[1]
-    raise error("DT-1001", problem="one statement is expected here, not several",
-                hint="Send one at a time.").at(
-        text, Span(second.offset, second.offset + len(second.text)))  # fmt: skip
+    raise error(
+        "DT-1001", problem="one statement is expected here, not several", hint="Send one at a time."
+    ).at(text, Span(second.offset, second.offset + len(second.text)))
 
 
 def parse_piece(script: str, piece: Piece, current_schema: str = "default") -> Statement | None:

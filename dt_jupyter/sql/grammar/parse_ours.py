@@ -204,8 +204,11 @@ def _set_options(cursor: Cursor) -> dict[str, Any]:
         raise cursor.expected("an option", f"Options are {', '.join(_UNSETTABLE)}.")
     token = next((t for t in cursor.words[cursor.index :] if t.upper in _FIXED), None)
     if token:
-        raise cursor.fail(f"{token.upper} is settled when the table is created",
-                          "Use CREATE OR ALTER DYNAMIC TABLE.", token.span)  # fmt: skip
+        raise cursor.fail(
+            f"{token.upper} is settled when the table is created",
+            "Use CREATE OR ALTER DYNAMIC TABLE.",
+            token.span,
+        )
     return options(cursor, _ALTERABLE, until=None, cluster=True)
 
 
@@ -282,8 +285,11 @@ def _warehouse(cursor: Cursor) -> str:
 
 def _create_warehouse(cursor: Cursor, action: CreateAction) -> Statement:
     if action is CreateAction.ALTER:
-        raise cursor.fail("there is no CREATE OR ALTER WAREHOUSE", "Use ALTER WAREHOUSE w SET ….",
-                          cursor.words[0].span)  # fmt: skip
+        raise cursor.fail(
+            "there is no CREATE OR ALTER WAREHOUSE",
+            "Use ALTER WAREHOUSE w SET ….",
+            cursor.words[0].span,
+        )
     action = create_action(cursor, action)
     name = _warehouse(cursor)
     cursor.accept("WITH")
@@ -313,8 +319,11 @@ def _drop_warehouse(cursor: Cursor) -> Statement:
 
 def _create_stream(cursor: Cursor, action: CreateAction) -> Statement:
     if action is CreateAction.ALTER:
-        raise cursor.fail("there is no CREATE OR ALTER STREAM", "Use CREATE OR REPLACE STREAM.",
-                          cursor.words[0].span)  # fmt: skip
+        raise cursor.fail(
+            "there is no CREATE OR ALTER STREAM",
+            "Use CREATE OR REPLACE STREAM.",
+            cursor.words[0].span,
+        )
     action = create_action(cursor, action)
     name = cursor.name(_STREAM)
     hint = "Write CREATE STREAM s ON TABLE t, ON VIEW v or ON DYNAMIC TABLE d."

@@ -48,9 +48,11 @@ class RelationWords:
     def name_end(self, index: int) -> int:
         """The index after the name of dotted parts that begins at `index`."""
         index += 1
-        while self.sign(index, ".") and index + 1 < len(self.words) and (
-            self.words[index + 1].kind in (TokenKind.WORD, TokenKind.QUOTED)
-        ):  # fmt: skip
+        while (
+            self.sign(index, ".")
+            and index + 1 < len(self.words)
+            and (self.words[index + 1].kind in (TokenKind.WORD, TokenKind.QUOTED))
+        ):
             index += 2
         return index
 

@@ -52,8 +52,10 @@ class TimeClauses(RelationWords):
         if not self._is_clause(index):
             return
         cursor = self.cursor(index)
-        raise cursor.fail(f"{cursor.peek().text} stands after {what}",
-                          "Write it after a table's name, or after a subquery.")  # fmt: skip
+        raise cursor.fail(
+            f"{cursor.peek().text} stands after {what}",
+            "Write it after a table's name, or after a subquery.",
+        )
 
     def _timed(self, cursor: Cursor, found: FoundRelation) -> TimedRelation | None:
         information = None
@@ -71,12 +73,17 @@ class TimeClauses(RelationWords):
     def _check_name(self, cursor: Cursor, found: FoundRelation) -> None:
         place = found.place
         if found.common:
-            raise cursor.fail(f"{found.parts[0]} is a common table expression",
-                              "Write it after the tables that it reads.", place)  # fmt: skip
+            raise cursor.fail(
+                f"{found.parts[0]} is a common table expression",
+                "Write it after the tables that it reads.",
+                place,
+            )
         if len(found.parts) > _PARTS or not all(found.parts):
-            raise cursor.fail(f"{cursor.script[place.start : place.end]} is no name of a table",
-                              "Write it as table, schema.table or spark_catalog.schema.table.",
-                              place)  # fmt: skip
+            raise cursor.fail(
+                f"{cursor.script[place.start : place.end]} is no name of a table",
+                "Write it as table, schema.table or spark_catalog.schema.table.",
+                place,
+            )
 
     def _information(self, cursor: Cursor, query: bool) -> Information:
         cursor.next()
@@ -92,12 +99,16 @@ class TimeClauses(RelationWords):
             raise cursor.expected(f"{', '.join(Information)}", _ORDER)
         if value.upper not in Information.__members__:
             problem = f"it is one of {', '.join(Information)}"
-            raise error("DT-1003", option="INFORMATION", value=value.text, problem=problem,
-                        hint=_ORDER).at(self.script, value.span)  # fmt: skip
+            raise error(
+                "DT-1003", option="INFORMATION", value=value.text, problem=problem, hint=_ORDER
+            ).at(self.script, value.span)
         information = Information(cursor.next().upper)
         if information is Information.REDO and query:
-            raise cursor.fail("a query has no REDO, only tables and dynamic tables have",
-                              "Use INFORMATION => DEFAULT.", value.span)  # fmt: skip
+            raise cursor.fail(
+                "a query has no REDO, only tables and dynamic tables have",
+                "Use INFORMATION => DEFAULT.",
+                value.span,
+            )
         cursor.expect_sign(")", _ORDER)
         return information
 
@@ -114,8 +125,9 @@ class TimeClauses(RelationWords):
             raise self._misplaced(cursor, timed)
         if self.has_alias(index) and self._is_clause(alias + 1):
             keyword = self.words[alias + 1]
-            raise cursor.fail(f"{keyword.text} stands after the alias", f"{_ORDER} Then the alias.",
-                              keyword.span)  # fmt: skip
+            raise cursor.fail(
+                f"{keyword.text} stands after the alias", f"{_ORDER} Then the alias.", keyword.span
+            )
 
     def _misplaced(self, cursor: Cursor, timed: TimedRelation | None) -> DTError:
         keyword = cursor.peek().upper

@@ -29,8 +29,9 @@ _LAST_QUERY_ID = "LAST_QUERY_ID"
 _QUERY = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
 _NO_READS = frozenset({"SHOW", "DESCRIBE", "DESC", "DELETE", "UPDATE", "MERGE", "USE", "SET",
                        "ANALYZE", "COPY", "FETCH", "GRANT", "REVOKE"})  # fmt: skip
-_BEFORE_VERB = frozenset({"BEGIN", "THEN", "ELSE", "DO", "EXPLAIN", "EXTENDED", "FORMATTED",
-                          "CODEGEN", "COST"})  # fmt: skip
+_BEFORE_VERB = frozenset(
+    {"BEGIN", "THEN", "ELSE", "DO", "EXPLAIN", "EXTENDED", "FORMATTED", "CODEGEN", "COST"}
+)
 _BEFORE_TABLE = SETS | {"ALL", "DISTINCT", "AS", "QUERY", "CACHE"} | _BEFORE_VERB
 _BEFORE_TARGET = frozenset({"INTO", "TABLE", "OVERWRITE", "UPDATE", "EXISTS", "VIEW"})
 
@@ -92,9 +93,10 @@ def find_last_query_id(text: str) -> tuple[Span, ...]:
     words = tokens(text)
     calls = zip(words, words[1:], words[2:], strict=False)
     return tuple(
-        Span(name.start, close.end) for name, opened, close in calls
+        Span(name.start, close.end)
+        for name, opened, close in calls
         if name.upper == _LAST_QUERY_ID and opened.sign("(") and close.sign(")")
-    )  # fmt: skip
+    )
 
 
 def quote_change_columns(text: str) -> str:

@@ -42,8 +42,9 @@ def unnamed_items(text: str) -> list[tuple[Span, str]]:
         return []
     return [
         (Span(words[-1].end, words[-1].end), f" AS {quote(_named(text, words))}")
-        for words in _items(tokens(text)) if not _has_alias(words)
-    ]  # fmt: skip
+        for words in _items(tokens(text))
+        if not _has_alias(words)
+    ]
 
 
 def _items(words: Sequence[Token]) -> Iterator[list[Token]]:
@@ -123,8 +124,9 @@ def _named(text: str, words: Sequence[Token]) -> str:
     found = tokens(text, start, end)
     ours = [
         (Span(w.start - start, w.end - start), w.upper)
-        for i, w in enumerate(found) if _is_ours(found, i)
-    ]  # fmt: skip
+        for i, w in enumerate(found)
+        if _is_ours(found, i)
+    ]
     made = re.sub(r"\s+", " ", replace_spans(text[start:end], ours))
     is_call = len(words) == _CALL and bool(ours)
     return re.sub(r" ?([()]) ?", r"\1", made) if is_call else made
