@@ -39,9 +39,9 @@ class ChangePlans:
         shape = rows.query.shape
         by_content = any(i.ids.by is By.CONTENT for i in rows.intervals)
         minimal = by_content and shape not in (Shape.EMPTY, Shape.INITIAL_ROWS)
-        kind, why = ("REDO", _REDO) if redo else (
-            shape.value, _CONTENT if minimal else _SHAPES[shape]
-        )  # fmt: skip
+        kind, why = (
+            ("REDO", _REDO) if redo else (shape.value, _CONTENT if minimal else _SHAPES[shape])
+        )
         self.lines.append(f"{label}: {kind} ({why})")
         initial = shape is Shape.INITIAL_ROWS
         self.lines += [f"  {interval_text(i, initial)}" for i in rows.intervals]

@@ -85,9 +85,16 @@ class Changes:
     now: Callable[[], Timestamp]
 
     def of(
-        self, query: str, schema: str, name: str, *, at: _Start = OLDEST,
-        end: _Start | None = None, append_only: bool = False, initial: bool = False,
-    ) -> ChangeRows:  # fmt: skip
+        self,
+        query: str,
+        schema: str,
+        name: str,
+        *,
+        at: _Start = OLDEST,
+        end: _Start | None = None,
+        append_only: bool = False,
+        initial: bool = False,
+    ) -> ChangeRows:
         """The changes of a query between two points, called `name` in errors; with `initial` all
         its rows at the end, as inserts.
 
@@ -97,20 +104,33 @@ class Changes:
         try:
             return self._of(query, schema, name, at, end, make)
         except Refused as e:
-            raise error("DT-3102", name=name, reason=e.reason.code,
-                        sentence=f"{e.reason.sentence}.", hint=e.hint) from e  # fmt: skip
+            raise error(
+                "DT-3102",
+                name=name,
+                reason=e.reason.code,
+                sentence=f"{e.reason.sentence}.",
+                hint=e.hint,
+            ) from e
 
     def between(
-        self, query: str, schema: str, name: str, at: Moment | None, end: Moment | None, *,
+        self,
+        query: str,
+        schema: str,
+        name: str,
+        at: Moment | None,
+        end: Moment | None,
+        *,
         append_only: bool,
-    ) -> ChangeRows:  # fmt: skip
+    ) -> ChangeRows:
         """As `of`, from the oldest version or a point on, until now or a point, as work that the
         keyboard interrupts."""
         start = OLDEST if at is None else at
         return run_cancellable(
-            self.spark, f"changes:{uuid.uuid4().hex}", f"changes of {name}",
+            self.spark,
+            f"changes:{uuid.uuid4().hex}",
+            f"changes of {name}",
             lambda: self.of(query, schema, name, at=start, end=end, append_only=append_only),
-        )  # fmt: skip
+        )
 
     def _of(
         self, query: str, schema: str, name: str, at: _Start, end: _Start | None, make: _Make
@@ -152,10 +172,18 @@ class Changes:
         if len(commits) > MOST_COMMITS:
             raise error("DT-1004", what="long", size=f"{len(commits)} commits", limit=MOST_COMMITS)
         steps = [
-            (c, self.of(query, source.schema, name, at={table: c.version - 1},
-                        end=Moment(version=c.version)))
+            (
+                c,
+                self.of(
+                    query,
+                    source.schema,
+                    name,
+                    at={table: c.version - 1},
+                    end=Moment(version=c.version),
+                ),
+            )
             for c in commits
-        ]  # fmt: skip
+        ]
         nothing = self.of(query, source.schema, name, at={table: new}, end=Moment(version=new))
         frame = nothing.frame.selectExpr("*", "0L AS _commit_version", _micros(0))
         for commit, step in steps:
@@ -244,9 +272,13 @@ class Changes:
         return tuple(self.spark.sql(self._placed(query, schema, found, schemas, empty)).columns)
 
     def _placed(
-        self, query: str, schema: str, found: Found, schemas: dict[str, StructType],
+        self,
+        query: str,
+        schema: str,
+        found: Found,
+        schemas: dict[str, StructType],
         place: Callable[[Source], str],
-    ) -> str:  # fmt: skip
+    ) -> str:
         """The user's own text with the visible rows of `place` for each table."""
 
         def relation(parts: tuple[str, ...]) -> str:
@@ -261,9 +293,12 @@ class Changes:
         return pinned(query, relation, view)
 
     def _sides(
-        self, rel: Rel, found: Found, versions: dict[str, tuple[int, int]],
+        self,
+        rel: Rel,
+        found: Found,
+        versions: dict[str, tuple[int, int]],
         schemas: dict[str, StructType],
-    ) -> dict[str, Side]:  # fmt: skip
+    ) -> dict[str, Side]:
         prefix = unique_view("change")
         read: dict[str, set[str]] = {}
         for scan in scans(rel):
@@ -281,9 +316,16 @@ class Changes:
             columns = read.get(source.table_id, set()) | set(ids.names)
             plan = plan_changes(log, old, new, columns, file_diff=not is_connect(self.spark))
             sides[source.table_id] = Side(
-                source.table_id, str(source.name), log, old, new, plan, ids, types,
+                source.table_id,
+                str(source.name),
+                log,
+                old,
+                new,
+                plan,
+                ids,
+                types,
                 f"{prefix}_{len(sides)}",
-            )  # fmt: skip
+            )
         return sides
 
 
@@ -293,8 +335,9 @@ def _micros(time: int) -> str:
 
 def moment(
     value: datetime | str | int | timedelta | Timestamp,
-    timestamp: Callable[[datetime | str | Timestamp], Timestamp], now: Timestamp,
-) -> Moment:  # fmt: skip
+    timestamp: Callable[[datetime | str | Timestamp], Timestamp],
+    now: Timestamp,
+) -> Moment:
     """A point as Python has it: a time, a version (int), or a distance from now (timedelta)."""
     match value:
         case int():

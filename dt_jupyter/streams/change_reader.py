@@ -67,8 +67,8 @@ class ChangeQuery:
 
 
 def change_query(
-    spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side],
-) -> ChangeQuery:  # fmt: skip
+    spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side]
+) -> ChangeQuery:
     """The minimum delta of the relation, whose columns are called `names`: at most one row for
     each id and action, none for a row that ends as it began. Raises Refused, DT-3103, DT-3104 and
     DT-3108."""
@@ -76,8 +76,8 @@ def change_query(
 
 
 def _difference(
-    spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side],
-) -> ChangeQuery:  # fmt: skip
+    spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side]
+) -> ChangeQuery:
     for side in sides.values():
         side.require_readable()
     unstable(rel, types)
@@ -104,8 +104,8 @@ def _difference(
 
 
 def append_query(
-    spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side],
-) -> ChangeQuery:  # fmt: skip
+    spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side]
+) -> ChangeQuery:
     """The rows that the sources' inserts in the interval add, as first inserted, whatever became
     of them. DT-3105 where an insert could also take a row away.  Source: CQ 2.2.1."""
     rel = settle_types(rel, types)
@@ -117,8 +117,8 @@ def append_query(
 
 
 def initial_query(
-    spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side],
-) -> ChangeQuery:  # fmt: skip
+    spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side]
+) -> ChangeQuery:
     """All rows at the new end, as if they had just been inserted. Raises as `change_query`."""
     rel = settle_types(rel, types)
     for side in sides.values():
@@ -140,8 +140,9 @@ def _untracked(rel: Rel, sides: Mapping[str, Side]) -> tuple[str, ...]:
         raise error("DT-3104", name=names[0])
     return tuple(
         f"{name} has no row ids over this interval: rows are told apart by their contents, and an "
-        "update is a DELETE and an INSERT" for name in names
-    )  # fmt: skip
+        "update is a DELETE and an INSERT"
+        for name in names
+    )
 
 
 def _promised(rel: Rel, sides: Mapping[str, Side]) -> str | None:
@@ -247,9 +248,13 @@ def _hashed(rows: str, columns: Sequence[tuple[str, str]], hint: str = "") -> tu
 
 
 def _by_id(
-    rows: str, columns: Sequence[tuple[str, str]], names: Sequence[str], id_: str, few: bool,
+    rows: str,
+    columns: Sequence[tuple[str, str]],
+    names: Sequence[str],
+    id_: str,
+    few: bool,
     promised: str | None,
-) -> str:  # fmt: skip
+) -> str:
     """One row for each id and action: pairs of equal id and contents cancel. A weight other than
     one means that ids were not unique, which is an error and no result."""
     values = [quote(c) for c, _ in columns]

@@ -27,9 +27,13 @@ _Columns = Sequence[tuple[str, str]]
 
 
 def require_key(
-    spark: SparkSession, rows: str, name: str, identity: Identity, columns: _Columns,
+    spark: SparkSession,
+    rows: str,
+    name: str,
+    identity: Identity,
+    columns: _Columns,
     version: str = "0L",
-) -> None:  # fmt: skip
+) -> None:
     """DT-3108 where a key of the relation `rows`, which has a weight, has two rows at once;
     `columns` are what its rows are compared by, `version` is its column of the commit."""
     text = _broken(rows, identity, columns, version)

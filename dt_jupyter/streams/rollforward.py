@@ -119,9 +119,12 @@ class RollForward:
         kept.parent.mkdir(exist_ok=True)
         shutil.move(self.folder(intent.id), kept)
         return error(
-            "DT-3209", published=_names(done), lost=_names(lost), folder=kept,
+            "DT-3209",
+            published=_names(done),
+            lost=_names(lost),
+            folder=kept,
             problem="; ".join(lost.values()),
-        )  # fmt: skip
+        )
 
     @contextmanager
     def _locked(self, made: Sequence[Publication]) -> Iterator[None]:

@@ -140,9 +140,11 @@ class Side:
         own = self.identity.names if with_id else ()
         wanted = tuple(dict.fromkeys((*columns, *own))) or tuple(self.types)[:1]
         gone = gone_from_change(
-            self.log, self.plan, by_feed=reads_feed(self.plan) and not tracked,
+            self.log,
+            self.plan,
+            by_feed=reads_feed(self.plan) and not tracked,
             first_images=self.inserts_only and tracked,
-        )  # fmt: skip
+        )
         self._require_there(gone)
         prefix = f"{self.prefix}_{len(self.views)}"
         found = self._found(spark, wanted, prefix, tracked, keyed=with_id)

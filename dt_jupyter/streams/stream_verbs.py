@@ -66,9 +66,9 @@ if TYPE_CHECKING:
 RETENTION_DAYS = 14
 """A stream keeps what it needs of its sources for so long (MAX_DATA_EXTENSION_TIME_IN_DAYS)."""
 
-CONSUMERS = frozenset({
-    SparkKind.INSERT, SparkKind.MERGE, SparkKind.UPDATE, SparkKind.DELETE, SparkKind.CREATE_TABLE,
-})  # fmt: skip
+CONSUMERS = frozenset(
+    {SparkKind.INSERT, SparkKind.MERGE, SparkKind.UPDATE, SparkKind.DELETE, SparkKind.CREATE_TABLE}
+)
 _ONLY_NEW = re.compile(r"CREATE\s+TABLE\s+IF\s+NOT\s+EXISTS\b", re.IGNORECASE)
 _PROVIDER = re.compile(r"\A(?:(?!\bAS\b).)*\bUSING\s+(?P<provider>\w+)", re.IGNORECASE | re.DOTALL)
 _LOCATION = re.compile(r"\bLOCATION\b", re.IGNORECASE)
@@ -120,10 +120,17 @@ class Streams:
         told = self._prepared(asked.source)
         frontier, advanced = self._start(asked, points)
         made = Stream(
-            uuid.uuid4().hex, asked.name, asked.source, asked.source_kind.value, frontier,
-            advanced, self.changes.now(), asked.append_only, asked.show_initial_rows,
+            uuid.uuid4().hex,
+            asked.name,
+            asked.source,
+            asked.source_kind.value,
+            frontier,
+            advanced,
+            self.changes.now(),
+            asked.append_only,
+            asked.show_initial_rows,
             comment=asked.comment,
-        )  # fmt: skip
+        )
         self.rows(replace(made, initial=False))  # what cannot be read is not made
         replacing = asked.action is CreateAction.REPLACE
         self.catalog.create_stream(made, replace_existing=replacing)
@@ -157,8 +164,13 @@ class Streams:
         if kind in (asked.source_kind, None):  # its absence is found by whoever reads it
             return
         hint = f"Write CREATE STREAM {asked.name} ON {kind} {asked.source}."
-        raise error("DT-1109", name=asked.source, kind=str(kind).lower(),
-                    expected=str(asked.source_kind).lower(), hint=hint)  # fmt: skip
+        raise error(
+            "DT-1109",
+            name=asked.source,
+            kind=str(kind).lower(),
+            expected=str(asked.source_kind).lower(),
+            hint=hint,
+        )
 
     def _prepared(self, source: Name) -> list[str]:
         """Row tracking and retention of the tables that a stream reads, where they lack it."""
@@ -195,15 +207,20 @@ class Streams:
         DT-3202 where it cannot be read any more."""
         try:
             return self.changes.of(
-                whole(stream.source), stream.source.schema, str(stream.name),
-                at=stream.frontier, end=end, append_only=stream.append_only,
+                whole(stream.source),
+                stream.source.schema,
+                str(stream.name),
+                at=stream.frontier,
+                end=end,
+                append_only=stream.append_only,
                 initial=stream.initial,
-            )  # fmt: skip
+            )
         except DTError as e:
             if e.code != "DT-3103":
                 raise
-            raise error("DT-3202", name=stream.name, since=stream.advanced,
-                        problem=e.facts["problem"]) from e  # fmt: skip
+            raise error(
+                "DT-3202", name=stream.name, since=stream.advanced, problem=e.facts["problem"]
+            ) from e
 
     def has_data(self, name: Name) -> bool:
         """Whether a stream may hold rows: from the logs alone, no Spark job."""
@@ -245,9 +262,8 @@ class Streams:
                 return plan.sentence
             feed = isinstance(plan, Feed) or (isinstance(plan, Added) and plan.feed)
             gone = gone_from_change(
-                log, plan, by_feed=feed and not tracked,
-                first_images=stream.append_only and tracked,
-            )  # fmt: skip
+                log, plan, by_feed=feed and not tracked, first_images=stream.append_only and tracked
+            )
             return gone or (gone_from_snapshot(log, old) if view else None)
         except LakeError as e:
             return e.sentence
@@ -288,9 +304,13 @@ class Streams:
     # -- consuming --------------------------------------------------------------------------------
 
     def consume(
-        self, statement: SparkStatement, found: Sequence[FoundStream], script: str, schema: str,
+        self,
+        statement: SparkStatement,
+        found: Sequence[FoundStream],
+        script: str,
+        schema: str,
         write: Callable[[Replaced], DataFrame],
-    ) -> DataFrame:  # fmt: skip
+    ) -> DataFrame:
         """Runs a statement that reads streams; they move if it commits, and only then."""
         with self.lock:
             self.recover()

@@ -128,9 +128,13 @@ def aliased(view: str, name: str | None, script: str, span: Span) -> tuple[Span,
 
 @contextmanager
 def in_place(
-    statement: SparkStatement, script: str, past: PastReaders, schema: str, points: Points,
+    statement: SparkStatement,
+    script: str,
+    past: PastReaders,
+    schema: str,
+    points: Points,
     tell: Tell = lambda *told: None,
-) -> Iterator[list[tuple[Span, str]]]:  # fmt: skip
+) -> Iterator[list[tuple[Span, str]]]:
     """The spans of a statement's timed relations, by offsets in `script`, with the names of
     temporary views that are there within the block; `tell` is told of the changes among them."""
     if statement.timed and statement.kind is SparkKind.CREATE_VIEW:
@@ -201,9 +205,14 @@ def _query_of(timed: TimedRelation, script: str, schema: str) -> tuple[str, str]
 
 
 def _rows_of(
-    timed: TimedRelation, script: str, past: PastReaders, schema: str, points: Points, tell: Tell,
+    timed: TimedRelation,
+    script: str,
+    past: PastReaders,
+    schema: str,
+    points: Points,
+    tell: Tell,
     common: Moment | None = None,
-) -> DataFrame:  # fmt: skip
+) -> DataFrame:
     """The rows of one timed relation; notes on changes are warnings."""
     changes = past.changes
     query, name = _query_of(timed, script, schema)

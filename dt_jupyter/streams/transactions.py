@@ -134,9 +134,13 @@ class Transactions:
         raise error("DT-3207", statement=what, problem=problem, hint=_OUTSIDE)
 
     def run(
-        self, statement: S.SparkStatement, found: Sequence[FoundStream], script: str, schema: str,
+        self,
+        statement: S.SparkStatement,
+        found: Sequence[FoundStream],
+        script: str,
+        schema: str,
         write: Callable[[Replaced], DataFrame],
-    ) -> DataFrame:  # fmt: skip
+    ) -> DataFrame:
         """Runs a statement in the open transaction; one that fails leaves it as it was."""
         with self.streams.lock:
             tx = self._require(statement.text[:20])
