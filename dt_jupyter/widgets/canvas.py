@@ -14,10 +14,21 @@ def canvas(width: float, height: float, title: str, description: str, *parts: st
     style = f"max-width:100%;height:auto;min-width:{number(width * SMALLEST_SCALE)}px"
     size = f"{number(width)} {number(height)}"
     return element(
-        "svg", element("title", title), element("desc", description), raw_css(svg_css()), *parts,
-        xmlns="http://www.w3.org/2000/svg", class_="dtj", role="img", aria_label=title,
-        width=width, height=height, viewBox=f"0 0 {size}", font_family=SANS, style=style,
-    )  # fmt: skip
+        "svg",
+        element("title", title),
+        element("desc", description),
+        raw_css(svg_css()),
+        *parts,
+        xmlns="http://www.w3.org/2000/svg",
+        class_="dtj",
+        role="img",
+        aria_label=title,
+        width=width,
+        height=height,
+        viewBox=f"0 0 {size}",
+        font_family=SANS,
+        style=style,
+    )
 
 
 def label(
@@ -35,8 +46,16 @@ def label(
     """One line of text at its baseline, shortened to `width` pixels where one is given."""
     line = one_line(text)
     shown = line if width is None else fit(line, width, size, bold=bold, middle=middle)
-    return element("text", shown, x=x, y=y, font_size=size, font_weight="600" if bold else None,
-                   text_anchor=anchor, **fill(token))  # fmt: skip
+    return element(
+        "text",
+        shown,
+        x=x,
+        y=y,
+        font_size=size,
+        font_weight="600" if bold else None,
+        text_anchor=anchor,
+        **fill(token),
+    )
 
 
 def group(*parts: str, tooltip: str | None = None, **attributes: str | float | None) -> Markup:

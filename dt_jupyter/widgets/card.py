@@ -15,16 +15,20 @@ def card_html(message: CardMessage) -> str:
     pills = [_pill(_mode(message), token)]
     if message.scheduling_state is SchedulingState.SUSPENDED:
         pills.append(_pill("SUSPENDED", "warn"))
-    head = element("div", element("span", one_line(message.name), class_="dtj-name"), *pills,
-                   class_="dtj-head")  # fmt: skip
+    head = element(
+        "div", element("span", one_line(message.name), class_="dtj-name"), *pills, class_="dtj-head"
+    )
     rows = [(name, element("dd", text)) for name, text in _facts(message)]
     rows.append(("columns", element("dd", *(_column(c.name, c.type) for c in message.schema))))
     facts = element(
         "dl", *(joined(element("dt", name), value) for name, value in rows), class_="dtj-facts"
     )
     notes = element("ul", *(element("li", note) for note in message.notes), class_="dtj-notes")
-    return shell(element("div", head, facts, _sample(message), notes if message.notes else "",
-                         class_="dtj-card"))  # fmt: skip
+    return shell(
+        element(
+            "div", head, facts, _sample(message), notes if message.notes else "", class_="dtj-card"
+        )
+    )
 
 
 def card_text(message: CardMessage) -> str:
@@ -44,9 +48,13 @@ def _mode(message: CardMessage) -> str:
 
 def _facts(message: CardMessage) -> list[tuple[str, str]]:
     at = instant(message.data_timestamp) if message.data_timestamp else "not initialised yet"
-    return [("why", message.mode_reason), ("target lag", str(message.target_lag)),
-            ("warehouse", message.warehouse), ("upstream", ", ".join(message.upstream) or "none"),
-            ("data timestamp", at)]  # fmt: skip
+    return [
+        ("why", message.mode_reason),
+        ("target lag", str(message.target_lag)),
+        ("warehouse", message.warehouse),
+        ("upstream", ", ".join(message.upstream) or "none"),
+        ("data timestamp", at),
+    ]
 
 
 def _sample(message: CardMessage) -> Markup:

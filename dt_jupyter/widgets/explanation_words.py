@@ -33,10 +33,14 @@ def explanation_html(message: ExplanationMessage) -> str:
 def _facts(message: ExplanationMessage) -> tuple[tuple[str, str], ...]:
     columns = ", ".join(f"{c.name} {c.type}" for c in message.schema)
     named = (
-        ("note", message.note), ("why", redact(message.mode_reason)), ("hint", message.hint),
-        ("next refresh", message.action or ""), ("checked on", message.checked),
-        ("reads", ", ".join(message.upstream) or "nothing"), ("columns", columns),
-    )  # fmt: skip
+        ("note", message.note),
+        ("why", redact(message.mode_reason)),
+        ("hint", message.hint),
+        ("next refresh", message.action or ""),
+        ("checked on", message.checked),
+        ("reads", ", ".join(message.upstream) or "nothing"),
+        ("columns", columns),
+    )
     return tuple((name, one_line(text)) for name, text in named if text)
 
 

@@ -51,9 +51,14 @@ def state_glyph(state: RefreshState | None, x: float, y: float) -> Markup:
         disc = element("circle", r=7, **paint(fill=token))
         return _at(x, y, disc, _sign(_DISCS[state], "mark", 1.8))
     dashes = None if state else "2.4 2.4"
-    ring = element("circle", r=6, stroke_width=1.8, stroke_dasharray=dashes,
-                   stroke_opacity=0.35 if state is RefreshState.EXECUTING else None,
-                   **paint(stroke=token))  # fmt: skip
+    ring = element(
+        "circle",
+        r=6,
+        stroke_width=1.8,
+        stroke_dasharray=dashes,
+        stroke_opacity=0.35 if state is RefreshState.EXECUTING else None,
+        **paint(stroke=token),
+    )
     path = (
         "M0 -6A6 6 0 1 1 -6 0"
         if state is RefreshState.EXECUTING
@@ -104,8 +109,14 @@ def path(*parts: str | tuple[float, float]) -> str:
 
 
 def _sign(d: str, token: str, width: float) -> Markup:
-    return element("path", d=d, stroke_width=width, stroke_linecap="round",
-                   stroke_linejoin="round", **paint(stroke=token))  # fmt: skip
+    return element(
+        "path",
+        d=d,
+        stroke_width=width,
+        stroke_linecap="round",
+        stroke_linejoin="round",
+        **paint(stroke=token),
+    )
 
 
 def _at(x: float, y: float, *parts: str) -> Markup:

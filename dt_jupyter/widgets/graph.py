@@ -63,8 +63,15 @@ def graph_svg(message: GraphMessage, direction: Direction | None = None) -> str:
         *(_card(nodes[box.name], box, look) for box in plan.boxes),
         transform=f"translate({_MARGIN:.2f} {_HEADER:.2f})",
     )
-    return canvas(width, height, "Dynamic tables", summary(message), _header(message, width),
-                  drawing, _legend(message, width, height - _LEGEND / 2))  # fmt: skip
+    return canvas(
+        width,
+        height,
+        "Dynamic tables",
+        summary(message),
+        _header(message, width),
+        drawing,
+        _legend(message, width, height - _LEGEND / 2),
+    )
 
 
 def plan_graph(message: GraphMessage, direction: Direction | None = None) -> GraphLayout:
@@ -75,12 +82,23 @@ def plan_graph(message: GraphMessage, direction: Direction | None = None) -> Gra
 def summary(message: GraphMessage) -> str:
     """The graph in a sentence: how many of what, and what needs a look."""
     kinds = Counter(node.kind for node in message.nodes)
-    parts = [_plural(kinds[kind], word) for kind, word in (
-        (NodeKind.DYNAMIC_TABLE, "dynamic table"), (NodeKind.TABLE, "table"),
-        (NodeKind.VIEW, "view"), (NodeKind.STREAM, "stream")) if kinds[kind]]  # fmt: skip
+    parts = [
+        _plural(kinds[kind], word)
+        for kind, word in (
+            (NodeKind.DYNAMIC_TABLE, "dynamic table"),
+            (NodeKind.TABLE, "table"),
+            (NodeKind.VIEW, "view"),
+            (NodeKind.STREAM, "stream"),
+        )
+        if kinds[kind]
+    ]
     states = Counter(n.state for n in message.nodes if n.kind is NodeKind.DYNAMIC_TABLE)
-    told = (RefreshState.FAILED, RefreshState.UPSTREAM_FAILED, RefreshState.EXECUTING,
-            RefreshState.SKIPPED)  # fmt: skip
+    told = (
+        RefreshState.FAILED,
+        RefreshState.UPSTREAM_FAILED,
+        RefreshState.EXECUTING,
+        RefreshState.SKIPPED,
+    )
     parts += [f"{states[s]} {s}" for s in told if states[s]]
     suspended = sum(node.suspended for node in message.nodes)
     late = sum(is_late(node) for node in message.nodes)
@@ -171,8 +189,14 @@ def _edge(route: Route, nodes: dict[str, GraphNode], rightward: bool) -> Markup:
     tip_x, tip_y = route.points[-1]
     back = (tip_x - _ARROW, tip_y) if rightward else (tip_x, tip_y - _ARROW)
     wing = (0.0, 3.6) if rightward else (3.6, 0.0)
-    head = path("M", (tip_x, tip_y), "L", (back[0] - wing[0], back[1] - wing[1]),
-                (back[0] + wing[0], back[1] + wing[1]), "Z")  # fmt: skip
+    head = path(
+        "M",
+        (tip_x, tip_y),
+        "L",
+        (back[0] - wing[0], back[1] - wing[1]),
+        (back[0] + wing[0], back[1] + wing[1]),
+        "Z",
+    )
     line = _curve([*route.points[:-1], back], rightward)
     return group(
         element("path", d=line, stroke_width=1.5, stroke_dasharray=dashes, **paint(stroke=token)),
@@ -204,11 +228,16 @@ def _card(node: GraphNode, box: Placed, look: _Look) -> Markup:
         else "line"
     )
     frame = element(
-        "rect", x=0, y=0, width=box.width, height=box.height, rx=8 if own else 4,
+        "rect",
+        x=0,
+        y=0,
+        width=box.width,
+        height=box.height,
+        rx=8 if own else 4,
         stroke_width=1.6 if stroke != "line" else 1,
         stroke_dasharray="5 4" if node.suspended or node.kind is NodeKind.VIEW else None,
         **paint(fill="card", stroke=stroke),
-    )  # fmt: skip
+    )
     inside = _table_lines(node, box, look) if own else _source_lines(node, box, look)
     return group(
         frame, inside, tooltip=facts(node), transform=f"translate({box.x:.2f} {box.y:.2f})"

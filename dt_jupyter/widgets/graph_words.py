@@ -11,8 +11,11 @@ from dt_jupyter.widgets.typeset import aligned
 from dt_jupyter.wire import GraphMessage, GraphNode, NodeKind, duration, instant
 
 _HEADER = ("NAME", "KIND", "STATE", "MODE", "ACTION", "LAG", "TARGET", "ROWS", "READS")
-_BORDERS = {RefreshState.FAILED: "bad", RefreshState.UPSTREAM_FAILED: "bad",
-            RefreshState.EXECUTING: "run"}  # fmt: skip
+_BORDERS = {
+    RefreshState.FAILED: "bad",
+    RefreshState.UPSTREAM_FAILED: "bad",
+    RefreshState.EXECUTING: "run",
+}
 
 
 def graph_text(message: GraphMessage) -> str:
@@ -24,8 +27,9 @@ def graph_text(message: GraphMessage) -> str:
     lines = [f"Dynamic tables{as_of}: {summary(message)}"]
     if nodes:
         lines += aligned(_HEADER, [_line(n, message) for n in nodes], right=frozenset({5, 7}))
-    lines += [f"{one_line(n.name)}: {one_line(text)}"
-              for n in nodes if (text := n.error or n.mode_reason)]  # fmt: skip
+    lines += [
+        f"{one_line(n.name)}: {one_line(text)}" for n in nodes if (text := n.error or n.mode_reason)
+    ]
     return "\n".join(lines)
 
 
@@ -34,10 +38,16 @@ def _line(node: GraphNode, message: GraphMessage) -> tuple[str, ...]:
     reads = dict.fromkeys(e.source for e in message.edges if e.target == node.name)
     lag = "" if node.lag_seconds is None else duration(node.lag_seconds)
     return (
-        one_line(node.name), node.kind.replace("_", " "), state, mode_text(node),
-        node.action or "", lag, target_text(node),
-        "" if node.rows is None else f"{node.rows:,}", one_line(", ".join(reads)),
-    )  # fmt: skip
+        one_line(node.name),
+        node.kind.replace("_", " "),
+        state,
+        mode_text(node),
+        node.action or "",
+        lag,
+        target_text(node),
+        "" if node.rows is None else f"{node.rows:,}",
+        one_line(", ".join(reads)),
+    )
 
 
 def graph_dot(message: GraphMessage) -> str:

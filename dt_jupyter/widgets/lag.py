@@ -69,8 +69,11 @@ def lag_summary(message: LagMessage) -> str:
     saw = sawtooth(message)
     parts = ["target DOWNSTREAM" if saw.target is None else f"target {duration(saw.target)}"]
     if saw.worst and saw.mean is not None:
-        parts += [f"now {duration(saw.teeth[-1].peak)}", f"worst {duration(saw.worst.peak)}",
-                  f"mean {duration(saw.mean)}"]  # fmt: skip
+        parts += [
+            f"now {duration(saw.teeth[-1].peak)}",
+            f"worst {duration(saw.worst.peak)}",
+            f"mean {duration(saw.mean)}",
+        ]
     if saw.within is not None:
         parts.append(f"within target {_percent(saw.within)} of the time")
     states = Counter(point.state for point in message.points)
@@ -131,9 +134,15 @@ def _axes(scale: _Scale) -> Markup:
     foot = _LANE + _LANE_HEIGHT + 4
     for at, text in instant_ticks(scale.start, end):
         x = scale.x(at)
-        parts += [element("path", d=path("M", (x, foot), "L", (x, foot + 4)), stroke_width=1,
-                          **paint(stroke="line")),
-                  label(text, x, _TICKS, size=10.5, token="soft", anchor="middle")]  # fmt: skip
+        parts += [
+            element(
+                "path",
+                d=path("M", (x, foot), "L", (x, foot + 4)),
+                stroke_width=1,
+                **paint(stroke="line"),
+            ),
+            label(text, x, _TICKS, size=10.5, token="soft", anchor="middle"),
+        ]
         if (date := f"{at:%Y-%m-%d}") not in (day, text):
             parts.append(label(date, x, _TICKS + 14, size=10.5, token="soft", anchor="middle"))
             day = date
@@ -266,8 +275,12 @@ def _lane_mark(point: RefreshPoint, scale: _Scale, crowded: bool) -> Markup:
     begin = point.start or point.data_timestamp
     if point.skipped:
         x = max(scale.x(begin), _LEFT)
-        mark = element("path", d=path("M", (x, _LANE + 2), "L", (x, _LANE + _LANE_HEIGHT - 2)),
-                       stroke_width=1.2 if crowded else 2, **paint(stroke="warn"))  # fmt: skip
+        mark = element(
+            "path",
+            d=path("M", (x, _LANE + 2), "L", (x, _LANE + _LANE_HEIGHT - 2)),
+            stroke_width=1.2 if crowded else 2,
+            **paint(stroke="warn"),
+        )
         return group(mark, tooltip=_told(point))
     end = point.end or scale.start + timedelta(seconds=scale.seconds)
     token = (
@@ -287,8 +300,16 @@ def _lane_mark(point: RefreshPoint, scale: _Scale, crowded: bool) -> Markup:
         **fill(token),
     )
     wait_from = max(scale.x(point.data_timestamp), _LEFT)
-    wait = element("path", d=path("M", (wait_from, middle), "L", (low, middle)), stroke_width=1.2,
-                   **paint(stroke=token)) if low - wait_from > 1 else ""  # fmt: skip
+    wait = (
+        element(
+            "path",
+            d=path("M", (wait_from, middle), "L", (low, middle)),
+            stroke_width=1.2,
+            **paint(stroke=token),
+        )
+        if low - wait_from > 1
+        else ""
+    )
     failed = (
         cross((low + high) / 2, middle, 3.6, token)
         if point.state in _FAILURES and not crowded
@@ -301,8 +322,10 @@ def _lane_mark(point: RefreshPoint, scale: _Scale, crowded: bool) -> Markup:
 
 def _told(point: RefreshPoint) -> str:
     """A refresh in a few lines; its tooltip."""
-    lines = [" ".join(filter(None, (point.state, point.action))),
-             f"data timestamp {instant(point.data_timestamp)}"]  # fmt: skip
+    lines = [
+        " ".join(filter(None, (point.state, point.action))),
+        f"data timestamp {instant(point.data_timestamp)}",
+    ]
     if point.start:
         lines.append(f"waited {duration((point.start - point.data_timestamp).total_seconds())}")
     if point.start and point.end:
@@ -336,8 +359,10 @@ def _legend(message: LagMessage, saw: LagSawtooth) -> Markup:
         x += 28 + pixels("SKIPPED", 10.5)
     if saw.above:
         tip = path("M", (x, y + 4), "L", (x - 4, y - 4), (x + 4, y - 4), "Z")
-        parts += [element("path", d=tip, **fill("bad")),
-                  label("above target", x + 9, y + 3.5, size=10.5, token="soft")]  # fmt: skip
+        parts += [
+            element("path", d=tip, **fill("bad")),
+            label("above target", x + 9, y + 3.5, size=10.5, token="soft"),
+        ]
     return joined(*parts)
 
 

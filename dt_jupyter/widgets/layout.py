@@ -216,8 +216,10 @@ def _sweep(layers: _Layers, links: _Links, down: bool) -> None:
         beside = {step: at for at, step in enumerate(layers[i - 1 if down else i + 1])}
         own = {step: at for at, step in enumerate(layers[i])}
         scale = max(len(beside), 1) / max(len(own), 1)
-        mean = {s: fmean(beside[n] for n in links[s]) if s in links else at * scale
-                for s, at in own.items()}  # fmt: skip
+        mean = {
+            s: fmean(beside[n] for n in links[s]) if s in links else at * scale
+            for s, at in own.items()
+        }
         layers[i].sort(key=lambda s, m=mean: m[s])  # type: ignore[misc]
 
 
@@ -286,11 +288,14 @@ def _positions(
         down = settle % 2 == 0
         for layer in layers if down else reversed(layers):
             links = [_pulls(s, before, after, settle) for s in layer]
-            wanted = [sum(at[n] * pull for n, pull in own) / sum(pull for _, pull in own)
-                      for own in links]  # fmt: skip
+            wanted = [
+                sum(at[n] * pull for n, pull in own) / sum(pull for _, pull in own) for own in links
+            ]
             weights = [sum(pull for _, pull in own) for own in links]
-            gaps = [(sizes.get(a, 0.0) + sizes.get(b, 0.0)) / 2 + gap
-                    for a, b in itertools.pairwise(layer)]  # fmt: skip
+            gaps = [
+                (sizes.get(a, 0.0) + sizes.get(b, 0.0)) / 2 + gap
+                for a, b in itertools.pairwise(layer)
+            ]
             at |= zip(layer, spread(wanted, weights, gaps), strict=True)
     edge = min((at[s] - sizes.get(s, 0.0) / 2 for s in at), default=0.0)
     return {step: value - edge for step, value in at.items()}
@@ -365,8 +370,9 @@ class _Geometry:
     def routes(self, chains: Mapping[tuple[str, str], tuple[_Step, ...]]) -> tuple[Route, ...]:
         out = self._ports(chains, leaving=True)
         into = self._ports(chains, leaving=False)
-        return tuple(self._route(edge, chain, out[edge], into[edge])
-                     for edge, chain in chains.items())  # fmt: skip
+        return tuple(
+            self._route(edge, chain, out[edge], into[edge]) for edge, chain in chains.items()
+        )
 
     def _ports(
         self, chains: Mapping[tuple[str, str], tuple[_Step, ...]], *, leaving: bool

@@ -73,8 +73,11 @@ class Picture:
 
     def save(self, path: str | Path) -> Path:
         """Write `.svg`, `.html`, `.txt` or `.dot`, by the path's suffix; ValueError for another."""
-        kinds = {".svg": self.svg, ".html": page(Markup(self.html), "Dynamic tables"),
-                 ".txt": self.text + "\n"}  # fmt: skip
+        kinds = {
+            ".svg": self.svg,
+            ".html": page(Markup(self.html), "Dynamic tables"),
+            ".txt": self.text + "\n",
+        }
         dot = self.dot if Path(path).suffix.lower() == ".dot" else None
         return _write(path, kinds | ({".dot": dot} if dot is not None else {}))
 
@@ -127,8 +130,9 @@ class Panel:
 
     def save(self, path: str | Path) -> Path:
         """Write `.html` or `.txt`, by the path's suffix; ValueError for another."""
-        return _write(path, {".html": page(Markup(self.html), "Dynamic tables"),
-                             ".txt": self.text + "\n"})  # fmt: skip
+        return _write(
+            path, {".html": page(Markup(self.html), "Dynamic tables"), ".txt": self.text + "\n"}
+        )
 
     def __repr__(self) -> str:
         return self.text
@@ -155,8 +159,11 @@ def _bundle(
 ) -> dict[str, Any]:
     # plain str, so that nothing of ours needs pickling or a JSON encoder of its own
     whole = {"text/plain": str(text), "text/html": str(html)}
-    return {kind: data for kind, data in whole.items()
-            if (include is None or kind in include) and kind not in (exclude or ())}  # fmt: skip
+    return {
+        kind: data
+        for kind, data in whole.items()
+        if (include is None or kind in include) and kind not in (exclude or ())
+    }
 
 
 def _write(path: str | Path, kinds: Mapping[str, str]) -> Path:

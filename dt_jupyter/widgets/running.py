@@ -26,10 +26,14 @@ class Running:
     @property
     def html(self) -> str:
         rows = [
-            element("div", element("span", one_line(name), class_="dtj-name"), _bar(p),
-                    element("span", _words(p), class_="dtj-soft"))
+            element(
+                "div",
+                element("span", one_line(name), class_="dtj-name"),
+                _bar(p),
+                element("span", _words(p), class_="dtj-soft"),
+            )
             for name, p in self.tables.items()
-        ]  # fmt: skip
+        ]
         return shell(element("div", f"{one_line(self.title)} …", *rows, class_="dtj-card"))
 
     def __repr__(self) -> str:
@@ -50,6 +54,8 @@ def _words(progress: Progress | None) -> str:
         return "done"
     if not progress.jobs:
         return "begun"
-    parts = [f"{progress.jobs_done} of {progress.jobs} jobs",
-             f"{progress.tasks_done} of {progress.tasks} tasks"]  # fmt: skip
+    parts = [
+        f"{progress.jobs_done} of {progress.jobs} jobs",
+        f"{progress.tasks_done} of {progress.tasks} tasks",
+    ]
     return ", ".join([*parts, f"{progress.rows:,} rows"] if progress.rows else parts)

@@ -104,8 +104,14 @@ def _history_cells(refresh: HistoryRow, longest: float) -> list[Cell]:
     if refresh.action:
         cells[1] = Cell(_pill(refresh.action, ACTION_TOKENS[refresh.action]))
     trouble = refresh.state not in (RefreshState.SUCCEEDED, RefreshState.SCHEDULED)
-    cells[2] = Cell(element("span", refresh.state, class_=f"dtj-c-{STATE_TOKENS[refresh.state]}",
-                            style="font-weight:600" if trouble else None))  # fmt: skip
+    cells[2] = Cell(
+        element(
+            "span",
+            refresh.state,
+            class_=f"dtj-c-{STATE_TOKENS[refresh.state]}",
+            style="font-weight:600" if trouble else None,
+        )
+    )
     if refresh.duration is not None and longest > 0:
         width = max(1.0, _METER * refresh.duration / longest)
         pad = _METER - width
@@ -131,10 +137,15 @@ def _history_words(refresh: HistoryRow) -> tuple[str, ...]:
     took = "" if refresh.duration is None else duration(refresh.duration)
     counts = (refresh.rows_inserted, refresh.rows_deleted, refresh.rows_read)
     return (
-        one_line(refresh.name), refresh.action or "", refresh.state, refresh.trigger or "",
-        stamp.replace("+00:00", "Z"), took,
-        *("" if c is None else f"{c:,}" for c in counts), one_line(refresh.reason or ""),
-    )  # fmt: skip
+        one_line(refresh.name),
+        refresh.action or "",
+        refresh.state,
+        refresh.trigger or "",
+        stamp.replace("+00:00", "Z"),
+        took,
+        *("" if c is None else f"{c:,}" for c in counts),
+        one_line(refresh.reason or ""),
+    )
 
 
 def report_html(message: ReportMessage) -> str:

@@ -100,8 +100,9 @@ def aligned(
     table = [[fit_cells(cell, widest) for cell in row] for row in (header, *rows)]
     widths = [max(cells(row[i]) for row in table) for i in range(len(header))]
     columns = [(width, i in right) for i, width in enumerate(widths)]
-    lines = ["  ".join(_pad(c, *column) for c, column in zip(row, columns, strict=True))
-             for row in table]  # fmt: skip
+    lines = [
+        "  ".join(_pad(c, *column) for c, column in zip(row, columns, strict=True)) for row in table
+    ]
     return [line.rstrip() for line in (lines[0], "  ".join("─" * w for w in widths), *lines[1:])]
 
 
