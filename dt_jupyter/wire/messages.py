@@ -290,9 +290,14 @@ class ExplanationMessage:
 
 
 Message = (
-    GraphMessage | LagMessage | HistoryMessage | ResultMessage | ReportMessage | CardMessage
+    GraphMessage
+    | LagMessage
+    | HistoryMessage
+    | ResultMessage
+    | ReportMessage
+    | CardMessage
     | ErrorMessage
-)  # fmt: skip
+)
 
 
 def _check_acyclic(names: Sequence[str], edges: Sequence[GraphEdge]) -> None:
