@@ -44,9 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="dt_jupyter", description="Dynamic tables of a lake folder.", epilog=_EPILOG,
+        prog="dt_jupyter",
+        description="Dynamic tables of a lake folder.",
+        epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     parser.add_argument("lake", metavar="LAKE", help="the lake's folder")
     parser.add_argument("--memory", default="2g", help="heap of the local Spark (default: 2g)")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -138,8 +140,9 @@ def _scheduler(engine: Engine, _: argparse.Namespace) -> int:
     told = _Told(engine)
     engine.start_scheduler()
     count = len(engine.context.catalog.list())
-    print(f"The scheduler runs on {engine.lake}, {count} dynamic tables; Ctrl-C stops it.",
-          flush=True)  # fmt: skip
+    print(
+        f"The scheduler runs on {engine.lake}, {count} dynamic tables; Ctrl-C stops it.", flush=True
+    )
     while not stop.wait(_LOOK_SECONDS):
         told.tell(sys.stdout)
     print("Stopping …", flush=True)
@@ -181,6 +184,11 @@ def _say(value: object) -> None:
 
 
 _COMMANDS: dict[str, Callable[[Engine, argparse.Namespace], int]] = {
-    "run": _scheduler, "sql": _sql, "status": _status, "history": _history,
-    "refresh": _refresh, "verify": _verify, "explain": _explain,
-}  # fmt: skip
+    "run": _scheduler,
+    "sql": _sql,
+    "status": _status,
+    "history": _history,
+    "refresh": _refresh,
+    "verify": _verify,
+    "explain": _explain,
+}
