@@ -141,8 +141,12 @@ class Lab:
         """Every row of every table, as another program sees the file."""
         connection = sqlite3.connect(self.path)
         try:
-            names = [n for (n,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]  # fmt: skip
+            names = [
+                n
+                for (n,) in connection.execute(
+                    "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+                )
+            ]
             return {n: sorted(connection.execute(f'SELECT * FROM "{n}"'), key=repr) for n in names}
         finally:
             connection.close()
@@ -150,16 +154,25 @@ class Lab:
 
 def success(attempt: Attempt, action: RefreshAction = RefreshAction.INCREMENTAL) -> RefreshRecord:
     return RefreshRecord(
-        attempt.name, attempt.id, RefreshState.SUCCEEDED, attempt.trigger, attempt.data_timestamp,
+        attempt.name,
+        attempt.id,
+        RefreshState.SUCCEEDED,
+        attempt.trigger,
+        attempt.data_timestamp,
         action=action,
-    )  # fmt: skip
+    )
 
 
 def failure(attempt: Attempt, state: RefreshState = RefreshState.FAILED) -> RefreshRecord:
     return RefreshRecord(
-        attempt.name, attempt.id, state, attempt.trigger, attempt.data_timestamp,
-        error_code="DT-2105", error="division by zero",
-    )  # fmt: skip
+        attempt.name,
+        attempt.id,
+        state,
+        attempt.trigger,
+        attempt.data_timestamp,
+        error_code="DT-2105",
+        error="division by zero",
+    )
 
 
 @contextmanager

@@ -63,8 +63,11 @@ def _file(path: str, rows: int | None, size: int, change: bool, dv: int) -> dict
         body["stats"] = json.dumps({"numRecords": rows})
     if dv:
         body["deletionVector"] = {
-            "storageType": "u", "pathOrInlineDv": f"v{dv}", "offset": 1, "cardinality": dv,
-        }  # fmt: skip
+            "storageType": "u",
+            "pathOrInlineDv": f"v{dv}",
+            "offset": 1,
+            "cardinality": dv,
+        }
     return body
 
 
@@ -124,9 +127,13 @@ def small_table(path: Path, schema: pa.Schema = SCHEMA, **more: str) -> TableLog
 def rows(*ids: int | None, op: str | None = None, name: str = "n") -> pa.Table:
     """Rows of `SCHEMA` with these ids; `op` gives each its `__dt_op`."""
     table = pa.table(
-        {"id": list(ids), "name": [f"{name}{i}" for i in ids], "price": [0.5] * len(ids),
-         "at": [0] * len(ids)}
-    ).cast(SCHEMA)  # fmt: skip
+        {
+            "id": list(ids),
+            "name": [f"{name}{i}" for i in ids],
+            "price": [0.5] * len(ids),
+            "at": [0] * len(ids),
+        }
+    ).cast(SCHEMA)
     return table if op is None else table.append_column("__dt_op", pa.array(list(op), pa.string()))
 
 

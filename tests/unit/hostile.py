@@ -155,6 +155,11 @@ class Hostile:
 
 
 _POOLS = {
-    "number": NUMBERS, "text": TEXTS, "lag": LAGS, "word": WORDS, "at": POINTS, "query": QUERIES,
+    "number": NUMBERS,
+    "text": TEXTS,
+    "lag": LAGS,
+    "word": WORDS,
+    "at": POINTS,
+    "query": QUERIES,
     "when": WHENS,
-}  # fmt: skip
+}

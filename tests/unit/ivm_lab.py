@@ -57,8 +57,10 @@ from dt_jupyter.sql.emit.render import Renderer
 T = TypeVar("T")
 Row = tuple[int | None, ...]
 SOURCES: Mapping[str, tuple[str, ...]] = {
-    "s": ("a", "b"), "t": ("a", "b"), "u": ("x y", 'q"`', "select"),
-}  # fmt: skip
+    "s": ("a", "b"),
+    "t": ("a", "b"),
+    "u": ("x y", 'q"`', "select"),
+}
 
 
 def duck_quote(name: str) -> str:
@@ -461,9 +463,7 @@ _GENERATORS: tuple[tuple[str, int], ...] = (
     ("EXPLODE(CASE WHEN {x} IS NULL THEN ARRAY({y}) END)", 1),
     ("posexplode(CASE WHEN {x} > 0 THEN array({x}, {y}) WHEN {x} = 0 THEN array() END)", 2),
 )
-_BY_ROW = (
-    "ROW_NUMBER()", "LAG({x})", "LEAD({x}, 1, 0)", "NTILE(2)", "FIRST_VALUE({x})",
-)  # fmt: skip
+_BY_ROW = ("ROW_NUMBER()", "LAG({x})", "LEAD({x}, 1, 0)", "NTILE(2)", "FIRST_VALUE({x})")
 _RANKS = ("RANK()", "DENSE_RANK()")
 _OVER = ("SUM({x})", "COUNT(*)", "MAX({x})")
 _WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
@@ -567,20 +567,28 @@ class _Maker:
         both = (*left.columns, *right.columns)
         read = self.rng.choice((None, None, left.columns, right.columns, both))
         return Match(
-            left, right, self.rng.choice(tuple(MatchKind)),
-            tuple(zip(self.some(left.columns, pairs, pairs), self.some(right.columns, pairs, pairs),
-                      strict=False)),
+            left,
+            right,
+            self.rng.choice(tuple(MatchKind)),
+            tuple(
+                zip(
+                    self.some(left.columns, pairs, pairs),
+                    self.some(right.columns, pairs, pairs),
+                    strict=False,
+                )
+            ),
             (self.predicate(read),) if read else (),
-        )  # fmt: skip
+        )
 
     def union(self, depth: int) -> Rel:
         members = self.members(depth)
         width = min(len(m.columns) for m in members)
         cut = tuple(
-            m if len(m.columns) == width
+            m
+            if len(m.columns) == width
             else Project(m, tuple((self.id(), col(c)) for c in m.columns[:width]))
             for m in members
-        )  # fmt: skip
+        )
         return Union(cut, tuple(self.id() for _ in range(width)))
 
     def generate(self, depth: int) -> Rel:
@@ -631,8 +639,9 @@ class _Maker:
 
     def total(self, columns: tuple[str, ...], least: int) -> tuple[Expr, ...]:
         """An order that rows may tie in; settled, one that all columns decide."""
-        return self.order(columns, len(columns) if self.settled else least,
-                          len(columns) if self.settled else 2)  # fmt: skip
+        return self.order(
+            columns, len(columns) if self.settled else least, len(columns) if self.settled else 2
+        )
 
     def order(self, columns: tuple[str, ...], least: int, most: int) -> tuple[Expr, ...]:
         return tuple(

@@ -131,9 +131,10 @@ def test_each_argument_of_a_wrong_type_is_named() -> None:
         count += 1
         signature = inspect.signature(function)
         given = {
-            p.name: _fitting(p.name) for p in list(signature.parameters.values())[1:]
+            p.name: _fitting(p.name)
+            for p in list(signature.parameters.values())[1:]
             if p.default is p.empty or p.name == parameter
-        }  # fmt: skip
+        }
         with pytest.raises(DTError) as e:
             function(object(), **{**given, parameter: value})
         assert e.value.code in ("DT-1031", "DT-1032"), (call, parameter, str(e.value))
@@ -191,9 +192,15 @@ def test_a_number_out_of_bounds() -> None:
 
 def test_the_zones_of_a_session() -> None:
     for text, hours in {
-        "UTC": 0, "Z": 0, "+02:00": 2, "GMT+2": 2, "UTC-0330": -3.5, "-08:00": -8, "+1": 1,
+        "UTC": 0,
+        "Z": 0,
+        "+02:00": 2,
+        "GMT+2": 2,
+        "UTC-0330": -3.5,
+        "-08:00": -8,
+        "+1": 1,
         "Asia/Tokyo": 9,
-    }.items():  # fmt: skip
+    }.items():
         away = datetime(2026, 1, 1, tzinfo=zone_of(text)).utcoffset()
         assert away == timedelta(hours=hours), text
     for text in ("Nowhere/Land", "", "../etc", "+99:00"):

@@ -41,9 +41,20 @@ def table(
 ) -> GraphNode:
     scheduling = SchedulingState.SUSPENDED if suspended else SchedulingState.ACTIVE
     return GraphNode(
-        name, NodeKind.DYNAMIC_TABLE, scheduling, RefreshMode.AUTO, mode, why, action, state,
-        TargetLag(target), lag, NOON, 1200, error,
-    )  # fmt: skip
+        name,
+        NodeKind.DYNAMIC_TABLE,
+        scheduling,
+        RefreshMode.AUTO,
+        mode,
+        why,
+        action,
+        state,
+        TargetLag(target),
+        lag,
+        NOON,
+        1200,
+        error,
+    )
 
 
 def graph(nodes: list[GraphNode], *edges: str) -> GraphMessage:
@@ -65,10 +76,15 @@ def flights() -> GraphMessage:
         table("fresh", None, action=None, lag=None), source("alone"),
     ]  # fmt: skip
     return graph(
-        nodes, "flights > by_hour > with_weather > worst > alerts", "weather > with_weather",
-        "by_hour > ranking > worst", "flights > recent > board", "with_weather > monthly",
-        "flights > alerts", "flights > fresh",
-    )  # fmt: skip
+        nodes,
+        "flights > by_hour > with_weather > worst > alerts",
+        "weather > with_weather",
+        "by_hour > ranking > worst",
+        "flights > recent > board",
+        "with_weather > monthly",
+        "flights > alerts",
+        "flights > fresh",
+    )
 
 
 def random_graph(size: int, seed: int) -> GraphMessage:

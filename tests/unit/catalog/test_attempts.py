@@ -331,8 +331,11 @@ def test_pins_live_as_long_as_their_attempt(lab: Lab) -> None:
     lab.catalog.pin(two, [("t", 1)])
     lab.catalog.pin(two, [("t", 1), ("t", 2)])
     assert set(lab.open(THERE).pins()) == {
-        Pin("one", "t", 1), Pin("one", "u", 2), Pin(two.id, "t", 1), Pin(two.id, "t", 2),
-    }  # fmt: skip
+        Pin("one", "t", 1),
+        Pin("one", "u", 2),
+        Pin(two.id, "t", 1),
+        Pin(two.id, "t", 2),
+    }
     lab.finish(one)
     assert {pin.attempt for pin in lab.catalog.pins()} == {two.id}
     lab.catalog.fail(two, failure(two))

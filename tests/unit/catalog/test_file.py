@@ -77,9 +77,7 @@ def test_an_older_catalog_is_migrated_and_keeps_its_rows(lab: Lab) -> None:
     Catalog(lab.path, Clock(lab.wall), HERE, migrations=later).close()
     with refused("DT-5101") as problem:
         lab.open()
-    assert (problem[0].facts["found"], problem[0].facts["known"]) == (
-        len(later), len(MIGRATIONS)
-    )  # fmt: skip
+    assert (problem[0].facts["found"], problem[0].facts["known"]) == (len(later), len(MIGRATIONS))
 
 
 def test_a_migration_that_fails_changes_nothing(lab: Lab) -> None:
@@ -140,8 +138,9 @@ def test_a_process_is_known_by_its_pid_and_its_start() -> None:
     assert running(me)
     if start_time(os.getpid()):  # where the system tells
         assert not running(replace(me, started="0"))
-    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
-                           capture_output=True, check=True)  # fmt: skip
+    ended = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
     assert not running(Owner(me.host, int(ended.stdout), "u"))
 
 
@@ -329,8 +328,9 @@ catalog.close()
 
 
 def script(text: str, *arguments: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", text, *map(str, arguments)],
-                            stderr=subprocess.PIPE)  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-c", text, *map(str, arguments)], stderr=subprocess.PIPE
+    )
 
 
 @pytest.mark.faults

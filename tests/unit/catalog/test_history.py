@@ -48,8 +48,9 @@ def test_every_field_of_a_record_comes_back(lab: Lab) -> None:
         graph_valid_from=at(1),
     )
     lab.finish(attempt)
-    lab.catalog.roll_forward("id-a", replace(record, query_id="again"),
-                             frontier=Frontier(at(20)), sequence=2, version=12)  # fmt: skip
+    lab.catalog.roll_forward(
+        "id-a", replace(record, query_id="again"), frontier=Frontier(at(20)), sequence=2, version=12
+    )
     expected = replace(record, query_id="again", error="a 🚆 and half \\ud83d")
     assert lab.catalog.history(limit=1) == [expected]
     assert lab.catalog.record("again") == expected
@@ -59,8 +60,10 @@ def test_newest_first_of_all_or_of_one(lab: Lab) -> None:
     for t, dt in ((10, "a"), (10, "b"), (20, "a")):
         lab.refresh(t, dt=dt)
     assert [(str(r.name), r.data_timestamp) for r in lab.catalog.history()] == [
-        ("a", at(20)), ("b", at(10)), ("a", at(10)),
-    ]  # fmt: skip
+        ("a", at(20)),
+        ("b", at(10)),
+        ("a", at(10)),
+    ]
     assert [r.data_timestamp for r in lab.catalog.history(name("a"))] == [at(20), at(10)]
     assert [r.data_timestamp for r in lab.catalog.history(name("a"), limit=1)] == [at(20)]
     assert [r.data_timestamp for r in lab.catalog.recent("id-a", limit=1)] == [at(20)]
@@ -84,14 +87,20 @@ def test_a_record_has_the_upstream_refreshes_that_it_asked_for(lab: Lab) -> None
     low = lab.refresh(10)
     middle = lab.begin(10, dt="b")
     stored = lab.catalog.finish(
-        middle, replace(success(middle), upstream=(low,)),
-        frontier=Frontier(at(10)), sequence=1, version=1,
-    )  # fmt: skip
+        middle,
+        replace(success(middle), upstream=(low,)),
+        frontier=Frontier(at(10)),
+        sequence=1,
+        version=1,
+    )
     top = lab.begin(10, dt="top")
     lab.catalog.finish(
-        top, replace(success(top), upstream=(stored,)),
-        frontier=Frontier(at(10)), sequence=1, version=1,
-    )  # fmt: skip
+        top,
+        replace(success(top), upstream=(stored,)),
+        frontier=Frontier(at(10)),
+        sequence=1,
+        version=1,
+    )
     record = lab.catalog.record(top.id)
     assert record is not None
     assert [str(r.name) for r in record.upstream] == ["b"]
@@ -139,8 +148,9 @@ def test_two_hundred_thousand_rows_are_not_sorted_or_scanned(lab: Lab) -> None:
         statements.append((statement, parameters))
 
     lab.refresh(10)
-    record = RefreshRecord(name("a"), "nd", RefreshState.SUCCEEDED, SCHEDULED, at(20),
-                           action=RefreshAction.NO_DATA)  # fmt: skip
+    record = RefreshRecord(
+        name("a"), "nd", RefreshState.SUCCEEDED, SCHEDULED, at(20), action=RefreshAction.NO_DATA
+    )
     lab.catalog.no_data("id-a", SCHEDULED, at(20), record)
     lab.catalog.record_skip("id-a", at(30), RefreshState.SKIPPED, Reason("BUSY", "It ran."))
     lab.catalog.history(limit=100)

@@ -40,8 +40,18 @@ def lab(tmp_path: Path) -> Lab:
 
 
 def stream(stream_name: str) -> Stream:
-    return Stream(f"id-{stream_name}", name(stream_name), name("t"), "TABLE", {"table-t": 1},
-                  at(1), at(0), append_only=True, number=3, comment="ö")  # fmt: skip
+    return Stream(
+        f"id-{stream_name}",
+        name(stream_name),
+        name("t"),
+        "TABLE",
+        {"table-t": 1},
+        at(1),
+        at(0),
+        append_only=True,
+        number=3,
+        comment="ö",
+    )
 
 
 def fill(catalog: Catalog) -> None:

@@ -15,9 +15,14 @@ from tests.unit.catalog_lab import HERE, Lab, at, name, refused
 GARBAGE: tuple[Any, ...] = ("garbage", b"\xff\xfe", "{}", "", "[]", "null", 10**18)
 DEAD = Owner("host-a", 7, "uid-dead", "1")
 OBJECTS = {
-    "dynamic_table": "dynamic table", "base_table": "table", "base_view": "view",
-    "warehouse": "warehouse", "stream": "stream", "hold": "pin", "intent": "consumption",
-}  # fmt: skip
+    "dynamic_table": "dynamic table",
+    "base_table": "table",
+    "base_view": "view",
+    "warehouse": "warehouse",
+    "stream": "stream",
+    "hold": "pin",
+    "intent": "consumption",
+}
 
 
 def stream(s: str) -> Stream:
@@ -37,10 +42,13 @@ def site(tmp_path: Path) -> Lab:
     lab.make("a", "b")
     for dt in ("a", "b"):
         catalog.finish(
-            attempt := lab.begin(1, dt=dt), _success(attempt), frontier=Frontier(at(1), {"t": 1}),
-            sequence=1, version=1,
+            attempt := lab.begin(1, dt=dt),
+            _success(attempt),
+            frontier=Frontier(at(1), {"t": 1}),
+            sequence=1,
+            version=1,
             stages=[StageRow(f"id-{dt}", 0, "stage:0", 1, 1, Frontier(at(1), {"t": 1}), "/p")],
-        )  # fmt: skip
+        )
     for each in ("x", "y"):
         catalog.record_table(name(f"t_{each}"), f"id-{each}", f"/lake/{each}")
         catalog.record_view(name(f"v_{each}"), "SELECT 1 a")
@@ -51,8 +59,15 @@ def site(tmp_path: Path) -> Lab:
     lab.dead.add(DEAD.uid)
     gone = lab.open(DEAD)
     for each in ("x", "y"):
-        intent = Intent(f"i-{each}", "INSERT", f"/lake/{each}", 1, at(1), at(1),
-                        {f"id-s_{each}": {"table-t": 2}})  # fmt: skip
+        intent = Intent(
+            f"i-{each}",
+            "INSERT",
+            f"/lake/{each}",
+            1,
+            at(1),
+            at(1),
+            {f"id-s_{each}": {"table-t": 2}},
+        )
         gone.begin_intent(intent, [gone.stream(name(f"s_{each}"))])
     lab.begin(2, dt="a")
     return lab
@@ -159,10 +174,13 @@ def test_a_dynamic_table_whose_row_is_broken_is_told_refused_and_dropped(lab: La
     (told,) = catalog.quarantine.all()
     assert (told.kind, told.name) == ("dynamic table", "b")
     for use in (
-        lambda: catalog.get(name("b")), lambda: catalog.require(name("b")),
-        lambda: catalog.rename(name("b"), name("c")), lambda: catalog.update("id-b", comment="x"),
-        lambda: catalog.by_id("id-b"), lambda: catalog.swap(name("a"), name("b")),
-    ):  # fmt: skip
+        lambda: catalog.get(name("b")),
+        lambda: catalog.require(name("b")),
+        lambda: catalog.rename(name("b"), name("c")),
+        lambda: catalog.update("id-b", comment="x"),
+        lambda: catalog.by_id("id-b"),
+        lambda: catalog.swap(name("a"), name("b")),
+    ):
         with refused("DT-5112") as problem:
             use()
         assert "DROP DYNAMIC TABLE b" in str(problem[0])

@@ -62,14 +62,16 @@ def test_a_text_names_the_tables_of_its_lake(text: str) -> None:
 def test_a_definition_moves_as_a_whole() -> None:
     path = "/data/My Läke/tables/T"
     made = Definition(
-        f"SELECT * FROM delta.`{path}`", {}, (("a", "INT", None),),
+        f"SELECT * FROM delta.`{path}`",
+        {},
+        (("a", "INT", None),),
         (
             Source(Name("delta", path), SourceKind.DELTA, "1", path),
             Source(Name("default", "o"), SourceKind.DELTA, "2", "/outside/o"),
             Source(Name("default", "f"), SourceKind.FOREIGN, "f", None),
         ),
         (ViewSource(Name("default", "v"), f"SELECT a FROM delta.`{path}`"),),
-    )  # fmt: skip
+    )
     assert ROOT.found_definition(ROOT.stored_definition(made)) == made
     moved = ELSEWHERE.found_definition(ROOT.stored_definition(made))
     assert moved.query == "SELECT * FROM delta.`/elsewhere/tables/T`"

@@ -245,8 +245,9 @@ def test_joined_columns_have_matches_misses_copies_and_nulls() -> None:
 def test_columns_are_joined_through_stages_and_in_conditions_of_any_kind() -> None:
     made = stages(
         "SELECT x.c FROM (SELECT k, count(*) c FROM d0 GROUP BY k) x JOIN d1 ON x.k = d1.k"
-        " JOIN d2 ON lower(d1.name) = d2.name", 3,
-    )  # fmt: skip
+        " JOIN d2 ON lower(d1.name) = d2.name",
+        3,
+    )
     assert len(made) == 2
     expected = {("d0", "k"), ("d1", "k"), ("d1", "name"), ("d2", "name")}
     assert joined_columns(made) == expected
@@ -255,7 +256,7 @@ def test_columns_are_joined_through_stages_and_in_conditions_of_any_kind() -> No
 def test_free_combination_of_what_generators_make_has_three_rows() -> None:
     made = stages(
         "SELECT e, name FROM (SELECT e FROM d0 LATERAL VIEW explode(array(k, 2)) t AS e) x, d1", 2
-    )  # fmt: skip
+    )
     assert {r.made for r in rungs(made)} <= {1, 2, 3}
 
 

@@ -18,9 +18,10 @@ from dt_jupyter.sql.grammar.parse import parse_script
 
 def test_each_class_of_statements_has_exactly_one_handler() -> None:
     classes = {
-        kind for _, kind in inspect.getmembers(S, inspect.isclass)
+        kind
+        for _, kind in inspect.getmembers(S, inspect.isclass)
         if issubclass(kind, S.Statement) and kind is not S.Statement
-    }  # fmt: skip
+    }
     assert set(HANDLERS) == classes
     assert len(classes) > 20
 

@@ -27,27 +27,37 @@ class Bench:
         self.calls: list[tuple[str, Any]] = []
         self.catalog = catalog
         services: dict[str, Any] = {f.name: None for f in dataclasses.fields(Context)}
-        self.context = Context(**{
-            **services, "catalog": catalog, "state": EngineState(),
-            "spark": SimpleNamespace(catalog=SimpleNamespace(currentDatabase=lambda: "default")),
-            "sessions": SimpleNamespace(limit=self._call("limit")),
-            "tables": SimpleNamespace(
-                status=lambda text: text, warehouses=lambda like: ("w", like)
-            ),
-            "scheduling": SimpleNamespace(nudge=self._call("nudge")),
-            "refresher": SimpleNamespace(cancel=self._call("cancel")),
-            "names": SimpleNamespace(
-                rename=self._call("rename"), swap=self._call("swap"),
-                unpublish=self._call("unpublish"), undrop=self._call("undrop"),
-            ),
-            "creator": SimpleNamespace(
-                apply_options=self._call("apply_options"), clone=self._call("clone")
-            ),
-            "transactions": SimpleNamespace(
-                require_allowed=lambda statement: None, begin=self._call("begin"),
-                commit=lambda: {"a": 1, "b": 2}, rollback=self._call("rollback"),
-            ),
-        })  # fmt: skip
+        self.context = Context(
+            **{
+                **services,
+                "catalog": catalog,
+                "state": EngineState(),
+                "spark": SimpleNamespace(
+                    catalog=SimpleNamespace(currentDatabase=lambda: "default")
+                ),
+                "sessions": SimpleNamespace(limit=self._call("limit")),
+                "tables": SimpleNamespace(
+                    status=lambda text: text, warehouses=lambda like: ("w", like)
+                ),
+                "scheduling": SimpleNamespace(nudge=self._call("nudge")),
+                "refresher": SimpleNamespace(cancel=self._call("cancel")),
+                "names": SimpleNamespace(
+                    rename=self._call("rename"),
+                    swap=self._call("swap"),
+                    unpublish=self._call("unpublish"),
+                    undrop=self._call("undrop"),
+                ),
+                "creator": SimpleNamespace(
+                    apply_options=self._call("apply_options"), clone=self._call("clone")
+                ),
+                "transactions": SimpleNamespace(
+                    require_allowed=lambda statement: None,
+                    begin=self._call("begin"),
+                    commit=lambda: {"a": 1, "b": 2},
+                    rollback=self._call("rollback"),
+                ),
+            }
+        )
 
     def _call(self, what: str) -> Any:
         return lambda *given: self.calls.append((what, given))

@@ -42,11 +42,13 @@ class Bench:
         self.parsed: list[str] = []
         catalog = SimpleNamespace(currentDatabase=lambda: self.schema)
         services = {
-            "spark": SimpleNamespace(catalog=catalog), "state": EngineState(),
+            "spark": SimpleNamespace(catalog=catalog),
+            "state": EngineState(),
             "travel": SimpleNamespace(isolation_of=lambda frame: None),
             "tables": SimpleNamespace(status=lambda text: f"status {text}"),
-            "layout": SimpleNamespace(lake="lake"), "refresher": None,
-        }  # fmt: skip
+            "layout": SimpleNamespace(lake="lake"),
+            "refresher": None,
+        }
         fields = {f.name: services.get(f.name) for f in dataclasses.fields(Context)}
         self.context = Context(**fields)  # type: ignore[arg-type]
         ours = parse.ours

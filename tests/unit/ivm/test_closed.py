@@ -340,9 +340,10 @@ def test_rows_that_are_added_take_none_away_but_of_what_is_not_monotone() -> Non
     more = {"s": [*WORLD.old["s"], (1, 2), (None, 1)], "t": [*WORLD.old["t"], (None, 3), (0, 0)]}
     duck = Duck(World(WORLD.old, {**WORLD.old, **more}))
     shrunk = {
-        kind for kind, rel in SAMPLES.items()
+        kind
+        for kind, rel in SAMPLES.items()
         if duck.bag(at(rel, End.OLD)) - duck.bag(at(rel, End.NEW))
-    }  # fmt: skip
+    }
     assert {Aggregate, Top} <= shrunk
     assert not any(monotone(SAMPLES[kind]) for kind in shrunk)
 

@@ -32,9 +32,12 @@ CHAIN = Join(
 CROSS = Join((scan("nation"), scan("region")), ())
 JOINS = {"by nation": BY_NATION, "chain": CHAIN, "local": LOCAL, "cross": CROSS}
 CHANGES = (
-    {}, {"customer": 15}, {"supplier": 3, "customer": 15}, {"lineitem": 6_000, "orders": 1_500},
+    {},
+    {"customer": 15},
+    {"supplier": 3, "customer": 15},
+    {"lineitem": 6_000, "orders": 1_500},
     {"nation": 1, "region": 2, "customer": 7},
-)  # fmt: skip
+)
 
 
 def shown(join: Join, changed: dict[str, int]) -> Size:
@@ -53,8 +56,9 @@ def used(join: Join, known: Sizes) -> float:
 
 def test_a_join_on_what_is_no_key_multiplies() -> None:
     assert shown(BY_NATION, {"customer": 15}) == Size(10_000 * 150_000 / 10_000, 15)
-    of_nations = Join((*BY_NATION.members, scan("nation")),
-                      (*BY_NATION.on, equal("s_nation", "n_key")))  # fmt: skip
+    of_nations = Join(
+        (*BY_NATION.members, scan("nation")), (*BY_NATION.on, equal("s_nation", "n_key"))
+    )
     assert shown(of_nations, {"nation": 1}).rows == 150_000 * 10_000 / 25
     assert shown(of_nations, {"nation": 1}).changed == 150_000 * 10_000 / 25 / 25
 

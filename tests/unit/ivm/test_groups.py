@@ -55,9 +55,13 @@ def rows(text: str) -> list[dict[str, Any]]:
 
 
 _TYPES = {
-    "INTEGER": "int", "BIGINT": "bigint", "HUGEINT": "bigint", "DOUBLE": "double",
-    "BOOLEAN": "boolean", "VARCHAR": "string",
-}  # fmt: skip
+    "INTEGER": "int",
+    "BIGINT": "bigint",
+    "HUGEINT": "bigint",
+    "DOUBLE": "double",
+    "BOOLEAN": "boolean",
+    "VARCHAR": "string",
+}
 
 
 def types(rel: Rel) -> dict[str, str]:
@@ -93,8 +97,11 @@ POSITIVE = expr("{b} > 0", b=B)
 CASES: Mapping[str, Case] = {
     "n": Case(_call("count"), "count(*)", True),
     "nb": Case(_call("count", B), "count(b)", True),
-    "nbc": Case(_call("count", B, C, text=expr("count({b} + {c})", b=B, c=C)),
-                "count(*) FILTER (b IS NOT NULL AND c IS NOT NULL)", True),
+    "nbc": Case(
+        _call("count", B, C, text=expr("count({b} + {c})", b=B, c=C)),
+        "count(*) FILTER (b IS NOT NULL AND c IS NOT NULL)",
+        True,
+    ),
     "cif": Case(_call("count_if", POSITIVE), "count(*) FILTER (b > 0)", True),
     "sb": Case(_call("sum", B), "sum(b)", True),
     "sbig": Case(_call("sum", expr("CAST({b} AS BIGINT)", b=B)), "sum(b)", True),
@@ -105,7 +112,7 @@ CASES: Mapping[str, Case] = {
     "ba": Case(_call("bool_and", POSITIVE), "bool_and(b > 0)", True),
     "nd": Case(_call("count", B, distinct=True), "count(DISTINCT b)", False),
     "md": Case(_call("median", C), "median(c)", False),
-}  # fmt: skip
+}
 
 
 def test_every_rule_of_an_aggregate_has_a_case() -> None:
@@ -203,12 +210,14 @@ class Table:
         """The backing table, as a relation."""
         listed = [[r[c] for c in self.sql.columns] for r in self.stored.values()]
         values = ", ".join(
-            "(" + ", ".join(
+            "("
+            + ", ".join(
                 f"{'NULL' if v is None else v}::{self.types[c]}"
                 for c, v in zip(self.sql.columns, row, strict=True)
-            ) + ")"
+            )
+            + ")"
             for row in listed or [[None] * len(self.sql.columns)]
-        )  # fmt: skip
+        )
         names = ", ".join(map(quote, self.sql.columns))
         return f"(SELECT * FROM (VALUES {values}) v({names}){'' if listed else ' WHERE FALSE'})"
 
@@ -223,9 +232,12 @@ STATES = st.lists(st.lists(ROW, max_size=6), min_size=2, max_size=4)
 IDS = st.lists(st.sampled_from([i for i in CASES if i != "n"]), min_size=1, max_size=4, unique=True)
 HAVING = st.sampled_from([None, expr("{n} > 1", n=col("n"))])
 FAST = settings(
-    max_examples=80, deadline=None, derandomize=True, database=None,
+    max_examples=80,
+    deadline=None,
+    derandomize=True,
+    database=None,
     suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+)
 HUNT = settings(FAST, max_examples=200, phases=[Phase.generate], report_multiple_bugs=False)
 
 
@@ -271,16 +283,25 @@ KEYS = st.sampled_from([KEYED, SCALAR])
 @FAST
 @given(IDS, HAVING, STATES, st.lists(ROW, max_size=1), KEYS)
 def test_state_moved_by_deltas_is_what_recomputing_gives(
-    ids: list[str], having: Expr | None, states: list[list[Row]], noise: list[Row],
+    ids: list[str],
+    having: Expr | None,
+    states: list[list[Row]],
+    noise: list[Row],
     keys: tuple[str, ...],
-) -> None:  # fmt: skip
+) -> None:
     check(ids, having, states, noise, keys=keys)
 
 
 FILLED_AND_EMPTIED: list[list[Row]] = [
-    [], [(0, 1, 1), (0, 2, 2), (1, None, None)], [(0, 1, 1), (1, 5, 5)],
-    [(0, 1, 1), (0, 1, 1), (1, 5, -5), (None, 0, 0)], [(None, None, 0)], [], [(1, 2, 2)], [],
-]  # fmt: skip
+    [],
+    [(0, 1, 1), (0, 2, 2), (1, None, None)],
+    [(0, 1, 1), (1, 5, 5)],
+    [(0, 1, 1), (0, 1, 1), (1, 5, -5), (None, 0, 0)],
+    [(None, None, 0)],
+    [],
+    [(1, 2, 2)],
+    [],
+]
 
 
 @pytest.mark.parametrize("name", [i for i in CASES if i != "n"])
@@ -304,9 +325,12 @@ def test_each_aggregate_without_keys_has_one_row_all_the_time(
 @settings(FAST, max_examples=500)
 @given(IDS, HAVING, STATES, st.lists(ROW, max_size=1), KEYS)
 def test_state_at_length(
-    ids: list[str], having: Expr | None, states: list[list[Row]], noise: list[Row],
+    ids: list[str],
+    having: Expr | None,
+    states: list[list[Row]],
+    noise: list[Row],
     keys: tuple[str, ...],
-) -> None:  # fmt: skip
+) -> None:
     check(ids, having, states, noise, keys=keys)
 
 
@@ -352,7 +376,7 @@ def test_a_group_with_fewer_than_no_rows_is_marked(keys: tuple[str, ...]) -> Non
     touched = sql.touched(
         Renderer(lambda _: literal_rows((*COLUMNS, WEIGHT), [(0, 1, 1, -1)])),
         Scan("s", INPUT.reads, End.DELTA),
-    )  # fmt: skip
+    )
     table = Table(sql)
     table.start([])
     (row,) = rows(sql.merged(touched, table.state()))

@@ -180,6 +180,9 @@ def test_a_full_outer_join_is_a_union_whose_branches_do_not_meet() -> None:
     on = ((s.columns[0], t.columns[0]),)
     left = Match(s, t, MatchKind.LEFT, on)
     alone = Match(scan("t", "r"), scan("s", "v"), MatchKind.ANTI, (("r0", "v0"),))
-    padded = Project(alone, tuple((f"n{i}", expr("NULL")) for i in range(2))
-                     + tuple((f"m{i}", col(f"r{i}")) for i in range(2)))  # fmt: skip
+    padded = Project(
+        alone,
+        tuple((f"n{i}", expr("NULL")) for i in range(2))
+        + tuple((f"m{i}", col(f"r{i}")) for i in range(2)),
+    )
     assert identified(Union((left, padded), ("w", "x", "y", "z")), key_text)

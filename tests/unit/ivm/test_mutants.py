@@ -280,13 +280,15 @@ RULES: dict[str, tuple[type[Rel], derive.Rule]] = {
     "window forgets the old end": (Window, WindowRule(BOTH[:1])),
     "window forgets the new end": (Window, WindowRule(BOTH[1:])),
     "window recomputes changed rows only": (Window, WindowRule(by=lambda w: w.input.columns)),
-    "window takes another column for its partition":
-        (Window, WindowRule(by=lambda w: w.input.columns[:1])),
+    "window takes another column for its partition": (
+        Window,
+        WindowRule(by=lambda w: w.input.columns[:1]),
+    ),
     "window forgets the partitions of deletes": (Window, WindowRule(keys_of=inserted)),
     "top forgets the old end": (Top, top_rule(BOTH[:1])),
     "top forgets the new end": (Top, top_rule(BOTH[1:])),
     "top takes the first of the change": (Top, top_of_the_change),
-}  # fmt: skip
+}
 
 
 def test_every_derivative_has_a_mutant() -> None:
@@ -399,8 +401,10 @@ def first_branch_only(rel: Rel, keys: Keys, on: On) -> Pushed:
 
 
 PUSHES: dict[str, tuple[str, Callable[[Rel, Keys, On], Pushed]]] = {
-    "match restricts its right side by a column that it may make NULL":
-        ("match", right_column_into_the_right_side),
+    "match restricts its right side by a column that it may make NULL": (
+        "match",
+        right_column_into_the_right_side,
+    ),
     "match takes a right column for the left one": ("match", right_column_for_its_left_partner),
     "match takes the left side for the whole": ("match", left_side_for_the_whole),
     "match mixes up its pairs": ("match", partner_of_another_pair),
@@ -408,7 +412,7 @@ PUSHES: dict[str, tuple[str, Callable[[Rel, Keys, On], Pushed]]] = {
     "top is restricted below": ("top", below_the_top),
     "join takes one member for the whole": ("join", one_member_for_the_whole),
     "union restricts its first branch": ("union", first_branch_only),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PUSHES)
@@ -578,14 +582,20 @@ def match_that_is_used(rel: Rel, used: frozenset[str]) -> Rel:
 PRUNES: dict[str, tuple[str, Callable[[Rel, frozenset[str]], Rel]]] = {
     "a match forgets pairs that nothing above reads": ("project match", pairs_that_are_used),
     "a match is left out where its right side is not read": ("project match", match_that_is_used),
-    "a window forgets a partition that nothing above reads":
-        ("project window", partition_that_is_used),
-    "a window forgets an order that nothing above reads":
-        ("project window", window_order_that_is_used),
+    "a window forgets a partition that nothing above reads": (
+        "project window",
+        partition_that_is_used,
+    ),
+    "a window forgets an order that nothing above reads": (
+        "project window",
+        window_order_that_is_used,
+    ),
     "a top forgets an order that nothing above reads": ("project top", order_that_is_used),
-    "a generator is left out where its columns are not read":
-        ("project generate", generator_that_is_used),
-}  # fmt: skip
+    "a generator is left out where its columns are not read": (
+        "project generate",
+        generator_that_is_used,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", PRUNES)

@@ -94,9 +94,12 @@ def matched(kind: MatchKind, *on: Expr) -> Match:
 def test_the_first_partner_of_a_row_replaces_its_nulls_and_the_last_one_leaves_them() -> None:
     w = world({"s": [(1, 1), (2, 2)], "t": [(2, 8)]}, {"t": [(1, 7), (1, 9)]})
     assert change(matched(MatchKind.LEFT), w) == {
-        (1, 1, None, None): -1, (1, 1, 1, 7): 1, (1, 1, 1, 9): 1,
-        (2, 2, 2, 8): -1, (2, 2, None, None): 1,
-    }  # fmt: skip
+        (1, 1, None, None): -1,
+        (1, 1, 1, 7): 1,
+        (1, 1, 1, 9): 1,
+        (2, 2, 2, 8): -1,
+        (2, 2, None, None): 1,
+    }
     assert change(matched(MatchKind.SEMI), w) == {(1, 1): 1, (2, 2): -1}
     assert change(matched(MatchKind.ANTI), w) == {(1, 1): -1, (2, 2): 1}
 
@@ -132,8 +135,10 @@ def test_a_new_row_moves_the_numbers_of_its_partition_only() -> None:
 def test_rows_without_a_partition_key_are_a_partition() -> None:
     w = world({"s": [(None, 5)]}, {"s": [(None, 5), (None, 1)]})
     assert change(windowed("SUM({x})", total=False), w) == {
-        (None, 5, 5): -1, (None, 1, 1): 1, (None, 5, 6): 1,
-    }  # fmt: skip
+        (None, 5, 5): -1,
+        (None, 1, 1): 1,
+        (None, 5, 6): 1,
+    }
 
 
 def test_equal_rows_have_each_a_number_of_their_own() -> None:
@@ -152,8 +157,10 @@ def test_a_row_of_which_nothing_is_made_is_kept_by_outer() -> None:
     w = world({"s": [(1, 5)]}, {"s": [(0, 5)]})
     assert change(Generate(scan("s", "p"), some, ("e",)), w) == {(1, 5, 1): -1, (1, 5, 5): -1}
     assert change(Generate(scan("s", "p"), some, ("e",), outer=True), w) == {
-        (1, 5, 1): -1, (1, 5, 5): -1, (0, 5, None): 1,
-    }  # fmt: skip
+        (1, 5, 1): -1,
+        (1, 5, 5): -1,
+        (0, 5, None): 1,
+    }
 
 
 def test_rows_of_the_query_itself_do_not_change() -> None:
@@ -330,8 +337,10 @@ def test_added_rows_only_add_rows_to_what_is_monotone() -> None:
 @pytest.mark.parametrize("kind", [Match, Window, Top, Aggregate])
 def test_what_may_take_rows_back_is_not_monotone(kind: type[Rel]) -> None:
     example = {
-        Match: matched(MatchKind.ANTI), Window: windowed("ROW_NUMBER()"),
-        Top: Top(scan("s", "p"), (), 1), Aggregate: Aggregate(scan("s", "p"), ("p0",), ()),
-    }  # fmt: skip
+        Match: matched(MatchKind.ANTI),
+        Window: windowed("ROW_NUMBER()"),
+        Top: Top(scan("s", "p"), (), 1),
+        Aggregate: Aggregate(scan("s", "p"), ("p0",), ()),
+    }
     assert not monotone(Filter(example[kind], (expr("TRUE"),)))
     assert monotone(Filter(scan("s", "p"), (expr("TRUE"),)))

@@ -7,13 +7,22 @@ from dataclasses import replace
 
 from dt_jupyter.ivm import End, Expr, Join, Project, Rel, Scan, Sizes, arranged, col, expr, scans
 
-ROWS = {"region": 5, "nation": 25, "supplier": 10_000, "customer": 150_000, "orders": 1_500_000,
-        "lineitem": 6_000_000}  # fmt: skip
+ROWS = {
+    "region": 5,
+    "nation": 25,
+    "supplier": 10_000,
+    "customer": 150_000,
+    "orders": 1_500_000,
+    "lineitem": 6_000_000,
+}
 COLUMNS = {
-    "region": ("r_key",), "nation": ("n_key", "n_region"), "supplier": ("s_key", "s_nation"),
-    "customer": ("c_key", "c_nation"), "orders": ("o_key", "o_customer"),
+    "region": ("r_key",),
+    "nation": ("n_key", "n_region"),
+    "supplier": ("s_key", "s_nation"),
+    "customer": ("c_key", "c_nation"),
+    "orders": ("o_key", "o_customer"),
     "lineitem": ("l_order", "l_supplier"),
-}  # fmt: skip
+}
 
 
 def scan(table: str) -> Scan:
@@ -30,9 +39,15 @@ def sizes(changed: Mapping[str, int | None], types: Mapping[str, str] | None = N
 
 LOCAL = Join(
     tuple(map(scan, ("customer", "orders", "lineitem", "supplier", "nation", "region"))),
-    (equal("c_key", "o_customer"), equal("l_order", "o_key"), equal("l_supplier", "s_key"),
-     equal("c_nation", "s_nation"), equal("s_nation", "n_key"), equal("n_region", "r_key")),
-)  # fmt: skip
+    (
+        equal("c_key", "o_customer"),
+        equal("l_order", "o_key"),
+        equal("l_supplier", "s_key"),
+        equal("c_nation", "s_nation"),
+        equal("s_nation", "n_key"),
+        equal("n_region", "r_key"),
+    ),
+)
 """The suppliers of a customer's own nation: a nation has many of both."""
 
 

@@ -148,9 +148,13 @@ def entries() -> dict[str, object]:
     """By the table, but for the derivative and its law."""
     same = {name: TABLES[name][Filter] for name in LIKE_A_FILTER}
     return same | {
-        "render": _rendered, "prune": _pruned, "estimated": _share, "restrict": _pushed,
-        "unstable": _decided, "line in EXPLAIN": _line,
-    }  # fmt: skip
+        "render": _rendered,
+        "prune": _pruned,
+        "estimated": _share,
+        "restrict": _pushed,
+        "unstable": _decided,
+        "line in EXPLAIN": _line,
+    }
 
 
 @pytest.fixture
@@ -279,9 +283,10 @@ def _only_inserts(rel: Rel, changed: frozenset[str]) -> Rel | None:
 
 @pytest.mark.parametrize("wrong", [_of_all_rows, _only_inserts])
 def test_a_derivative_that_is_wrong_is_caught(
-    registered: None, monkeypatch: pytest.MonkeyPatch,
+    registered: None,
+    monkeypatch: pytest.MonkeyPatch,
     wrong: Callable[[Rel, frozenset[str]], Rel | None],
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setitem(DERIVATIVES, Sample, wrong)
     with pytest.raises(AssertionError):
         SEARCH(derivative)

@@ -65,8 +65,11 @@ def test_a_commit_carries_its_sequence_and_metadata(log: TableLog) -> None:
     assert recovered is not None
     assert (recovered.sequence, recovered.version, recovered.newest) == (1, 1, 1)
     assert recovered.metadata == {
-        "action": "FULL", "frontier": {"a": 3}, "seq": 1, "attempt": "attempt-1"
-    }  # fmt: skip
+        "action": "FULL",
+        "frontier": {"a": 3},
+        "seq": 1,
+        "attempt": "attempt-1",
+    }
     assert (recovered.table_id, recovered.foreign) == (log.table_id(), ())
 
 

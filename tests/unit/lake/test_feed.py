@@ -32,18 +32,20 @@ ODD = ("a b", "ä/ö", "50%", "=", None, "{}")
 
 def some(*ids: int) -> pa.Table:
     columns = [
-        list(ids), [date(2024, 1, 1 + i % 3) for i in ids], [ODD[i % 6] for i in ids],
-        [(True, False, None)[i % 3] for i in ids], [i * 1_000_001 for i in ids],
-        [Decimal(i) / 4 for i in ids], [(0.5, float("nan"), None)[i % 3] for i in ids],
-    ]  # fmt: skip
+        list(ids),
+        [date(2024, 1, 1 + i % 3) for i in ids],
+        [ODD[i % 6] for i in ids],
+        [(True, False, None)[i % 3] for i in ids],
+        [i * 1_000_001 for i in ids],
+        [Decimal(i) / 4 for i in ids],
+        [(0.5, float("nan"), None)[i % 3] for i in ids],
+    ]
     arrays = [pa.array(c).cast(f.type) for c, f in zip(columns, SCHEMA, strict=True)]
     return pa.Table.from_arrays(arrays, schema=SCHEMA)
 
 
 def made(path: Path, partitions: Sequence[str] = ()) -> TableLog:
-    DeltaTable.create(
-        str(path), SCHEMA, partition_by=list(partitions), configuration=PROPERTIES
-    )  # fmt: skip
+    DeltaTable.create(str(path), SCHEMA, partition_by=list(partitions), configuration=PROPERTIES)
     return TableLog(path)
 
 
@@ -125,9 +127,12 @@ def test_columns_that_came_later_are_null(tmp_path: Path, files_alone: Any) -> N
     files_alone()
     found = feed_table(log, 1, 3, ["more", "id"])
     assert sorted(found.to_pylist(), key=str) == sorted(
-        ({"more": m, "id": i, "__dt_w": w}
-         for m, i, w in ((None, 1, 1), (7, 2, 1), (None, 1, -1), (8, 1, 1))), key=str,
-    )  # fmt: skip
+        (
+            {"more": m, "id": i, "__dt_w": w}
+            for m, i, w in ((None, 1, 1), (7, 2, 1), (None, 1, -1), (8, 1, 1))
+        ),
+        key=str,
+    )
     assert found.schema.field("more").type == pa.int32()
 
 
@@ -141,8 +146,9 @@ def test_types_as_other_writers_store_them(tmp_path: Path, files_alone: Any) -> 
     as_others = as_others.set_column(4, "at", stored["at"].cast(pa.timestamp("ns", "UTC")))
     pq.write_table(as_others.set_column(0, "id", stored["id"].cast(pa.int32())), files[0])
     files_alone()
-    expected = bag(pa.concat_tables([some(1), some(2), some(3)]).append_column(
-        "w", pa.array([1, 1, 1])))  # fmt: skip
+    expected = bag(
+        pa.concat_tables([some(1), some(2), some(3)]).append_column("w", pa.array([1, 1, 1]))
+    )
     assert bag(feed_table(log, 1, 3, SCHEMA.names)) == expected
 
 
@@ -207,8 +213,11 @@ def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
 
 def test_nested_columns_are_left_to_delta_rs(tmp_path: Path) -> None:
     schema = pa.schema([("id", pa.int64()), ("at", pa.list_(pa.timestamp("us", "UTC")))])
-    DeltaTable.create(str(tmp_path / "t"), schema, configuration={
-        k: v for k, v in PROPERTIES.items() if "Skipping" not in k})  # fmt: skip
+    DeltaTable.create(
+        str(tmp_path / "t"),
+        schema,
+        configuration={k: v for k, v in PROPERTIES.items() if "Skipping" not in k},
+    )
     log = TableLog(tmp_path / "t")
     write_deltalake(str(log.path), pa.table({"id": [1], "at": [[0]]}).cast(schema), mode="append")
     (row,) = feed_table(log, 1, 1, ["id", "at"]).to_pylist()

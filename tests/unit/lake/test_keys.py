@@ -49,9 +49,15 @@ def test_literals_of_both_dialects() -> None:
 
 @pytest.mark.parametrize(
     ("type_", "values"),
-    [(pa.float64(), [1.0]), (pa.binary(), [b"x"]), (pa.int64(), [None]), (pa.int64(), []),
-     (pa.date32(), [date(9999, 12, 31)]), (pa.decimal128(9, 2), [Decimal("1.00")])],
-)  # fmt: skip
+    [
+        (pa.float64(), [1.0]),
+        (pa.binary(), [b"x"]),
+        (pa.int64(), [None]),
+        (pa.int64(), []),
+        (pa.date32(), [date(9999, 12, 31)]),
+        (pa.decimal128(9, 2), [Decimal("1.00")]),
+    ],
+)
 def test_keys_without_a_range(type_: pa.DataType, values: list[Any]) -> None:
     assert range_sql(type_, values) is None
 
@@ -119,9 +125,12 @@ def test_composite_keys_with_nulls(tmp_path: Path) -> None:
     def table(value: int, *chosen: int) -> pa.Table:
         some = [pairs[n] for n in chosen]
         return pa.table(
-            {"a": pa.array([a for a, _ in some], pa.int64()),
-             "b": pa.array([b for _, b in some], pa.int64()), "v": [value] * len(some)}
-        )  # fmt: skip
+            {
+                "a": pa.array([a for a, _ in some], pa.int64()),
+                "b": pa.array([b for _, b in some], pa.int64()),
+                "v": [value] * len(some),
+            }
+        )
 
     commit(CommitRequest(log.path, "x", 1, "a"), Append(table(0, 0, 1, 2, 3)))
     change = table(9, 0, 2).append_column("__dt_op", pa.array(["U", "D"]))

@@ -74,8 +74,12 @@ def test_times_rise_though_file_times_do_not(tmp_path: Path) -> None:
     for millis in (3_000, 2_000, 3_001, 9_000):
         table.commit(info(), add(str(millis)), millis=millis)
     assert [table.log.commit_time(v).micros // 1000 for v in range(5)] == [
-        1_000, 3_000, 3_001, 3_002, 9_000
-    ]  # fmt: skip
+        1_000,
+        3_000,
+        3_001,
+        3_002,
+        9_000,
+    ]
     log = table.log
     asked = (999.999, 1_000, 1_000.001, 2_999.999, 3_000, 3_001, 3_002, 8_999, 9_000, 10_000)
     assert [log.version_at(at(t)) for t in asked] == [None, 0, 0, 0, 1, 2, 3, 3, 4, 4]
@@ -107,9 +111,14 @@ def test_facts_of_a_commit(tmp_path: Path) -> None:
     cdc = {"cdc": {"path": "_change_data/c", "size": 7, "partitionValues": {}, "dataChange": False}}
     table.commit(
         info("MERGE", userMetadata='{"a": 1}', operationMetrics={"numTargetRowsInserted": "2"}),
-        add("a", rows=5, size=100), add("b", rows=3, size=50, dv=1), remove("c", rows=4, size=30),
-        cdc, txn("dt:1", 7), txn("other", 1), millis=2_000,
-    )  # fmt: skip
+        add("a", rows=5, size=100),
+        add("b", rows=3, size=50, dv=1),
+        remove("c", rows=4, size=30),
+        cdc,
+        txn("dt:1", 7),
+        txn("other", 1),
+        millis=2_000,
+    )
     (facts,) = table.log.commits(0, 1)
     assert (facts.version, facts.time, facts.operation) == (1, at(2_000), "MERGE")
     assert (facts.added_files, facts.added_bytes, facts.added_rows) == (2, 150, 7)
@@ -143,9 +152,15 @@ def test_unknown_row_counts_stay_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("operation", "replaces"),
-    [("CREATE OR REPLACE TABLE AS SELECT", True), ("REPLACE TABLE", True), ("CLONE", True),
-     ("WRITE", False), ("RESTORE", False), ("CREATE TABLE AS SELECT", False)],
-)  # fmt: skip
+    [
+        ("CREATE OR REPLACE TABLE AS SELECT", True),
+        ("REPLACE TABLE", True),
+        ("CLONE", True),
+        ("WRITE", False),
+        ("RESTORE", False),
+        ("CREATE TABLE AS SELECT", False),
+    ],
+)
 def test_operations_that_replace_a_table(tmp_path: Path, operation: str, replaces: bool) -> None:
     table = Written(tmp_path / "t")
     table.commit(info(operation), metadata(), add("a"))
@@ -215,8 +230,11 @@ def test_a_hole_in_the_log(tmp_path: Path) -> None:
 
 def test_versions_beyond_the_log(tmp_path: Path) -> None:
     table = Written(tmp_path / "t")
-    for wrong in (lambda: table.log.commits(0, 3), lambda: table.log.commit_time(9),
-                  lambda: table.log.metadata(4)):  # fmt: skip
+    for wrong in (
+        lambda: table.log.commits(0, 3),
+        lambda: table.log.commit_time(9),
+        lambda: table.log.metadata(4),
+    ):
         with pytest.raises(VersionGone):
             wrong()
 
@@ -339,10 +357,13 @@ def test_files_of_a_large_commit_are_not_kept_but_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("stats", "known"),
-    [({"numRecords": 3, "minValues": {"numRecords": 8}}, 3),
-     ({"minValues": {"numRecords": 8}, "numRecords": 3}, 3),
-     ({"minValues": {"numRecords": 8}}, None), ({"numRecords": None}, None)],
-)  # fmt: skip
+    [
+        ({"numRecords": 3, "minValues": {"numRecords": 8}}, 3),
+        ({"minValues": {"numRecords": 8}, "numRecords": 3}, 3),
+        ({"minValues": {"numRecords": 8}}, None),
+        ({"numRecords": None}, None),
+    ],
+)
 def test_records_are_counted_whatever_the_columns_are_called(
     tmp_path: Path, stats: object, known: int | None
 ) -> None:

@@ -65,10 +65,15 @@ def test_sidecars_are_found_however_they_are_named(table: Written, named: str) -
     folder.mkdir()
     file = folder / ("one file.parquet" if named == "encoded" else "one.parquet")
     body = add("b")["add"] | {"partitionValues": [("p", "1")]}
-    type_ = pa.struct([
-        ("path", pa.string()), ("partitionValues", pa.map_(pa.string(), pa.string())),
-        ("size", pa.int64()), ("modificationTime", pa.int64()), ("stats", pa.string()),
-    ])  # fmt: skip
+    type_ = pa.struct(
+        [
+            ("path", pa.string()),
+            ("partitionValues", pa.map_(pa.string(), pa.string())),
+            ("size", pa.int64()),
+            ("modificationTime", pa.int64()),
+            ("stats", pa.string()),
+        ]
+    )
     pq.write_table(pa.table({"add": pa.array([body], type_)}), file)
     path = {"name": file.name, "encoded": "one%20file.parquet", "uri": file.as_uri()}[named]
     top = ({"checkpointMetadata": {"version": 2}}, metadata(), PROTOCOL, txn("me", 4))

@@ -33,9 +33,7 @@ def table(tmp_path: Path) -> Path:
 
 def append(path: Path, sequence: int) -> None:
     properties = CommitProperties(app_transactions=[Transaction(APP, sequence)])
-    write_deltalake(
-        str(path), rows(sequence), mode="append", commit_properties=properties,
-    )  # fmt: skip
+    write_deltalake(str(path), rows(sequence), mode="append", commit_properties=properties)
 
 
 def commit(path: Path, version: int) -> Path:

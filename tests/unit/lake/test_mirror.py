@@ -133,8 +133,12 @@ def test_partitions_with_awkward_values(tmp_path: Path) -> None:
     path = tmp_path / "t"
     rows = pa.table({"p": ["a b", "c%20d", "_e", None], "n": [1, 2, 3, 4]})
     write_deltalake(path, rows, partition_by=["p"])
-    write_deltalake(path, rows.slice(0, 1), mode="overwrite",
-                    commit_properties=CommitProperties(custom_metadata={"k": "v"}))  # fmt: skip
+    write_deltalake(
+        path,
+        rows.slice(0, 1),
+        mode="overwrite",
+        commit_properties=CommitProperties(custom_metadata={"k": "v"}),
+    )
     assert all(file_at(path, n).exists() for v in (0, 1) for n in names(path, v))
     plan = plan_vacuum(TableLog(path), [Held("pin", 0, 0)], now(), now())
     assert not plan.files

@@ -86,9 +86,12 @@ def test_the_feed_where_it_is_on_for_the_whole_range(table) -> None:
 
 @pytest.mark.parametrize(
     ("operation", "metrics", "records"),
-    [("UPDATE", {"numUpdatedRows": "3"}, 6), ("DELETE", {"numDeletedRows": "2"}, 2),
-     ("MERGE", {"num_target_rows_inserted": "1", "num_target_rows_updated": "1"}, 3)],
-)  # fmt: skip
+    [
+        ("UPDATE", {"numUpdatedRows": "3"}, 6),
+        ("DELETE", {"numDeletedRows": "2"}, 2),
+        ("MERGE", {"num_target_rows_inserted": "1", "num_target_rows_updated": "1"}, 3),
+    ],
+)
 def test_records_of_the_feed_by_metrics(table, operation, metrics, records) -> None:
     t = table(**FEED)
     t.commit(
@@ -101,8 +104,11 @@ def test_records_of_the_feed_by_metrics(table, operation, metrics, records) -> N
 
 def test_a_delete_by_vector_has_the_rows_that_its_metrics_say(table) -> None:
     t = table(**FEED)
-    t.commit(info("DELETE", operationMetrics={"numDeletedRows": "2"}),
-             add("a", rows=90, dv=2), remove("a", rows=90))  # fmt: skip
+    t.commit(
+        info("DELETE", operationMetrics={"numDeletedRows": "2"}),
+        add("a", rows=90, dv=2),
+        remove("a", rows=90),
+    )
     t.commit(info("WRITE"), add("b", rows=3), remove("a", rows=90, dv=2))
     assert plan_changes(t.log, 0, 1) == Feed(1, 1, 2, 20, 2)
     assert plan_changes(t.log, 1, 2) == Feed(2, 2, 91, 20, 2)
@@ -125,8 +131,10 @@ def test_the_feed_turned_on_within_the_range(table) -> None:
 
 
 def test_a_replaced_table(table) -> None:
-    for actions in ((info("CREATE OR REPLACE TABLE"), metadata(**FEED)),
-                    (info("WRITE"), metadata(id_="another", **FEED))):  # fmt: skip
+    for actions in (
+        (info("CREATE OR REPLACE TABLE"), metadata(**FEED)),
+        (info("WRITE"), metadata(id_="another", **FEED)),
+    ):
         t = table(**FEED)
         t.commit(*actions, add("a"))
         plan = plan_changes(t.log, 0, 1)

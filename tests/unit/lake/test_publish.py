@@ -17,11 +17,21 @@ from dt_jupyter.lake.txn.publish import Conflict, Publication
 from dt_jupyter.lake.txn.shadow_log import Staging, relative, stage_log, uri
 from tests.unit.delta_logs import add, info, metadata, remove
 
-VECTOR = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 4,
-          "sizeInBytes": 40, "cardinality": 6}  # fmt: skip
-PROTOCOL = {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7,
-                         "readerFeatures": ["deletionVectors"],
-                         "writerFeatures": ["deletionVectors", "rowTracking"]}}  # fmt: skip
+VECTOR = {
+    "storageType": "u",
+    "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^",
+    "offset": 4,
+    "sizeInBytes": 40,
+    "cardinality": 6,
+}
+PROTOCOL = {
+    "protocol": {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": ["deletionVectors"],
+        "writerFeatures": ["deletionVectors", "rowTracking"],
+    }
+}
 
 
 def write(folder: Path, version: int, *lines: dict[str, Any]) -> None:
@@ -46,9 +56,13 @@ def log(tmp_path: Path) -> TableLog:
     old = file(table, "a.parquet", baseRowId=0)
     write(table, 0, info(), PROTOCOL, metadata(), old, {"domainMetadata": row_id_domain(9)})
     write(
-        table, 1, info(), remove("a.parquet"), file(table, "a.parquet", deletionVector=VECTOR),
+        table,
+        1,
+        info(),
+        remove("a.parquet"),
+        file(table, "a.parquet", deletionVector=VECTOR),
         file(table, "p=1%252F2/b.parquet"),
-    )  # fmt: skip
+    )
     return TableLog(table)
 
 
@@ -96,11 +110,14 @@ def test_what_is_published_is_in_the_tables_own_terms_and_once(log: TableLog) ->
     new = {**VECTOR, "pathOrInlineDv": "^Bpqwfd)DZ}K{vb[*k^A", "offset": 1}
     (copy / vector_file(new)).write_text("bits")
     write(
-        copy, 2, info("DELETE", userMetadata='{"statement": "s1", "user": "me"}'),
-        {"remove": old}, {"add": {**old, "deletionVector": new}},
+        copy,
+        2,
+        info("DELETE", userMetadata='{"statement": "s1", "user": "me"}'),
+        {"remove": old},
+        {"add": {**old, "deletionVector": new}},
         file(copy, "new one.parquet", 2, baseRowId=10, defaultRowCommitVersion=2),
         {"domainMetadata": row_id_domain(11)},
-    )  # fmt: skip
+    )
     write(copy, 3, info("DELETE"), {"add": {"path": "x", "size": 1, "partitionValues": {}}})
     write(copy, 4, info("DELETE"), {"remove": {"path": "x", "size": 1}})
     staging = stage_log(log, 1, log.path.parent / "again")
@@ -126,8 +143,9 @@ def test_what_is_published_is_in_the_tables_own_terms_and_once(log: TableLog) ->
 
 
 def test_what_only_adds_goes_with_what_others_add(log: TableLog) -> None:
-    staging = staged(log, {"add": {**add("n")["add"], "baseRowId": 10}},
-                     {"domainMetadata": row_id_domain(10)})  # fmt: skip
+    staging = staged(
+        log, {"add": {**add("n")["add"], "baseRowId": 10}}, {"domainMetadata": row_id_domain(10)}
+    )
     file(staging.folder, "n")
     made = published(staging)
     assert made.append

@@ -39,8 +39,9 @@ def table(folder: Path, *there: str) -> Written:
     made = Written(folder / "t", metadata(enableChangeDataFeed="true"))
     made.commit(info(), add("a"), add("b%20b"))
     made.commit(info("UPDATE"), remove("a"), add("c"), CDC)
-    made.commit(info("OPTIMIZE"), *(remove(f, change=False) for f in ("b%20b", "c")),
-                add("d", change=False))  # fmt: skip
+    made.commit(
+        info("OPTIMIZE"), *(remove(f, change=False) for f in ("b%20b", "c")), add("d", change=False)
+    )
     made.commit(info(), add("e"))
     for name in there:
         file = made.path / name
@@ -66,9 +67,12 @@ def told(made: Written, old: int, new: int, **how: Any) -> str | None:
     ],
 )
 def test_what_a_change_is_read_from(
-    tmp_path: Path, there: tuple[str, ...], by_feed: str | None, by_files: str | None,
+    tmp_path: Path,
+    there: tuple[str, ...],
+    by_feed: str | None,
+    by_files: str | None,
     first_images: str | None,
-) -> None:  # fmt: skip
+) -> None:
     made = table(tmp_path, *there)
     assert told(made, 1, 4, by_feed=True) == by_feed
     assert told(made, 1, 4, by_feed=False) == by_files
@@ -86,8 +90,12 @@ def test_what_was_compacted_is_missed_in_an_old_snapshot_alone(tmp_path: Path) -
     made = table(tmp_path, "d", "e")
     assert gone_from_change(made.log, Unchanged(), by_feed=False) is None
     assert [bool(gone_from_snapshot(made.log, v)) for v in range(5)] == [
-        False, True, True, False, False,
-    ]  # fmt: skip
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert told(made, 3, 4, by_feed=False) is None
 
 
@@ -180,8 +188,12 @@ def test_what_is_gone_is_asked_for_again_where_the_table_moved(
 
     def exists(path: Path, **how: Any) -> bool:
         if path.name == "e" and made.next == 5:
-            made.commit(info("OPTIMIZE"), remove("d", change=False), remove("e", change=False),
-                        add("f", change=False))  # fmt: skip
+            made.commit(
+                info("OPTIMIZE"),
+                remove("d", change=False),
+                remove("e", change=False),
+                add("f", change=False),
+            )
             (made.path / "f").touch()
         return asked(path, **how)
 

@@ -23,9 +23,13 @@ Row = tuple[int | None, str | None, float | None]
 Rows = Mapping[int, Row]
 """By row id."""
 CHANCES: tuple[Row, ...] = (
-    (1, "a", 0.0), (1, "a", -0.0), (1, None, 0.0), (None, "a", float("nan")), (2, "ä", None),
+    (1, "a", 0.0),
+    (1, "a", -0.0),
+    (1, None, 0.0),
+    (None, "a", float("nan")),
+    (2, "ä", None),
     (None, None, None),
-)  # fmt: skip
+)
 
 
 class Tracked(Written):
@@ -106,8 +110,11 @@ def test_what_it_leaves_to_spark(tmp_path: Path) -> None:
     first = table.add([(1, "a", 0.5)])
     table.commit(info(), first)
     vector = {"pathOrInlineDv": "v", "offset": 1, "cardinality": 1, "storageType": "u"}
-    table.commit(info("DELETE"), table.action("remove", "part-0.parquet"),
-                 {"add": {**first["add"], "deletionVector": vector}})  # fmt: skip
+    table.commit(
+        info("DELETE"),
+        table.action("remove", "part-0.parquet"),
+        {"add": {**first["add"], "deletionVector": vector}},
+    )
     unknown = table.add([(2, "b", 0.5)])
     del unknown["add"]["baseRowId"]
     table.commit(info(), unknown)

@@ -155,10 +155,13 @@ def test_every_statement_was_thought_of() -> None:
         "UndropTable", "ExplainDynamicTable", "CreateWarehouse", "CreateStream", "SparkStatement",
     }  # fmt: skip
     found = {
-        n for n, c in vars(S).items()
-        if isinstance(c, type) and is_dataclass(c) and issubclass(c, S.Statement)
+        n
+        for n, c in vars(S).items()
+        if isinstance(c, type)
+        and is_dataclass(c)
+        and issubclass(c, S.Statement)
         and "text" in {f.name for f in fields(c)}
-    }  # fmt: skip
+    }
     assert found == none | named
     assert {type(s).__name__ for t in GIVING for s in parse_script(t) if list(given_names(s))} == (
         named

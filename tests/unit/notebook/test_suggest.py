@@ -22,8 +22,11 @@ class House:
         return [Candidate("default", "warehouse"), Candidate("nightly", "warehouse")]
 
     def tables(self) -> list[Candidate]:
-        return [Candidate("daily", "dynamic table"), Candidate("orders", "table"),
-                Candidate("sales.items", "table")]  # fmt: skip
+        return [
+            Candidate("daily", "dynamic table"),
+            Candidate("orders", "table"),
+            Candidate("sales.items", "table"),
+        ]
 
     def columns(self, table: str) -> list[Candidate]:
         return [Candidate(c, "column") for c in COLUMNS.get(table, [])]

@@ -92,8 +92,13 @@ def test_a_view_that_cannot_be_made_is_no_error(
 def view() -> Callable[[EventFeed], LiveView]:
     def make(feed: EventFeed) -> LiveView:
         desk = Desk(lambda: None)
-        made = LiveView("graph", {"type": "graph"}, desk, feed,
-                        lambda d, asked, send: send(d.answer_json(asked)))  # fmt: skip
+        made = LiveView(
+            "graph",
+            {"type": "graph"},
+            desk,
+            feed,
+            lambda d, asked, send: send(d.answer_json(asked)),
+        )
         made.sent = []  # type: ignore[attr-defined]
         made.send = made.sent.append  # type: ignore[attr-defined, method-assign]
         return made
@@ -142,8 +147,13 @@ class Told:
         self.listener = fn
         return lambda: None
 
-    def tell(self, happened: Happened, name: str, made: Progress | None = None,
-             trigger: RefreshTrigger = RefreshTrigger.MANUAL) -> None:  # fmt: skip
+    def tell(
+        self,
+        happened: Happened,
+        name: str,
+        made: Progress | None = None,
+        trigger: RefreshTrigger = RefreshTrigger.MANUAL,
+    ) -> None:
         record: Any = SimpleNamespace(trigger=trigger)
         assert self.listener is not None
         self.listener(Event(happened, T, name, Name("default", name), record, made))
@@ -159,8 +169,10 @@ def test_progress_is_drawn_and_replaced_by_what_came_of_it(shown: Shown) -> None
         told.tell(Happened.STARTED, "other", trigger=RefreshTrigger.SCHEDULED)
         (drawn,) = shown
         assert drawn.text.splitlines() == [
-            "Refreshing d …", "  up: done", "  d: 1 of 2 jobs, 5 of 8 tasks, 1,200 rows",
-        ]  # fmt: skip
+            "Refreshing d …",
+            "  up: done",
+            "  d: 1 of 2 jobs, 5 of 8 tasks, 1,200 rows",
+        ]
         assert "<progress" in drawn.html
         end(EMPTY)
         told.tell(Happened.ENDED, "d")

@@ -76,8 +76,9 @@ def test_null_is_within_where_nulls_match() -> None:
 def test_every_value_is_within_its_bounds(seed: int) -> None:
     rng = Random(seed)
     size = rng.choice((0, 3, 30, 3 * LISTED))
-    numbers = [rng.choice((None, rng.randrange(-(10**rng.randrange(19)), 10**18)))
-               for _ in range(size)]  # fmt: skip
+    numbers = [
+        rng.choice((None, rng.randrange(-(10 ** rng.randrange(19)), 10**18))) for _ in range(size)
+    ]
     text = predicate(numbers, pa.int64(), null_safe=True)
     assert text is not None
     table = pa.table({"x": pa.array(numbers, pa.int64())})

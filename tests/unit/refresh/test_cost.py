@@ -29,17 +29,27 @@ MILLION = 1_000_000
 
 
 def record(
-    action: RefreshAction, milliseconds: int, changed: int = 0,
-    state: RefreshState = RefreshState.SUCCEEDED, *, cold: bool = False, rows: int = 0,
+    action: RefreshAction,
+    milliseconds: int,
+    changed: int = 0,
+    state: RefreshState = RefreshState.SUCCEEDED,
+    *,
+    cold: bool = False,
+    rows: int = 0,
     code: str | None = None,
-) -> RefreshRecord:  # fmt: skip
+) -> RefreshRecord:
     return RefreshRecord(
-        name=Name("default", "t"), query_id="q", state=state, trigger=RefreshTrigger.MANUAL,
-        data_timestamp=Timestamp(0), action=action, reason=Reason(code, "") if code else None,
+        name=Name("default", "t"),
+        query_id="q",
+        state=state,
+        trigger=RefreshTrigger.MANUAL,
+        data_timestamp=Timestamp(0),
+        action=action,
+        reason=Reason(code, "") if code else None,
         statistics=RefreshStatistics(
             execution_ms=milliseconds, changed_rows=changed, source_rows=rows, cold=cold
         ),
-    )  # fmt: skip
+    )
 
 
 def chosen(changed: int, history: Sequence[RefreshRecord], *, append: bool = False) -> str | None:

@@ -75,13 +75,24 @@ class Life:
         ms *= self._random.uniform(1 - self.noise, 1 + self.noise)
         ms += self.compiling * 0.8**self.process
         statistics = RefreshStatistics(
-            execution_ms=round(ms), changed_rows=self.changed, source_rows=self.rows,
+            execution_ms=round(ms),
+            changed_rows=self.changed,
+            source_rows=self.rows,
             cold=self.marks and is_cold(self.process, self.process),
-        )  # fmt: skip
-        self.history.insert(0, RefreshRecord(
-            Name("default", "t"), "q", RefreshState.SUCCEEDED, RefreshTrigger.MANUAL, Timestamp(0),
-            action=action, reason=Reason(code, ""), statistics=statistics,
-        ))  # fmt: skip
+        )
+        self.history.insert(
+            0,
+            RefreshRecord(
+                Name("default", "t"),
+                "q",
+                RefreshState.SUCCEEDED,
+                RefreshTrigger.MANUAL,
+                Timestamp(0),
+                action=action,
+                reason=Reason(code, ""),
+                statistics=statistics,
+            ),
+        )
         self.process += 1
         self._number += 1
         return action

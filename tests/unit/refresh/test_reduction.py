@@ -188,22 +188,25 @@ without_empty, matched = Reduction._without_empty, Reduction._match_without_empt
 MUTANTS: dict[str, tuple[object, str, object]] = {
     "what an outer and an anti join keep is narrowed": (module, "_narrowings", _matched),
     "one source of a value is all": (
-        module, "origins", lambda rel, c: list(origins(rel, c) or ())[:1],
+        module,
+        "origins",
+        lambda rel, c: list(origins(rel, c) or ())[:1],
     ),
     "NULL keys select nothing": (module._Narrowing, "null_safe", False),
     "rows read for other values will do": (Reduction, "_read", _first_read),
     "a union without a member is nothing": (Reduction, "_without_empty", _without_member),
     "an anti join with nothing is nothing": (
-        Reduction, "_match_without_empty",
+        Reduction,
+        "_match_without_empty",
         lambda self, rel: matched(self, replace(rel, kind=MatchKind.SEMI)),
     ),
     "a condition leaves out a row more": (
-        module, "sieved", lambda rows, names, on: sieved(rows, names, on).slice(1),
+        module,
+        "sieved",
+        lambda rows, names, on: sieved(rows, names, on).slice(1),
     ),
-    "a row more has no partner": (
-        module, "_as", lambda values, type_: values.cast(type_).slice(1),
-    ),
-}  # fmt: skip
+    "a row more has no partner": (module, "_as", lambda values, type_: values.cast(type_).slice(1)),
+}
 
 
 @pytest.mark.parametrize("name", MUTANTS)
@@ -248,12 +251,16 @@ def test_a_column_that_arrow_does_not_compare_leaves_nothing_out() -> None:
 
 
 DAY = datetime.date(1994, 12, 31)
-VALUES = pa.table({
-    "i": pa.array([1, 2, None, -3], pa.int32()),
-    "d": pa.array([Decimal("0.05"), Decimal("0.06"), None, Decimal("24.00")], pa.decimal128(9, 2)),
-    "s": pa.array(["forest green", "green", None, "Grün"]),
-    "t": pa.array([DAY, datetime.date(1995, 2, 28), None, datetime.date(1995, 1, 1)]),
-})  # fmt: skip
+VALUES = pa.table(
+    {
+        "i": pa.array([1, 2, None, -3], pa.int32()),
+        "d": pa.array(
+            [Decimal("0.05"), Decimal("0.06"), None, Decimal("24.00")], pa.decimal128(9, 2)
+        ),
+        "s": pa.array(["forest green", "green", None, "Grün"]),
+        "t": pa.array([DAY, datetime.date(1995, 2, 28), None, datetime.date(1995, 1, 1)]),
+    }
+)
 CONDITIONS = {
     "{i} > 1": [1], "{i} <> 2": [0, 3], "NOT ({i} = 2)": [0, 3], "2 >= {i}": [0, 1, 3],
     "{i} IN (1, -3)": [0, 3], "{i} NOT IN (1, 2)": [3], "{i} IS NULL": [2],
@@ -278,8 +285,11 @@ NOT_ASKED = (
 
 
 def _sieved(text: str) -> pa.Table:
-    return sieved(VALUES, {n: n for n in VALUES.column_names},
-                  expr(text, **{n: col(n) for n in VALUES.column_names}))  # fmt: skip
+    return sieved(
+        VALUES,
+        {n: n for n in VALUES.column_names},
+        expr(text, **{n: col(n) for n in VALUES.column_names}),
+    )
 
 
 @pytest.mark.parametrize("text", CONDITIONS)
@@ -292,9 +302,12 @@ def test_what_arrow_is_not_asked_leaves_nothing_out(text: str) -> None:
     assert _sieved(text) is VALUES
 
 
-@pytest.mark.parametrize(("chain", "kept"), [
-    (" OR ".join(f"{{i}} = {i}" for i in range(2, 1_000)), [1]),
-    (" AND ".join(f"{{i}} <> {i}" for i in range(2, 1_000)), [0, 3]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("chain", "kept"),
+    [
+        (" OR ".join(f"{{i}} = {i}" for i in range(2, 1_000)), [1]),
+        (" AND ".join(f"{{i}} <> {i}" for i in range(2, 1_000)), [0, 3]),
+    ],
+)
 def test_a_chain_of_a_thousand_conditions_is_answered(chain: str, kept: list[int]) -> None:
     assert _sieved(chain).to_pylist() == VALUES.take(kept).to_pylist()

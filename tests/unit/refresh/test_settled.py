@@ -30,9 +30,9 @@ def test_pairs_cancel_and_what_is_left_weighs_the_same(rows: list[Row]) -> None:
     total: Counter[tuple[int, int]] = Counter()
     for a, b, weight in rows:
         total[(a, b)] += weight
-    assert Counter(left) == Counter({
-        (*row, 1 if weight > 0 else -1): abs(weight) for row, weight in total.items() if weight
-    })  # fmt: skip
+    assert Counter(left) == Counter(
+        {(*row, 1 if weight > 0 else -1): abs(weight) for row, weight in total.items() if weight}
+    )
 
 
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)

@@ -76,9 +76,12 @@ INCREMENTAL = choice(RefreshAction.INCREMENTAL)
 
 
 def planned(
-    query: str, new: Frontier, *stages: Standing, facts: Told | None = None,
+    query: str,
+    new: Frontier,
+    *stages: Standing,
+    facts: Told | None = None,
     by: Choice = INCREMENTAL,
-) -> StagePlan:  # fmt: skip
+) -> StagePlan:
     return plan_stages(compiled(query), Observation(new, stages, facts or Told()), by)
 
 
@@ -99,8 +102,9 @@ def test_a_full_table_is_its_query_at_the_versions_of_its_sources() -> None:
     (step,) = plan_stages(None, observed, choice(RefreshAction.FULL)).steps
     assert (step.statement, step.version, step.sequence) == (QUERY, 7, 8)
     assert [(r.source, r.old, r.new, r.change) for r in step.reads] == [
-        ("p", None, 3, None), ("q", None, 4, None),
-    ]  # fmt: skip
+        ("p", None, 3, None),
+        ("q", None, 4, None),
+    ]
 
 
 @pytest.mark.parametrize("action", [RefreshAction.REINITIALIZE, RefreshAction.FULL])
@@ -109,8 +113,9 @@ def test_everything_anew_starts_from_no_frontier(action: RefreshAction) -> None:
     plan = planned(NESTED, frontier(p=3), *standing, by=choice(action))
     assert statements(plan) == [INITIALISE, INITIALISE]
     assert [(r.old, r.new, r.change) for s in plan.steps for r in s.reads] == [
-        (None, 3, None), (None, None, None),
-    ]  # fmt: skip
+        (None, 3, None),
+        (None, None, None),
+    ]
     assert [(s.version, s.sequence) for s in plan.steps] == [(4, 5), (6, 7)]
 
 
@@ -150,8 +155,9 @@ def test_a_change_is_the_derivative_for_the_sources_that_changed() -> None:
 
 def test_a_source_that_moved_without_a_change_makes_no_statement() -> None:
     facts = Told(changed={"p": Unchanged()})
-    (step,) = planned("SELECT id FROM p", frontier(p=3), Standing(1, frontier(p=1), 2),
-                      facts=facts).steps  # fmt: skip
+    (step,) = planned(
+        "SELECT id FROM p", frontier(p=3), Standing(1, frontier(p=1), 2), facts=facts
+    ).steps
     assert (step.statement, step.delta, step.deferred) == (NOTHING, None, ())
 
 
@@ -169,8 +175,12 @@ def test_the_order_of_a_join_stands_on_the_counts_in_the_plan() -> None:
 
 
 def test_rows_are_not_counted_for_what_joins_nothing() -> None:
-    (step,) = planned("SELECT k, sum(v) AS s FROM p GROUP BY k", frontier(p=3),
-                      Standing(1, frontier(p=1), 2), facts=Told({"p": 9})).steps  # fmt: skip
+    (step,) = planned(
+        "SELECT k, sum(v) AS s FROM p GROUP BY k",
+        frontier(p=3),
+        Standing(1, frontier(p=1), 2),
+        facts=Told({"p": 9}),
+    ).steps
     assert [r.rows for r in step.reads] == [None]
 
 
@@ -230,8 +240,9 @@ def test_a_hidden_stage_that_is_ahead_since_a_crash_is_caught_up_with() -> None:
 
 
 def changed(query: str) -> StageStep:
-    (step,) = planned(query, frontier(p=3, q=3, dim=3),
-                      Standing(1, frontier(p=1, q=1, dim=3), 2)).steps  # fmt: skip
+    (step,) = planned(
+        query, frontier(p=3, q=3, dim=3), Standing(1, frontier(p=1, q=1, dim=3), 2)
+    ).steps
     return step
 
 

@@ -57,14 +57,19 @@ def test_a_schema_of_its_own_time_leaves_out_hidden_columns_only() -> None:
         ([column("a"), column("b")], [column("b"), column("a")], "`b`, `a`"),
         ([column("A")], [column("a")], "`A` AS `a`"),
         ([column("a", "integer")], [column("a")], "CAST(`a` AS BIGINT) AS `a`"),
-        ([column("d", "date")], [column("d", "timestamp_ntz")],
-         "CAST(`d` AS TIMESTAMP_NTZ) AS `d`"),
-        ([column("a", "decimal(5,2)")], [column("a", "decimal(9,4)")],
-         "CAST(`a` AS DECIMAL(9,4)) AS `a`"),
-        ([column("a", "short")], [column("a", "decimal(7,2)")],
-         "CAST(`a` AS DECIMAL(7,2)) AS `a`"),
+        (
+            [column("d", "date")],
+            [column("d", "timestamp_ntz")],
+            "CAST(`d` AS TIMESTAMP_NTZ) AS `d`",
+        ),
+        (
+            [column("a", "decimal(5,2)")],
+            [column("a", "decimal(9,4)")],
+            "CAST(`a` AS DECIMAL(9,4)) AS `a`",
+        ),
+        ([column("a", "short")], [column("a", "decimal(7,2)")], "CAST(`a` AS DECIMAL(7,2)) AS `a`"),
     ],
-)  # fmt: skip
+)
 def test_by_name_where_there_are_no_ids(then: list[Any], current: list[Any], expected: str) -> None:
     assert now(of(*then), of(*current)) == expected
 
@@ -122,12 +127,17 @@ def test_within_arrays_and_maps() -> None:
 @pytest.mark.parametrize(
     ("then", "current"),
     [
-        ("string", "long"), ("long", "integer"), ("decimal(9,4)", "decimal(9,5)"),
-        ("long", "decimal(10,0)"), ("double", "float"), ("string", array("string")),
-        (array("string"), map_("string", "string")), (struct(column("a")), "string"),
+        ("string", "long"),
+        ("long", "integer"),
+        ("decimal(9,4)", "decimal(9,5)"),
+        ("long", "decimal(10,0)"),
+        ("double", "float"),
+        ("string", array("string")),
+        (array("string"), map_("string", "string")),
+        (struct(column("a")), "string"),
         (struct(column("a")), struct(column("a", "string"))),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_widening_is_refused_and_named(then: Any, current: Any) -> None:
     with pytest.raises(DTError, match=r"DT-4105.*Column c of t was .* then and is .* now"):
         now(of(column("c", then)), of(column("c", current)))

@@ -20,8 +20,9 @@ def at(seconds: float) -> Timestamp:
 def node(name: str, *upstream: str, every: float = 48, **changes: Any) -> Node:
     """Active, at the data timestamp T0 − 48 unless told otherwise."""
     period = Period(every, True, Reason("LAG_ATTAINABLE", ""))
-    plain = Node(name, name, upstream, 60.0, "default", at(-1000), data_timestamp=at(-48),
-                 period=period)  # fmt: skip
+    plain = Node(
+        name, name, upstream, 60.0, "default", at(-1000), data_timestamp=at(-48), period=period
+    )
     return replace(plain, **changes)
 
 
@@ -172,8 +173,11 @@ def test_an_upstream_does_its_consumers_tick_first_after_a_sleep() -> None:
 def test_consumers_ticks_reach_through_the_whole_chain() -> None:
     bottom, middle = node("bottom", every=12), node("middle", "bottom", every=12)
     assert short(bottom, middle, node("top", "middle"), now=37)[-1] == (
-        "Start", "bottom", 0, "TICK",
-    )  # fmt: skip
+        "Start",
+        "bottom",
+        0,
+        "TICK",
+    )
 
 
 def test_a_chain_that_takes_longer_than_a_period_still_flows() -> None:

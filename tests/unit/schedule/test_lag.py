@@ -33,8 +33,17 @@ def record(
     target: float | None = None,
 ) -> RefreshRecord:
     """A refresh to data timestamp v, from s to e."""
-    return RefreshRecord(Name("default", "a"), f"{v}", state, trigger, at(v), action=action,
-                         start=at(s), end=at(e), target_lag_seconds=target)  # fmt: skip
+    return RefreshRecord(
+        Name("default", "a"),
+        f"{v}",
+        state,
+        trigger,
+        at(v),
+        action=action,
+        start=at(s),
+        end=at(e),
+        target_lag_seconds=target,
+    )
 
 
 def test_the_papers_figure() -> None:

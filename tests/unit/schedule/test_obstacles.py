@@ -46,8 +46,9 @@ def test_the_scheduler_says_so_at_each_of_them() -> None:
     nodes = (stopped("a"), node("b", "a"), node("c", "b"))
     found = decide(State(nodes, (Slots("default", 9),), lambda dt, t: None), at(1))
     assert [(d.dt, d.reason.code) for d in found] == [
-        ("b", "UPSTREAM_SUSPENDED"), ("c", "UPSTREAM_SUSPENDED"),
-    ]  # fmt: skip
+        ("b", "UPSTREAM_SUSPENDED"),
+        ("c", "UPSTREAM_SUSPENDED"),
+    ]
     assert all(isinstance(d, Wait) and d.is_held and d.data_timestamp == at(0) for d in found)
 
 
@@ -63,8 +64,9 @@ def test_a_suspended_warehouse_holds_its_tables_and_those_below() -> None:
     found = obstacles(nodes, (Slots("w", 1, suspended=True), Slots("default", 1)))
     assert {i: r.code for i, r in found.items()} == {
         "a": "WAREHOUSE_SUSPENDED",
-        "b": "UPSTREAM_WAREHOUSE_SUSPENDED", "c": "UPSTREAM_WAREHOUSE_SUSPENDED",
-    }  # fmt: skip
+        "b": "UPSTREAM_WAREHOUSE_SUSPENDED",
+        "c": "UPSTREAM_WAREHOUSE_SUSPENDED",
+    }
     assert found["c"].sentence.startswith("Warehouse w is suspended, in which a is refreshed")
 
 

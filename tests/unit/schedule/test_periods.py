@@ -170,8 +170,10 @@ def test_a_slow_upstream_holds_the_period_up() -> None:
 
 def test_order_does_not_matter_and_a_cycle_is_survived() -> None:
     assert periods(node("c", 60, "b"), node("b", None, "a"), node("a", None)) == {
-        "a": 48, "b": 48, "c": 48,
-    }  # fmt: skip
+        "a": 48,
+        "b": 48,
+        "c": 48,
+    }
     assert periods(node("x", 60, "y"), node("y", 60, "x"), node("z", 60)).keys() == {"x", "y", "z"}
 
 

@@ -384,10 +384,21 @@ class CatalogPort:
     def run(self, start: Start) -> None:
         t, query = start.data_timestamp, f"{start.dt} {start.data_timestamp}"
         attempt = self.catalog.begin(start.dt, RefreshTrigger.SCHEDULED, t, query, 60)
-        record = RefreshRecord(attempt.name, query, RefreshState.SUCCEEDED, attempt.trigger, t,
-                               action=RefreshAction.INCREMENTAL)  # fmt: skip
-        self.catalog.finish(attempt, record, frontier=Frontier(t), sequence=attempt.sequence,
-                            version=attempt.sequence)  # fmt: skip
+        record = RefreshRecord(
+            attempt.name,
+            query,
+            RefreshState.SUCCEEDED,
+            attempt.trigger,
+            t,
+            action=RefreshAction.INCREMENTAL,
+        )
+        self.catalog.finish(
+            attempt,
+            record,
+            frontier=Frontier(t),
+            sequence=attempt.sequence,
+            version=attempt.sequence,
+        )
         self.progress.put(start.dt)
 
     def skip(self, skip: Skip) -> None:
@@ -433,8 +444,12 @@ def test_two_kernels_schedule_one_catalog_without_doing_anything_twice(tmp_path:
 def test_the_state_of_a_catalog(tmp_path: Path) -> None:
     lab = Lab(tmp_path)
     lab.make("a", scheduler_enabled=False)
-    lab.make("b", definition=definition("SELECT 1", "a", "gone"), warehouse="Default",
-             scheduling=SchedulingState.SUSPENDED)  # fmt: skip
+    lab.make(
+        "b",
+        definition=definition("SELECT 1", "a", "gone"),
+        warehouse="Default",
+        scheduling=SchedulingState.SUSPENDED,
+    )
     lab.refresh(10)
     lab.wall.forward(30)
     lab.fail(20)

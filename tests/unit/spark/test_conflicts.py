@@ -74,12 +74,16 @@ def test_delta_rs_and_a_typed_one_without_a_text() -> None:
 
 @pytest.mark.parametrize(
     "e",
-    [ValueError("no"), Py4JJavaError("java.lang.OutOfMemoryError"), CommitFailedError("disk full"),
-     Py4JJavaError("[DELTA_TABLE_NOT_FOUND] …"),
-     Py4JJavaError(": java.util.ConcurrentModificationException at java.util.HashMap"),
-     Py4JJavaError(": io.delta.exceptions.DeltaFileNotFoundException"),
-     Exception("CONCURRENT_APPEND of a poem")],
-)  # fmt: skip
+    [
+        ValueError("no"),
+        Py4JJavaError("java.lang.OutOfMemoryError"),
+        CommitFailedError("disk full"),
+        Py4JJavaError("[DELTA_TABLE_NOT_FOUND] …"),
+        Py4JJavaError(": java.util.ConcurrentModificationException at java.util.HashMap"),
+        Py4JJavaError(": io.delta.exceptions.DeltaFileNotFoundException"),
+        Exception("CONCURRENT_APPEND of a poem"),
+    ],
+)
 def test_all_else_is_something_else(e: Exception) -> None:
     assert find_conflict(e) is None
     assert conflict_error(e, "UPDATE") is None

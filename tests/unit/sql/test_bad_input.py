@@ -79,17 +79,20 @@ ANSWERED = {
     "20,000 values in IN": f"SELECT id FROM t WHERE v IN ({', '.join(map(str, range(20_000)))})",
     "5,000 literal rows": f"SELECT * FROM VALUES {', '.join(f'({i})' for i in range(5_000))} x(i)",
     "900 conditions of a join": "SELECT t.id FROM t JOIN u ON t.id = u.id AND ("
-    + " OR ".join(f"t.v = {i}" for i in range(900)) + ")",
+    + " OR ".join(f"t.v = {i}" for i in range(900))
+    + ")",
     "200 functions around each other": f"SELECT {'upper(' * 200}k{')' * 200} AS x FROM t",
     "100 levels of CASE": cases(100),
     "a string of 900,000 letters": f"SELECT '{'x' * 900_000}' AS s, id FROM t",
     "aliases that double 9 times": doubled(9),
     "5 common tables used twice": chained(
-        5, "SELECT x.id FROM {below} x JOIN {below} y ON x.id = y.id"),
+        5, "SELECT x.id FROM {below} x JOIN {below} y ON x.id = y.id"
+    ),
     "a chain of 400 operators": "SELECT " + " + ".join(["v"] * 401) + " AS x FROM t",
-    "100 windows": "SELECT id, " + ", ".join(
-        f"sum(v + {i}) OVER (PARTITION BY k ORDER BY id) AS s{i}" for i in range(100)) + " FROM t",
-}  # fmt: skip
+    "100 windows": "SELECT id, "
+    + ", ".join(f"sum(v + {i}) OVER (PARTITION BY k ORDER BY id) AS s{i}" for i in range(100))
+    + " FROM t",
+}
 
 REFUSED = {
     # Spark's tasks read an expression by recursion: a stack that overflows in one ends the JVM.

@@ -94,8 +94,10 @@ SHAPES = [
     ("SELECT k, count(*) FROM t GROUP BY k", "π γ π t"),
     ("SELECT k FROM t GROUP BY k HAVING count(*) > 1", "π σ γ π t"),
     ("SELECT DISTINCT k, count(*) FROM t GROUP BY k", "γ π γ π t"),
-    ("SELECT k, sum(s) FROM (SELECT k, id, sum(v) s FROM t GROUP BY k, id) GROUP BY k",
-     "π γ π π γ π t"),
+    (
+        "SELECT k, sum(s) FROM (SELECT k, id, sum(v) s FROM t GROUP BY k, id) GROUP BY k",
+        "π γ π π γ π t",
+    ),
     ("SELECT * FROM vw", "π π γ π t"),
     ("SELECT * FROM vv", "π π σ π γ π t"),
     ("SELECT * FROM t ORDER BY id", "π t"),
@@ -123,7 +125,7 @@ SHAPES = [
     ("SELECT id FROM t ORDER BY id LIMIT 3", "τ π t"),
     ("SELECT * FROM VALUES (1), (2) AS x(a)", "π ρ"),
     ("SELECT 1 AS x", "π ρ"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("query", "expected"), SHAPES)
@@ -177,19 +179,31 @@ def test_filter_becomes_a_case_in_the_arguments() -> None:
 
 
 def test_equal_calls_are_kept_once() -> None:
-    (group,) = [n for n in walk(bound("SELECT k, sum(v), sum(v) + 1, SUM(t.v) FROM t GROUP BY k "
-                                       "HAVING sum(v) > 1"))
-                if isinstance(n, Aggregate)]  # fmt: skip
+    (group,) = [
+        n
+        for n in walk(
+            bound("SELECT k, sum(v), sum(v) + 1, SUM(t.v) FROM t GROUP BY k HAVING sum(v) > 1")
+        )
+        if isinstance(n, Aggregate)
+    ]
     assert len(group.calls) == 1
 
 
 @pytest.mark.parametrize("function", sorted(SUPPORTED))
 def test_every_supported_aggregate_is_bound_as_one(function: str) -> None:
-    args = "v, f" if function.startswith(("regr", "cov", "corr")) else "v > 1" \
-        if function in ("bool_or", "bool_and", "count_if") else "v"  # fmt: skip
+    args = (
+        "v, f"
+        if function.startswith(("regr", "cov", "corr"))
+        else "v > 1"
+        if function in ("bool_or", "bool_and", "count_if")
+        else "v"
+    )
     args += {"percentile": ", 0.5", "min_by": ", f", "max_by": ", f"}.get(function, "")
-    (group,) = [n for n in walk(bound(f"SELECT k, {function}({args}) FROM t GROUP BY k"))
-                if isinstance(n, Aggregate)]  # fmt: skip
+    (group,) = [
+        n
+        for n in walk(bound(f"SELECT k, {function}({args}) FROM t GROUP BY k"))
+        if isinstance(n, Aggregate)
+    ]
     assert len(group.calls) == 1
 
 
@@ -213,21 +227,28 @@ def test_names_with_odd_characters_come_through() -> None:
         ("WITH c(x) AS (SELECT k FROM t) SELECT x FROM c", "t"),
         ("WITH t AS (SELECT k FROM u) SELECT * FROM t", "u"),
         ("WITH t AS (SELECT k FROM t) SELECT * FROM t", "t"),
-        ("WITH c AS (SELECT k FROM t) "
-         "SELECT * FROM (WITH c AS (SELECT k FROM u) SELECT * FROM c)", "u"),
-        ("WITH c AS (SELECT k FROM t) "
-         "SELECT * FROM (SELECT * FROM c) x JOIN u ON x.k = u.k", "t u"),
+        (
+            "WITH c AS (SELECT k FROM t) "
+            "SELECT * FROM (WITH c AS (SELECT k FROM u) SELECT * FROM c)",
+            "u",
+        ),
+        (
+            "WITH c AS (SELECT k FROM t) SELECT * FROM (SELECT * FROM c) x JOIN u ON x.k = u.k",
+            "t u",
+        ),
         ("SELECT x.q FROM t AS x(q, r, s, w)", "t"),
         ("SELECT x.a FROM (SELECT k FROM t) AS x(a)", "t"),
     ],
-)  # fmt: skip
+)
 def test_common_tables_are_seen_where_they_are(query: str, columns: str) -> None:
     assert " ".join(s.source.removeprefix("id:") for s in scans(bound(query))) == columns
 
 
 def test_the_columns_of_a_definition_are_all_different() -> None:
-    rel = bound("SELECT a.k, b.k AS k2, c.n FROM t a JOIN t b ON a.k = b.k JOIN "
-                "(SELECT k, count(*) n FROM t GROUP BY k) c ON c.k = a.k")  # fmt: skip
+    rel = bound(
+        "SELECT a.k, b.k AS k2, c.n FROM t a JOIN t b ON a.k = b.k JOIN "
+        "(SELECT k, count(*) n FROM t GROUP BY k) c ON c.k = a.k"
+    )
     ids = [c for n in walk(rel) if isinstance(n, Scan) for c in n.columns]
     assert len(ids) == len(set(ids))
 
@@ -274,12 +295,18 @@ def types(rel: Rel) -> dict[str, str]:
         ("SELECT DISTINCT k, count(*) n FROM t GROUP BY k", 2),
         ("SELECT n, count(*) c FROM (SELECT k, count(*) n FROM t GROUP BY k) GROUP BY n", 2),
         ("SELECT t.id, g.n FROM t JOIN (SELECT k, count(*) n FROM t GROUP BY k) g ON t.k = g.k", 2),
-        ("SELECT k, n FROM (SELECT k, count(*) n FROM t GROUP BY k) "
-         "UNION ALL SELECT k, s FROM vw", 3),
-        ("SELECT c, count(*) d FROM (SELECT n, count(*) c FROM (SELECT k, count(*) n FROM t "
-         "GROUP BY k) GROUP BY n) GROUP BY c", 3),
+        (
+            "SELECT k, n FROM (SELECT k, count(*) n FROM t GROUP BY k) "
+            "UNION ALL SELECT k, s FROM vw",
+            3,
+        ),
+        (
+            "SELECT c, count(*) d FROM (SELECT n, count(*) c FROM (SELECT k, count(*) n FROM t "
+            "GROUP BY k) GROUP BY n) GROUP BY c",
+            3,
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_aggregate_below_another_operator_is_a_stage(query: str, stages: int) -> None:
     rel = bound(query)
     made = compile_stages(rel, tuple(f"o{i}" for i in range(len(rel.columns))), types)
@@ -319,9 +346,11 @@ def test_a_query_without_an_incremental_form_is_refused_by_code(query: str, code
 def test_every_refusal_of_the_binder_has_a_case() -> None:
     folder = Path(str(sql_package.__file__)).parent
     named = {
-        name for file in folder.rglob("*.py") if file.name != "hashing.py"
+        name
+        for file in folder.rglob("*.py")
+        if file.name != "hashing.py"
         for name in re.findall(r"Refusal\.([A-Z_]+)", file.read_text("utf-8"))
-    }  # fmt: skip
+    }
     assert named == {code for _, code in REFUSALS}
 
 

@@ -33,9 +33,10 @@ def wanted(texts: tuple[str, ...]) -> list[set[str]]:
     return [{t} if t.startswith("odd") else set(t.split()) for t in texts]
 
 
-@pytest.mark.parametrize(("query", *[f"c{i}" for i in range(3)]), [
-    (q, *(*rest, None, None, None)[:3]) for q, *rest in QUERIES
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("query", *[f"c{i}" for i in range(3)]),
+    [(q, *(*rest, None, None, None)[:3]) for q, *rest in QUERIES],
+)
 def test_both_ways_find_what_flows_into_each_column(
     query: str, c0: str, c1: str | None, c2: str | None
 ) -> None:
@@ -52,8 +53,9 @@ def test_both_ways_find_what_flows_into_each_column(
 def test_the_rows_of_a_window_flow_into_its_value() -> None:
     rel = bind(
         "SELECT id, row_number() OVER (PARTITION BY k ORDER BY v) AS n FROM t",
-        lambda p: Table(p[-1], TABLES[p[-1]]), SUPPORTED | {"row_number"},
-    )  # fmt: skip
+        lambda p: Table(p[-1], TABLES[p[-1]]),
+        SUPPORTED | {"row_number"},
+    )
     assert named(flows(rel)[rel.columns[1]]) == {"t.k", "t.v"}
 
 

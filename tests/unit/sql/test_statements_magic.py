@@ -228,13 +228,17 @@ V3 = TimePoint(PointKind.VERSION, "3")
     ("line", "command"),
     [
         ("orders", ChangesCommand(ORDERS)),
-        ("--append-only db.`a b` -o df", ChangesCommand(Name("db", "a b"), append_only=True,
-                                                        out="df")),
-        ("orders --at 3 --end=17", ChangesCommand(ORDERS, at=V3,
-                                                  end=TimePoint(PointKind.VERSION, "17"))),
+        (
+            "--append-only db.`a b` -o df",
+            ChangesCommand(Name("db", "a b"), append_only=True, out="df"),
+        ),
+        (
+            "orders --at 3 --end=17",
+            ChangesCommand(ORDERS, at=V3, end=TimePoint(PointKind.VERSION, "17")),
+        ),
         ("-h", ChangesCommand(help=True)),
     ],
-)  # fmt: skip
+)
 def test_changes(line: str, command: ChangesCommand) -> None:
     assert parse_changes(line) == command
 
@@ -273,13 +277,16 @@ def test_names_are_of_the_current_schema() -> None:
     [
         ("orders", ReplayCommand(ORDERS)),
         ("orders --at 3", ReplayCommand(ORDERS, V3)),
-        ("orders --at 3 --to '-10 minutes' --schema-mode CURRENT -o rows",
-         ReplayCommand(ORDERS, V3, TimePoint(PointKind.OFFSET, "-600"), SchemaMode.CURRENT,
-                       "rows")),
+        (
+            "orders --at 3 --to '-10 minutes' --schema-mode CURRENT -o rows",
+            ReplayCommand(
+                ORDERS, V3, TimePoint(PointKind.OFFSET, "-600"), SchemaMode.CURRENT, "rows"
+            ),
+        ),
         ("orders --to 3 --schema-mode=snapshot_time", ReplayCommand(ORDERS, None, V3)),
         ("-h", ReplayCommand(help=True)),
     ],
-)  # fmt: skip
+)
 def test_replay(line: str, command: ReplayCommand) -> None:
     assert parse_replay(line) == command
 
@@ -341,7 +348,7 @@ def test_points_in_time(text: str, kind: str, value: str) -> None:
         ("s", "SELECT " + "(" * 300, "DT-1004", "("),
         ("s", "__dt_t", "DT-1114", "__dt_t"),
     ],
-)  # fmt: skip
+)
 def test_bad_changes(line: str, cell: str | None, code: str, place: str) -> None:
     with pytest.raises(DTError) as caught:
         parse_changes(line, cell)

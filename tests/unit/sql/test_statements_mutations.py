@@ -138,10 +138,12 @@ def test_mutations_of_magic_lines(line: str, rng: random.Random) -> None:
         )
     text = " ".join(words)
     parsers: tuple[Callable[[], object], ...] = (
-        lambda: parse_dynamic_table(text, "SELECT 1"), lambda: parse_dt(text),
-        lambda: parse_changes(text), lambda: parse_changes(text, "SELECT 1"),
+        lambda: parse_dynamic_table(text, "SELECT 1"),
+        lambda: parse_dt(text),
+        lambda: parse_changes(text),
+        lambda: parse_changes(text, "SELECT 1"),
         lambda: parse_replay(text),
-    )  # fmt: skip
+    )
     for parse in parsers:
         try:
             parse()

@@ -73,5 +73,11 @@ def test_always_two_lines_and_a_caret_below_the_place(text: str, start: int, len
 def test_position() -> None:
     text = "ab\ncd\r\nef"
     assert [position(text, i) for i in (0, 1, 2, 3, 7, 9, 99)] == [
-        (1, 1), (1, 2), (1, 3), (2, 1), (3, 1), (3, 3), (3, 3),
-    ]  # fmt: skip
+        (1, 1),
+        (1, 2),
+        (1, 3),
+        (2, 1),
+        (3, 1),
+        (3, 3),
+        (3, 3),
+    ]

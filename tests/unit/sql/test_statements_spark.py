@@ -53,14 +53,20 @@ def spark(text: str) -> SparkStatement:
         ("INSERT WITH SCHEMA EVOLUTION INTO t SELECT 1", K.INSERT, "default.t"),
         ("INSERT OVERWRITE DIRECTORY 'x' SELECT 1", K.INSERT, ""),
         ("WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a", K.INSERT, "default.t"),
-        ("FROM a INSERT INTO b SELECT 1 INSERT OVERWRITE c SELECT 2", K.INSERT,
-         "default.b default.c"),
+        (
+            "FROM a INSERT INTO b SELECT 1 INSERT OVERWRITE c SELECT 2",
+            K.INSERT,
+            "default.b default.c",
+        ),
         ("UPDATE t SET a = 1", K.UPDATE, "default.t"),
         ("DELETE FROM `t` WHERE a = 1", K.DELETE, "default.t"),
         ("WITH a AS (SELECT 1) DELETE FROM t WHERE x IN (SELECT * FROM a)", K.DELETE, "default.t"),
         ("MERGE INTO a.b USING c ON x = y WHEN MATCHED THEN DELETE", K.MERGE, "a.b"),
-        ("MERGE WITH SCHEMA EVOLUTION INTO t USING c ON x = y WHEN MATCHED THEN DELETE", K.MERGE,
-         "default.t"),
+        (
+            "MERGE WITH SCHEMA EVOLUTION INTO t USING c ON x = y WHEN MATCHED THEN DELETE",
+            K.MERGE,
+            "default.t",
+        ),
         ("TRUNCATE TABLE t", K.TRUNCATE, "default.t"),
         ("RESTORE TABLE t TO VERSION AS OF 1", K.RESTORE, "default.t"),
         ("OPTIMIZE t ZORDER BY (a)", K.OPTIMIZE, "default.t"),
@@ -85,7 +91,7 @@ def spark(text: str) -> SparkStatement:
         ("DROP TABLE IDENTIFIER('t')", K.DROP_TABLE, ""),
         ("INSERT INTO spark_catalog.db.t VALUES (1)", K.INSERT, "db.t"),
     ],
-)  # fmt: skip
+)
 def test_what_a_statement_touches(text: str, kind: SparkKind, targets: str) -> None:
     statement = spark(text)
     assert statement.kind is kind
@@ -205,8 +211,10 @@ def test_functions_are_replaced_by_names() -> None:
     assert replace_spans(query, views) == "SELECT * FROM v0 a, v1 b"
 
 
-@pytest.mark.parametrize("args", ["'x'", "NAME => x", "NAME => 'x' NAME => 'y'", "NAME =>", "1, 2",
-                                  "NAME => 'x', NAME => 'y'"])  # fmt: skip
+@pytest.mark.parametrize(
+    "args",
+    ["'x'", "NAME => x", "NAME => 'x' NAME => 'y'", "NAME =>", "1, 2", "NAME => 'x', NAME => 'y'"],
+)
 def test_bad_arguments_of_a_function(args: str) -> None:
     with pytest.raises(DTError) as caught:
         find_functions(f"SELECT * FROM TABLE({H}({args}))")

@@ -95,10 +95,12 @@ def test_where_a_script_is_cut(script: str, expected: list[str]) -> None:
         ("db.2024_x t.1a .5", ["db", ".", "2024_x", "t", ".", "1a", ".", "5"]),
         ("1.5r 'a'", ["1", ".", "5r", "'a'"]),
         ("a=>b::c->d", ["a", "=>", "b", "::", "c", "->", "d"]),
-        ("$ACTION a$b /*+ H */ x*/**/y", ["$ACTION", "a$b", "/*+", "H", "*/", "x", "*/", "*", "*/",
-                                          "y"]),
+        (
+            "$ACTION a$b /*+ H */ x*/**/y",
+            ["$ACTION", "a$b", "/*+", "H", "*/", "x", "*/", "*", "*/", "y"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_words_are_spark_s(text: str, expected: list[str]) -> None:
     assert [word.text for word in tokens(text)] == expected
 

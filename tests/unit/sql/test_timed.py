@@ -209,15 +209,17 @@ def test_what_only_looks_like_one_is_spark_s(text: str) -> None:
         ("SELECT a FROM changes.t CHANGES", "changes.t CHANGES"),
         ("SELECT a FROM changes.u, t CHANGES", "t CHANGES"),
         ("INSERT INTO changes.w SELECT * FROM t CHANGES", "t CHANGES"),
-        ("SELECT * FROM (SELECT changes.a FROM t AS changes) CHANGES WHERE true",
-         "(SELECT changes.a FROM t AS changes) CHANGES"),
+        (
+            "SELECT * FROM (SELECT changes.a FROM t AS changes) CHANGES WHERE true",
+            "(SELECT changes.a FROM t AS changes) CHANGES",
+        ),
         ("SELECT * FROM changes CHANGES", "changes CHANGES"),
         ("TABLE t CHANGES", "t CHANGES"),
         ("FROM t CHANGES |> WHERE a > 1", "t CHANGES"),
         ("MERGE INTO w USING t CHANGES ON w.a = b WHEN MATCHED THEN DELETE", "t CHANGES"),
         ("SELECT (SELECT count(*) FROM t CHANGES) FROM w", "t CHANGES"),
     ],
-)  # fmt: skip
+)
 def test_bare_changes(text: str, relation: str) -> None:
     (found,) = find_timed(text)
     parts = () if relation.startswith("(") else tuple(relation.split(maxsplit=1)[0].split("."))
@@ -445,9 +447,10 @@ CLAUSES = st.one_of(
     st.builds(lambda s, e: f" CHANGES{s}{e}", STARTS, ENDS),
     st.builds(
         lambda s, e: f" Changes (information => append_only){s}{e}",
-        st.one_of(st.just(""), STARTS), ENDS,
+        st.one_of(st.just(""), STARTS),
+        ENDS,
     ),
-)  # fmt: skip
+)
 TIMED = st.builds(lambda n, c: n + c, NAMES, CLAUSES)
 BETWEEN = st.sampled_from([", ", " x JOIN ", " AS `changes`, ", "\n-- t AT (VERSION => 1)\n, ",
                            " a JOIN u at ON at.x = 'AT (VERSION => 1)' CROSS JOIN ",

@@ -170,8 +170,13 @@ def test_a_skip_is_a_stroke_at_its_data_timestamp_and_no_bar() -> None:
     )
     assert [node.tag for node in told] == [f"{SVG}title", f"{SVG}path"]
     stroke = told[1].attrib["d"].split()
-    ends = [float(x) for x in next(p for p in svg.iter(f"{SVG}path")
-            if p.get("class") == "dtj-s-grid").attrib["d"].split() if x not in "ML"]  # fmt: skip
+    ends = [
+        float(x)
+        for x in next(p for p in svg.iter(f"{SVG}path") if p.get("class") == "dtj-s-grid")
+        .attrib["d"]
+        .split()
+        if x not in "ML"
+    ]
     assert float(stroke[1]) == pytest.approx((ends[0] + ends[2]) / 2)
 
 
