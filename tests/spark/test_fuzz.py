@@ -68,9 +68,10 @@ def test_statements(target: Lab) -> None:
 def test_the_python_api(target: Lab) -> None:
     hostile = Hostile(SEED, THERE)
     methods = [
-        (name, function) for name, function in inspect.getmembers(Engine, inspect.isfunction)
+        (name, function)
+        for name, function in inspect.getmembers(Engine, inspect.isfunction)
         if not name.startswith("_") and name not in _OTHER
-    ]  # fmt: skip
+    ]
     for _ in range(max(CASES // len(methods), 1)):
         for name, function in methods:
             given = {p.name: _value(hostile, p) for p in _chosen(hostile, function)}

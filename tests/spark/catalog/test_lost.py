@@ -28,8 +28,9 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
         lab = Lab.open(spark, folder)
         lab.table("t", "k INT, v INT", "1, 10", "2, 20")
         lab.table("e", "k INT", "1")
-        lab.sql("CREATE TABLE o (k INT, w INT) USING delta "
-                f"LOCATION '{folder.with_name('outside')}'")  # fmt: skip
+        lab.sql(
+            f"CREATE TABLE o (k INT, w INT) USING delta LOCATION '{folder.with_name('outside')}'"
+        )
         lab.insert("o", "1, 100", "2, 200")
         lab.dynamic_table("first_name", "SELECT k, sum(v) AS s FROM t GROUP BY k")
         lab.dynamic_table("star", "SELECT * FROM e")
@@ -83,8 +84,9 @@ def goes_on(lab: Lab) -> None:
     """Every dynamic table stands where it stood, and moves as it would have moved."""
     assert lab.rows("sums") == [(1, 11), (2, 20)]
     assert lab.rows("star") == [(1, None), (2, 3)]
-    assert [len(lab.context.catalog.timestamps(lab.engine.table(n).id)) > 1
-            for n in ("sums", "staged")] == [True, True]  # fmt: skip
+    assert [
+        len(lab.context.catalog.timestamps(lab.engine.table(n).id)) > 1 for n in ("sums", "staged")
+    ] == [True, True]
     lab.insert("t", "2, 2")
     lab.insert("e", "3, 4")
     actions = {name: lab.refresh(name) for name in ("over", "staged", "star", "of_view")}

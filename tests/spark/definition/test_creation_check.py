@@ -70,10 +70,16 @@ class Subject:
         empty = {n: compiled.empty_relation(s) for n, s in self.schemas.items()}
         fields = self.spark.sql(_pinned(self.query, empty)).schema.fields
         found = compile_query(
-            self.spark, self.query, "default", tuple(f.name for f in fields),
-            tuple(f.dataType.simpleString() for f in fields), sources, {}, builtins(self.spark),
+            self.spark,
+            self.query,
+            "default",
+            tuple(f.name for f in fields),
+            tuple(f.dataType.simpleString() for f in fields),
+            sources,
+            {},
+            builtins(self.spark),
             self.schemas,
-        )  # fmt: skip
+        )
 
         def original(relations: Mapping[str, str]) -> str:
             if found.settles:
@@ -83,9 +89,16 @@ class Subject:
 
         stages = tuple((s.stage, s.sql) for s in found.stages)
         return check(
-            self.spark, stages, self.schemas, real or {}, self.query, original,
-            random.Random(self.query), rounds_seconds=0.0, most_seconds=seconds,
-        )  # fmt: skip
+            self.spark,
+            stages,
+            self.schemas,
+            real or {},
+            self.query,
+            original,
+            random.Random(self.query),
+            rounds_seconds=0.0,
+            most_seconds=seconds,
+        )
 
 
 def _pinned(query: str, relations: Mapping[str, str]) -> str:
@@ -110,10 +123,14 @@ def subject(spark: SparkSession, query: str) -> Subject:
 def wide(spark: SparkSession, query: str, n: int) -> Subject:
     """A join of `shapes`, over tables of integers."""
     named = {s: c for s, c in wide_columns(n).items() if f" {s} " in f"{query} "}
-    return Subject(spark, query, {
-        s: T.StructType([T.StructField(c, T.IntegerType()) for c in names])
-        for s, names in named.items()
-    })  # fmt: skip
+    return Subject(
+        spark,
+        query,
+        {
+            s: T.StructType([T.StructField(c, T.IntegerType()) for c in names])
+            for s, names in named.items()
+        },
+    )
 
 
 # -- its power ------------------------------------------------------------------------------------
@@ -125,10 +142,10 @@ QUERIES: dict[type[Rel], str] = {
     Union: "SELECT k, v FROM f UNION ALL SELECT j, k FROM d",
     Generate: "SELECT k, x FROM f LATERAL VIEW OUTER explode(xs) t AS x",
     Match: "SELECT f.v, d.name, e.w FROM f LEFT JOIN d ON f.k = d.k AND f.v > d.j"
-           " LEFT JOIN e ON d.j = e.j",
+    " LEFT JOIN e ON d.j = e.j",
     Window: "SELECT k, j, v, row_number() OVER (PARTITION BY j ORDER BY v, k, s) n FROM f",
     Top: "SELECT k, v FROM f ORDER BY v, k LIMIT 7",
-}  # fmt: skip
+}
 CHECKED = tuple(n for n, (kind, _) in RULES.items() if kind in QUERIES)
 AGGREGATES = (
     "SELECT k, sum(v) s, count(*) c, max(j) m FROM f GROUP BY k",
@@ -175,9 +192,9 @@ def weighted_as_if_inserted(state: Any) -> Any:
     return maintain.initial(state)
 
 
-@pytest.mark.parametrize(("name", "wrong"), [
-    ("weighted", weighted_as_if_inserted), ("_reached", lambda state: "FALSE"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("weighted", weighted_as_if_inserted), ("_reached", lambda state: "FALSE")]
+)
 def test_a_wrong_merge_of_groups_is_found(
     checking: SparkSession, monkeypatch: pytest.MonkeyPatch, name: str, wrong: Any
 ) -> None:

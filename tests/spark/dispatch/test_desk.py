@@ -55,9 +55,10 @@ def shop(shared_lab: Lab) -> Iterator[Client]:
     lab.sql("CREATE VIEW big AS SELECT id, day, v FROM item WHERE v > 0")
     lab.dynamic_table("daily", "SELECT day, sum(v) AS total, count(*) AS n FROM big GROUP BY day")
     lab.dynamic_table(
-        "busy", "SELECT n, count(*) AS days FROM (SELECT day, count(*) AS n FROM item GROUP BY day)"
-        " GROUP BY n"
-    )  # fmt: skip
+        "busy",
+        "SELECT n, count(*) AS days FROM (SELECT day, count(*) AS n FROM item GROUP BY day)"
+        " GROUP BY n",
+    )
     lab.dynamic_table(ODD_SQL, f"SELECT day, total * 2 AS `{ODD}` FROM daily")
     lab.sql("CREATE STREAM news ON TABLE item; CREATE STREAM of_view ON VIEW big")
     client = Client(lab)
@@ -70,8 +71,14 @@ def test_hello_and_catalogue(shop: Client) -> None:
     hello = shop.ask(Ask.HELLO)
     assert (hello["lake"], hello["scheduler"]) == (str(shop.lab.engine.lake), False)
     items = {(i["kind"], i["name"]) for i in shop.ask(Ask.CATALOGUE)["items"]}
-    assert {("dynamic_table", "daily"), ("stream", "news"), ("table", "item"), ("view", "big"),
-            ("warehouse", "default"), ("dynamic_table", ODD_SQL)} <= items  # fmt: skip
+    assert {
+        ("dynamic_table", "daily"),
+        ("stream", "news"),
+        ("table", "item"),
+        ("view", "big"),
+        ("warehouse", "default"),
+        ("dynamic_table", ODD_SQL),
+    } <= items
 
 
 def test_the_graph_has_views_streams_stages_and_standing(shop: Client) -> None:
@@ -80,14 +87,24 @@ def test_the_graph_has_views_streams_stages_and_standing(shop: Client) -> None:
     edges = {(e["source"], e["target"]) for e in graph["edges"]}
     kinds = {name: node["kind"] for name, node in nodes.items()}
     assert kinds == {
-        "item": "table", "big": "view", "daily": "dynamic_table", "busy": "dynamic_table",
-        ODD_SQL: "dynamic_table", "busy stage 0": "stage", "news": "stream",
+        "item": "table",
+        "big": "view",
+        "daily": "dynamic_table",
+        "busy": "dynamic_table",
+        ODD_SQL: "dynamic_table",
+        "busy stage 0": "stage",
+        "news": "stream",
         "of_view": "stream",
-    }  # fmt: skip
+    }
     assert edges == {
-        ("item", "big"), ("big", "daily"), ("daily", ODD_SQL), ("item", "busy stage 0"),
-        ("busy stage 0", "busy"), ("item", "news"), ("big", "of_view"),
-    }  # fmt: skip
+        ("item", "big"),
+        ("big", "daily"),
+        ("daily", ODD_SQL),
+        ("item", "busy stage 0"),
+        ("busy stage 0", "busy"),
+        ("item", "news"),
+        ("big", "of_view"),
+    }
     assert nodes["busy stage 0"]["parent"] == "busy"
     daily = nodes["daily"]
     assert (daily["held_to"], daily["warehouse"], daily["running"]) == (3600.0, "default", None)
@@ -99,17 +116,21 @@ def test_the_static_graph_hides_stages(shop: Client) -> None:
 
     message = message_of(shop.lab.engine.graph())
     assert {e["target"] for e in message.to_json()["edges"] if e["source"] == "item"} == {
-        "big", "busy", "news",
-    }  # fmt: skip
+        "big",
+        "busy",
+        "news",
+    }
 
 
 def test_frontiers_streams_and_lag(shop: Client) -> None:
     frontiers = {f["name"]: f for f in shop.ask(Ask.FRONTIERS)["frontiers"]}
     (source,) = frontiers["daily"]["sources"]
     assert source["name"] == "item"
-    assert source["version"] <= source["newest"] == shop.lab.context.sources.logs[
-        str(shop.lab.context.layout.tables / "item")
-    ].version()  # fmt: skip
+    assert (
+        source["version"]
+        <= source["newest"]
+        == shop.lab.context.sources.logs[str(shop.lab.context.layout.tables / "item")].version()
+    )
     assert frontiers["daily"]["data_timestamps"][0] == frontiers["daily"]["data_timestamp"]
     streams = {s["name"]: s for s in shop.ask(Ask.STREAMS)["streams"]}
     assert (streams["news"]["waiting"], streams["news"]["stale"]) == (0, False)
@@ -142,16 +163,21 @@ def test_detail_says_how_and_why(shop: Client) -> None:
 
 def test_lineage_goes_through_views_and_dynamic_tables(shop: Client) -> None:
     lineage = shop.ask(Ask.LINEAGE, name="daily")
-    edges = {(e["source"], e["source_column"], e["target"], e["target_column"])
-             for e in lineage["edges"]}  # fmt: skip
+    edges = {
+        (e["source"], e["source_column"], e["target"], e["target_column"]) for e in lineage["edges"]
+    }
     assert edges == {
-        ("item", "day", "daily", "day"), ("item", "v", "daily", "total"),
-        ("daily", "day", ODD_SQL, "day"), ("daily", "total", ODD_SQL, ODD),
-    }  # fmt: skip
+        ("item", "day", "daily", "day"),
+        ("item", "v", "daily", "total"),
+        ("daily", "day", ODD_SQL, "day"),
+        ("daily", "total", ODD_SQL, ODD),
+    }
     of_table = shop.ask(Ask.LINEAGE, name="item")
     assert [c["name"] for c in of_table["columns"]] == ["id", "day", "v"]
-    assert edges == {(e["source"], e["source_column"], e["target"], e["target_column"])
-                    for e in of_table["edges"]}  # fmt: skip
+    assert edges == {
+        (e["source"], e["source_column"], e["target"], e["target_column"])
+        for e in of_table["edges"]
+    }
 
 
 def test_what_the_scheduler_would_do(shop: Client) -> None:
@@ -179,14 +205,25 @@ def test_a_replay_shows_rows_and_what_moved(shop: Client) -> None:
         return [(m, *r) for m, r in zip(found["marks"], found["rows"], strict=True)]
 
     assert rows(0) == [("same", "1", "rug", "00FF"), ("same", "2", None, None)]
-    assert rows(2) == [("before", "1", "rug", "00FF"), ("after", "1", "mat", "00FF"),
-                       ("same", "2", None, None)]  # fmt: skip
+    assert rows(2) == [
+        ("before", "1", "rug", "00FF"),
+        ("after", "1", "mat", "00FF"),
+        ("same", "2", None, None),
+    ]
     assert rows(last) == [("same", "1", "mat", "00FF"), ("inserted", "3", "pen", None)]
     rug, mat = ("1", "rug", "00FF"), ("1", "mat", "00FF")
-    assert rows(last, 0) == [("before", *rug), ("after", *mat), ("deleted", "2", None, None),
-                             ("inserted", "3", "pen", None)]  # fmt: skip
-    assert rows(0, last) == [("before", *mat), ("after", *rug), ("inserted", "2", None, None),
-                             ("deleted", "3", "pen", None)]  # fmt: skip
+    assert rows(last, 0) == [
+        ("before", *rug),
+        ("after", *mat),
+        ("deleted", "2", None, None),
+        ("inserted", "3", "pen", None),
+    ]
+    assert rows(0, last) == [
+        ("before", *mat),
+        ("after", *rug),
+        ("inserted", "2", None, None),
+        ("deleted", "3", "pen", None),
+    ]
     shop.refused("DT-1003", Ask.ROWS, replay=replay["replay"], step=99)
 
 
@@ -235,8 +272,10 @@ def test_a_refresh_starts_and_its_end_is_an_event(shop: Client) -> None:
     assert heard.get(timeout=SOON)["type"] == "hello"
     shop.lab.insert("item", "7, 'sun', 1")
     assert shop.ask(Ask.REFRESH, name="daily") == {
-        "type": "done", "version": 1, "sentence": "Refresh of daily started.",
-    }  # fmt: skip
+        "type": "done",
+        "version": 1,
+        "sentence": "Refresh of daily started.",
+    }
     told = []
     while not told or told[-1]["happened"] != "ended":
         event = heard.get(timeout=SOON)

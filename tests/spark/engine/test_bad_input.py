@@ -53,7 +53,7 @@ BAD = [
     ("SELECT id / 0 AS x FROM item", "", "DT-2105"),
     ("SELECT CAST(name AS INT) AS x FROM item", "", "DT-2105"),
     ("DELETE FROM item", "", "DT-1001"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("query", "options", "code"), BAD)
@@ -80,11 +80,17 @@ def test_a_syntax_error_stands_at_its_word_in_the_script(untouched: Lab) -> None
     assert script[e.value.span.start : e.value.span.end] == "item"
 
 
-@pytest.mark.parametrize("script", [
-    "MERGE INTO item USING `` ON true WHEN MATCHED THEN DELETE", "SELECT * FROM ``",
-    "INSERT INTO item SELECT * FROM default.``", "CREATE DYNAMIC TABLE d AS SELECT * FROM ``",
-    "SELECT * FROM `` AT (VERSION => 0)", "DELETE FROM item WHERE id IN (SELECT id FROM ``)",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "script",
+    [
+        "MERGE INTO item USING `` ON true WHEN MATCHED THEN DELETE",
+        "SELECT * FROM ``",
+        "INSERT INTO item SELECT * FROM default.``",
+        "CREATE DYNAMIC TABLE d AS SELECT * FROM ``",
+        "SELECT * FROM `` AT (VERSION => 0)",
+        "DELETE FROM item WHERE id IN (SELECT id FROM ``)",
+    ],
+)
 def test_a_name_of_no_characters_has_a_code(untouched: Lab, script: str) -> None:
     with pytest.raises(DTError) as e:
         untouched.sql(script)
@@ -95,10 +101,15 @@ def test_a_name_of_no_characters_has_a_code(untouched: Lab, script: str) -> None
 @pytest.mark.parametrize(
     "value", [2**63, -(2**63) - 1, 10**30, 10**5_000, [1, 10**30]], ids=lambda v: type(v).__name__
 )
-@pytest.mark.parametrize("script", [
-    "SELECT :x", "SELECT :x AT (VERSION => 0)", "SELECT * FROM item WHERE id = :x",
-    "CREATE DYNAMIC TABLE d AS SELECT id, :x AS big FROM item",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "script",
+    [
+        "SELECT :x",
+        "SELECT :x AT (VERSION => 0)",
+        "SELECT * FROM item WHERE id = :x",
+        "CREATE DYNAMIC TABLE d AS SELECT id, :x AS big FROM item",
+    ],
+)
 def test_an_integer_beyond_bigint_is_no_parameter(
     untouched: Lab, script: str, value: object
 ) -> None:
@@ -107,9 +118,10 @@ def test_an_integer_beyond_bigint_is_no_parameter(
     assert (e.value.code, e.value.facts["option"]) == ("DT-1003", ":x")
 
 
-@pytest.mark.parametrize("point", [
-    "TIMESTAMP => '+294247-01-10'", "TIMESTAMP => '-290000-01-01'", "OFFSET => -999999999999",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "point",
+    ["TIMESTAMP => '+294247-01-10'", "TIMESTAMP => '-290000-01-01'", "OFFSET => -999999999999"],
+)
 def test_a_time_without_a_date_is_no_point(untouched: Lab, point: str) -> None:
     with pytest.raises(DTError) as e:
         untouched.sql(f"SELECT id FROM item AT ({point})")

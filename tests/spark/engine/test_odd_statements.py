@@ -26,11 +26,16 @@ def test_a_query_without_a_table_is_kept_and_never_changes(lab: Lab) -> None:
     queries = {
         "one": ("SELECT 1 AS a", [(1,)]),
         "listed": ("VALUES (1, 'a'), (2, 'b')", [(1, "a"), (2, "b")]),
-        "counted": ("SELECT a, count(*) AS n FROM VALUES (1), (1), (2) v(a) GROUP BY a",
-                    [(1, 2), (2, 1)]),
-        "joined": ("SELECT x.a, explode(array(7, 8)) AS b FROM (SELECT 1 AS a) x"
-                   " JOIN VALUES (1) y(a) ON x.a = y.a", [(1, 7), (1, 8)]),
-    }  # fmt: skip
+        "counted": (
+            "SELECT a, count(*) AS n FROM VALUES (1), (1), (2) v(a) GROUP BY a",
+            [(1, 2), (2, 1)],
+        ),
+        "joined": (
+            "SELECT x.a, explode(array(7, 8)) AS b FROM (SELECT 1 AS a) x"
+            " JOIN VALUES (1) y(a) ON x.a = y.a",
+            [(1, 7), (1, 8)],
+        ),
+    }
     for name, (query, rows) in queries.items():
         table = lab.dynamic_table(name, query, "REFRESH_MODE = INCREMENTAL")
         assert table.effective_mode.value == "INCREMENTAL"
@@ -81,8 +86,9 @@ def test_a_source_as_of_a_fixed_time_stays_there(quick_lab: Lab) -> None:
     lab.table("src", "id INT, v STRING", "1, 'a'")
     lab.sql("CREATE VIEW was AS SELECT * FROM src VERSION AS OF 1")
     lab.dynamic_table("pinned", "SELECT * FROM src VERSION AS OF 1")
-    lab.dynamic_table("both", "SELECT a.id, b.id AS o FROM src a LEFT JOIN src VERSION AS OF 1 b"
-                              " ON a.id = b.id")  # fmt: skip
+    lab.dynamic_table(
+        "both", "SELECT a.id, b.id AS o FROM src a LEFT JOIN src VERSION AS OF 1 b ON a.id = b.id"
+    )
     lab.dynamic_table("looked", "SELECT id FROM was")
     assert {lab.why(n) for n in ("pinned", "both", "looked")} == {"TIME_TRAVEL"}
     lab.insert("src", "2, 'b'")
@@ -119,9 +125,12 @@ def test_one_name_is_of_one_thing(quick_lab: Lab) -> None:
           for a in ("", "OR REPLACE")),
     ]  # fmt: skip
     assert {s: code(lab, s) for s in taken} == dict.fromkeys(taken, "DT-1105")
-    mine = ["CREATE TABLE d (id INT)", "CREATE TABLE IF NOT EXISTS d (id INT)",
-            "CREATE VIEW d AS SELECT 1 AS a",
-            "CREATE OR REPLACE VIEW d AS SELECT 1 AS a"]  # fmt: skip
+    mine = [
+        "CREATE TABLE d (id INT)",
+        "CREATE TABLE IF NOT EXISTS d (id INT)",
+        "CREATE VIEW d AS SELECT 1 AS a",
+        "CREATE OR REPLACE VIEW d AS SELECT 1 AS a",
+    ]
     assert {s: code(lab, s) for s in mine} == dict.fromkeys(mine, "DT-1109")
     assert code(lab, "UNDROP TABLE gone") == code(lab, "UNDROP DYNAMIC TABLE was") == "DT-1118"
     assert {str(s.name) for s in lab.context.catalog.streams()} == {"st", "gone", "was"}
@@ -168,10 +177,11 @@ def test_half_a_character_reaches_nothing(quick_lab: Lab) -> None:
     lab = quick_lab
     lab.table("src", "v STRING")
     for statement in (
-        f"SELECT '{HALF}' AS a", f"INSERT INTO src VALUES ('{HALF}')",
+        f"SELECT '{HALF}' AS a",
+        f"INSERT INTO src VALUES ('{HALF}')",
         f"CREATE DYNAMIC TABLE d AS SELECT '{HALF}' AS a FROM src",
         f"CREATE DYNAMIC TABLE d COMMENT = '{HALF}' AS SELECT v FROM src",
-    ):  # fmt: skip
+    ):
         assert code(lab, statement) == "DT-1001", ascii(statement)
     with refused("DT-1001"):
         lab.engine.query_changes(f"SELECT '{HALF}' AS a FROM src")
@@ -263,8 +273,10 @@ def test_a_pin_outlives_the_retention(quick_lab: Lab) -> None:
     assert lab.refresh("d") == "INCREMENTAL"
     lab.verified("d")
     assert {(r[0], r["$ACTION"]) for r in lab.engine.changes("counted", 1).collect()} == {
-        (1, "DELETE"), (2, "INSERT"), (3, "INSERT")
-    }  # fmt: skip
+        (1, "DELETE"),
+        (2, "INSERT"),
+        (3, "INSERT"),
+    }
     with lab.engine.replay("t", at=1) as replay:
         assert next(iter(replay)).row_count == 1
     assert code(lab, "SELECT * FROM t VERSION AS OF 1") == "DT-4111"

@@ -93,8 +93,10 @@ def test_clustering_changes_in_place_and_is_seen_at_once(shared_lab: Lab) -> Non
     query = GROUPS.format("al")
     lab.sql(f"CREATE OR ALTER DYNAMIC TABLE plain CLUSTER BY (s) AS {query}")
     assert clustering(lab, "plain") == ["s"]
-    lab.sql("CREATE OR ALTER DYNAMIC TABLE plain CLUSTER BY (most) AS "
-            "SELECT g, sum(v) AS s, max(v) AS most FROM al GROUP BY g")  # fmt: skip
+    lab.sql(
+        "CREATE OR ALTER DYNAMIC TABLE plain CLUSTER BY (most) AS "
+        "SELECT g, sum(v) AS s, max(v) AS most FROM al GROUP BY g"
+    )
     assert clustering(lab, "plain") == ["most"]
     lab.insert("al", "4, 4, 4")
     assert lab.refresh("below") == "INCREMENTAL"
@@ -112,13 +114,17 @@ def test_what_is_clustered_by_may_be_nested_or_the_fortieth_or_have_an_odd_name(
     shared_lab: Lab,
 ) -> None:
     lab = shared_lab
-    lab.table("odd", "id INT, f DOUBLE, p STRUCT<a: INT, b: STRUCT<c: STRING>>",
-              "1, 1.5, named_struct('a', 1, 'b', named_struct('c', 'x'))")  # fmt: skip
+    lab.table(
+        "odd",
+        "id INT, f DOUBLE, p STRUCT<a: INT, b: STRUCT<c: STRING>>",
+        "1, 1.5, named_struct('a', 1, 'b', named_struct('c', 'x'))",
+    )
     many = ", ".join(f"id + {i} AS c{i}" for i in range(40))
     lab.dynamic_table(
-        "o", f"SELECT p, f, id AS `the id, of it`, {many} FROM odd",
+        "o",
+        f"SELECT p, f, id AS `the id, of it`, {many} FROM odd",
         "CLUSTER BY (p.b.c, c39, `the id, of it`, f)",
-    )  # fmt: skip
+    )
     assert len(clustering(lab, "o")) == 4
     lab.sql("INSERT INTO odd SELECT id + 1, f, p FROM odd")
     assert lab.refresh("o") == "INCREMENTAL"
@@ -135,15 +141,18 @@ def test_what_cannot_be_clustered_by_is_refused_before_anything_is_made(
     shared_lab: Lab, columns: str, code: str
 ) -> None:
     lab = shared_lab
-    query = ("SELECT 1 AS a, true AS b, 2 AS c, 3 AS d, 4 AS e, 5 AS f, map(1, 2) AS m, "
-             "named_struct('x', 1) AS p FROM VALUES (1) AS v (i)")  # fmt: skip
+    query = (
+        "SELECT 1 AS a, true AS b, 2 AS c, 3 AS d, 4 AS e, 5 AS f, map(1, 2) AS m, "
+        "named_struct('x', 1) AS p FROM VALUES (1) AS v (i)"
+    )
     if not lab.spark.catalog.tableExists("refusing"):
         lab.table("refusing", "i INT", "1")
         lab.dynamic_table("has", query.replace("VALUES (1) AS v (i)", "refusing"))
     before = lab.names()
     with refused(code):
-        lab.dynamic_table("never", query.replace("VALUES (1) AS v (i)", "refusing"),
-                          f"CLUSTER BY ({columns})")  # fmt: skip
+        lab.dynamic_table(
+            "never", query.replace("VALUES (1) AS v (i)", "refusing"), f"CLUSTER BY ({columns})"
+        )
     with refused(code):
         lab.sql(f"ALTER DYNAMIC TABLE has SET CLUSTER BY ({columns})")
     assert lab.names() == before
@@ -171,9 +180,10 @@ def test_how_long_the_past_is_kept_changes_in_all_tables_behind(shared_lab: Lab)
     query = "SELECT n, count(*) AS k FROM (SELECT g, count(*) AS n FROM rs GROUP BY g) GROUP BY n"
     lab.dynamic_table("kept", query)
     table = lab.engine.table("kept")
-    paths = [lab.context.layout.public(table.id), *(
-        s.path for s in lab.context.catalog.stages(table.id)
-    )]  # fmt: skip
+    paths = [
+        lab.context.layout.public(table.id),
+        *(s.path for s in lab.context.catalog.stages(table.id)),
+    ]
 
     def hours() -> set[str]:
         found = [TableLog(p).properties() for p in paths]
@@ -245,8 +255,10 @@ def test_a_suspended_warehouse_makes_a_manual_refresh_wait_and_says_so(shared_la
     assert lab.engine.table("wa").error_count == 0
     assert any("WAREHOUSE_SUSPENDED" in w for w in lab.engine.status()["waiting"])
     names = lab.names()
-    for statement in ("CREATE DYNAMIC TABLE wc WAREHOUSE = resting AS SELECT id FROM ws",
-                      "CREATE DYNAMIC TABLE wc CLONE wa"):  # fmt: skip
+    for statement in (
+        "CREATE DYNAMIC TABLE wc WAREHOUSE = resting AS SELECT id FROM ws",
+        "CREATE DYNAMIC TABLE wc CLONE wa",
+    ):
         with refused("DT-2112"):
             lab.sql(statement)
         assert lab.names() == names
@@ -280,8 +292,11 @@ def test_a_table_below_one_that_was_suspended_for_errors_says_why_it_is_stale(
         assert [r[:3] for r in standing] == [("ACTIVE", "UPSTREAM_SUSPENDED", "STANDING")]
         assert f"{name}: {reason}" in engine.status()["waiting"]
     state = port.state()
-    waits = [d for d in decide(planned(state, {}), engine.context.clock.now().plus(7200))
-             if isinstance(d, Wait) and d.is_held]  # fmt: skip
+    waits = [
+        d
+        for d in decide(planned(state, {}), engine.context.clock.now().plus(7200))
+        if isinstance(d, Wait) and d.is_held
+    ]
     for wait in waits:
         port.wait(wait)
     told = {n for n in ("eb", "ec") if past(lab, n)[0] == ("SKIPPED", "UPSTREAM_SUSPENDED")}
@@ -304,12 +319,13 @@ def test_result_columns_are_named_by_the_functions(shared_lab: Lab) -> None:
     lab.sql("CREATE STREAM named ON TABLE ns")
     has, last = "SYSTEM$STREAM_HAS_DATA('named')", "LAST_QUERY_ID()"
     for text, columns in {
-        f"SELECT {has}": [has], f"SELECT {last}": [last],
+        f"SELECT {has}": [has],
+        f"SELECT {last}": [last],
         f"SELECT {last} AS x, {has} y": ["x", "y"],
         f"SELECT * FROM (SELECT {last}, 1 AS a) WHERE a = 1 AND {has} = false": [last, "a"],
         f"SELECT id, upper({last}) FROM ns AT (OFFSET => 0)": ["id", f"upper({last})"],
         f"WITH w AS (SELECT {last}) SELECT * FROM w": [last],
-    }.items():  # fmt: skip
+    }.items():
         assert lab.engine.sql(text).columns == columns, text
     lab.sql(f"CREATE TABLE noted AS SELECT {last} AS q")
     (row,) = lab.engine.sql("SHOW STREAMS LIKE 'named'").collect()
@@ -425,8 +441,11 @@ dt.close()
 
 def test_the_first_refreshes_of_a_cold_process_are_all_incremental(tmp_path: Path) -> None:
     found = subprocess.run(
-        [sys.executable, "-c", COLD, str(tmp_path / "lake")], capture_output=True, text=True,
-        check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+        [sys.executable, "-c", COLD, str(tmp_path / "lake")],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     actions = [x.split()[1] for x in found.stdout.splitlines() if x.startswith("action")]
     assert actions == ["INCREMENTAL"] * 16

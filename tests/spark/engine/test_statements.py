@@ -72,9 +72,15 @@ def test_a_replacement_that_fails_keeps_the_old(shop: Lab, query: str) -> None:
 
 def test_a_dynamic_table_is_read_only(shop: Lab) -> None:
     shop.dynamic_table("d", "SELECT id FROM item")
-    for statement in ("INSERT INTO d VALUES (5)", "DELETE FROM d", "DROP TABLE d", "DROP VIEW d",
-                      "UPDATE d SET id = 1", "ALTER TABLE d ADD COLUMN x INT",
-                      "TRUNCATE TABLE d"):  # fmt: skip
+    for statement in (
+        "INSERT INTO d VALUES (5)",
+        "DELETE FROM d",
+        "DROP TABLE d",
+        "DROP VIEW d",
+        "UPDATE d SET id = 1",
+        "ALTER TABLE d ADD COLUMN x INT",
+        "TRUNCATE TABLE d",
+    ):
         with refused("DT-1109"):
             shop.sql(statement)
     assert shop.rows("d") == [(1,), (2,)]
@@ -94,9 +100,11 @@ def test_reading_before_the_first_refresh_is_an_error(shop: Lab) -> None:
 
 
 def test_odd_names_come_through(lab: Lab) -> None:
-    lab.sql("CREATE TABLE `order` (`a b` INT, `c.d` STRING, `select` INT, `q``t` STRING, "
-            "`ünï` INT, `Case` INT)"
-            " TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")  # fmt: skip
+    lab.sql(
+        "CREATE TABLE `order` (`a b` INT, `c.d` STRING, `select` INT, `q``t` STRING, "
+        "`ünï` INT, `Case` INT)"
+        " TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    )
     lab.sql("INSERT INTO `order` VALUES (1, 'x', 2, 'y', 3, 4), (1, 'x', 2, 'y', 3, 4)")
     lab.dynamic_table(
         "`select`",
@@ -230,8 +238,11 @@ def test_another_process_goes_on_with_the_lake(lab: Lab) -> None:
     lab.engine.close()
     run = subprocess.run(
         [sys.executable, "-c", _OTHER_PROCESS, str(lab.folder)],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr[-2000:]
     first, second = run.stdout.strip().splitlines()[-2:]
     assert first == "[('rug', 1)]"
@@ -294,8 +305,10 @@ def test_another_lakes_table_of_the_same_name_is_told_and_kept(
     quick_lab.sql("CREATE TABLE item (id INT) USING delta; INSERT INTO item VALUES (1)")
     with Engine.connect(tmp_path / "second", spark=quick_lab.spark, scheduler=False) as second:
         quick_lab.spark.sql("ALTER TABLE item RENAME TO first_item")
-        second.sql("CREATE TABLE item (id INT) USING delta LOCATION "
-                   f"'{second.lake / 'tables' / 'item'}'; INSERT INTO item VALUES (7)")  # fmt: skip
+        second.sql(
+            "CREATE TABLE item (id INT) USING delta LOCATION "
+            f"'{second.lake / 'tables' / 'item'}'; INSERT INTO item VALUES (7)"
+        )
         quick_lab.spark.sql("DROP TABLE item")
         quick_lab.spark.sql("ALTER TABLE first_item RENAME TO item")
     with (

@@ -107,11 +107,16 @@ print("end")
 def test_a_session_that_was_stopped_and_a_jvm_that_is_gone_have_their_code(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", DYING, str(tmp_path / "lake")],
-        capture_output=True, text=True, cwd=ROOT, timeout=300, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=300,
+        check=False,
+    )
     lines = run.stdout.splitlines()
     assert lines[-1:] == ["end"], run.stderr[-3000:]
     assert {line.partition(" ")[0] for line in lines[:-1]} == {"DT-5124"}
     assert [("stopped" in line, "JVM ended" in line) for line in lines[:8]] == [
-        *[(True, False)] * 4, *[(False, True)] * 4,
-    ]  # fmt: skip
+        *[(True, False)] * 4,
+        *[(False, True)] * 4,
+    ]

@@ -143,8 +143,13 @@ def test_added_files_alone_are_read_without_a_feed(spark, lake_dir) -> None:
 
 @pytest.mark.parametrize("feed", [True, False], ids=["feed", "no feed"])
 def test_partitions(spark, lake_dir, feed) -> None:
-    log = make(spark, lake_dir / "a 'b'", "id INT, day DATE, name STRING", feed=feed,
-               more="PARTITIONED BY (day)")  # fmt: skip
+    log = make(
+        spark,
+        lake_dir / "a 'b'",
+        "id INT, day DATE, name STRING",
+        feed=feed,
+        more="PARTITIONED BY (day)",
+    )
     t = sql_table(log.path)
     day = "date_add(DATE'2024-01-01', CAST(id % 3 AS INT))"
     spark.sql(f"INSERT INTO {t} SELECT id, {day}, 'x' FROM range(9)")
@@ -196,8 +201,11 @@ def test_column_mapping_and_renames_around_the_range(spark, lake_dir, feed) -> N
 def test_what_came_and_went_has_the_columns_of_then(spark, lake_dir) -> None:
     log = make(spark, lake_dir / "t", "id BIGINT, extra INT", feed=False, mapped=True)
     t = sql_table(log.path)
-    for statement in ("INSERT INTO {} VALUES (1, 2)", "DELETE FROM {} WHERE id = 1",
-                      "ALTER TABLE {} DROP COLUMN extra"):  # fmt: skip
+    for statement in (
+        "INSERT INTO {} VALUES (1, 2)",
+        "DELETE FROM {} WHERE id = 1",
+        "ALTER TABLE {} DROP COLUMN extra",
+    ):
         spark.sql(statement.format(t))
     plan, found, rows = change(spark, log, 0, 2, ["id", "extra"], LOCAL)
     assert (type(plan), found.way, rows) == (FileDiff, "empty", [])

@@ -111,9 +111,13 @@ def lost_log(table: Path) -> None:
 
 
 BREAKS: list[Break] = [
-    empty_last_commit, truncated_last_commit, lost_middle, corrupt_checkpoint, lost_folder,
+    empty_last_commit,
+    truncated_last_commit,
+    lost_middle,
+    corrupt_checkpoint,
+    lost_folder,
     lost_log,
-]  # fmt: skip
+]
 
 
 def told(lab: Lab) -> set[str]:
@@ -168,8 +172,9 @@ def test_a_broken_backing_table_is_told_refused_and_made_anew(site: Site, broken
     lab.verified("sums", "above")
 
 
-@pytest.mark.parametrize("broken", [empty_last_commit, lost_middle, lost_folder, lost_log],
-                         ids=lambda b: b.__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "broken", [empty_last_commit, lost_middle, lost_folder, lost_log], ids=lambda b: b.__name__
+)
 def test_a_broken_hidden_stage_is_made_anew_and_the_rows_stay(site: Site, broken: Break) -> None:
     lab, path = site.lab, site.path("having:0")
     rows = lab.rows("having")
@@ -196,9 +201,12 @@ def test_a_broken_base_table_is_told_refused_and_comes_back(site: Site, broken: 
     lab.reopen()
     assert told(lab) == {"table one"}
     for use in (
-        "SELECT * FROM one", "INSERT INTO one VALUES ('c', 1)", "CREATE TABLE one (a INT)",
-        "CREATE DYNAMIC TABLE d AS SELECT * FROM one", "SELECT * FROM one CHANGES",
-    ):  # fmt: skip
+        "SELECT * FROM one",
+        "INSERT INTO one VALUES ('c', 1)",
+        "CREATE TABLE one (a INT)",
+        "CREATE DYNAMIC TABLE d AS SELECT * FROM one",
+        "SELECT * FROM one CHANGES",
+    ):
         with refused("DT-5112"):
             lab.sql(use)
     others_work(lab, "one")
@@ -239,17 +247,27 @@ def test_rows_of_the_catalog_that_are_wrong_and_names_that_spark_refuses(site: S
     lab.engine = Engine.connect(lab.folder, spark=lab.spark, scheduler=False)
     bad = Name("b/c", "../x")
     assert told(lab) == {
-        f"dynamic table {bad}", "dynamic table above", "view v", "stream s_two", "warehouse w",
-        "pin p", "table `a b`",
-    }  # fmt: skip
+        f"dynamic table {bad}",
+        "dynamic table above",
+        "view v",
+        "stream s_two",
+        "warehouse w",
+        "pin p",
+        "table `a b`",
+    }
     assert len(lab.engine.status()["quarantine"]) == 7
     lab.engine.graph()
     assert {r[0] for r in lab.sql("SHOW DYNAMIC TABLES")} >= {"sums", "above", "../x"}
     assert {r[1] for r in lab.sql("SHOW STREAMS")} == {"s_sums", "s_two"}
     assert len(lab.sql("SHOW WAREHOUSES")) == 2
-    for use in ("SELECT * FROM v", "ALTER DYNAMIC TABLE above REFRESH", "SELECT * FROM s_two",
-                "DESCRIBE DYNAMIC TABLE above", "DESCRIBE STREAM s_two",
-                "ALTER WAREHOUSE w SUSPEND"):  # fmt: skip
+    for use in (
+        "SELECT * FROM v",
+        "ALTER DYNAMIC TABLE above REFRESH",
+        "SELECT * FROM s_two",
+        "DESCRIBE DYNAMIC TABLE above",
+        "DESCRIBE STREAM s_two",
+        "ALTER WAREHOUSE w SUSPEND",
+    ):
         with refused("DT-5112"):
             lab.sql(use)
     with refused("DT-5112"):
@@ -289,12 +307,18 @@ def test_a_bad_name_is_refused_and_nothing_is_written(site: Site) -> None:
         for statement in (
             f"CREATE DYNAMIC TABLE {name} AS SELECT k FROM one",
             f"CREATE OR REPLACE DYNAMIC TABLE {name}.t AS SELECT k FROM one",
-            f"CREATE DYNAMIC TABLE {name} CLONE sums", f"ALTER DYNAMIC TABLE sums RENAME TO {name}",
-            f"ALTER DYNAMIC TABLE sums SWAP WITH {name}", f"UNDROP DYNAMIC TABLE {name}",
-            f"CREATE STREAM {name} ON TABLE one", f"CREATE TABLE {name} (a INT)",
-            f"CREATE TABLE {name} USING delta AS SELECT 1 a", f"CREATE VIEW {name} AS SELECT 1 a",
-            f"ALTER TABLE one RENAME TO {name}", f"CREATE SCHEMA {name}", f"UNDROP TABLE {name}",
-        ):  # fmt: skip
+            f"CREATE DYNAMIC TABLE {name} CLONE sums",
+            f"ALTER DYNAMIC TABLE sums RENAME TO {name}",
+            f"ALTER DYNAMIC TABLE sums SWAP WITH {name}",
+            f"UNDROP DYNAMIC TABLE {name}",
+            f"CREATE STREAM {name} ON TABLE one",
+            f"CREATE TABLE {name} (a INT)",
+            f"CREATE TABLE {name} USING delta AS SELECT 1 a",
+            f"CREATE VIEW {name} AS SELECT 1 a",
+            f"ALTER TABLE one RENAME TO {name}",
+            f"CREATE SCHEMA {name}",
+            f"UNDROP TABLE {name}",
+        ):
             with refused("DT-1119"):
                 lab.sql(statement)
     for text in ("a\tb", "<script>", "", "x" * 121):
@@ -331,9 +355,11 @@ def test_a_failure_of_spark_leaves_the_catalog_as_it_was(
     for statement in (
         "CREATE DYNAMIC TABLE n AS SELECT k FROM one",
         "CREATE OR REPLACE DYNAMIC TABLE sums AS SELECT k FROM two",
-        "CREATE DYNAMIC TABLE n CLONE sums", "ALTER DYNAMIC TABLE sums RENAME TO n",
-        "ALTER DYNAMIC TABLE sums SWAP WITH twos", "UNDROP DYNAMIC TABLE gone",
-    ):  # fmt: skip
+        "CREATE DYNAMIC TABLE n CLONE sums",
+        "ALTER DYNAMIC TABLE sums RENAME TO n",
+        "ALTER DYNAMIC TABLE sums SWAP WITH twos",
+        "UNDROP DYNAMIC TABLE gone",
+    ):
         failing[0] = True
         with pytest.raises(Exception, match="first"):
             lab.sql(statement)
@@ -354,8 +380,15 @@ def test_a_consumption_that_cannot_be_settled_keeps_nobody_out(site: Site) -> No
     from dt_jupyter.model import Intent
 
     now = lab.context.clock.now()
-    intent = Intent("i1", "INSERT INTO sink", str(site.path("two")), 1, now, now,
-                    {stream.id: dict(stream.frontier)})  # fmt: skip
+    intent = Intent(
+        "i1",
+        "INSERT INTO sink",
+        str(site.path("two")),
+        1,
+        now,
+        now,
+        {stream.id: dict(stream.frontier)},
+    )
     lab.context.catalog.begin_intent(intent, [stream])
     with sqlite3.connect(rows) as connection:
         connection.execute("UPDATE intent SET pid = 999999, uid = 'x', started = '1'")

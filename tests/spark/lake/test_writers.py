@@ -111,9 +111,15 @@ def literal(spark: SparkSession, *rows: str) -> DataFrame:
 
 
 BASE = {
-    1: row(1, FIRST), 2: row(2, LAST), 3: row(3, PLAIN), None: row(None, NULLS),
-    10: row(10, PLAIN), 11: row(11, LAST), 12: row(12, FIRST), 13: row(13, NULLS),
-}  # fmt: skip
+    1: row(1, FIRST),
+    2: row(2, LAST),
+    3: row(3, PLAIN),
+    None: row(None, NULLS),
+    10: row(10, PLAIN),
+    11: row(11, LAST),
+    12: row(12, FIRST),
+    13: row(13, NULLS),
+}
 
 
 class Table:
@@ -333,8 +339,12 @@ def test_a_stale_sequence_that_spark_skips_is_lost(spark, lake_dir) -> None:
 
     pending = [zombie]
     with hooked("before_write", lambda: pending.pop()() if pending else None):
-        result = commit(CommitRequest(path, "dt:x", 1, "mine"), Append(rows),
-                        spark=spark.newSession(), writer="spark")  # fmt: skip
+        result = commit(
+            CommitRequest(path, "dt:x", 1, "mine"),
+            Append(rows),
+            spark=spark.newSession(),
+            writer="spark",
+        )
     assert isinstance(result, Lost)
     assert (result.code, result.version) == ("FENCED", 1)
     assert spark.read.format("delta").load(str(path)).count() == 1
@@ -348,9 +358,11 @@ def test_spark_merge_leaves_the_session_as_it_was(spark, lake_dir) -> None:
     done = commit(request, Merge(["id"], session.createDataFrame(rows)), spark=session)
     assert isinstance(done, Committed)
     assert (done.writer, done.reason) == ("spark", "the rows are a Spark DataFrame")
-    for conf in ("spark.databricks.delta.write.txnAppId",
-                 "spark.databricks.delta.write.txnVersion",
-                 "spark.databricks.delta.commitInfo.userMetadata"):  # fmt: skip
+    for conf in (
+        "spark.databricks.delta.write.txnAppId",
+        "spark.databricks.delta.write.txnVersion",
+        "spark.databricks.delta.commitInfo.userMetadata",
+    ):
         assert session.conf.get(conf, None) is None
     assert session.sql("SHOW VIEWS").collect() == []
 

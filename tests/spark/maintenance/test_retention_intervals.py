@@ -41,8 +41,10 @@ def some_text(rng: random.Random) -> str:
     words = ["interval", "INTERVAL", "1", "-2", "+ 3", "0.5", ".5", "4.", "day", "Days", "week",
              "hours", "minute", "seconds", "second", "milliseconds", "microsecond", "month",
              "'7'", ",", "-", "", "007"]  # fmt: skip
-    return "".join(rng.choice(words) + rng.choice([" ", " ", "  ", "\t", ""])
-                   for _ in range(rng.randrange(1, 7)))  # fmt: skip
+    return "".join(
+        rng.choice(words) + rng.choice([" ", " ", "  ", "\t", ""])
+        for _ in range(rng.randrange(1, 7))
+    )
 
 
 def test_the_parser_agrees_with_sparks(shared_lab: Lab) -> None:
@@ -94,11 +96,18 @@ def freed(lab: Lab, hours: float, name: str | None = "t") -> int:
 def test_a_vacuum_keeps_what_each_spelling_asks_for(old: Lab) -> None:
     assert freed(old, 100) == 0, "seven days, where nothing is said"
     assert freed(old, 200) > 0
-    cases = {"365 days": 8760, "INTERVAL 2 WEEKS": 336, "interval 1 week 2 days": 216,
-             "interval 1000000 days": 24_000_000, "interval 36 HOURS": 36}  # fmt: skip
+    cases = {
+        "365 days": 8760,
+        "INTERVAL 2 WEEKS": 336,
+        "interval 1 week 2 days": 216,
+        "interval 1000000 days": 24_000_000,
+        "interval 36 HOURS": 36,
+    }
     for text, hours in cases.items():
-        old.sql(f"ALTER TABLE t SET TBLPROPERTIES ('{DELETED}' = '{text}',"
-                f" 'delta.logRetentionDuration' = 'interval 1000000 days')")  # fmt: skip
+        old.sql(
+            f"ALTER TABLE t SET TBLPROPERTIES ('{DELETED}' = '{text}',"
+            f" 'delta.logRetentionDuration' = 'interval 1000000 days')"
+        )
         assert freed(old, hours - 1) == 0, text
         assert freed(old, hours + 1) > 0 or hours > 1e6, text
     assert str(old.engine.vacuum("t", dry_run=True)).startswith("VACUUM would free")

@@ -247,10 +247,12 @@ def test_a_union_of_two_types_loses_rows_by_either_branch(lab: Lab, one: str, tw
 
 def test_groups_may_be_of_any_type(lab: Lab) -> None:
     lab.table(
-        "item", "id INT, l ARRAY<INT>, s STRUCT<a: INT, b: ARRAY<STRING>>, b BINARY, f DOUBLE",
+        "item",
+        "id INT, l ARRAY<INT>, s STRUCT<a: INT, b: ARRAY<STRING>>, b BINARY, f DOUBLE",
         "1, array(1, NULL), struct(1, array('x')), X'00', CAST('NaN' AS DOUBLE)",
-        "2, array(), struct(1, NULL), X'', -0.0", "3, NULL, NULL, NULL, 0.0",
-    )  # fmt: skip
+        "2, array(), struct(1, NULL), X'', -0.0",
+        "3, NULL, NULL, NULL, 0.0",
+    )
     for column in ("l", "s", "b", "f"):
         query = f"SELECT {column}, count(*) AS n, max(id) AS m FROM item GROUP BY {column}"
         lab.dynamic_table(f"by_{column}", query)
@@ -308,9 +310,13 @@ def test_a_full_table_follows_what_has_no_incremental_form(lab: Lab) -> None:
 
 
 def test_every_supported_aggregate_follows_its_rows(lab: Lab) -> None:
-    lab.table("item", "k STRING, v INT, f DOUBLE, ok BOOLEAN",
-              "'a', 1, 1.5, true", "'a', 2, CAST('NaN' AS DOUBLE), false",
-              "'b', NULL, NULL, NULL")  # fmt: skip
+    lab.table(
+        "item",
+        "k STRING, v INT, f DOUBLE, ok BOOLEAN",
+        "'a', 1, 1.5, true",
+        "'a', 2, CAST('NaN' AS DOUBLE), false",
+        "'b', NULL, NULL, NULL",
+    )
     items = []
     for function in sorted(aggregates.RECOMPUTED | set(aggregates._RULES)):
         two = function.startswith(("regr", "cov", "corr", "min_by", "max_by"))
@@ -319,9 +325,12 @@ def test_every_supported_aggregate_follows_its_rows(lab: Lab) -> None:
         items.append(f"{function}({args}) AS c_{function}")
     lab.dynamic_table("d", f"SELECT k, {', '.join(items)} FROM item GROUP BY k")
     assert lab.mode("d") == "INCREMENTAL", lab.why("d")
-    for change in ("INSERT INTO item VALUES ('a', 5, 2.5, NULL), ('c', 1, 1.0, true)",
-                   "DELETE FROM item WHERE v = 2", "UPDATE item SET v = 7, f = -0.0 WHERE k = 'b'",
-                   "DELETE FROM item WHERE k = 'a'"):  # fmt: skip
+    for change in (
+        "INSERT INTO item VALUES ('a', 5, 2.5, NULL), ('c', 1, 1.0, true)",
+        "DELETE FROM item WHERE v = 2",
+        "UPDATE item SET v = 7, f = -0.0 WHERE k = 'b'",
+        "DELETE FROM item WHERE k = 'a'",
+    ):
         lab.sql(change)
         assert lab.refresh("d") == "INCREMENTAL"
         lab.verified("d")
@@ -332,10 +341,12 @@ def test_every_supported_aggregate_follows_its_rows(lab: Lab) -> None:
 _MUTANTS = {
     "extremes ignore deletes": lambda m: m.setattr(maintain, "_reached", lambda s: "FALSE"),
     "sums ignore deletes": lambda m: m.setitem(
-        aggregates.WEIGHTED, aggregates.Kind.SUM, "SUM(CASE WHEN {w} > 0 THEN {x} END)"),
+        aggregates.WEIGHTED, aggregates.Kind.SUM, "SUM(CASE WHEN {w} > 0 THEN {x} END)"
+    ),
     "a delete takes all copies": lambda m: m.setattr(
-        apply, "newest_copies", lambda found, gone: found),
-}  # fmt: skip
+        apply, "newest_copies", lambda found, gone: found
+    ),
+}
 
 
 @pytest.mark.parametrize("name", _MUTANTS)

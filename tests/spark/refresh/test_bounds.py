@@ -22,8 +22,10 @@ def big(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
     """`event` of eight files by key, which Spark reads (no table passes for a small one)."""
     monkeypatch.setattr(SmallTables, "rows", lambda *args, **kw: None)
     lab.table("event", "id BIGINT, k STRING, v INT")
-    lab.sql(f"INSERT INTO event SELECT /*+ REPARTITION_BY_RANGE({FILES}, id) */ id, "
-            f"concat('k', id % 7), CAST(id % 10 AS INT) FROM range({FILES * ROWS})")  # fmt: skip
+    lab.sql(
+        f"INSERT INTO event SELECT /*+ REPARTITION_BY_RANGE({FILES}, id) */ id, "
+        f"concat('k', id % 7), CAST(id % 10 AS INT) FROM range({FILES * ROWS})"
+    )
     lab.table("pick", "id BIGINT, label STRING", "5, 'five'", "17, 'seventeen'")
     return lab
 
@@ -56,8 +58,9 @@ def test_touched_partitions_of_a_window_are_read_by_their_keys(big: Lab) -> None
 
 
 def test_a_source_that_did_not_change_makes_no_term(big: Lab) -> None:
-    big.dynamic_table("d", "SELECT e.k, count(*) AS n FROM event e JOIN pick p ON p.id = e.id "
-                           "GROUP BY e.k")  # fmt: skip
+    big.dynamic_table(
+        "d", "SELECT e.k, count(*) AS n FROM event e JOIN pick p ON p.id = e.id GROUP BY e.k"
+    )
     big.insert("pick", "8, 'eight'")
     told = str(big.engine.explain("d"))
     assert "join of 2" in told
@@ -113,8 +116,9 @@ def test_what_is_computed_anew_for_its_cost_leaves_its_state(lab: Lab) -> None:
     lab.sql("UPDATE item SET k = 9 WHERE id = 1")
     record = lab.record("d")
     assert (record.action, record.reason and record.reason.code) == (
-        "REINITIALIZE", "STATE_REBUILT",
-    )  # fmt: skip
+        "REINITIALIZE",
+        "STATE_REBUILT",
+    )
     assert all(a != b for a, b in zip(state(), before, strict=True))
     lab.verified("d")
     lab.sql("UPDATE item SET k = 8 WHERE id = 2")

@@ -31,8 +31,7 @@ QUERIES = {
     "in_pair": "SELECT id, v FROM p WHERE (k, id) IN (SELECT k, id FROM q)",
     "not_in": "SELECT id, k FROM p WHERE k NOT IN (SELECT name FROM dim)",
     "not_in_nullable": "SELECT id, v FROM p WHERE v NOT IN (SELECT v FROM q WHERE ok)",
-    "exists": "SELECT id, k FROM p "
-    "WHERE EXISTS (SELECT 1 FROM q WHERE q.k = p.k AND q.id <> p.id)",
+    "exists": "SELECT id, k FROM p WHERE EXISTS (SELECT 1 FROM q WHERE q.k = p.k AND q.id <> p.id)",
     "not_exists": "SELECT id FROM p WHERE NOT EXISTS (SELECT * FROM q WHERE q.k = p.k AND q.ok)",
     "exists_alone": "SELECT id FROM p WHERE EXISTS (SELECT 1 FROM q WHERE v = 3)",
     "marked": "SELECT id FROM p WHERE v = 1 OR k IN (SELECT k FROM dim) "
@@ -90,7 +89,7 @@ QUERIES = {
     "lateral_alias": "SELECT id, v + 1 AS w, w * 2 AS u FROM p",
     "pattern": "SELECT id, k RLIKE '[a-z]+' AS r, at + INTERVAL 1 DAY AS t, "
     "from_utc_timestamp(at, 'Europe/Paris') AS z, struct(id, k) AS s, map('k', v) AS m FROM p",
-}  # fmt: skip
+}
 
 
 PARTS, BATCHES = 4, 2

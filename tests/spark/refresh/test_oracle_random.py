@@ -78,17 +78,30 @@ class Tables:
         self.run(f"INSERT INTO {name} VALUES {self.rows(count)}")
 
     def where(self) -> str:
-        return self.rng.choice([
-            f"id = {self.rng.randrange(-2, 4)}", f"v > {self.rng.randrange(3)}", "f = 'NaN'",
-            f"k = {self.rng.choice(STRINGS)}", "k IS NULL", "ok", "x > 1.5", "f = 0.0",
-        ])  # fmt: skip
+        return self.rng.choice(
+            [
+                f"id = {self.rng.randrange(-2, 4)}",
+                f"v > {self.rng.randrange(3)}",
+                "f = 'NaN'",
+                f"k = {self.rng.choice(STRINGS)}",
+                "k IS NULL",
+                "ok",
+                "x > 1.5",
+                "f = 0.0",
+            ]
+        )
 
     def change(self, name: str) -> None:
         assignments = [
             f"{c} = {value(COLUMNS[c], self.rng)}" for c in self.rng.sample(list(COLUMNS), 2)
         ]
-        kind = self.rng.choice(["insert"] * 3 + ["update"] * 3 + ["delete"] * 2 + ["merge"] * 2
-                               + ["overwrite", "optimize", "there and back"])  # fmt: skip
+        kind = self.rng.choice(
+            ["insert"] * 3
+            + ["update"] * 3
+            + ["delete"] * 2
+            + ["merge"] * 2
+            + ["overwrite", "optimize", "there and back"]
+        )
         match kind:
             case "insert":
                 self.insert(name, self.rng.randrange(1, 6))
@@ -147,29 +160,32 @@ def query(rng: random.Random) -> str:
     keyed = ", ".join(f"{k} AS g{i}" for i, k in enumerate(keys))
     by = ", ".join(keys)
     having = rng.choice(["", "", " HAVING count(*) > 1", " HAVING max(v) > 0"])
-    return rng.choice([
-        f"SELECT id, k, f, l, {items} FROM p WHERE {where}",
-        f"SELECT * FROM p WHERE {where} AND {rng.choice(PREDICATES)}",
-        "SELECT a.id, a.f, b.v AS w, b.b FROM p a JOIN q b ON a.k = b.k AND a.v IS NOT NULL",
-        "SELECT a.id, a.k, b.k AS k2 FROM p a JOIN p b ON a.v = b.big WHERE a.ok",
-        "SELECT a.id, d.name, b.x FROM p a JOIN dim d ON a.k = d.k JOIN q b ON b.id = a.id",
-        "SELECT a.id, b.id AS id2 FROM p a JOIN q b ON a.v < b.v WHERE a.id > 0 AND b.ok",
-        f"SELECT id, v AS n, x FROM p WHERE {where} UNION ALL SELECT id, big, wide FROM q",
-        f"SELECT {keyed}, {aggregated} FROM p WHERE {where} GROUP BY {by}{having}",
-        f"SELECT {keyed}, {aggregated} FROM p GROUP BY {by}{having}",
-        f"SELECT {aggregated}, d.name FROM p JOIN dim d USING (k) GROUP BY d.name",
-        f"SELECT DISTINCT {keyed}, f FROM p",
-        "SELECT k, f FROM p UNION SELECT k, r FROM q",
-        "SELECT n, count(*) AS c, sum(s) AS t FROM (SELECT k, count(*) AS n, sum(v) AS s FROM p "
-        "GROUP BY k) GROUP BY n",
-        "WITH g AS (SELECT k, max(v) AS m, count(*) AS n FROM p GROUP BY k), "
-        "h AS (SELECT * FROM g WHERE n > 1) "
-        f"SELECT p.id, h.m, h.n FROM (SELECT * FROM p WHERE {where}) p JOIN h ON p.k = h.k",
-        "SELECT DISTINCT n FROM (SELECT k, count(*) AS n FROM p GROUP BY k HAVING count(*) < 9)",
-        "SELECT day, n, w FROM vw WHERE n > 0",
-        "SELECT v, count(*) AS c, max(n) AS m FROM (SELECT v, k AS s, 1 AS n FROM p "
-        "UNION ALL SELECT big, name, 2 FROM q JOIN dim USING (k)) GROUP BY v",
-    ])  # fmt: skip
+    return rng.choice(
+        [
+            f"SELECT id, k, f, l, {items} FROM p WHERE {where}",
+            f"SELECT * FROM p WHERE {where} AND {rng.choice(PREDICATES)}",
+            "SELECT a.id, a.f, b.v AS w, b.b FROM p a JOIN q b ON a.k = b.k AND a.v IS NOT NULL",
+            "SELECT a.id, a.k, b.k AS k2 FROM p a JOIN p b ON a.v = b.big WHERE a.ok",
+            "SELECT a.id, d.name, b.x FROM p a JOIN dim d ON a.k = d.k JOIN q b ON b.id = a.id",
+            "SELECT a.id, b.id AS id2 FROM p a JOIN q b ON a.v < b.v WHERE a.id > 0 AND b.ok",
+            f"SELECT id, v AS n, x FROM p WHERE {where} UNION ALL SELECT id, big, wide FROM q",
+            f"SELECT {keyed}, {aggregated} FROM p WHERE {where} GROUP BY {by}{having}",
+            f"SELECT {keyed}, {aggregated} FROM p GROUP BY {by}{having}",
+            f"SELECT {aggregated}, d.name FROM p JOIN dim d USING (k) GROUP BY d.name",
+            f"SELECT DISTINCT {keyed}, f FROM p",
+            "SELECT k, f FROM p UNION SELECT k, r FROM q",
+            "SELECT n, count(*) AS c, sum(s) AS t FROM (SELECT k, count(*) AS n, sum(v) AS s "
+            "FROM p GROUP BY k) GROUP BY n",
+            "WITH g AS (SELECT k, max(v) AS m, count(*) AS n FROM p GROUP BY k), "
+            "h AS (SELECT * FROM g WHERE n > 1) "
+            f"SELECT p.id, h.m, h.n FROM (SELECT * FROM p WHERE {where}) p JOIN h ON p.k = h.k",
+            "SELECT DISTINCT n FROM (SELECT k, count(*) AS n FROM p "
+            "GROUP BY k HAVING count(*) < 9)",
+            "SELECT day, n, w FROM vw WHERE n > 0",
+            "SELECT v, count(*) AS c, max(n) AS m FROM (SELECT v, k AS s, 1 AS n FROM p "
+            "UNION ALL SELECT big, name, 2 FROM q JOIN dim USING (k)) GROUP BY v",
+        ]
+    )
 
 
 OVER = [

@@ -188,7 +188,8 @@ def test_a_hidden_stage_that_a_lost_refresh_moved_is_not_moved_again(
     assert action == "INCREMENTAL"
     assert explained.plan is not None
     assert [s.statement for s in explained.plan.steps] == [
-        StageStatement.NOTHING, StageStatement.CHANGE,
-    ]  # fmt: skip
+        StageStatement.NOTHING,
+        StageStatement.CHANGE,
+    ]
     assert [s.title for s in explained.steps] == ["change of the table"]
     shop.verified("d")

@@ -43,7 +43,7 @@ BATCHES: Mapping[str, tuple[str, ...]] = {
         "WHERE year(l_shipdate) = 1996",
         "UPDATE nation SET n_name = 'SAUDI ARABIA' WHERE n_name = 'BRAZIL'",
     ),
-}  # fmt: skip
+}
 """What changes besides a refresh stream over a tenth of the orders, batch by batch."""
 
 

@@ -91,8 +91,10 @@ def test_streams_and_the_next_refresh_are_not_cut_off(shared_lab: Lab, item: str
     assert {"stream s", "dynamic table names"} <= set(told.held)
     assert lab.refresh("names") == "INCREMENTAL"
     assert sorted(lab.sql("SELECT name, $ACTION FROM s")) == [
-        ("e", "DELETE"), ("i", "INSERT"), ("z", "INSERT"),
-    ]  # fmt: skip
+        ("e", "DELETE"),
+        ("i", "INSERT"),
+        ("z", "INSERT"),
+    ]
     lab.verified("names")
     found = {t.name: t for t in engine.storage().tables}
     table, counts = found[item], found["counts"]

@@ -19,9 +19,10 @@ from tests.spark.engine_lab import Lab
 SEEDS = range(int(os.environ.get("DT_JUPYTER_SEEDS", "1")))
 STEPS = 10
 MAPPED = {
-    "delta.columnMapping.mode": "name", "delta.enableTypeWidening": "true",
+    "delta.columnMapping.mode": "name",
+    "delta.enableTypeWidening": "true",
     "delta.enableDeletionVectors": "true",
-}  # fmt: skip
+}
 
 
 @dataclass
@@ -60,15 +61,19 @@ class History:
 
     def begin(self) -> None:
         inner = [self.column("x", "INT"), self.column("y", "STRING")]
-        self.columns = [self.column("k", "INT"), self.column("a", "INT"),
-                        Column(self.fresh(), "s", "", inner)]  # fmt: skip
+        self.columns = [
+            self.column("k", "INT"),
+            self.column("a", "INT"),
+            Column(self.fresh(), "s", "", inner),
+        ]
         feed = str(self.rng.random() < 0.7).lower()
         properties = {"delta.enableChangeDataFeed": feed, **(MAPPED if self.mapped else {})}
         pairs = ", ".join(f"'{k}' = '{v}'" for k, v in properties.items())
         listed = ", ".join(f"{c.name} {c.ddl}" for c in self.columns)
         folder = self.lab.context.layout.tables / "h"
-        self.run(f"CREATE TABLE h ({listed}) USING delta LOCATION '{folder}' "
-                 f"TBLPROPERTIES ({pairs})")  # fmt: skip
+        self.run(
+            f"CREATE TABLE h ({listed}) USING delta LOCATION '{folder}' TBLPROPERTIES ({pairs})"
+        )
 
     def column(self, name: str, type_: str) -> Column:
         return Column(self.fresh(), name, type_)

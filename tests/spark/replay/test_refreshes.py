@@ -125,9 +125,12 @@ def test_two_snapshots_of_a_table(shared_lab: Lab, sale: str) -> None:
     found = engine.diff(sale, 1, 3)
     assert (found.schema, found.inserted, found.deleted) == ("+kind string", 1, 1)
     assert sorted(found.rows) == [
-        ("DELETE", (1, "a", 10, None), 1), ("INSERT", (1, "a", 11, None), 1),
-    ]  # fmt: skip
+        ("DELETE", (1, "a", 10, None), 1),
+        ("INSERT", (1, "a", 11, None), 1),
+    ]
     assert str(found).splitlines()[2:] == [
-        "rows: 2 → 2, +1 −1", "  − (1, a, 10, NULL)", "  + (1, a, 11, NULL)",
-    ]  # fmt: skip
+        "rows: 2 → 2, +1 −1",
+        "  − (1, a, 10, NULL)",
+        "  + (1, a, 11, NULL)",
+    ]
     assert engine.diff(sale, 3, 3).same

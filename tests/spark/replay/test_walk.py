@@ -39,8 +39,14 @@ def in_order(step: Step) -> list[Any]:
 
 def test_each_version_with_what_moved_and_who_made_it(item: Lab) -> None:
     with item.engine.replay("item", at=0, to=5) as replay:
-        assert moved(replay) == [(0, None, None), (2, 2, 0), (3, 1, 0), (3, 1, 1), (2, 0, 1),
-                                 (2, 0, 0)]  # fmt: skip
+        assert moved(replay) == [
+            (0, None, None),
+            (2, 2, 0),
+            (3, 1, 0),
+            (3, 1, 1),
+            (2, 0, 1),
+            (2, 0, 0),
+        ]
         assert [s.version for s in replay] == [0, 1, 2, 3, 4, 5]
         assert [s.operation for s in replay][2:4] == ["WRITE", "UPDATE"]
         assert rows(replay[3]) == [(1, "mat"), (2, "car"), (3, "pen")]
@@ -48,8 +54,9 @@ def test_each_version_with_what_moved_and_who_made_it(item: Lab) -> None:
         assert replay[4].digest == replay[5].digest != replay[3].digest
         changed = replay[3].changes()
         assert sorted(map(tuple, changed.collect())) == [
-            (1, "mat", "INSERT", 1), (1, "rug", "DELETE", 1),
-        ]  # fmt: skip
+            (1, "mat", "INSERT", 1),
+            (1, "rug", "DELETE", 1),
+        ]
         assert replay[4].schema_change == ""
         assert len(replay) == 6
     with refused("DT-4108"):
@@ -175,10 +182,13 @@ def test_an_interrupted_walk_goes_on_where_it_was(item: Lab) -> None:
 def test_bad_asks_are_named_and_hold_nothing(item: Lab) -> None:
     engine: Engine = item.engine
     for code, options in (
-        ("DT-4102", {"at": 99}), ("DT-3101", {"at": 3, "to": 1}),
-        ("DT-1003", {"schema_mode": "now"}), ("DT-1003", {"at": 0, "to": 5, "every": -1}),
-        ("DT-4101", {"at": "2000-01-01"}), ("DT-1003", {"to": "soon"}),
-    ):  # fmt: skip
+        ("DT-4102", {"at": 99}),
+        ("DT-3101", {"at": 3, "to": 1}),
+        ("DT-1003", {"schema_mode": "now"}),
+        ("DT-1003", {"at": 0, "to": 5, "every": -1}),
+        ("DT-4101", {"at": "2000-01-01"}),
+        ("DT-1003", {"to": "soon"}),
+    ):
         with refused(code):
             engine.replay("item", **options)  # type: ignore[arg-type]
     with refused("DT-1101"):

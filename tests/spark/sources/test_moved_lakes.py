@@ -187,9 +187,13 @@ def with_absolute_paths(catalog: Path, lake: Path) -> None:
     """The catalog as the release before wrote it."""
     connection = sqlite3.connect(catalog)
     for table, column in (
-        ("dynamic_table", "definition"), ("definition", "text"), ("stage", "path"),
-        ("base_table", "path"), ("hold", "tables"), ("base_view", "text"),
-    ):  # fmt: skip
+        ("dynamic_table", "definition"),
+        ("definition", "text"),
+        ("stage", "path"),
+        ("base_table", "path"),
+        ("hold", "tables"),
+        ("base_view", "text"),
+    ):
         for (value,) in connection.execute(f"SELECT DISTINCT {column} FROM {table}").fetchall():
             new = (
                 value.replace('"./', f'"{lake}/')

@@ -130,9 +130,13 @@ def owners(quick_lab: Lab, properties: str) -> Lab:
     lab.sql(f"CREATE TABLE items (id INT, oid INT, item STRING, desc STRING) {properties}")
     lab.insert("people", "1, 'Jeffrey'", "2, 'Donny'", "3, 'Walter'", "4, 'Maude'")
     lab.insert(
-        "items", "11, 2, 'Ball', 'Bowling'", "12, 2, 'Surfboard', 'Yater'", "13, 1, 'Car', '1973'",
-        "14, 1, 'Rug', 'Classic'", "15, 4, 'Autobahn', 'LP'",
-    )  # fmt: skip
+        "items",
+        "11, 2, 'Ball', 'Bowling'",
+        "12, 2, 'Surfboard', 'Yater'",
+        "13, 1, 'Car', '1973'",
+        "14, 1, 'Rug', 'Classic'",
+        "15, 4, 'Autobahn', 'LP'",
+    )
     lab.sql(
         "CREATE VIEW owner_and_items AS "
         "SELECT name, item FROM people INNER JOIN items ON people.id = items.oid"
@@ -326,8 +330,9 @@ def test_changes_and_snapshots_stand_where_relations_do(lab: Lab) -> None:
     lab.refresh("named")
     found = "people CHANGES (INFORMATION => DEFAULT) AT (VERSION => 1) END (VERSION => 2)"
     assert sorted(lab.sql(f"SELECT id, name, $ACTION FROM {found}")) == [
-        (1, "Jeff", "DELETE"), (1, "Jeffrey", "INSERT"),
-    ]  # fmt: skip
+        (1, "Jeff", "DELETE"),
+        (1, "Jeffrey", "INSERT"),
+    ]
     assert lab.sql(
         f"SELECT count(*) FROM {found} c JOIN people p ON p.id = c.id WHERE c.$ACTION = 'INSERT'"
     ) == [(1,)]
@@ -401,8 +406,9 @@ def test_what_a_statement_did_to_a_view(quick_lab: Lab) -> None:
     lab.insert("pets", "1, 8")
     did = f"BEFORE (STATEMENT => '{updated}') END (STATEMENT => '{updated}')"
     assert sorted(lab.sql(f"SELECT name, id, $ACTION, $ISUPDATE FROM owned CHANGES {did}")) == [
-        ("Jeff", 7, "DELETE", True), ("Jeffrey", 7, "INSERT", True),
-    ]  # fmt: skip
+        ("Jeff", 7, "DELETE", True),
+        ("Jeffrey", 7, "INSERT", True),
+    ]
     lab.sql(f"CREATE STREAM s ON VIEW owned AT (STATEMENT => '{updated}')")
     assert lab.sql("SELECT name, id FROM s") == [("Jeffrey", 8)]
     with refused("DT-4103"):

@@ -60,8 +60,9 @@ def test_files_that_went_whole_cancel_nothing(quick_lab: Lab) -> None:
     found = lab.engine.change_rows("t", 2)
     assert found.query.shape is Shape.REMOVED_ONLY
     assert sorted(tuple(r)[:-1] for r in found.frame.collect()) == [
-        (3, "DELETE", False), (4, "DELETE", False),
-    ]  # fmt: skip
+        (3, "DELETE", False),
+        (4, "DELETE", False),
+    ]
     assert lab.engine.change_rows("t", 1).query.shape is Shape.MINIMIZE
     assert lab.engine.changes("t", 1).collect() == []
 

@@ -177,10 +177,14 @@ class History:
     def _overwrite(self) -> None:
         """With some of the rows as they are, or others of the same ids."""
         names = ", ".join(f"{n}" for n in self.columns if n != "id")
-        kept = self.rng.choice([
-            f"SELECT * FROM t WHERE {self._some()}", f"SELECT id, {names} FROM t WHERE id < 4",
-            f"VALUES {self.rows(3, range(3))}", f"VALUES {self.rows(3)}",
-        ])  # fmt: skip
+        kept = self.rng.choice(
+            [
+                f"SELECT * FROM t WHERE {self._some()}",
+                f"SELECT id, {names} FROM t WHERE id < 4",
+                f"VALUES {self.rows(3, range(3))}",
+                f"VALUES {self.rows(3)}",
+            ]
+        )
         self.run(f"INSERT OVERWRITE t {kept}")
 
     def _replace_where(self) -> None:
@@ -293,9 +297,11 @@ def check(history: History, old: int, new: int, known: dict[Any, str]) -> None:
 
 
 def same_id(
-    found: Sequence[Any], expected: Mapping[tuple[Any, str], Change], known: dict[Any, str],
+    found: Sequence[Any],
+    expected: Mapping[tuple[Any, str], Change],
+    known: dict[Any, str],
     story: str,
-) -> None:  # fmt: skip
+) -> None:
     """Each row has one `$ROW_ID`, over all intervals, and no two rows have the same; rows that are
     alike but for their ids cannot be told apart here, and are left out."""
     alike = Counter(expected.values())

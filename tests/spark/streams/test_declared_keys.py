@@ -174,14 +174,17 @@ def test_a_dynamic_table_keeps_ids_of_its_own(quick_lab: Lab) -> None:
     found = lab.engine.sql("SELECT * FROM s").collect()
     assert len({r["$ROW_ID"] for r in found}) == len(found) == 4
     assert sorted((r[:4] for r in lab.sql("SELECT * FROM p")), key=repr) == [
-        (1, 1, "DELETE", True), (1, 3, "INSERT", True), (None, 2, "INSERT", False),
-    ]  # fmt: skip
+        (1, 1, "DELETE", True),
+        (1, 3, "INSERT", True),
+        (None, 2, "INSERT", False),
+    ]
 
 
 KEY = Identity(By.KEY, (("id", "int"), ("x", "double")), "t")
 TYPES = (("id", "int"), ("x", "double"), ("v", "string"))
-SCHEMA = pa.schema([("id", pa.int32()), ("x", pa.float64()), ("v", pa.string()),
-                    (WEIGHT, pa.int64())])  # fmt: skip
+SCHEMA = pa.schema(
+    [("id", pa.int32()), ("x", pa.float64()), ("v", pa.string()), (WEIGHT, pa.int64())]
+)
 
 
 def test_the_driver_acquits_as_spark_does(shared_lab: Lab) -> None:
@@ -190,10 +193,14 @@ def test_the_driver_acquits_as_spark_does(shared_lab: Lab) -> None:
     verdicts = set()
     for _ in range(25):
         made = [
-            (rng.choice([1, None]), rng.choice([0.0, -0.0, float("nan"), None]),
-             rng.choice("ab"), rng.choice([1, -1]))
+            (
+                rng.choice([1, None]),
+                rng.choice([0.0, -0.0, float("nan"), None]),
+                rng.choice("ab"),
+                rng.choice([1, -1]),
+            )
             for _ in range(rng.randrange(1, 6))
-        ]  # fmt: skip
+        ]
         table = pa.Table.from_pylist(
             [dict(zip(SCHEMA.names, r, strict=True)) for r in made], schema=SCHEMA
         )

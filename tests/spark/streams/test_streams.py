@@ -39,20 +39,25 @@ def test_the_papers_consumption(people: Lab) -> None:
     people.insert("people", "3, 'Walter'", "4, 'Maud'", "5, 'Uli'")
     people.sql(consume)
     assert people.rows("people_changes") == [
-        ("Maud", "INSERT", False), ("Uli", "INSERT", False), ("Walter", "INSERT", False),
-    ]  # fmt: skip
+        ("Maud", "INSERT", False),
+        ("Uli", "INSERT", False),
+        ("Walter", "INSERT", False),
+    ]
     people.sql("TRUNCATE TABLE people_changes")
     people.sql("UPDATE people SET name = 'Jeffrey' WHERE id = 1")
     people.sql("UPDATE people SET name = 'Maude' WHERE id = 4")
     people.sql(consume)
     assert people.rows("people_changes") == [
-        ("Jeff", "DELETE", True), ("Jeffrey", "INSERT", True),
-        ("Maud", "DELETE", True), ("Maude", "INSERT", True),
-    ]  # fmt: skip
+        ("Jeff", "DELETE", True),
+        ("Jeffrey", "INSERT", True),
+        ("Maud", "DELETE", True),
+        ("Maude", "INSERT", True),
+    ]
     people.sql("DELETE FROM people WHERE id IN (2, 5)")
     assert held(people, "people_stream") == [
-        (2, "Donny", "DELETE", False), (5, "Uli", "DELETE", False),
-    ]  # fmt: skip
+        (2, "Donny", "DELETE", False),
+        (5, "Uli", "DELETE", False),
+    ]
 
 
 def test_reading_does_not_move_a_stream_and_two_are_independent(people: Lab) -> None:
@@ -165,11 +170,14 @@ def test_streams_on_views_and_dynamic_tables(people: Lab) -> None:
     people.refresh("counts")
     people.sql("INSERT INTO seen SELECT concat(name, id), $ACTION FROM v")
     assert people.rows("seen") == [
-        ("Jeff10", "DELETE"), ("Jeffrey10", "INSERT"), ("Jeffrey12", "INSERT"),
-    ]  # fmt: skip
+        ("Jeff10", "DELETE"),
+        ("Jeffrey10", "INSERT"),
+        ("Jeffrey12", "INSERT"),
+    ]
     assert sorted(people.sql("SELECT oid, n, $ACTION, $ISUPDATE FROM d")) == [
-        (1, 1, "DELETE", True), (1, 2, "INSERT", True),
-    ]  # fmt: skip
+        (1, 1, "DELETE", True),
+        (1, 2, "INSERT", True),
+    ]
     assert people.sql("SELECT * FROM v") == []
 
 

@@ -20,12 +20,14 @@ MAPPED = "delta.columnMapping.mode"
 KINDS: dict[str, tuple[str, dict[str, str]]] = {
     "vectors, feed, row ids": ("", {FEED: "true", VECTORS: "true", TRACKED: "true"}),
     "rewritten, feed, mapped, partitioned": (
-        "PARTITIONED BY (g)", {FEED: "true", VECTORS: "false", MAPPED: "name", TIMES: "true"},
+        "PARTITIONED BY (g)",
+        {FEED: "true", VECTORS: "false", MAPPED: "name", TIMES: "true"},
     ),
     "vectors, no feed, row ids, clustered": (
-        "CLUSTER BY (id)", {FEED: "false", VECTORS: "true", TRACKED: "true"},
+        "CLUSTER BY (id)",
+        {FEED: "false", VECTORS: "true", TRACKED: "true"},
     ),
-}  # fmt: skip
+}
 BEFORE = [(1, "a b", 10), (2, "a b", 20), (3, None, 30), (4, "c", 40), (5, "c", 50)]
 STATEMENTS = (
     "INSERT INTO t VALUES (6, 'new/one', named_struct('v', 60)), (7, NULL, named_struct('v', 70))",
@@ -35,7 +37,7 @@ STATEMENTS = (
     "WHEN MATCHED AND i = 7 THEN DELETE "
     "WHEN MATCHED THEN UPDATE SET s = named_struct('v', t.s.v + 100) "
     "WHEN NOT MATCHED THEN INSERT (id, g, s) VALUES (i, 'c', named_struct('v', 80))",
-)  # fmt: skip
+)
 AFTER = [(1, "a b", 10), (2, "a b", 21), (5, "c", 150), (6, "new/one", 61), (8, "c", 80)]
 
 
@@ -107,8 +109,8 @@ def test_a_table_written_several_times_gets_one_commit(quick_lab: Lab, kind: str
     assert rows(quick_lab) == last
     if tracked:
         assert len({r[-1] for r in rows(quick_lab, ids=True)}) == len(last)
-    assert [r["operation"] for r in quick_lab.spark.sql("DESCRIBE HISTORY t").collect()][3] \
-        == "TRANSACTION"  # fmt: skip
+    history = quick_lab.spark.sql("DESCRIBE HISTORY t").collect()
+    assert history[3]["operation"] == "TRANSACTION"
 
 
 def test_one_statement_is_published_as_delta_wrote_it(quick_lab: Lab) -> None:

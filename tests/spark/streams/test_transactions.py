@@ -111,12 +111,17 @@ def test_bad_statements_have_codes_and_leave_the_transaction(
     with refused("DT-3206"):
         shop.sql("BEGIN")
     for statement in (
-        "CREATE TABLE u AS SELECT * FROM orders_s", "ALTER TABLE added ADD COLUMN m INT",
-        "DROP TABLE added", "OPTIMIZE added", "CREATE STREAM z ON TABLE added",
-        "DROP STREAM orders_s", "CREATE DYNAMIC TABLE d AS SELECT n FROM orders",
+        "CREATE TABLE u AS SELECT * FROM orders_s",
+        "ALTER TABLE added ADD COLUMN m INT",
+        "DROP TABLE added",
+        "OPTIMIZE added",
+        "CREATE STREAM z ON TABLE added",
+        "DROP STREAM orders_s",
+        "CREATE DYNAMIC TABLE d AS SELECT n FROM orders",
         "INSERT WITH SCHEMA EVOLUTION INTO added SELECT n, 1 AS m FROM orders_s",
-        "ANALYZE TABLE added COMPUTE STATISTICS", "CREATE VIEW w AS SELECT 1",
-    ):  # fmt: skip
+        "ANALYZE TABLE added COMPUTE STATISTICS",
+        "CREATE VIEW w AS SELECT 1",
+    ):
         with refused("DT-3207"):
             shop.sql(statement)
     with refused("DT-1101"):
@@ -182,8 +187,9 @@ def test_what_an_outside_writer_breaks_is_said(shop: Lab) -> None:
     assert errors[0].facts["lost"] == "also"
     assert errors[0].facts["published"] == "added, listed"
     kept = errors[0].facts["folder"]
-    assert [tuple(r) for r in shop.spark.sql(f"SELECT n FROM {sql_table(kept / '2')}").collect()] \
-        == [(1,)]  # fmt: skip
+    assert [
+        tuple(r) for r in shop.spark.sql(f"SELECT n FROM {sql_table(kept / '2')}").collect()
+    ] == [(1,)]
     assert shop.rows("added") == [(1,), (30,)]
     assert shop.rows("also") == [(0,), (1,)]
     assert shop.sql("SELECT n FROM orders_s") == []
