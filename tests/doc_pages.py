@@ -18,10 +18,14 @@ OTHERWISE = frozenset({"add-an-operator.md"})
 """Pages for contributors, whose code is of the project and has tests of its own."""
 RUN = tuple(
     page
-    for page in (ROOT / "README.md", DOCS / "index.md", *sorted((DOCS / "guide").glob("*.md")),
-                 *sorted((DOCS / "howto").glob("*.md")))
+    for page in (
+        ROOT / "README.md",
+        DOCS / "index.md",
+        *sorted((DOCS / "guide").glob("*.md")),
+        *sorted((DOCS / "howto").glob("*.md")),
+    )
     if page.name not in OTHERWISE
-)  # fmt: skip
+)
 """The pages whose blocks are run, each in order on a lake of its own."""
 NOT_RUN = {
     "console": "commands of a shell, which install packages or do not end",

@@ -18,9 +18,12 @@ PORT, SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 
 
 def process(
-    spark: SparkSession, module: str, *args: str, failpoint: str | None = None,
+    spark: SparkSession,
+    module: str,
+    *args: str,
+    failpoint: str | None = None,
     stderr: int | IO[str] = subprocess.PIPE,
-) -> subprocess.Popen[str]:  # fmt: skip
+) -> subprocess.Popen[str]:
     """Runs the module in another process that finds the session of the tests by `session`."""
     gateway = spark.sparkContext._gateway
     assert gateway is not None
@@ -30,9 +33,13 @@ def process(
         env[FAILPOINT] = failpoint
     return subprocess.Popen(
         [sys.executable, "-m", module, *args],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, text=True,
-        cwd=ROOT, env=env,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        cwd=ROOT,
+        env=env,
+    )
 
 
 def session() -> SparkSession:

@@ -18,8 +18,11 @@ LADDER = 10_000
 _TWICE = {"tx_statement_staged", "tx_target_published"}
 _NAMED = tuple(f"{p}:{n}" for p in TRANSACTIONS for n in ((1, 2) if p in _TWICE else (1,)))
 UNDECIDED = {
-    "intent_recorded:1", "tx_intent_recorded:1", "tx_statement_staged:1", "tx_statement_staged:2",
-}  # fmt: skip
+    "intent_recorded:1",
+    "tx_intent_recorded:1",
+    "tx_statement_staged:1",
+    "tx_statement_staged:2",
+}
 """Whoever is killed there has done nothing; at all other points, all of it."""
 
 

@@ -92,8 +92,11 @@ def test_a_stopped_holder_of_the_lock_keeps_others_out(tmp_path: Path) -> None:
     )
     holder = subprocess.Popen(
         [sys.executable, "-c", code, str(log.path)],
-        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
     holder.send_signal(signal.SIGSTOP)

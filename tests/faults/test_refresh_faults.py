@@ -41,9 +41,13 @@ def worker(lab: Lab, *args: str, failpoint: str | None = None) -> subprocess.Pop
     env = {**os.environ, **({FAILPOINT: failpoint} if failpoint else {})}
     return subprocess.Popen(
         [sys.executable, "-m", "tests.faults.engine_worker", str(lab.folder), *args],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        cwd=ROOT, env=env,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=env,
+    )
 
 
 def commits(lab: Lab) -> list[int]:

@@ -27,11 +27,15 @@ LIMIT = 300 + 400 * ROUNDS
 BETWEEN = "between"
 """A random moment."""
 ONCE = {
-    "insert": ["intent_written:1"], "overwrite": ["intent_recorded:1"], "merge": [BETWEEN],
-    "update": ["intent_written:1"], "delete": ["intent_recorded:1"],
-    "create table": ["intent_written:1"], "dt.transaction": ["tx_prepared:1"],
+    "insert": ["intent_written:1"],
+    "overwrite": ["intent_recorded:1"],
+    "merge": [BETWEEN],
+    "update": ["intent_written:1"],
+    "delete": ["intent_recorded:1"],
+    "create table": ["intent_written:1"],
+    "dt.transaction": ["tx_prepared:1"],
     "dt.consume": ["tx_target_published:1"],
-}  # fmt: skip
+}
 """Where a way is killed if rounds are not asked for; at all of its places if it is not here."""
 RACES = 3
 KEYED = "TBLPROPERTIES ('dt.primaryKey' = 'n')"

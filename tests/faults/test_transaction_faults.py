@@ -66,8 +66,10 @@ def test_two_processes_on_one_stream_by_phases(till: Lab) -> None:
         assert whole(till), point
         assert clean(till), point
     assert told == {
-        "tx_intent_recorded": "done", "tx_statement_staged": "DT-3203", "tx_prepared": "DT-3203",
-    }  # fmt: skip
+        "tx_intent_recorded": "done",
+        "tx_statement_staged": "DT-3203",
+        "tx_prepared": "DT-3203",
+    }
 
 
 def test_a_whole_process_that_is_killed(till: Lab) -> None:
@@ -76,9 +78,13 @@ def test_a_whole_process_that_is_killed(till: Lab) -> None:
     env = {**os.environ, FAILPOINT: "tx_target_published:1"}
     other = subprocess.Popen(
         [sys.executable, "-m", MODULE, str(till.folder)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        cwd=ROOT, env=env,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=env,
+    )
     _, errors = other.communicate("\n", timeout=300)
     assert other.returncode == -signal.SIGKILL, errors[-2000:]
     till.reopen()

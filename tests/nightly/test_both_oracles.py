@@ -14,7 +14,10 @@ SHARED = ["--numprocesses=2", "--dist=loadfile", "--no-loadscope-reorder"]
 def test_what_is_verified_is_right_by_both_oracles() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--timeout=600", *SHARED, "tests/spark"],
-        cwd=ROOT, env={**os.environ, "DT_TEST_ORACLES": "both"}, capture_output=True, text=True,
+        cwd=ROOT,
+        env={**os.environ, "DT_TEST_ORACLES": "both"},
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout[-20_000:]

@@ -34,9 +34,13 @@ def environment() -> dict[str, str]:
 
 def run(lake: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(lake, *arguments), env=environment(), capture_output=True, text=True,
-        timeout=LIMIT_SECONDS, check=False,
-    )  # fmt: skip
+        command(lake, *arguments),
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
 
 
 def test_a_script_prints_what_each_statement_did(lake: Path) -> None:
@@ -67,9 +71,12 @@ def test_one_shot_commands(lake: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_scheduler_runs_until_a_signal(lake: Path, number: signal.Signals) -> None:
     process = subprocess.Popen(
-        command(lake, "run"), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        command(lake, "run"),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-    )  # fmt: skip
+    )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
