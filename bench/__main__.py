@@ -63,13 +63,20 @@ def refreshed(dt: Engine, view: str) -> tuple[float, RefreshRecord]:
 
 
 def table_of(
-    dt: Engine, queries: dict[str, str], shares: list[float], mixes: list[str], *, both: bool,
+    dt: Engine,
+    queries: dict[str, str],
+    shares: list[float],
+    mixes: list[str],
+    *,
+    both: bool,
     rounds: int,
-) -> None:  # fmt: skip
+) -> None:
     """Each share is changed `rounds` times, and all queries computed and refreshed after each: a
     cell is the median of its rounds, its other columns those of the last."""
-    print("| view | change | mix | action | refresh s | moved s | recompute s | ratio | rows read "
-          "| rows + | rows − | MB written | Spark jobs | writer |")  # fmt: skip
+    print(
+        "| view | change | mix | action | refresh s | moved s | recompute s | ratio | rows read "
+        "| rows + | rows − | MB written | Spark jobs | writer |"
+    )
     print("| --- |" + " --- |" * 13)
     salt = 0
     summaries = []
@@ -131,8 +138,10 @@ def no_data(dt: Engine, view: str, times: int) -> None:
     jobs = sum(r.statistics.spark_jobs for _, r in runs)
     actions = {str(r.action) for _, r in runs}
     middle = statistics.median(t for t, _ in runs) * 1000
-    print(f"\nNO_DATA ({', '.join(sorted(actions))}): median {middle:.1f} ms, {jobs} Spark jobs "
-          f"in {times} refreshes")  # fmt: skip
+    print(
+        f"\nNO_DATA ({', '.join(sorted(actions))}): median {middle:.1f} ms, {jobs} Spark jobs "
+        f"in {times} refreshes"
+    )
 
 
 def fixed_cost(dt: Engine, times: int) -> None:
@@ -196,8 +205,7 @@ def main() -> None:
             memory("after creation")
             print()
             shares = [float(s) for s in args.shares.split(",")]
-            table_of(dt, queries, shares, mixes.split(","), both=args.both,
-                     rounds=args.rounds)  # fmt: skip
+            table_of(dt, queries, shares, mixes.split(","), both=args.both, rounds=args.rounds)
             no_data(dt, views[0], args.times)
             fixed_cost(dt, args.times)
             for view in views:

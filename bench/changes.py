@@ -189,8 +189,11 @@ def by_size(dt: Engine, sizes: Sequence[int], times: int) -> None:
                 (label, change, f"{s:,}", t.plan, t.total, t.jobs, ratio(t, timings[0]))
                 for s, t in zip(sizes, timings, strict=True)
             ]
-    show(f"A change of {CHANGED:,} rows, by the rows of the table",
-         ("ids", "change", "rows", "plan ms", "ms", "Spark jobs", "ratio"), found)  # fmt: skip
+    show(
+        f"A change of {CHANGED:,} rows, by the rows of the table",
+        ("ids", "change", "rows", "plan ms", "ms", "Spark jobs", "ratio"),
+        found,
+    )
 
 
 def has_data(dt: Engine, commits: int, times: int) -> None:
@@ -204,17 +207,22 @@ def has_data(dt: Engine, commits: int, times: int) -> None:
     dt.sql("CREATE STREAM s_both ON VIEW both")
     found = []
     for stream, what, known in (
-        ("s_quiet", "table, nothing new", False), ("s_moved", "table, one commit", True),
-        ("s_many", f"table, {commits:,} commits", True), ("s_both", "join, nothing new", False),
-    ):  # fmt: skip
+        ("s_quiet", "table, nothing new", False),
+        ("s_moved", "table, one commit", True),
+        ("s_many", f"table, {commits:,} commits", True),
+        ("s_both", "join, nothing new", False),
+    ):
         name = dt.context.name(stream)
         assert dt.context.streams.has_data(name) is known
         alone = repeated(dt, lambda name=name: dt.context.streams.has_data(name), times)
         text = f"SELECT SYSTEM$STREAM_HAS_DATA('{stream}')"
         asked = repeated(dt, lambda text=text: dt.sql(text).collect(), times)
         found.append((what, known, f"{alone.total:.1f}", f"{asked.total:.1f}", asked.jobs))
-    show("SYSTEM$STREAM_HAS_DATA",
-         ("stream on", "has data", "logs alone ms", "dt.sql ms", "Spark jobs"), found)  # fmt: skip
+    show(
+        "SYSTEM$STREAM_HAS_DATA",
+        ("stream on", "has data", "logs alone ms", "dt.sql ms", "Spark jobs"),
+        found,
+    )
 
 
 def write_commits(dt: Engine, commits: int) -> dict[str, list[Interval]]:
@@ -239,9 +247,10 @@ def write_commits(dt: Engine, commits: int) -> dict[str, list[Interval]]:
                 where = f"id >= {first} AND id < {first + each}"
                 DeltaTable(path).update(updates={"n": "n + 1"}, predicate=where)
         statement = (
-            f"INSERT INTO {one} {numbered(FILE_ROWS, total)}" if change == "inserts"
+            f"INSERT INTO {one} {numbered(FILE_ROWS, total)}"
+            if change == "inserts"
             else f"UPDATE {one} SET n = n + 1 WHERE id < {total}"
-        )  # fmt: skip
+        )
         rows_of_delta = total if change == "inserts" else 2 * total
         single = after(dt, one, statement, rows_of_delta)
         spread = Interval(many, start, version(dt, many), rows_of_delta)
@@ -259,8 +268,11 @@ def by_commits(dt: Engine, written: dict[str, list[Interval]], commits: int, tim
                 (change, state, f"{count:,}", t.plan, t.total, t.jobs, ratio(t, timings[0]))
                 for count, t in zip((1, commits), timings, strict=True)
             ]
-    show(f"A change of {CHANGED:,} rows, by the commits that made it",
-         ("change", "log", "commits", "plan ms", "ms", "Spark jobs", "ratio"), found)  # fmt: skip
+    show(
+        f"A change of {CHANGED:,} rows, by the commits that made it",
+        ("change", "log", "commits", "plan ms", "ms", "Spark jobs", "ratio"),
+        found,
+    )
 
 
 def rows_of(log: TableLog, it: Interval) -> None:
@@ -307,8 +319,14 @@ def write_log(path: Path, commits: int) -> Path:
     DeltaTable.create(path, pa.schema([("id", pa.int64())]))
     for version in range(1, commits + 1):
         stats = json.dumps({"numRecords": 1, "minValues": {"id": version}})
-        added = {"path": f"part-{version:036d}.parquet", "partitionValues": {}, "size": 1_000,
-                 "modificationTime": 0, "dataChange": True, "stats": stats}  # fmt: skip
+        added = {
+            "path": f"part-{version:036d}.parquet",
+            "partitionValues": {},
+            "size": 1_000,
+            "modificationTime": 0,
+            "dataChange": True,
+            "stats": stats,
+        }
         info = {"operation": "WRITE", "operationMetrics": {"numFiles": "1", "numOutputRows": "1"}}
         lines = json.dumps({"commitInfo": info}), json.dumps({"add": added})
         (folder / f"{version:020d}.json").write_text("\n".join(lines))
@@ -340,8 +358,11 @@ def by_shape(dt: Engine, rows: int, times: int) -> None:
         for (what, step), t in zip(steps.items(), timings, strict=True):
             shape = dt.change_rows(table, step.old, step.new).query.shape
             found.append((label, what, shape, t.plan, t.total, t.jobs, ratio(t, timings[0])))
-    show(f"From added files to the first removed one, {rows:,} rows",
-         ("ids", "interval", "shape", "plan ms", "ms", "Spark jobs", "ratio"), found)  # fmt: skip
+    show(
+        f"From added files to the first removed one, {rows:,} rows",
+        ("ids", "interval", "shape", "plan ms", "ms", "Spark jobs", "ratio"),
+        found,
+    )
 
 
 def main() -> None:

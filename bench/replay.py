@@ -77,9 +77,11 @@ def resolving(dt: Engine, commits: int, times: int) -> None:
     jobs = jobs_so_far(dt)
     found = [
         ("the version", *in_turns([lambda: snapshots.versions(bases, table, at())], times)),
-        ("the snapshot", *in_turns([lambda: snapshots.of(whole(name), name.schema, table, at())],
-                                   times)),
-    ]  # fmt: skip
+        (
+            "the snapshot",
+            *in_turns([lambda: snapshots.of(whole(name), name.schema, table, at())], times),
+        ),
+    ]
     rows = [(what, f"{ms:.2f}", jobs_so_far(dt) - jobs) for what, ms in found]
     show(f"A random time on a table of {commits:,} commits", ("what", "ms", "Spark jobs"), rows)
 
@@ -135,11 +137,21 @@ def walking(dt: Engine, sizes: Sequence[int], versions: int) -> None:
             whole_ms = timed(lambda r=replay: r[0])  # type: ignore[misc]
             walk_ms = timed(lambda r=replay: list(r))  # type: ignore[misc]
             assert replay[-1].row_count == size + 10 * versions
-        found.append((f"{size:,}", versions, whole_ms, walk_ms, f"{walk_ms / versions:.2f}",
-                      jobs_so_far(dt) - jobs))  # fmt: skip
-    show("A walk with digests, by the rows of the table",
-         ("rows", "versions", "first snapshot ms", "the walk ms", "ms a version", "Spark jobs"),
-         found)  # fmt: skip
+        found.append(
+            (
+                f"{size:,}",
+                versions,
+                whole_ms,
+                walk_ms,
+                f"{walk_ms / versions:.2f}",
+                jobs_so_far(dt) - jobs,
+            )
+        )
+    show(
+        "A walk with digests, by the rows of the table",
+        ("rows", "versions", "first snapshot ms", "the walk ms", "ms a version", "Spark jobs"),
+        found,
+    )
 
 
 def main() -> None:

@@ -69,10 +69,13 @@ def serve(folder: Path, lake: Path) -> None:
     package = f"io.delta:delta-spark_4.2_2.13:{version('delta-spark')}"
     builder = SparkSession.builder.remote("local[*]").config("spark.jars.packages", package)
     confs = {
-        **LOCAL_CONFS, "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
+        **LOCAL_CONFS,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "4g",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.sql.sources.default": "delta",
-    }  # fmt: skip
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.sources.default": "delta",
+    }
     for key, value in confs.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()

@@ -125,21 +125,45 @@ class _Maker:
     def _supplier(self, i: int) -> Row:
         nation = self._nation(i)
         comment = "wake Customer bold Complaints" if i % 9 == 0 else "carefully final"
-        return (i, f"Supplier#{i:09}", f"street {i}", nation, self._phone(nation),
-                self._money(-999, 9999), comment)  # fmt: skip
+        return (
+            i,
+            f"Supplier#{i:09}",
+            f"street {i}",
+            nation,
+            self._phone(nation),
+            self._money(-999, 9999),
+            comment,
+        )
 
     def _part(self, i: int) -> Row:
         brand, container, kind, size, name = _PARTS[i % len(_PARTS)]
         if i % 8 == 3:
             kind, size = "LARGE BRUSHED BRASS", 15
-        return (i, f"{name} {i}", f"Manufacturer#{1 + i % 5}", brand, kind, size, container,
-                self._money(900, 2000), "slyly")  # fmt: skip
+        return (
+            i,
+            f"{name} {i}",
+            f"Manufacturer#{1 + i % 5}",
+            brand,
+            kind,
+            size,
+            container,
+            self._money(900, 2000),
+            "slyly",
+        )
 
     def _customer(self, i: int) -> Row:
         nation = self._nation(i)
         segment = "BUILDING" if i % 2 else self._pick(("MACHINERY", "FURNITURE"))
-        return (i, f"Customer#{i:09}", f"road {i}", nation, self._phone(nation),
-                self._money(-999, 9999), segment, "ironic")  # fmt: skip
+        return (
+            i,
+            f"Customer#{i:09}",
+            f"road {i}",
+            nation,
+            self._phone(nation),
+            self._money(-999, 9999),
+            segment,
+            "ironic",
+        )
 
     def _order(self, i: int) -> None:
         day = self._pick(_QUARTERS) + timedelta(self.rng.randrange(75))
@@ -152,9 +176,18 @@ class _Maker:
         shipped = {line[9] for line in lines}
         status = str(shipped.pop()) if len(shipped) == 1 else "P"
         self.made["orders"].append(
-            (i, customer, status, self._money(1000, 400_000), day, self._pick(_PRIORITIES),
-             f"Clerk#{i % 7:09}", 0, comment)
-        )  # fmt: skip
+            (
+                i,
+                customer,
+                status,
+                self._money(1000, 400_000),
+                day,
+                self._pick(_PRIORITIES),
+                f"Clerk#{i % 7:09}",
+                0,
+                comment,
+            )
+        )
         self.made["lineitem"] += lines
 
     def _line(self, order: int, number: int, day: date, large: bool) -> Row:
@@ -165,9 +198,20 @@ class _Maker:
         received = shipped + timedelta(self.rng.randrange(1, 21))
         past = received <= _NOW
         return (
-            order, part, self._pick(self._sellers(part)), number, Decimal(quantity),
-            quantity * self._money(900, 2000), Decimal(self.rng.randrange(11)) / 100,
-            Decimal(self.rng.randrange(9)) / 100, self._pick("RA") if past else "N",
-            "F" if shipped <= _NOW else "O", shipped, promised, received,
-            self._pick(_INSTRUCTIONS), self._pick(_MODES), "furiously",
-        )  # fmt: skip
+            order,
+            part,
+            self._pick(self._sellers(part)),
+            number,
+            Decimal(quantity),
+            quantity * self._money(900, 2000),
+            Decimal(self.rng.randrange(11)) / 100,
+            Decimal(self.rng.randrange(9)) / 100,
+            self._pick("RA") if past else "N",
+            "F" if shipped <= _NOW else "O",
+            shipped,
+            promised,
+            received,
+            self._pick(_INSTRUCTIONS),
+            self._pick(_MODES),
+            "furiously",
+        )

@@ -120,9 +120,14 @@ TABLES: Mapping[str, str] = {
 n DECIMAL(7, 2), n5 and n15 of that precision."""
 
 _TYPES = {
-    "": "int", "l": "bigint", "s": "string", "d": "date", "n": "decimal(7,2)",
-    "n5": "decimal(5,2)", "n15": "decimal(15,2)",
-}  # fmt: skip
+    "": "int",
+    "l": "bigint",
+    "s": "string",
+    "d": "date",
+    "n": "decimal(7,2)",
+    "n5": "decimal(5,2)",
+    "n15": "decimal(15,2)",
+}
 _BUILTINS = SUPPORTED | {"upper", "lower", "substring", "substr", "concat", "round", "abs"}
 
 

@@ -96,9 +96,13 @@ def main() -> None:
     write_settings(home / "settings")
     token, port = secrets.token_hex(16), free_port()
     process = subprocess.Popen(
-        lab_command(home, port, token), env=lab_environment(home), stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        lab_command(home, port, token),
+        env=lab_environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         drain_when_ready(process)
         lab = Lab(f"http://127.0.0.1:{port}", token, home / "root")
