@@ -24,19 +24,27 @@ from dt_jupyter.model import (
 from dt_jupyter.model.errors import CATALOGUE
 
 _FAMILIES = {
-    "1": "Statements", "2": "Refreshes", "3": "Changes, streams and transactions",
-    "4": "Time travel and retention", "5": "Catalog, lake and set-up",
-}  # fmt: skip
+    "1": "Statements",
+    "2": "Refreshes",
+    "3": "Changes, streams and transactions",
+    "4": "Time travel and retention",
+    "5": "Catalog, lake and set-up",
+}
 
 
 def errors_page() -> str:
     parts = []
     for digit, title in _FAMILIES.items():
         rows = [
-            (f'<a id="{e.code.lower()}"></a>{code(e.code)}', code(e.sqlstate), plain(e.message),
-             plain(e.hint))
-            for e in CATALOGUE.values() if e.code[3] == digit
-        ]  # fmt: skip
+            (
+                f'<a id="{e.code.lower()}"></a>{code(e.code)}',
+                code(e.sqlstate),
+                plain(e.message),
+                plain(e.hint),
+            )
+            for e in CATALOGUE.values()
+            if e.code[3] == digit
+        ]
         parts += [f"## {digit}xxx: {title}", table(("code", "SQLSTATE", "says", "hint"), rows)]
     return paragraphs(
         "# Errors",
@@ -51,9 +59,13 @@ def history_page() -> str:
     return paragraphs(
         "# History and catalog",
         "`SELECT * FROM TABLE(…)` in `dt.sql` or `%%dt`, with Spark SQL around it as you like.",
-        *(part for name, title, told in _RELATIONS
-          for part in (f"## {title}", told, _columns(_schemas()[name]))),
-        "## STATISTICS", "The keys of that JSON text; times in milliseconds, sizes in bytes.",
+        *(
+            part
+            for name, title, told in _RELATIONS
+            for part in (f"## {title}", told, _columns(_schemas()[name]))
+        ),
+        "## STATISTICS",
+        "The keys of that JSON text; times in milliseconds, sizes in bytes.",
         ", ".join(map(code, RefreshStatistics().to_json())) + ".",
         "## States and actions",
         table(("of", "values"), ((name, ", ".join(map(code, kind))) for name, kind in _STATES)),
@@ -62,23 +74,31 @@ def history_page() -> str:
         "(`SCHEDULING_STATE_REASON`), or has its mode (`REFRESH_MODE_REASON`; the codes of what is "
         "not incremental are under [operators](operators.md#refusals)). `…` stands for facts.",
         table(("code", "says"), ((code(c), plain(t)) for c, t in sorted(_reasons().items()))),
-    )  # fmt: skip
+    )
 
 
 _RELATIONS = (
-    ("history", "DYNAMIC_TABLE_REFRESH_HISTORY",
-     "One row for each refresh, newest first. `dt.history(name)` gives the same."),
+    (
+        "history",
+        "DYNAMIC_TABLE_REFRESH_HISTORY",
+        "One row for each refresh, newest first. `dt.history(name)` gives the same.",
+    ),
     ("dynamic_tables", "DYNAMIC_TABLES", "Also `SHOW DYNAMIC TABLES`; lags in seconds."),
-    ("graph_history", "DYNAMIC_TABLE_GRAPH_HISTORY",
-     "What each dynamic table was, and read, from when to when."),
+    (
+        "graph_history",
+        "DYNAMIC_TABLE_GRAPH_HISTORY",
+        "What each dynamic table was, and read, from when to when.",
+    ),
     ("streams", "SHOW STREAMS", ""),
     ("warehouses", "SHOW WAREHOUSES", ""),
     ("replay", "Steps of a replay", "What `%replay NAME --to … -o VAR` keeps."),
-)  # fmt: skip
+)
 _STATES = (
-    ("`STATE`", RefreshState), ("`REFRESH_ACTION`", RefreshAction),
-    ("`REFRESH_TRIGGER`", RefreshTrigger), ("`SCHEDULING_STATE`", SchedulingState),
-)  # fmt: skip
+    ("`STATE`", RefreshState),
+    ("`REFRESH_ACTION`", RefreshAction),
+    ("`REFRESH_TRIGGER`", RefreshTrigger),
+    ("`SCHEDULING_STATE`", SchedulingState),
+)
 
 
 def _columns(schema: str) -> str:

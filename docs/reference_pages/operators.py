@@ -60,7 +60,8 @@ def operators_page() -> str:
         table(("operator", "is", "its change", "how", "source"), rows),
         "## Aggregates",
         "Kept from state, where the types of their arguments have an exact sum: "
-        + ", ".join(map(code, sorted(state))) + ". A minimum or maximum is read again where a "
+        + ", ".join(map(code, sorted(state)))
+        + ". A minimum or maximum is read again where a "
         "deleted row reached it.",
         "Computed again for the groups that a change touched: "
         + ", ".join(map(code, sorted(aggregates.SUPPORTED - state)))
@@ -71,6 +72,7 @@ def operators_page() -> str:
         "was asked for, and in DT-3102 of a change query.",
         table(("code", "because", "what helps"), refusals),
         "Not deterministic (`NON_DETERMINISTIC`): "
-        + ", ".join(map(code, sorted(NON_DETERMINISTIC))) + ". Functions of the moment "
+        + ", ".join(map(code, sorted(NON_DETERMINISTIC)))
+        + ". Functions of the moment "
         "(`CONTEXT_FUNCTION`): " + ", ".join(map(code, sorted(CONTEXT_FUNCTIONS))) + ".",
-    )  # fmt: skip
+    )

@@ -22,14 +22,18 @@ _INCREMENTAL, _NO_DATA = RefreshAction.INCREMENTAL, RefreshAction.NO_DATA
 
 def graph() -> str:
     nodes = (
-        _source("flight_events", 336_776), _source("airlines", 16),
-        _table("arrivals", None, 18, 327_346), _table("delays_by_hour", None, 18, 42_118),
-        _table("worst_hours", 24, 18, 12, _NO_DATA), _table("airline_ranking", 300, 142, 16),
-    )  # fmt: skip
+        _source("flight_events", 336_776),
+        _source("airlines", 16),
+        _table("arrivals", None, 18, 327_346),
+        _table("delays_by_hour", None, 18, 42_118),
+        _table("worst_hours", 24, 18, 12, _NO_DATA),
+        _table("airline_ranking", 300, 142, 16),
+    )
     paths = (
-        "flight_events > arrivals > delays_by_hour > worst_hours", "airlines > arrivals",
+        "flight_events > arrivals > delays_by_hour > worst_hours",
+        "airlines > arrivals",
         "delays_by_hour > airline_ranking",
-    )  # fmt: skip
+    )
     edges = tuple(GraphEdge(a, b) for path in paths for a, b in pairwise(path.split(" > ")))
     return graph_svg(GraphMessage(nodes, edges, NOON), "down")
 
@@ -42,16 +46,28 @@ def _table(
     name: str, target: float | None, lag: float, rows: int, action: RefreshAction = _INCREMENTAL
 ) -> GraphNode:
     return GraphNode(
-        name, NodeKind.DYNAMIC_TABLE, SchedulingState.ACTIVE, RefreshMode.AUTO,
-        RefreshMode.INCREMENTAL, None, action, RefreshState.SUCCEEDED, TargetLag(target), lag,
-        NOON - timedelta(seconds=lag), rows, None,
-    )  # fmt: skip
+        name,
+        NodeKind.DYNAMIC_TABLE,
+        SchedulingState.ACTIVE,
+        RefreshMode.AUTO,
+        RefreshMode.INCREMENTAL,
+        None,
+        action,
+        RefreshState.SUCCEEDED,
+        TargetLag(target),
+        lag,
+        NOON - timedelta(seconds=lag),
+        rows,
+        None,
+    )
 
 
 def lag() -> str:
     """Twelve refreshes every 24 seconds, of which two found nothing new."""
-    points = tuple(_refresh(24.0 * i, 2.0 + i % 3, _NO_DATA if i in (4, 9) else _INCREMENTAL)
-                   for i in range(12))  # fmt: skip
+    points = tuple(
+        _refresh(24.0 * i, 2.0 + i % 3, _NO_DATA if i in (4, 9) else _INCREMENTAL)
+        for i in range(12)
+    )
     return lag_svg(LagMessage("delays_by_sky", 48.0, points, NOON + timedelta(seconds=280)))
 
 

@@ -39,12 +39,16 @@ def python_page() -> str:
         "What is returned is a frozen dataclass or a DataFrame. All methods raise `DTError` alone "
         "(`dt_jupyter.model.DTError`: `code`, `sqlstate`, `sentence`, `hint`, `facts`, `query`, "
         "`span`, `details`); see [errors](errors.md).",
-        "## dt_jupyter.connect", _function(dt_jupyter.connect, "dt_jupyter.connect"),
+        "## dt_jupyter.connect",
+        _function(dt_jupyter.connect, "dt_jupyter.connect"),
         _function(Engine.connect, "Engine.connect"),
-        "## Engine", _text(Engine), *_members(Engine, skip=_PLUMBING),
-        "## Values", "What methods return, and what those values hold.",
+        "## Engine",
+        _text(Engine),
+        *_members(Engine, skip=_PLUMBING),
+        "## Values",
+        "What methods return, and what those values hold.",
         *(_value(kind) for kind in values),
-    )  # fmt: skip
+    )
 
 
 def tuning_page() -> str:
@@ -62,7 +66,7 @@ dt = dt_jupyter.connect("lake", tuning=dt_jupyter.Tuning(driver_rows=20_000, lea
         "and `cache_bytes` are the ones to raise.",
         block(example, "python"),
         table(("threshold", "default", "unit", "meaning"), rows),
-    )  # fmt: skip
+    )
 
 
 def _values(owner: type) -> list[type]:
@@ -111,9 +115,11 @@ def _public(owner: type) -> list[tuple[str, Any]]:
     return [
         (name, member)
         for name, member in vars(owner).items()
-        if _is_public(name) and name not in fields and inspect.getdoc(_callable(member))
+        if _is_public(name)
+        and name not in fields
+        and inspect.getdoc(_callable(member))
         and (callable(member) or isinstance(member, property | classmethod | staticmethod))
-    ]  # fmt: skip
+    ]
 
 
 def _callable(member: Any) -> Any:
@@ -198,9 +204,11 @@ def packages_page() -> str:
     contracts = project["tool"]["importlinter"]["contracts"]
     layers = next(c["layers"] for c in contracts if c["type"] == "layers")
     rows = [
-        (code(name), _promise(name)) for layer in layers for name in _WORD.findall(layer)
+        (code(name), _promise(name))
+        for layer in layers
+        for name in _WORD.findall(layer)
         if _exists(name)
-    ]  # fmt: skip
+    ]
     return paragraphs(
         "# Packages",
         "From top to bottom: a package imports only those below it, which `python3 dev.py lint` "

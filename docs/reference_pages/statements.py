@@ -116,18 +116,27 @@ def statements_page() -> str:
         "All other text goes to Spark as it is: tables are made, loaded and changed by ordinary "
         "Spark SQL or DataFrames. Names are `table` or `schema.table`.",
         *(_form(form, FORMS) for form in FORMS),
-        "## Options of dynamic tables", _options(TABLE_OPTIONS),
+        "## Options of dynamic tables",
+        _options(TABLE_OPTIONS),
         "Those marked *fixed* are settled when the table is created: `CREATE OR ALTER` changes "
         "them. `CLUSTER BY (column, …)` stands among them.",
-        "## Options of warehouses", _options(WAREHOUSE_OPTIONS),
-        "## Options of streams", _options(STREAM_OPTIONS),
-        "## Reading the past, changes and streams", *(_form(form, READS) for form in READS),
-        "## Points in time", _points(),
-        "## Table functions", _functions(),
-        "## Refused by name", "Words of Snowflake's that have no meaning here (DT-1005).",
-        table(("statement", "instead"),
-              dict.fromkeys((code(what), hint) for _, what, hint in _LEADING)),
-    )  # fmt: skip
+        "## Options of warehouses",
+        _options(WAREHOUSE_OPTIONS),
+        "## Options of streams",
+        _options(STREAM_OPTIONS),
+        "## Reading the past, changes and streams",
+        *(_form(form, READS) for form in READS),
+        "## Points in time",
+        _points(),
+        "## Table functions",
+        _functions(),
+        "## Refused by name",
+        "Words of Snowflake's that have no meaning here (DT-1005).",
+        table(
+            ("statement", "instead"),
+            dict.fromkeys((code(what), hint) for _, what, hint in _LEADING),
+        ),
+    )
 
 
 def require_all_forms() -> None:
@@ -154,10 +163,14 @@ def _form(form: Form, forms: tuple[Form, ...]) -> str:
 
 def _options(known: dict[str, Option]) -> str:
     rows = (
-        (code(o.name), o.help + (" (*fixed*)" if o.fixed else ""),
-         ", ".join(map(code, o.values)), code(o.example))
+        (
+            code(o.name),
+            o.help + (" (*fixed*)" if o.fixed else ""),
+            ", ".join(map(code, o.values)),
+            code(o.example),
+        )
         for o in known.values()
-    )  # fmt: skip
+    )
     return table(("option", "says", "values", "example"), rows)
 
 
@@ -228,16 +241,21 @@ def command_line_page() -> str:
     (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     helps = {choice.dest: choice.help for choice in commands._choices_actions}
     rows = (
-        (code(" ".join([name, *(_argument(a) for a in sub._actions if not a.option_strings)])),
-         helps[name])
+        (
+            code(" ".join([name, *(_argument(a) for a in sub._actions if not a.option_strings)])),
+            helps[name],
+        )
         for name, sub in commands.choices.items()
-    )  # fmt: skip
+    )
     options = ((code(a.option_strings[-1]), a.help) for a in parser._actions if a.option_strings)
     return paragraphs(
-        "# Command line", "`python -m dt_jupyter LAKE COMMAND`, or `dt-jupyter LAKE COMMAND`.",
-        table(("command", "does"), rows), table(("option", "says"), options),
-        block(cli._EPILOG), (cli.__doc__ or "").partition("\n\n")[2],
-    )  # fmt: skip
+        "# Command line",
+        "`python -m dt_jupyter LAKE COMMAND`, or `dt-jupyter LAKE COMMAND`.",
+        table(("command", "does"), rows),
+        table(("option", "says"), options),
+        block(cli._EPILOG),
+        (cli.__doc__ or "").partition("\n\n")[2],
+    )
 
 
 def _argument(action: argparse.Action) -> str:
