@@ -20,6 +20,7 @@ from dt_jupyter.model import (
     Timestamp,
 )
 from dt_jupyter.schedule import lag_statistics, obstacles_in
+from dt_jupyter.spark import rows_frame
 from dt_jupyter.streams import RETENTION_DAYS
 
 if TYPE_CHECKING:
@@ -69,6 +70,33 @@ def _completion_target(r: RefreshRecord) -> Timestamp | None:
     return r.data_timestamp.plus(r.target_lag_seconds)
 
 
+_STREAMS = (
+    "CREATED_ON timestamp, NAME string, DATABASE_NAME string, SCHEMA_NAME string, "
+    "TABLE_NAME string, SOURCE_TYPE string, BASE_TABLES string, TYPE string, STALE boolean,"
+    " MODE string, STALE_AFTER timestamp, INVALID_REASON string, COMMENT string"
+)
+
+
+def _stream_row(stream: Stream, known: Streams) -> tuple[object, ...]:
+    names, problem = known.standing(stream)
+    after = stream.advanced.plus(RETENTION_DAYS * 86_400)
+    return (
+        _time(stream.created),
+        stream.name.table,
+        DATABASE,
+        stream.name.schema,
+        _qualified(stream.source),
+        stream.kind.capitalize(),
+        ", ".join(map(_qualified, names)),
+        "DELTA",
+        problem is not None,
+        stream.mode,
+        _time(after),
+        problem,
+        stream.comment,
+    )
+
+
 @dataclass(frozen=True)
 class CatalogTables:
     """Each method gives a DataFrame of the session."""
@@ -78,7 +106,7 @@ class CatalogTables:
     clock: Clock
 
     def frame(self, rows: Iterable[tuple[object, ...]], schema: str) -> DataFrame:
-        return self.spark.createDataFrame(list(rows), schema)
+        return rows_frame(self.spark, rows, schema)
 
     def status(self, text: str) -> DataFrame:
         return self.frame([(text,)], "status string")
@@ -112,7 +140,7 @@ class CatalogTables:
 
     def all_streams(self, like: str | None, known: Streams) -> DataFrame:
         """SHOW STREAMS: as `streams`, and those that cannot be read."""
-        shown = self.streams(self.catalog.streams(like), known)
+        rows = [_stream_row(stream, known) for stream in self.catalog.streams(like)]
         self.catalog.streams()  # whatever the pattern: all that cannot be read are known then
         none: tuple[None, ...] = (None,) * 4
         broken = [
@@ -121,37 +149,11 @@ class CatalogTables:
             if _is_like(q.name, like)
             for schema, _, table in (q.name.rpartition("."),)
         ]
-        return shown.union(self.spark.createDataFrame(broken, shown.schema)) if broken else shown
+        return self.frame([*rows, *broken], _STREAMS)
 
     def streams(self, streams: Iterable[Stream], known: Streams) -> DataFrame:
         """SHOW STREAMS: one row for each, and whether it can still be read."""
-        schema = (
-            "CREATED_ON timestamp, NAME string, DATABASE_NAME string, SCHEMA_NAME string, "
-            "TABLE_NAME string, SOURCE_TYPE string, BASE_TABLES string, TYPE string, STALE boolean,"
-            " MODE string, STALE_AFTER timestamp, INVALID_REASON string, COMMENT string"
-        )
-        rows = []
-        for stream in streams:
-            names, problem = known.standing(stream)
-            after = stream.advanced.plus(RETENTION_DAYS * 86_400)
-            rows.append(
-                (
-                    _time(stream.created),
-                    stream.name.table,
-                    DATABASE,
-                    stream.name.schema,
-                    _qualified(stream.source),
-                    stream.kind.capitalize(),
-                    ", ".join(map(_qualified, names)),
-                    "DELTA",
-                    problem is not None,
-                    stream.mode,
-                    _time(after),
-                    problem,
-                    stream.comment,
-                )
-            )
-        return self.frame(rows, schema)
+        return self.frame([_stream_row(stream, known) for stream in streams], _STREAMS)
 
     def replay(self, steps: Iterable[Step]) -> DataFrame:
         """The steps of a walk: one row for each."""

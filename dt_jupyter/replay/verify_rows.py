@@ -9,6 +9,7 @@ from dt_jupyter.definition import differing, sentence
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Name, error, quote
 from dt_jupyter.model.hidden import HASH, RANK, hidden
+from dt_jupyter.spark import rows_frame
 from dt_jupyter.sql import content_hash
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _explained(
     """The rows behind hashes that occur more often on one side, less those that are close."""
     h1, h2 = HASH
     schema = f"{h1} bigint, {h2} bigint, n bigint"
-    spark.createDataFrame(off, schema).createOrReplaceTempView(_OFF)
+    rows_frame(spark, off, schema).createOrReplaceTempView(_OFF)
     sides = []
     for side, sign in ((_LEFT, ">"), (_RIGHT, "<")):
         text = (

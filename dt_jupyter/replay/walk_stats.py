@@ -37,7 +37,7 @@ from dt_jupyter.replay.digest import (
 from dt_jupyter.replay.schema_modes import select_list
 from dt_jupyter.replay.snapshots import Snapshot, TableAt
 from dt_jupyter.replay.stops import Stop
-from dt_jupyter.spark import is_connect
+from dt_jupyter.spark import is_connect, rows_frame
 from dt_jupyter.sql import SchemaMode
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Reader:
             source, stop = feed.sql, f"_commit_version - {min(stop_of) - first}L"
             if any(stop_of[v] - v != first - min(stop_of) for v in stop_of):
                 view = f"{prefix}_stops"
-                pairs = spark.createDataFrame(list(stop_of.items()), "version bigint, stop bigint")
+                pairs = rows_frame(spark, stop_of.items(), "version bigint, stop bigint")
                 pairs.createOrReplaceTempView(view)
                 source = f"{feed.sql} JOIN {view} ON _commit_version = version"
                 stop = "stop"

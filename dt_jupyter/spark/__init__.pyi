@@ -5,6 +5,7 @@ from .conflicts import (
 from .frames import (
     arrow_frame as arrow_frame,
     as_text as as_text,
+    rows_frame as rows_frame,
     whole_frame as whole_frame,
 )
 from .java import (

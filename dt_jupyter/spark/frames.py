@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dt_jupyter.spark.modes import is_connect
@@ -36,6 +37,21 @@ def whole_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None =
     """All the rows: of a table whose first two chunks are empty PySpark 4.2 takes none."""
     given = () if schema is None else (schema,)
     return spark.createDataFrame(rows.combine_chunks(), *given)
+
+
+def rows_frame(spark: SparkSession, rows: Iterable[tuple[object, ...]], schema: str) -> DataFrame:
+    """Python's rows under a schema in Spark's words. They stand in the plan itself: to show them
+    takes no job, which those of a list that PySpark is given need."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
+
+    struct = StructType.fromDDL(schema)
+    assert isinstance(struct, StructType)
+    shape = to_arrow_schema(struct, timezone="UTC")
+    columns = list(zip(*rows, strict=True)) or [()] * len(shape)
+    arrays = [pa.array(values, f.type) for values, f in zip(columns, shape, strict=True)]
+    return whole_frame(spark, pa.Table.from_arrays(arrays, schema=shape), struct)
 
 
 def as_text(column: Column, kind: str) -> Column:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import pytest
 
 from dt_jupyter.model import DTError
 from dt_jupyter.spark import active_session, is_connect, local_session, require_delta
-from dt_jupyter.spark.frames import FEW, arrow_frame, whole_frame
+from dt_jupyter.spark.frames import FEW, arrow_frame, rows_frame, whole_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +30,33 @@ def test_arrow_rows_arrive_however_they_are_chunked(
     rows = pa.concat_tables(pa.table({"n": pa.array(range(n), pa.int32())}) for n in sizes)
     found = make(spark, rows).groupBy().sum("n").collect()[0][0]
     assert (found or 0) == sum(sum(range(n)) for n in sizes)
+
+
+ALL = "s string, n bigint, x double, ok boolean, at timestamp"
+_AT = datetime(2026, 7, 1, 3, 4, 5, 678, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [[], [(None,) * 5], [("a", 1, 0.5, True, _AT), (None,) * 5, ("", -(2**63), -0.0, False, _AT)]],
+    ids=["none", "nulls", "values"],
+)
+def test_pythons_rows_need_no_job_and_are_those_of_a_list(
+    spark: SparkSession, rows: list[tuple[Any, ...]]
+) -> None:
+    zone = "spark.sql.session.timeZone"
+    before = spark.conf.get(zone)
+    spark.conf.set(zone, "America/New_York")
+    try:
+        wanted = spark.createDataFrame(rows, ALL)
+        expected = (wanted.schema, wanted.collect())
+        spark.sparkContext.setJobGroup("rows_frame", "")
+        found = rows_frame(spark, rows, ALL)
+        assert (found.schema, found.collect()) == expected
+        assert not spark.sparkContext.statusTracker().getJobIdsForGroup("rows_frame")
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+        spark.conf.set(zone, before)
 
 
 def test_delta_create_merge_and_change_feed(spark: SparkSession, lake_dir: Path) -> None:
