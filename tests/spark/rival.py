@@ -19,6 +19,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql.functions import lit
 
 from dt_jupyter.model import DynamicTable, Frontier, SourceKind, quote
+from tests.spark.delta_files import local_frame
 from tests.spark.rows import close, exact
 
 if TYPE_CHECKING:
@@ -137,7 +138,10 @@ def _folder(lab: Lab, name: str, id_: str, kind: SourceKind) -> str:
 
 
 def _snapshot(spark: SparkSession, path: str, id_: str, frontier: Frontier) -> DataFrame:
-    read = spark.read.format("delta").option("versionAsOf", frontier.versions[id_]).load(path)
+    version = frontier.versions[id_]
+    read = local_frame(spark, path, version)
+    if read is None:
+        read = spark.read.format("delta").option("versionAsOf", version).load(path)
     if "__dt_visible" in read.columns:
         read = read.where("__dt_visible")
     return read.select(*(quote(c) for c in read.columns if not c.startswith("__dt_")))

@@ -1,0 +1,77 @@
+"""A small reader of Delta tables, by the log's JSON and the Parquet files that it names: neither
+Spark nor delta-rs nor a line of the engine. What it does not read it leaves to others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_FEW_BYTES = 4 << 20
+
+
+def local_frame(spark: SparkSession, folder: str, version: int) -> DataFrame | None:
+    """The rows of a version, in the plan itself: a query over them waits for no job over a log.
+
+    None where a commit is gone, a table is partitioned, mapped or large, rows are deleted by
+    vectors, or a column is no plain one in each file.
+    """
+    actions = _actions(Path(folder), version)
+    if actions is None:
+        return None
+    metadata = next(a["metaData"] for a in reversed(actions) if "metaData" in a)
+    mapped = metadata.get("configuration", {}).get("delta.columnMapping.mode", "none") != "none"
+    files = _files(actions)
+    whole = all("deletionVector" not in f for f in files.values())
+    if mapped or metadata["partitionColumns"] or not whole:
+        return None
+    if sum(f["size"] for f in files.values()) > _FEW_BYTES:
+        return None
+    schema = StructType.fromJson(json.loads(metadata["schemaString"]))
+    shape = to_arrow_schema(schema, timezone="UTC")
+    parts = [_rows(Path(folder) / unquote(path), shape) for path in files]
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts):
+        return None
+    return spark.createDataFrame(pa.concat_tables([shape.empty_table(), *found]), schema)
+
+
+def _actions(folder: Path, version: int) -> list[dict[str, Any]] | None:
+    commits = [folder / "_delta_log" / f"{v:020}.json" for v in range(version + 1)]
+    if not all(commit.is_file() for commit in commits):
+        return None
+    return [json.loads(line) for c in commits for line in c.read_text("utf-8").splitlines() if line]
+
+
+def _files(actions: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    files: dict[str, dict[str, Any]] = {}
+    for action in actions:
+        if "add" in action:
+            files[action["add"]["path"]] = action["add"]
+        elif "remove" in action:
+            files.pop(action["remove"]["path"], None)
+    return files
+
+
+def _rows(file: Path, shape: pa.Schema) -> pa.Table | None:
+    """None where the file lacks a column, or has one of another type."""
+    if not file.is_file():
+        return None
+    read = pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
+    if not set(shape.names) <= set(read.schema_arrow.names):
+        return None
+    rows = read.read(columns=shape.names).select(shape.names)
+    times = (pa.types.is_timestamp, pa.types.is_string, pa.types.is_large_string)
+    for given, wanted in zip(rows.schema, shape, strict=True):
+        if given.type != wanted.type and not any(t(given.type) and t(wanted.type) for t in times):
+            return None
+    return rows.cast(shape)
