@@ -43,7 +43,6 @@ def _count_relations(tree: exp.Expr) -> int:
     homes: dict[int, list[exp.Table]] = {}  # by identity: equal common tables are several
     for table in tree.find_all(exp.Table):
         homes.setdefault(id(table.find_ancestor(exp.CTE)), []).append(table)
-    commons = {common.alias.lower(): common for common in tree.find_all(exp.CTE)}
     counts: dict[int, int] = {}
 
     def count(home: exp.Expr | None) -> int:
@@ -53,10 +52,21 @@ def _count_relations(tree: exp.Expr) -> int:
         return counts[id(home)]
 
     def weight(table: exp.Table) -> int:
-        common = None if table.db else commons.get(table.name.lower())
+        common = None if table.db else _find_common(table)
         return 1 if common is None else count(common)
 
     return count(None)
+
+
+def _find_common(table: exp.Table) -> exp.CTE | None:
+    """The common table of that name that is the nearest around it."""
+    name, query = table.name.lower(), table.find_ancestor(exp.Query)
+    while query is not None:
+        for common in query.ctes:
+            if common.alias.lower() == name:
+                return common
+        query = query.find_ancestor(exp.Query)
+    return None
 
 
 def refuse_large_text(tree: exp.Expr) -> None:

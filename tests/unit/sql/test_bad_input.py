@@ -198,6 +198,12 @@ def test_common_tables_that_double_are_counted_before_spark_is_asked() -> None:
     require_bounded("WITH t AS (SELECT * FROM s.t) SELECT * FROM t JOIN t u ON t.id = u.id")
     branch = "SELECT id FROM (WITH a AS (SELECT id FROM s.t) SELECT id FROM a)"
     require_bounded(" UNION ALL ".join([branch] * 100))
+    inner = " UNION ALL ".join(["SELECT * FROM t"] * 90)
+    inner = f"WITH a AS ({inner}) SELECT * FROM a"
+    require_bounded(
+        f"WITH a AS (SELECT * FROM s) {' UNION ALL '.join(['SELECT * FROM a'] * 90)}"
+        f" UNION ALL SELECT * FROM ({inner})"
+    )
     require_bounded("WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT 1")
     for n in (13, 20, 60):
         with pytest.raises(DTError, match="common tables") as e:
