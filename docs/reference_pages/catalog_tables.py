@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any
 
 import dt_jupyter
@@ -120,14 +119,15 @@ def _schemas() -> dict[str, str]:
     """What the engine's own methods give as schema, of a catalog with nothing in it."""
     made: list[str] = []
 
-    def record(rows: Any, schema: str) -> Any:
-        made.append(schema)
-        return SimpleNamespace(schema=schema)
+    class Recorder(CatalogTables):
+        def frame(self, rows: Any, schema: str) -> Any:
+            made.append(schema)
 
     found = {}
     with TemporaryDirectory() as folder:
         catalog = Catalog(Path(folder, "c.sqlite"), Clock(), Owner.here("docs"), lake=Path(folder))
-        tables: Any = CatalogTables(SimpleNamespace(createDataFrame=record), catalog, Clock())  # type: ignore[arg-type]
+        spark: Any = None
+        tables = Recorder(spark, catalog, Clock())
         for name, _, _ in _RELATIONS:
             arguments = {"streams": ([], None), "replay": ([],)}.get(name, ())
             getattr(tables, name)(*arguments)
