@@ -226,9 +226,9 @@ def created_message(created: Created, sample: ResultRows | None = None) -> CardM
     """The card of what CREATE did: mode and why, and what was checked and altered for it."""
     defined, notes = created.defined, [created.status, *created.notes]
     if defined is not None and defined.checked:
-        notes.append(f"Checked at creation on {defined.checked}.")
+        notes.append(f"Validated: incremental equals full on {defined.checked}.")
     if defined is not None and defined.hint:
-        notes.append(f"For incremental refreshes: {defined.hint}")
+        notes.append(f"To make it incremental: {defined.hint}")
     rows = result_message(sample) if sample is not None else None
     return card_message(created.table, rows, tuple(notes))
 

@@ -211,6 +211,7 @@ class DynamicTableMagics(Magics):
 def _changes(engine: Engine, asked: ChangesCommand) -> DataFrame:
     from dt_jupyter.dispatch import result_message
     from dt_jupyter.engine import read_rows
+    from dt_jupyter.streams import changes_title
 
     name = str(asked.name or "the query")
     options = {"append_only": asked.append_only}
@@ -221,7 +222,7 @@ def _changes(engine: Engine, asked: ChangesCommand) -> DataFrame:
     for note in found.query.notes:
         print(f"Note: {note}.")
     rows = read_rows(engine.context, found.frame, f"changes of {name}")
-    show_below(result_message(rows, title=f"Changes of {name} ({found.query.shape})"))
+    show_below(result_message(rows, title=changes_title(name, found)))
     return found.frame
 
 

@@ -57,7 +57,11 @@ class Explanation:
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.mode} ({self.reason})"]
         lines += [f"  hint: {self.hint}"] if self.hint else []
-        lines += [f"  checked at creation on {self.checked}"] if self.checked else []
+        lines += (
+            [f"  validated at creation: incremental equals full on {self.checked}"]
+            if self.checked
+            else []
+        )
         lines.append("  columns: " + ", ".join(f"{n} {t}" for n, t, _ in self.columns))
         lines.append("  reads: " + ", ".join(f"{n} ({k})" for n, k in self.sources))
         if self.action is not None:

@@ -1,4 +1,8 @@
-from .change_plan_report import ChangePlans as ChangePlans, explains as explains
+from .change_plan_report import (
+    ChangePlans as ChangePlans,
+    changes_title as changes_title,
+    explains as explains,
+)
 from .change_query import ChangeRows as ChangeRows, Changes as Changes, moment as moment
 from .intents import app_id as app_id
 from .stream_verbs import (

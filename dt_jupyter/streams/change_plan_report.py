@@ -19,6 +19,13 @@ _SHAPES = {
     Shape.MINIMIZE: "what came and went cancels by its id",
     Shape.INITIAL_ROWS: "all rows at the end, as inserts",
 }
+_TITLES = {
+    Shape.EMPTY: "No changes of",
+    Shape.ADDED_ONLY: "Rows added to",
+    Shape.REMOVED_ONLY: "Rows removed from",
+    Shape.MINIMIZE: "Net changes of",
+    Shape.INITIAL_ROWS: "All rows of",
+}
 _REDO = "every change of each commit"
 _CONTENT = "what came and went cancels by its contents"
 
@@ -54,6 +61,15 @@ class ChangePlans:
     def before(self, plan: str) -> str:
         """The lines, and then Spark's plan."""
         return "\n".join([_HEAD, *self.lines, _NEXT, plan]) if self.lines else plan
+
+
+def changes_title(name: str, rows: ChangeRows) -> str:
+    """`Net changes of orders since version 1`."""
+    shape = rows.query.shape
+    title = f"{_TITLES[shape]} {name}"
+    if len(rows.intervals) > 1 or shape is Shape.INITIAL_ROWS:
+        return title
+    return " ".join([title, *(f"since version {i.start}" for i in rows.intervals)])
 
 
 def interval_text(interval: Interval, initial: bool = False) -> str:

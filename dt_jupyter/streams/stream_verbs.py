@@ -193,7 +193,7 @@ class Streams:
         short = [k for k in (DELETED_FILES, LOG) if retention(log, k, base.name) < least]
         if short:
             wanted |= dict.fromkeys(short, f"interval {RETENTION_DAYS} days")
-            told.append(f"{base.name} keeps its past for {RETENTION_DAYS} days.")
+            told.append(f"History of {base.name} is retained for {RETENTION_DAYS} days.")
         if wanted:
             pairs = ", ".join(f"'{k}' = '{v}'" for k, v in wanted.items())
             spark = self.changes.spark

@@ -36,7 +36,7 @@ def test_a_card_says_mode_and_why_and_shows_rows(kernel: Kernel) -> None:
     assert "1 hour" in reply.text
     assert "upstream:       orders" in reply.text
     assert "2024-01-01  2   16.0" in reply.text
-    assert "Checked at creation on" in reply.text
+    assert "Validated: incremental equals full on" in reply.text
     assert "dtj-card" in reply.html
     assert kernel.value("made.count()") == "2"
 

@@ -220,7 +220,7 @@ class _Run:
 
     @property
     def _rows(self) -> str:
-        kind = "generated and sampled" if self.generated else "sampled"
+        kind = "test" if self.generated else "sampled"
         return f"{sum(map(len, self.data.values()))} {kind} rows"
 
 

@@ -389,7 +389,7 @@ def _reject_typo(line: str, words: Sequence[_Arg]) -> None:
         return
     close = did_you_mean(words[0].text.lower(), [*_COMMANDS])
     if close:
-        raise error("DT-1001", problem=f"{words[0].text} is no command of %dt", hint=close).at(
+        raise error("DT-1001", problem=f"Unknown command: {words[0].text}", hint=close).at(
             line, words[0].span
         )
 

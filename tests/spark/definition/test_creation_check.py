@@ -158,7 +158,7 @@ AGGREGATES = (
 def test_what_is_right_agrees(checking: SparkSession, query: str) -> None:
     verdict = subject(checking, query).checked()
     assert verdict.mismatch is None
-    assert "generated and sampled rows" in verdict.checked
+    assert "test rows" in verdict.checked
     assert "changes of" not in verdict.checked
 
 
@@ -254,7 +254,7 @@ def test_rows_that_all_meet_are_fewer_and_not_a_product(checking: SparkSession) 
     real = {n: [dict.fromkeys(s.names, 1)] * 40 for n, s in made.schemas.items()}
     verdict = made.checked(real=real)
     assert verdict.mismatch is None
-    assert verdict.checked.startswith("360 generated and sampled rows")
+    assert verdict.checked.startswith("360 test rows")
 
 
 def test_generators_that_make_too_many_rows_are_not_waited_for(checking: SparkSession) -> None:
