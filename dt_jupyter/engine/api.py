@@ -73,7 +73,7 @@ class Engine:
     @classmethod
     def connect(
         cls, lake: str | os.PathLike[str] = "lake", spark: SparkSession | None = None, *,
-        scheduler: bool | None = None, clock: Clock | None = None, memory: str = "2g",
+        scheduler: bool | None = None, clock: Clock | None = None, memory: str = services.MEMORY,
         tuning: Tuning = DEFAULTS,
     ) -> Engine:  # fmt: skip
         """Opens the engine on a lake folder, made where it is missing; all tables, views and

@@ -33,6 +33,8 @@ from dt_jupyter.streams import Changes, Streams, Transactions
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+MEMORY = "2g"
+"""Of the Java heap of a session of ours."""
 SESSION_CONFS: Mapping[str, str] = {
     # In a session of ours a plain CREATE TABLE, and saveAsTable, make Delta tables.
     "spark.sql.sources.default": "delta",
@@ -106,6 +108,12 @@ def lake_layout(lake: str | os.PathLike[str]) -> Layout:
     except OSError as e:
         raise error("DT-5103", path=lake, problem=str(e), hint="Choose another folder.") from e
     return layout
+
+
+def start_session(lake: str | os.PathLike[str]) -> SparkSession:
+    """The session that `Engine.connect` would start for the lake; its folders are made. DT-5103,
+    DT-51xx (Java, Spark)."""
+    return own_session(lake_layout(lake), MEMORY)
 
 
 def own_session(layout: Layout, memory: str) -> SparkSession:

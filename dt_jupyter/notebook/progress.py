@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dt_jupyter.model import Happened, Progress, RefreshTrigger
 from dt_jupyter.notebook.display import show_below
 from dt_jupyter.notebook.views import is_live
+from dt_jupyter.notebook.waiting import NOTHING, CountingLine, empty_output
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
     from dt_jupyter.reports import Event, Events
 
 Show = Callable[[object], None]
-_NOTHING = {"text/plain": "", "text/html": ""}
 
 
 @contextmanager
 def progress(shell: InteractiveShell, events: Events, title: str) -> Iterator[Show]:
-    """For the block, how far the refreshes are that somebody asked for; the function that is given
-    shows what came of it in that place. Without a front end that shows it: nothing, and `show`."""
+    """For the block, its seconds, then how far the refreshes are that somebody asked for; the
+    function that is given shows what came of it in that place. Without a front end that shows it:
+    nothing, and `show`."""
     if not is_live(shell):
         yield show_below
         return
@@ -40,12 +41,11 @@ class _Drawn:
     """One output of the cell. Events come in a thread of theirs; after the end none is drawn."""
 
     def __init__(self, title: str) -> None:
-        from IPython.display import display
-
         self._title = title
         self._tables: dict[str, Progress | None] = {}
         self._lock, self._ended = threading.Lock(), False
-        self._handle: Any = display(_NOTHING, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        self._handle = empty_output()
+        self._line = CountingLine(self._handle, title)
 
     def heard(self, event: Event) -> None:
         record = event.record
@@ -56,6 +56,7 @@ class _Drawn:
         with self._lock:
             if self._ended:
                 return
+            self._line.stop()
             ended = event.happened is Happened.ENDED
             self._tables[str(event.name)] = None if ended else event.progress or Progress()
             self._handle.update(Running(self._title, dict(self._tables)))
@@ -66,6 +67,7 @@ class _Drawn:
 
         with self._lock:
             first, self._ended = not self._ended, True
+        self._line.stop()
         if first:
             own = hasattr(value, "_repr_mimebundle_")
             self._handle.update(value if own else picture_or_message(value))
@@ -74,5 +76,6 @@ class _Drawn:
         """Leaves nothing, where nothing came of it."""
         with self._lock:
             left, self._ended = not self._ended, True
+        self._line.stop()
         if left:
-            self._handle.update(_NOTHING, raw=True)
+            self._handle.update(NOTHING, raw=True)
