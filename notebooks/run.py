@@ -1,4 +1,5 @@
-"""Runs a notebook, and keeps what it made also when a cell failed.
+"""Runs a notebook, and keeps what it made also when a cell failed. What is kept is signed, so that
+JupyterLab trusts it when the same user opens it.
 
 python notebooks/run.py SOURCE TARGET SECONDS     SECONDS for each cell, as dev.py does
 """
@@ -6,6 +7,7 @@ python notebooks/run.py SOURCE TARGET SECONDS     SECONDS for each cell, as dev.
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from nbformat.sign import NotebookNotary
 
 
 def main(source: Path, target: Path, seconds: int) -> int:
@@ -37,8 +40,16 @@ def main(source: Path, target: Path, seconds: int) -> int:
         print(failure, file=sys.stderr)
         return 1
     finally:
-        nbformat.write(notebook, target)
+        save_signed(notebook, target)
     return 0
+
+
+def save_signed(notebook: nbformat.NotebookNode, target: Path) -> None:
+    """The signature is of what a reader of the file gets."""
+    nbformat.write(notebook, target)
+    notary = NotebookNotary()
+    with closing(notary.store):
+        notary.sign(nbformat.read(target, as_version=4))
 
 
 if __name__ == "__main__":

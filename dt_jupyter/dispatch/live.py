@@ -45,6 +45,18 @@ class LiveView(anywidget.AnyWidget):
             self.comm._reply_subshell_for = lambda data, default: default
         self.on_msg(self._asked)
 
+    def __repr__(self) -> str:
+        return f"A live view ({self.kind}), seen in the notebook that made it while its kernel runs"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """The widget; where there can be none an empty place, below the picture that is shown
+        before it."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        return {**data, "text/html": ""}, metadata
+
     def leave(self) -> None:
         """Hears no events any more, until it asks again."""
         stop, self._stop = self._stop, None

@@ -1,4 +1,8 @@
-"""The frame of every SVG: size, title, description, style; and text that fits."""
+"""The frame of every SVG: size, title, description, style; and text that fits.
+
+Texts end with a line end: where a viewer takes the elements out and leaves the text, words stay
+apart.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,9 @@ def canvas(width: float, height: float, title: str, description: str, *parts: st
     return element(
         "svg",
         element("title", title),
+        "\n",
         element("desc", description),
+        "\n",
         raw_css(svg_css()),
         *parts,
         xmlns="http://www.w3.org/2000/svg",
@@ -46,7 +52,7 @@ def label(
     """One line of text at its baseline, shortened to `width` pixels where one is given."""
     line = one_line(text)
     shown = line if width is None else fit(line, width, size, bold=bold, middle=middle)
-    return element(
+    text_element = element(
         "text",
         shown,
         x=x,
@@ -56,9 +62,10 @@ def label(
         text_anchor=anchor,
         **fill(token),
     )
+    return joined(text_element, "\n")
 
 
 def group(*parts: str, tooltip: str | None = None, **attributes: str | float | None) -> Markup:
     """Parts that belong together, with a tooltip."""
-    title = element("title", tooltip) if tooltip else ""
+    title = joined(element("title", tooltip), "\n") if tooltip else ""
     return element("g", joined(title, *parts), **attributes)

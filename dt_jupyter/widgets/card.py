@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from dt_jupyter.model import RefreshMode, SchedulingState
-from dt_jupyter.widgets.html_frame import shell
+from dt_jupyter.widgets.html_frame import shell, unstyled
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
 from dt_jupyter.widgets.tables import result_footer, result_table, result_text
-from dt_jupyter.wire import CardMessage, instant
+from dt_jupyter.wire import CardMessage, Column, instant
 
 
 def card_html(message: CardMessage) -> str:
     """Name, mode and why, lag, upstream, schema, first rows, and what the guards looked at."""
     token = "full" if message.refresh_mode is RefreshMode.FULL else "incremental"
-    pills = [_pill(_mode(message), token)]
+    pills = [" ", _pill(_mode(message), token)]
     if message.scheduling_state is SchedulingState.SUSPENDED:
-        pills.append(_pill("SUSPENDED", "warn"))
-    head = element(
-        "div", element("span", one_line(message.name), class_="dtj-name"), *pills, class_="dtj-head"
-    )
+        pills += [" ", _pill("SUSPENDED", "warn")]
+    name = element("b", one_line(message.name), class_="dtj-name")
+    head = element("div", name, *pills, class_="dtj-head")
     rows = [(name, element("dd", text)) for name, text in _facts(message)]
-    rows.append(("columns", element("dd", *(_column(c.name, c.type) for c in message.schema))))
+    rows.append(("columns", element("dd", *_columns(message.schema))))
     facts = element(
         "dl", *(joined(element("dt", name), value) for name, value in rows), class_="dtj-facts"
     )
@@ -69,9 +70,12 @@ def _sample(message: CardMessage) -> Markup:
     return joined(result_table(message.sample), footer)
 
 
-def _column(name: str, type_: str) -> Markup:
-    kind = element("span", f" {one_line(type_)}", class_="dtj-soft")
-    return element("span", one_line(name), kind, class_="dtj-col")
+def _columns(schema: Sequence[Column]) -> Iterator[Markup]:
+    for i, column in enumerate(schema):
+        if i:
+            yield unstyled(", ")
+        kind = element("span", f" {one_line(column.type)}", class_="dtj-soft")
+        yield element("span", one_line(column.name), kind, class_="dtj-col")
 
 
 def _pill(text: str, token: str) -> Markup:

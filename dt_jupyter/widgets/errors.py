@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dt_jupyter.widgets.html_frame import shell
+from dt_jupyter.widgets.html_frame import shell, unstyled
 from dt_jupyter.widgets.markup import Markup, clean, element, joined, one_line
 from dt_jupyter.widgets.typeset import cells
 from dt_jupyter.wire import ErrorMessage
@@ -24,7 +24,8 @@ class QueryLine:
 
 
 def error_html(message: ErrorMessage) -> str:
-    told = element("div", element("span", message.code, class_="dtj-code"), message.sentence)
+    code = element("b", message.code, class_="dtj-code")
+    told = element("div", code, unstyled(" "), message.sentence)
     hint = (
         element("div", element("span", "Hint: ", class_="dtj-soft"), message.hint)
         if message.hint

@@ -22,11 +22,11 @@ def explanation_text(message: ExplanationMessage) -> str:
 def explanation_html(message: ExplanationMessage) -> str:
     token = "full" if message.refresh_mode is RefreshMode.FULL else "incremental"
     pill = element("span", message.refresh_mode, class_=f"dtj-pill dtj-c-{token}")
-    name = element("span", one_line(message.name), class_="dtj-name")
+    name = element("b", one_line(message.name), class_="dtj-name")
     rows = (joined(element("dt", n), element("dd", t)) for n, t in _facts(message))
     facts = element("dl", *rows, class_="dtj-facts")
     steps = (_step(title, sql, index < OPEN) for index, (title, sql) in enumerate(message.steps))
-    head = element("div", name, pill, class_="dtj-head")
+    head = element("div", name, " ", pill, class_="dtj-head")
     return shell(element("div", head, facts, *steps, class_="dtj-card"))
 
 

@@ -1,9 +1,18 @@
-"""The container of everything that goes into a notebook as HTML."""
+"""The container of everything that goes into a notebook as HTML.
+
+Where a notebook is not trusted, JupyterLab takes out style sheets, SVG and what it does not know,
+and keeps elements of text and tables, images with their data, and `hidden` where it has a value;
+other viewers do alike.
+So what parts two words is in the text or the elements, never in the style sheet alone.
+"""
 
 from __future__ import annotations
 
-from dt_jupyter.widgets.markup import Markup, element, raw_css
+from dt_jupyter.widgets.markup import Markup, element, joined, raw_css, svg_image
 from dt_jupyter.widgets.theme import html_css
+
+LARGEST_IMAGE = 1 << 19
+"""Characters of an SVG that a notebook holds a second time, as an image."""
 
 
 def shell(*parts: str) -> Markup:
@@ -11,12 +20,21 @@ def shell(*parts: str) -> Markup:
     return element("div", raw_css(html_css()), *parts, class_="dtj dtj-box")
 
 
+def unstyled(text: str) -> Markup:
+    """Text that is seen only where the style sheet is not: it parts what that would part."""
+    return element("span", text, class_="dtj-plain")
+
+
 def drawing(svg: Markup, text: str) -> Markup:
-    """An SVG with its text behind it. Where a notebook is not trusted, JupyterLab drops SVG and
-    style sheets but keeps `hidden`: then the text shows instead of the drawing."""
+    """An SVG, and where that and the style sheet are taken out the same as an image, with its text
+    behind a line that opens it; the text alone where the image would make the notebook large."""
+    told = element("pre", text)
+    if len(svg) <= LARGEST_IMAGE:
+        image = svg_image(svg, text.partition("\n")[0])
+        told = joined(image, element("details", element("summary", "As text"), told))
     return shell(
-        element("div", svg, class_="dtj-live", hidden=True),
-        element("pre", text, class_="dtj-plain"),
+        element("div", told, class_="dtj-plain"),
+        element("div", svg, class_="dtj-live", hidden=True, style="display:none"),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dt_jupyter.model import Progress
-from dt_jupyter.widgets.html_frame import shell
+from dt_jupyter.widgets.html_frame import shell, unstyled
 from dt_jupyter.widgets.markup import Markup, element, one_line
 
 
@@ -28,7 +28,8 @@ class Running:
         rows = [
             element(
                 "div",
-                element("span", one_line(name), class_="dtj-name"),
+                element("b", one_line(name), class_="dtj-name"),
+                unstyled(": "),
                 _bar(p),
                 element("span", _words(p), class_="dtj-soft"),
             )

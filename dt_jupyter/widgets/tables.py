@@ -200,8 +200,8 @@ def result_footer(message: ResultMessage) -> str:
 
 
 def _column_head(column: Column, right: bool) -> Cell:
-    kind = element("span", one_line(column.type), class_="dtj-type")
-    return Cell(joined(one_line(column.name), kind), "dtj-num" if right else None)
+    kind = element("small", one_line(column.type), class_="dtj-type")
+    return Cell(joined(one_line(column.name), element("br"), kind), "dtj-num" if right else None)
 
 
 def _cell(value: str | None, right: bool) -> Cell:

@@ -11,10 +11,28 @@ from dt_jupyter.model import (
     RefreshAction,
     RefreshMode,
     RefreshState,
+    RefreshTrigger,
     SchedulingState,
     TargetLag,
 )
-from dt_jupyter.wire import GraphEdge, GraphMessage, GraphNode, LagMessage, NodeKind, RefreshPoint
+from dt_jupyter.wire import (
+    CardMessage,
+    Column,
+    ErrorMessage,
+    ExplanationMessage,
+    GraphEdge,
+    GraphMessage,
+    GraphNode,
+    HistoryMessage,
+    HistoryRow,
+    LagMessage,
+    NodeKind,
+    RefreshPoint,
+    ReportMessage,
+    ResultMessage,
+    Underline,
+)
+from dt_jupyter.wire.messages import Message
 
 NOON = datetime(2013, 1, 4, 12, 0, 0, tzinfo=UTC)
 
@@ -117,6 +135,87 @@ def lag(
     *points: RefreshPoint, target: float | None = 60.0, until: float | None = None
 ) -> LagMessage:
     return LagMessage("delays", target, points, None if until is None else later(until))
+
+
+HISTORY = HistoryMessage(
+    (
+        HistoryRow(
+            "delays",
+            RefreshState.SUCCEEDED,
+            NOON,
+            RefreshAction.INCREMENTAL,
+            RefreshTrigger.SCHEDULED,
+            1.5,
+            1200,
+            3,
+            1203,
+            "CHANGED_INPUTS: flights",
+        ),
+        HistoryRow(
+            "delays",
+            RefreshState.SUCCEEDED,
+            later(48),
+            RefreshAction.NO_DATA,
+            RefreshTrigger.SCHEDULED,
+            0.004,
+            0,
+            0,
+            0,
+            "SOURCES_UNCHANGED",
+        ),
+        HistoryRow("delays", RefreshState.SKIPPED, later(96.5), reason="busy"),
+    )
+)
+RESULT = ResultMessage(
+    (Column("id", "bigint"), Column("name", "string")),
+    (("1", "rug"), ("23", None), ("4", "NULL")),
+    truncated=True,
+    title="First rows",
+    note="Snapshot (data time T)",
+)
+CARD = CardMessage(
+    "delays",
+    RefreshMode.AUTO,
+    RefreshMode.FULL,
+    "TOP_K: needs FULL",
+    RESULT.columns,
+    TargetLag(300.0),
+    "default",
+    ("flights", "weather"),
+    data_timestamp=NOON,
+    sample=RESULT,
+    notes=("guard: all 3 rows compared",),
+)
+QUERY = "SELECT carrier,\n       avg(dep_dely) AS mean\nFROM flights"
+ERROR = ErrorMessage(
+    "DT-1102",
+    "Column dep_dely does not exist.",
+    "Did you mean dep_delay?",
+    QUERY,
+    Underline.of(QUERY, QUERY.index("dep_dely"), QUERY.index("dep_dely") + 8),
+    "org.apache.spark.sql.AnalysisException\n\tat org.apache…",
+)
+EXPLANATION = ExplanationMessage(
+    "delays",
+    RefreshMode.INCREMENTAL,
+    "every operator has a rule",
+    RESULT.columns,
+    ("flights", "weather"),
+    (("delta of flights", "SELECT id,\n       name\nFROM flights"), ("merge", "MERGE INTO delays")),
+    action="INCREMENTAL",
+)
+REPORT = ReportMessage("Status", ("scheduler  running", "problems   none"))
+GALLERY: dict[str, Message | ExplanationMessage] = {
+    "graph": flights(),
+    "lag": lag(done(0, 2, 10), skipped(48), failed(96, 97, 99), done(144, 145, 250), target=60),
+    "history": HISTORY,
+    "result": RESULT,
+    "report": REPORT,
+    "card": CARD,
+    "error": ERROR,
+    "explanation": EXPLANATION,
+}
+"""One message of every kind that a cell can show."""
 
 
 class Reader(HTMLParser):

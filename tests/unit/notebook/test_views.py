@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from nbconvert import HTMLExporter
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from dt_jupyter.dispatch.dispatcher import Desk
 from dt_jupyter.dispatch.feed import EventFeed
@@ -132,6 +135,38 @@ def test_of_many_views_the_newest_hear(view: Callable[[EventFeed], LiveView]) ->
     for one in many:
         one.close()
     assert feed._listeners == []
+
+
+def test_where_no_widget_is_shown_a_view_leaves_an_empty_place(
+    view: Callable[[EventFeed], LiveView],
+) -> None:
+    """nbconvert without the widget's state, and JupyterLab where the notebook is not trusted, take
+    the HTML: the picture above says it all."""
+    one = view(EventFeed(lambda: None))
+    bundle = one._repr_mimebundle_()
+    assert bundle is not None
+    data, _ = bundle
+    assert data["application/vnd.jupyter.widget-view+json"]["model_id"] == one.model_id
+    assert data["text/html"] == ""
+    assert data["text/plain"].startswith("A live view (graph)")
+    assert "object at 0x" not in repr(one)
+    one.close()
+
+
+def test_an_export_shows_the_picture_alone(view: Callable[[EventFeed], LiveView]) -> None:
+    one = view(EventFeed(lambda: None))
+    bundle = one._repr_mimebundle_()
+    assert bundle is not None
+    outputs = [
+        new_output("display_data", Static(EMPTY)._repr_mimebundle_()),
+        new_output("display_data", bundle[0]),
+    ]
+    notebook = new_notebook(cells=[new_code_cell("%dt graph", outputs=outputs)])
+    page, _ = HTMLExporter().from_notebook_node(notebook)
+    assert re.search(r"<svg[^>]* class=\"dtj\".*nothing yet", page, re.DOTALL)
+    assert "LiveView" not in page
+    assert "live view" not in page
+    one.close()
 
 
 # -- progress -------------------------------------------------------------------------------------

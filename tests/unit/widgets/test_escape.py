@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -10,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from dt_jupyter.model import RefreshMode, RefreshState, TargetLag
-from dt_jupyter.widgets import Picture, graph_dot, show
+from dt_jupyter.widgets import Panel, Picture, graph_dot, show
 from dt_jupyter.widgets.markup import clean, element, one_line, raw_css
 from dt_jupyter.wire import (
     CardMessage,
@@ -82,6 +83,9 @@ TAGS = frozenset(
         "th",
         "td",
         "span",
+        "b",
+        "small",
+        "br",
         "dl",
         "dt",
         "dd",
@@ -196,13 +200,23 @@ def report_of(text: str) -> Message:
 BUILDERS = [graph_of, lag_of, history_of, result_of, report_of, card_of, error_of]
 
 
+def images(shown: Picture | Panel) -> list[str]:
+    """What images may show: the drawing itself."""
+    if isinstance(shown, Panel):
+        return []
+    return [f"data:image/svg+xml;base64,{b64encode(shown.svg.encode()).decode()}"]
+
+
 @pytest.mark.parametrize("build", BUILDERS)
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_payloads_stay_text(build: Callable[[str], Message], payload: str) -> None:
     shown = show(build(payload))
     read = Reader(shown.html)
-    assert set(read.tags) <= TAGS
-    assert {name for name, _ in read.attributes} <= ATTRIBUTES
+    drawn = isinstance(shown, Picture)
+    assert set(read.tags) <= (TAGS | {"img"} if drawn else TAGS)
+    names = {name for name, _ in read.attributes}
+    assert names <= (ATTRIBUTES | {"src", "alt"} if drawn else ATTRIBUTES)
+    assert [value for name, value in read.attributes if name == "src"] == images(shown)
     plain = Reader(show(build("plain")).html)
     assert plain.styles == read.styles
     assert not any(

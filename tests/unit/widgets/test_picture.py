@@ -34,15 +34,19 @@ def test_include_and_exclude_are_heeded() -> None:
     assert set(shown._repr_mimebundle_(exclude={"text/html"})) == {"text/plain"}
 
 
-def test_where_svg_and_styles_are_dropped_the_text_is_left() -> None:
+def test_where_svg_and_styles_are_dropped_an_image_and_the_text_are_left() -> None:
     """JupyterLab's sanitiser, on a notebook that is not trusted, drops the elements svg and style
-    and keeps `hidden`: the leftovers of the drawing are hidden, the text is not."""
+    and keeps `hidden`: the leftovers of the drawing are hidden, the image and the text are not."""
     html = re.sub(r"<style>.*?</style>", "", show(flights()).html, flags=re.DOTALL)
-    hidden = re.search(r'<div class="dtj-live" hidden="">.*</svg></div>', html, re.DOTALL)
+    hidden = re.search(
+        r'<div class="dtj-live" hidden="hidden"[^>]*>.*</svg></div>', html, re.DOTALL
+    )
     assert hidden
     left = Reader(html.replace(hidden[0], ""))
-    assert left.tags == ["div", "pre"]
-    assert left.text == graph_text(flights())
+    assert left.tags == ["div", "div", "img", "details", "summary", "pre"]
+    assert left.text == "As text" + graph_text(flights())
+    alt = dict(left.attributes)["alt"]
+    assert alt == graph_text(flights()).partition("\n")[0]
 
 
 def test_saving_goes_by_the_suffix(tmp_path: Path) -> None:

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.model import (
-    RefreshAction,
-    RefreshMode,
-    RefreshState,
-    RefreshTrigger,
-    SchedulingState,
-    TargetLag,
-)
+from dt_jupyter.model import RefreshMode, SchedulingState, TargetLag
 from dt_jupyter.widgets import (
     card_html,
     card_text,
@@ -27,70 +20,10 @@ from dt_jupyter.wire import (
     Column,
     ErrorMessage,
     HistoryMessage,
-    HistoryRow,
     ResultMessage,
     Underline,
 )
-from tests.unit.widgets_lab import NOON, Reader, later
-
-HISTORY = HistoryMessage(
-    (
-        HistoryRow(
-            "delays",
-            RefreshState.SUCCEEDED,
-            NOON,
-            RefreshAction.INCREMENTAL,
-            RefreshTrigger.SCHEDULED,
-            1.5,
-            1200,
-            3,
-            1203,
-            "CHANGED_INPUTS: flights",
-        ),
-        HistoryRow(
-            "delays",
-            RefreshState.SUCCEEDED,
-            later(48),
-            RefreshAction.NO_DATA,
-            RefreshTrigger.SCHEDULED,
-            0.004,
-            0,
-            0,
-            0,
-            "SOURCES_UNCHANGED",
-        ),
-        HistoryRow("delays", RefreshState.SKIPPED, later(96.5), reason="busy"),
-    )
-)
-RESULT = ResultMessage(
-    (Column("id", "bigint"), Column("name", "string")),
-    (("1", "rug"), ("23", None), ("4", "NULL")),
-    truncated=True,
-    title="First rows",
-    note="Snapshot (data time T)",
-)
-CARD = CardMessage(
-    "delays",
-    RefreshMode.AUTO,
-    RefreshMode.FULL,
-    "TOP_K: needs FULL",
-    RESULT.columns,
-    TargetLag(300.0),
-    "default",
-    ("flights", "weather"),
-    data_timestamp=NOON,
-    sample=RESULT,
-    notes=("guard: all 3 rows compared",),
-)
-QUERY = "SELECT carrier,\n       avg(dep_dely) AS mean\nFROM flights"
-ERROR = ErrorMessage(
-    "DT-1102",
-    "Column dep_dely does not exist.",
-    "Did you mean dep_delay?",
-    QUERY,
-    Underline.of(QUERY, QUERY.index("dep_dely"), QUERY.index("dep_dely") + 8),
-    "org.apache.spark.sql.AnalysisException\n\tat org.apache…",
-)
+from tests.unit.widgets_lab import CARD, ERROR, HISTORY, RESULT, Reader
 
 
 def test_history_text_is_aligned() -> None:
