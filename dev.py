@@ -46,7 +46,7 @@ INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "labextension/bundle.json"
 HOLDS = {"demo": ("test", "bench")}
 """Which other extras hold all packages of one."""
 OLDEST_NODE = 20
-TEST_SECONDS = 300
+TEST_SECONDS = 900
 NIGHTLY_SECONDS = 3600
 CELL_SECONDS = 1800
 TOGETHER = ("spark", "faults")
@@ -59,6 +59,9 @@ MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Tests write into memory where there is so much of it: they wait for a disk most of their time."""
 LANES = 2
+BEHIND = ("nice", "-n", "10") if shutil.which("nice") else ()
+"""Notebooks and browsers wait much, and some of them against a clock: they go first, and what runs
+behind them takes the rest."""
 CLASSES = VENV / "spark-classes.jsa"
 """Java's archive of the classes that a Spark session loads. One that does not fit is not used."""
 SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
@@ -77,13 +80,13 @@ class Stop(Exception):
 @dataclass(frozen=True)
 class Check:
     """A named command, run in `folder`, after `first` where there is one; `report` is where pytest
-    writes its counts; `alone` if it takes all cores."""
+    writes its counts; `behind` the others it takes what they leave of the cores."""
 
     name: str
     command: Command
     folder: Path = ROOT
     report: Path | None = None
-    alone: bool = False
+    behind: bool = False
     first: Command | None = None
 
 
@@ -267,8 +270,9 @@ def pytest_of(folders: Sequence[str], reports: Path) -> Check:
     options = [f"--timeout={limit}", f"--junitxml={counts}", "--durations=5"]
     if shared := folders[0] in SHARED:
         options += [f"--numprocesses={LANES}", "--dist=loadfile", "--no-loadscope-reorder"]
-    command: Command = [PYTHON, "-m", "pytest", *(Path("tests") / f for f in folders), *options]
-    return Check(f"pytest tests/{name}", command, report=counts, alone=shared)
+    words = [PYTHON, "-m", "pytest", *(Path("tests") / f for f in folders), *options]
+    command: Command = [*BEHIND, *words] if shared else words
+    return Check(f"pytest tests/{name}", command, report=counts, behind=shared)
 
 
 def write_durations(reports: Sequence[Path]) -> None:
@@ -324,11 +328,10 @@ def test_all(folders: Sequence[str]) -> int:
         note(problems, need_node)
     every = [*archive_checks(), *checks, *tests, *extension]
     with temporary_files_in_memory():
-        outcomes = run_lanes([check for check in every if not check.alone])
-        outcomes += [run_timed(check, whole=True) for check in every if check.alone]
+        outcomes = run_lanes(every)
     status = report(outcomes, problems)
     if status == 0 and not folders:
-        write_durations([check.report for check in every if check.alone and check.report])
+        write_durations([check.report for check in every if check.behind and check.report])
     print(closing_line(outcomes, time.monotonic() - begun), flush=True)
     return status
 
@@ -346,9 +349,14 @@ def run_all(checks: Sequence[Check]) -> list[Outcome]:
 
 
 def run_lanes(checks: Sequence[Check]) -> list[Outcome]:
-    """All checks, so many at a time, in their order. A check is printed when it has ended."""
-    with ThreadPoolExecutor(LANES) as pool:
-        return list(pool.map(lambda check: run_timed(check, whole=True), checks))
+    """All checks, so many at a time, in their order, and one at a time behind them. A check is
+    printed when it has ended."""
+    with ThreadPoolExecutor(LANES) as front, ThreadPoolExecutor(1) as behind:
+        begun = [
+            (behind if check.behind else front).submit(run_timed, check, whole=True)
+            for check in checks
+        ]
+        return [running.result() for running in begun]
 
 
 def run_timed(check: Check, *, whole: bool = False) -> Outcome:
