@@ -60,7 +60,7 @@ def _placed(statement: S.CreateDynamicTable, query: str, origin: StatementOrigin
         yield
     except DTError as e:
         if e.query is not None and e.span is not None and query == statement.query:
-            start = statement.query_offset
+            start = 0 if origin.script == query else statement.query_offset  # a cell's query
             raise e.at(origin.script, Span(start + e.span.start, start + e.span.end)) from e
         raise
 

@@ -8,7 +8,10 @@ import pytest
 
 from dt_jupyter.dispatch import outcome_message
 from dt_jupyter.engine import read_outcome, run_script
+from dt_jupyter.engine.script import create_by_cell
 from dt_jupyter.model import DTError
+from dt_jupyter.sql import CreateDynamicTable
+from dt_jupyter.sql.grammar.magic_options import parse_dynamic_table
 from tests.spark.engine_lab import Lab
 
 
@@ -140,3 +143,20 @@ def test_rows_written_are_counted(lab: Lab) -> None:
         for done in run_script(context, script)
     ]
     assert found == list(told.values())
+
+
+def test_a_cell_and_a_change_query_are_underlined(lab: Lab) -> None:
+    statement = parse_dynamic_table("d", "-- a remark\nSELECT id\nFORM orders").statement
+    assert isinstance(statement, CreateDynamicTable)
+    with pytest.raises(DTError) as e:
+        create_by_cell(lab.context, statement, None)
+    assert placed(e.value) == ("DT-1001", "orders", "Did you mean FROM?")
+    with pytest.raises(DTError) as e:
+        lab.engine.query_changes("SELECT id\nFORM orders")
+    assert placed(e.value) == ("DT-1001", "orders", "Did you mean FROM?")
+
+
+def placed(found: DTError) -> tuple[str, str, str]:
+    assert found.query is not None
+    assert found.span is not None
+    return found.code, found.query[found.span.start : found.span.end], found.hint
