@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 
 from dt_jupyter.definition.compile import (
     Compiled,
@@ -19,7 +19,7 @@ from dt_jupyter.definition.compile import (
 )
 from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.sandbox import as_rows
-from dt_jupyter.failures import out_of_reach
+from dt_jupyter.failures import is_syntax_error, out_of_reach, syntax_error
 from dt_jupyter.ivm import Refusal, Refused, Rel, refuse, simplify
 from dt_jupyter.lake import LakeError, head, is_delta, spark_schema
 from dt_jupyter.model import (
@@ -365,15 +365,9 @@ class Definer:
         """The fields of `text`, which is the query, perhaps with its tables pinned."""
         try:
             return list(spark.sql(text).schema.fields)
-        except ParseException as e:
-            raise placed(
-                e,
-                request.query,
-                "DT-1001",
-                problem=_first_line(e),
-                hint="The query of a dynamic table is one SELECT.",
-            ) from e
         except AnalysisException as e:
+            if is_syntax_error(e):
+                raise syntax_error(e, request.query) from e
             made = self._named(e, request, found)
             if text != request.query:  # the places that Spark names are not those of the query
                 made = DTError(made.code, made.facts, details=made.details)

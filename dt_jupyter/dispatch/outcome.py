@@ -36,7 +36,7 @@ def _isolation(found: Isolation | None) -> str | None:
 
 
 def _line(statement: Statement, rows: ResultRows | None = None) -> str:
-    """`INSERT orders: 4 rows inserted`, and without counts `CREATE TABLE orders: done`."""
+    """`INSERT orders: 4 rows`, and without counts `CREATE TABLE orders: done`."""
     what = "Statement"
     if isinstance(statement, SparkStatement):
         target = f" {statement.target}" if statement.target else ""
@@ -56,4 +56,10 @@ def _counts(rows: ResultRows) -> str:
     if len(named) > 1:
         named.pop("affected", None)
         named = {k: v for k, v in named.items() if v != "0"} or {"changed": "0"}
-    return ", ".join(f"{v} row{'' if v == '1' else 's'} {k}" for k, v in named.items())
+    if "rows" in found:
+        return _counted(found["rows"])
+    return ", ".join(f"{_counted(v)} {k}" for k, v in named.items())
+
+
+def _counted(count: str) -> str:
+    return f"{count} row{'' if count == '1' else 's'}"

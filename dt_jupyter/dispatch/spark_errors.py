@@ -32,7 +32,7 @@ def spark_error(failure: BaseException) -> ErrorMessage | None:
     errors = sys.modules.get("pyspark.errors")
     if errors is None or not isinstance(failure, errors.PySparkException):
         return None
-    from dt_jupyter.failures import find_broken_key
+    from dt_jupyter.failures import find_broken_key, value_hint, value_sentence
 
     text = str(failure)
     ours = find_broken_key(text)
@@ -42,9 +42,12 @@ def spark_error(failure: BaseException) -> ErrorMessage | None:
     match = _CONDITION.match(text)
     code = condition or (match[1] if match else type(failure).__name__)
     told = _first_line(_CONDITION.sub("", text)) or type(failure).__name__
+    hint = value_hint(str(code))
+    told = value_sentence(told, text) if hint else _STATE.sub("", told)[:_LONGEST]
     return ErrorMessage(
         str(code),
-        _STATE.sub("", told)[:_LONGEST],
+        told,
+        hint or None,
         details="\n".join(filter(None, (text.rstrip(), _jvm_trace(failure)))),
     )
 

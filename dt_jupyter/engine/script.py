@@ -13,6 +13,7 @@ from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.execute import StatementOrigin, execute
 from dt_jupyter.engine.interrupts import StatementFlag
 from dt_jupyter.engine.rows import ResultRows, read_rows, read_sample
+from dt_jupyter.engine.written_rows import count_written
 from dt_jupyter.failures import catalogued, coded_call
 from dt_jupyter.model import Isolation
 from dt_jupyter.spark import run_cancellable
@@ -97,7 +98,7 @@ def read_outcome(context: Context, script: str, done: Done) -> StatementOutcome:
     if isinstance(found, Created):
         return StatementOutcome(read_sample(context, found))
     if not found.columns:
-        return StatementOutcome(None)
+        return StatementOutcome(count_written(context, done.statement))
     try:
         rows = read_rows(context, found, done.statement.text[:80])
     except Exception as e:

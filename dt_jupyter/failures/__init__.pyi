@@ -12,10 +12,13 @@ from .signs import (
     environment_error as environment_error,
     java_causes as java_causes,
 )
+from .syntax import is_syntax_error as is_syntax_error, syntax_error as syntax_error
 from .words import (
     UNFORESEEN as UNFORESEEN,
     catalogued as catalogued,
     details_of as details_of,
     first_line as first_line,
     spoken as spoken,
+    value_hint as value_hint,
+    value_sentence as value_sentence,
 )

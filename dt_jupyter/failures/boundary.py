@@ -16,6 +16,7 @@ from dt_jupyter.failures.signs import causes
 from dt_jupyter.failures.words import catalogued
 from dt_jupyter.model import DTError
 from dt_jupyter.model.hidden import hidden
+from dt_jupyter.sql import position, underline
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -109,6 +110,8 @@ class _catalogue:
         failure: BaseException | None,
         trace: types.TracebackType | None,
     ) -> None:
+        if isinstance(failure, DTError):
+            _note_place(failure)
         if not isinstance(failure, Exception) or isinstance(failure, DTError):
             return
         if failure is self._own:
@@ -117,7 +120,17 @@ class _catalogue:
             raise failure.failure from failure.failure.__cause__
         if any(isinstance(cause, KeyboardInterrupt) for cause in causes(failure, handled=True)):
             raise KeyboardInterrupt from failure  # py4j makes a network error of it
-        raise catalogued(failure, self._call) from failure
+        made = catalogued(failure, self._call)
+        _note_place(made)
+        raise made from failure
+
+
+def _note_place(failure: DTError) -> None:
+    """The line with carets beneath, once, for whoever prints the exception: Python's own traceback
+    shows notes, and no fields."""
+    if failure.query and failure.span and not hasattr(failure, "__notes__"):
+        line, _ = position(failure.query, failure.span.start)
+        failure.add_note(f"Line {line}:\n{underline(failure.query, failure.span)}")
 
 
 def _lasting(call: str, value: Any) -> Any:

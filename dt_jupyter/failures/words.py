@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import traceback
+from dataclasses import replace
 
 from dt_jupyter.failures.signs import (
     causes,
@@ -16,7 +17,9 @@ from dt_jupyter.failures.signs import (
     java_causes,
     text_of,
 )
+from dt_jupyter.failures.syntax import is_syntax_error, syntax_error
 from dt_jupyter.model import DTError, Span, error
+from dt_jupyter.model.hidden import HIDDEN
 from dt_jupyter.spark import conflict_error
 
 HINTS = {
@@ -28,6 +31,13 @@ HINTS = {
     "TABLE_OR_VIEW_NOT_FOUND": "Create the table again: refreshes then go on by themselves.",
 }
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ([^\n]*)")
+_VALUES = frozenset({
+    "DIVIDE_BY_ZERO", "CAST_INVALID_INPUT", "ARITHMETIC_OVERFLOW", "CAST_OVERFLOW",
+})  # fmt: skip
+"""Conditions of the values of rows: Spark places them at the expression."""
+_ADVICE = re.compile(r"\s*(?:Use `try_|If necessary|To tolerate|Correct the value)[^\n]*")
+"""What Spark would have one do, among it ANSI off, which makes NULL of every such value."""
+_FRAGMENT = re.compile(r"== SQL[^\n]*==\n([^\n]*)\n( *)(\^+)")
 _STATE = re.compile(r"\s*SQLSTATE: \w+.*$")
 _OUTER = ("TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF", "FAILED_READ_FILE")
 """Conditions that say less than what caused them."""
@@ -45,6 +55,9 @@ def catalogued(
     """
     if isinstance(failure, DTError):
         return failure
+    if _is_sparks(failure, "AnalysisException") and is_syntax_error(failure):
+        refused = syntax_error(failure, query, offset)
+        return replace(refused, details=details_of(failure))
     made = (
         environment_error(failure)
         or conflict_error(failure, what)
@@ -71,7 +84,26 @@ def first_line(failure: BaseException) -> str:
 def spoken(failure: BaseException) -> tuple[str, str]:
     """The sentence of a failure, Spark's innermost where it is one of Spark, and a hint."""
     known = _condition(failure)
-    return (_told(*known) if known else first_line(failure)), _hint(known)
+    if known is None:
+        return first_line(failure), ""
+    if known[0].partition(".")[0] not in _VALUES:
+        return _told(*known), _hint(known)
+    return f"[{known[0]}] {value_sentence(known[1], everything(failure))}", _hint(known)
+
+
+def value_sentence(sentence: str, said: str) -> str:
+    """What Spark says of a value, without its advice, and with the expression that `said`, the
+    whole of it, underlines."""
+    told = _ADVICE.sub("", _STATE.sub("", sentence)).rstrip(" .")[:_LONGEST]
+    match = _FRAGMENT.search(said)
+    found = match[1][len(match[2]) : len(match[2]) + len(match[3])] if match else ""
+    return f"{told}, in {found}." if found and HIDDEN not in found else f"{told}."
+
+
+def value_hint(condition: str) -> str:
+    """What to do about a condition of values; "" for any other."""
+    kind = condition.partition(".")[0]
+    return HINTS[kind] if kind in _VALUES else ""
 
 
 def details_of(failure: BaseException) -> str:
@@ -121,9 +153,7 @@ def _sparks(failure: BaseException, what: str) -> DTError | None:
     if known is not None and known[0].startswith("INTERNAL_ERROR"):
         return None
     if _is_sparks(failure, "AnalysisException"):
-        syntax = known is not None and known[0] == "PARSE_SYNTAX_ERROR"
-        code = "DT-1001" if syntax else "DT-1112"
-        return error(code, problem=first_line(failure).rstrip("."), hint="")
+        return error("DT-1112", problem=first_line(failure).rstrip("."), hint="")
     if known is None and not _is_sparks(failure):
         return None
     problem, hint = spoken(failure)

@@ -258,5 +258,6 @@ def error(code: str, /, **facts: Any) -> DTError:
 
 def did_you_mean(name: str, known: list[str], otherwise: str = "") -> str:
     """A hint that names the closest of `known`, but not `name` itself, else `otherwise`."""
-    close = difflib.get_close_matches(name, [k for k in known if k != name], n=2)
+    names = {k.casefold(): k for k in known if k != name}
+    close = [names[k] for k in difflib.get_close_matches(name.casefold(), names, n=2)]
     return f"Did you mean {' or '.join(close)}?" if close else otherwise

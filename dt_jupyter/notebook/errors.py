@@ -65,6 +65,7 @@ def _show(
     tb_offset: int | None = None,
 ) -> list[str]:
     """IPython's handler: shows the error, as the other errors of a cell are shown."""
+    details = None
     shell._get_exc_info((kind, failure, trace))  # for %debug and sys.last_value
     if isinstance(failure, Interrupted):
         lines = failure._render_traceback_()
@@ -73,11 +74,12 @@ def _show(
         lines = _interrupt(shell, kind, failure, trace, tb_offset)
     else:
         message = error_message(failure)
-        if message.details and hasattr(shell, "kernel"):
-            show_below(Folded("Details", message.details))
+        details = message.details if hasattr(shell, "kernel") else None
         lines = render(message, where(shell, trace))
     failure._render_traceback_ = _Once(failure, lines)  # type: ignore[attr-defined]
     shell._showtraceback(kind, failure, lines)
+    if details:
+        show_below(Folded("Details", details))  # after its error, which stands above it
     return lines
 
 

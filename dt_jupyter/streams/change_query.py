@@ -9,10 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from pyspark.errors import PySparkException
+
 from dt_jupyter.definition import bind_query, empty_relation
+from dt_jupyter.failures import is_syntax_error, syntax_error
 from dt_jupyter.ivm import Refused, Rel, scans
 from dt_jupyter.lake import TableLog, VersionGone, plan_changes
-from dt_jupyter.model import FIRST, Name, Source, SourceKind, Timestamp, error
+from dt_jupyter.model import FIRST, DTError, Name, Source, SourceKind, Timestamp, error
 from dt_jupyter.model.hidden import WEIGHT, public_rows, unique_view
 from dt_jupyter.replay import whole
 from dt_jupyter.sources import (
@@ -104,6 +107,8 @@ class Changes:
         try:
             return self._of(query, schema, name, at, end, make)
         except Refused as e:
+            if (syntax := self._find_syntax_error(query)) is not None:
+                raise syntax from e
             raise error(
                 "DT-3102",
                 name=name,
@@ -111,6 +116,14 @@ class Changes:
                 sentence=f"{e.reason.sentence}.",
                 hint=e.hint,
             ) from e
+
+    def _find_syntax_error(self, query: str) -> DTError | None:
+        """What Spark's parser says of a query that ours refuses; None where Spark can read it."""
+        try:
+            self.spark.sql(f"EXPLAIN {query}")
+        except PySparkException as e:
+            return syntax_error(e, query) if is_syntax_error(e) else None
+        return None
 
     def between(
         self,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
+from dt_jupyter.failures import first_line, is_syntax_error
 from dt_jupyter.model import DTError, Name, ReadAt, Span, Stream, Timestamp, error, plain
 from dt_jupyter.model.hidden import unique_view
 from dt_jupyter.replay import Snapshots, common_moment, whole
@@ -73,7 +74,9 @@ class Points:
         try:
             value = self._value(point, template)
         except PySparkException as e:
-            problem = str(e).strip().splitlines()[0]
+            problem = (
+                "it is no expression of SQL" if is_syntax_error(e) else first_line(e).rstrip(".")
+            )
             raise _wrong(point, problem) from e
         if value is None:
             raise _wrong(point, "it is NULL")

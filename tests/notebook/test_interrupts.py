@@ -57,7 +57,7 @@ def states(kernel: Kernel) -> str:
 def test_a_query_of_a_script(slow: Kernel) -> None:
     reply = interrupted(slow, f"%%dt\nINSERT INTO seeds VALUES (3);\n{ENDLESS}", "query")
     assert reply.error == "Interrupted"
-    assert "INSERT seeds: done" in reply.text or "nothing was changed" in reply.told
+    assert "INSERT seeds: 1 row" in reply.text or "nothing was changed" in reply.told
 
 
 def test_a_creation_leaves_nothing(slow: Kernel) -> None:

@@ -12,8 +12,10 @@ from dt_jupyter.engine.execute import (
     transaction_statements,
     warehouse_statements,
 )
+from dt_jupyter.engine.execute.named_places import place_at_name
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.naming import require_names
+from dt_jupyter.model import DTError
 from dt_jupyter.sql import statement_values as S
 
 if TYPE_CHECKING:
@@ -31,7 +33,13 @@ def execute(
     """The statement's result: rows, or what was created."""
     context.transactions.require_allowed(statement)
     require_names(statement, origin.script)
-    return HANDLERS[type(statement)](context, statement, origin)
+    try:
+        return HANDLERS[type(statement)](context, statement, origin)
+    except DTError as e:
+        placed = place_at_name(e, statement, origin.script)
+        if placed is e:
+            raise
+        raise placed from e
 
 
 def _refuse(context: Context, statement: S.Unsupported, origin: StatementOrigin) -> DataFrame:

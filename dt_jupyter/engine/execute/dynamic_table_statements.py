@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +49,18 @@ def create_dynamic_table(
 ) -> Created:
     """Errors of the query are placed in the script."""
     bound = replace(statement, query=bind_parameters(statement.query, origin.args))
-    try:
+    with _placed(statement, bound.query, origin):
         return context.creator.create(bound)
+
+
+@contextmanager
+def _placed(statement: S.CreateDynamicTable, query: str, origin: StatementOrigin) -> Iterator[None]:
+    """Errors of the query that was run are placed in the script."""
+    try:
+        yield
     except DTError as e:
-        if e.query is not None and e.span is not None and bound.query == statement.query:
-            start = statement.query_offset
+        if e.query is not None and e.span is not None and query == statement.query:
+            start = 0 if origin.script == query else statement.query_offset  # a cell's query
             raise e.at(origin.script, Span(start + e.span.start, start + e.span.end)) from e
         raise
 
@@ -102,7 +110,12 @@ def show_dynamic_tables(
 def explain(
     context: Context, statement: S.ExplainDynamicTable, origin: StatementOrigin
 ) -> DataFrame:
-    text = str(explain_subject(context, statement.subject, origin.args))
+    subject = statement.subject
+    if isinstance(subject, S.CreateDynamicTable):
+        with _placed(subject, bind_parameters(subject.query, origin.args), origin):
+            text = str(explain_subject(context, subject, origin.args))
+    else:
+        text = str(explain_subject(context, subject, origin.args))
     return context.tables.frame([(line,) for line in text.splitlines()], "plan string")
 
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException, PySparkException
 
 from dt_jupyter.definition import placed
-from dt_jupyter.failures import catalogued, environment_error, first_line, out_of_reach
+from dt_jupyter.engine.execute.named_places import find_name
+from dt_jupyter.failures import (
+    catalogued,
+    environment_error,
+    first_line,
+    is_syntax_error,
+    out_of_reach,
+    syntax_error,
+)
 from dt_jupyter.model import DTError, Span, did_you_mean
 from dt_jupyter.spark import conflict_error
 from dt_jupyter.sql import SparkStatement
 
 if TYPE_CHECKING:
     from dt_jupyter.sources import Sources
-
-_AT_TOKEN = re.compile(r"\(line (\d+), pos (\d+)\)")
-_TOKEN = re.compile(r"\w+|\S|\Z")
-_SYNTAX = re.compile(r"\A\[PARSE_SYNTAX_ERROR\] Syntax error ")
 
 
 def place_failure(
@@ -48,22 +51,22 @@ def _of_spark(e: PySparkException, sources: Sources, text: str) -> DTError:
         return placed(e, text, past.code, **past.facts)
     if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
         name = (e.getMessageParameters() or {}).get("relationName", "?").replace("`", "")
-        hint = did_you_mean(name, sources.known())
-        return sources.quarantined(name) or placed(e, text, "DT-1101", name=name, hint=hint)
-    if condition == "PARSE_SYNTAX_ERROR":
-        return _at_token(placed(e, text, "DT-1001", problem=first_line(e), hint=""), text)
-    return placed(e, text, "DT-1112", problem=first_line(e), hint="")
+        name = name.removeprefix("spark_catalog.").removeprefix("default.")
+        known = sources.known() + [str(s.name) for s in sources.catalog.streams()]
+        hint = did_you_mean(name, known)
+        made = placed(e, text, "DT-1101", name=name, hint=hint)
+        return sources.quarantined(name) or (made if made.span else _at_name(made, text, name))
+    if is_syntax_error(e):
+        return syntax_error(e, text)
+    made = placed(e, text, "DT-1112", problem=first_line(e).rstrip("."), hint="")
+    column = (e.getMessageParameters() or {}).get("objectName", "")
+    return _at_name(made, text, column) if condition.startswith("UNRESOLVED_COLUMN") else made
 
 
-def _at_token(made: DTError, text: str) -> DTError:
-    """Spark places a syntax error in its message only: `(line 1, pos 14)`, of the statement."""
-    at = _AT_TOKEN.search(made.details or "")
-    if at is None or made.span is not None:
+def _at_name(made: DTError, text: str, name: str) -> DTError:
+    """At the name itself: of DROP and ALTER Spark says no place, or names the whole statement."""
+    around = made.span or Span(0, len(text))
+    found = find_name(text[around.start : around.end], name)
+    if found is None:
         return made
-    lines = text.splitlines(keepends=True)
-    start = sum(len(line) for line in lines[: int(at[1]) - 1]) + int(at[2])
-    start = min(start, len(text))  # what Spark read may be longer, with what is ours replaced
-    token = _TOKEN.match(text, start)
-    problem = _SYNTAX.sub("", str(made.facts["problem"])).rstrip(".")
-    shorter = DTError(made.code, {**made.facts, "problem": problem}, details=made.details)
-    return shorter.at(text, Span(start, token.end())) if token else shorter
+    return made.at(text, Span(around.start + found.start, around.start + found.end))

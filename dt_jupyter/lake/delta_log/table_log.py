@@ -399,6 +399,11 @@ class TableLog:
         found = self._info(version).get("operation", "") if known is None else known.facts.operation
         return str(found)
 
+    def rows_written(self, version: int) -> int | None:
+        """How many rows a commit of rows wrote, as its writer says; None where it does not."""
+        told = str((self._info(version).get("operationMetrics") or {}).get("numOutputRows"))
+        return int(told) if told.isdigit() else None
+
     def user_metadata(self, version: int) -> str | None:
         """What the commit's writer said of it."""
         return user_metadata(self._info(version))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from dt_jupyter.model import Name, Span, error
+from dt_jupyter.model import Name, Span
+from dt_jupyter.sql.grammar.options import unknown_option
 from dt_jupyter.sql.text.cursor import Cursor
 from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 
@@ -124,9 +125,8 @@ def _arguments(cursor: Cursor, function: str) -> tuple[tuple[str, str], ...]:
         if token.kind is not TokenKind.WORD or not cursor.peek(1).sign("=>"):
             raise cursor.expected("NAME => 'a table'" if known else "')'", hint)
         if token.upper not in known:
-            raise error(
-                "DT-1002", option=token.text, statement=function, known=", ".join(known) or "none"
-            ).at(cursor.script, token.span)
+            made = unknown_option(token.text, function, known or ["none"])
+            raise made.at(cursor.script, token.span)
         if token.upper in args:
             raise cursor.fail(f"{token.upper} is given twice", hint)
         cursor.index += 2

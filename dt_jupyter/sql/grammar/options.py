@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -38,11 +39,22 @@ class Option:
 def unknown_option(option: str, statement: str, known: Iterable[str]) -> DTError:
     """DT-1002, with the option that was meant first."""
     names = sorted(known)
-    close = did_you_mean(option if option.startswith("-") else option.upper(), names)
-    nearest = [n for n in names if re.search(rf"(?<![\w-]){re.escape(n)}(?![\w-])", close)]
+    nearest = nearest_option(option, names)
     shown = [f"{n} (did you mean this?)" for n in nearest[:1]]
     shown += [n for n in names if n not in nearest[:1]]
     return error("DT-1002", option=option, statement=statement, known=", ".join(shown))
+
+
+def nearest_option(option: str, known: Iterable[str]) -> list[str]:
+    """The one of those known that was meant, or none: as it is spelled but for case, dashes and
+    underscores, which all options share."""
+    names = {_letters(name): name for name in known}
+    close = difflib.get_close_matches(_letters(option), list(names), n=1)
+    return [names[c] for c in close]
+
+
+def _letters(option: str) -> str:
+    return re.sub(r"[-_\s]", "", option).casefold()
 
 
 def _bad(option: str, value: str, problem: str, hint: str) -> DTError:

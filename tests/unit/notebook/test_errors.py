@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pytest
+
 from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.model import DTError, Span, error
+from dt_jupyter.notebook import errors
 from dt_jupyter.notebook.errors import Interrupted, _was_interrupt, render
 from dt_jupyter.wire import ErrorMessage, Underline
 
@@ -67,3 +72,17 @@ def test_an_error_said_in_place_of_an_interrupt_is_itself() -> None:
     said = error("DT-2106", name="daily")
     said.__context__, said.__suppress_context__ = KeyboardInterrupt(), True
     assert not _was_interrupt(said)
+
+
+def test_details_stand_below_the_error_that_they_are_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(errors, "show_below", lambda value: shown.append(value.summary))
+    shell = SimpleNamespace(
+        kernel=True,
+        compile=SimpleNamespace(),
+        _get_exc_info=lambda _: None,
+        _showtraceback=lambda kind, failure, lines: shown.append(lines[0]),
+    )
+    failure = DTError("DT-1001", {"problem": "p", "hint": ""}, details="at org.apache.spark")
+    errors._show(lambda: None, shell, DTError, failure, None)
+    assert [line.partition(":")[0] for line in plain(shown)] == ["DT-1001", "Details"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from dt_jupyter.model import DTError, Name
@@ -9,6 +11,7 @@ from dt_jupyter.sql.grammar.magic_options import (
     ChangesCommand,
     DtMagic,
     ReplayCommand,
+    _read,
     parse_changes,
     parse_dt,
     parse_dynamic_table,
@@ -21,7 +24,15 @@ from dt_jupyter.sql.grammar.magic_specs import (
     DYNAMIC_TABLE,
     REPLAY,
     SQL,
+    MagicSpec,
     usage,
+)
+from dt_jupyter.sql.grammar.options import (
+    STREAM_OPTIONS,
+    TABLE_OPTIONS,
+    WAREHOUSE_OPTIONS,
+    Option,
+    unknown_option,
 )
 from dt_jupyter.sql.grammar.parse import parse_statement
 from dt_jupyter.sql.grammar.statement_values import (
@@ -378,3 +389,36 @@ def test_bad_replays(line: str, code: str, place: str) -> None:
     assert found.query == line
     assert found.span is not None
     assert line[found.span.start : found.span.end] == place
+
+
+def misspelled(flag: str) -> list[str]:
+    """A flag as people get it wrong: without its dashes, with others, in capitals, two swapped."""
+    bare = flag[2:]
+    swapped = bare[:1] + bare[2] + bare[1] + bare[3:]
+    typed = ["--" + bare.replace("-", ""), "--" + bare.replace("-", "_"), "--" + bare.upper()]
+    return [t for t in [*typed, "--" + swapped] if t != flag]
+
+
+FLAGS = [
+    (spec, option.flag, typed)
+    for spec in (DYNAMIC_TABLE, CHANGES, CHANGES_CELL, REPLAY, SQL, *DT)
+    for option in spec.options
+    if len(option.flag) > len("--out")
+    for typed in misspelled(option.flag)
+]
+
+
+@pytest.mark.parametrize(("spec", "flag", "typed"), FLAGS)
+def test_every_option_is_suggested_by_nearness(spec: MagicSpec, flag: str, typed: str) -> None:
+    with pytest.raises(DTError) as caught:
+        _read(spec, f"{typed} x")
+    assert f"Known options: {flag} (did you mean this?)" in caught.value.hint
+
+
+@pytest.mark.parametrize("table", [TABLE_OPTIONS, WAREHOUSE_OPTIONS, STREAM_OPTIONS])
+def test_every_option_of_sql_is_suggested_by_nearness(table: Mapping[str, Option]) -> None:
+    for name in table:
+        for typed in (name.replace("_", ""), name.replace("_", "-"), name[:-1], name.lower()[1:]):
+            if typed != name:
+                hint = unknown_option(typed, "CREATE", table).hint
+                assert hint.startswith(f"Known options: {name} (did you mean this?)"), typed

@@ -1,0 +1,40 @@
+"""Where a statement names what an error is about."""
+
+from __future__ import annotations
+
+from dt_jupyter.model import DTError, Span
+from dt_jupyter.sql import CreateDynamicTable, Statement, Token, TokenKind, tokens
+
+_NAMED = frozenset({"DT-1101", "DT-1102", "DT-1108", "DT-1118", "DT-3201", "DT-2102"})
+_WORDS = (TokenKind.WORD, TokenKind.QUOTED, TokenKind.STRING)
+
+
+def place_at_name(failure: DTError, statement: Statement, script: str) -> DTError:
+    """An error that says what is missing, and not where, at the name as the statement writes it."""
+    start, end = statement.offset, statement.offset + len(statement.text)
+    if failure.span is not None or failure.code not in _NAMED:
+        return failure
+    if isinstance(statement, CreateDynamicTable) and script == statement.query:  # a cell's
+        start, end = 0, len(script)
+    elif script[start:end] != statement.text:
+        return failure
+    span = find_name(script[start:end], str(failure.facts.get("name", "")))
+    if span is None:
+        return failure
+    return failure.at(script, Span(start + span.start, start + span.end))
+
+
+def find_name(text: str, name: str) -> Span | None:
+    """The last part of a name, such as `a.b`, where the text first has it."""
+    wanted = name.partition(" of ")[0].rpartition(".")[2].strip("`").casefold()
+    if not wanted:
+        return None
+    try:
+        words = tokens(text)
+    except DTError:
+        return None
+    return next((w.span for w in words if w.kind in _WORDS and _bare(w) == wanted), None)
+
+
+def _bare(word: Token) -> str:
+    return word.text.strip("`'\"").casefold()

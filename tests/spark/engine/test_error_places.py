@@ -1,0 +1,162 @@
+"""Errors say where: the place in the script, and the name or the keyword that was meant."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+
+from dt_jupyter.dispatch import outcome_message
+from dt_jupyter.engine import read_outcome, run_script
+from dt_jupyter.engine.script import create_by_cell
+from dt_jupyter.model import DTError
+from dt_jupyter.sql import CreateDynamicTable
+from dt_jupyter.sql.grammar.magic_options import parse_dynamic_table
+from tests.spark.engine_lab import Lab
+
+
+@pytest.fixture(scope="module")
+def lab(shared_lab: Lab) -> Lab:
+    shared_lab.table("orders", "id INT, qty INT", "1, 2", "2, 0")
+    shared_lab.table("copied", "id INT, qty INT")
+    shared_lab.dynamic_table("daily", "SELECT id FROM orders", "INITIALIZE = ON_SCHEDULE")
+    shared_lab.sql("CREATE STREAM moved ON TABLE copied; CREATE WAREHOUSE small")
+    return shared_lab
+
+
+def told(lab: Lab, script: str) -> tuple[DTError, str]:
+    """The error of a script, and what it underlines of it."""
+    with pytest.raises(DTError) as e:
+        lab.sql(script)
+    found = e.value
+    assert found.query == script, (found, found.query)
+    assert found.span is not None, found
+    return found, script[found.span.start : found.span.end]
+
+
+@pytest.mark.parametrize(
+    ("script", "at", "meant"),
+    [
+        ("SELECT id FORM orders", "orders", "FROM"),
+        ("SELECT 1;\n\n  SELECT id,\n qty\n FORM orders", "orders", "FROM"),
+        ("SELECT id FROM orders WERE id = 1", "id", "WHERE"),
+        ("SELECT qty FROM orders GRUOP BY qty", "BY", "GROUP"),
+        ("SELECT id FROM orders WHERE id = 1 AN qty = 2", "AN", "AND"),
+        ("SELEC id FROM orders", "SELEC", "SELECT"),
+        ("UPDATE orders SE id = 1", "id", "SET"),
+        ("INSERT INT orders VALUES (1, 1)", "INT", "INTO"),
+        ("DELETE FORM orders", "FORM", "FROM"),
+        ("SELECT (id FROM orders", "FROM", ""),
+        ("SELECT id FORM orders AT (VERSION => 1)", "orders", "FROM"),
+        ("SELECT id FROM orders AT (VERSION => 1) WERE id = 1", "id", "WHERE"),
+        ("SELECT * FROM orders CHANGES (INFORMATION => DEFAULT) AT (VERSION => 1) WERE x", "x",
+         "WHERE"),
+        ("CREATE VIEW v AS SELECT id FORM orders", "orders", "FROM"),
+        ("CREATE DYNAMIC TABLE d AS SELECT id FORM orders", "orders", "FROM"),
+        ("SELECT 1;\nEXPLAIN CREATE DYNAMIC TABLE d AS\nSELECT id FORM orders", "orders", "FROM"),
+        ("SHOW TABELS", "", "TABLES"),
+        ("SHOW STREAM", "", "STREAMS"),
+        ("DROP TABEL orders", "TABEL", "TABLE"),
+    ],
+)  # fmt: skip
+def test_a_text_that_spark_refuses_is_underlined(
+    lab: Lab, script: str, at: str, meant: str
+) -> None:
+    found, place = told(lab, script)
+    assert (found.code, place) == ("DT-1001", at)
+    assert found.hint == (f"Did you mean {meant}?" if meant else "")
+    assert ".." not in found.sentence
+    assert found.sentence.count("yntax error") == 1
+    shown = "".join(traceback.format_exception_only(found))
+    assert "^" in shown.splitlines()[-1], "Python's own traceback shows the place too"
+
+
+@pytest.mark.parametrize(
+    ("script", "at", "meant"),
+    [
+        ("SELECT id FROM ordesr", "ordesr", "orders"),
+        ("SELECT id FROM ordesr AT (VERSION => 1)", "ordesr AT (VERSION => 1)", "orders"),
+        ("DROP TABLE ordesr", "ordesr", "orders"),
+        ("RESTORE TABLE ordesr TO VERSION AS OF 0", "ordesr", "orders"),
+        ("DESCRIBE HISTORY ordesr", "ordesr", "orders"),
+        ("OPTIMIZE ordesr", "ordesr", "orders"),
+        ("SELECT 1; CREATE DYNAMIC TABLE d AS SELECT id FROM ordesr", "ordesr", "orders"),
+        ("CREATE DYNAMIC TABLE d CLUSTER BY (idd) AS SELECT id FROM orders", "idd", "id"),
+        ("CREATE DYNAMIC TABLE d WAREHOUSE = smal AS SELECT id FROM orders", "smal", "small"),
+        ("CREATE DYNAMIC TABLE d CLONE dayly", "dayly", "daily"),
+        ("CREATE STREAM s ON TABLE ordesr", "ordesr", "orders"),
+        ("CREATE STREAM s ON VIEW ordesr", "ordesr", "orders"),
+        ("ALTER DYNAMIC TABLE dayly REFRESH", "dayly", "daily"),
+        ("ALTER DYNAMIC TABLE daily SWAP WITH dayly", "dayly", "daily"),
+        ("ALTER DYNAMIC TABLE daily SET WAREHOUSE = smal", "smal", "small"),
+        ("DROP DYNAMIC TABLE dayly", "dayly", "daily"),
+        ("DESCRIBE DYNAMIC TABLE dayly", "dayly", "daily"),
+        ("EXPLAIN DYNAMIC TABLE dayly", "dayly", "daily"),
+        ("ALTER WAREHOUSE smal SUSPEND", "smal", "small"),
+        ("DROP WAREHOUSE smal", "smal", "small"),
+        ("DROP STREAM movd", "movd", "moved"),
+        ("DESCRIBE STREAM movd", "movd", "moved"),
+        ("SELECT * FROM movd", "movd", "moved"),
+        ("SELECT idd FROM orders", "idd", "id"),
+        ("ALTER TABLE orders DROP COLUMN idd", "idd", "id"),
+        ("INSERT INTO orders (idd) VALUES (1)", "idd", "id"),
+    ],
+)
+def test_a_name_that_is_not_there_is_underlined_with_a_near_one(
+    lab: Lab, script: str, at: str, meant: str
+) -> None:
+    found, place = told(lab, script)
+    assert place == at
+    assert f"{meant}" in str(found).partition("Did you mean")[2], str(found)
+
+
+def test_a_value_that_fails_is_told_with_its_expression_and_one_advice(lab: Lab) -> None:
+    for script in (
+        "CREATE TABLE divided AS SELECT id / qty AS x FROM orders",
+        "CREATE DYNAMIC TABLE divided REFRESH_MODE = FULL AS SELECT id / qty AS x FROM orders",
+    ):
+        with pytest.raises(DTError) as e:
+            lab.sql(script)
+        text = str(e.value)
+        assert "id / qty" in text.replace("`", ""), text
+        assert text.count("try_divide") == 1
+        assert "NULLIF" in text
+        assert "ansi" not in text.lower()
+
+
+def test_rows_written_are_counted(lab: Lab) -> None:
+    told = {
+        "INSERT INTO copied VALUES (1, 1), (2, 2), (3, 3)": "INSERT copied: 3 rows",
+        "INSERT INTO copied SELECT * FROM copied WHERE id = 9": "INSERT copied: 0 rows",
+        "INSERT OVERWRITE copied VALUES (1, 1)": "INSERT copied: 1 row",
+        "CREATE TABLE made AS SELECT * FROM orders": "CREATE TABLE made: 2 rows",
+        "CREATE TABLE empty (id INT)": "CREATE TABLE empty: done",
+        "UPDATE copied SET qty = 2": "UPDATE copied: 1 row affected",
+        "MERGE INTO copied c USING orders o ON c.id = o.id WHEN MATCHED THEN UPDATE SET qty = 5 "
+        "WHEN NOT MATCHED THEN INSERT *": "MERGE copied: 1 row updated, 1 row inserted",
+        "CREATE TABLE IF NOT EXISTS made AS SELECT * FROM orders": "CREATE TABLE made: done",
+    }
+    script = "; ".join(told)
+    context = lab.context
+    found = [
+        outcome_message(done, read_outcome(context, script, done))
+        for done in run_script(context, script)
+    ]
+    assert found == list(told.values())
+
+
+def test_a_cell_and_a_change_query_are_underlined(lab: Lab) -> None:
+    statement = parse_dynamic_table("d", "-- a remark\nSELECT id\nFORM orders").statement
+    assert isinstance(statement, CreateDynamicTable)
+    with pytest.raises(DTError) as e:
+        create_by_cell(lab.context, statement, None)
+    assert placed(e.value) == ("DT-1001", "orders", "Did you mean FROM?")
+    with pytest.raises(DTError) as e:
+        lab.engine.query_changes("SELECT id\nFORM orders")
+    assert placed(e.value) == ("DT-1001", "orders", "Did you mean FROM?")
+
+
+def placed(found: DTError) -> tuple[str, str, str]:
+    assert found.query is not None
+    assert found.span is not None
+    return found.code, found.query[found.span.start : found.span.end], found.hint
