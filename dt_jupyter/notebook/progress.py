@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.model import Happened, Progress, RefreshTrigger
 from dt_jupyter.notebook.display import show_below
 from dt_jupyter.notebook.views import is_live
-from dt_jupyter.notebook.waiting import NOTHING, CountingLine, empty_output
+from dt_jupyter.notebook.waiting import BLANK, CountingLine, empty_output
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -78,4 +78,4 @@ class _Drawn:
             left, self._ended = not self._ended, True
         self._line.stop()
         if left:
-            self._handle.update(NOTHING, raw=True)
+            self._handle.update(BLANK, raw=True)

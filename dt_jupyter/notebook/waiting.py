@@ -14,7 +14,7 @@ from dt_jupyter.notebook.views import is_live
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-NOTHING = {"text/plain": "", "text/html": ""}
+BLANK = {"text/plain": "", "text/html": ""}
 _FIRST_SECONDS, _EACH_SECONDS = 0.5, 1.0
 
 
@@ -28,7 +28,7 @@ def empty_output() -> Handle:
     """An output below the cell that runs, with nothing in it yet."""
     from IPython.display import display
 
-    handle: Handle = display(NOTHING, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+    handle: Handle = display(BLANK, raw=True, display_id=True)  # type: ignore[no-untyped-call]
     return handle
 
 
@@ -75,4 +75,4 @@ def waiting(shell: InteractiveShell, text: str) -> Iterator[Callable[[str], None
         yield line.say
     finally:
         line.stop()
-        handle.update(NOTHING, raw=True)
+        handle.update(BLANK, raw=True)

@@ -31,14 +31,14 @@ def local_frame(spark: SparkSession, folder: str, version: int) -> DataFrame | N
     metadata = next(a["metaData"] for a in reversed(actions) if "metaData" in a)
     mapped = metadata.get("configuration", {}).get("delta.columnMapping.mode", "none") != "none"
     files = _files(actions)
-    whole = all("deletionVector" not in f for f in files.values())
+    whole = not any(f.get("deletionVector") for f in files)
     if mapped or metadata["partitionColumns"] or not whole:
         return None
-    if sum(f["size"] for f in files.values()) > _FEW_BYTES:
+    if sum(f["size"] for f in files) > _FEW_BYTES:
         return None
     schema = StructType.fromJson(json.loads(metadata["schemaString"]))
     shape = to_arrow_schema(schema, timezone="UTC")
-    parts = [_rows(Path(folder) / unquote(path), shape) for path in files]
+    parts = [_rows(Path(folder) / unquote(f["path"]), shape) for f in files]
     found = [part for part in parts if part is not None]
     if len(found) < len(parts):
         return None
@@ -52,14 +52,15 @@ def _actions(folder: Path, version: int) -> list[dict[str, Any]] | None:
     return [json.loads(line) for c in commits for line in c.read_text("utf-8").splitlines() if line]
 
 
-def _files(actions: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    files: dict[str, dict[str, Any]] = {}
+def _files(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A commit that puts a vector to a file removes the file as it was, and may say so last."""
+    files: dict[tuple[str, str], dict[str, Any]] = {}
     for action in actions:
-        if "add" in action:
-            files[action["add"]["path"]] = action["add"]
-        elif "remove" in action:
-            files.pop(action["remove"]["path"], None)
-    return files
+        for kind, file in action.items():
+            if kind in ("add", "remove"):
+                key = file["path"], json.dumps(file.get("deletionVector"), sort_keys=True)
+                files[key] = file if kind == "add" else {}
+    return [file for file in files.values() if file]
 
 
 def _rows(file: Path, shape: pa.Schema) -> pa.Table | None:
