@@ -57,10 +57,13 @@ class _Open:
 
 
 class Desk:
-    """Of one panel or widget; `engine_of` gives the engine that is open, if there is one."""
+    """Of one panel or widget; `engine_of` gives the engine that is open, if there is one, and
+    `again` says what opens a replay once more that is closed."""
 
-    def __init__(self, engine_of: Callable[[], Engine | None]) -> None:
-        self._engine_of = engine_of
+    def __init__(
+        self, engine_of: Callable[[], Engine | None], again: str = "Open it again."
+    ) -> None:
+        self._engine_of, self._again = engine_of, again
         self._replays: OrderedDict[str, _Open] = OrderedDict()
         self._lock = threading.Lock()
         self._closed = False
@@ -192,7 +195,7 @@ class Desk:
         id_, oldest = uuid.uuid4().hex, None
         with self._lock:
             if self._closed:
-                raise error("DT-4108", name=opened.name)
+                raise error("DT-4108", hint=self._again)
             self._replays[id_] = opened
             if len(self._replays) > REPLAYS:
                 _, oldest = self._replays.popitem(last=False)
@@ -206,7 +209,7 @@ class Desk:
         with self._lock:
             opened = self._replays.get(request.replay or "")
         if opened is None:
-            raise error("DT-4108", name=request.name or "that table")
+            raise error("DT-4108", hint=self._again)
         assert request.step is not None
         with opened.lock:
             found = opened.replay.marked(request.step, request.against, limit=_ROWS)
@@ -221,6 +224,7 @@ class Desk:
         """A replay that was opened elsewhere: it is closed with the others here."""
         from dt_jupyter.dispatch.answers import replay
 
+        self._of(self._engine_of())  # the engine that it was opened on is the desk's from now on
         id_ = self._kept(_Open(name, opened))
         return replay(name, id_, opened.schema_mode.value, steps)
 

@@ -58,12 +58,13 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
     scheduling.connect(graph)
     changes = Changes(spark, sources, builtins, clock.now)
     streams = Streams(catalog, changes, layout)
-    travel = Travel(spark, sources, sessions, refresher, clock.now)
+    state = EngineState()
+    travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed)
     return Context(
         spark,
         layout,
         clock,
-        EngineState(),
+        state,
         catalog,
         sources,
         sessions,

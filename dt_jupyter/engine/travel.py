@@ -59,6 +59,7 @@ class Travel:
     sessions: RefreshSessions
     refresher: Refresher
     now: Callable[[], Timestamp]
+    closed: Callable[[], bool]
     _labels: WeakKeyDictionary[DataFrame, Isolation] = field(default_factory=WeakKeyDictionary)
     _last: Isolation | None = None
 
@@ -88,6 +89,7 @@ class Travel:
             self.sessions,
             self.sources.layout,
             lambda: bool(catalog.running()),
+            self.closed,
         )
 
     def kept(self, replay: Replay) -> DataFrame:

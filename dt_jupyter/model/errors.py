@@ -161,8 +161,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-4106", "55000", "{names} have no data timestamp in common: {facts}.",
      "Refresh them to one data timestamp, or query each AT a time of its own."),
     ("DT-4107", "42704", "Pin {name} {problem}.", "{hint}"),
-    ("DT-4108", "55000", "The replay of {name} is closed.",
-     "Open it again: dt.replay('{name}', …)."),
+    ("DT-4108", "55000", "This replay is closed.", "{hint}"),
     ("DT-4109", "55000", "The refresh {refresh} cannot be run again: {problem}.", "{hint}"),
     ("DT-4110", "22007", "How long {name} keeps its past cannot be read: {property} = {value}, "
      "{problem}.", "Set it as Delta reads it, as in ALTER TABLE … SET TBLPROPERTIES ('{property}' "

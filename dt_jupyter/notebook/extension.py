@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from dt_jupyter.notebook.comms import Comms
 from dt_jupyter.notebook.completion import Completer
 from dt_jupyter.notebook.display import register_formatters, unregister
+from dt_jupyter.notebook.empty_bodies import EmptyBodies
 from dt_jupyter.notebook.errors import show_errors, stop_showing_errors
 from dt_jupyter.notebook.magics import DynamicTableMagics
 from dt_jupyter.notebook.session import Notebook
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _notebooks: WeakKeyDictionary[InteractiveShell, Notebook] = WeakKeyDictionary()
 _comms: WeakKeyDictionary[InteractiveShell, Comms] = WeakKeyDictionary()
 _completers: WeakKeyDictionary[InteractiveShell, Completer] = WeakKeyDictionary()
+_bodies: WeakKeyDictionary[InteractiveShell, EmptyBodies] = WeakKeyDictionary()
 _BOTH = ("dt", "dynamic_table", "changes")
 _MAGICS = {"line": (*_BOTH, "replay"), "cell": _BOTH}
 
@@ -46,6 +48,9 @@ def load(shell: InteractiveShell) -> None:
         completer = Completer(notebook)
         _completers[shell] = completer
         shell.Completer.custom_matchers.append(completer.matcher)
+    if shell not in _bodies:
+        _bodies[shell] = EmptyBodies(_MAGICS["cell"])
+        shell.input_transformers_cleanup.append(_bodies[shell])
 
 
 def unload(shell: InteractiveShell) -> None:
@@ -60,6 +65,9 @@ def unload(shell: InteractiveShell) -> None:
     completer = _completers.pop(shell, None)
     if completer is not None:
         shell.Completer.custom_matchers.remove(completer.matcher)
+    bodies = _bodies.pop(shell, None)
+    if bodies is not None:
+        shell.input_transformers_cleanup.remove(bodies)
     for kind, names in _MAGICS.items():
         for name in names:
             shell.magics_manager.magics[kind].pop(name, None)

@@ -182,6 +182,9 @@ class DynamicTableMagics(Magics):
     def _script(self, asked: DtMagic) -> None:
         """Each statement's result is shown as soon as it is there."""
         script = asked.sql or ""
+        if not script.strip():
+            print("Nothing to do.")
+            return
         values = parameters(script, self.notebook.shell.user_ns)
         count = 0
         try:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.dispatch import EventFeed
 from dt_jupyter.notebook.errors import show_errors
 from dt_jupyter.notebook.interrupts import CellJobs
+from dt_jupyter.notebook.views import CellViews
 from dt_jupyter.notebook.waiting import waiting
 from dt_jupyter.notebook.workers import Workers
 
@@ -36,6 +37,7 @@ class Notebook:
         self.jobs = CellJobs(shell)
         self.feed = EventFeed(lambda: self.engine)
         self.workers = Workers()
+        self.views = CellViews()
 
     @property
     def engine(self) -> Engine | None:

@@ -56,6 +56,24 @@ def is_live(shell: InteractiveShell) -> bool:
     return isinstance(metadata, dict) and "cellId" in metadata
 
 
+class CellViews:
+    """The live views of each cell: a run of it takes the place of the one before."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, tuple[str, list[LiveView]]] = {}
+
+    def add(self, shell: InteractiveShell, view: LiveView) -> None:
+        """A view of the cell that runs; those of its last run end, with what they hold."""
+        parent = shell.kernel.get_parent()  # type: ignore[attr-defined]
+        cell, run = parent["metadata"]["cellId"], parent["header"]["msg_id"]
+        last, views = self._of.get(cell, (run, []))
+        if last != run:
+            for old in views:
+                old.close()
+            views = []
+        self._of[cell] = (run, [*views, view])
+
+
 def show_view(
     notebook: Notebook,
     kind: str,
@@ -80,7 +98,7 @@ def _made(
     """The widget; None where it cannot be, which is no reason for a cell to fail."""
     from dt_jupyter.dispatch import Desk
 
-    desk = Desk(lambda: notebook.engine)
+    desk = Desk(lambda: notebook.engine, "Run the cell again.")
     try:
         from dt_jupyter.dispatch import LIVE_SCRIPT, LiveView
         from dt_jupyter.notebook.comms import answer
@@ -88,13 +106,15 @@ def _made(
         if not LIVE_SCRIPT.is_file():
             return None
         workers = notebook.workers
-        return LiveView(
+        view = LiveView(
             kind,
             message(desk),
             desk,
             notebook.feed,
             lambda desk, asked, send: answer(desk, workers, asked, send),
         )
+        notebook.views.add(notebook.shell, view)
+        return view
     except Exception:
         desk.close()
         _log.warning("no live view could be made", exc_info=True)

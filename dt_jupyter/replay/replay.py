@@ -43,13 +43,15 @@ _SHORT_TASKS = {"spark.sql.files.maxPartitionBytes": str(16 << 20)}
 @dataclass(frozen=True)
 class Bench:
     """What replays work with. `refreshing` says whether a refresh runs, to which they give way
-    between their jobs, each time for at most `patience` seconds."""
+    between their jobs, each time for at most `patience` seconds; `closed`, whether their engine is
+    closed."""
 
     spark: SparkSession
     snapshots: Snapshots
     sessions: RefreshSessions
     layout: Layout
     refreshing: Callable[[], bool]
+    closed: Callable[[], bool]
     patience: float = 1.0
 
     @contextmanager
@@ -337,19 +339,24 @@ class Replay:
     def close(self) -> None:
         """Lets go of what it held; steps that were found stay."""
         with self._lock:
-            if self._closed:
+            if self._ended:
                 return
             self._closed = True
         release(self._bench.snapshots.sources.catalog, self._bench.layout, self._secured.hold)
 
+    @property
+    def _ended(self) -> bool:
+        """An engine lets go of all that its replays held."""
+        return self._closed or self._bench.closed()
+
     def _require_open(self) -> None:
-        if self._closed:
-            raise error("DT-4108", name=self.name)
+        if self._ended:
+            raise error("DT-4108", hint=f"Open it again: dt.replay('{self.name}', …).")
 
     def _renew(self) -> None:
         if not self._bench.snapshots.sources.catalog.renew_hold(self.hold):
             self.close()
-            raise error("DT-4108", name=self.name)
+            self._require_open()
 
     def __enter__(self) -> Replay:
         return self
@@ -365,7 +372,7 @@ class Replay:
     def __repr__(self) -> str:
         first, last = self.stops[0], self.stops[-1]
         span = f"{first.time}" if len(self.stops) == 1 else f"{first.time} to {last.time}"
-        state = "closed" if self._closed else "pinned"
+        state = "closed" if self._ended else "pinned"
         return f"<replay of {self.name} at {span}: {len(self.stops)} snapshots, {state}>"
 
 

@@ -119,7 +119,7 @@ _HTML = """
 .dtj .dtj-name{font-weight:600;font-size:15px;overflow-wrap:anywhere}
 .dtj dl.dtj-facts{display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;margin:0 0 10px}
 .dtj dl.dtj-facts dt{color:var(--dtj-soft);font-weight:400;float:none;width:auto;padding:0}
-.dtj dl.dtj-facts dd{margin:0;padding:0;overflow-wrap:anywhere}
+.dtj dl.dtj-facts dd{float:none;width:auto;margin:0;padding:0;overflow-wrap:anywhere}
 .dtj .dtj-col{display:inline-block;margin:0 14px 2px 0}
 .dtj ul.dtj-notes{margin:8px 0 0;padding-left:1.3em;color:var(--dtj-soft);font-size:12px}
 .dtj .dtj-error{border-left:4px solid var(--dtj-bad);padding:2px 0 2px 12px}

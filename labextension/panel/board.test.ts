@@ -110,6 +110,28 @@ test('a replay is asked for by hand, and goes when the kernel does', async () =>
   expect(panel.querySelector<HTMLElement>('.dtjp-place')!.hidden).toBe(true);
 });
 
+test('a replay goes when its engine does', async () => {
+  board.seen(true);
+  session.choose('daily');
+  tab('Replay').click();
+  const panel = [...board.element.querySelectorAll<HTMLElement>('[role=tabpanel]')].at(-1)!;
+  panel.querySelector('button')!.click();
+  kernel.answer('replay', {
+    type: 'replay',
+    version: 1,
+    name: 'daily',
+    replay: 'r1',
+    schema_mode: 'snapshot_time',
+    steps: [],
+  });
+  await settled();
+  session.client.signal({ is: 'hello', hello: hello() });
+  expect(panel.querySelector<HTMLElement>('.dtjp-place')!.hidden).toBe(false);
+  session.client.signal({ is: 'hello', hello: hello(null) });
+  expect(panel.querySelector<HTMLElement>('.dtjp-place')!.hidden).toBe(true);
+  expect(panel.querySelector('button')!.disabled).toBe(false);
+});
+
 test('what failed is said, and a lost connection too', async () => {
   board.seen(true);
   session.client.signal({ is: 'disconnected' });

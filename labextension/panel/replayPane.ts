@@ -18,6 +18,7 @@ export function replayPane(
   let view: View<ReplayMessage> | null = null;
   let shown: string | null = null;
   let wanted: string | null = null;
+  let lake: string | null = null;
 
   const open = async (name: string, go: HTMLButtonElement, status: HTMLElement) => {
     go.disabled = true;
@@ -30,6 +31,7 @@ export function replayPane(
         view ??= mount(place, session);
         view.update(message);
         shown = name;
+        lake = lakeOf(session);
       }
     } catch (failure) {
       status.replaceChildren(said(sentence(failure), 'trouble'));
@@ -65,9 +67,11 @@ export function replayPane(
     draw();
     return session.choices.connect(draw);
   });
-  // A replay lives in its kernel's memory.
-  const stop = session.client.phased.connect(({ is }) => {
-    if (is === 'restarting' || is === 'dead' || is === 'absent') {
+  // A replay lives in its kernel's memory, and ends with the engine that it was opened on.
+  const stop = session.client.phased.connect(phase => {
+    const { is } = phase;
+    const other = is === 'live' && shown !== null && phase.hello.lake !== lake;
+    if (other || is === 'restarting' || is === 'dead' || is === 'absent') {
       view?.dispose();
       place.replaceChildren();
       view = shown = null;
@@ -82,4 +86,8 @@ export function replayPane(
       view?.dispose();
     },
   };
+}
+
+function lakeOf({ client: { phase } }: Session): string | null {
+  return phase.is === 'live' ? phase.hello.lake : null;
 }

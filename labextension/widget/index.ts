@@ -41,7 +41,12 @@ const VIEWS: Readonly<Record<Kind, Make>> = {
     if (message?.type === 'replay') {
       view.update(message);
     }
-    return { seen: () => undefined, dispose: () => view.dispose() };
+    const stop = session.client.phased.connect(() => view.kernelChanged());
+    const dispose = () => {
+      stop();
+      view.dispose();
+    };
+    return { seen: () => undefined, dispose };
   },
 };
 

@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { event, graph, hello, node, settled } from '../testing/kernel';
-import type { LiveMessage, Request } from '../view/wire';
+import type { LiveMessage, ReplayMessage, Request, RowsMessage } from '../view/wire';
 import type { Model } from './connection';
 import widget from './index';
 
@@ -105,6 +105,75 @@ test('a widget of one table asks for that table', async () => {
   await settled();
   expect(model.sent.map(({ ask, name }) => [ask, name])).toContainEqual(['lag', 'daily']);
   end();
+});
+
+describe('a replay', () => {
+  const steps = [1, 2].map(number => ({
+    number,
+    time: `2026-11-22T12:0${number}:00Z`,
+    version: number - 1,
+    operation: 'WRITE',
+    row_count: number,
+    inserted: 1,
+    deleted: 0,
+    schema_change: '',
+    digest: null,
+  }));
+  const message: ReplayMessage = {
+    type: 'replay',
+    version: 1,
+    name: 'orders',
+    replay: 'r1',
+    schema_mode: 'snapshot_time',
+    steps,
+  };
+  const rowsOf = (step: number): RowsMessage => ({
+    type: 'rows',
+    version: 1,
+    name: 'orders',
+    columns: [{ name: 'id', type: 'int' }],
+    rows: [[`of ${step}`]],
+    marks: ['same'],
+    step,
+    since: null,
+    truncated: false,
+  });
+  const cells = () => [...el.querySelectorAll('td')].map(cell => cell.textContent);
+
+  test('shows the rows of a step once there is a kernel, and of each that is moved to', async () => {
+    const model = new FakeModel({ kind: 'replay', message });
+    const end = widget.render({ model, el });
+    await settled();
+    expect(el.textContent).toContain('need a running kernel');
+    model.answer('hello', hello());
+    await settled();
+    expect(el.textContent).not.toContain('need a running kernel');
+    expect(el.querySelector('[aria-label=Schema]')).not.toBeNull();
+    model.answer('rows', rowsOf(2));
+    await settled();
+    expect(cells()).toEqual(['of 2']);
+    el.querySelector<HTMLElement>('[data-by="-1"]')!.click();
+    await settled();
+    expect(model.sent.filter(({ ask }) => ask === 'rows').map(({ step }) => step)).toEqual([1]);
+    model.answer('rows', rowsOf(1));
+    await settled();
+    expect(cells()).toEqual(['of 1']);
+    end();
+    expect(model.listeners).toBe(0);
+  });
+
+  test('of two on a page each has its own switches', async () => {
+    vi.resetModules(); // the panel has a copy of these modules, and each widget one
+    const { default: other } = await import('./index');
+    const ends = [widget, other].map(made =>
+      made.render({ model: new FakeModel({ kind: 'replay', message }), el }),
+    );
+    await settled();
+    const groups = [...el.querySelectorAll('[aria-label="Space the snapshots by"]')];
+    const names = groups.map(group => group.querySelector('input')!.name);
+    expect(new Set(names).size).toBe(2);
+    ends.forEach(end => end());
+  });
 });
 
 test('an unknown kind is said, as text', () => {

@@ -44,7 +44,9 @@ BROKEN = f"""%%dt
 CREATE DYNAMIC TABLE broken TARGET_LAG = '1 hour' INITIALIZE = ON_SCHEDULE AS
   SELECT id, CAST(raise_error('{HOSTILE}') AS STRING) AS fault FROM orders"""
 FAIL = "_ = dt.start_refresh('broken')"
-CELLS = [CONNECT, TABLES, REFRESH, BUSY, BROKEN, FAIL]
+REPLAY = "%replay orders --at 0 --to now"
+LAG = "%dt lag totals"
+CELLS = [CONNECT, TABLES, REFRESH, BUSY, BROKEN, FAIL, REPLAY, LAG]
 
 TABS = ("Graph", "Catalogue", "Details", "Frontiers", "Streams", "Replay")
 
@@ -63,6 +65,12 @@ SEEN = """([name, attribute]) => {
     {attributes: true, childList: true, subtree: true});
 }"""
 """Writes down each value that an attribute of a node takes, however short it has it."""
+
+
+BELOW = """figures => figures.map(figure =>
+  figure.querySelector('dd').getBoundingClientRect().top
+  - figure.querySelector('dt').getBoundingClientRect().bottom)"""
+"""By how much each figure stands below its label, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,10 @@ class Panel:
         expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=SPARK_MILLISECONDS)
         cell = self.cells.nth(CELLS.index(source))
         expect(cell.locator("[data-mime-type='application/vnd.jupyter.error']")).to_have_count(0)
+
+    def view(self, source: str, kind: str) -> Locator:
+        """The live view below the cell."""
+        return self.cells.nth(CELLS.index(source)).locator(f".dtjw-{kind}")
 
     def choose(self, name: str) -> None:
         """Chooses the table in the graph."""
@@ -252,6 +264,31 @@ class TestPanel:
             1, timeout=SPARK_MILLISECONDS
         )
         panel.shoot("replay-current-schema")
+
+    def test_a_replay_in_a_cell_shows_the_rows_of_each_step(self, panel: Panel) -> None:
+        for _ in range(2):
+            panel.run(REPLAY)
+            replay = panel.view(REPLAY, "replay")
+            rows = replay.locator("table tbody tr")
+            expect(rows).to_have_count(5, timeout=SPARK_MILLISECONDS)
+        slider = replay.get_by_role("slider")
+        slider.press("Home")
+        expect(rows).to_have_count(0, timeout=SPARK_MILLISECONDS)
+        slider.press("ArrowRight")
+        expect(rows).to_have_count(3, timeout=SPARK_MILLISECONDS)
+        panel.shoot("replay-cell")
+        for place in (replay, panel.tab("Replay")):
+            spacing = place.get_by_role("radiogroup", name="Space the snapshots by")
+            expect(spacing.locator("input:checked")).to_have_count(1)
+
+    def test_each_figure_of_the_lag_stands_below_its_label(self, panel: Panel) -> None:
+        panel.run(LAG)
+        saw = panel.view(LAG, "lag")
+        expect(saw.locator(".dtj-figure dd").first).to_be_visible(timeout=SPARK_MILLISECONDS)
+        below = saw.locator(".dtj-figure").evaluate_all(BELOW)
+        assert len(below) > 1
+        assert min(below) >= -1
+        panel.shoot("lag-cell")
 
     def test_the_graph_as_a_tab(self, panel: Panel) -> None:
         panel.button("Open the graph as a tab").click()

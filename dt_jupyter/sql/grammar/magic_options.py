@@ -119,6 +119,10 @@ _AGO = re.compile(
     r"-([0-9]{1,10}(?:\.[0-9]{1,6})?)(?: *(second|minute|hour|day)s?)?\Z", re.IGNORECASE
 )
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+_NO_QUERY = (
+    "Write %%dynamic_table with two signs, and its query in the lines below: SELECT …, WITH …, "
+    "VALUES … or FROM …."
+)
 _QUOTED = 2  # shortest quoted word
 
 
@@ -413,6 +417,8 @@ def _query(
     """The statement of the cell: one query, with or without a semicolon after it."""
     words = _only_statement(cell)
     cursor = Cursor(cell, words, current_schema)
+    if not words:
+        raise cursor.fail("the query is missing", _NO_QUERY)
     statement: Statement = defining(cursor, fields, given)
     start = words[0].start
     placed = replace(

@@ -153,7 +153,7 @@ class DetailView implements View<DetailMessage> {
         },
         { 'data-key': 'yes' },
       ),
-      button('Keep', () => this._show(null), { 'data-key': 'keep' }),
+      button('Cancel', () => this._show(null), { 'data-key': 'keep' }),
     );
     return this._escapable(box);
   }

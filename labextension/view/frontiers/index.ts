@@ -134,7 +134,7 @@ class FrontiersView implements View<FrontiersMessage> {
         h(
           'div',
           { class: 'dtj-foot' },
-          'A dot is the version stood on, the end of its line the newest one. Choose two tables to see whether a query over both is a snapshot.',
+          'Dot: source version used. Line end: newest version. Choose two tables to see whether a query over both is a consistent snapshot.',
         ),
       );
     });

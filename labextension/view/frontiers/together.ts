@@ -47,7 +47,7 @@ export function together(a: Frontier, b: Frontier): Together {
     snapshot: false,
     shared,
     common,
-    sentence: `A query over ${names} is no snapshot: ${because}. ${way}`,
+    sentence: `A query over ${names} is not a consistent snapshot: ${because}. ${way}`,
   };
 }
 

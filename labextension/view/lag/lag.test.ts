@@ -199,6 +199,17 @@ describe('the view', () => {
     );
   });
 
+  test('how often it is refreshed is read from the refreshes, not from the schedule', async () => {
+    mountSawtooth(root, host(true)).update(lag([done(0, 2, 5)]));
+    const points = [done(0, 0, 20), skipped(12), done(24, 24, 44), skipped(36), done(48, 48, 68)];
+    asked[0]!.answer(simulation({ lag: lag(points), period: 12 }));
+    await vi.advanceTimersByTimeAsync(0);
+    const figures = [...root.querySelectorAll('.dtj-foretold .dtj-figure')];
+    expect(figures.map(figure => figure.textContent)).toContain(
+      'refresh every24 stried every 12 s',
+    );
+  });
+
   test('a value out of bounds is marked and not asked', () => {
     mountSawtooth(root, host(true)).update(lag([done(0, 2, 5)]));
     const number = root.querySelector<HTMLInputElement>('input[type=number]')!;

@@ -149,7 +149,7 @@ export class Simulator {
     }
     const { message, saw } = this._found;
     const span = saw.span;
-    const parts: Node[] = [figuresOf(message, real)];
+    const parts: Node[] = [figuresOf(message, saw, real)];
     if (span) {
       const known = span[1] - span[0];
       const shown = scale ? scale.to - scale.from : known;
@@ -289,10 +289,18 @@ export class Simulator {
   }
 }
 
-function figuresOf(message: SimulationMessage, real: Sawtooth): HTMLElement {
+/** Seconds between two refreshes that are done; a tick that is skipped makes it longer than the
+ * schedule's period. */
+function cadence({ teeth }: Sawtooth, period: number): number {
+  const last = teeth.length - 1;
+  return last > 0 ? (teeth[last]!.dataTimestamp - teeth[0]!.dataTimestamp) / last : period;
+}
+
+function figuresOf(message: SimulationMessage, told: Sawtooth, real: Sawtooth): HTMLElement {
   const { mean_lag, maximum_lag, within_target, load, period } = message;
   const now = (value: number | null): { remark?: string } =>
     value === null ? {} : { remark: `is ${duration(value)}` };
+  const every = cadence(told, period);
   const late = message.lag.target_lag !== null && maximum_lag > message.lag.target_lag;
   const shown = figures([
     { name: 'mean lag', value: duration(mean_lag), ...now(real.mean) },
@@ -310,7 +318,13 @@ function figuresOf(message: SimulationMessage, real: Sawtooth): HTMLElement {
           ...(real.within === null ? {} : { remark: `is ${percent(real.within)}` }),
           token: within_target < 1 ? 'warn' : 'ok',
         },
-    { name: 'refresh every', value: duration(period) },
+    {
+      name: 'refresh every',
+      value: duration(every),
+      ...(duration(every) === duration(period)
+        ? {}
+        : { remark: `tried every ${duration(period)}` }),
+    },
     {
       name: 'load',
       value: percent(load),

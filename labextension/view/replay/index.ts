@@ -25,8 +25,8 @@ const REST = 60; // milliseconds that the slider rests before rows are asked for
 const FINE = 10_000; // notches of a slider over time
 const LEAP = 10; // steps of PageUp and PageDown
 const SCHEMAS = [
-  ['snapshot_time', 'Schema of then'],
-  ['current', 'Schema of now'],
+  ['snapshot_time', 'Schema at that time'],
+  ['current', 'Current schema'],
 ] as const;
 const SPEEDS = [
   ['0.5', '½ a second'],
@@ -34,14 +34,21 @@ const SPEEDS = [
   ['4', '4 a second'],
 ] as const;
 
+export interface Walk extends View<ReplayMessage> {
+  /** The host has a kernel to ask now, or none any more. */
+  kernelChanged(): void;
+}
+
 /** Walks over a replay. Rows, another schema and differences are asked for where there is a kernel. */
-export function mountReplay(root: HTMLElement, host: Host): View<ReplayMessage> {
+export function mountReplay(root: HTMLElement, host: Host): Walk {
   return new ReplayView(root, host);
 }
 
-let mounted = 0; // radio buttons are grouped by a name that is the page's
+/** Radio buttons of one name are one group of the whole page, on which panel and widgets each have
+ * a copy of this module. */
+const groupName = (): string => `dtj-replay-${Math.random().toString(36).slice(2)}`;
 
-class ReplayView implements View<ReplayMessage> {
+class ReplayView implements Walk {
   private readonly _frame: HTMLElement;
   private readonly _head = h('div');
   private readonly _track = h('div');
@@ -60,7 +67,7 @@ class ReplayView implements View<ReplayMessage> {
     role: 'status',
     'aria-live': 'polite',
   });
-  private readonly _group = `dtj-replay-${++mounted}`;
+  private readonly _group = groupName();
   private readonly _stop: () => void;
   private _message: ReplayMessage | null = null;
   private _at: number[] = [];
@@ -76,6 +83,7 @@ class ReplayView implements View<ReplayMessage> {
   private _timer: ReturnType<typeof setTimeout> | undefined;
   private _speed = '1';
   private _playing = false;
+  private _live = false;
   private _gone = false;
 
   constructor(
@@ -104,6 +112,7 @@ class ReplayView implements View<ReplayMessage> {
   update(message: ReplayMessage): void {
     const before = this._message;
     const stood = before?.steps[this._index];
+    this._live = this._host.live;
     this._message = message;
     const same = before?.name === message.name;
     const again =
@@ -120,6 +129,14 @@ class ReplayView implements View<ReplayMessage> {
       void this._ask();
     }
     this._draw();
+  }
+
+  kernelChanged(): void {
+    if (this._live !== this._host.live) {
+      this._live = this._host.live;
+      void this._ask();
+      this._draw();
+    }
   }
 
   dispose(): void {

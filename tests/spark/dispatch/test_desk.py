@@ -6,6 +6,7 @@ import json
 import queue
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -249,6 +250,56 @@ def test_at_most_four_replays_are_open(shop: Client) -> None:
     shop.desk.close()
     assert len(shop.lab.engine.pins().holds) == 0
     shop.desk = Desk(lambda: shop.lab.engine)
+
+
+def test_rows_of_a_replay_that_a_cell_opened(shop: Client) -> None:
+    """As `%replay` does: opened by the engine, shown by a desk of its own."""
+    engine = shop.lab.engine
+
+    def opened(name: str) -> tuple[Client, dict[str, Any]]:
+        client = Client(shop.lab)
+        walk = engine.replay(name, 0, datetime.now(UTC))
+        return client, client.desk.take(name, walk, list(walk)).to_json()
+
+    shop.lab.sql("CREATE TABLE gone (id INT)")
+    shop.lab.insert("gone", "1")
+    (one, first), (two, second) = opened("gone"), opened("gone")
+    shop.lab.sql("DROP TABLE gone")
+    for client, message in ((one, first), (two, second), (one, first)):
+        rows = [
+            client.ask(Ask.ROWS, replay=message["replay"], step=s["number"])["rows"]
+            for s in message["steps"]
+        ]
+        assert rows == [[], [["1"]]]
+    one.desk.close()
+    one.refused("DT-4108", Ask.ROWS, replay=first["replay"], step=0)
+    assert two.ask(Ask.ROWS, replay=second["replay"], step=1)["rows"] == [["1"]]
+    two.desk.close()
+    assert engine.pins().holds == ()
+
+
+def test_a_replay_ends_with_its_engine(shop: Client) -> None:
+    engines: list[Any] = [shop.lab.engine]
+    desk = Desk(lambda: engines[-1], "Run the cell again.")
+
+    def ask() -> dict[str, Any]:
+        message: dict[str, Any] = desk.answer_json(question)["message"]
+        return message
+
+    walk = shop.lab.engine.replay("item")
+    taken = desk.take("item", walk, list(walk))
+    question = {"id": 1, "ask": "rows", "replay": taken.replay, "step": 0}
+    assert ask()["type"] == "rows"
+    engines.append(None)
+    assert ask()["code"] == "DT-5109"
+    engines.append(shop.lab.engine)
+    told = ask()
+    assert (told["code"], told["sentence"], told["hint"]) == (
+        "DT-4108",
+        "This replay is closed.",
+        "Run the cell again.",
+    )
+    assert shop.lab.engine.pins().holds == ()
 
 
 def test_pin_suspend_and_resume(shop: Client) -> None:

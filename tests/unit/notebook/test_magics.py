@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from dt_jupyter.notebook import load, unload
+from dt_jupyter.notebook.magics import DynamicTableMagics
 
 
 @pytest.fixture
@@ -62,6 +64,55 @@ def test_help_of_dt_names_every_command(shell: InteractiveShell) -> None:
 )
 def test_help_of_each_magic(shell: InteractiveShell, source: str, expected: str) -> None:
     assert expected in shown(shell, source)
+
+
+CELL_MAGICS = sorted(DynamicTableMagics.magics["cell"])
+ANY_HELP = re.compile(r"^  -h, --help  +show this help$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", CELL_MAGICS)
+@pytest.mark.parametrize(
+    "source",
+    ["%{} -h", "%%{} -h", "%%{} --help", "%%{} -h\n", "%%{} -h\n\n", "\n%%{} -h", "  %%{} -h",
+     "%%time\n%%{} -h", "%%{}  -h  "],
+)  # fmt: skip
+def test_each_cell_magic_helps_without_a_body(
+    shell: InteractiveShell, source: str, name: str
+) -> None:
+    text = shown(shell, source.format(name))
+    assert ANY_HELP.search(text)
+    assert "Error" not in text
+    assert not {"dt", "spark"} & shell.user_ns.keys()
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("%dynamic_table a", "DT-1001: Syntax error: the query is missing."),
+        ("%%dynamic_table a", "DT-1001: Syntax error: the query is missing."),
+        ("%%dynamic_table", "DT-1001: Syntax error: NAME is missing."),
+        ("%%changes", "DT-1001: Syntax error: the cell is empty."),
+        ("%%dt", "Nothing to do."),
+        ("%%dt -o x\n\n", "Nothing to do."),
+    ],
+)
+def test_a_cell_magic_without_a_body_says_what_is_missing(
+    shell: InteractiveShell, source: str, told: str
+) -> None:
+    text = shown(shell, source).replace("\x1b[1m", "").replace("\x1b[0m", "")
+    assert text.startswith(told)
+    if "query" in told:
+        assert "in the lines below" in text
+    assert not {"dt", "spark"} & shell.user_ns.keys()
+
+
+def test_other_cells_are_as_ever(shell: InteractiveShell) -> None:
+    assert "cell body is empty" in shown(shell, "%%capture")
+    assert shell.transform_cell("%%dt\nSELECT 1") == (
+        "get_ipython().run_cell_magic('dt', '', 'SELECT 1\\n')\n"
+    )
+    assert "Docstring" in shown(shell, "%%dt?")
+    assert shell.check_complete("%%dynamic_table a")[0] == "incomplete"
 
 
 def test_help_connects_to_nothing(shell: InteractiveShell) -> None:
@@ -124,7 +175,9 @@ def test_an_error_raised_in_a_plain_cell_is_short_and_names_its_line(
 
 def test_unload_takes_everything_away(shell: InteractiveShell) -> None:
     matchers = len(shell.Completer.custom_matchers)
+    transformers = len(shell.input_transformers_cleanup)
     unload(shell)
+    assert len(shell.input_transformers_cleanup) == transformers - 1
     assert shell.find_line_magic("dt") is None
     assert shell.find_cell_magic("dynamic_table") is None
     assert shell.custom_exceptions == ()
@@ -133,5 +186,7 @@ def test_unload_takes_everything_away(shell: InteractiveShell) -> None:
 
 def test_loading_twice_registers_once(shell: InteractiveShell) -> None:
     matchers = len(shell.Completer.custom_matchers)
+    transformers = len(shell.input_transformers_cleanup)
     load(shell)
+    assert len(shell.input_transformers_cleanup) == transformers
     assert len(shell.Completer.custom_matchers) == matchers

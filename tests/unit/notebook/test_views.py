@@ -17,7 +17,7 @@ from dt_jupyter.dispatch.live import LiveView
 from dt_jupyter.model import Happened, Name, Progress, RefreshTrigger, Timestamp
 from dt_jupyter.notebook import views
 from dt_jupyter.notebook.progress import progress
-from dt_jupyter.notebook.views import Static, is_live, show_view
+from dt_jupyter.notebook.views import CellViews, Static, is_live, show_view
 from dt_jupyter.reports.events import Event
 from dt_jupyter.widgets import Picture
 from dt_jupyter.widgets.running import Running
@@ -167,6 +167,27 @@ def test_an_export_shows_the_picture_alone(view: Callable[[EventFeed], LiveView]
     assert "LiveView" not in page
     assert "live view" not in page
     one.close()
+
+
+def test_a_run_of_a_cell_ends_the_views_of_its_run_before(
+    view: Callable[[EventFeed], LiveView],
+) -> None:
+    feed = EventFeed(lambda: None)
+    kept = CellViews()
+
+    def run(cell: str, number: str) -> LiveView:
+        made = view(feed)
+        parent = {"metadata": {"cellId": cell}, "header": {"msg_id": number}}
+        at: Any = SimpleNamespace(kernel=SimpleNamespace(get_parent=lambda: parent))
+        kept.add(at, made)
+        return made
+
+    first, second, elsewhere = run("a", "1"), run("a", "1"), run("b", "2")
+    assert [v.comm is None for v in (first, second, elsewhere)] == [False, False, False]
+    third = run("a", "3")
+    assert [v.comm is None for v in (first, second, elsewhere, third)] == [True, True, False, False]
+    fourth = run("a", "4")
+    assert [v.comm is None for v in (elsewhere, third, fourth)] == [False, True, False]
 
 
 # -- progress -------------------------------------------------------------------------------------
