@@ -16,6 +16,7 @@ from dt_jupyter.engine.consume import OpenTransaction
 from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.evaluate import Point, moment_of, timestamp_of
+from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.scheduling import start_refresh
 from dt_jupyter.engine.status import engine_status
 from dt_jupyter.engine.subjects import explain_subject, lineage_of
@@ -141,6 +142,8 @@ class Engine:
         """How a dynamic table is kept and the statements of its next refresh; of a CREATE
         statement, all that it would decide, with nothing created."""
         self.context.require_open()
+        if isinstance(subject, CreateDynamicTable):
+            require_names(subject, subject.query)
         return explain_subject(self.context, subject, args or {})
 
     # -- refreshing -------------------------------------------------------------------------------

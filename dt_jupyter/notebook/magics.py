@@ -108,12 +108,9 @@ class DynamicTableMagics(Magics):
             raise statement.error(cell or "")
         assert statement is not None
         values = parameters(cell or "", self.notebook.shell.user_ns)
-        if asked.dry_run:
-            with _placed(statement, cell or "", statement.query_offset):
-                self._keep(asked.out, self._explain(statement, values))
-        else:
-            with _placed(statement, cell or "", 0):  # the engine counts from the cell's start
-                self._keep(asked.out, self._create(statement, values))
+        run = self._explain if asked.dry_run else self._create
+        with _placed(statement, cell or ""):
+            self._keep(asked.out, run(statement, values))
 
     @no_var_expand
     @line_cell_magic
@@ -393,11 +390,12 @@ def _interrupted_refresh(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _placed(statement: CreateDynamicTable, cell: str, offset: int) -> Iterator[None]:
-    """An error in the query is placed in the cell; its span begins at `offset` of the cell."""
+def _placed(statement: CreateDynamicTable, cell: str) -> Iterator[None]:
+    """An error in the query, whose span counts from the query's start, is placed in the cell."""
     try:
         yield
     except DTError as e:
         if e.query != statement.query or e.span is None:
             raise
-        raise e.at(cell, Span(e.span.start + offset, e.span.end + offset)) from e
+        start = statement.query_offset
+        raise e.at(cell, Span(start + e.span.start, start + e.span.end)) from e

@@ -23,10 +23,11 @@ def test_every_version_is_read_as_spark_reads_it_or_not_at_all(
     script = (
         f"CREATE TABLE {table} (id INT, at TIMESTAMP, n DECIMAL(5, 1), l ARRAY<INT>) USING delta"
         f" TBLPROPERTIES (delta.enableDeletionVectors = {vectors})",
-        f"INSERT INTO {table} VALUES (1, TIMESTAMP '0001-01-03 00:00:00', 1.5, array(1, NULL)),"
+        f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ * FROM VALUES"
+        " (1, TIMESTAMP '0001-01-03 00:00:00', 1.5, array(1, NULL)),"
         " (2, TIMESTAMP '9999-12-30 23:00:00', NULL, NULL), (2, NULL, -0.1, array())",
         f"UPDATE {table} SET n = n + 1 WHERE id = 1",
-        f"DELETE FROM {table} WHERE id = 2",
+        f"DELETE FROM {table} WHERE at IS NULL",
         f"ALTER TABLE {table} ADD COLUMN x INT",
         f"INSERT INTO {table} VALUES (3, NULL, 3, NULL, 7)",
     )

@@ -11,7 +11,7 @@ from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.engine.execute.spark_relations import run_in_place
 from dt_jupyter.lake import marked
-from dt_jupyter.model import DTError, Named, error
+from dt_jupyter.model import DTError, Named, error, quote
 from dt_jupyter.spark import confs
 from dt_jupyter.sql import statement_values as S
 from dt_jupyter.streams import CONSUMERS
@@ -123,7 +123,7 @@ def _forget_schema(context: Context, schema: str) -> None:
     """What a schema held that is gone goes with it: dynamic tables can be brought back by UNDROP,
     streams and remembered names cannot."""
     catalog = context.catalog
-    if context.spark.catalog.databaseExists(schema):
+    if context.spark.catalog.databaseExists(quote(schema)):
         return
     for table in catalog.list():
         if table.name.schema == schema:
