@@ -8,9 +8,9 @@ from dt_jupyter.model import Span
 from dt_jupyter.sql.text.cursor import Cursor
 from dt_jupyter.sql.text.lex import Token, TokenKind
 from dt_jupyter.sql.text.literals import unquote
+from dt_jupyter.sql.text.token_guard import SET_OPERATIONS
 
-SETS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
-ENDS = SETS | {  # words that end a FROM clause
+ENDS = SET_OPERATIONS | {  # words that end a FROM clause
     "SELECT", "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT",
     "OFFSET", "WINDOW", "QUALIFY", "INSERT", "MAP", "REDUCE", "SET", "WHEN", "PIVOT", "UNPIVOT",
 }  # fmt: skip

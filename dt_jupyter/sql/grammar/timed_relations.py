@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 from dt_jupyter.model import Span, quote
 from dt_jupyter.sql.grammar.functions import qualified_name, replace_spans
-from dt_jupyter.sql.grammar.relation_words import ENDS, SETS, RelationWords, part_of
+from dt_jupyter.sql.grammar.relation_words import ENDS, RelationWords, part_of
 from dt_jupyter.sql.grammar.statement_values import HasData, Information, TimedRelation
 from dt_jupyter.sql.grammar.time_clauses import KEYWORDS, FoundRelation, TimeClauses
 from dt_jupyter.sql.text.cursor import Cursor
 from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
+from dt_jupyter.sql.text.token_guard import SET_OPERATIONS
 
 __all__ = [
     "HasData", "Information", "TimedRelation", "find_has_data", "find_last_query_id", "find_timed",
@@ -32,7 +33,7 @@ _NO_READS = frozenset({"SHOW", "DESCRIBE", "DESC", "DELETE", "UPDATE", "MERGE", 
 _BEFORE_VERB = frozenset(
     {"BEGIN", "THEN", "ELSE", "DO", "EXPLAIN", "EXTENDED", "FORMATTED", "CODEGEN", "COST"}
 )
-_BEFORE_TABLE = SETS | {"ALL", "DISTINCT", "AS", "QUERY", "CACHE"} | _BEFORE_VERB
+_BEFORE_TABLE = SET_OPERATIONS | {"ALL", "DISTINCT", "AS", "QUERY", "CACHE"} | _BEFORE_VERB
 _BEFORE_TARGET = frozenset({"INTO", "TABLE", "OVERWRITE", "UPDATE", "EXISTS", "VIEW"})
 
 
@@ -230,7 +231,7 @@ class _Scan(RelationWords):
         frame, keyword = self._stack[-1], self.words[index].upper
         if keyword in ENDS or (keyword == "LATERAL" and self.word(index + 1) == "VIEW"):
             frame.in_from = False
-            frame.query = frame.query or keyword == "SELECT" or keyword in SETS
+            frame.query = frame.query or keyword == "SELECT" or keyword in SET_OPERATIONS
             frame.inserts = frame.inserts or keyword == "INSERT"
         elif keyword == "FROM" and self._begins_from(index):
             frame.in_from = frame.joins = True

@@ -28,7 +28,7 @@ DEFINITION = Limits(conditions=1_000, chain=400)
 by recursion, and a stack that overflows in a task is fatal to the process."""
 SCRIPT = Limits(characters=2_000_000, digits=2_000_000)  # Spark's own statements may carry data
 
-_SET_OPERATIONS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
+SET_OPERATIONS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
 _CONNECTORS = frozenset({"AND", "OR"})
 _UNARY = frozenset({"-", "+", "~", "!"})
 _GENERIC = frozenset({"ARRAY", "MAP", "STRUCT"})
@@ -84,7 +84,7 @@ class _Count:
             self.cases = max(0, self.cases - 1)
         elif keyword in _CONNECTORS:
             self.conditions += 1
-        elif keyword in _SET_OPERATIONS:
+        elif keyword in SET_OPERATIONS:
             self.sets += 1
 
     def _sign(self, sign: str) -> None:

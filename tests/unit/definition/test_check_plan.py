@@ -39,7 +39,8 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.ivm.rel import End, walk
 from dt_jupyter.sql.binding.binder import Table, bind
-from tests.unit.ivm_lab import SOURCES, Duck, Search, random_world
+from tests.unit.ivm_lab import Search
+from tests.unit.small_worlds import SOURCES, Duck, random_world
 
 # -- shapes of joins ------------------------------------------------------------------------------
 

@@ -68,7 +68,8 @@ from dt_jupyter.refresh.semijoin_reduction import Reduction
 from dt_jupyter.reports.explanation_values import LAWS_TITLE, Explanation
 from dt_jupyter.sql.emit.render import RENDERED, Renderer
 from tests.unit.ivm import test_groups, test_mutants
-from tests.unit.ivm_lab import Duck, Search, World
+from tests.unit.ivm_lab import Search
+from tests.unit.small_worlds import Duck, World
 
 A = Scan("s", (("a", "a"), ("b", "b")))
 B = Scan("t", (("c", "a"), ("d", "b")))

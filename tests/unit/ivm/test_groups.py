@@ -37,7 +37,7 @@ from dt_jupyter.model.hidden import COUNT, EXISTED, OP, RESCAN, VISIBLE, WEIGHT
 from dt_jupyter.sql.emit import state_sql as maintain
 from dt_jupyter.sql.emit.render import Renderer
 from dt_jupyter.sql.emit.state_sql import GroupSql
-from tests.unit.ivm_lab import connection, literal_rows, to_duck
+from tests.unit.small_worlds import connection, literal_rows, to_duck
 
 Row = tuple[Any, ...]
 COLUMNS = ("k", "b", "c")

@@ -30,16 +30,8 @@ from dt_jupyter.ivm import (
     walk,
 )
 from dt_jupyter.model.hidden import ROW_ID
-from tests.unit.ivm_lab import (
-    CHANGES,
-    SOURCES,
-    WEIGHT,
-    Duck,
-    Search,
-    duck_quote,
-    literal_rows,
-    random_world,
-)
+from tests.unit.ivm_lab import WEIGHT, Search
+from tests.unit.small_worlds import CHANGES, SOURCES, Duck, duck_quote, literal_rows, random_world
 
 SEARCH = Search(range(0), depth=4, largest=200, aggregates=True)
 

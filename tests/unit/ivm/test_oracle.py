@@ -37,20 +37,17 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.model.hidden import WEIGHT
 from tests.unit.ivm_lab import (
-    SOURCES,
-    Duck,
     Law,
     Search,
-    World,
     derivative,
     each_pass_is_the_same,
     in_order,
-    random_rows,
     restricted,
     simplified,
     simplified_again_is_the_same,
     simplified_is_the_same,
 )
+from tests.unit.small_worlds import SOURCES, Duck, World, random_rows
 
 
 def world(old: dict[str, list], new: dict[str, list]) -> World:  # type: ignore[type-arg]

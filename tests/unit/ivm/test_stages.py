@@ -40,18 +40,8 @@ from dt_jupyter.sql.binding.binder import Table, View, bind
 from dt_jupyter.sql.emit.render import RENDERED, Renderer
 from dt_jupyter.sql.emit.state_sql import GroupSql
 from tests.unit.ivm import test_groups, test_mutants
-from tests.unit.ivm_lab import (
-    MINUS,
-    PLUS,
-    SOURCES,
-    Search,
-    Term,
-    connection,
-    duck_quote,
-    literal_rows,
-    pooled,
-    to_duck,
-)
+from tests.unit.ivm_lab import MINUS, PLUS, Search, Term
+from tests.unit.small_worlds import SOURCES, connection, duck_quote, literal_rows, pooled, to_duck
 
 TABLES = {
     "small": {"k": "int", "d": "double", "x": "decimal(10,2)", "s": "string"},

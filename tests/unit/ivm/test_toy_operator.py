@@ -51,15 +51,8 @@ from dt_jupyter.ivm.simplify import prune
 from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.sql.emit.render import Renderer
 from tests.unit.ivm.test_closed import load_tables
-from tests.unit.ivm_lab import (
-    Duck,
-    Law,
-    Search,
-    World,
-    derivative,
-    restricted,
-    simplified_is_the_same,
-)
+from tests.unit.ivm_lab import Law, Search, derivative, restricted, simplified_is_the_same
+from tests.unit.small_worlds import Duck, World
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "howto" / "add-an-operator.md"
 

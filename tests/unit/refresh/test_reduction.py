@@ -33,7 +33,7 @@ from dt_jupyter.refresh import semijoin_reduction as module
 from dt_jupyter.refresh.arrow_filter import sieved
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables, is_nothing
 from dt_jupyter.sql.emit.render import Renderer
-from tests.unit.ivm_lab import connection
+from tests.unit.small_worlds import connection
 
 
 class Lab:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given, settings, strategies as st
 
 from dt_jupyter.refresh.consolidate import _paired_off, paired_off
-from tests.unit.ivm_lab import connection, literal_rows
+from tests.unit.small_worlds import connection, literal_rows
 
 Row = tuple[int, int, int]
 ROWS = st.lists(
