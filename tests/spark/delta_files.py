@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FEW_BYTES = 4 << 20
+_ALIKE = (
+    {pa.timestamp(u, z) for u in ("ms", "us", "ns") for z in (None, "UTC")},
+    {pa.string(), pa.large_string(), pa.string_view()},
+    {pa.binary(), pa.large_binary(), pa.binary_view()},
+)
+"""Types of which writers take one or the other for the same type of Delta's."""
 
 
 def local_frame(spark: SparkSession, folder: str, version: int) -> DataFrame | None:
@@ -45,6 +51,13 @@ def local_frame(spark: SparkSession, folder: str, version: int) -> DataFrame | N
     return spark.createDataFrame(pa.concat_tables([shape.empty_table(), *found]), schema)
 
 
+def newest_version(folder: str) -> int:
+    """By the names of the log's commits."""
+    return max(
+        int(f.stem) for f in (Path(folder) / "_delta_log").glob("[0-9]*.json") if f.stem.isdigit()
+    )
+
+
 def _actions(folder: Path, version: int) -> list[dict[str, Any]] | None:
     commits = [folder / "_delta_log" / f"{v:020}.json" for v in range(version + 1)]
     if not all(commit.is_file() for commit in commits):
@@ -71,8 +84,7 @@ def _rows(file: Path, shape: pa.Schema) -> pa.Table | None:
     if not set(shape.names) <= set(read.schema_arrow.names):
         return None
     rows = read.read(columns=shape.names).select(shape.names)
-    times = (pa.types.is_timestamp, pa.types.is_string, pa.types.is_large_string)
     for given, wanted in zip(rows.schema, shape, strict=True):
-        if given.type != wanted.type and not any(t(given.type) and t(wanted.type) for t in times):
+        if given.type != wanted.type and not any({given.type, wanted.type} <= k for k in _ALIKE):
             return None
     return rows.cast(shape)

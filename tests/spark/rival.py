@@ -7,6 +7,7 @@ is used here: names, their order and types are compared too.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -17,9 +18,10 @@ from weakref import WeakKeyDictionary
 
 from pyspark.errors import AnalysisException
 from pyspark.sql.functions import lit
+from pyspark.sql.types import StructType
 
 from dt_jupyter.model import DynamicTable, Frontier, SourceKind, quote
-from tests.spark.delta_files import local_frame
+from tests.spark.delta_files import local_frame, newest_version
 from tests.spark.rows import close, exact
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 _BY_THE_CLOCK = re.compile(r"\b(current_timestamp|current_date|now|curdate|localtimestamp)\b", re.I)
 
+_PUBLIC = "__public"
 _PLANS = ("spark.sql.codegen.factoryMode", "spark.sql.codegen.wholeStage")
 
 
@@ -52,7 +55,7 @@ def difference(lab: Lab, name: str) -> str | None:
         raise NotComparable("the query reads the clock")
     with _session_of(lab, table) as spark:
         wanted = _by_spark(lab, spark, table)
-        shown = spark.table(table.name.sql)
+        shown = _shown(lab, spark, table)
         columns = [n for n, _, _ in table.definition.columns]
         expected = [
             (n if not table.definition.query_columns else own, t)
@@ -74,6 +77,26 @@ def _rows_differ(name: str, shown: DataFrame, wanted: DataFrame) -> str | None:
             extra.remove(row)
             missing.remove(partner)
     return f"{name}: too many {extra[:3]}, missing {missing[:3]}" if extra or missing else None
+
+
+def _shown(lab: Lab, spark: SparkSession, table: DynamicTable) -> DataFrame:
+    """What readers of the table see: its published view, over the files that the newest version
+    of the table names, where those can be read here."""
+    state = spark._jsparkSession.sessionState()
+    view = state.catalog().getTableMetadata(state.sqlParser().parseTableIdentifier(table.name.sql))
+    path = _folder(lab, table.name.sql, table.id, SourceKind.DYNAMIC_TABLE)
+    text, relation = view.viewText().get(), f"delta.{quote(path)}"
+    rows = local_frame(spark, path, newest_version(path)) if text.count(relation) == 1 else None
+    if rows is None:
+        return spark.table(table.name.sql)
+    rows.createOrReplaceTempView(_PUBLIC)
+    schema = StructType.fromJson(json.loads(view.schema().json()))
+    seen = spark.sql(text.replace(relation, _PUBLIC)).toDF(*schema.names)
+    return seen if seen.dtypes == _dtypes(schema) else spark.table(table.name.sql)
+
+
+def _dtypes(schema: StructType) -> list[tuple[str, str]]:
+    return [(f.name, f.dataType.simpleString()) for f in schema.fields]
 
 
 def _by_spark(lab: Lab, spark: SparkSession, table: DynamicTable) -> DataFrame:
@@ -122,6 +145,7 @@ def _session_of(lab: Lab, table: DynamicTable) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.catalog.setCurrentDatabase("default")
+        spark.catalog.dropTempView(_PUBLIC)
         for relation in (*table.definition.sources, *table.definition.views):
             spark.catalog.dropTempView(relation.name.table)
         for key in settings:
