@@ -39,7 +39,7 @@ def __getattr__(name: str) -> Any:
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:
-    """`%load_ext dt_jupyter`: registers the magics; starts nothing."""
+    """`%load_ext dt_jupyter`: registers the magics and says what to do next; starts nothing."""
     from dt_jupyter.notebook import load
 
     load(ipython)

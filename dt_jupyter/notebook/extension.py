@@ -12,6 +12,7 @@ from dt_jupyter.notebook.empty_bodies import EmptyBodies
 from dt_jupyter.notebook.errors import show_errors, stop_showing_errors
 from dt_jupyter.notebook.magics import DynamicTableMagics
 from dt_jupyter.notebook.session import Notebook
+from dt_jupyter.notebook.views import is_live
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -23,6 +24,10 @@ _comms: WeakKeyDictionary[InteractiveShell, Comms] = WeakKeyDictionary()
 _completers: WeakKeyDictionary[InteractiveShell, Completer] = WeakKeyDictionary()
 _bodies: WeakKeyDictionary[InteractiveShell, EmptyBodies] = WeakKeyDictionary()
 _BOTH = ("dt", "dynamic_table", "changes")
+NEXT = (
+    "Next: %dt connect FOLDER opens a lake and starts Spark; %%dynamic_table NAME above a SELECT "
+    "makes a table. %dt -h lists the commands."
+)
 _MAGICS = {"line": (*_BOTH, "replay"), "cell": _BOTH}
 
 
@@ -37,7 +42,10 @@ def notebook_of(shell: InteractiveShell) -> Notebook:
 
 
 def load(shell: InteractiveShell) -> None:
-    """Registers magics, completion, formatters and the short form of errors; starts nothing."""
+    """Registers magics, completion, formatters and the short form of errors, and says what to do
+    next; starts nothing."""
+    if shell not in _notebooks and is_live(shell):
+        print(NEXT)
     notebook = notebook_of(shell)
     shell.register_magics(DynamicTableMagics(shell, notebook))
     manager = getattr(getattr(shell, "kernel", None), "comm_manager", None)

@@ -34,6 +34,7 @@ def test_the_view_takes_the_place_of_the_picture(
     page.locator(".jp-Notebook").click()
     run_all(page)
     cell = cells.nth(1)
+    expect(cells.nth(0)).to_contain_text("Next: %dt connect FOLDER", timeout=SOON)
     expect(cell.locator(".dtjw")).to_be_visible(timeout=SOON)
     expect(cell.locator(".dtjw").get_by_text("orders").first).to_be_visible(timeout=SOON)
     expect(cell.locator(".dtj-static")).to_be_hidden()

@@ -433,7 +433,7 @@ dt.sql("CREATE TABLE s (id INT, g INT, v INT)")
 dt.sql("INSERT INTO s SELECT id, id % 20, id FROM range(2000)")
 dt.sql("CREATE DYNAMIC TABLE d AS SELECT g, sum(v) AS s, count(*) AS n FROM s GROUP BY g")
 for i in range(16):
-    dt.sql(f"UPDATE s SET v = v + 1 WHERE id % 100 = {i}")
+    dt.sql(f"INSERT INTO s VALUES ({i}, {i}, 1)")
     print("action", dt.refresh("d").action.value)
 dt.close()
 """
