@@ -238,7 +238,7 @@ def lint_checks() -> list[Check]:
 
 def archive_checks() -> list[Check]:
     """The archive of classes, where it is not there yet."""
-    command: Command = [PYTHON, "-m", "tests.load_classes", CLASSES, SHORT_LIVED]
+    command: Command = [PYTHON, "-m", "dt_jupyter.engine.load_classes", CLASSES, SHORT_LIVED]
     return [] if CLASSES.exists() else [Check("archive of Java's classes", command)]
 
 

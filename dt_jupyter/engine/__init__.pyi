@@ -14,5 +14,9 @@ from .script import (
     read_outcome as read_outcome,
     run_script as run_script,
 )
-from .services import lake_folder as lake_folder, start_session as start_session
+from .services import (
+    archive_classes as archive_classes,
+    lake_folder as lake_folder,
+    start_session as start_session,
+)
 from .upstream_refresh import failure_of as failure_of

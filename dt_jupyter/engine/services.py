@@ -27,7 +27,16 @@ from dt_jupyter.refresh import Refresher, recover_table, restore_times
 from dt_jupyter.replay import release
 from dt_jupyter.reports import Events, Lineages, Nodes
 from dt_jupyter.sources import Layout, Logs, Publisher, Sources, is_to_mend, noticed
-from dt_jupyter.spark import SHARE, Pool, RefreshSessions, builtin_functions, local_session
+from dt_jupyter.spark import (
+    SHARE,
+    Pool,
+    RefreshSessions,
+    archive_of,
+    builtin_functions,
+    find_java,
+    local_session,
+    start_writer,
+)
 from dt_jupyter.streams import Changes, Streams, Transactions
 
 if TYPE_CHECKING:
@@ -115,6 +124,12 @@ def start_session(lake: str | os.PathLike[str]) -> SparkSession:
     """The session that `Engine.connect` would start for the lake; its folders are made. DT-5103,
     DT-51xx (Java, Spark)."""
     return own_session(lake_layout(lake), MEMORY)
+
+
+def archive_classes() -> None:
+    """The classes of a session like this are archived in the background, once for each Java and
+    release of Spark: from then on one is there sooner."""
+    start_writer(archive_of(find_java(os.environ)), os.environ)
 
 
 def own_session(layout: Layout, memory: str) -> SparkSession:

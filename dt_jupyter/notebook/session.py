@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.dispatch import EventFeed
 from dt_jupyter.notebook.errors import show_errors
 from dt_jupyter.notebook.interrupts import CellJobs
-from dt_jupyter.notebook.views import CellViews
+from dt_jupyter.notebook.views import CellViews, is_live
 from dt_jupyter.notebook.waiting import waiting
 from dt_jupyter.notebook.workers import Workers
 
@@ -55,19 +55,22 @@ class Notebook:
         opened here before is closed; the same one is kept."""
         before = self.engine
         wanted = lake or (str(self._engine.lake) if self._engine else LAKE)
-        from dt_jupyter.engine import Engine, lake_folder, start_session
+        from dt_jupyter.engine import Engine, archive_classes, lake_folder, start_session
 
         folder = lake_folder(wanted)
         if before is not None and remote is None and before.lake == folder:
             print(f"Connected already: {_about(before)}")
             return before
+        given = _remote(remote) if remote else self._spark()
         with _own_interrupt_handler(), waiting(self.shell, "Starting Spark") as say:
-            spark = _remote(remote) if remote else self._spark() or start_session(wanted)
+            spark = given or start_session(wanted)
             say(f"Opening {folder}")
             engine = Engine.connect(wanted, spark=spark)
         if before is not None and self._opened_here:
             before.close()
         self._take(engine, opened_here=True)
+        if given is None and is_live(self.shell):
+            archive_classes()
         taken = self._bind(engine)
         print(f"Connected: {_about(engine)}")
         if taken:

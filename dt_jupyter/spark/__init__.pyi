@@ -1,3 +1,7 @@
+from .class_archive import (
+    archive_of as archive_of,
+    start_writer as start_writer,
+)
 from .conflicts import (
     conflict_error as conflict_error,
     find_conflict as find_conflict,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.model import DTError, error
+from dt_jupyter.spark.class_archive import archive_of, with_archive
 from dt_jupyter.spark.failures import explain_start
 from dt_jupyter.spark.java import find_java, launch_environment
 from dt_jupyter.spark.pools import Pool, allocation_xml
@@ -138,6 +139,7 @@ def _allocation(pools: Sequence[Pool], scratch: Path) -> dict[str, str]:
 def _start(settings: Mapping[str, str], scratch: Path) -> SparkSession:
     java = find_java(os.environ)
     variables = launch_environment(java, os.environ, scratch)
+    variables |= with_archive({**os.environ, **variables}, archive_of(java))
     # Workers of Python UDFs are this interpreter, not the first `python3` on the PATH.
     variables["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
     log = scratch / "spark.log"

@@ -1,7 +1,7 @@
 """Runs what most sessions run, once: the Java under it is told to write an archive of the classes
-that it loaded, from which later ones start in two thirds of the time.
+that it loaded.
 
-    python -m tests.load_classes ARCHIVE OPTIONS     as dev.py does, with those of its tests' Java
+    python -m dt_jupyter.engine.load_classes ARCHIVE [OPTIONS]     OPTIONS are Java's
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from dt_jupyter.engine import Engine
+from dt_jupyter.engine.api import Engine
 from dt_jupyter.engine.services import lake_layout, own_session
 
+_SECONDS = 300
 
-def main(archive: Path, options: str) -> None:
+
+def write_archive(archive: Path, options: str = "") -> None:
+    """The archive, whole or not at all: not where this Java has none of its own to add to."""
     unfinished = archive.with_suffix(".unfinished")
-    os.environ["SPARK_SUBMIT_OPTS"] = f'{options} "-XX:ArchiveClassesAtExit={unfinished}"'
+    os.environ["SPARK_SUBMIT_OPTS"] = f'{options} "-XX:ArchiveClassesAtExit={unfinished}"'.strip()
     with tempfile.TemporaryDirectory() as folder:
         spark = own_session(lake_layout(folder), "1g")
         with Engine.connect(Path(folder), spark=spark, scheduler=False) as dt:
@@ -36,10 +39,10 @@ def main(archive: Path, options: str) -> None:
         assert gateway is not None
         gateway.shutdown()
         gateway.proc.stdin.close()
-        gateway.proc.wait(timeout=120)
-    if unfinished.exists():  # not where this Java has no archive of its own to add to
+        gateway.proc.wait(timeout=_SECONDS)
+    if unfinished.exists():
         unfinished.replace(archive)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    write_archive(Path(sys.argv[1]), *sys.argv[2:])
