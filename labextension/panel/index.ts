@@ -94,7 +94,7 @@ function activate(
   });
   kernels.failed.connect(({ session, name, sentence }) => {
     const show = () => session.open(name, 'details');
-    Notification.error(`The refresh of ${name} failed. ${sentence}`, {
+    Notification.error(sentence, {
       autoClose: FAILURE_SHOWN,
       actions: [{ label: 'Show', callback: show }],
     });

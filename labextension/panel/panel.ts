@@ -186,7 +186,7 @@ export class LineagePanel extends Widget {
       ),
       ...(full
         ? [
-            tool('＋', 'New dynamic table', () => this._place?.cells.insert(NEW_TABLE)),
+            tool('+', 'New dynamic table', () => this._place?.cells.insert(NEW_TABLE)),
             tool('⟳', 'Read all anew', () => held!.session.refresh()),
             tool('⤢', 'Open the graph as a tab', this._openGraph),
           ]

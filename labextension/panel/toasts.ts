@@ -6,6 +6,12 @@ export interface Failure {
   readonly sentence: string;
 }
 
+/** A sentence that says of which table it is. */
+function sentenceOf(name: string, error: string | null): string {
+  const known = error ?? '';
+  return known.includes(name) ? known : `The refresh of ${name} failed. ${known}`.trim();
+}
+
 export class Failures {
   private readonly _failed = new Set<string>();
 
@@ -22,6 +28,6 @@ export class Failures {
       return null;
     }
     this._failed.add(name);
-    return { name, sentence: node.error ?? 'The refresh failed.' };
+    return { name, sentence: sentenceOf(name, node.error) };
   }
 }

@@ -83,7 +83,7 @@ SMALLEST = """panel => {
 """The size of the smallest text on a card, in pixels of the screen."""
 
 OUTSIDE = """panel => {
-  const view = panel.querySelector('.dtj-view').getBoundingClientRect();
+  const view = panel.querySelector('.dtj-dag .dtj-view').getBoundingClientRect();
   return [...panel.querySelectorAll('.dtj-node')].map(node => node.getBoundingClientRect())
     .filter(box => box.left < view.left || box.right > view.right).length;
 }"""
@@ -357,12 +357,19 @@ class TestPanel:
         expect(wide.locator(".dtjp-wide-detail")).to_contain_text("large")
         expect(panel.all.locator(".dtjp-chosen")).to_contain_text("large")
         panel.shoot("tab")
-        choose(panel.page, "File", "Rename Notebook…")
-        name = panel.page.locator(".jp-Dialog input")
-        name.fill("my-panel.ipynb")
-        name.press("Enter")
+        panel.page.set_viewport_size({"width": 1900, "height": 800})
+        wide.get_by_role("button", name=re.compile("All in view")).click()
+        panel.shoot("tab-wide")
+        panel.page.set_viewport_size({"width": 1280, "height": 800})
+        panel.page.locator(".lm-TabBar-tab[data-type='document-title']").click()
         tab = panel.page.locator(".lm-TabBar-tab[title^='Dynamic tables of']")
-        expect(tab).to_have_attribute("title", re.compile("my-panel.ipynb"))
+        for name in ("renamed.ipynb", "panel.ipynb"):
+            choose(panel.page, "File", "Rename Notebook…")
+            box = panel.page.locator(".jp-Dialog input")
+            box.fill(name)
+            box.press("Enter")
+            expect(tab).to_have_attribute("title", f"Dynamic tables of panel/{name}")
+        tab.click()
         expect(wide.locator(".dtj-node[aria-label^='large,']")).to_be_visible()
         panel.page.locator(
             ".lm-DockPanel-tabBar .lm-TabBar-tab[title^='Dynamic tables of']"

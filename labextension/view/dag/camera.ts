@@ -17,6 +17,8 @@ export const MOST = 2;
 const MARGIN = 24;
 /** Above and below a world that is scrolled, and beside it. */
 export const TOP = 12;
+/** Room below it for the buttons in the corner. */
+export const BOTTOM = 48;
 
 /** From here on all lines of a card can be read, and from there on its name in large letters. */
 const NEAR = 0.9;
@@ -63,13 +65,13 @@ export function reading(world: Size, view: Size): Camera {
 /** The camera moved back to where the world fills the view, or lies within it. */
 export function held(camera: Camera, world: Size, view: Size): Camera {
   const { scale } = camera;
-  const within = (at: number, size: number, room: number): number => {
-    const last = room - size * scale - TOP;
+  const within = (at: number, size: number, room: number, end: number): number => {
+    const last = room - size * scale - end;
     return Math.max(Math.min(TOP, last), Math.min(Math.max(TOP, last), at));
   };
   return {
-    x: within(camera.x, world.width, view.width),
-    y: within(camera.y, world.height, view.height),
+    x: within(camera.x, world.width, view.width, TOP),
+    y: within(camera.y, world.height, view.height, BOTTOM),
     scale,
   };
 }

@@ -36,6 +36,7 @@ export class Dag {
       act: (action: Action) => void this.act(action),
       search: (text: string) => this.search(text),
       able: () => ableOf(host),
+      insert: host.cells ? (code: string) => host.cells?.insert(code) : null,
       now: () => this.clock.now(),
     };
     this.scene = new Scene(this.state, events, options.wheelPans);

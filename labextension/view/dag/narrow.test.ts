@@ -188,3 +188,12 @@ test('its cell, its history and a replay are asked of the host', async () => {
   await vi.advanceTimersByTimeAsync(0);
   expect(root.querySelector('.dtj-told')!.textContent).toContain('No cell of this document');
 });
+
+test('where there is no table yet, its example becomes a cell', async () => {
+  await show(graph([], []));
+  const insert = [...root.querySelectorAll('button')].find(
+    each => each.textContent === 'Insert as a cell',
+  );
+  insert!.click();
+  expect(cells.insert).toHaveBeenCalledWith(expect.stringContaining('%%dynamic_table'));
+});

@@ -28,6 +28,8 @@ export interface SceneEvents {
   readonly act: (action: Action) => void;
   readonly search: (text: string) => void;
   readonly able: () => Able;
+  /** Puts code into a cell; null where there is none. */
+  readonly insert: ((code: string) => void) | null;
   readonly now: () => Now;
 }
 
@@ -237,7 +239,7 @@ export class Scene {
     toggle(this.element, 'dtj-bare', !any);
     const shown = this.viewport.element.querySelector('.dtj-empty');
     if (!any && !shown) {
-      this.viewport.element.append(empty());
+      this.viewport.element.append(empty(this.events.insert));
     } else if (any) {
       shown?.remove();
     }
@@ -411,6 +413,7 @@ export class Scene {
     const detail = cameras.detailAt(scale);
     set(this.element, 'data-detail', detail);
     set(this.element, 'style', `--dtj-scale:${Math.round(scale * 1000) / 1000}`);
+    set(this.element, 'data-column', this.column() === null ? null : 'true');
     set(this.element, 'data-few', String(this.state.shape.names.length <= NARROW_NODES));
     this.edges.thicken(scale);
     const seen = new Set(detail === 'far' ? [] : this.inSight(NEAR));
@@ -427,7 +430,7 @@ export class Scene {
   private drawThumb(): void {
     const { y, scale } = this.viewport.camera;
     const { height } = this.viewport.size;
-    const all = this.layout.height * scale + 2 * cameras.TOP;
+    const all = this.layout.height * scale + cameras.TOP + cameras.BOTTOM;
     this.thumb.hidden = this.column() === null || all <= height;
     this.thumb.style.top = `${((cameras.TOP - y) / all) * height}px`;
     this.thumb.style.height = `${(height / all) * height}px`;

@@ -26,7 +26,7 @@ function after(state: State, ...actions: Action[]): readonly [State, Effect[]] {
 const [shop] = after(firstState(true, false), { is: 'graph', message: SHOP });
 const [chain] = after(firstState(true, false), { is: 'graph', message: CHAIN });
 
-function ended(node: GraphNode): Action {
+function ended(node: GraphNode): Extract<Action, { is: 'event' }> {
   const event: EventMessage = {
     type: 'event',
     version: 1,
@@ -189,7 +189,10 @@ test('what came of a command stays until its node has changed', () => {
   const told = { name: 'b', text: 'Refresh of b started.', kind: 'done' } as const;
   const [said] = after(chain, { is: 'told', told }, ended(table('c', FAILED)));
   expect(said.told).toEqual(told);
-  const [running] = after(said, ended(table('b', { state: 'EXECUTING' })));
+  const [running] = after(said, {
+    is: 'event',
+    event: { ...ended(table('b', { state: 'EXECUTING' })).event, happened: 'started' },
+  });
   expect(running.told).toEqual(told);
   expect(after(running, ended(table('b', FAILED)))[0].told).toBeNull();
 });

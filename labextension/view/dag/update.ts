@@ -150,7 +150,7 @@ function showGraph(before: State, message: GraphMessage, now: Now): Updated {
   return [search(kept, now), ...texts.filter(text => text !== null).map(say)];
 }
 
-function showEvent(state: State, { node, at }: EventMessage, now: Now): Updated {
+function showEvent(state: State, { node, at, happened }: EventMessage, now: Now): Updated {
   const before = node && state.nodes.get(node.name);
   if (!node || !before || sameNode(before, node)) {
     return [state];
@@ -164,7 +164,7 @@ function showEvent(state: State, { node, at }: EventMessage, now: Now): Updated 
       message: { ...message, as_of: message.as_of === null ? null : at, nodes },
       nodes: new Map(state.nodes).set(node.name, node),
       stages: stagesOf(nodes),
-      told: state.told?.name === node.name && node.state !== 'EXECUTING' ? null : state.told,
+      told: state.told?.name === node.name && happened === 'ended' ? null : state.told,
     },
     now,
   );

@@ -104,6 +104,8 @@ test('the next refresh is counted down to the next multiple of the period', () =
   expect(nextText(node, tick)).toBe('next in 48 s');
   expect(nextText(node, tick + 47_100)).toBe('next in 1 s');
   expect(facts(node, tick + 1_000)).toContain('next refresh: in 47 s');
+  const slow = table('slow', { period: 6144 });
+  expect(nextText(slow, Math.ceil(NOW / 6_144_000) * 6_144_000)).toBe('next in 1 h 43 min');
   expect(nextText(table('off'), tick)).toBe('');
   expect(nextText({ ...node, state: 'EXECUTING' }, tick)).toBe('');
   expect(nextText({ ...node, scheduling_state: 'SUSPENDED' }, tick)).toBe('');

@@ -109,10 +109,14 @@ export function untilNext(node: GraphNode, now: Now): number | null {
   return ((Math.floor(now / period) + 1) * period - now) / 1000;
 }
 
-/** `next in 48 s`. */
+/** `next in 48 s`, `next in 12 min`: never less than there is. */
 export function nextText(node: GraphNode, now: Now): string {
   const seconds = untilNext(node, now);
-  return seconds === null ? '' : `next in ${duration(Math.ceil(seconds))}`;
+  if (seconds === null) {
+    return '';
+  }
+  const unit = seconds <= 60 ? 1 : 60;
+  return `next in ${duration(Math.ceil(seconds / unit) * unit)}`;
 }
 
 export function shareToken(share: number): TokenName {
