@@ -116,7 +116,7 @@ class ReplayView implements Walk {
   /** Another list of snapshots: the user stays at the step where they were, if it is still there. */
   update(source: ReplayMessage): void {
     const before = this._message;
-    const all = this._still ?? !mostlyStill(source.steps);
+    const all = this._showsStill(source);
     const message = all ? source : { ...source, steps: movedSteps(source.steps) };
     this._source = source;
     const stood = before?.steps[this._index];
@@ -137,6 +137,17 @@ class ReplayView implements Walk {
       void this._ask();
     }
     this._draw();
+  }
+
+  /** As the user said; else as it was for this table in another schema; else if few moved nothing. */
+  private _showsStill(source: ReplayMessage): boolean {
+    const [whole, shown] = [this._source, this._message];
+    if (this._still !== null || whole === null || shown === null || whole.name !== source.name) {
+      return this._still ?? !mostlyStill(source.steps);
+    }
+    return stillSteps(whole.steps) > 0
+      ? shown.steps.length === whole.steps.length
+      : !mostlyStill(source.steps);
   }
 
   kernelChanged(): void {

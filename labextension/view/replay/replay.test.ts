@@ -299,6 +299,16 @@ describe('the view', () => {
     expect(root.textContent).toContain('7 snapshots');
   });
 
+  test('in another schema the same snapshots are walked', () => {
+    const steps = [step(1, 0), step(2, 1, { inserted: 0, schema_change: 'added' }), step(3, 2)];
+    const still = step(4, 3, { inserted: 0 });
+    view.update(replay({ steps: [...steps, still, step(5, 4)] }));
+    expect(root.textContent).toContain('5 snapshots');
+    const later = steps.map(each => ({ ...each, inserted: 0, schema_change: '' }));
+    view.update(replay({ steps: [...later, still, step(5, 4)], schema_mode: 'current' }));
+    expect(root.textContent).toContain('5 snapshots');
+  });
+
   test('no snapshot at all is said', () => {
     view.update(replay({ steps: [] }));
     expect(root.textContent).toContain('No snapshot in this span');
