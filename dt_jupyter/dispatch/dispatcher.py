@@ -116,7 +116,8 @@ class Desk:
     def _graph(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.static_messages import graph_message
 
-        return graph_message(engine.graph(), stages=True)
+        periods = engine.context.scheduling.periods()
+        return graph_message(engine.graph(), stages=True, periods=periods)
 
     def _catalogue(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import catalogue
@@ -249,18 +250,29 @@ class Desk:
         return DoneMessage(f"No refresh of {name} runs in this kernel.")
 
     def _suspend(self, engine: Engine, request: Request) -> LiveMessage:
-        return self._alter(engine, request, SchedulingState.SUSPENDED)
+        return self._schedule(engine, request, SchedulingState.SUSPENDED)
 
     def _resume(self, engine: Engine, request: Request) -> LiveMessage:
-        return self._alter(engine, request, SchedulingState.ACTIVE)
+        return self._schedule(engine, request, SchedulingState.ACTIVE)
 
-    def _alter(self, engine: Engine, request: Request, to: SchedulingState) -> LiveMessage:
+    def _schedule(self, engine: Engine, request: Request, to: SchedulingState) -> LiveMessage:
         name = _name(request)
         verb, done = (
             ("SUSPEND", "suspended") if to is SchedulingState.SUSPENDED else ("RESUME", "resumed")
         )
         engine.sql(f"ALTER DYNAMIC TABLE {name.sql} {verb}")
         return DoneMessage(f"Dynamic table {name} {done}.")
+
+    def _alter(self, engine: Engine, request: Request) -> LiveMessage:
+        name, seconds = _name(request), request.target_lag
+        lag = "DOWNSTREAM" if seconds is None else f"'{seconds:.0f} seconds'"
+        engine.sql(f"ALTER DYNAMIC TABLE {name.sql} SET TARGET_LAG = {lag}")
+        return DoneMessage(f"Target lag of {name}: {engine.table(name).target_lag}.")
+
+    def _drop(self, engine: Engine, request: Request) -> LiveMessage:
+        name = _name(request)
+        engine.sql(f"DROP DYNAMIC TABLE {name.sql}")
+        return DoneMessage(f"Dynamic table {name} dropped.")
 
 
 _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
@@ -269,6 +281,7 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.LINEAGE: Desk._lineage, Ask.REPLAY: Desk._replay, Ask.ROWS: Desk._rows,
     Ask.SIMULATE: Desk._simulate, Ask.REFRESH: Desk._refresh, Ask.CANCEL: Desk._cancel,
     Ask.SUSPEND: Desk._suspend, Ask.RESUME: Desk._resume, Ask.PIN: Desk._pin,
+    Ask.ALTER: Desk._alter, Ask.DROP: Desk._drop,
 }  # fmt: skip
 
 

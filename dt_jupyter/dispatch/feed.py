@@ -20,26 +20,30 @@ _log = logging.getLogger("dt_jupyter.events")
 Send = Callable[[dict[str, Any]], None]
 
 
-def hello(engine: Engine | None) -> HelloMessage:
-    """What is said first; of an engine, or of none."""
+def hello(engine: Engine | None, *, starting: bool = False) -> HelloMessage:
+    """What is said first; of an engine, or of none, or of one that is being opened."""
     from dt_jupyter.wire import HelloMessage
 
     version: str = sys.modules["dt_jupyter"].__version__
     if engine is None:
-        return HelloMessage(version)
+        return HelloMessage(version, starting=starting)
     running = engine.status()["scheduler"] == "running"
-    return HelloMessage(version, str(engine.lake), running)
+    return HelloMessage(version, str(engine.lake), running, starting)
 
 
 class EventFeed:
     """Sends events to who listens, and a hello whenever the engine is another one.
 
-    `engine_of` gives the engine that is open, if there is one. Without a listener nothing listens
-    to the engine either.
+    `engine_of` gives the engine that is open, if there is one, and `starting` says whether one is
+    being opened. Without a listener nothing listens to the engine either.
     """
 
-    def __init__(self, engine_of: Callable[[], Engine | None]) -> None:
-        self._engine_of = engine_of
+    def __init__(
+        self,
+        engine_of: Callable[[], Engine | None],
+        starting: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._engine_of, self._starting = engine_of, starting
         self._listeners: list[Send] = []
         self._lock = threading.Lock()
         self._engine: Engine | None = None
@@ -51,26 +55,29 @@ class EventFeed:
         stop. What it raises is logged, and it is not called again."""
         own = partial(send)
         engine = self._engine_of()
-        send(hello(engine).to_json())
+        send(self._hello(engine))
         with self._lock:
             self._listeners = [*self._listeners, own]
         self._attach()
         if self._engine_of() is not engine:
-            self._send(own, hello(self._engine_of()).to_json())
+            self._send(own, self._hello(self._engine_of()))
         return lambda: self._leave(own)
 
     def engine_changed(self) -> None:
-        """An engine was opened, or closed."""
+        """An engine was opened, or closed, or is being opened."""
         if not self._listeners:
             return
         self._attach()
-        self._tell(hello(self._engine_of()).to_json())
+        self._tell(self._hello(self._engine_of()))
 
     def close(self) -> None:
         """Nobody is told anything any more."""
         with self._lock:
             self._listeners = []
         self._attach()
+
+    def _hello(self, engine: Engine | None) -> dict[str, Any]:
+        return hello(engine, starting=self._starting()).to_json()
 
     def _leave(self, own: Send) -> None:
         with self._lock:
@@ -109,7 +116,7 @@ class EventFeed:
             event.happened,
             event.at.datetime,
             str(event.name) if event.name else None,
-            node_message(node) if node is not None else None,
+            node_message(node, engine.context.scheduling.periods()) if node is not None else None,
             seconds if event.happened is Happened.ENDED else None,
         )
         self._tell(message.to_json())

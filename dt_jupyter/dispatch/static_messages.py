@@ -85,12 +85,16 @@ def picture_of(value: object) -> Picture | Panel:
     return show(value if isinstance(value, Message | ExplanationMessage) else message_of(value))
 
 
-def graph_message(report: GraphReport, *, stages: bool = False) -> GraphMessage:
-    """With `stages` the hidden ones are nodes of their own, else their edges are the table's."""
+def graph_message(
+    report: GraphReport, *, stages: bool = False, periods: Mapping[str, float] | None = None
+) -> GraphMessage:
+    """With `stages` the hidden ones are nodes of their own, else their edges are the table's.
+    `periods`, by id, are those of the scheduler that runs, in seconds."""
     shown = [n for n in report.nodes if stages or not isinstance(n.name, StageName)]
     pairs = report.edges if stages else [(_table_of(a), _table_of(b)) for a, b in report.edges]
     edges = _forward([(str(a), str(b)) for a, b in dict.fromkeys(pairs)])
-    return GraphMessage(tuple(map(node_message, shown)), edges, _instant(report.as_of))
+    nodes = tuple(node_message(n, periods or {}) for n in shown)
+    return GraphMessage(nodes, edges, _instant(report.as_of))
 
 
 def _forward(pairs: Sequence[tuple[str, str]]) -> tuple[GraphEdge, ...]:
@@ -266,7 +270,7 @@ def result_message(rows: ResultRows, title: str | None = None) -> ResultMessage:
     return ResultMessage(columns, rows.rows, truncated=rows.truncated, title=title)
 
 
-def node_message(node: ReportNode) -> GraphNode:
+def node_message(node: ReportNode, periods: Mapping[str, float]) -> GraphNode:
     table, last = node.table, node.last
     kind = NodeKind(node.kind)
     if table is None:
@@ -291,6 +295,7 @@ def node_message(node: ReportNode) -> GraphNode:
         table.warehouse,
         None,
         node.running,
+        periods.get(table.id),
     )
 
 

@@ -148,6 +148,12 @@ class Scheduling:
     def running(self) -> bool:
         return self._scheduler is not None and self._scheduler.alive
 
+    def periods(self) -> dict[str, float]:
+        """By id, in seconds: how often each dynamic table is refreshed by the scheduler that runs
+        here; without one nothing."""
+        found = self._scheduler.periods() if self._scheduler is not None else {}
+        return {dt: period.seconds for dt, period in found.items()}
+
     def waits(self) -> list[str]:
         """What waits, and for what: for somebody, whether or not a scheduler runs here, or for
         another refresh."""

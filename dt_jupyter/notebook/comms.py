@@ -65,7 +65,8 @@ class Comms:
 
             if role == "ask" and same:
                 leave = self._answering(comm)
-            comm.send({"message": hello(self._notebook.engine).to_json()})
+            told = hello(self._notebook.engine, starting=self._notebook.starting)
+            comm.send({"message": told.to_json()})
 
         def left(_: object = None) -> None:
             self._open.pop(comm.comm_id, None)

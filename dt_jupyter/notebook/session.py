@@ -35,7 +35,8 @@ class Notebook:
         self._opened_here = False
         self._bound: dict[str, Any] = {}
         self.jobs = CellJobs(shell)
-        self.feed = EventFeed(lambda: self.engine)
+        self.starting = False
+        self.feed = EventFeed(lambda: self.engine, lambda: self.starting)
         self.workers = Workers()
         self.views = CellViews()
 
@@ -61,8 +62,12 @@ class Notebook:
         if before is not None and remote is None and before.lake == folder:
             print(f"Connected already: {_about(before)}")
             return before
-        given = _remote(remote) if remote else self._spark()
-        with _own_interrupt_handler(), waiting(self.shell, "Starting Spark") as say:
+        with (
+            self._announce_start(),
+            _own_interrupt_handler(),
+            waiting(self.shell, "Starting Spark") as say,
+        ):
+            given = _remote(remote) if remote else self._spark()
             spark = given or start_session(wanted)
             say(f"Opening {folder}")
             engine = Engine.connect(wanted, spark=spark)
@@ -76,6 +81,19 @@ class Notebook:
         if taken:
             print(f"The name {' and '.join(taken)} is yours and stays as it is.")
         return engine
+
+    @contextmanager
+    def _announce_start(self) -> Iterator[None]:
+        """Who listens hears that an engine is being opened, and when that came to nothing."""
+        self.starting = True
+        self.feed.engine_changed()
+        try:
+            yield
+        except BaseException:
+            self.starting = False
+            self.feed.engine_changed()
+            raise
+        self.starting = False
 
     def adopt(self, engine: Engine) -> None:
         """An engine that the user opened in a cell, and closes."""

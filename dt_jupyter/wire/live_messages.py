@@ -28,11 +28,12 @@ from dt_jupyter.wire.schema import check_instants, message_json, redact_fields
 @dataclass(frozen=True, slots=True)
 class HelloMessage:
     """What a kernel says first; its `version` must be the browser's. `lake` is None until an
-    engine is open."""
+    engine is open, and `starting` while one is being opened."""
 
     package_version: str = ""
     lake: str | None = None
     scheduler: bool = False
+    starting: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return message_json("hello", self)
@@ -322,14 +323,17 @@ class Ask(StrEnum):
     SUSPEND = "suspend"
     RESUME = "resume"
     PIN = "pin"
+    ALTER = "alter"
+    DROP = "drop"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """`id` comes back in the reply. `name` is a table's; the other fields belong to the one kind
     that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version),
-    `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, and to SIMULATE
-    `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`.
+    `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to
+    ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval`
+    (between arrivals) in seconds and `concurrency`.
     """
 
     id: int

@@ -38,7 +38,8 @@ class GraphNode:
     """What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode`
     what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in
     seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden
-    stage belongs to; `running` is there while a refresh runs."""
+    stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it
+    at the multiples of `period` seconds since 1970."""
 
     name: str
     kind: NodeKind
@@ -57,6 +58,7 @@ class GraphNode:
     warehouse: str | None = None
     parent: str | None = None
     running: Progress | None = None
+    period: float | None = None
 
     def __post_init__(self) -> None:
         check_instants(self)

@@ -20,7 +20,7 @@ NEEDS: Mapping[Ask, tuple[str, ...]] = {
     Ask.LAG: ("name",), Ask.DETAIL: ("name",), Ask.LINEAGE: ("name",), Ask.REPLAY: ("name",),
     Ask.ROWS: ("replay", "step"), Ask.SIMULATE: ("name",), Ask.REFRESH: ("name",),
     Ask.CANCEL: ("name",), Ask.SUSPEND: ("name",), Ask.RESUME: ("name",),
-    Ask.PIN: ("name", "pin"),
+    Ask.PIN: ("name", "pin"), Ask.ALTER: ("name",), Ask.DROP: ("name",),
 }  # fmt: skip
 """The fields without which an ask means nothing."""
 _POSITIVE = ("target_lag", "refresh_seconds", "interval", "concurrency")

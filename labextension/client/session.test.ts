@@ -145,3 +145,21 @@ test('disposed, it asks for nothing and lets nothing wait', async () => {
   expect(clock.waiting).toBe(0);
   expect(kernel.openWires).toBe(0);
 });
+
+test('a kernel that restarts knows nothing of what the one before said', async () => {
+  session.watch('graph', () => undefined);
+  kernel.answer('graph', graph(node('daily')));
+  await settled();
+  session.client.signal({ is: 'restarting' });
+  expect(session.news('graph')).toEqual({ message: null, failure: null });
+  session.client.signal({ is: 'connected' });
+  kernel.say(hello('/another'));
+  expect(asks()).toEqual(['graph']);
+});
+
+test('another view of a table is asked for, and the table is chosen', () => {
+  const opened: string[] = [];
+  session.opened.connect(view => opened.push(view));
+  session.open('daily', 'replay');
+  expect([session.chosen?.name, opened]).toEqual(['daily', ['replay']]);
+});

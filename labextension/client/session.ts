@@ -2,9 +2,10 @@
  * All that the page shows of one kernel, and the `Host` of its views: what is chosen, the newest
  * message of each topic, and who watches which.
  */
-import type { Host, Question } from '../view/elements/dom';
+import type { Beside, Cells, Host, Question } from '../view/elements/dom';
 import type { EventMessage, LiveMessage } from '../view/wire';
 import type { KernelClient } from './client';
+import type { Phase } from './phase';
 import { browserTimer, type Timer } from './requests';
 import { Signal } from './signal';
 import { type MessageOf, outdates, questionOf, type Topic, TOPICS, withEvent } from './topics';
@@ -32,6 +33,9 @@ interface Line {
   readonly watchers: Set<() => void>;
 }
 
+/** Phases after which nothing is true that was known. */
+const GONE: ReadonlySet<Phase['is']> = new Set(['restarting', 'dead', 'absent']);
+
 /** At most one request of a topic is on its way, and the next leaves this much after its answer. */
 const REST_SECONDS = 0.3;
 
@@ -39,6 +43,10 @@ export class Session implements Host {
   readonly choices = new Signal<Chosen | null>();
   /** What happened, once the messages kept here know of it. */
   readonly happened = new Signal<EventMessage>();
+  /** A view asks for another one of the chosen table. */
+  readonly opened = new Signal<Beside>();
+  /** Those of the document that is shown with it. */
+  cells: Cells | null = null;
   private readonly _lines = new Map<Topic, Line>(TOPICS.map(topic => [topic, newLine()]));
   private _chosen: Chosen | null = null;
   private _following = true;
@@ -49,7 +57,13 @@ export class Session implements Host {
     readonly client: KernelClient,
     private readonly _timer: Timer = browserTimer,
   ) {
-    client.phased.connect(() => this.ready && this.refresh());
+    client.phased.connect(({ is }) => {
+      if (GONE.has(is)) {
+        this._lines.forEach(forget);
+      } else if (this.ready) {
+        this.refresh();
+      }
+    });
     client.happened.connect(event => this._hear(event));
   }
 
@@ -100,6 +114,11 @@ export class Session implements Host {
     }
   }
 
+  open(name: string, view: Beside): void {
+    this.choose(name);
+    this.opened.emit(view);
+  }
+
   /** What is known of a topic now; nothing of another table than the chosen one. */
   news<T extends Topic>(topic: T): News<T> {
     const { message, failure, of } = this._line(topic);
@@ -131,6 +150,7 @@ export class Session implements Host {
     }
     this.choices.clear();
     this.happened.clear();
+    this.opened.clear();
     this.client.dispose();
   }
 
@@ -194,6 +214,14 @@ export class Session implements Host {
   private _line(topic: Topic): Line {
     return this._lines.get(topic)!;
   }
+}
+
+/** A kernel that restarts knows nothing of what the one before said. */
+function forget(line: Line): void {
+  line.resting?.();
+  line.resting = null;
+  line.message = line.failure = line.of = line.asking = null;
+  line.old = true;
 }
 
 function newLine(): Line {

@@ -6,7 +6,12 @@ import { WIRE_VERSION } from '../view/wire';
 
 /** Why there is nothing to show. */
 export type Emptiness =
-  Exclude<Phase['is'], 'live'> | 'no-document' | 'no-kernel' | 'other-language' | 'not-connected';
+  | Exclude<Phase['is'], 'live'>
+  | 'no-document'
+  | 'no-kernel'
+  | 'other-language'
+  | 'starting'
+  | 'not-connected';
 
 export interface Empty {
   readonly why: Emptiness;
@@ -14,13 +19,24 @@ export interface Empty {
   readonly detail?: string;
 }
 
-/** Runs code in the kernel and gives what it wrote; rejects with what it raised. */
-export type Run = (code: string) => Promise<string>;
+/** What the page can have done for the user. */
+export interface Ways {
+  /** Runs code in the kernel and gives what it wrote; rejects with what it raised. */
+  run(code: string): Promise<string>;
+  /** Puts code into a new cell of the document. */
+  insert(code: string): void;
+  /** Starts a kernel for the document. */
+  start(): Promise<void>;
+  /** Says what failed, where the page has gone meanwhile. */
+  tell(failure: string): void;
+}
 
 interface Words {
   readonly sentence: string;
   readonly way: string | null;
   readonly code?: string;
+  /** What the button is called that starts a kernel. */
+  readonly start?: string;
 }
 
 function words({ why, detail = '' }: Empty): Words {
@@ -28,7 +44,7 @@ function words({ why, detail = '' }: Empty): Words {
     case 'no-document':
       return { sentence: 'No notebook', way: 'Open a notebook to see its dynamic tables here.' };
     case 'no-kernel':
-      return { sentence: 'No kernel', way: 'This notebook has no kernel: choose or start one.' };
+      return { sentence: 'No kernel', way: 'Start one to see its tables.', start: 'Start' };
     case 'other-language':
       return {
         sentence: `The kernel speaks ${detail}`,
@@ -45,6 +61,11 @@ function words({ why, detail = '' }: Empty): Words {
         sentence: 'dt_jupyter is not loaded',
         way: 'Load it in this kernel to see its dynamic tables:',
         code: '%load_ext dt_jupyter',
+      };
+    case 'starting':
+      return {
+        sentence: 'Connecting',
+        way: 'Spark is starting. This takes some seconds; the tables appear when it is ready.',
       };
     case 'not-connected':
       return {
@@ -67,23 +88,43 @@ function words({ why, detail = '' }: Empty): Words {
     case 'restarting':
       return { sentence: 'The kernel is restarting', way: null };
     case 'dead':
-      return { sentence: 'The kernel has died', way: 'Restart it to go on.' };
+      return { sentence: 'The kernel has died', way: 'Restart it to go on.', start: 'Restart' };
   }
 }
 
-/** The page for `empty`; where a line of code helps, it can be copied, and run by `run`. */
-export function emptyPage(empty: Empty, run: Run): HTMLElement {
-  const { sentence, way, code } = words(empty);
+/** The page for `empty`; where a line of code or a kernel helps, it offers that. */
+export function emptyPage(empty: Empty, ways: Ways): HTMLElement {
+  const { sentence, way, code, start } = words(empty);
   const page = nothing(sentence, way);
   if (code !== undefined) {
-    page.append(offer(code, run));
+    page.append(offer(code, ways));
+  }
+  if (start !== undefined) {
+    page.append(starter(start, ways));
   }
   return h('div', { class: 'dtj dtj-view dtjp-empty', 'data-why': empty.why }, page);
 }
 
-function offer(code: string, run: Run): HTMLElement {
+function starter(label: string, ways: Ways): HTMLElement {
+  const status = liveRegion({ class: 'dtj-status dtjp-output' });
+  const go = button(
+    label,
+    () => {
+      go.disabled = true;
+      ways.start().catch((failure: unknown) => {
+        go.disabled = false;
+        status.replaceChildren(said((failure as Error).message, 'trouble'));
+      });
+    },
+    { class: 'dtj-button dtj-main' },
+  );
+  return h('div', { class: 'dtjp-offer' }, go, status);
+}
+
+function offer(code: string, ways: Ways): HTMLElement {
   const status = liveRegion({ class: 'dtj-status dtjp-output' });
   const go = button('Run in this kernel', () => void start(), { class: 'dtj-button dtj-main' });
+  const insert = button('Insert as a cell', () => ways.insert(code));
   const copy = button('Copy', () => {
     void navigator.clipboard.writeText(code).then(
       () => status.replaceChildren(said('Copied.')),
@@ -94,10 +135,14 @@ function offer(code: string, run: Run): HTMLElement {
     go.disabled = true;
     status.replaceChildren(h('span', { class: 'dtj-soft' }, `Running ${code} …`));
     try {
-      const wrote = await run(code);
+      const wrote = await ways.run(code);
       status.replaceChildren(wrote ? said(wrote) : '');
     } catch (failure) {
-      status.replaceChildren(said((failure as Error).message, 'trouble'));
+      const { message } = failure as Error;
+      status.replaceChildren(said(message, 'trouble'));
+      if (!status.isConnected) {
+        ways.tell(message);
+      }
     }
     go.disabled = false;
   };
@@ -105,7 +150,7 @@ function offer(code: string, run: Run): HTMLElement {
     'div',
     { class: 'dtjp-offer' },
     h('pre', { class: 'dtj-query' }, code),
-    h('div', { class: 'dtj-bar' }, go, copy),
+    h('div', { class: 'dtj-bar' }, go, insert, copy),
     status,
   );
 }

@@ -11,7 +11,7 @@ import type { Kernels } from './kernels';
 import { type Pane, together } from '../client/pane';
 import { detailPane, graphPane } from './panes';
 import { layoutIn, type Preferences } from './preferences';
-import { type Place, runIn, shownOf } from './place';
+import { type Place, shownOf, waysOf } from './place';
 
 /** The graph of one document in the main area, and beside it the table that is chosen. */
 export class GraphContent extends Widget {
@@ -21,18 +21,26 @@ export class GraphContent extends Widget {
   private _stop: (() => void)[] = [];
   private readonly _stopKernels: () => void;
 
-  /** `find` gives the document at `path` while it is open. */
+  private _place: Place | null = null;
+
+  /** `find` gives the document at a path while it is open; it is followed to other paths. */
   constructor(
-    readonly path: string,
+    private readonly _path: string,
     private readonly _kernels: Kernels,
     private readonly _preferences: Preferences,
     private readonly _find: (path: string) => Place | null,
+    private readonly _tell: (failure: string) => void,
   ) {
     super();
     this.addClass('dtj');
     this.addClass('dtjp-wide');
     adopt(this.node);
     this._stopKernels = _kernels.changed.connect(() => this._draw());
+  }
+
+  /** Where the document is now. */
+  get path(): string {
+    return this._place?.path ?? this._path;
   }
 
   override dispose(): void {
@@ -57,11 +65,21 @@ export class GraphContent extends Widget {
   }
 
   private _draw(): void {
-    if (this.isDisposed || !this.isVisible) {
+    if (this.isDisposed) {
       return;
     }
-    const { held, empty } = shownOf(this._find(this.path), this._kernels);
+    if (this._place === null || this._place.context.isDisposed) {
+      this._place = this._find(this.path);
+    }
+    nameTab(this);
+    if (!this.isVisible) {
+      return;
+    }
+    const { held, empty } = shownOf(this._place, this._kernels);
     const session = held?.session ?? null;
+    if (session !== null) {
+      session.cells = this._place!.cells;
+    }
     if (session !== this._session) {
       this._leave();
       this._session = session;
@@ -80,7 +98,7 @@ export class GraphContent extends Widget {
     this._pane?.dispose();
     this._pane = null;
     if (empty !== null) {
-      this.node.replaceChildren(emptyPage(empty, code => runIn(held!, code)));
+      this.node.replaceChildren(emptyPage(empty, waysOf(this._place, held, this._tell)));
     } else {
       this._pane = this._make(session!);
       this._pane.seen(true);
@@ -117,11 +135,19 @@ export class GraphContent extends Widget {
   }
 }
 
+let tabs = 0;
+
+function nameTab({ path, parent }: GraphContent): void {
+  if (parent !== null) {
+    parent.title.label = `Graph of ${path.split('/').at(-1)}`;
+    parent.title.caption = `Dynamic tables of ${path}`;
+  }
+}
+
 export function graphTab(content: GraphContent): MainAreaWidget<GraphContent> {
   const tab = new MainAreaWidget({ content });
-  tab.id = `dt-jupyter-graph:${content.path}`;
-  tab.title.label = `Graph of ${content.path.split('/').at(-1)}`;
-  tab.title.caption = `Dynamic tables of ${content.path}`;
+  tab.id = `dt-jupyter-graph:${++tabs}`;
+  nameTab(content);
   tab.title.icon = panelIcon;
   tab.title.closable = true;
   tab.toolbar.hide();

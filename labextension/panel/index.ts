@@ -10,12 +10,14 @@ import {
   Notification,
   WidgetTracker,
 } from '@jupyterlab/apputils';
-import { type ConsolePanel, IConsoleTracker } from '@jupyterlab/console';
-import { INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
+import { IConsoleTracker } from '@jupyterlab/console';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStateDB } from '@jupyterlab/statedb';
 
 import type { Session } from '../client/session';
+import { NEW_TABLE } from '../view/elements/sqlTexts';
+import { type Document, placeOf } from './documents';
 import { GraphContent, graphTab } from './graphTab';
 import { panelIcon } from './icon';
 import { Kernels } from './kernels';
@@ -26,12 +28,15 @@ import { followSettings, type Preferences } from './preferences';
 
 const CATEGORY = 'Dynamic Tables';
 const RANK = 900;
+/** How long a failure is shown, in milliseconds. */
+const FAILURE_SHOWN = 20_000;
 
 const COMMANDS = {
   show: 'dt-jupyter:show-panel',
   graph: 'dt-jupyter:open-graph',
   refresh: 'dt-jupyter:refresh-table',
   reload: 'dt-jupyter:reload',
+  create: 'dt-jupyter:new-table',
 } as const;
 
 const plugin: JupyterFrontEndPlugin<void> = {
@@ -57,8 +62,9 @@ function activate(
   const kernels = new Kernels();
   const memory = new Memory(state);
   const openGraph = () => void app.commands.execute(COMMANDS.graph);
+  const tell = (failure: string) => void Notification.error(failure);
   const preferences: Preferences = { side: 'right', live: true, direction: 'automatic' };
-  const panel = new LineagePanel(kernels, memory, preferences, openGraph);
+  const panel = new LineagePanel(kernels, memory, preferences, openGraph, tell);
   panel.id = 'dt-jupyter-panel';
   panel.title.icon = panelIcon;
   panel.title.caption = CATEGORY;
@@ -80,6 +86,20 @@ function activate(
   );
   window.addEventListener('pagehide', () => kernels.close());
 
+  kernels.opened.connect(({ session, view }) => {
+    if (session === panel.session) {
+      panel.take(view);
+      app.shell.activateById(panel.id);
+    }
+  });
+  kernels.failed.connect(({ session, name, sentence }) => {
+    const show = () => session.open(name, 'details');
+    Notification.error(sentence, {
+      autoClose: FAILURE_SHOWN,
+      actions: [{ label: 'Show', callback: show }],
+    });
+  });
+
   const find = (path: string): Place | null =>
     placeOf(
       notebooks.find(({ sessionContext }) => sessionContext.path === path) ??
@@ -88,7 +108,7 @@ function activate(
     );
   const graphs = new WidgetTracker<MainAreaWidget<GraphContent>>({ namespace: 'dt-jupyter-graph' });
   addCommands(app, panel, graphs, path =>
-    graphTab(new GraphContent(path, kernels, preferences, find)),
+    graphTab(new GraphContent(path, kernels, preferences, find, tell)),
   );
   Object.values(COMMANDS).forEach(command => palette?.addItem({ command, category: CATEGORY }));
 
@@ -100,6 +120,7 @@ function activate(
     args: ({ content }) => ({ path: content.path }),
     name: ({ content }) => content.path,
   });
+  kernels.changed.connect(() => graphs.forEach(tab => void graphs.save(tab))); // by their paths
   void memory.restore().then(() => panel.remembered());
   void followSettings(registry, plugin.id, preferences, () => {
     kernels.following = preferences.live;
@@ -108,23 +129,6 @@ function activate(
       app.shell.add(panel, side, { rank: RANK });
     }
   });
-}
-
-type Document = NotebookPanel | ConsolePanel;
-
-/** Path and title as they are when they are read: a document can be renamed. */
-function placeOf(widget: Document | null): Place | null {
-  return (
-    widget && {
-      context: widget.sessionContext,
-      get path() {
-        return widget.sessionContext.path;
-      },
-      get title() {
-        return widget.title.label;
-      },
-    }
-  );
 }
 
 function addCommands(
@@ -155,6 +159,11 @@ function addCommands(
       shell.activateById(tab.id);
       return tab;
     },
+  });
+  commands.addCommand(COMMANDS.create, {
+    label: 'New Dynamic Table',
+    isEnabled: () => panel.place !== null,
+    execute: () => panel.place?.cells.insert(NEW_TABLE),
   });
   commands.addCommand(COMMANDS.refresh, {
     label: 'Refresh a Dynamic Table…',

@@ -4,6 +4,8 @@ import type { Kernel } from '@jupyterlab/services';
 import { type Connection, HELLO_TARGET, KernelClient } from '../client/client';
 import { Session } from '../client/session';
 import { Signal } from '../client/signal';
+import type { Beside } from '../view/elements/dom';
+import { type Failure, Failures } from './toasts';
 import { wiresOf } from './wires';
 
 /** A kernel of an open document. `language` is null until the kernel has told it. */
@@ -26,6 +28,10 @@ interface Mutable {
 export class Kernels {
   /** A document has another kernel, or more is known of one. */
   readonly changed = new Signal<null>();
+  /** A refresh failed in the background. */
+  readonly failed = new Signal<Failure & { readonly session: Session }>();
+  /** A view of a session asks for another one. */
+  readonly opened = new Signal<{ readonly session: Session; readonly view: Beside }>();
   private readonly _held = new Map<string, Mutable>();
   private readonly _contexts = new Set<ISessionContext>();
   private _following = true;
@@ -37,6 +43,9 @@ export class Kernels {
     }
     this._contexts.add(context);
     context.kernelChanged.connect(this._attachAll, this);
+    context.sessionChanged.connect(this._attachAll, this);
+    context.statusChanged.connect(() => context.session?.kernel ?? this.changed.emit(null));
+    context.propertyChanged.connect(() => this.changed.emit(null));
     context.disposed.connect(() => {
       this._contexts.delete(context);
       this.changed.emit(null);
@@ -98,6 +107,7 @@ export class Kernels {
     const { client } = held.session;
     kernel.registerCommTarget(HELLO_TARGET, (_comm, message) => {
       const version = message.content.data['version'];
+      client.signal({ is: 'look' }); // also while nobody looks: a failure is told
       client.signal({ is: 'greeted', version: typeof version === 'number' ? version : 0 });
     });
     kernel.statusChanged.connect((_, status) => {
@@ -131,6 +141,14 @@ export class Kernels {
     };
     const session = new Session(new KernelClient(wires));
     session.following = this._following;
+    const failures = new Failures();
+    session.happened.connect(event => {
+      const failure = failures.hear(event);
+      if (failure) {
+        this.failed.emit({ ...failure, session });
+      }
+    });
+    session.opened.connect(view => this.opened.emit({ session, view }));
     const held: Mutable = { session, connection: kernel, language: null };
     this._held.set(kernel.id, held);
     return held;

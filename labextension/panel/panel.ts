@@ -2,15 +2,16 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 
 import type { Session } from '../client/session';
-import { h } from '../view/elements/dom';
+import { type Beside, h } from '../view/elements/dom';
 import { button } from '../view/elements/parts';
+import { NEW_TABLE } from '../view/elements/sqlTexts';
 import { oneLine } from '../view/elements/text';
 import { adopt } from '../view/elements/theme';
 import { Board } from './board';
 import { emptyPage } from './empty';
 import type { Held, Kernels } from './kernels';
 import type { Memory } from './memory';
-import { type Place, runIn, shownOf } from './place';
+import { type Place, shownOf, waysOf } from './place';
 import { layoutIn, type Preferences } from './preferences';
 
 /** The side panel: the board of the notebook that is in use, or what would bring one. */
@@ -27,6 +28,7 @@ export class LineagePanel extends Widget {
     private readonly _memory: Memory,
     private readonly _preferences: Preferences,
     private readonly _openGraph: () => void,
+    private readonly _tell: (failure: string) => void,
   ) {
     super();
     this.addClass('dtj');
@@ -53,6 +55,14 @@ export class LineagePanel extends Widget {
   remembered(): void {
     this._shown = null;
     this._draw();
+  }
+
+  /** Shows the chosen table in that view. */
+  take(view: Beside): void {
+    this._memory.take(view);
+    if (this._shown?.board) {
+      this._shown.board.tab = view;
+    }
   }
 
   /** The session that is shown, if there is one. */
@@ -82,12 +92,16 @@ export class LineagePanel extends Widget {
 
   /** The boards of kernels that are no more go with them. */
   private _forget(): void {
-    for (const [session, board] of this._boards) {
+    for (const session of this._boards.keys()) {
       if (session.isDisposed) {
-        board.dispose();
-        this._boards.delete(session);
+        this._drop(session);
       }
     }
+  }
+
+  private _drop(session: Session): void {
+    this._boards.get(session)?.dispose();
+    this._boards.delete(session);
   }
 
   private _draw(): void {
@@ -97,6 +111,7 @@ export class LineagePanel extends Widget {
     const { held, empty } = shownOf(this._place, this._kernels);
     if (held !== null) {
       this._watch(held.session);
+      held.session.cells = this._place!.cells;
     }
     if (held !== null && held.session.client.phase.is === 'unasked' && held.language === 'python') {
       held.session.client.signal({ is: 'look' }); // which draws again
@@ -107,8 +122,8 @@ export class LineagePanel extends Widget {
     if (key !== this._shown?.key) {
       this._shown?.board?.seen(false);
       const board = empty === null ? this._boardOf(held.session, this._place!.path) : null;
-      const run = (code: string) => runIn(held!, code);
-      this._body.replaceChildren(board?.element ?? emptyPage(empty!, run));
+      const ways = waysOf(this._place, held, this._tell);
+      this._body.replaceChildren(board?.element ?? emptyPage(empty!, ways));
       this._shown = { key, board };
     }
     this._shown.board?.seen(true);
@@ -117,7 +132,12 @@ export class LineagePanel extends Widget {
   private _watch(session: Session): void {
     if (!this._watched.has(session)) {
       this._watched.add(session);
-      session.client.phased.connect(() => this._draw());
+      session.client.phased.connect(({ is }) => {
+        if (is === 'restarting' || is === 'dead' || is === 'absent') {
+          this._drop(session); // what it says is of an engine that is no more
+        }
+        this._draw();
+      });
     }
   }
 
@@ -166,6 +186,7 @@ export class LineagePanel extends Widget {
       ),
       ...(full
         ? [
+            tool('+', 'New dynamic table', () => this._place?.cells.insert(NEW_TABLE)),
             tool('⟳', 'Read all anew', () => held!.session.refresh()),
             tool('⤢', 'Open the graph as a tab', this._openGraph),
           ]

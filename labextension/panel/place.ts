@@ -1,14 +1,18 @@
 /** What a panel shows for a document: the board of its kernel, or why there is none. */
 import type { ISessionContext } from '@jupyterlab/apputils';
 
+import type { Cells } from '../view/elements/dom';
 import type { Held, Kernels } from './kernels';
-import type { Empty } from './empty';
+import type { Empty, Ways } from './empty';
 
 /** A notebook or a console. */
 export interface Place {
   readonly path: string;
   readonly title: string;
   readonly context: ISessionContext;
+  readonly cells: Cells;
+  /** Starts the kernel that was there before, or asks which one. */
+  start(): Promise<void>;
 }
 
 /** Either a kernel with an engine (also one that is lost for now), or what to say instead. */
@@ -22,8 +26,7 @@ export function shownOf(place: Place | null, kernels: Kernels): Shown {
   }
   const held = kernels.of(place.context);
   if (held === null) {
-    const coming = !place.context.isReady || place.context.session?.kernel != null;
-    return { held: null, empty: { why: coming ? 'opening' : 'no-kernel' } };
+    return { held: null, empty: { why: isComing(place.context) ? 'opening' : 'no-kernel' } };
   }
   if (held.language !== null && held.language !== 'python') {
     return { held, empty: { why: 'other-language', detail: held.language } };
@@ -31,7 +34,8 @@ export function shownOf(place: Place | null, kernels: Kernels): Shown {
   const { phase } = held.session.client;
   const hello = 'hello' in phase ? phase.hello : null;
   if (hello !== null) {
-    return hello.lake === null ? { held, empty: { why: 'not-connected' } } : { held, empty: null };
+    const why = hello.starting ? 'starting' : 'not-connected';
+    return hello.lake === null ? { held, empty: { why } } : { held, empty: null };
   }
   if (phase.is === 'live') {
     throw new Error('a live kernel has said hello');
@@ -41,8 +45,29 @@ export function shownOf(place: Place | null, kernels: Kernels): Shown {
     : { held, empty: { why: phase.is } };
 }
 
+/** Whether a kernel is on its way; one that was shut down is not. */
+function isComing({ session, kernelDisplayStatus }: ISessionContext): boolean {
+  return session?.kernel != null || COMING.has(kernelDisplayStatus);
+}
+
+const COMING: ReadonlySet<string> = new Set(['initializing', 'starting', 'restarting']);
+
+/** What a page without tables can have done for the document at `place`. */
+export function waysOf(
+  place: Place | null,
+  held: Held | null,
+  tell: (failure: string) => void,
+): Ways {
+  return {
+    run: code => (held ? runIn(held, code) : Promise.reject(new Error('There is no kernel.'))),
+    insert: code => place?.cells.insert(code),
+    start: () => place?.start() ?? Promise.resolve(),
+    tell,
+  };
+}
+
 /** Runs code in the kernel of `held`, beside its cells; resolves with what it printed. */
-export async function runIn(held: Held, code: string): Promise<string> {
+async function runIn(held: Held, code: string): Promise<string> {
   const future = held.connection.requestExecute({ code, store_history: false });
   let printed = '';
   let raised: string | null = null;

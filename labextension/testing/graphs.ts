@@ -30,6 +30,7 @@ const NOTHING: Omit<GraphNode, 'name' | 'kind'> = {
   warehouse: null,
   parent: null,
   running: null,
+  period: null,
 };
 
 export function source(name: string, fields: Partial<GraphNode> = {}): GraphNode {

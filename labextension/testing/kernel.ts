@@ -99,6 +99,7 @@ export const hello = (lake: string | null = '/lake', version = WIRE_VERSION): He
   package_version: '1',
   lake,
   scheduler: true,
+  starting: false,
 });
 
 export const node = (name: string, more: Partial<GraphNode> = {}): GraphNode => ({
@@ -119,6 +120,7 @@ export const node = (name: string, more: Partial<GraphNode> = {}): GraphNode => 
   warehouse: 'default',
   parent: null,
   running: null,
+  period: null,
   ...more,
 });
 

@@ -2,13 +2,14 @@
 
 export const WIRE_VERSION = 1;
 
-/** What a kernel says first; its `version` must be the browser's. `lake` is None until an engine is open. */
+/** What a kernel says first; its `version` must be the browser's. `lake` is None until an engine is open, and `starting` while one is being opened. */
 export interface HelloMessage {
   readonly type: 'hello';
   readonly version: number;
   readonly package_version: string;
   readonly lake: string | null;
   readonly scheduler: boolean;
+  readonly starting: boolean;
 }
 
 export type Happened = 'started' | 'progress' | 'ended' | 'changed';
@@ -38,7 +39,7 @@ export interface Progress {
   readonly rows: number;
 }
 
-/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. */
+/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. */
 export interface GraphNode {
   readonly name: string;
   readonly kind: NodeKind;
@@ -57,6 +58,7 @@ export interface GraphNode {
   readonly warehouse: string | null;
   readonly parent: string | null;
   readonly running: Progress | null;
+  readonly period: number | null;
 }
 
 /** Something happened at `at`. `node` is the dynamic table as it stands now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
@@ -358,9 +360,9 @@ export interface DoneMessage {
   readonly sentence: string;
 }
 
-export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'lineage' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'cancel' | 'suspend' | 'resume' | 'pin';
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'lineage' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop';
 
-/** `id` comes back in the reply. `name` is a table's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
+/** `id` comes back in the reply. `name` is a table's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
 export interface Request {
   readonly id: number;
   readonly ask: Ask;

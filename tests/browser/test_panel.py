@@ -73,6 +73,32 @@ BELOW = """figures => figures.map(figure =>
 """By how much each figure stands below its label, in pixels."""
 
 
+SMALLEST = """panel => {
+  const world = panel.querySelector('.dtj-world');
+  const scale = new DOMMatrix(getComputedStyle(world).transform).a;
+  const texts = [...panel.querySelectorAll('.dtj-node *')].filter(part => part.checkVisibility()
+    && [...part.childNodes].some(child => child.nodeType === 3 && child.data.trim()));
+  return Math.min(...texts.map(text => parseFloat(getComputedStyle(text).fontSize) * scale));
+}"""
+"""The size of the smallest text on a card, in pixels of the screen."""
+
+OUTSIDE = """panel => {
+  const view = panel.querySelector('.dtj-dag .dtj-view').getBoundingClientRect();
+  return [...panel.querySelectorAll('.dtj-node')].map(node => node.getBoundingClientRect())
+    .filter(box => box.left < view.left || box.right > view.right).length;
+}"""
+"""How many cards are cut at the left or the right."""
+
+ROOM = """input => {
+  const {font, paddingLeft, paddingRight} = getComputedStyle(input);
+  const pen = document.createElement('canvas').getContext('2d');
+  pen.font = font;
+  return input.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)
+    - pen.measureText(input.placeholder).width;
+}"""
+"""How much room a placeholder leaves, in pixels."""
+
+
 @dataclass(frozen=True)
 class Panel:
     """A notebook and the panel beside it."""
@@ -196,13 +222,45 @@ class TestPanel:
         panel.shoot("not-connected")
 
     def test_it_shows_the_lake_of_the_notebook(self, panel: Panel) -> None:
-        panel.run(CONNECT)
-        expect(panel.all).to_contain_text("panel-lake")
+        prompt = panel.start(CONNECT)
+        expect(panel.all).to_contain_text("Spark is starting", timeout=SPARK_MILLISECONDS)
+        expect(panel.button("Run in this kernel")).to_have_count(0)
+        panel.shoot("starting")
+        expect(panel.all).to_contain_text("panel-lake", timeout=SPARK_MILLISECONDS)
+        expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=SPARK_MILLISECONDS)
         panel.run(TABLES)
         for name in ("orders", "totals", "marked", "large"):
             expect(panel.node(name)).to_have_count(1)
         expect(panel.node("totals")).to_have_attribute("data-state", "SUCCEEDED")
         panel.shoot("graph")
+
+    def test_the_graph_is_read_at_the_width_that_the_panel_has(self, panel: Panel) -> None:
+        box = panel.all.bounding_box()
+        assert box is not None
+        assert box["width"] <= 362
+        assert panel.all.evaluate(SMALLEST) >= 11
+        assert panel.all.evaluate(OUTSIDE) == 0
+        assert panel.all.locator(".dtj-search input").evaluate(ROOM) >= 0
+
+    def test_the_menu_of_a_table(self, panel: Panel) -> None:
+        node = panel.node("large")
+        node.click(button="right")
+        menu = panel.all.get_by_role("menu")
+        expect(menu.get_by_role("menuitem", name="Refresh now")).to_be_focused()
+        panel.shoot("menu")
+        panel.page.keyboard.press("Escape")
+        expect(menu).to_have_count(0)
+        expect(node).to_be_focused()
+        panel.page.keyboard.press("m")
+        menu.get_by_role("menuitem", name="Go to its cell").click()
+        tables = panel.cells.nth(CELLS.index(TABLES))
+        expect(tables).to_have_class(re.compile("jp-mod-active"))
+        node.get_by_role("button", name="Actions").click()
+        menu.get_by_role("menuitem", name="Target lag").click()
+        panel.all.get_by_label("How much").fill("2")
+        panel.button("Set").click()
+        told = "Target lag of large: 2 hours."
+        expect(panel.all.locator(".dtj-told")).to_contain_text(told, timeout=SPARK_MILLISECONDS)
 
     def test_a_table_moves_while_it_is_refreshed(self, panel: Panel) -> None:
         panel.watch("totals", "data-state")
@@ -299,6 +357,20 @@ class TestPanel:
         expect(wide.locator(".dtjp-wide-detail")).to_contain_text("large")
         expect(panel.all.locator(".dtjp-chosen")).to_contain_text("large")
         panel.shoot("tab")
+        panel.page.set_viewport_size({"width": 1900, "height": 800})
+        wide.get_by_role("button", name=re.compile("All in view")).click()
+        panel.shoot("tab-wide")
+        panel.page.set_viewport_size({"width": 1280, "height": 800})
+        panel.page.locator(".lm-TabBar-tab[data-type='document-title']").click()
+        tab = panel.page.locator(".lm-TabBar-tab[title^='Dynamic tables of']")
+        for name in ("renamed.ipynb", "panel.ipynb"):
+            choose(panel.page, "File", "Rename Notebook…")
+            box = panel.page.locator(".jp-Dialog input")
+            box.fill(name)
+            box.press("Enter")
+            expect(tab).to_have_attribute("title", f"Dynamic tables of panel/{name}")
+        tab.click()
+        expect(wide.locator(".dtj-node[aria-label^='large,']")).to_be_visible()
         panel.page.locator(
             ".lm-DockPanel-tabBar .lm-TabBar-tab[title^='Dynamic tables of']"
         ).locator(".lm-TabBar-tabCloseIcon").click()
@@ -312,6 +384,16 @@ class TestPanel:
         expect(panel.node("broken")).to_have_attribute(
             "data-state", "FAILED", timeout=SPARK_MILLISECONDS
         )
+        toast = panel.page.locator(".Toastify__toast", has_text="The refresh of broken failed")
+        expect(toast).to_be_visible()
+        panel.shoot("toast")
+        toast.get_by_role("button", name="Hide notification").click()
+        expect(toast).to_have_count(0)
+        panel.button(re.compile("^1 failed")).click()
+        expect(panel.node("broken")).to_be_in_viewport()
+        panel.shoot("badge")
+        panel.button("Clear the search").click()
+        expect(panel.all.locator(".dtj-dim")).to_have_count(0)
         panel.choose("broken")
         expect(panel.tab("Details")).to_contain_text(HOSTILE)
         panel.shoot("failed")
@@ -346,6 +428,9 @@ class TestPanel:
         choose(panel.page, "Kernel", "Restart Kernel…")
         panel.page.get_by_role("button", name="Confirm Kernel Restart").click()
         expect(panel.all).to_contain_text("dt_jupyter is not loaded", timeout=60_000)
+        panel.button("Insert as a cell").click()
+        inserted = panel.page.locator(".jp-Notebook:visible .jp-CodeCell.jp-mod-active")
+        expect(inserted).to_contain_text("%load_ext dt_jupyter")
         panel.button("Run in this kernel").click()
         expect(panel.all).to_contain_text("No lake is open")
 
@@ -353,6 +438,13 @@ class TestPanel:
         """The kernel knows the extension: it is found without a word from the user."""
         panel.page.reload()
         expect(panel.all).to_contain_text("No lake is open", timeout=60_000)
+
+    def test_a_kernel_that_was_shut_down_can_be_started(self, panel: Panel) -> None:
+        choose(panel.page, "Kernel", "Shut Down Kernel")
+        expect(panel.all).to_contain_text("No kernel", timeout=60_000)
+        panel.shoot("no-kernel")
+        panel.button("Start").click()
+        expect(panel.all).to_contain_text("dt_jupyter is not loaded", timeout=60_000)
 
     def test_the_console_is_free_of_errors(self, panel: Panel) -> None:
         assert panel.errors == []

@@ -15,12 +15,20 @@ export interface Rectangle extends Size {
 export const LEAST = 0.02;
 export const MOST = 2;
 const MARGIN = 24;
+/** Above and below a world that is scrolled, and beside it. */
+export const TOP = 12;
+/** Room below it for the buttons in the corner. */
+export const BOTTOM = 48;
+
+/** From here on all lines of a card can be read, and from there on its name in large letters. */
+const NEAR = 0.9;
+const MIDDLE = 0.3;
 
 /** How much of a card is drawn: all lines, its name, or its colour and pattern. */
 export type Detail = 'near' | 'middle' | 'far';
 
 export function detailAt(scale: number): Detail {
-  return scale >= 0.6 ? 'near' : scale >= 0.26 ? 'middle' : 'far';
+  return scale >= NEAR ? 'near' : scale >= MIDDLE ? 'middle' : 'far';
 }
 
 /** The camera scaled about a point of the screen, which stays where it is. */
@@ -49,11 +57,30 @@ export function fitted(world: Size, view: Size): Camera {
   };
 }
 
+/** The beginning of the world at its own size: what does not fit is scrolled to. */
+export function reading(world: Size, view: Size): Camera {
+  return { x: (view.width - world.width) / 2, y: TOP, scale: 1 };
+}
+
+/** The camera moved back to where the world fills the view, or lies within it. */
+export function held(camera: Camera, world: Size, view: Size): Camera {
+  const { scale } = camera;
+  const within = (at: number, size: number, room: number, end: number): number => {
+    const last = room - size * scale - end;
+    return Math.max(Math.min(TOP, last), Math.min(Math.max(TOP, last), at));
+  };
+  return {
+    x: within(camera.x, world.width, view.width, TOP),
+    y: within(camera.y, world.height, view.height, BOTTOM),
+    scale,
+  };
+}
+
 /** The camera moved no further than it needs for `box` to be in view, near enough to be read. */
 export function showing(camera: Camera, box: Rectangle, view: Size): Camera {
   const centre: Point = [box.x + box.width / 2, box.y + box.height / 2];
-  if (camera.scale < 0.6) {
-    const scale = 0.8;
+  if (camera.scale < NEAR) {
+    const scale = 1;
     return { x: view.width / 2 - centre[0] * scale, y: view.height / 2 - centre[1] * scale, scale };
   }
   const { scale } = camera;
@@ -75,6 +102,16 @@ export function inView(camera: Camera, view: Size, margin = 0): Rectangle {
     y: (-margin - camera.y) / camera.scale,
     width: (view.width + 2 * margin) / camera.scale,
     height: (view.height + 2 * margin) / camera.scale,
+  };
+}
+
+/** Where a box of the world is on the screen. */
+export function onScreen({ x, y, scale }: Camera, box: Rectangle): Rectangle {
+  return {
+    x: x + box.x * scale,
+    y: y + box.y * scale,
+    width: box.width * scale,
+    height: box.height * scale,
   };
 }
 

@@ -24,6 +24,7 @@ interface Inside {
   readonly mode: HTMLElement;
   readonly outcome: HTMLElement;
   readonly lag: HTMLElement;
+  readonly next: HTMLElement;
   readonly rows: HTMLElement;
   /** The bar within its track. */
   readonly meter: HTMLElement;
@@ -82,6 +83,7 @@ export class Card {
       mode: h('span', { class: 'dtj-node-mode dtj-pill dtj-tint' }),
       outcome: text('outcome'),
       lag: text('lag'),
+      next: text('next'),
       rows: text('rows'),
       meter: h('span', {}),
       progress: h('span', {}),
@@ -91,13 +93,13 @@ export class Card {
       { class: 'dtj-node-in', 'aria-hidden': 'true' },
       h('div', { class: 'dtj-node-line dtj-node-head' }, inside.sign, inside.name, inside.error),
       h('div', { class: 'dtj-node-line dtj-node-last' }, inside.mode, inside.outcome),
-      h('div', { class: 'dtj-node-line dtj-node-time' }, inside.lag, inside.rows),
+      h('div', { class: 'dtj-node-line dtj-node-time' }, inside.lag, inside.next, inside.rows),
       h('div', { class: 'dtj-node-meter dtj-track' }, inside.meter),
       h('div', { class: 'dtj-node-progress' }, inside.progress),
     );
     this.inside = inside;
     this.write(inside, now);
-    this.element.prepend(lines);
+    this.element.prepend(lines, moreButton());
   }
 
   /** Lag goes on: write what follows from the clock. */
@@ -137,7 +139,7 @@ export class Card {
     show(inside.sign, `${own} ${node.state} ${node.kind}`, () =>
       own ? icon(stateGlyph(node.state)) : kindSign(node.kind),
     );
-    write(inside.name, oneLine(node.name));
+    writeName(inside.name, oneLine(node.name));
     show(inside.error, String(node.error !== null), () =>
       node.error === null ? null : errorSign(),
     );
@@ -184,6 +186,7 @@ export class Card {
     const share = words.lagShare(node, now);
     const broken = words.BROKEN.has(node.state) && node.error !== null;
     write(inside.lag, broken ? oneLine(node.error) : words.lagText(node, now));
+    write(inside.next, broken ? '' : words.nextText(node, now));
     set(inside.lag, 'data-late', broken || (share !== null && share > 1) ? 'true' : null);
     set(inside.meter.parentElement!, 'hidden', words.limitOf(node) === null ? '' : null);
     const width = `${Math.min(share ?? 0, 1) * 100}%`;
@@ -212,6 +215,25 @@ function write(element: Element, text: string): void {
   if (element.textContent !== text) {
     element.textContent = text;
   }
+}
+
+/** What is kept of the end of a name where its middle is left out. */
+const TAIL = 7;
+
+/** Two parts, the first of which gives way: names differ at both ends. */
+function writeName(place: HTMLElement, name: string): void {
+  if (place.textContent !== name) {
+    const chars = Array.from(name);
+    const cut = chars.length > 2 * TAIL ? chars.length - TAIL : 0;
+    const head = h('span', { class: 'dtj-text' }, chars.slice(0, cut).join(''));
+    place.replaceChildren(...(cut ? [head] : []), h('span', {}, chars.slice(cut).join('')));
+  }
+}
+
+function moreButton(): HTMLElement {
+  const label = 'Actions ( m )';
+  const attributes = { type: 'button', tabindex: -1, title: label, 'aria-label': label };
+  return h('button', { class: 'dtj-node-more', ...attributes }, '⋯');
 }
 
 /** Fill `place` anew if what it shows, by its key, is another. */

@@ -1,11 +1,13 @@
 /** The graph as a whole: what happens becomes an action, its new state is drawn, its effects are done. */
 import type { Host } from '../elements/dom';
-import type { EventMessage, GraphMessage } from '../wire';
+import { sentence } from '../elements/parts';
+import type { EventMessage, GraphMessage, TargetLag } from '../wire';
 import { Clock } from './clock';
+import { ableOf, type Command, perform } from './commands';
 import { pressed, type Keys } from './keyboard';
 import { arrowFrom } from './moves';
 import { Scene } from './scene';
-import { firstState, type OpenColumns, type State } from './state';
+import { firstState, type OpenColumns, type State, type Told } from './state';
 import { update, type Action, type Effect, type Way } from './update';
 
 interface Options {
@@ -15,6 +17,8 @@ interface Options {
 }
 
 const TICK = 1000;
+/** How long it is said that something was done, in milliseconds. */
+const TOLD = 8000;
 
 export class Dag {
   private state: State;
@@ -31,6 +35,8 @@ export class Dag {
     const events = {
       act: (action: Action) => void this.act(action),
       search: (text: string) => this.search(text),
+      able: () => ableOf(host),
+      insert: host.cells ? (code: string) => host.cells?.insert(code) : null,
       now: () => this.clock.now(),
     };
     this.scene = new Scene(this.state, events, options.wheelPans);
@@ -105,10 +111,25 @@ export class Dag {
         this.tell(effect.name, effect.column);
         return;
       }
+      case 'do': {
+        void this.carryOut(effect.name, effect.command, effect.lag);
+        return;
+      }
       case 'fit': {
         this.scene.fit();
         return;
       }
+    }
+  }
+
+  private async carryOut(name: string, command: Command, lag?: TargetLag): Promise<void> {
+    try {
+      const text = await perform(this.host, name, command, lag);
+      const told: Told | null = text === null ? null : { name, text, kind: 'done' };
+      this.act({ is: 'told', told });
+      setTimeout(() => this.state.told === told && this.act({ is: 'told', told: null }), TOLD);
+    } catch (thrown) {
+      this.act({ is: 'told', told: { name, text: sentence(thrown), kind: 'trouble' } });
     }
   }
 
@@ -149,6 +170,10 @@ export class Dag {
   private listen(): void {
     const { scene } = this;
     scene.tree.addEventListener('click', event => this.click(event));
+    scene.tree.addEventListener('contextmenu', event => this.openMenu(event));
+    scene.viewport.element.addEventListener('pointerdown', () => {
+      this.act({ is: 'menu', name: null });
+    });
     scene.tree.addEventListener('focusin', event => this.focus(scene.nodeAt(event.target)));
     scene.tree.addEventListener('pointerover', event => this.hover(scene.nodeAt(event.target)));
     scene.tree.addEventListener('pointerout', () => this.hover(null));
@@ -167,9 +192,21 @@ export class Dag {
     }
     if ((event.target as Element).closest('.dtj-node-stages')) {
       this.act({ is: 'unfold', name });
+    } else if ((event.target as Element).closest('.dtj-node-more')) {
+      this.act({ is: 'menu', name });
     } else {
       this.act({ is: 'pick', name });
       this.scene.focusNode(name);
+    }
+  }
+
+  /** By the right button, or by the key that means the same. */
+  private openMenu(event: Event): void {
+    const name = this.scene.nodeAt(event.target);
+    if (name !== null) {
+      event.preventDefault();
+      event.stopPropagation();
+      this.act({ is: 'menu', name });
     }
   }
 
@@ -203,6 +240,8 @@ export class Dag {
   private readonly keys: Keys = {
     zoom: factor => this.scene.viewport.zoom(factor, undefined, true),
     fit: () => this.fit(),
+    read: () => void this.act({ is: 'read' }),
+    menu: name => void this.act({ is: 'menu', name }),
     find: () => this.scene.finder.focus(),
     step: by => void this.act({ is: 'step', by }),
     narrow: (name, way) => this.narrowAt(name, way),

@@ -6,7 +6,9 @@ import { type Host, type View } from '../elements/dom';
 import { adopt } from '../elements/theme';
 import type { EventMessage, GraphMessage } from '../wire';
 import { Dag } from './dag';
+import cardCss from './card.raw.css';
 import css from './dag.raw.css';
+import menuCss from './menu.raw.css';
 
 export interface DagOptions {
   /** Edges go right instead of down. */
@@ -28,7 +30,7 @@ export interface DagView extends View<GraphMessage> {
 
 export function mountDag(root: HTMLElement, host: Host, options: DagOptions = {}): DagView {
   adopt(root);
-  adopt(root, css);
+  adopt(root, css + cardCss + menuCss);
   const dag = new Dag(host, {
     rightward: options.rightward ?? false,
     wheelPans: options.wheelPans ?? false,

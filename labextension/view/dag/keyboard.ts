@@ -4,6 +4,8 @@ import type { Arrow } from './moves';
 export interface Keys {
   zoom(factor: number): void;
   fit(): void;
+  read(): void;
+  menu(name: string): void;
   find(): void;
   step(by: number): void;
   narrow(name: string | null, way: 'upstream' | 'downstream'): void;
@@ -32,6 +34,8 @@ const ACTIONS: Readonly<Record<string, (keys: Keys, name: string | null) => void
   '=': keys => keys.zoom(CLOSER),
   '-': keys => keys.zoom(1 / CLOSER),
   '0': keys => keys.fit(),
+  '1': keys => keys.read(),
+  m: (keys, name) => name !== null && keys.menu(name),
   '/': keys => keys.find(),
   n: keys => keys.step(1),
   N: keys => keys.step(-1),

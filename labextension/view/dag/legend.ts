@@ -64,7 +64,7 @@ export class Legend {
         class: 'dtj-chip',
         type: 'button',
         'data-word': word,
-        title: `Find: ${word}`,
+        title: `Show: ${word}`,
         'aria-label': `${many} ${word}`,
       },
       sign,

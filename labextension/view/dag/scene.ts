@@ -1,5 +1,6 @@
 /** Draws a state of the graph: of two states that follow each other, only what differs. */
 import { h } from '../elements/dom';
+import { sentence } from '../elements/parts';
 import { Announcer } from './announcer';
 import * as cameras from './camera';
 import { Card, cardSize, set } from './card';
@@ -7,12 +8,16 @@ import { Columns } from './columns';
 import { Edges, toggle } from './edges';
 import { empty } from './empty';
 import { Finder } from './finder';
+import type { Able } from './commands';
+import { columned } from './layout/column';
 import { layered, type Layout, type Placed, type Size } from './layout/index';
 import { Layouts } from './layouts';
 import { Legend } from './legend';
 import { paint } from './paint';
+import { type Format, savePicture } from './picture';
 import { topologyKey } from './shape';
 import { drawStages } from './stages';
+import { Overlay, putBeside } from './overlay';
 import { matchOf, type State } from './state';
 import { Toolbox } from './toolbox';
 import { sameNode, type Action } from './update';
@@ -22,15 +27,21 @@ import type { Now } from './words';
 export interface SceneEvents {
   readonly act: (action: Action) => void;
   readonly search: (text: string) => void;
+  readonly able: () => Able;
+  /** Puts code into a cell; null where there is none. */
+  readonly insert: ((code: string) => void) | null;
   readonly now: () => Now;
 }
 
 const layouts = new Layouts();
 const FILLED_A_FRAME = 24;
-/** In a view narrower than this, a graph of so many nodes gets narrower too: pixels for each card. */
-const NARROW_WIDTH = 640;
+/** In a view narrower than this, a graph of so many nodes is one column, to be scrolled. */
+const COLUMN_WIDTH = 560;
+const COLUMN_NODES = 600;
+/** In one narrower than this, a graph of so many nodes gets narrower too: pixels for each card. */
+const NARROW_WIDTH = 1000;
 const NARROW_NODES = 40;
-const NARROW_CARD = 150;
+const NARROW_CARD = 280;
 /** Cards this near to the view, in pixels, are filled before they are seen. */
 const NEAR = 200;
 let instances = 0;
@@ -49,6 +60,8 @@ export class Scene {
   private readonly edges = new Edges();
   private readonly legend: Legend;
   private readonly toolbox: Toolbox;
+  private readonly overlay: Overlay;
+  private readonly thumb = h('div', { class: 'dtj-thumb', hidden: true });
   private readonly cards = new Map<string, Card>();
   private readonly id = `dtj-dag-${++instances}`;
   private nextId = 0;
@@ -67,6 +80,8 @@ export class Scene {
     const { act, search } = events;
     this.viewport = new Viewport({
       wheelPans,
+      hold: camera =>
+        this.column() === null ? camera : cameras.held(camera, this.layout, this.viewport.size),
       changed: () => this.drawView(),
       byHand: () => act({ is: 'byHand' }),
     });
@@ -75,16 +90,19 @@ export class Scene {
       step: by => act({ is: 'step', by }),
       left: () => this.focusNode(this.state.roving),
     });
-    this.legend = new Legend(search);
+    this.legend = new Legend(text => act({ is: 'search', text, badge: text !== '' }));
     this.toolbox = new Toolbox({
       zoom: factor => this.viewport.zoom(factor, undefined, true),
       fit: () => act({ is: 'fit' }),
+      read: () => act({ is: 'read' }),
       turn: () => act({ is: 'turn' }),
       narrow: way => act({ is: 'narrow', way }),
       whole: () => act({ is: 'widen' }),
+      save: format => void this.save(format),
     });
     this.viewport.world.append(this.edges.element, this.tree);
-    this.viewport.element.append(this.toolbox.corner);
+    this.overlay = new Overlay(this.viewport.element, events);
+    this.viewport.element.append(this.thumb, this.toolbox.corner);
     const spring = h('span', { class: 'dtj-spring' });
     this.element = h(
       'div',
@@ -109,6 +127,9 @@ export class Scene {
     }
     if (differs('columns')) {
       this.drawColumns();
+    }
+    if (differs('menu', 'told')) {
+      this.overlay.draw(after, this.boxOnScreen(after.menu?.name));
     }
     if (differs('chosen')) {
       this.mark(before.chosen, 'aria-selected', null);
@@ -218,7 +239,7 @@ export class Scene {
     toggle(this.element, 'dtj-bare', !any);
     const shown = this.viewport.element.querySelector('.dtj-empty');
     if (!any && !shown) {
-      this.viewport.element.append(empty());
+      this.viewport.element.append(empty(this.events.insert));
     } else if (any) {
       shown?.remove();
     }
@@ -243,19 +264,18 @@ export class Scene {
   private reshape(holding: boolean): boolean {
     const { shape, nodes, rightward } = this.state;
     const kinds = shape.names.map(name => nodes.get(name)!.kind);
-    const breadth = this.breadth();
-    const key = JSON.stringify([topologyKey(shape), kinds, rightward, breadth]);
+    const [column, breadth] = [this.column(), this.breadth()];
+    const key = JSON.stringify([topologyKey(shape), kinds, rightward, column, breadth]);
     if (key === this.key) {
       return false;
     }
     this.key = key;
+    const sizeOf = (name: string): Size => cardSize(nodes.get(name)!);
+    const pairs = shape.edges.map(edge => [edge.source, edge.target] as const);
     this.layout = layouts.get(key, () =>
-      layered(
-        shape.names,
-        name => cardSize(nodes.get(name)!),
-        shape.edges.map(edge => [edge.source, edge.target] as const),
-        breadth === null ? { rightward } : { breadth },
-      ),
+      column === null
+        ? layered(shape.names, sizeOf, pairs, breadth === null ? { rightward } : { breadth })
+        : columned(shape.names, sizeOf, pairs, column),
     );
     this.putCards();
     this.edges.draw(this.layout, rightward);
@@ -264,6 +284,13 @@ export class Scene {
       this.fit();
     }
     return true;
+  }
+
+  /** How wide the column is that the graph is laid out as; null where it is none. */
+  private column(): number | null {
+    const { width } = this.viewport.size;
+    const many = this.state.shape.names.length > COLUMN_NODES;
+    return many || this.state.rightward || width >= COLUMN_WIDTH ? null : width - 2 * cameras.TOP;
   }
 
   /** How many cards a layer may have for a small graph to be legible in a narrow view; null for any. */
@@ -326,26 +353,33 @@ export class Scene {
 
   /** The columns lie beside their card, on the side where there is room. */
   private putColumns(): void {
-    const box = this.columns && this.layout.boxes.get(this.columns.name);
-    if (!this.columns || !box) {
+    if (!this.columns) {
       return;
     }
-    const { x, y, scale } = this.viewport.camera;
-    const { width, height } = this.viewport.size;
-    const { element } = this.columns;
-    const [wide, high] = [element.offsetWidth, element.offsetHeight];
-    const right = x + (box.x + box.width) * scale + 10;
-    const left = x + box.x * scale - 10 - wide;
-    const within = Math.max(8, Math.min(right, width - wide - 8));
-    const beside = right + wide <= width - 8 ? right : left >= 8 ? left : within;
-    element.style.left = `${beside}px`;
-    element.style.top = `${Math.max(8, Math.min(y + box.y * scale, height - high - 8))}px`;
+    putBeside(this.columns.element, this.boxOnScreen(this.columns.name), this.viewport.size);
+  }
+
+  private boxOnScreen(name: string | undefined): cameras.Rectangle | null {
+    const box = name === undefined ? undefined : this.layout.boxes.get(name);
+    return box ? cameras.onScreen(this.viewport.camera, box) : null;
+  }
+
+  private async save(format: Format): Promise<void> {
+    const { nodes, rightward } = this.state;
+    const drawn = { layout: this.layout, nodes, rightward, now: this.events.now() };
+    await savePicture(this.element, drawn, format).catch((thrown: unknown) => {
+      const told = { name: '', text: sentence(thrown), kind: 'trouble' } as const;
+      this.events.act({ is: 'told', told });
+    });
   }
 
   // the camera
 
   fit(): void {
-    this.viewport.look(cameras.fitted(this.layout, this.viewport.size), this.fitted);
+    const { size } = this.viewport;
+    const scrolled = this.column() !== null && !this.state.whole;
+    const camera = scrolled ? cameras.reading : cameras.fitted;
+    this.viewport.look(camera(this.layout, size), this.fitted);
     this.fitted = this.viewport.shown;
   }
 
@@ -378,6 +412,8 @@ export class Scene {
     const { scale } = this.viewport.camera;
     const detail = cameras.detailAt(scale);
     set(this.element, 'data-detail', detail);
+    set(this.element, 'style', `--dtj-scale:${Math.round(scale * 1000) / 1000}`);
+    set(this.element, 'data-column', this.column() === null ? null : 'true');
     set(this.element, 'data-few', String(this.state.shape.names.length <= NARROW_NODES));
     this.edges.thicken(scale);
     const seen = new Set(detail === 'far' ? [] : this.inSight(NEAR));
@@ -386,6 +422,18 @@ export class Scene {
       this.animate(seen); // nothing moves by itself meanwhile
     }
     this.putColumns();
+    this.overlay.put(this.boxOnScreen(this.state.menu?.name));
+    this.drawThumb();
+  }
+
+  /** Where in a column that is longer than the view one is. */
+  private drawThumb(): void {
+    const { y, scale } = this.viewport.camera;
+    const { height } = this.viewport.size;
+    const all = this.layout.height * scale + cameras.TOP + cameras.BOTTOM;
+    this.thumb.hidden = this.column() === null || all <= height;
+    this.thumb.style.top = `${((cameras.TOP - y) / all) * height}px`;
+    this.thumb.style.height = `${(height / all) * height}px`;
   }
 
   private animate(seen: ReadonlySet<Card>): void {

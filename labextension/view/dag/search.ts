@@ -2,14 +2,22 @@
 import type { GraphNode } from '../wire';
 import { isSuspended, KIND_WORDS, lagShare, spoken, type Now } from './words';
 
-/** Names that match, in the order of `nodes`; null where nothing is searched for. */
-export function found(nodes: readonly GraphNode[], text: string, now: Now): string[] | null {
+/** Those that match, in the order of `nodes`, by `names` too; null where nothing is searched for. */
+export function found(
+  nodes: readonly GraphNode[],
+  text: string,
+  now: Now,
+  names = true,
+): string[] | null {
   const wanted = folded(text.trim());
   if (!wanted) {
     return null;
   }
   return nodes
-    .filter(node => folded(node.name).includes(wanted) || words(node, now).includes(spoken(wanted)))
+    .filter(
+      node =>
+        (names && folded(node.name).includes(wanted)) || words(node, now).includes(spoken(wanted)),
+    )
     .map(node => node.name);
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { fitted, inView, meets, showing, zoomed } from './camera';
+import { BOTTOM, fitted, held, inView, meets, reading, showing, TOP, zoomed } from './camera';
 import { layered } from './layout/index';
 import { Layouts } from './layouts';
 import { flowOf } from './lineage';
@@ -162,6 +162,19 @@ test('the camera: a point stays under the pointer, all fits, a box comes into vi
   const moved = showing({ x: 0, y: 0, scale: 1 }, box, view);
   expect(meets(inView(moved, view), box)).toBe(true);
   expect(showing(moved, box, view)).toEqual(moved);
+});
+
+test('a column is read from its beginning, and scrolled to its ends and no further', () => {
+  const [world, view] = [
+    { width: 336, height: 2000 },
+    { width: 360, height: 500 },
+  ];
+  const start = reading(world, view);
+  expect(start).toEqual({ x: 12, y: TOP, scale: 1 });
+  expect(held(start, world, view)).toEqual(start);
+  expect(held({ x: 90, y: 90, scale: 1 }, world, view)).toEqual(start);
+  expect(held({ x: 12, y: -9000, scale: 1 }, world, view).y).toBe(500 - 2000 - BOTTOM);
+  expect(held({ x: 12, y: -100, scale: 1 }, { width: 336, height: 90 }, view).y).toBe(TOP);
 });
 
 test('a path bends between layers, is straight past them, and ends in a tip', () => {

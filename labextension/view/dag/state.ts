@@ -1,5 +1,6 @@
 /** What a graph shows, as one value: `update` makes the next of it, `Scene` draws it. */
 import type { GraphMessage, GraphNode, LineageMessage } from '../wire';
+import type { Form } from './commands';
 import type { Flow } from './lineage';
 import { shapeOf, WHOLE, type Scope, type Shape } from './shape';
 
@@ -9,6 +10,17 @@ export interface OpenColumns {
   /** What the kernel answered, or why it did not; null until then. */
   readonly answer: LineageMessage | string | null;
   readonly followed: string | null;
+}
+
+export interface OpenMenu {
+  readonly name: string;
+  readonly form: Form | null;
+}
+
+export interface Told {
+  readonly name: string;
+  readonly text: string;
+  readonly kind: 'done' | 'trouble';
 }
 
 export interface State {
@@ -29,13 +41,21 @@ export interface State {
   readonly hovered: string | null;
   /** What is searched for, what was found, and which of that is looked at (-1: none). */
   readonly text: string;
+  /** Whether a badge searches: by state alone, and for as long as there is such a node. */
+  readonly badge: boolean;
   readonly matches: readonly string[] | null;
   readonly match: number;
   readonly columns: OpenColumns | null;
   /** Through which columns the followed one flows. */
   readonly flow: Flow | null;
-  /** Whether the user moved the camera: else the whole graph is kept in view. */
+  /** Whether the user moved the camera: else it is kept where it shows most. */
   readonly byHand: boolean;
+  /** Whether all of a narrow graph is to be seen, however small; else it is scrolled. */
+  readonly whole: boolean;
+  /** The open menu of a node, and the question of it that is open. */
+  readonly menu: OpenMenu | null;
+  /** What came of a command, until its node changes. */
+  readonly told: Told | null;
 }
 
 const NOTHING: GraphMessage = { type: 'graph', version: 1, nodes: [], edges: [], as_of: null };
@@ -54,11 +74,15 @@ export function firstState(live: boolean, rightward: boolean): State {
     roving: null,
     hovered: null,
     text: '',
+    badge: false,
     matches: null,
     match: -1,
     columns: null,
     flow: null,
     byHand: false,
+    whole: false,
+    menu: null,
+    told: null,
   };
 }
 

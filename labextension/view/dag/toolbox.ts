@@ -1,14 +1,17 @@
 /** The buttons of a graph: which part of it, and how large. */
 import { h } from '../elements/dom';
+import type { Format } from './picture';
 import type { Scope } from './shape';
 import { toolSign } from '../icons/signs';
 
 export interface ToolboxEvents {
   zoom(factor: number): void;
   fit(): void;
+  read(): void;
   turn(): void;
   narrow(way: 'upstream' | 'downstream'): void;
   whole(): void;
+  save(format: Format): void;
 }
 
 export class Toolbox {
@@ -20,6 +23,7 @@ export class Toolbox {
   private readonly downstream: HTMLButtonElement;
   private readonly whole: HTMLButtonElement;
   private readonly turn: HTMLButtonElement;
+  private readonly read: HTMLButtonElement;
 
   constructor(events: ToolboxEvents) {
     this.upstream = button(
@@ -36,11 +40,20 @@ export class Toolbox {
     );
     this.whole = button('whole', 'The whole graph ( Esc )', () => events.whole(), 'All');
     this.turn = button('right', 'Turn the graph', () => events.turn());
-    this.bar = h('div', { class: 'dtj-bar' }, this.upstream, this.downstream, this.whole);
+    this.read = button('read', 'At its own size ( 1 )', () => events.read());
+    this.bar = h(
+      'div',
+      { class: 'dtj-bar' },
+      this.upstream,
+      this.downstream,
+      this.whole,
+      saver(events),
+    );
     this.corner = h(
       'div',
       { class: 'dtj-zoom', role: 'group', 'aria-label': 'Zoom' },
       this.turn,
+      this.read,
       button('fit', 'All in view ( 0 )', () => events.fit()),
       button('in', 'Larger ( + )', () => events.zoom(1.25)),
       button('out', 'Smaller ( - )', () => events.zoom(0.8)),
@@ -64,6 +77,25 @@ export class Toolbox {
       this.turn.setAttribute('aria-label', this.turn.title);
     }
   }
+}
+
+/** A list of formats that looks like a button; it stays at its sign. */
+function saver(events: ToolboxEvents): HTMLElement {
+  const title = 'Save the graph as a picture';
+  const list = h(
+    'select',
+    { class: 'dtj-select dtj-saver', title, 'aria-label': title },
+    h('option', { value: '' }, '⤓'),
+    ...(['SVG', 'PNG'] as const).map(format => h('option', { value: format }, `Save as ${format}`)),
+  );
+  list.addEventListener('change', () => {
+    const format = list.value as Format | '';
+    list.value = '';
+    if (format) {
+      events.save(format);
+    }
+  });
+  return list;
 }
 
 function button(

@@ -26,7 +26,7 @@ function after(state: State, ...actions: Action[]): readonly [State, Effect[]] {
 const [shop] = after(firstState(true, false), { is: 'graph', message: SHOP });
 const [chain] = after(firstState(true, false), { is: 'graph', message: CHAIN });
 
-function ended(node: GraphNode): Action {
+function ended(node: GraphNode): Extract<Action, { is: 'event' }> {
   const event: EventMessage = {
     type: 'event',
     version: 1,
@@ -148,4 +148,51 @@ test('what the user did with the camera is forgotten by what shows another part'
   for (const action of [{ is: 'turn' }, { is: 'fit' }, { is: 'widen' }] as const) {
     expect(after(moved, action)[0].byHand, action.is).toBe(false);
   }
+});
+
+const FAILED = { state: 'FAILED' as const, action: null, error: 'DT-2103: no' };
+
+test('a badge searches by state alone, goes to what it finds, and goes with its last node', () => {
+  const nodes = [source('a'), table('failed_orders'), table('c', FAILED)];
+  const [broken] = after(firstState(true, false), { is: 'graph', message: graph(nodes, []) });
+  const badge = { is: 'search', text: 'failed', badge: true } as const;
+  const [found, effects] = after(broken, badge);
+  expect(found.matches).toEqual(['c']);
+  expect(effects).toContainEqual({ is: 'look', name: 'c' });
+  const [mended] = after(found, ended(table('c')));
+  expect([mended.text, mended.matches, mended.badge]).toEqual(['', null, false]);
+  const [typed] = after(broken, { is: 'search', text: 'failed' }, ended(table('c')));
+  expect([typed.text, typed.matches]).toEqual(['failed', ['failed_orders']]);
+});
+
+test('a menu opens at its node, asks before it does harm, and gives the focus back', () => {
+  const [open] = after(chain, { is: 'menu', name: 'b' });
+  expect(open.menu).toEqual({ name: 'b', form: null });
+  const refresh = after(open, { is: 'command', command: 'refresh' });
+  expect(refresh[0].menu).toBeNull();
+  expect(refresh[1]).toContainEqual({ is: 'do', name: 'b', command: 'refresh' });
+  const [asked, nothing] = after(open, { is: 'command', command: 'drop' });
+  expect(asked.menu).toEqual({ name: 'b', form: 'drop' });
+  expect(nothing).toEqual([]);
+  expect(after(asked, { is: 'confirm' })[1]).toEqual([
+    { is: 'focus', name: 'b' },
+    { is: 'do', name: 'b', command: 'drop', lag: undefined },
+  ]);
+  const [closed, effects] = after(asked, { is: 'back' });
+  expect(closed.menu).toBeNull();
+  expect(effects).toEqual([{ is: 'focus', name: 'b' }]);
+  const [gone] = after(asked, { is: 'graph', message: graph([source('a')], []) });
+  expect(gone.menu).toBeNull();
+});
+
+test('what came of a command stays until its node has changed', () => {
+  const told = { name: 'b', text: 'Refresh of b started.', kind: 'done' } as const;
+  const [said] = after(chain, { is: 'told', told }, ended(table('c', FAILED)));
+  expect(said.told).toEqual(told);
+  const [running] = after(said, {
+    is: 'event',
+    event: { ...ended(table('b', { state: 'EXECUTING' })).event, happened: 'started' },
+  });
+  expect(running.told).toEqual(told);
+  expect(after(running, ended(table('b', FAILED)))[0].told).toBeNull();
 });

@@ -1,10 +1,11 @@
 /** What an action makes of a state, and what is to be done about it: no element, no clock, no kernel. */
 import { oneLine } from '../elements/text';
-import type { EventMessage, GraphMessage, GraphNode, LineageMessage } from '../wire';
+import type { EventMessage, GraphMessage, GraphNode, LineageMessage, TargetLag } from '../wire';
+import { type Command, isForm } from './commands';
 import { flowOf } from './lineage';
 import { found } from './search';
 import { homes, shapeOf, stagesOf, WHOLE, type Scope } from './shape';
-import { matchOf, type OpenColumns, type State } from './state';
+import { matchOf, type OpenColumns, type State, type Told } from './state';
 import { changeText, sentence, type Now } from './words';
 
 export type Way = 'upstream' | 'downstream';
@@ -22,7 +23,8 @@ export type Action =
   /** Move the focus to a node, and the camera. */
   | { readonly is: 'goto'; readonly name: string }
   | { readonly is: 'look'; readonly name: string }
-  | { readonly is: 'search'; readonly text: string }
+  /** A badge searches by state, and goes to what it finds. */
+  | { readonly is: 'search'; readonly text: string; readonly badge?: boolean }
   | { readonly is: 'step'; readonly by: number }
   /** Only what lies one way of the chosen node; once more to show all. */
   | { readonly is: 'narrow'; readonly way: Way }
@@ -39,7 +41,14 @@ export type Action =
   /** One step back: the column, its list, the search, the part, the choice. */
   | { readonly is: 'back' }
   | { readonly is: 'byHand' }
-  | { readonly is: 'fit' };
+  /** All in view; or at its own size from the beginning, to be scrolled. */
+  | { readonly is: 'fit' }
+  | { readonly is: 'read' }
+  | { readonly is: 'menu'; readonly name: string | null }
+  | { readonly is: 'command'; readonly command: Command }
+  /** The open question of the menu was answered with yes. */
+  | { readonly is: 'confirm'; readonly lag?: TargetLag | undefined }
+  | { readonly is: 'told'; readonly told: Told | null };
 
 /** What is to be done after the new state is drawn. */
 export type Effect =
@@ -49,6 +58,12 @@ export type Effect =
   | { readonly is: 'describe'; readonly name: string }
   | { readonly is: 'ask'; readonly columns: OpenColumns }
   | { readonly is: 'tell'; readonly name: string; readonly column?: string }
+  | {
+      readonly is: 'do';
+      readonly name: string;
+      readonly command: Command;
+      readonly lag?: TargetLag | undefined;
+    }
   | { readonly is: 'fit' };
 
 export type Updated = readonly [State, ...Effect[]];
@@ -59,7 +74,7 @@ export function update(state: State, action: Action, now: Now): Updated {
     case 'graph':
       return showGraph(state, action.message, now);
     case 'event':
-      return showEvent(state, action.event);
+      return showEvent(state, action.event, now);
     case 'choose':
       return chooseHome(state, action.name);
     case 'pick':
@@ -73,7 +88,9 @@ export function update(state: State, action: Action, now: Now): Updated {
     case 'look':
       return [setByHand(state), look(action.name)];
     case 'search':
-      return [search({ ...state, text: action.text, match: -1 }, now)];
+      return action.badge
+        ? stepMatch(startSearch(state, action.text, true, now), 1, now)
+        : [startSearch(state, action.text, false, now)];
     case 'step':
       return stepMatch(state, action.by, now);
     case 'narrow':
@@ -83,7 +100,7 @@ export function update(state: State, action: Action, now: Now): Updated {
     case 'unfold':
       return [toggleStages(state, action.name)];
     case 'turn':
-      return [{ ...state, rightward: !state.rightward, byHand: false }];
+      return [{ ...state, rightward: !state.rightward, byHand: false, whole: false }];
     case 'answer':
       return [showAnswer(state, action.columns, action.answer)];
     case 'follow':
@@ -95,7 +112,17 @@ export function update(state: State, action: Action, now: Now): Updated {
     case 'byHand':
       return [setByHand(state)];
     case 'fit':
-      return [{ ...state, byHand: false }, { is: 'fit' }];
+      return [{ ...state, byHand: false, whole: true }, { is: 'fit' }];
+    case 'read':
+      return [{ ...state, byHand: false, whole: false }, { is: 'fit' }];
+    case 'menu':
+      return showMenu(state, action.name);
+    case 'command':
+      return takeCommand(state, action.command);
+    case 'confirm':
+      return confirmForm(state, action.lag);
+    case 'told':
+      return tellOutcome(state, action.told);
   }
 }
 
@@ -116,12 +143,14 @@ function showGraph(before: State, message: GraphMessage, now: Now): Updated {
     stages: stagesOf(message.nodes),
     scope: gone ? wholeScope(scope) : scope,
   });
-  const kept = chosen !== null && !nodes.has(chosen) ? setChosen(closeColumns(next), null) : next;
+  const there = chosen !== null && !nodes.has(chosen) ? setChosen(closeColumns(next), null) : next;
+  const kept =
+    there.menu !== null && !nodes.has(there.menu.name) ? { ...there, menu: null } : there;
   const texts = message.nodes.map(node => announcement(before.nodes.get(node.name), node));
   return [search(kept, now), ...texts.filter(text => text !== null).map(say)];
 }
 
-function showEvent(state: State, { node, at }: EventMessage): Updated {
+function showEvent(state: State, { node, at, happened }: EventMessage, now: Now): Updated {
   const before = node && state.nodes.get(node.name);
   if (!node || !before || sameNode(before, node)) {
     return [state];
@@ -129,12 +158,16 @@ function showEvent(state: State, { node, at }: EventMessage): Updated {
   const { message } = state;
   const nodes = message.nodes.map(other => (other.name === node.name ? node : other));
   const text = announcement(before, node);
-  const next = {
-    ...state,
-    message: { ...message, as_of: message.as_of === null ? null : at, nodes },
-    nodes: new Map(state.nodes).set(node.name, node),
-    stages: stagesOf(nodes),
-  };
+  const next = search(
+    {
+      ...state,
+      message: { ...message, as_of: message.as_of === null ? null : at, nodes },
+      nodes: new Map(state.nodes).set(node.name, node),
+      stages: stagesOf(nodes),
+      told: state.told?.name === node.name && happened === 'ended' ? null : state.told,
+    },
+    now,
+  );
   return text === null ? [next] : [next, say(text)];
 }
 
@@ -228,11 +261,21 @@ function setByHand(state: State): State {
 
 // searching
 
-/** Search again for the same text; the match that is looked at stays so, if it still is one. */
+function startSearch(state: State, text: string, badge: boolean, now: Now): State {
+  return search({ ...state, text, badge, match: -1 }, now);
+}
+
+/**
+ * Search again for the same text; the match that is looked at stays so, if it still is one. What a
+ * badge searches for is gone with its last node.
+ */
 function search(state: State, now: Now): State {
-  const { shape, nodes, text } = state;
+  const { shape, nodes, text, badge } = state;
   const shown = shape.names.map(name => nodes.get(name)!);
-  const matches = found(shown, text, now);
+  const matches = found(shown, text, now, !badge);
+  if (badge && matches?.length === 0) {
+    return { ...state, text: '', badge: false, matches: null, match: -1 };
+  }
   const before = matchOf(state);
   const match = before === undefined ? -1 : (matches?.indexOf(before) ?? -1);
   return { ...state, matches, match };
@@ -252,6 +295,39 @@ function stepMatch(state: State, by: number, now: Now): Updated {
     { is: 'describe', name },
     say(sentence(state.nodes.get(name)!, now)),
   ];
+}
+
+// the menu of a node
+
+/** Opens the menu of a node; for null it goes, and its node has the focus again. */
+function showMenu(state: State, name: string | null): Updated {
+  if (name === null) {
+    return state.menu === null ? [state] : [{ ...state, menu: null }, focus(state.menu.name)];
+  }
+  return [{ ...rove(closeColumns(state), name), menu: { name, form: null }, told: null }];
+}
+
+function takeCommand(state: State, command: Command): Updated {
+  if (state.menu === null) {
+    return [state];
+  }
+  const { name } = state.menu;
+  return isForm(command)
+    ? [{ ...state, menu: { name, form: command } }]
+    : [{ ...state, menu: null }, focus(name), { is: 'do', name, command }];
+}
+
+function confirmForm(state: State, lag: TargetLag | undefined): Updated {
+  const { menu } = state;
+  if (!menu?.form) {
+    return [state];
+  }
+  const { name, form } = menu;
+  return [{ ...state, menu: null }, focus(name), { is: 'do', name, command: form, lag }];
+}
+
+function tellOutcome(state: State, told: Told | null): Updated {
+  return told === null ? [{ ...state, told }] : [{ ...state, told }, say(told.text)];
 }
 
 // the part that is shown
@@ -298,7 +374,10 @@ function toggleStages(state: State, name: string): State {
 }
 
 function goBack(state: State, now: Now): Updated {
-  const { columns, flow, matches, scope, chosen } = state;
+  const { columns, flow, matches, scope, chosen, menu } = state;
+  if (menu) {
+    return showMenu(state, null);
+  }
   if (columns && flow) {
     return [releaseColumn(state, columns)];
   }
@@ -306,7 +385,7 @@ function goBack(state: State, now: Now): Updated {
     return [closeColumns(state), focus(state.roving)];
   }
   if (matches !== null) {
-    return [search({ ...state, text: '', match: -1 }, now)];
+    return [startSearch(state, '', false, now)];
   }
   if (scope.centre !== null) {
     return widenScope(state, now);

@@ -13,6 +13,8 @@ const DOTS = 20;
 export interface ViewportOptions {
   /** Whether a wheel without ctrl moves the graph; else it scrolls the page. */
   readonly wheelPans: boolean;
+  /** Where the camera may go instead of there. */
+  readonly hold: (camera: Camera) => Camera;
   /** The camera is another, or the viewport has another size. */
   readonly changed: () => void;
   /** The user moved the camera by hand. */
@@ -71,8 +73,8 @@ export class Viewport {
     if (gliding) {
       this.glide = setTimeout(() => this.element.classList.remove('dtj-glides'), GLIDE);
     }
-    this._camera = next;
-    const { x, y, scale } = next;
+    this._camera = this.options.hold(next);
+    const { x, y, scale } = this._camera;
     this.world.style.transform = `translate(${x}px,${y}px) scale(${scale})`;
     this.dots.style.transform = `translate(${x % DOTS}px,${y % DOTS}px)`;
     this.later();

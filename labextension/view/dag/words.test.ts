@@ -1,7 +1,17 @@
 import { expect, test } from 'vitest';
 
 import { AS_OF, ago, source, table } from '../../testing/graphs';
-import { changeText, facts, lagOf, lagShare, lagText, modeText, outcome, sentence } from './words';
+import {
+  changeText,
+  facts,
+  lagOf,
+  lagShare,
+  lagText,
+  modeText,
+  nextText,
+  outcome,
+  sentence,
+} from './words';
 
 const NOW = Date.parse(AS_OF);
 
@@ -86,4 +96,17 @@ test('a change is worth hearing when the state or the data is another', () => {
   expect(changeText(old, { ...old, state: 'FAILED', action: null })).toBe('t failed');
   expect(changeText(old, { ...old, data_timestamp: AS_OF })).toBe('t succeeded, incremental');
   expect(changeText(old, { ...old, scheduling_state: 'SUSPENDED' })).toBe('t suspended');
+});
+
+test('the next refresh is counted down to the next multiple of the period', () => {
+  const node = table('daily', { period: 48 });
+  const tick = Math.ceil(NOW / 48_000) * 48_000;
+  expect(nextText(node, tick)).toBe('next in 48 s');
+  expect(nextText(node, tick + 47_100)).toBe('next in 1 s');
+  expect(facts(node, tick + 1_000)).toContain('next refresh: in 47 s');
+  const slow = table('slow', { period: 6144 });
+  expect(nextText(slow, Math.ceil(NOW / 6_144_000) * 6_144_000)).toBe('next in 1 h 43 min');
+  expect(nextText(table('off'), tick)).toBe('');
+  expect(nextText({ ...node, state: 'EXECUTING' }, tick)).toBe('');
+  expect(nextText({ ...node, scheduling_state: 'SUSPENDED' }, tick)).toBe('');
 });

@@ -99,6 +99,26 @@ export function lagShare(node: GraphNode, now: Now): number | null {
   return lag === null || limit === null || limit <= 0 ? null : lag / limit;
 }
 
+/** Seconds until the scheduler refreshes a table again; null where it does not, or does now. */
+export function untilNext(node: GraphNode, now: Now): number | null {
+  const rests = node.state !== 'EXECUTING' && !isSuspended(node);
+  if (now === null || node.period === null || !rests) {
+    return null;
+  }
+  const period = node.period * 1000;
+  return ((Math.floor(now / period) + 1) * period - now) / 1000;
+}
+
+/** `next in 48 s`, `next in 12 min`: never less than there is. */
+export function nextText(node: GraphNode, now: Now): string {
+  const seconds = untilNext(node, now);
+  if (seconds === null) {
+    return '';
+  }
+  const unit = seconds <= 60 ? 1 : 60;
+  return `next in ${duration(Math.ceil(seconds / unit) * unit)}`;
+}
+
 export function shareToken(share: number): TokenName {
   return share > 1 ? 'bad' : share > 0.85 ? 'warn' : 'ok';
 }
@@ -155,6 +175,7 @@ export function facts(node: GraphNode, now: Now): string {
     ['warehouse', node.warehouse],
     ['last refresh', last],
     ['lag', lagText(node, now).replace(/^lag /, '')],
+    ['next refresh', nextText(node, now).replace(/^next /, '')],
     ['data timestamp', node.data_timestamp && utc(node.data_timestamp)],
     ['rows', node.rows === null ? null : exact(node.rows)],
     ['error', node.error],

@@ -5,7 +5,7 @@ import { mountDetail } from './index';
 import { share } from './plan';
 import { HOSTILE, madeNothing } from '../../testing/hostile';
 import type { Host, Question, View } from '../elements/dom';
-import type { CardMessage, DetailMessage, ErrorMessage, LiveMessage } from '../wire';
+import type { CardMessage, DetailMessage, ErrorMessage, HistoryRow, LiveMessage } from '../wire';
 
 const AT = '2026-11-22T12:00:00+00:00';
 
@@ -130,6 +130,60 @@ test('while a refresh runs it can be cancelled, and is not begun twice', async (
   await settle();
   expect(root.querySelector('.dtj-trouble')!.textContent).toContain('DT-2301: cancelled');
   expect(get<HTMLButtonElement>('refresh').disabled).toBe(false);
+});
+
+const refreshed = (minute: number, changes: Partial<HistoryRow> = {}): HistoryRow => ({
+  name: 'daily',
+  state: 'SUCCEEDED',
+  data_timestamp: `2026-11-22T12:0${minute}:00Z`,
+  action: 'INCREMENTAL',
+  trigger: 'MANUAL',
+  duration: 0.4,
+  rows_inserted: 2,
+  rows_deleted: 1,
+  rows_read: 3,
+  reason: null,
+  ...changes,
+});
+
+const listed = (...rows: HistoryRow[]): DetailMessage =>
+  detail({ history: { ...detail().history, rows } });
+
+test('that a refresh was started is said until there is a result, and then the result', async () => {
+  view.update(listed(refreshed(0)));
+  get('refresh').click();
+  asked[0]!.answer({ type: 'done', version: 1, sentence: 'Refresh of daily started.' });
+  await settle();
+  const status = root.querySelector('.dtj-status')!;
+  view.update(listed(refreshed(1, { state: 'EXECUTING', action: null }), refreshed(0)));
+  expect(status.textContent).toContain('started');
+  view.update(listed(refreshed(1), refreshed(0)));
+  expect(status.textContent).toContain(
+    'daily refreshed: INCREMENTAL, 2 rows inserted, 1 deleted, in 0.4 s.',
+  );
+  view.update(listed(refreshed(2, { action: 'NO_DATA' }), refreshed(1)));
+  expect(status.textContent).toContain('2 rows inserted');
+});
+
+test('of a refresh that failed only its error is said', async () => {
+  view.update(listed());
+  get('refresh').click();
+  asked[0]!.answer({ type: 'done', version: 1, sentence: 'Refresh of daily started.' });
+  await settle();
+  view.update(listed(refreshed(1, { state: 'FAILED', action: null })));
+  expect(root.querySelector('.dtj-status')!.textContent).toBe('');
+});
+
+test('refreshes without changes are left out where they are the most, until they are wanted', () => {
+  const empty = [1, 2, 3].map(minute => refreshed(minute, { action: 'NO_DATA' }));
+  view.update(listed(...empty, refreshed(0)));
+  const times = () => root.querySelectorAll('.dtj-history time').length;
+  expect(times()).toBe(1);
+  expect(get('no-data').parentElement!.textContent).toBe(' 3 without changes');
+  get('no-data').click();
+  expect(times()).toBe(4);
+  view.update(listed(empty[0]!, refreshed(0), refreshed(4)));
+  expect(times()).toBe(3);
 });
 
 test('a refusal is shown with its code and hint', async () => {

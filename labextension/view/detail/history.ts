@@ -4,13 +4,56 @@ import { ACTION_TOKENS, STATE_TOKENS, icon, stateGlyph } from '../icons/marks';
 import { pill } from '../elements/parts';
 import { scrolling } from '../elements/table';
 import { oneLine } from '../elements/text';
-import { duration, exact, timeElement } from '../elements/units';
+import { duration, exact, plural, timeElement } from '../elements/units';
 import type { Child } from '../elements/dom';
-import type { HistoryMessage, HistoryRow } from '../wire';
+import type { HistoryMessage, HistoryRow, RefreshState } from '../wire';
+
+/** States of a refresh that has not ended. */
+export const UNDECIDED: ReadonlySet<RefreshState> = new Set(['SCHEDULED', 'EXECUTING']);
+
+/** Tells a refresh from those before it. */
+export function keyOf(row: HistoryRow | undefined): string {
+  return row ? `${row.data_timestamp} ${row.trigger}` : '';
+}
+
+/** What came of a refresh that succeeded, in a sentence. */
+export function resultOf({ name, action, duration: took, ...rows }: HistoryRow): string {
+  const seconds = took === null ? '' : `, in ${duration(took)}`;
+  if (action === 'NO_DATA') {
+    return `${name} refreshed: nothing had changed${seconds}.`;
+  }
+  const inserted = plural(rows.rows_inserted ?? 0, 'row');
+  return `${name} refreshed: ${action}, ${inserted} inserted, ${exact(rows.rows_deleted ?? 0)} deleted${seconds}.`;
+}
 
 const METER = 48; // pixels of the longest duration
 
-export function historyTable(message: HistoryMessage): HTMLElement {
+const isEmpty = (row: HistoryRow): boolean => row.state === 'SUCCEEDED' && row.action === 'NO_DATA';
+
+/**
+ * The refreshes, and a box that shows those that found no change; `all` is null while nobody used
+ * it: then they are left out where most are so.
+ */
+export function historyTable(
+  message: HistoryMessage,
+  all: boolean | null,
+  switched: (all: boolean) => void,
+): HTMLElement {
+  const empty = message.rows.filter(isEmpty).length;
+  const whole = all ?? empty <= message.rows.length / 2;
+  const rows = whole ? message.rows : message.rows.filter(row => !isEmpty(row));
+  const box = h('input', { type: 'checkbox', 'data-key': 'no-data' });
+  box.checked = whole;
+  box.addEventListener('change', () => switched(box.checked));
+  return h(
+    'div',
+    {},
+    empty ? h('label', { class: 'dtj-small' }, box, ` ${exact(empty)} without changes`) : null,
+    table({ ...message, rows }),
+  );
+}
+
+function table(message: HistoryMessage): HTMLElement {
   const longest = Math.max(0, ...message.rows.map(row => row.duration ?? 0));
   const headings = [
     { text: 'outcome' },

@@ -1,5 +1,5 @@
 /** All about one dynamic table, and what can be done with it. */
-import { historyTable } from './history';
+import { historyTable, keyOf, resultOf, UNDECIDED } from './history';
 import { planRows, sqlText, statements } from './plan';
 import { h } from '../elements/dom';
 import {
@@ -41,7 +41,11 @@ class DetailView implements View<DetailMessage> {
   private readonly _tree = new Tree('How the table is kept', 'plan');
   private _message: DetailMessage | null = null;
   private _open: Form = null;
+  /** Whether refreshes without changes are listed; null while nobody said. */
+  private _noData: boolean | null = null;
   private _busy: string | null = null;
+  /** The newest refresh when one was asked for by hand; undefined where none was. */
+  private _before: string | undefined;
   private _gone = false;
 
   constructor(
@@ -54,13 +58,26 @@ class DetailView implements View<DetailMessage> {
 
   update(message: DetailMessage): void {
     if (this._message?.name !== message.name) {
-      [this._open, this._busy] = [null, null];
+      [this._open, this._busy, this._before] = [null, null, undefined];
       this._status.replaceChildren();
       this._form.replaceChildren();
       this._body.replaceChildren(); // the folds of another table say nothing about this one's
     }
     this._message = message;
+    this._drawResult(message);
     this._draw();
+  }
+
+  /** The refresh that was started by hand has ended: what came of it stands where that was said. */
+  private _drawResult({ history }: DetailMessage): void {
+    const [newest] = history.rows;
+    const over = newest && !UNDECIDED.has(newest.state) && keyOf(newest) !== this._before;
+    if (this._before !== undefined && over) {
+      this._before = undefined;
+      this._status.replaceChildren(
+        ...(newest.state === 'SUCCEEDED' ? [said(resultOf(newest))] : []),
+      );
+    }
   }
 
   dispose(): void {
@@ -211,6 +228,7 @@ class DetailView implements View<DetailMessage> {
     const name = this._message!.name;
     const here = (): boolean => !this._gone && this._message?.name === name;
     const cancels = what === 'cancel';
+    const before = keyOf(this._message!.history.rows[0]);
     if (!cancels) {
       this._busy = what;
       this._draw();
@@ -229,6 +247,9 @@ class DetailView implements View<DetailMessage> {
       return;
     }
     this._status.replaceChildren(...told);
+    if (what === 'refresh') {
+      this._before = before;
+    }
     this._busy = cancels ? this._busy : null;
     this._draw();
     await this._again(name, here);
@@ -294,7 +315,10 @@ class DetailView implements View<DetailMessage> {
       section(
         oneLine(message.history.title),
         message.history.rows.length
-          ? historyTable(message.history)
+          ? historyTable(message.history, this._noData, all => {
+              this._noData = all;
+              this._draw();
+            })
           : nothing('No refresh yet', 'The first one initialises the table.'),
       ),
       ...(card.sample || card.notes.length

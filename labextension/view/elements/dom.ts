@@ -49,6 +49,17 @@ function filled<E extends Element>(element: E, attributes: Attributes, children:
 /** A request without its number, which the one who sends it gives. */
 export type Question = Pick<Request, 'ask'> & Partial<Omit<Request, 'id' | 'ask'>>;
 
+/** The cells of the document that a view stands beside. */
+export interface Cells {
+  /** A new cell below the one in use, with that text, ready to be changed. */
+  insert(code: string): void;
+  /** Goes to the cell that defines a table; whether there is one. */
+  jump(name: string): boolean;
+}
+
+/** A view of one table, beside others. */
+export type Beside = 'details' | 'replay';
+
 /** What a view needs of the place that it is shown in: a widget, a panel, or a test. */
 export interface Host {
   /** Sends a request to the kernel; rejects with an Error whose message people can read. */
@@ -57,6 +68,10 @@ export interface Host {
   choose(name: string, column?: string): void;
   /** Whether there is a kernel to ask. A view without one shows what it has. */
   readonly live: boolean;
+  /** Null, or nothing, where there is no document to put a cell into. */
+  readonly cells?: Cells | null;
+  /** Shows the table in another view, where there are several. */
+  open?(name: string, view: Beside): void;
 }
 
 /** A view in its place; `update` draws anew, with as little change as the data allows. */

@@ -21,6 +21,7 @@ const TOOLS = {
   in: 'M-5 0H5M0 -5V5',
   out: 'M-5 0H5',
   fit: 'M-6 -2.5V-6H-2.5M2.5 -6H6V-2.5M6 2.5V6H2.5M-2.5 6H-6V2.5',
+  read: 'M-6 -5H6M-6 -1.7H6M-6 1.7H6M-6 5H2',
   down: 'M0 -6V5.5M-4 1.5L0 5.5L4 1.5',
   right: 'M-6 0H5.5M1.5 -4L5.5 0L1.5 4',
   upstream: 'M0 5V-2M-3 0L0 -3L3 0M-5 -6H5',

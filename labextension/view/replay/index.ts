@@ -11,15 +11,16 @@ import {
   sentence,
   watchWidth,
 } from '../elements/parts';
-import { csv, download, fileName, json } from './save';
+import { mostlyStill, movedSteps, stillSteps } from './steps';
 import { nearestPlace, places, timeline, toldStep } from './timeline';
+import { saved, toldRows } from './told';
 import { rowsTable } from '../elements/table';
 import { oneLine } from '../elements/text';
 import { exact, plural, timeElement } from '../elements/units';
 import css from './replay.raw.css';
 import type { Host, View } from '../elements/dom';
 import type { Spacing } from './timeline';
-import type { Mark, ReplayMessage, ReplayStep, RowsMessage } from '../wire';
+import type { ReplayMessage, ReplayStep, RowsMessage } from '../wire';
 
 const REST = 60; // milliseconds that the slider rests before rows are asked for
 const FINE = 10_000; // notches of a slider over time
@@ -69,7 +70,11 @@ class ReplayView implements Walk {
   });
   private readonly _group = groupName();
   private readonly _stop: () => void;
+  /** As it came, and with the steps that are walked through. */
+  private _source: ReplayMessage | null = null;
   private _message: ReplayMessage | null = null;
+  /** Whether steps in which nothing moved are shown; null: where they are not the most. */
+  private _still: boolean | null = null;
   private _at: number[] = [];
   private _spacing: Spacing = 'time';
   private _index = 0;
@@ -109,8 +114,11 @@ class ReplayView implements Walk {
   }
 
   /** Another list of snapshots: the user stays at the step where they were, if it is still there. */
-  update(message: ReplayMessage): void {
+  update(source: ReplayMessage): void {
     const before = this._message;
+    const all = this._showsStill(source);
+    const message = all ? source : { ...source, steps: movedSteps(source.steps) };
+    this._source = source;
     const stood = before?.steps[this._index];
     this._live = this._host.live;
     this._message = message;
@@ -129,6 +137,17 @@ class ReplayView implements Walk {
       void this._ask();
     }
     this._draw();
+  }
+
+  /** As the user said; else as it was for this table in another schema; else if few moved nothing. */
+  private _showsStill(source: ReplayMessage): boolean {
+    const [whole, shown] = [this._source, this._message];
+    if (this._still !== null || whole === null || shown === null || whole.name !== source.name) {
+      return this._still ?? !mostlyStill(source.steps);
+    }
+    return stillSteps(whole.steps) > 0
+      ? shown.steps.length === whole.steps.length
+      : !mostlyStill(source.steps);
   }
 
   kernelChanged(): void {
@@ -224,8 +243,24 @@ class ReplayView implements Walk {
             this._draw();
           },
         ),
+        this._stillBox(),
       ),
     );
+  }
+
+  private _stillBox(): HTMLElement | null {
+    const { steps } = this._source!;
+    const many = stillSteps(steps);
+    if (many === 0) {
+      return null;
+    }
+    const box = h('input', { type: 'checkbox', 'data-key': 'still' });
+    box.checked = this._message!.steps.length === steps.length;
+    box.addEventListener('change', () => {
+      this._still = box.checked;
+      this.update(this._source!);
+    });
+    return h('label', { class: 'dtj-small' }, box, ` ${exact(many)} without changes`);
   }
 
   private _drawTrack(): void {
@@ -553,26 +588,4 @@ class ReplayView implements Walk {
       ),
     );
   }
-}
-
-/** What is shown in a sentence: which step, since which, and how many rows of each mark. */
-export function toldRows(message: RowsMessage): string {
-  const of = (mark: Mark): number => message.marks.filter(one => one === mark).length;
-  const updated = Math.max(of('before'), of('after'));
-  const moved = [
-    of('inserted') && `${exact(of('inserted'))} inserted`,
-    of('deleted') && `${exact(of('deleted'))} deleted`,
-    updated && `${exact(updated)} updated`,
-  ].filter(Boolean);
-  const since = message.since === null ? '' : ` since step ${message.since}`;
-  const rows = message.truncated
-    ? `the first ${exact(message.rows.length)} rows`
-    : plural(message.rows.length, 'row');
-  return `Step ${message.step}${since}: ${[rows, ...moved].join(', ')}`;
-}
-
-function saved(message: RowsMessage, kind: 'CSV' | 'JSON'): void {
-  const [text, type] =
-    kind === 'CSV' ? [csv(message), 'text/csv'] : [json(message), 'application/json'];
-  download(text, fileName(message, kind.toLowerCase()), type);
 }

@@ -2,9 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { HOSTILE, madeNothing } from '../../testing/hostile';
-import { mountReplay, toldRows } from './index';
+import { mountReplay } from './index';
 import { csv, fileName, guarded, json } from './save';
+import { mostlyStill, movedSteps, stillSteps } from './steps';
 import { nearestPlace, places } from './timeline';
+import { toldRows } from './told';
 import type { Host, Question, View } from '../elements/dom';
 import type { LiveMessage, Mark, ReplayMessage, ReplayStep, RowsMessage } from '../wire';
 
@@ -107,6 +109,20 @@ test('snapshots stand by their time, or evenly', () => {
   expect(places(replay().steps, 'index')).toEqual([0, 1 / 3, 2 / 3, 1]);
   expect(places([step(1, 0)], 'time')).toEqual([0]);
   expect(nearestPlace([0, 0.05, 0.5, 1], 0.4)).toBe(2);
+});
+
+test('a step stays where something moved, where that is not known, and at both ends', () => {
+  const steps = [
+    step(1, 0, { inserted: 0 }),
+    step(2, 1, { inserted: 0 }),
+    step(3, 2, { inserted: 0, deleted: 1 }),
+    step(4, 3, { inserted: null, deleted: null }),
+    step(5, 4, { inserted: 0, schema_change: 'added column note' }),
+    step(6, 5, { inserted: 0 }),
+  ];
+  expect(movedSteps(steps).map(({ number }) => number)).toEqual([1, 3, 4, 5, 6]);
+  expect(stillSteps(steps)).toBe(1);
+  expect(mostlyStill(steps)).toBe(false);
 });
 
 test('what is shown is told with its counts; an update is one, not two', () => {
@@ -267,6 +283,30 @@ describe('the view', () => {
     vi.advanceTimersByTime(100);
     expect(asked).toEqual([]);
     expect(root.textContent).toContain('need a running kernel');
+  });
+
+  test('snapshots without changes are left out where they are the most, until they are wanted', () => {
+    const still = (number: number): ReplayStep => step(number, number, { inserted: 0 });
+    const steps = [step(1, 0), still(2), still(3), still(4), step(5, 5), still(6), still(7)];
+    view.update(replay({ steps }));
+    const box = root.querySelector<HTMLInputElement>('[data-key=still]')!;
+    expect(box.checked).toBe(false);
+    expect(root.textContent).toContain('3 snapshots');
+    expect(box.parentElement!.textContent).toBe(' 4 without changes');
+    box.click();
+    expect(root.textContent).toContain('7 snapshots');
+    view.update(replay({ steps }));
+    expect(root.textContent).toContain('7 snapshots');
+  });
+
+  test('in another schema the same snapshots are walked', () => {
+    const steps = [step(1, 0), step(2, 1, { inserted: 0, schema_change: 'added' }), step(3, 2)];
+    const still = step(4, 3, { inserted: 0 });
+    view.update(replay({ steps: [...steps, still, step(5, 4)] }));
+    expect(root.textContent).toContain('5 snapshots');
+    const later = steps.map(each => ({ ...each, inserted: 0, schema_change: '' }));
+    view.update(replay({ steps: [...later, still, step(5, 4)], schema_mode: 'current' }));
+    expect(root.textContent).toContain('5 snapshots');
   });
 
   test('no snapshot at all is said', () => {

@@ -1,4 +1,5 @@
 /** Rows as a file of the user's: CSV that no spreadsheet takes for formulas, and JSON. */
+import { plainName } from '../elements/save';
 import { isNumber } from '../elements/table';
 import type { RowsMessage } from '../wire';
 
@@ -35,17 +36,7 @@ export function json(message: RowsMessage): string {
 
 /** A file name without what a file system reads as more than a name. */
 export function fileName(message: RowsMessage, ending: string): string {
-  const name = message.name.replace(/[^\p{L}\p{N}_-]+/gu, '_').slice(0, 80) || 'rows';
+  const name = plainName(message.name, 'rows');
   const since = message.since === null ? '' : `_since_${message.since}`;
   return `${name}_step_${message.step}${since}.${ending}`;
-}
-
-/** Hands a text to the browser's downloads. */
-export function download(text: string, name: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000); // the download has begun by then
 }

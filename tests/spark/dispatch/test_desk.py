@@ -348,7 +348,7 @@ def test_a_refresh_starts_and_its_end_is_an_event(shop: Client) -> None:
 
 def test_bad_names_are_errors(shop: Client) -> None:
     asks = (Ask.LAG, Ask.DETAIL, Ask.LINEAGE, Ask.REPLAY, Ask.SIMULATE, Ask.REFRESH, Ask.CANCEL,
-            Ask.SUSPEND, Ask.RESUME)  # fmt: skip
+            Ask.SUSPEND, Ask.RESUME, Ask.ALTER, Ask.DROP)  # fmt: skip
     for name in ("nowhere", "no.such", "a b; DROP TABLE item", "`", "''", "x\0y"):
         for ask in asks:
             message = shop.ask(ask, name=name)
@@ -364,3 +364,13 @@ def test_bad_points_and_kinds_are_errors(shop: Client) -> None:
     shop.refused("DT-1109", Ask.REFRESH, name="item")
     shop.refused("DT-1109", Ask.DETAIL, name="item")
     shop.refused("DT-4108", Ask.ROWS, replay="nope", step=0)
+
+
+def test_a_target_lag_is_set_and_a_table_dropped(shop: Client) -> None:
+    told = shop.ask(Ask.ALTER, name="daily", target_lag=7200)["sentence"]
+    assert told == "Target lag of daily: 2 hours."
+    assert shop.lab.engine.table("daily").target_lag.seconds == 7200
+    assert shop.ask(Ask.ALTER, name="daily")["sentence"] == "Target lag of daily: DOWNSTREAM."
+    assert shop.lab.engine.table("daily").target_lag.seconds is None
+    assert shop.ask(Ask.DROP, name=ODD_SQL)["sentence"] == f"Dynamic table {ODD_SQL} dropped."
+    shop.refused("DT-1101", Ask.ALTER, name=ODD_SQL, target_lag=60)

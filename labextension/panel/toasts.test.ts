@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+
+import { event, node } from '../testing/kernel';
+import { Failures } from './toasts';
+
+const SENTENCE = 'The refresh of daily failed. DT-2105: no';
+
+const ended = (state: 'FAILED' | 'SUCCEEDED' | 'UPSTREAM_FAILED' | 'EXECUTING') =>
+  event({ happened: 'ended', name: 'daily', node: node('daily', { state, error: 'DT-2105: no' }) });
+
+test('a failure is said once, until the table has been well', () => {
+  const failures = new Failures();
+  expect(failures.hear(ended('SUCCEEDED'))).toBeNull();
+  expect(failures.hear(ended('FAILED'))).toEqual({ name: 'daily', sentence: SENTENCE });
+  expect(failures.hear(ended('FAILED'))).toBeNull();
+  expect(failures.hear(ended('SUCCEEDED'))).toBeNull();
+  expect(failures.hear(ended('FAILED'))).not.toBeNull();
+});
+
+test('a sentence that names the table stands alone', () => {
+  const error = '[DT-2105] The refresh of daily failed: no';
+  const told = { ...ended('FAILED'), node: node('daily', { state: 'FAILED', error }) };
+  expect(new Failures().hear(told)?.sentence).toBe(error);
+});
+
+test('what follows from another failure, runs, or is of no table, is not said', () => {
+  const failures = new Failures();
+  expect(failures.hear(ended('UPSTREAM_FAILED'))).toBeNull();
+  expect(failures.hear(ended('EXECUTING'))).toBeNull();
+  expect(failures.hear(event({ happened: 'changed' }))).toBeNull();
+  expect(failures.hear({ ...ended('FAILED'), happened: 'started' })).toBeNull();
+});

@@ -1,0 +1,133 @@
+/** What can be done with a node, and how it is done. */
+import type { Host, Question } from '../elements/dom';
+import { definitionOf, historyCell, selectOf } from '../elements/sqlTexts';
+import { oneLine } from '../elements/text';
+import type { GraphNode, TargetLag } from '../wire';
+import { isSuspended } from './words';
+
+/** A question that is asked before something is done. */
+export type Form = 'suspend' | 'lag' | 'drop';
+
+export type Command =
+  | Form
+  | 'refresh'
+  | 'cancel'
+  | 'resume'
+  | 'details'
+  | 'replay'
+  | 'definition'
+  | 'select'
+  | 'jump'
+  | 'history';
+
+export interface Entry {
+  readonly command: Command;
+  readonly label: string;
+}
+
+/** What a host can do for a menu. */
+export interface Able {
+  readonly live: boolean;
+  readonly cells: boolean;
+  readonly views: boolean;
+}
+
+export function ableOf(host: Host): Able {
+  return { live: host.live, cells: Boolean(host.cells), views: host.open !== undefined };
+}
+
+const FORMS: ReadonlySet<Command> = new Set<Form>(['suspend', 'lag', 'drop']);
+
+export function isForm(command: Command): command is Form {
+  return FORMS.has(command);
+}
+
+/** The menu of a node, in groups; without a kernel only what needs none. */
+export function menuOf(node: GraphNode, { live, cells, views }: Able): Entry[][] {
+  const own = node.kind === 'dynamic_table';
+  const kept = own || node.kind === 'table';
+  const entry = (command: Command, label: string, wanted: boolean): Entry[] =>
+    wanted ? [{ command, label }] : [];
+  const suspended = isSuspended(node);
+  const running = node.state === 'EXECUTING';
+  return [
+    [
+      ...entry('refresh', 'Refresh now', own && live && !running),
+      ...entry('cancel', 'Cancel the refresh', own && live && running),
+      ...entry('resume', 'Resume', own && live && suspended),
+      ...entry('suspend', 'Suspend …', own && live && !suspended),
+      ...entry('lag', 'Target lag …', own && live),
+    ],
+    [
+      ...entry('details', 'Details', own && views),
+      ...entry('replay', 'Replay', kept && views && live),
+      ...entry('history', 'History as a DataFrame', own && cells),
+      ...entry('jump', 'Go to its cell', cells),
+    ],
+    [
+      ...entry('definition', 'Copy definition', own && live),
+      ...entry('select', 'Copy SELECT', node.kind !== 'stage'),
+    ],
+    entry('drop', 'Drop …', own && live),
+  ].filter(group => group.length > 0);
+}
+
+/** Does it; resolves with what there is to say, rejects with what people can read. */
+export async function perform(
+  host: Host,
+  name: string,
+  command: Command,
+  lag?: TargetLag,
+): Promise<string | null> {
+  switch (command) {
+    case 'details':
+    case 'replay':
+      host.open?.(name, command);
+      return null;
+    case 'jump':
+      if (!host.cells?.jump(name)) {
+        throw new Error(`No cell of this document defines ${oneLine(name)}.`);
+      }
+      return null;
+    case 'history':
+      host.cells?.insert(historyCell(name));
+      return null;
+    case 'select':
+      return copy(selectOf(name), 'SELECT copied.');
+    case 'definition': {
+      const answer = await host.ask({ ask: 'detail', name });
+      return answer.type === 'detail'
+        ? copy(definitionOf(answer), 'Definition copied.')
+        : Promise.reject(new Error(answer.type === 'error' ? answer.sentence : answer.type));
+    }
+    case 'lag':
+      return done(host, {
+        ask: 'alter',
+        name,
+        target_lag: lag === undefined || lag === 'DOWNSTREAM' ? null : lag,
+      });
+    case 'refresh':
+    case 'cancel':
+    case 'suspend':
+    case 'resume':
+    case 'drop':
+      return done(host, { ask: command, name });
+  }
+}
+
+async function done(host: Host, question: Question): Promise<string> {
+  const answer = await host.ask(question);
+  if (answer.type === 'error') {
+    throw new Error([answer.sentence, answer.hint].filter(Boolean).join(' '));
+  }
+  return answer.type === 'done' ? answer.sentence : 'Done.';
+}
+
+async function copy(text: string, sentence: string): Promise<string> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    throw new Error('The browser allows no copying here.');
+  }
+  return sentence;
+}

@@ -1,0 +1,148 @@
+/** The menu of a node, and the questions that it asks; by the keys of the ARIA practice for menus. */
+import { h } from '../elements/dom';
+import { button } from '../elements/parts';
+import { oneLine } from '../elements/text';
+import type { GraphNode, TargetLag } from '../wire';
+import { type Able, type Command, type Form, menuOf } from './commands';
+import type { OpenMenu } from './state';
+
+export interface MenuEvents {
+  chosen(command: Command): void;
+  /** A question was answered with yes. */
+  confirmed(lag?: TargetLag): void;
+  close(): void;
+}
+
+/** `also` are the tables that a suspension holds up too. */
+export interface MenuOf {
+  readonly node: GraphNode;
+  readonly able: Able;
+  readonly also: readonly string[];
+}
+
+export function nodeMenu({ name, form }: OpenMenu, of: MenuOf, events: MenuEvents): HTMLElement {
+  const label = `Actions for ${oneLine(name)}`;
+  const made = form === null ? list(label, of, events) : question(form, of, events);
+  made.addEventListener('pointerdown', event => event.stopPropagation());
+  made.addEventListener('keydown', event => {
+    event.stopPropagation();
+    if (event.key === 'Escape' || event.key === 'Tab') {
+      event.preventDefault();
+      events.close();
+    }
+  });
+  return made;
+}
+
+function list(label: string, { node, able }: MenuOf, events: MenuEvents): HTMLElement {
+  const groups = menuOf(node, able).map(entries =>
+    h(
+      'div',
+      { role: 'group' },
+      ...entries.map(({ command, label: words }) => {
+        const item = h(
+          'button',
+          { type: 'button', role: 'menuitem', tabindex: -1, 'data-command': command },
+          words,
+        );
+        item.addEventListener('click', () => events.chosen(command));
+        return item;
+      }),
+    ),
+  );
+  const title = h('div', { class: 'dtj-menu-title dtj-text', dir: 'auto' }, oneLine(node.name));
+  const menu = h('div', { class: 'dtj-menu', role: 'menu', 'aria-label': label }, title, ...groups);
+  menu.addEventListener('keydown', event => walk(menu, event));
+  return menu;
+}
+
+function walk(menu: HTMLElement, event: KeyboardEvent): void {
+  const items = [...menu.querySelectorAll<HTMLElement>('[role=menuitem]')];
+  const at = items.indexOf(event.target as HTMLElement);
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
+  if (to !== undefined) {
+    event.preventDefault();
+    items[(to + items.length) % items.length]?.focus();
+  }
+}
+
+function question(form: Form, of: MenuOf, events: MenuEvents): HTMLElement {
+  const name = oneLine(of.node.name);
+  const cancel = button('Cancel', () => events.close());
+  if (form === 'lag') {
+    return lagForm(of.node, events, cancel);
+  }
+  const [text, yes] =
+    form === 'suspend'
+      ? [suspension(name, of.also), 'Suspend']
+      : [`Drop ${name}? UNDROP DYNAMIC TABLE brings it back while its files are kept.`, 'Drop'];
+  return h(
+    'div',
+    { class: 'dtj-menu dtj-menu-form', role: 'group', 'aria-label': `${yes}?` },
+    h('div', {}, text),
+    h(
+      'div',
+      { class: 'dtj-bar' },
+      button(yes, () => events.confirmed(), { class: 'dtj-button dtj-main' }),
+      cancel,
+    ),
+  );
+}
+
+const NAMED = 5;
+
+function suspension(name: string, also: readonly string[]): string {
+  const named = also.slice(0, NAMED).map(oneLine).join(', ');
+  const more = also.length > NAMED ? ` and ${also.length - NAMED} more` : '';
+  return `Suspend ${name}?${also.length ? ` These stop with it: ${named}${more}.` : ''}`;
+}
+
+const UNITS: readonly (readonly [unit: string, seconds: number])[] = [
+  ['seconds', 1],
+  ['minutes', 60],
+  ['hours', 3600],
+  ['days', 86400],
+];
+const BELOW = 'downstream';
+
+function lagForm(node: GraphNode, events: MenuEvents, cancel: HTMLElement): HTMLElement {
+  const now = typeof node.target_lag === 'number' ? node.target_lag : null;
+  const whole = UNITS.filter(([, size]) => now !== null && now % size === 0);
+  const unit = whole.at(-1) ?? UNITS[1]!;
+  const many = h('input', {
+    class: 'dtj-input',
+    type: 'number',
+    min: 1,
+    step: 1,
+    required: true,
+    'aria-label': 'How much',
+    value: now === null ? 5 : now / unit[1],
+  });
+  const units = h(
+    'select',
+    { class: 'dtj-select', 'aria-label': 'Unit' },
+    ...[...UNITS.map(([word]) => word), BELOW].map(word => h('option', { value: word }, word)),
+  );
+  units.value = now === null ? BELOW : unit[0];
+  const show = (): boolean => (many.disabled = units.value === BELOW);
+  units.addEventListener('change', show);
+  show();
+  const form = h(
+    'form',
+    { class: 'dtj-menu dtj-menu-form', 'aria-label': 'Target lag' },
+    h('div', {}, `Target lag of ${oneLine(node.name)}`),
+    h('div', { class: 'dtj-bar' }, many, units),
+    h(
+      'div',
+      { class: 'dtj-bar' },
+      h('button', { type: 'submit', class: 'dtj-button dtj-main' }, 'Set'),
+      cancel,
+    ),
+  );
+  form.addEventListener('submit', event => {
+    event.preventDefault();
+    const size = UNITS.find(([word]) => word === units.value)?.[1];
+    events.confirmed(size === undefined ? 'DOWNSTREAM' : Number(many.value) * size);
+  });
+  return form;
+}

@@ -1,0 +1,99 @@
+/** What lies over the graph for a while: the menu of a node, and what came of a command. */
+import { h } from '../elements/dom';
+import { button } from '../elements/parts';
+import type { Rectangle } from './camera';
+import type { Able } from './commands';
+import type { Size } from './layout/index';
+import { nodeMenu } from './menu';
+import { reach } from './shape';
+import type { OpenMenu, State, Told } from './state';
+import type { Action } from './update';
+
+export interface OverlayEvents {
+  readonly act: (action: Action) => void;
+  readonly able: () => Able;
+}
+
+export class Overlay {
+  private readonly told = h('div', { class: 'dtj-told' });
+  private menu: HTMLElement | null = null;
+  private shown: OpenMenu | null = null;
+  private said: Told | null = null;
+
+  constructor(
+    private readonly view: HTMLElement,
+    private readonly events: OverlayEvents,
+  ) {
+    view.append(this.told);
+    this.told.addEventListener('pointerdown', event => event.stopPropagation());
+  }
+
+  draw(state: State, box: Rectangle | null): void {
+    if (state.menu !== this.shown) {
+      this.shown = state.menu;
+      this.menu?.remove();
+      this.menu = state.menu && this.makeMenu(state, state.menu);
+      if (this.menu) {
+        this.view.append(this.menu);
+        this.put(box);
+        this.menu.querySelector<HTMLElement>('[role=menuitem], input, .dtj-main')?.focus();
+      }
+    }
+    if (state.told !== this.said) {
+      this.said = state.told;
+      this.drawTold(state.told);
+    }
+  }
+
+  /** Where the menu lies, beside its node. */
+  put(box: Rectangle | null): void {
+    if (this.menu) {
+      const { clientWidth, clientHeight } = this.view;
+      putBeside(this.menu, box, { width: clientWidth, height: clientHeight });
+    }
+  }
+
+  private makeMenu(state: State, menu: OpenMenu): HTMLElement | null {
+    const { act, able } = this.events;
+    const node = state.nodes.get(menu.name);
+    const below = [...reach(menu.name, state.shape.targets)].slice(1);
+    const also = below.filter(name => state.nodes.get(name)?.kind === 'dynamic_table');
+    const events = {
+      chosen: (command: Extract<Action, { is: 'command' }>['command']) =>
+        act({ is: 'command', command }),
+      confirmed: (lag?: Extract<Action, { is: 'confirm' }>['lag']) => act({ is: 'confirm', lag }),
+      close: () => act({ is: 'menu', name: null }),
+    };
+    return node ? nodeMenu(menu, { node, able: able(), also }, events) : null;
+  }
+
+  private drawTold(told: Told | null): void {
+    if (told === null) {
+      this.told.replaceChildren();
+      return;
+    }
+    this.told.dataset['kind'] = told.kind;
+    this.told.replaceChildren(
+      h('span', { 'aria-hidden': 'true' }, told.kind === 'done' ? '✓' : '✗'),
+      h('span', {}, told.text),
+      button('✕', () => this.events.act({ is: 'told', told: null }), {
+        class: 'dtj-button dtj-icon',
+        'aria-label': 'Close',
+      }),
+    );
+  }
+}
+
+/** Beside a box on the screen, on the side where there is room. */
+export function putBeside(element: HTMLElement, box: Rectangle | null, view: Size): void {
+  if (box === null) {
+    return;
+  }
+  const [wide, high] = [element.offsetWidth, element.offsetHeight];
+  const right = box.x + box.width + 10;
+  const left = box.x - 10 - wide;
+  const within = Math.max(8, Math.min(right, view.width - wide - 8));
+  const beside = right + wide <= view.width - 8 ? right : left >= 8 ? left : within;
+  element.style.left = `${beside}px`;
+  element.style.top = `${Math.max(8, Math.min(box.y, view.height - high - 8))}px`;
+}
