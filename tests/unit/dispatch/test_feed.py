@@ -26,9 +26,9 @@ def test_a_connect_that_fails_is_over() -> None:
     notebook.starting, notebook._engine = False, None
     notebook.feed = EventFeed(lambda: None, lambda: notebook.starting)
     notebook.feed.listen(heard.append)
-    with pytest.raises(KeyboardInterrupt), notebook._telling():
+    with pytest.raises(KeyboardInterrupt), notebook._announce_start():
         raise KeyboardInterrupt
     assert [m["starting"] for m in heard] == [False, True, False]
-    with notebook._telling():
+    with notebook._announce_start():
         assert heard[-1]["starting"]
     assert not notebook.starting
