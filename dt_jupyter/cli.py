@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from dt_jupyter.model import RefreshAction, RefreshRecord, RefreshState
+from dt_jupyter.model import RefreshAction, RefreshRecord, RefreshState, count_of
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     for command, about in (
         ("refresh", "refresh a dynamic table and what is upstream of it now"),
         ("verify", "compare a dynamic table with its query"),
-        ("explain", "how a dynamic table is refreshed, and why so"),
+        ("explain", "how a dynamic table is refreshed, and why"),
     ):
         commands.add_parser(command, help=about).add_argument("name", metavar="NAME")
     return parser
@@ -139,10 +139,8 @@ def _scheduler(engine: Engine, _: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: stop.set())
     told = _Told(engine)
     engine.start_scheduler()
-    count = len(engine.context.catalog.list())
-    print(
-        f"The scheduler runs on {engine.lake}, {count} dynamic tables; Ctrl-C stops it.", flush=True
-    )
+    tables = count_of(len(engine.context.catalog.list()), "dynamic table")
+    print(f"The scheduler runs on {engine.lake}, {tables}; Ctrl-C stops it.", flush=True)
     while not stop.wait(_LOOK_SECONDS):
         told.tell(sys.stdout)
     print("Stopping …", flush=True)

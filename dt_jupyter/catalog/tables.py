@@ -25,7 +25,7 @@ TABLE_SHELF = Shelf(
     (_table.c.schema_name, _table.c.table_name),
     _table.c.id,
     to_table,
-    "DROP DYNAMIC TABLE {name} takes it out of the way.",
+    "DROP DYNAMIC TABLE {name} removes it.",
 )
 
 
@@ -220,7 +220,7 @@ class DynamicTables(graph.GraphHistory):
                 raise error(
                     "DT-1118",
                     name=name,
-                    problem="another one has its name now",
+                    problem="another one has that name now",
                     hint="Rename or drop that one first.",
                 )
             row = _row(connection, dropped)

@@ -34,6 +34,7 @@ from dt_jupyter.model import (
     SourceKind,
     Span,
     Tuning,
+    count_of,
     did_you_mean,
     error,
 )
@@ -239,7 +240,7 @@ class Definer:
         compiled = self._stages(spark, definition, found, schemas)
         check_cancelled()
         if not verify:
-            return compiled, "nothing (the check was left out)"
+            return compiled, "no rows: the check is turned off"
         real = {s.table_id: self._sample(spark, s, request.name) for s in found.sources.values()}
         verdict = check(
             spark,
@@ -400,7 +401,11 @@ class Definer:
     def _names(self, request: DefinitionRequest, fields: Sequence[StructField]) -> tuple[str, ...]:
         names = tuple(n for n, _ in request.columns) or tuple(f.name for f in fields)
         if len(names) != len(fields):
-            raise error("DT-1111", given=len(names), actual=len(fields))
+            raise error(
+                "DT-1111",
+                given=count_of(len(names), "name"),
+                actual=count_of(len(fields), "column"),
+            )
         repeated = [n for n, k in Counter(n.lower() for n in names).items() if k > 1]
         if repeated:
             raise error("DT-1104", name=repeated[0])

@@ -32,6 +32,7 @@ from dt_jupyter.model import (
     RefreshTrigger,
     Timestamp,
     Tuning,
+    count_of,
 )
 from dt_jupyter.replay import Diff, RefreshReplay, Replay, whole
 from dt_jupyter.reports import (
@@ -483,7 +484,7 @@ class Engine:
 
     def __repr__(self) -> str:
         count = len(self.context.catalog.list()) if not self.context.state.closed else 0
-        state = "closed" if self.context.state.closed else f"{count} dynamic tables"
+        state = "closed" if self.context.state.closed else count_of(count, "dynamic table")
         return f"<dt_jupyter engine on {self.lake}: {state}>"
 
     def _open(self) -> Context:

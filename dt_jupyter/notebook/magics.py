@@ -15,7 +15,7 @@ from IPython.core.magic import (
 )
 
 from dt_jupyter.failures import coded
-from dt_jupyter.model import DTError, Name, RefreshRecord, RefreshState, Span, error
+from dt_jupyter.model import DTError, Name, RefreshRecord, RefreshState, Span, count_of, error
 from dt_jupyter.notebook.display import show_below, shown_live
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.progress import progress
@@ -173,7 +173,7 @@ class DynamicTableMagics(Magics):
         with _interrupted("nothing was changed."):
             engine = self.notebook.require()
             found = engine.explain(statement, values)
-        show_below(explanation_message(found, "A dry run: nothing was created."))
+        show_below(explanation_message(found, "Dry run: nothing was created."))
         return found
 
     def _script(self, asked: DtMagic) -> None:
@@ -367,8 +367,8 @@ def _help(asked: DtMagic, cell: str | None) -> str:
 def _progress(count: int) -> str:
     if not count:
         return "nothing was changed."
-    done = f"the first {count} statements are" if count > 1 else "the first statement is"
-    return f"{done} done, the one after that changed nothing."
+    done = f"{count_of(count, 'statement')} done"
+    return f"{done}, the next one changed nothing."
 
 
 @contextmanager

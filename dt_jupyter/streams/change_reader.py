@@ -139,7 +139,7 @@ def _untracked(rel: Rel, sides: Mapping[str, Side]) -> tuple[str, ...]:
     if names and any(not isinstance(n, Scan | Project | Filter) for n in walk(rel)):
         raise error("DT-3104", name=names[0])
     return tuple(
-        f"{name} has no row ids over this interval: rows are told apart by their contents, and an "
+        f"{name} has no row ids over this interval: rows are identified by their values, and an "
         "update is a DELETE and an INSERT"
         for name in names
     )

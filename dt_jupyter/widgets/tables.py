@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
-from dt_jupyter.model import RefreshState
+from dt_jupyter.model import RefreshState, count_of
 from dt_jupyter.widgets.glyphs import ACTION_TOKENS, STATE_TOKENS
 from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
@@ -191,11 +191,7 @@ def result_text(message: ResultMessage) -> str:
 def result_footer(message: ResultMessage) -> str:
     """How many rows are shown, and what was read."""
     count = len(message.rows)
-    rows = (
-        f"the first {count:,} rows"
-        if message.truncated
-        else f"{count:,} row{'s' if count != 1 else ''}"
-    )
+    rows = f"the first {count_of(count, 'row')}" if message.truncated else count_of(count, "row")
     return f"{rows} · {one_line(message.note)}" if message.note else rows
 
 

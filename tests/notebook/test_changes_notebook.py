@@ -18,7 +18,7 @@ SHOWS: Shows = {
     "dml": (r"UPDATE people: 1 row", r"DELETE people: 2 rows", r"4 +Maude\n"),
     "default": (r"Net changes of people since version \d+", r"1 +Jeff +DELETE +true", "5 rows"),
     "default-claim": (),
-    "append": (r"Rows added to people since version \d+", r"5 +Uli +INSERT +false"),
+    "append": (r"Rows inserted into people since version \d+", r"5 +Uli +INSERT +false"),
     "redo": (r"4 +4 +Maud +DELETE +true", r"4 +4 +Maude +INSERT +true", "9 rows"),
     "ids": ("9 changes of 5 people",),
     "items": ("CREATE VIEW owner_and_items", r"Maude +Autobahn"),

@@ -314,7 +314,7 @@ class Select:
             carried[made] = col(number)
             return made
         if asked[0] not in keys:
-            raise refuse(Refusal.GROUPING_SETS, what="GROUPING of what is no key")
+            raise refuse(Refusal.GROUPING_SETS, what="GROUPING of a column outside of GROUP BY")
         shift = width - 1 - keys.index(asked[0])
         carried[made] = template(
             "CAST(SHIFTRIGHT({g}, " + str(shift) + ") & 1L AS TINYINT)", g=col(number)

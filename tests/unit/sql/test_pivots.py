@@ -149,7 +149,7 @@ REFUSED = {
     ALL + "course_sales PIVOT (sum(earnings) FOR month IN (1))":
         "a PIVOT of the column month, which is unknown",
     ALL + "course_sales PIVOT (abs(earnings) FOR year IN (2012))":
-        "PIVOT of ABS(earnings), which is no aggregate",
+        "PIVOT of ABS(earnings), which is not an aggregate",
     ALL + "course_earnings UNPIVOT ((a, b) FOR year IN (`2012`, `2013`))":
         "UNPIVOT with another number of columns than it names",
 }  # fmt: skip
