@@ -22,7 +22,7 @@ from dt_jupyter.reports import (
     Verifications,
     validation_sentence,
 )
-from dt_jupyter.widgets import Panel, Picture, show
+from dt_jupyter.widgets import ChangeCounts, ChangeTable, Panel, Picture, show
 from dt_jupyter.wire import (
     CardMessage,
     Column,
@@ -264,6 +264,13 @@ def status_message(status: Mapping[str, Any]) -> ResultMessage:
     columns = (Column("what", "string"), Column("value", "string"))
     rows = [(key.replace("_", " "), _words(value)) for key, value in status.items()]
     return ResultMessage(columns, tuple(rows), title="Engine")
+
+
+def change_table(
+    rows: ResultRows, title: str, counts: tuple[int, int, int] | None = None
+) -> ChangeTable:
+    """The first rows of a change query; `counts` of all (inserted, deleted, updated)."""
+    return ChangeTable(result_message(rows, title), ChangeCounts(*counts) if counts else None)
 
 
 def result_message(rows: ResultRows, title: str | None = None) -> ResultMessage:

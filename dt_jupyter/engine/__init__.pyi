@@ -4,6 +4,7 @@ from .create import Created as Created
 from .rows import (
     ResultRows as ResultRows,
     interruptible as interruptible,
+    read_change_counts as read_change_counts,
     read_rows as read_rows,
     read_sample as read_sample,
 )

@@ -22,6 +22,7 @@ from dt_jupyter.notebook.progress import progress
 from dt_jupyter.notebook.session import Notebook
 from dt_jupyter.notebook.variables import parameters
 from dt_jupyter.notebook.views import show_view
+from dt_jupyter.notebook.waiting import waiting
 from dt_jupyter.sql import (
     CHANGES,
     CHANGES_CELL,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from dt_jupyter.dispatch import Desk
     from dt_jupyter.engine import Engine
+    from dt_jupyter.replay import Replay, Step
     from dt_jupyter.reports import (
         Explanation,
         FrontierReport,
@@ -209,9 +211,10 @@ class DynamicTableMagics(Magics):
 
 
 def _changes(engine: Engine, asked: ChangesCommand) -> DataFrame:
-    from dt_jupyter.dispatch import result_message
-    from dt_jupyter.engine import read_rows
+    from dt_jupyter.dispatch import change_table
+    from dt_jupyter.engine import read_change_counts, read_rows
     from dt_jupyter.streams import changes_title
+    from dt_jupyter.widgets import MOST_CHANGES
 
     name = str(asked.name or "the query")
     options = {"append_only": asked.append_only}
@@ -221,8 +224,13 @@ def _changes(engine: Engine, asked: ChangesCommand) -> DataFrame:
         found = engine.query_changes(asked.query or "", asked.at, asked.end, **options)
     for note in found.query.notes:
         print(f"Note: {note}.")
-    rows = read_rows(engine.context, found.frame, f"changes of {name}")
-    show_below(result_message(rows, title=changes_title(name, found)))
+    what = f"changes of {name}"
+    frame, limit = found.frame, MOST_CHANGES
+    if found.query.has_updates:  # both halves of each
+        frame, limit = frame.orderBy("`$ROW_ID`", "`$ACTION`"), 2 * limit
+    rows = read_rows(engine.context, frame, what, limit)
+    counts = read_change_counts(engine.context, found.frame, what) if rows.truncated else None
+    show_below(change_table(rows, changes_title(name, found), counts))
     return found.frame
 
 
@@ -235,8 +243,10 @@ def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> DataFra
     assert asked.name is not None
     context, name, mode = engine.context, asked.name, asked.schema_mode
     with ExitStack() as stack:
-        replay = stack.enter_context(engine.replay(name, asked.at, asked.to, schema_mode=mode))
-        found = interruptible(context, f"replay of {name}", lambda: list(replay))
+        with waiting(notebook.shell, f"Reading the snapshots of {name}") as say:
+            replay = stack.enter_context(engine.replay(name, asked.at, asked.to, schema_mode=mode))
+            steps = read_steps(replay, lambda done: say(f"Reading {name}: {done}"))
+            found = interruptible(context, f"replay of {name}", lambda: list(steps))
         picture = picture_of(replay_message(str(name), found))
         if asked.to is not None:
 
@@ -252,6 +262,13 @@ def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> DataFra
         title = f"{name} as of {found[0].time}"
         show_below(result_message(read_rows(context, frame, title), title=title))
     return frame
+
+
+def read_steps(replay: Replay, say: Callable[[str], None]) -> Iterator[Step]:
+    """Those of a walk, saying before each how far it is."""
+    for done in range(len(replay)):
+        say(f"snapshot {done + 1:,} of {len(replay):,}")
+        yield replay[done]
 
 
 def _graph(notebook: Notebook, engine: Engine, _: str | None) -> GraphReport:

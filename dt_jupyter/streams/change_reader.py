@@ -65,6 +65,11 @@ class ChangeQuery:
     views: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def has_updates(self) -> bool:
+        """Whether rows may be the halves of one update."""
+        return self.shape is Shape.MINIMIZE
+
 
 def change_query(
     spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side]

@@ -84,6 +84,13 @@ def test_changes_are_shown_with_their_action(kernel: Kernel) -> None:
     assert "DELETE" in reply.text
     assert kernel.value("[r['id'] for r in gone.collect()]") == "[3]"
     assert "DT-1101" in kernel.run("%changes nowhere").told
+    keyed = "CREATE TABLE keyed (id INT, price DOUBLE) TBLPROPERTIES ('dt.primaryKey' = 'id')"
+    rows = "INSERT INTO keyed VALUES (1, 10), (2, 20); UPDATE keyed SET price = 12 WHERE id = 1"
+    kernel.run(f"%%dt\n{keyed};{rows}").ok  # noqa: B018
+    reply = kernel.run("%changes keyed --at 1").ok
+    assert "Net changes of keyed since version 1: 1 row\n" in reply.text
+    assert "10.0 → 12.0" in reply.text
+    assert "0 inserted, 0 deleted, 1 updated" in reply.text
     assert "Stream s created on audit." in kernel.run("%%changes s\naudit").ok.text
     reply = kernel.run("%%changes rich --show-initial-rows\nSELECT id FROM audit WHERE price > 1")
     assert "Stream rich created on rich__source." in reply.ok.text
@@ -138,7 +145,7 @@ def test_errors_are_a_few_lines_with_the_place(kernel: Kernel) -> None:
         "%%dt\nSELECT 1;\n\nSELECT 1 / (id - 2) FROM orders": (
             "DT-1033", "DIVIDE_BY_ZERO", "  3 | SELECT 1 / (id - 2) FROM orders",
             "    |        ^^^^^^^^^^^^", "Hint: Use try_divide"),
-        "dt.refresh(None)": ("DT-1031", "name of dt.refresh is None", "In line 1 of the cell"),
+        "dt.refresh(None)": ("DT-1031", "name of dt.refresh must be", "In line 1 of the cell"),
         "%%dynamic_table bad\n-- why\n\nSELECT nope FROM orders": (
             "DT-1102", "  3 | SELECT nope FROM orders", "    |        ^^^^"),
         "%%dynamic_table bad --dry-run\n-- why\n\nSELECT nope FROM orders": (

@@ -13,7 +13,7 @@ import {
 } from '../elements/parts';
 import { csv, download, fileName, json } from './save';
 import { nearestPlace, places, timeline, toldStep } from './timeline';
-import { rowsTable } from '../elements/table';
+import { changedColumns, rowsTable } from '../elements/table';
 import { oneLine } from '../elements/text';
 import { exact, plural, timeElement } from '../elements/units';
 import css from './replay.raw.css';
@@ -259,10 +259,7 @@ class ReplayView implements Walk {
         step.version === null ? null : h('span', {}, `version ${step.version}`),
         step.operation ? h('span', {}, oneLine(step.operation)) : null,
         h('span', {}, plural(step.row_count, 'row')),
-        step.inserted
-          ? h('span', { class: 'dtj-c-ok' }, `+${exact(step.inserted)} inserted`)
-          : null,
-        step.deleted ? h('span', { class: 'dtj-c-bad' }, `−${exact(step.deleted)} deleted`) : null,
+        ...this._moved(step),
       ),
       ...(step.schema_change
         ? [
@@ -279,6 +276,27 @@ class ReplayView implements Walk {
       const by = Number(one.dataset.by);
       one.disabled = this._index + by < 0 || this._index + by >= message.steps.length;
     }
+  }
+
+  /** How many rows the step has moved, in the counts of the rows below where those show it whole. */
+  private _moved(step: ReplayStep): Node[] {
+    const before = this._message?.steps[this._index - 1]?.number ?? null;
+    const shown = this._shown;
+    const whole = shown?.step === step.number && shown.since !== null && shown.since === before;
+    const counts =
+      whole && !shown.truncated
+        ? countMarks(shown)
+        : { inserted: step.inserted ?? 0, deleted: step.deleted ?? 0, updated: 0 };
+    const told = [
+      [counts.inserted, 'ok', '+', 'inserted'],
+      [counts.deleted, 'bad', '−', 'deleted'],
+      [counts.updated, 'run', '', 'updated'],
+    ] as const;
+    return told
+      .filter(([count]) => count)
+      .map(([count, token, sign, word]) =>
+        h('span', { class: `dtj-c-${token}` }, `${sign}${exact(count)} ${word}`),
+      );
   }
 
   private _buttons(): Node[] {
@@ -476,6 +494,7 @@ class ReplayView implements Walk {
       this._trouble = sentence(thrown);
     }
     this._rows.removeAttribute('aria-busy');
+    this._drawStep();
     this._drawRows();
   }
 
@@ -555,14 +574,27 @@ class ReplayView implements Walk {
   }
 }
 
-/** What is shown in a sentence: which step, since which, and how many rows of each mark. */
-export function toldRows(message: RowsMessage): string {
+interface Counts {
+  readonly inserted: number;
+  readonly deleted: number;
+  readonly updated: number;
+}
+
+function countMarks(message: RowsMessage): Counts {
   const of = (mark: Mark): number => message.marks.filter(one => one === mark).length;
   const updated = Math.max(of('before'), of('after'));
+  return { inserted: of('inserted'), deleted: of('deleted'), updated };
+}
+
+/** What is shown in a sentence: which step, since which, how many rows of each mark, and which
+ * columns the updates have changed. */
+export function toldRows(message: RowsMessage): string {
+  const { inserted, deleted, updated } = countMarks(message);
+  const columns = changedColumns(message, message.marks);
   const moved = [
-    of('inserted') && `${exact(of('inserted'))} inserted`,
-    of('deleted') && `${exact(of('deleted'))} deleted`,
-    updated && `${exact(updated)} updated`,
+    inserted && `${exact(inserted)} inserted`,
+    deleted && `${exact(deleted)} deleted`,
+    updated && `${exact(updated)} updated${columns.length ? ` (${columns.join(', ')})` : ''}`,
   ].filter(Boolean);
   const since = message.since === null ? '' : ` since step ${message.since}`;
   const rows = message.truncated
