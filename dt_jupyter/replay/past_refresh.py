@@ -122,7 +122,7 @@ class RefreshReplay:
             if old is None
             else f"{name} unchanged at version {new}"
             if old == new
-            else f"{name} version {old} → {new}"
+            else f"{name} versions {old} → {new}"
             for name, (old, new) in self.read.items()
         )
         before = "nothing" if self.before is None else f"version {self.before}"

@@ -31,7 +31,7 @@ NOUNS = (
 _PLURAL = re.compile(
     r"\{(?!MOST|_MOST|[A-Z_]+[},])(?![^{}]*count_of)[^{}]*\} (?:\w+ )?(?:"
     + "|".join(f"{n}e?s" for n in NOUNS.split())
-    + r")\b"
+    + r")\b(?! \{)"
 )
 """A count that does not agree with its noun where it is one; limits are constants, larger than
 one."""
