@@ -18,6 +18,7 @@ from dt_jupyter.failures import coded
 from dt_jupyter.model import DTError, Name, RefreshRecord, RefreshState, Span, count_of, error
 from dt_jupyter.notebook.display import show_below, shown_live
 from dt_jupyter.notebook.errors import Interrupted
+from dt_jupyter.notebook.line_places import placed_on_line
 from dt_jupyter.notebook.progress import progress
 from dt_jupyter.notebook.session import Notebook
 from dt_jupyter.notebook.variables import parameters
@@ -87,7 +88,7 @@ class DynamicTableMagics(Magics):
         if asked.command == "sql":
             self._script(asked)
             return
-        with _interrupted("nothing was changed."):
+        with _interrupted("nothing was changed."), placed_on_line(line):
             engine = self.notebook.require()
             command = _COMMANDS[asked.command]
             value = command(self.notebook, engine, asked.args.get("name"))
@@ -111,7 +112,7 @@ class DynamicTableMagics(Magics):
         assert statement is not None
         values = parameters(cell or "", self.notebook.shell.user_ns)
         run = self._explain if asked.dry_run else self._create
-        with _placed(statement, cell or ""):
+        with placed_on_line(line), _placed(statement, cell or ""):
             self._keep(asked.out, run(statement, values))
 
     @no_var_expand
@@ -127,7 +128,7 @@ class DynamicTableMagics(Magics):
         if asked.stream is not None:
             self._stream(asked.stream, asked)
             return
-        with _interrupted("nothing was changed."):
+        with _interrupted("nothing was changed."), placed_on_line(line):
             self._keep(asked.out, _changes(self.notebook.require(), asked))
 
     @no_var_expand
@@ -139,7 +140,7 @@ class DynamicTableMagics(Magics):
         if asked.help:
             print(usage(REPLAY))
             return
-        with _interrupted("nothing was changed."):
+        with _interrupted("nothing was changed."), placed_on_line(line):
             self._keep(asked.out, _replay(self.notebook, self.notebook.require(), asked))
 
     def _stream(self, name: Name, asked: ChangesCommand) -> None:
