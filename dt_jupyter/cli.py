@@ -90,11 +90,17 @@ def _fail(failure: Exception, what: str) -> int:
 
 def _sql(engine: Engine, asked: argparse.Namespace) -> int:
     from dt_jupyter.dispatch import outcome_message
-    from dt_jupyter.engine import read_outcome, run_script
+    from dt_jupyter.engine import read_outcome, run_script, terminal_line
 
-    for done in run_script(engine.context, asked.script):
-        _say(outcome_message(done, read_outcome(engine.context, asked.script, done)))
-    return 0
+    script, context = asked.script, engine.context
+    statements = run_script(context, script)
+    while True:
+        with terminal_line("Running SQL"):
+            done = next(statements, None)
+            if done is None:
+                return 0
+            outcome = read_outcome(context, script, done)
+        _say(outcome_message(done, outcome))
 
 
 def _status(engine: Engine, _: argparse.Namespace) -> int:

@@ -16,4 +16,5 @@ from .script import (
     run_script as run_script,
 )
 from .services import lake_folder as lake_folder, start_session as start_session
+from .terminal_progress import terminal_line as terminal_line
 from .upstream_refresh import failure_of as failure_of
