@@ -40,7 +40,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.model.hidden import is_hidden, public_rows
 from dt_jupyter.sources import UNKNOWN, Found, Sources, lost_is_named, name_of, pinned, text_at
-from dt_jupyter.spark import check_cancelled
+from dt_jupyter.spark import builtin_functions, check_cancelled
 from dt_jupyter.sql import reads_by_function, relations_in, require_bounded, require_one_query
 
 if TYPE_CHECKING:
@@ -392,7 +392,8 @@ class Definer:
             return placed(e, request.query, "DT-1103", name=name, candidates=candidates)
         if condition.startswith("UNRESOLVED_ROUTINE"):
             name = facts.get("routineName", "?").replace("`", "")
-            return placed(e, request.query, "DT-1117", name=name)
+            hint = did_you_mean(name, sorted(builtin_functions(self.sources.spark)), _BUILT_IN)
+            return placed(e, request.query, "DT-1117", name=name, hint=hint)
         past = out_of_reach(e, request.query)
         if past is not None:
             return placed(e, request.query, past.code, **past.facts)
@@ -435,6 +436,12 @@ def _with_columns(source: Source, compiled: Compiled) -> Source:
 def _first_line(e: Exception) -> str:
     text = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", re.sub(r"^\[[\w.]+\]\s*", "", text))
+
+
+_BUILT_IN = (
+    "Use Spark's built-in functions: a refresh runs in its own session, which does not know "
+    "functions that this one has registered."
+)
 
 
 def placed(e: PySparkException, query: str, code: str, **facts: Any) -> DTError:

@@ -80,9 +80,8 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1116", "0A000", "The result of {name} cannot be stored: {problem}.",
      "Cast the column to a type that Delta stores."),
     ("DT-1117", "42704", "Function {name} is not available in a refresh.",
-     "Use Spark's built-in functions: a refresh runs in its own session, which does not know "
-     "functions that this one has registered."),
-    ("DT-1118", "42704", "Dynamic table {name} cannot be restored: {problem}.", "{hint}"),
+     "{hint}"),
+    ("DT-1118", "42704", "{name} cannot be restored: {problem}.", "{hint}"),
     ("DT-1119", "42602", "{name} cannot be the name of a {kind}: {problem}.", "{hint}"),
     ("DT-1121", "40001", "{statement} on {table} conflicts with a concurrent write: {problem}.",
      "Nothing was written. Run it again."),
@@ -189,7 +188,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "This is a bug: please report it, with what you ran and the text under Details "
      "(`details` of the error; for a view, the log of the kernel)."),
     ("DT-5112", "58030", "The {kind} {name} is in quarantine: {problem}.", "{hint}"),
-    ("DT-5113", "58030", "The catalog {path} is gone: {problem}.",
+    ("DT-5113", "58030", "The catalog {path} no longer exists: {problem}.",
      "Close this engine, and connect to the lake at its new place."),
     ("DT-5114", "58030", "The lake {path} has no catalog, and the definitions of {tables} "
      "cannot be restored from their logs.",

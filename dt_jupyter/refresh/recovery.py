@@ -128,7 +128,7 @@ def _roll_forward(catalog: Catalog, table: DynamicTable, found: Recovered) -> Dy
         RefreshTrigger(facts["trigger"]),
         frontier.data_timestamp,
         RefreshAction(facts["action"]),
-        Reason("ROLLED_FORWARD", "the commit stood in the log, the record was lost"),
+        Reason("ROLLED_FORWARD", "it was committed before its process ended"),
         frontier,
         found.version,
     )

@@ -346,6 +346,7 @@ class TestPanel:
         choose(panel.page, "Kernel", "Restart Kernel…")
         panel.page.get_by_role("button", name="Confirm Kernel Restart").click()
         expect(panel.all).to_contain_text("dt_jupyter is not loaded", timeout=60_000)
+        expect(panel.view(LAG, "lag")).to_contain_text("Not live: run the cell again.")
         panel.button("Run in this kernel").click()
         expect(panel.all).to_contain_text("No lake is open")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.notebook.conftest import Kernel
 
 
@@ -39,6 +41,18 @@ def test_a_card_says_mode_and_why_and_shows_rows(kernel: Kernel) -> None:
     assert "Validated: incremental equals full on" in reply.text
     assert "dtj-card" in reply.html
     assert kernel.value("made.count()") == "2"
+    made = kernel.run(
+        "%%dt\nCREATE DYNAMIC TABLE other TARGET_LAG = '1 hour' AS "
+        "SELECT day, count(*) AS n, sum(price) AS total FROM orders GROUP BY day"
+    ).ok
+    assert card(made.text.replace("other", "daily")) == card(reply.text), "SQL gives the same card"
+    assert "dtj-card" in made.html
+    kernel.run("%dt DROP DYNAMIC TABLE other").ok  # noqa: B018
+
+
+def card(text: str) -> list[str]:
+    """Its lines, but for what differs from table to table."""
+    return [line for line in text.splitlines() if not re.search("data timestamp|Turned", line)]
 
 
 def test_a_dry_run_creates_nothing(kernel: Kernel) -> None:
@@ -154,7 +168,8 @@ def test_errors_are_a_few_lines_with_the_place(kernel: Kernel) -> None:
         "%%dynamic_table daily\nSELECT id FROM orders": ("DT-1105",),
         "x = 1\ndt.sql('SELECT * FROM nowhere')": ("DT-1101", "In line 2 of the cell: dt.sql("),
         "spark.sql('SELECT 1 / 0').collect()": ("DIVIDE_BY_ZERO", "In line 1 of the cell"),
-        "%dt history nowhere": ("DT-1101",),
+        "%dt history nowhere": ("DT-1101", "  1 | history nowhere", "    |         ^^^^^^^"),
+        "%replay ordesr --to now": ("DT-1101", "  1 | ordesr --to now", "orders"),
     }  # fmt: skip
     for source, expected in cases.items():
         reply = kernel.run(source)

@@ -47,7 +47,7 @@ def expand_pivots(tree: exp.Expr, columns: _Columns) -> exp.Expr:
         raise problem
     for join in tree.find_all(exp.Join):
         if join.args.get("pivots") or join.this.args.get("pivots"):
-            raise _refuse("PIVOT or UNPIVOT behind a join or a comma")
+            raise _refuse("PIVOT or UNPIVOT after a join or a comma")
     for node in sorted(found, key=_order, reverse=True):
         _replace(node, columns)
     if tree.find(exp.Pivot) is not None:

@@ -73,7 +73,7 @@ class Select:
     ) -> None:
         self.binder, self.node, self.ctes = binder, node, ctes
         if any(node.args.get(k) for k in _UNKNOWN):
-            raise refuse(Refusal.EXPRESSION, what="a clause of SELECT is not known here")
+            raise refuse(Refusal.EXPRESSION, what="a clause of SELECT is not supported here")
         self.scope = self._from(outer)
         self.items = [(s.alias_or_name, _item(s)) for s in node.expressions]
         self.correlation = Split((), ())
@@ -388,7 +388,7 @@ class Select:
         if not distinct:
             return rel
         if distinct.args.get("on"):
-            raise refuse(Refusal.EXPRESSION, what="DISTINCT ON is not known here")
+            raise refuse(Refusal.EXPRESSION, what="DISTINCT ON is not supported here")
         return Aggregate(rel, rel.columns, ())
 
     def _limit(self) -> bool:

@@ -126,7 +126,9 @@ class TimeClauses(RelationWords):
         if self.has_alias(index) and self._is_clause(alias + 1):
             keyword = self.words[alias + 1]
             raise cursor.fail(
-                f"{keyword.text} stands after the alias", f"{_ORDER} Then the alias.", keyword.span
+                f"{keyword.text} must be before the alias",
+                f"{_ORDER} Then the alias.",
+                keyword.span,
             )
 
     def _misplaced(self, cursor: Cursor, timed: TimedRelation | None) -> DTError:
