@@ -354,7 +354,7 @@ def test_verify_names_the_column_that_a_source_lost(shared_lab: Lab) -> None:
         wanted = f"[DT-2116] Column b of {source}, used by {name}, no longer exists."
         assert verdict.note.startswith(wanted)
         assert str(verdict).endswith(verdict.note)
-    assert "called c now" in verdict.note
+    assert "renamed to c" in verdict.note
     assert lab.engine.verify("v6").note == "", "it follows its source"
     for name in ("v1", "v4", "v5"):
         record = lab.record(name)
