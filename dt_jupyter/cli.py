@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from dt_jupyter.model import RefreshAction, RefreshRecord, RefreshState
+from dt_jupyter.model import RefreshAction, RefreshRecord, RefreshState, count_of
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     for command, about in (
         ("refresh", "refresh a dynamic table and what is upstream of it now"),
         ("verify", "compare a dynamic table with its query"),
-        ("explain", "how a dynamic table is refreshed, and why so"),
+        ("explain", "how a dynamic table is refreshed, and why"),
     ):
         commands.add_parser(command, help=about).add_argument("name", metavar="NAME")
     return parser
@@ -90,11 +90,17 @@ def _fail(failure: Exception, what: str) -> int:
 
 def _sql(engine: Engine, asked: argparse.Namespace) -> int:
     from dt_jupyter.dispatch import outcome_message
-    from dt_jupyter.engine import read_outcome, run_script
+    from dt_jupyter.engine import read_outcome, run_script, terminal_line
 
-    for done in run_script(engine.context, asked.script):
-        _say(outcome_message(done, read_outcome(engine.context, asked.script, done)))
-    return 0
+    script, context = asked.script, engine.context
+    statements = run_script(context, script)
+    while True:
+        with terminal_line("Running SQL"):
+            done = next(statements, None)
+            if done is None:
+                return 0
+            outcome = read_outcome(context, script, done)
+        _say(outcome_message(done, outcome))
 
 
 def _status(engine: Engine, _: argparse.Namespace) -> int:
@@ -139,10 +145,8 @@ def _scheduler(engine: Engine, _: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: stop.set())
     told = _Told(engine)
     engine.start_scheduler()
-    count = len(engine.context.catalog.list())
-    print(
-        f"The scheduler runs on {engine.lake}, {count} dynamic tables; Ctrl-C stops it.", flush=True
-    )
+    tables = count_of(len(engine.context.catalog.list()), "dynamic table")
+    print(f"The scheduler runs on {engine.lake}, {tables}; Ctrl-C stops it.", flush=True)
     while not stop.wait(_LOOK_SECONDS):
         told.tell(sys.stdout)
     print("Stopping …", flush=True)

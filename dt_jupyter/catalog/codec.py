@@ -99,7 +99,7 @@ def definition_digest(text: str) -> str:
 def to_definition(text: str, root: LakeRoot) -> Definition:
     value = json.loads(text)
     if not isinstance(value["query"], str) or not isinstance(value["current_schema"], str):
-        raise TypeError("the query of the definition is no text")
+        raise TypeError("the query of the definition is not a string")
     definition = Definition(
         query=value["query"],
         settings=value["settings"],

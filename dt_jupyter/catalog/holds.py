@@ -42,7 +42,7 @@ HOLD_SHELF = Shelf(
     (_hold.c.name,),
     _hold.c.id,
     _to_hold,
-    "Nothing is vacuumed while it is there: dt.unpin('{name}') lets go of it.",
+    "Nothing is vacuumed until it is removed: dt.unpin('{name}').",
 )
 
 
@@ -68,8 +68,8 @@ class Holds(Store):
                 raise error(
                     "DT-4107",
                     name=name,
-                    problem="exists already",
-                    hint="Take it off first: dt.unpin(…).",
+                    problem="already exists",
+                    hint="Remove it first: dt.unpin(…).",
                 )
             lease = now.plus(HOLD_SECONDS) if kind is HoldKind.REPLAY else expires
             made = Hold(id_, kind, name, subject, point, now, lease, tuple(tables), self.owner)

@@ -50,12 +50,12 @@ class Rebuilt:
         kinds = (f"{_WORDS[k]} {', '.join(sorted(n))}" for k, n in self.changed.items())
         if self.registry:
             source = "its registry log"
-            lost = "Refresh history, the times of refreshes without data, and what ran are lost."
+            lost = "Lost: the refresh history and the state of running refreshes."
         else:
             source = "the logs of the dynamic tables, as of their last commits"
             lost = (
-                "Lost are the streams, pins, warehouses' settings, views that no dynamic table "
-                "reads, changed options and DROPs since, and the refresh history."
+                "Lost: streams, pins, warehouse settings, views that no dynamic table reads, "
+                "options changed and tables dropped since, and the refresh history."
             )
         return f"The catalog {was}; it was rebuilt from {source}: {'; '.join(kinds)}. {lost}"
 
@@ -100,7 +100,7 @@ def picture_of_logs(root: LakeRoot) -> RegistryPicture:
             name = (str(told["schema_name"]), str(told["table_name"]))
             rows[name] = max(told, rows.get(name, told), key=lambda r: str(r["created"]))
     if silent:
-        raise error("DT-5114", path=root.folder, count=len(silent), tables=", ".join(silent))
+        raise error("DT-5114", path=root.folder, tables=", ".join(silent))
     for row in rows.values():
         found.rows["dynamic_table", key_of([row["id"]])] = row
         found.rows.update(_reads(row, root))

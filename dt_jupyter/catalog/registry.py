@@ -54,7 +54,7 @@ WAREHOUSES = Shelf(
     (_warehouse.c.name,),
     _warehouse.c.name,
     _to_warehouse,
-    "DROP WAREHOUSE {name} and create it again; default is as it was at first then.",
+    "DROP WAREHOUSE {name} and create it again; default is then reset.",
 )
 BASES = Shelf(
     _base,

@@ -160,7 +160,7 @@ class Store:
             before = self._engine
             self._open_file(before)
             before.dispose()
-            what = str(self.rebuilt or "Nothing of it is lost.")
+            what = str(self.rebuilt or "Nothing is lost.")
             _log.warning("the catalog %s was deleted or replaced while open. %s", self.path, what)
 
     def _log_registry(self, *, whole: bool = False) -> None:

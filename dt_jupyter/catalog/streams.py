@@ -55,7 +55,7 @@ STREAM_SHELF = Shelf(
     (_stream.c.schema_name, _stream.c.stream_name),
     _stream.c.id,
     _to_stream,
-    "DROP STREAM {name} takes it out of the way.",
+    "DROP STREAM {name} removes it.",
 )
 INTENTS = Shelf(
     _intent,
@@ -63,7 +63,7 @@ INTENTS = Shelf(
     (_intent.c.id,),
     _intent.c.id,
     _to_intent,
-    "Its streams stay where they stand; DROP them, and create them again.",
+    "Its streams do not advance: DROP them, and create them again.",
 )
 INTENT_SECONDS = 300.0
 """An intent that its process does not renew for so long may be settled by another host."""

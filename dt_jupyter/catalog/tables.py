@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, select
 
 from dt_jupyter.catalog import definition_rows, graph, leases, schema
 from dt_jupyter.catalog.codec import TABLE_FIELDS, from_table, name_in, to_table
@@ -25,7 +25,7 @@ TABLE_SHELF = Shelf(
     (_table.c.schema_name, _table.c.table_name),
     _table.c.id,
     to_table,
-    "DROP DYNAMIC TABLE {name} takes it out of the way.",
+    "DROP DYNAMIC TABLE {name} removes it.",
 )
 
 
@@ -220,12 +220,14 @@ class DynamicTables(graph.GraphHistory):
                 raise error(
                     "DT-1118",
                     name=name,
-                    problem="another one has its name now",
+                    problem="another one has that name now",
                     hint="Rename or drop that one first.",
                 )
             row = _row(connection, dropped)
             if row is None:
-                raise error("DT-1118", name=name, problem="no dropped one has that name", hint="")
+                known = _names(connection, _table.c.dropped.is_not(None))
+                hint = did_you_mean(str(name), known)
+                raise error("DT-1118", name=name, problem="no dropped one has that name", hint=hint)
             connection.execute(_table.update().where(_table.c.id == row["id"]).values(dropped=None))
             dt = replace(to_table(row, self.root), dropped=None)
             definition_rows.open_row(connection, dt, "UNDROP", self.clock.now())
@@ -249,15 +251,16 @@ class DynamicTables(graph.GraphHistory):
     def _required(self, connection: Connection, name: Name) -> DynamicTable:
         row = live_row(connection, name)
         if row is None:
-            names = select(_table.c.schema_name, _table.c.table_name).where(
-                _table.c.dropped.is_(None)
-            )
-            known = [
-                n for pair in connection.execute(names) if (n := name_text([str(p) for p in pair]))
-            ]
+            known = _names(connection, _table.c.dropped.is_(None))
             raise error(
                 "DT-1101",
                 name=name,
                 hint=did_you_mean(str(name), known, "See SHOW DYNAMIC TABLES."),
             )
         return to_table(row, self.root)
+
+
+def _names(connection: Connection, which: ColumnElement[bool]) -> list[str]:
+    """Those of the dynamic tables for which the condition holds, as they are shown."""
+    found = connection.execute(select(_table.c.schema_name, _table.c.table_name).where(which))
+    return [name for pair in found if (name := name_text([str(part) for part in pair]))]

@@ -15,6 +15,7 @@ from dt_jupyter.model import (
     SchedulingState,
     TargetLag,
     Timestamp,
+    count_of,
 )
 
 FAILURES_ALLOWED = 5
@@ -164,5 +165,5 @@ class GraphRow:
 def suspended_by_failures(count: int) -> Reason:
     return Reason(
         "TOO_MANY_FAILURES",
-        f"{count} scheduled refreshes in a row failed. Repair the cause, then RESUME.",
+        f"{count_of(count, 'scheduled refresh')} failed in a row. Fix the cause, then RESUME.",
     )

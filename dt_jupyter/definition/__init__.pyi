@@ -22,6 +22,7 @@ from .evolution import (
     public_outputs as public_outputs,
 )
 from .lost_columns import explained as explained, find_lost_column as find_lost_column
+from .offending_row import with_offending_row as with_offending_row
 from .pinned_definition import defining_text as defining_text
 from .table_options import (
     DEFAULT_DAYS as DEFAULT_DAYS,

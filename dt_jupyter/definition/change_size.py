@@ -18,7 +18,7 @@ from dt_jupyter.ivm import (
     refuse,
     with_keys,
 )
-from dt_jupyter.model import Reason
+from dt_jupyter.model import Reason, count_of
 
 MOST_CHANGED = 2_000
 """The operators of the statements of a refresh."""
@@ -34,7 +34,7 @@ def refuse_large_change(stages: tuple[Stage, ...]) -> None:
     """Raises where the change of no source alone is small enough to be moved."""
     sources = {s for stage in stages for s in stage.sources} - {stage.id for stage in stages}
     if sources and all(operators(stages, frozenset({s})) > MOST_CHANGED for s in sorted(sources)):
-        what = f"its change comes to more than {MOST_CHANGED:,} operators"
+        what = f"its change has more than {MOST_CHANGED:,} operators"
         raise refuse(Refusal.EXPRESSION, what=what)
 
 
@@ -44,8 +44,8 @@ def too_wide(stages: tuple[Stage, ...], changed: frozenset[str]) -> Reason | Non
     if count <= MOST_CHANGED:
         return None
     sentence = (
-        f"{len(changed)} sources changed together, whose change comes to {count:,} operators,"
-        f" more than {MOST_CHANGED:,}"
+        f"{count_of(len(changed), 'source')} changed together, and their change has more "
+        f"than {MOST_CHANGED:,} operators"
     )
     return Reason("WIDE_CHANGE", sentence)
 

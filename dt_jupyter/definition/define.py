@@ -34,12 +34,13 @@ from dt_jupyter.model import (
     SourceKind,
     Span,
     Tuning,
+    count_of,
     did_you_mean,
     error,
 )
 from dt_jupyter.model.hidden import is_hidden, public_rows
 from dt_jupyter.sources import UNKNOWN, Found, Sources, lost_is_named, name_of, pinned, text_at
-from dt_jupyter.spark import check_cancelled
+from dt_jupyter.spark import builtin_functions, check_cancelled
 from dt_jupyter.sql import reads_by_function, relations_in, require_bounded, require_one_query
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ class Definer:
         compiled = self._stages(spark, definition, found, schemas)
         check_cancelled()
         if not verify:
-            return compiled, "nothing (the check was left out)"
+            return compiled, "no rows: the check is turned off"
         real = {s.table_id: self._sample(spark, s, request.name) for s in found.sources.values()}
         verdict = check(
             spark,
@@ -391,7 +392,8 @@ class Definer:
             return placed(e, request.query, "DT-1103", name=name, candidates=candidates)
         if condition.startswith("UNRESOLVED_ROUTINE"):
             name = facts.get("routineName", "?").replace("`", "")
-            return placed(e, request.query, "DT-1117", name=name)
+            hint = did_you_mean(name, sorted(builtin_functions(self.sources.spark)), _BUILT_IN)
+            return placed(e, request.query, "DT-1117", name=name, hint=hint)
         past = out_of_reach(e, request.query)
         if past is not None:
             return placed(e, request.query, past.code, **past.facts)
@@ -400,7 +402,11 @@ class Definer:
     def _names(self, request: DefinitionRequest, fields: Sequence[StructField]) -> tuple[str, ...]:
         names = tuple(n for n, _ in request.columns) or tuple(f.name for f in fields)
         if len(names) != len(fields):
-            raise error("DT-1111", given=len(names), actual=len(fields))
+            raise error(
+                "DT-1111",
+                given=count_of(len(names), "name"),
+                actual=count_of(len(fields), "column"),
+            )
         repeated = [n for n, k in Counter(n.lower() for n in names).items() if k > 1]
         if repeated:
             raise error("DT-1104", name=repeated[0])
@@ -430,6 +436,12 @@ def _with_columns(source: Source, compiled: Compiled) -> Source:
 def _first_line(e: Exception) -> str:
     text = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", re.sub(r"^\[[\w.]+\]\s*", "", text))
+
+
+_BUILT_IN = (
+    "Use Spark's built-in functions: a refresh runs in its own session, which does not know "
+    "functions that this one has registered."
+)
 
 
 def placed(e: PySparkException, query: str, code: str, **facts: Any) -> DTError:

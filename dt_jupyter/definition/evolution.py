@@ -48,9 +48,9 @@ def changed_meaning(meant: Rel | None, means: Rel | None) -> Reason | None:
     None where the algebra has no form of it: then any change of them may be one of meaning.
     """
     if meant is None or means is None:
-        return Reason(_CODE, "the columns of a source are others than before")
+        return Reason(_CODE, "the columns of a source changed")
     if not equivalent(meant, means):
-        return Reason(_CODE, "the query takes its columns by position or by *, and they moved")
+        return Reason(_CODE, "the query takes columns by position or by *, and their order changed")
     return None
 
 

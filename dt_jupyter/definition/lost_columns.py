@@ -81,5 +81,5 @@ def _hint(then: Metadata, now: Metadata, column: str) -> str:
     change = schema_change(then, now)
     renamed: Mapping[str, str] = dict(change.renamed) if change is not None else {}
     if column in renamed:
-        return f"It is called {renamed[column]} now: change the query by CREATE OR ALTER."
-    return "Add it again, or change the query by CREATE OR ALTER."
+        return f"It was renamed to {renamed[column]}: change the query with CREATE OR ALTER."
+    return "Add it again, or change the query with CREATE OR ALTER."

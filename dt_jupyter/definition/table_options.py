@@ -42,12 +42,12 @@ def require_clusterable(definition: Definition, names: Sequence[str]) -> None:
         if not is_clusterable(path):
             raise _refused(
                 names,
-                f"{name} is of a type without an order in file statistics",
+                f"{name} has a type without file statistics",
                 "Cluster by numbers, texts, dates or timestamps.",
             )
     repeated = [n for n, k in Counter(n.lower() for n in names).items() if k > 1]
     if repeated:
-        raise _refused(names, f"{repeated[0]} stands there twice", "Name each column once.")
+        raise _refused(names, f"{repeated[0]} is listed twice", "Name each column once.")
     if len(names) > MOST_COLUMNS:
         problem = f"Delta clusters by at most {MOST_COLUMNS} columns"
         raise _refused(names, problem, "Name those that queries filter by most.")

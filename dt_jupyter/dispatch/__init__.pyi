@@ -5,6 +5,7 @@ from .live import LIVE_SCRIPT as LIVE_SCRIPT, LiveView as LiveView
 from .outcome import outcome_message as outcome_message
 from .spark_errors import error_message as error_message
 from .static_messages import (
+    change_table as change_table,
     created_message as created_message,
     explanation_message as explanation_message,
     frontiers_message as frontiers_message,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -147,7 +147,7 @@ def detail(
         tuple(map(_tree_node, found.tree)) if found else (),
         tuple(Statement(s.title, s.text) for s in found.steps) if found else (),
         f"{found.action}: {found.action_reason}" if found and decided else "",
-        _statistics(records),
+        refresh_facts(records),
         history_message(records, f"Refreshes of {table.name}"),
         error,
     )
@@ -159,14 +159,15 @@ def _tree_node(node: Node) -> TreeNode:
     )
 
 
-def _statistics(records: list[RefreshRecord]) -> tuple[Fact, ...]:
-    """Of the newest refresh that ran."""
+def refresh_facts(records: Sequence[RefreshRecord]) -> tuple[Fact, ...]:
+    """The statistics of the newest refresh that ran; what has no value is left out."""
     last = next((r for r in records if r.state.final and r.duration is not None), None)
     if last is None:
         return ()
     s = last.statistics
+    parts = (s.queued_ms + s.compilation_ms + s.execution_ms) / 1000
     facts: list[tuple[str, object]] = [
-        ("took", duration(last.duration or 0.0)),
+        ("took", duration(max(last.duration or 0.0, parts))),
         ("waited for a slot", f"{s.queued_ms} ms"),
         ("planned in", f"{s.compilation_ms} ms"),
         ("ran in", f"{s.execution_ms} ms"),
@@ -179,9 +180,9 @@ def _statistics(records: list[RefreshRecord]) -> tuple[Fact, ...]:
         ("files added", s.added_files),
         ("files removed", s.removed_files),
         ("bytes written", f"{s.bytes_written:,}"),
-        ("written by", s.writer or "nobody: nothing changed"),
+        ("written by", s.writer),
     ]
-    return tuple(Fact(name, str(value)) for name, value in facts)
+    return tuple(Fact(name, str(value)) for name, value in facts if value not in (None, ""))
 
 
 def catalogue(context: Context) -> CatalogueMessage:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine import Created, ResultRows
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
-from dt_jupyter.model import DynamicTable, Name, RefreshRecord, RefreshState, Timestamp
+from dt_jupyter.model import DynamicTable, Name, RefreshRecord, RefreshState, Timestamp, count_of
 from dt_jupyter.replay import Diff, RefreshReplay
 from dt_jupyter.reports import (
     Explanation,
@@ -20,8 +20,9 @@ from dt_jupyter.reports import (
     StreamReport,
     Verification,
     Verifications,
+    validation_sentence,
 )
-from dt_jupyter.widgets import Panel, Picture, show
+from dt_jupyter.widgets import ChangeCounts, ChangeTable, Panel, Picture, show
 from dt_jupyter.wire import (
     CardMessage,
     Column,
@@ -200,7 +201,7 @@ def replay_message(name: str, steps: Sequence[Step]) -> ResultMessage:
         for s in steps
     )
     columns = tuple(Column(n, t) for n, t in zip(names, types, strict=True))
-    many = f"{len(steps)} snapshots" if len(steps) > 1 else "one snapshot"
+    many = count_of(len(steps), "snapshot")
     shown = rows[:REPLAY_ROWS]
     return ResultMessage(columns, shown, len(rows) > len(shown), f"Replay of {name}: {many}")
 
@@ -226,13 +227,18 @@ def explanation_message(found: Explanation, note: str = "") -> ExplanationMessag
     )
 
 
+def _incremental(hint: str) -> str:
+    question = hint.endswith("?")
+    return hint if question else f"To make it incremental, {hint[:1].lower()}{hint[1:]}"
+
+
 def created_message(created: Created, sample: ResultRows | None = None) -> CardMessage:
     """The card of what CREATE did: mode and why, and what was checked and altered for it."""
     defined, notes = created.defined, [created.status, *created.notes]
     if defined is not None and defined.checked:
-        notes.append(f"Validated: incremental equals full on {defined.checked}.")
+        notes.append(validation_sentence(defined.checked))
     if defined is not None and defined.hint:
-        notes.append(f"To make it incremental: {defined.hint}")
+        notes.append(_incremental(defined.hint))
     rows = result_message(sample) if sample is not None else None
     return card_message(created.table, rows, tuple(notes))
 
@@ -262,6 +268,13 @@ def status_message(status: Mapping[str, Any]) -> ResultMessage:
     columns = (Column("what", "string"), Column("value", "string"))
     rows = [(key.replace("_", " "), _words(value)) for key, value in status.items()]
     return ResultMessage(columns, tuple(rows), title="Engine")
+
+
+def change_table(
+    rows: ResultRows, title: str, counts: tuple[int, int, int] | None = None
+) -> ChangeTable:
+    """The first rows of a change query; `counts` of all (inserted, deleted, updated)."""
+    return ChangeTable(result_message(rows, title), ChangeCounts(*counts) if counts else None)
 
 
 def result_message(rows: ResultRows, title: str | None = None) -> ResultMessage:

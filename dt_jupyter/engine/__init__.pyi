@@ -4,6 +4,7 @@ from .create import Created as Created
 from .rows import (
     ResultRows as ResultRows,
     interruptible as interruptible,
+    read_change_counts as read_change_counts,
     read_rows as read_rows,
     read_sample as read_sample,
 )
@@ -19,4 +20,5 @@ from .services import (
     lake_folder as lake_folder,
     start_session as start_session,
 )
+from .terminal_progress import terminal_line as terminal_line
 from .upstream_refresh import failure_of as failure_of

@@ -20,6 +20,7 @@ from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.scheduling import start_refresh
 from dt_jupyter.engine.status import engine_status
 from dt_jupyter.engine.subjects import explain_subject, lineage_of
+from dt_jupyter.engine.terminal_progress import terminal_line
 from dt_jupyter.failures import LARGEST_INT, coded, within
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import (
@@ -32,6 +33,7 @@ from dt_jupyter.model import (
     RefreshTrigger,
     Timestamp,
     Tuning,
+    count_of,
 )
 from dt_jupyter.replay import Diff, RefreshReplay, Replay, whole
 from dt_jupyter.reports import (
@@ -86,9 +88,11 @@ class Engine:
         Errors: DT-5103 (folder), DT-51xx (catalog, Java, Spark).
         """
         layout = services.lake_layout(lake)
-        session = spark or services.own_session(layout, memory)
-        context = services.build(session, layout, clock or Clock(), tuning)
-        services.recover_lake(context)
+        with terminal_line("Starting Spark"):
+            session = spark or services.own_session(layout, memory)
+        with terminal_line(f"Opening {layout.lake}"):
+            context = services.build(session, layout, clock or Clock(), tuning)
+            services.recover_lake(context)
         if scheduler or (scheduler is None and in_notebook()):
             context.scheduling.start()
         return cls(context)
@@ -108,14 +112,16 @@ class Engine:
         A query runs when its DataFrame is read: what fails then, in `collect()` or `show()`, is
         raised by Spark in Spark's own words.
         """
-        return scripts.run_last(self.context, script, args, consistent=consistent)
+        with terminal_line("Running SQL"):
+            return scripts.run_last(self.context, script, args, consistent=consistent)
 
     def run(
         self, script: str, args: Mapping[str, Any] | None = None, *, consistent: bool = False
     ) -> list[DataFrame | Created]:
         """As `sql`, with each statement's result; of a created table, what was decided."""
-        done = scripts.run_script(self.context, script, args, consistent=consistent)
-        return [one.result for one in done]
+        with terminal_line("Running SQL"):
+            done = scripts.run_script(self.context, script, args, consistent=consistent)
+            return [one.result for one in done]
 
     def isolation(self, frame: DataFrame | None = None) -> Isolation | None:
         """What a result of `sql` shows: one moment's state, or each table's own, as it was when
@@ -134,7 +140,8 @@ class Engine:
     ) -> Created:
         """Creates what a statement value describes; magics and SQL come through the same door."""
         self.context.require_open()
-        return scripts.create_by_cell(self.context, statement, args)
+        with terminal_line(f"Creating {statement.name}"):
+            return scripts.create_by_cell(self.context, statement, args)
 
     def explain(
         self, subject: str | Name | CreateDynamicTable, args: Mapping[str, Any] | None = None
@@ -158,7 +165,8 @@ class Engine:
         """
         table = self._open().table(name)
         t = timestamp_of(self.context, at) if at is not None else None
-        return self.context.graph.refresh(table.id, RefreshTrigger.MANUAL, t)
+        with terminal_line(f"Refreshing {table.name}"):
+            return self.context.graph.refresh(table.id, RefreshTrigger.MANUAL, t)
 
     def start_refresh(self, name: str | Name) -> None:
         """As `refresh`, in a thread of its own: what comes of it is told by `events`, and is in
@@ -191,7 +199,8 @@ class Engine:
         DT-4104, DT-4109.
         """
         table = self._open().table(name)
-        return self.context.travel.verify(table, self._moment(at), every=all)
+        with terminal_line(f"Verifying {table.name}"):
+            return self.context.travel.verify(table, self._moment(at), every=all)
 
     # -- changes ----------------------------------------------------------------------------------
 
@@ -382,7 +391,8 @@ class Engine:
         within("retain_hours", retain_hours, 0, 10_000_000)
         context = self._open()
         known = context.name(name) if name is not None else None
-        return context.keeper.vacuum(known, retain_hours, context.clock.now(), dry=dry_run)
+        with terminal_line("Looking for files to vacuum" if dry_run else "Vacuuming"):
+            return context.keeper.vacuum(known, retain_hours, context.clock.now(), dry=dry_run)
 
     def storage(self) -> Storage:
         """The bytes of each table: live, history, hidden state, log, and copies of pins."""
@@ -483,7 +493,7 @@ class Engine:
 
     def __repr__(self) -> str:
         count = len(self.context.catalog.list()) if not self.context.state.closed else 0
-        state = "closed" if self.context.state.closed else f"{count} dynamic tables"
+        state = "closed" if self.context.state.closed else count_of(count, "dynamic table")
         return f"<dt_jupyter engine on {self.lake}: {state}>"
 
     def _open(self) -> Context:

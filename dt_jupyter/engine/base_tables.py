@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from dt_jupyter.lake import drop_folder, is_delta, put_aside, register, restore_folder
-from dt_jupyter.model import Name, Named, error, undo
+from dt_jupyter.model import Name, Named, did_you_mean, error, undo
 from dt_jupyter.sources import Sources, holder
 from dt_jupyter.spark import RelationKind, lookup
 from dt_jupyter.sql import SparkKind, SparkStatement
@@ -84,7 +85,9 @@ class LakeTables:
         spark, layout = self.sources.spark, self.sources.layout
         dropped = self._dropped(_label(name))
         if dropped is None:
-            raise error("DT-1118", name=name, problem="nothing of that name was dropped", hint="")
+            hint = did_you_mean(str(name), self._dropped_names())
+            problem = "nothing of that name was dropped"
+            raise error("DT-1118", name=name, problem=problem, hint=hint)
         if holder(self.sources.catalog, spark, name) is not None:
             raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
         folder = layout.table(name)
@@ -102,9 +105,19 @@ class LakeTables:
         own = [p for p in found if p.name == label or p.name.removeprefix(f"{label}.").isdigit()]
         return max(own, key=lambda p: p.stat().st_mtime, default=None)
 
+    def _dropped_names(self) -> list[str]:
+        """Those that UNDROP takes, as they are shown."""
+        trash = self.sources.layout.trash
+        folders = trash.iterdir() if trash.is_dir() else ()
+        parts = {_NUMBER.sub("", p.name).partition(".")[::2] for p in folders}
+        return [str(Name(*pair)) for pair in sorted(parts) if all(pair)]
+
     def _record(self, name: Name, path: str) -> None:
         table_id = self.sources.logs[path].table_id()
         self.sources.catalog.record_table(name, table_id, path)
+
+
+_NUMBER = re.compile(r"\.\d+\Z")
 
 
 def _label(name: Name) -> str:

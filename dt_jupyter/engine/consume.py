@@ -73,7 +73,7 @@ def _require_table(context: Context, name: Name) -> None:
     if kind is None:
         raise error("DT-1101", name=name, hint=did_you_mean(str(name), context.sources.known()))
     if kind != "table":
-        hint = "A batch is added to a table."
+        hint = "A batch is appended to a table."
         raise error("DT-1109", name=name, kind=kind, expected="table", hint=hint)
 
 
@@ -104,7 +104,7 @@ def consume(
             made = _called(fn, tx.rows(stream))
             if into is not None:
                 if made is None:
-                    problem, hint = "fn returned no DataFrame", "Return it, or leave into= out."
+                    problem, hint = "fn returned no DataFrame", "Return a DataFrame, or omit into=."
                     raise error("DT-1003", option="into", value=into, problem=problem, hint=hint)
                 tx.insert(made, into)
         done += 1

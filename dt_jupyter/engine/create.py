@@ -101,7 +101,7 @@ class Creator:
         catalog = self.sources.catalog
         existing = catalog.get(statement.name)
         if existing is not None and statement.action is CreateAction.IF_NOT_EXISTS:
-            return Created(existing, None, None, f"{statement.name} exists already, nothing done.")
+            return Created(existing, None, None, f"{statement.name} already exists, nothing done.")
         if existing is not None and statement.action is CreateAction.CREATE:
             raise error("DT-1105", kind="Dynamic table", name=statement.name)
         if existing is None:

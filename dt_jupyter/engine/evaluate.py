@@ -76,4 +76,6 @@ def _parsed(text: str) -> datetime:
 def _no_time(value: datetime | str) -> DTError:
     hint = "Give '2026-01-31T12:00' or 'now'."
     shown = reprlib.repr(value) if isinstance(value, str) else value
-    return error("DT-1003", option="time", value=shown, problem="it is no point in time", hint=hint)
+    return error(
+        "DT-1003", option="time", value=shown, problem="it is not a point in time", hint=hint
+    )

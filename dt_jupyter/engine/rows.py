@@ -41,6 +41,18 @@ def read_rows(context: Context, frame: DataFrame, what: str, limit: int = MOST) 
     return interruptible(context, what, lambda: _read(frame, limit))
 
 
+def read_change_counts(context: Context, frame: DataFrame, what: str) -> tuple[int, int, int]:
+    """How many rows were inserted, deleted and updated, of a frame of changes."""
+    counts = [
+        f"count_if(`$ACTION` = '{action}' AND `$ISUPDATE` = {update})"
+        for action, update in (("INSERT", False), ("DELETE", False), ("INSERT", True))
+    ]
+    row = interruptible(context, what, lambda: frame.selectExpr(*counts).first())
+    assert row is not None
+    inserted, deleted, updated = row
+    return inserted, deleted, updated
+
+
 def read_sample(context: Context, created: Created) -> ResultRows | None:
     """The first rows of a table that is initialised."""
     if created.table.frontier is None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.definition import with_offending_row
 from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.execute import StatementOrigin, execute
@@ -102,7 +103,8 @@ def read_outcome(context: Context, script: str, done: Done) -> StatementOutcome:
     try:
         rows = read_rows(context, found, done.statement.text[:80])
     except Exception as e:
-        raise catalogued(e, "The statement", script, done.statement.offset) from e
+        made = catalogued(e, "The statement", script, done.statement.offset)
+        raise with_offending_row(made, context.spark, done.statement.text) from e
     return StatementOutcome(rows, context.travel.isolation_of(found))
 
 

@@ -182,7 +182,7 @@ def _quarantining(catalog: Catalog, kind: Named, name: object) -> Iterator[None]
     try:
         yield
     except Exception as e:
-        hint = f"DROP {kind.upper()} {name} takes it out of the way."
+        hint = f"DROP {kind.upper()} {name} removes it."
         catalog.quarantine.put(kind, name, e, hint)
 
 

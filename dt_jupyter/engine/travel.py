@@ -76,7 +76,7 @@ class Travel:
         if text not in tuple(SchemaMode):
             hint = f"Use {' or '.join(SchemaMode)}."
             raise error(
-                "DT-1003", option="schema_mode", value=text, problem="there is none such", hint=hint
+                "DT-1003", option="schema_mode", value=text, problem="it does not exist", hint=hint
             )
         return SchemaMode(text)
 

@@ -19,8 +19,8 @@ from typing import Any
 from dt_jupyter.model import error, is_bigint
 
 _WORDS: Mapping[type, str] = {
-    str: "a text",
-    int: "a whole number",
+    str: "a string",
+    int: "an integer",
     float: "a number",
     bool: "True or False",
     datetime: "a datetime",
@@ -82,7 +82,7 @@ class Arguments:
                     option=name,
                     value=shown(value),
                     hint="",
-                    problem="it is no number of 64 bits",
+                    problem="it is not a number of 64 bits",
                 )
             return value
         words = list(dict.fromkeys(kind.word for kind in kinds))
@@ -119,7 +119,7 @@ def within(option: str, value: float | None, low: float, high: float) -> None:
             option=option,
             value=given,
             hint="",
-            problem=f"it is not from {low:,} to {high:,}",
+            problem=f"it must be from {low:,} to {high:,}",
         )
 
 
@@ -144,7 +144,7 @@ def _kind(annotation: Any, origin: Any) -> ArgumentKind:
     if origin is collections.abc.Callable or annotation is Callable:
         return ArgumentKind("a function", callable)
     if origin is collections.abc.Mapping:
-        return ArgumentKind("a dict with texts as keys", _is_mapping_of_texts)
+        return ArgumentKind("a dict with strings as keys", _is_mapping_of_texts)
     if isinstance(origin, type):
         annotation = origin
     if not isinstance(annotation, type) or annotation in (Any, object):

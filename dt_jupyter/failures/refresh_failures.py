@@ -23,7 +23,7 @@ def as_error(e: BaseException, name: Name) -> DTError:
         made = error("DT-5107", name=name, owner="another process")
     if made is None:
         problem, hint = spoken(e)
-        lost = "The next refresh goes on from where the table is." if find_conflict(e) else ""
+        lost = "The next refresh continues from the last commit." if find_conflict(e) else ""
         made = error("DT-2105", name=name, problem=problem, hint=hint or lost)
     return DTError(made.code, made.facts, details=details_of(e))
 

@@ -27,8 +27,8 @@ HINTS = {
     "CAST_INVALID_INPUT": "Use try_cast.",
     "ARITHMETIC_OVERFLOW": "Cast to a wider type, or use try_add, try_multiply or try_sum.",
     "CAST_OVERFLOW": "Cast to a wider type.",
-    "UNRESOLVED_COLUMN": "A column that the query uses is gone: CREATE OR REPLACE the table.",
-    "TABLE_OR_VIEW_NOT_FOUND": "Create the table again: refreshes then go on by themselves.",
+    "UNRESOLVED_COLUMN": "A column of the query no longer exists: CREATE OR REPLACE the table.",
+    "TABLE_OR_VIEW_NOT_FOUND": "Create the table again: refreshes then resume.",
 }
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ([^\n]*)")
 _VALUES = frozenset({

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dt_jupyter.ivm.derive import LAWS, Law
 from dt_jupyter.ivm.estimate import Size, estimated
+from dt_jupyter.ivm.expr import col
 from dt_jupyter.ivm.operators import PerOperator
+from dt_jupyter.ivm.provenance import origins
 from dt_jupyter.ivm.rel import (
     Aggregate,
     Filter,
@@ -25,6 +28,7 @@ from dt_jupyter.ivm.rel import (
     Window,
 )
 from dt_jupyter.ivm.stages import Group, Stage
+from dt_jupyter.model import count_of
 
 
 @dataclass(frozen=True)
@@ -54,22 +58,34 @@ def tree(
         stage = stages[ordinal]
         public = ordinal == len(stages) - 1
         title = "the table" if public else f"hidden stage {ordinal}"
-        nodes.append(PlanNode(0, title, "", _kept(stage), sizes.get(stage.id, Size())))
+        nodes.append(PlanNode(0, title, "", _kept(stage, public), sizes.get(stage.id, Size())))
         nodes += _below(stage.input, names, sizes, 1)
     return tuple(nodes)
 
 
-def _kept(stage: Stage) -> str:
+def _kept(stage: Stage, public: bool) -> str:
     top = stage.top
     if not isinstance(top, Group):
-        return "rows without a key, found again by a hash of their content"
+        return "rows have no key: identified by a hash of all columns"
     again = [a.call.function for a in top.aggregates if a.kept is None]
     kept = [a.call.function for a in top.aggregates if a.kept is not None]
-    key = f"key ({', '.join(top.keys)})" if top.keys else "one row, always"
+    named = {e: n for n, e in stage.outputs} if public else {}
+    keys = ", ".join(named.get(col(k)) or _in_query(stage.input, k) for k in top.keys)
+    key = f"key ({keys})" if top.keys else "always one row"
     parts = [f"{', '.join(dict.fromkeys(kept))} from state"] if kept else []
     if again:
-        parts.append(f"{', '.join(dict.fromkeys(again))} computed again for touched groups")
-    return f"{key}; " + (", ".join(parts) or "groups counted")
+        parts.append(f"{', '.join(dict.fromkeys(again))} recomputed for changed groups")
+    return f"{key}; " + (", ".join(parts) or "row count of each group")
+
+
+def _in_query(rel: Rel, column: str) -> str:
+    """The name that a query has for a column, which is unique by a number at its end: the
+    source's, or for what is computed the one without that number."""
+    found = {name for _, name in origins(rel, column) or ()}
+    return found.pop() if len(found) == 1 else _NUMBER.sub("", column)
+
+
+_NUMBER = re.compile(r"(?<=.)_\d+\Z")
 
 
 def _below(
@@ -86,28 +102,31 @@ _Line = tuple[str, str]
 
 def _scan(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Scan)
-    return f"{names.get(rel.source, rel.source)} ({len(rel.reads)} columns)", ""
+    return f"{names.get(rel.source, rel.source)} ({count_of(len(rel.reads), 'column')})", ""
 
 
 def _project(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Project)
-    return f"projection of {len(rel.items)} columns", "π(Δ)"
+    return f"projection of {count_of(len(rel.items), 'column')}", "π(Δ)"
 
 
 def _filter(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Filter)
-    return f"filter of {len(rel.on)} conditions", "σ(Δ)"
+    return f"filter by {count_of(len(rel.on), 'condition')}", "σ(Δ)"
 
 
 def _join(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Join)
-    return f"join of {len(rel.members)}", "Δ of each with the others, one term for each"
+    return (
+        f"join of {count_of(len(rel.members), 'input')}",
+        "Δ of each, joined with the others",
+    )
 
 
 def _match(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Match)
-    keys = ", ".join(a for a, _ in rel.pairs)
-    rule = "Δ of the left side; touched keys of the right at both ends"
+    keys = ", ".join(_in_query(rel.left, a) for a, _ in rel.pairs)
+    rule = "Δ of the left side; changed keys of the right side recomputed"
     return f"{_MATCHES[rel.kind]} on ({keys})", rule
 
 
@@ -116,19 +135,19 @@ _MATCHES = {MatchKind.LEFT: "left join", MatchKind.SEMI: "semi join", MatchKind.
 
 def _union(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Union)
-    return f"union of {len(rel.members)}", "Δ of each"
+    return f"union of {count_of(len(rel.members), 'input')}", "Δ of each"
 
 
 def _window(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Window)
-    keys = ", ".join(rel.partition)
-    over = f"touched partitions of ({keys})" if keys else "the one partition"
-    return "window", f"{over} at both ends"
+    keys = ", ".join(_in_query(rel.input, c) for c in rel.partition)
+    over = f"changed partitions of ({keys})" if keys else "the only partition"
+    return "window", f"{over} recomputed"
 
 
 def _top(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Top)
-    return f"first {rel.count if rel.count is not None else 'rows'} in order", "both ends"
+    return f"first {rel.count if rel.count is not None else 'rows'} in order", "recomputed"
 
 
 def _always(operator: str, rule: str) -> Callable[[Rel, Mapping[str, str]], _Line]:
@@ -139,7 +158,7 @@ _LINES = PerOperator[Callable[[Rel, Mapping[str, str]], _Line]](
     "line in EXPLAIN",
     {
         Scan: _scan,
-        Rows: _always("literal rows", "they never change"),
+        Rows: _always("literal rows", "constant"),
         Project: _project,
         Filter: _filter,
         Join: _join,
@@ -149,7 +168,7 @@ _LINES = PerOperator[Callable[[Rel, Mapping[str, str]], _Line]](
         Window: _window,
         Top: _top,
         Aggregate: _always("aggregate", ""),
-        Restrict: _always("restriction to touched keys", ""),
+        Restrict: _always("restriction to changed keys", ""),
     },
 )
 
@@ -164,4 +183,4 @@ def _told(size: Size) -> str:
     if size.rows is None:
         return ""
     changed = f", Δ ≈ {size.changed:,.0f}" if size.changed is not None else ""
-    return f"  [≈ {size.rows:,.0f} rows{changed}]"
+    return f"  [≈ {count_of(round(size.rows), 'row')}{changed}]"

@@ -18,34 +18,37 @@ class Refusal(Enum):
     LATERAL = ("it has {what}", "Explode in an upstream table.")
     SUBQUERY = ("it has {what}", "Join with the subquery in FROM.")
     SET_OPERATION = ("it has {what}", "Name the columns in the same order on both sides.")
-    WINDOW = ("it has the window function {what}", "Aggregate with GROUP BY where that will do.")
+    WINDOW = ("it has the window function {what}", "Use GROUP BY instead, if possible.")
     GROUPING_SETS = ("it has {what}", "Write one dynamic table for each grouping.")
     LIMIT = ("it has {what}", "Give it an ORDER BY and a number.")
-    SAMPLE = ("it samples", "Filter by a hash of a column.")
-    TIME_TRAVEL = ("it reads a source as of a fixed time", "Read the source as it is.")
+    SAMPLE = ("it uses TABLESAMPLE", "Filter by a hash of a column.")
+    TIME_TRAVEL = ("it reads a source as of a fixed time", "Read the source's current rows.")
     PIVOT = ("it has {what}", "Write the pivot as aggregates over CASE.")
     TABLE_FUNCTION = ("it calls the table function {what}", "Put its rows into a table.")
-    CONTEXT_FUNCTION = ("{what} changes by itself", "Compare with the time in the reading query.")
-    NON_DETERMINISTIC = ("{what} is not deterministic", "Compute it before the rows land.")
+    CONTEXT_FUNCTION = (
+        "{what} has another value in each refresh",
+        "Use it in the query that reads the table.",
+    )
+    NON_DETERMINISTIC = ("{what} is not deterministic", "Compute it when the rows are inserted.")
     UNKNOWN_FUNCTION = ("{what} is not a built-in function", "Use built-in functions.")
     AGGREGATE = ("the aggregate {what} has no incremental rule", "Use {known}.")
     FLOATING_AGGREGATE_DECIDES = (
-        "a floating-point aggregate is exact only within a tolerance, and {what} depends on it",
+        "{what} depends on a floating-point aggregate, which is exact only within a tolerance",
         "Cast the argument to DECIMAL before it is aggregated.",
     )
     OVERLAPPING_IDS = (
-        "branches of a UNION ALL may have rows of one source in common, which would share an id",
-        "Filter the branches by conditions of which one excludes the other.",
+        "branches of a UNION ALL may return the same source row more than once",
+        "Filter the branches by conditions that exclude each other.",
     )
-    RECURSIVE = ("it is recursive", "Unroll the recursion.")
+    RECURSIVE = ("it is recursive", "Write out its steps.")
     FOREIGN_SOURCE = ("{what} is not a Delta table, so it has no versions", "Convert it to Delta.")
     TYPE = ("column {what} has type {type}, which has no exact hash", "Cast it to STRING.")
     EXPRESSION = ("{what}", "Simplify the expression, or put it into an upstream table.")
     GUARD_MISMATCH = (
         "the check at creation found a difference ({what})",
-        "Please report the query; FULL gives right results.",
+        "Please report the query; full refreshes are correct.",
     )
-    REQUESTED = ("REFRESH_MODE = FULL was asked for", "")
+    REQUESTED = ("REFRESH_MODE = FULL was requested", "")
 
     @property
     def sentence(self) -> str:

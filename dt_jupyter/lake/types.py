@@ -162,7 +162,7 @@ def int96(files: Iterable[str | Path]) -> str | None:
         try:
             schema = pq.read_metadata(file).schema
         except FileNotFoundError:
-            return f"the file {file} is gone"
+            return f"the file {file} is missing"
         if stores_int96(schema):
             return INT96
     return None

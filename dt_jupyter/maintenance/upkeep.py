@@ -21,7 +21,16 @@ from dt_jupyter.lake import (
     retention,
     run_vacuum,
 )
-from dt_jupyter.model import DynamicTable, Name, Named, Timestamp, ViewSource, error, require_name
+from dt_jupyter.model import (
+    DynamicTable,
+    Name,
+    Named,
+    Timestamp,
+    ViewSource,
+    count_of,
+    error,
+    require_name,
+)
 from dt_jupyter.replay import NOBODY, Snapshots, Wanted, release, secure, vacuum_lock
 from dt_jupyter.sources import Layout, Moment, Publisher, Sources
 from dt_jupyter.streams import RETENTION_DAYS
@@ -39,7 +48,7 @@ class Pins:
 
     def __str__(self) -> str:
         if not self.holds and not self.broken:
-            return "nothing is pinned"
+            return "no pins"
         return "\n".join((*map(_told, self.holds), *(q.error.sentence for q in self.broken)))
 
 
@@ -48,7 +57,7 @@ def _told(hold: Hold) -> str:
         f"{t.name}@{t.first}" + (f"…{t.last}" if t.last != t.first else "") for t in hold.tables
     )
     copied = all(t.copy is not None for t in hold.tables)
-    guard = "copied as links" if copied else "kept by the engine's vacuum alone"
+    guard = "copied as hard links" if copied else "protected from dt.vacuum() alone"
     until = f", until {hold.expires}" if hold.kind is HoldKind.PIN and hold.expires else ""
     return f"{hold.holder}: {tables} ({hold.point}), since {hold.created}{until}; {guard}"
 
@@ -89,12 +98,12 @@ class Vacuum:
 
     def __str__(self) -> str:
         verb = "freed" if self.done else "would free"
-        lines = [f"VACUUM {verb} {_bytes(self.bytes)} in {self.files} files"]
+        lines = [f"VACUUM {verb} {_bytes(self.bytes)} in {count_of(self.files, 'file')}"]
         for t in self.tables:
             if t.plan.files or t.plan.held:
                 lines.append(
-                    f"  {t.name}: {len(t.plan.files)} files, {_bytes(t.plan.bytes)}; "
-                    f"{_bytes(t.plan.live)} live, {_bytes(t.plan.retained)} of the last "
+                    f"  {t.name}: {count_of(len(t.plan.files), 'file')}, {_bytes(t.plan.bytes)}; "
+                    f"{_bytes(t.plan.live)} current, {_bytes(t.plan.retained)} of the last "
                     f"{t.retention:g} h"
                 )
         lines += [f"  held by {h}: {_bytes(n)}" for h, n in sorted(self.held.items())]

@@ -21,6 +21,7 @@ from dt_jupyter.model.isolation import Isolation, Level, ReadAt, isolation
 from dt_jupyter.model.lag import TargetLag
 from dt_jupyter.model.names import Name, plain, quote
 from dt_jupyter.model.naming import Named, is_word, require_name
+from dt_jupyter.model.plural import count_of, plural_of
 from dt_jupyter.model.records import Progress, RefreshRecord, RefreshStatistics
 from dt_jupyter.model.sawtooth import Sawtooth, Tooth, sawtooth_of
 from dt_jupyter.model.states import (
@@ -46,7 +47,7 @@ __all__ = [
     "Level", "Mark", "Name", "Named", "Progress", "ReadAt", "Reason", "RefreshAction",
     "RefreshMode", "RefreshRecord", "RefreshState", "RefreshStatistics", "RefreshTrigger",
     "Sawtooth", "SchedulingState", "Source", "SourceKind", "Span", "Stream", "TargetLag",
-    "Timestamp", "Tooth", "Tuning", "ViewSource", "Warehouse", "did_you_mean", "error",
-    "is_bigint", "is_word", "isolation", "parse_interval", "plain", "quote", "require_name",
-    "sawtooth_of", "system_error", "undo", "zone_of",
+    "Timestamp", "Tooth", "Tuning", "ViewSource", "Warehouse", "count_of", "did_you_mean",
+    "error", "is_bigint", "is_word", "isolation", "parse_interval", "plain", "plural_of", "quote",
+    "require_name", "sawtooth_of", "system_error", "undo", "zone_of",
 ]  # fmt: skip

@@ -128,5 +128,5 @@ class Warehouse:
             ("WEIGHT", self.weight),
         ):
             if not 1 <= value <= 1000:
-                problem, hint = "it is a number from 1 to 1000", "Leave it out for the default."
+                problem, hint = "it must be a number from 1 to 1000", "Omit it for the default."
                 raise error("DT-1003", option=option, value=value, problem=problem, hint=hint)

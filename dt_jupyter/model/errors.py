@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -50,68 +51,68 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1004", "42601", "The query is too {what} ({size}; the limit is {limit}).",
      "Split it into views or several dynamic tables."),
     ("DT-1005", "0A000", "{statement} is not supported by this version.", "{hint}"),
-    ("DT-1031", "22023", "{parameter} of {call} is {given}; expected is {expected}.", ""),
-    ("DT-1032", "22023", "{call} cannot be called like that: {problem}.",
-     "Its arguments are {signature}."),
-    ("DT-1033", "22000", "{what} failed while it ran: {problem}", "{hint}"),
+    ("DT-1031", "22023", "{parameter} of {call} must be {expected}, not {given}.", ""),
+    ("DT-1032", "22023", "Wrong arguments for {call}: {problem}.",
+     "Its arguments: {signature}."),
+    ("DT-1033", "22000", "{what} failed: {problem}", "{hint}"),
     ("DT-1101", "42P01", "Table, view or dynamic table {name} does not exist.", "{hint}"),
     ("DT-1102", "42703", "Column {name} does not exist.", "{hint}"),
     ("DT-1103", "42704", "Column {name} is ambiguous.", "Qualify it: {candidates}."),
     ("DT-1104", "42711", "The query has two columns named {name}.", "Give one of them an alias."),
-    ("DT-1105", "42P07", "{kind} {name} exists already.",
+    ("DT-1105", "42P07", "{kind} {name} already exists.",
      "Use CREATE OR REPLACE, IF NOT EXISTS, or another name."),
     ("DT-1106", "42P19", "Dynamic table {name} would read itself: {path}.",
-     "A graph of dynamic tables has no cycles."),
+     "Dynamic tables cannot form a cycle."),
     ("DT-1107", "0A000", "{name} cannot be refreshed incrementally: [{reason}] {sentence}",
      "{hint}"),
     ("DT-1108", "42704", "Warehouse {name} does not exist.", "{hint}"),
     ("DT-1109", "42809", "{name} is a {kind}, not a {expected}.", "{hint}"),
     ("DT-1110", "42P01", "Dynamic table {name} reads the temporary view {view}.",
-     "Make it a view (CREATE VIEW) or a table: a refresh runs in a session of its own."),
-    ("DT-1111", "42611", "The column list has {given} names, the query has {actual} columns.",
-     "Name every column once, or leave the list out."),
+     "Make it a view (CREATE VIEW) or a table: a refresh runs in its own session."),
+    ("DT-1111", "42611", "The column list has {given}, but the query has {actual}.",
+     "Name every column once, or omit the list."),
     ("DT-1112", "42601", "Spark cannot analyse the query: {problem}", "{hint}"),
     ("DT-1113", "42883", "Parameter :{name} has no value.",
      "Set the variable {name} in the notebook, or pass it to dt.sql(..., args={{...}})."),
     ("DT-1114", "42939", f"The name {{name}} is reserved: it starts with {HIDDEN}.",
      "Give the column another name."),
     ("DT-1115", "2BP01", "{kind} {name} is still used by {users}.", "{hint}"),
-    ("DT-1116", "0A000", "The query of {name} has no columns that a table can hold: {problem}.",
+    ("DT-1116", "0A000", "The result of {name} cannot be stored: {problem}.",
      "Cast the column to a type that Delta stores."),
-    ("DT-1117", "42704", "The function {name} is not known in a refresh.",
-     "Use Spark's own functions: a refresh runs in a session of its own, where those that this "
-     "one has registered are not known."),
-    ("DT-1118", "42704", "Dynamic table {name} cannot be restored: {problem}.", "{hint}"),
+    ("DT-1117", "42704", "Function {name} is not available in a refresh.",
+     "{hint}"),
+    ("DT-1118", "42704", "{name} cannot be restored: {problem}.", "{hint}"),
     ("DT-1119", "42602", "{name} cannot be the name of a {kind}: {problem}.", "{hint}"),
-    ("DT-1121", "40001", "{statement} on {table} lost against another writer: {problem}.",
-     "Nothing of it was written: run it again."),
+    ("DT-1121", "40001", "{statement} on {table} conflicts with a concurrent write: {problem}.",
+     "Nothing was written. Run it again."),
     # 2xxx refresh
     ("DT-2101", "55000", "Dynamic table {name} is not initialised yet.",
      "Run ALTER DYNAMIC TABLE {name} REFRESH, or wait for its first scheduled refresh."),
-    ("DT-2102", "55000", "Source {source} of {name} is gone.",
-     "Create it again or UNDROP it: refreshes then go on by themselves."),
+    ("DT-2102", "55000", "Source {source} of {name} no longer exists.",
+     "Create it again, or UNDROP it: refreshes then resume."),
     ("DT-2103", "55000", "{name} has no version for the data timestamp {timestamp}.",
      "Refresh it to that data timestamp first."),
-    ("DT-2104", "55P03", "A refresh of {name} is running already ({owner}).",
-     "Wait for it, or look at %dt history {name}."),
+    ("DT-2104", "55P03", "A refresh of {name} is already running ({owner}).",
+     "Wait for it, or see %dt history {name}."),
     ("DT-2105", "22000", "The refresh of {name} failed: {problem}", "{hint}"),
-    ("DT-2106", "57014", "The refresh of {name} was cancelled.", "The table is as it was."),
+    ("DT-2106", "57014", "The refresh of {name} was cancelled.", "The table is unchanged."),
     ("DT-2107", "XX001", "Validation {check} failed in the refresh of {name}: {facts}.",
      "Nothing was committed. Run %dt verify {name}; a REINITIALIZE repairs it."),
-    ("DT-2108", "40001", "The refresh of {name} lost against another one (sequence {sequence}).",
-     "The other refresh stands; nothing of this one is visible."),
-    ("DT-2109", "22023", "The data timestamp {timestamp} is not in ({low}, {high}].",
-     "A refresh goes forward in time, and not past now."),
+    ("DT-2108", "40001", "Another refresh of {name} was faster (sequence {sequence}).",
+     "The other refresh succeeded; this one wrote nothing."),
+    ("DT-2109", "22023", "The data timestamp {timestamp} must be after {low}, and at most {high}.",
+     "A refresh goes forward in time, but not past now."),
     ("DT-2110", "55000", "Upstream {upstream} of {name} failed at {timestamp}.",
-     "Look at %dt history {upstream}."),
+     "See %dt history {upstream}."),
     ("DT-2112", "55000", "Warehouse {name} is suspended.", "Run ALTER WAREHOUSE {name} RESUME."),
     ("DT-2113", "XX001", "{name} was written by something other than a refresh: {facts}.",
-     "Its next refresh reinitialises it."),
+     "The next refresh reinitialises it."),
     ("DT-2114", "58030", "{source} cannot be read at version {version}, as {name} needs it: "
      "{problem}.", "{hint}"),
     ("DT-2115", "58030", "The contents of {name} cannot be read: {problem}.",
-     "Its next refresh computes them anew: ALTER DYNAMIC TABLE {name} REFRESH."),
-    ("DT-2116", "55000", "Column {column} of {source}, which {name} uses, is gone.", "{hint}"),
+     "A refresh recomputes them: ALTER DYNAMIC TABLE {name} REFRESH."),
+    ("DT-2116", "55000", "Column {column} of {source}, used by {name}, no longer exists.",
+     "{hint}"),
     # 4xxx time travel and retention
     ("DT-3101", "22023", "The interval of {name} is reversed: it starts at {start}, after {end}.",
      "Swap AT and END."),
@@ -119,58 +120,58 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "{hint}"),
     ("DT-3103", "55000", "The changes of {name} cannot be read: {problem}.",
      "Choose a later start."),
-    ("DT-3104", "55000", "The rows of {name} have no ids over this interval.",
+    ("DT-3104", "55000", "The rows of {name} have no stable ids over this interval.",
      "Declare a key, TBLPROPERTIES ('dt.primaryKey' = 'id'), or start where row tracking is on."),
-    ("DT-3105", "0A000", "APPEND_ONLY needs a query in which inserts only ever add rows.",
-     "Leave APPEND_ONLY out: outer joins, aggregates, windows and LIMIT take rows away."),
+    ("DT-3105", "0A000", "APPEND_ONLY needs a query in which inserts only add rows.",
+     "Omit APPEND_ONLY, or use no outer joins, aggregates, windows and LIMIT."),
     ("DT-3106", "0A000", "{name} has no versions: it is not a Delta table.",
      "Convert it to Delta."),
-    ("DT-3107", "0A000", "{what} cannot stand {where}.", "{hint}"),
-    ("DT-3108", "23505", "The declared key {keys} is not one: {example}.",
-     "Make its rows unique, or take the promise back: ALTER TABLE … UNSET TBLPROPERTIES "
+    ("DT-3107", "0A000", "{what} cannot be used {where}.", "{hint}"),
+    ("DT-3108", "23505", "The declared key {keys} is not unique: {example}.",
+     "Remove the duplicates, or drop the key: ALTER TABLE … UNSET TBLPROPERTIES "
      "('dt.primaryKey')."),
     ("DT-3201", "42704", "Stream {name} does not exist.", "{hint}"),
     ("DT-3202", "55000", "Stream {name} is stale since {since}: {problem}.",
-     "CREATE OR REPLACE STREAM {name}: what lies between is lost."),
+     "CREATE OR REPLACE STREAM {name}: changes since then are lost."),
     ("DT-3203", "55P03", "Stream {name} is being consumed by {owner}.", "Try again."),
     ("DT-3204", "0A000", "A stream cannot be consumed into {name}: {problem}.", "{hint}"),
     ("DT-3205", "25P01", "{statement} without BEGIN: no transaction is open.",
      "Write BEGIN first."),
-    ("DT-3206", "25001", "A transaction is open already (since {since}).",
-     "COMMIT or ROLLBACK it first: transactions do not nest."),
-    ("DT-3207", "25000", "{statement} cannot stand in a transaction: {problem}.",
-     "{hint} The transaction is as it was before."),
-    ("DT-3208", "40001", "The transaction was rolled back: {name} does not go with it any more "
-     "({problem}).", "Nothing was published and no stream moved: run the transaction again."),
-    ("DT-3209", "40003", "The transaction is half done: published were {published}; not published "
-     "were {lost}, since {problem}.",
-     "Something wrote past the catalog while it was published. Its streams have moved; what is "
-     "missing is kept as Delta tables in {folder}."),
-    ("DT-3210", "25P02", "{statement} was given up by another process, which did not hear of it.",
-     "It has written nothing, and its streams stand where they stood: run it again."),
-    ("DT-4101", "22023", "{name} at {point} is out of reach: the oldest is {oldest}.",
+    ("DT-3206", "25001", "A transaction is already open (since {since}).",
+     "COMMIT or ROLLBACK it first: transactions cannot be nested."),
+    ("DT-3207", "25000", "{statement} is not allowed in a transaction: {problem}.",
+     "{hint} The transaction is unchanged."),
+    ("DT-3208", "40001", "The transaction was rolled back: {name} was changed meanwhile "
+     "({problem}).", "Nothing was written and no stream advanced. Run the transaction again."),
+    ("DT-3209", "40003", "The transaction was committed in part: {published} written; {lost} not "
+     "written, since {problem}.",
+     "Another program wrote to these tables during the commit. The streams have advanced; the "
+     "missing rows are kept as Delta tables in {folder}."),
+    ("DT-3210", "25P02", "{statement} was rolled back by another process: it did not respond.",
+     "Nothing was written and no stream advanced. Run it again."),
+    ("DT-4101", "22023", "{name} at {point} is not available: the oldest is {oldest}.",
      "Choose a later time or version."),
-    ("DT-4102", "22023", "{point} lies in the future of {name}.", "Choose a time up to now."),
-    ("DT-4103", "22023", "Statement {statement} made no commit of {name} that is retained.",
-     "Take LAST_QUERY_ID() after a statement that changed it, or QUERY_ID of a refresh."),
-    ("DT-4104", "55000", "{name} at version {version} is past its retention: {gone} of its files "
-     "are gone. The oldest version that is whole is {oldest}.",
-     "Choose that one or a later one; dt.pin(…) keeps a version from now on."),
-    ("DT-4105", "42846", "Column {column} of {name} was {then} then and is {now} now: its old "
-     "values have no form in the schema of now.", "Replay it with schema_mode='snapshot_time'."),
+    ("DT-4102", "22023", "{point} is in the future of {name}.", "Choose a time up to now."),
+    ("DT-4103", "22023", "Statement {statement} has no retained commit of {name}.",
+     "Use LAST_QUERY_ID() after a statement that changed it, or QUERY_ID of a refresh."),
+    ("DT-4104", "55000", "{name} at version {version} is past its retention: {gone} "
+     "deleted. The oldest complete version is {oldest}.",
+     "Choose that one or a later one; dt.pin(…) protects a version from now on."),
+    ("DT-4105", "42846", "Column {column} of {name} was {then} and is {now} now: old values "
+     "do not fit the current schema.", "Replay it with schema_mode='snapshot_time'."),
     ("DT-4106", "55000", "{names} have no data timestamp in common: {facts}.",
-     "Refresh them to one data timestamp, or query each AT a time of its own."),
+     "Refresh them to one data timestamp, or query each AT its own time."),
     ("DT-4107", "42704", "Pin {name} {problem}.", "{hint}"),
     ("DT-4108", "55000", "This replay is closed.", "{hint}"),
     ("DT-4109", "55000", "The refresh {refresh} cannot be run again: {problem}.", "{hint}"),
-    ("DT-4110", "22007", "How long {name} keeps its past cannot be read: {property} = {value}, "
-     "{problem}.", "Set it as Delta reads it, as in ALTER TABLE … SET TBLPROPERTIES ('{property}' "
-     "= 'interval 30 days'); dt.vacuum(…, retain_hours=720) says it for once."),
-    ("DT-4111", "55000", "{name} is asked for as of a time before its retention of {retention}.",
-     "AT (VERSION => …) reads what is still there, and dt.pin(…) keeps it."),
+    ("DT-4110", "22007", "The retention of {name} cannot be read: {property} = {value}, {problem}.",
+     "Set it as Delta does: ALTER TABLE … SET TBLPROPERTIES ('{property}' = "
+     "'interval 30 days'), or pass dt.vacuum(…, retain_hours=720)."),
+    ("DT-4111", "55000", "The time asked for is before the retention of {name}, {retention}.",
+     "AT (VERSION => …) reads versions that are still there; dt.pin(…) protects one."),
     # 5xxx catalog, leases, set-up
     ("DT-5101", "58030", "The catalog {path} has schema version {found}, not {known}.",
-     "Open the lake with the release that wrote it, or a newer one."),
+     "Open the lake with the release that wrote it, or with a newer one."),
     ("DT-5102", "58030", "The catalog {path} cannot be opened: {problem}.", "{hint}"),
     ("DT-5103", "58030", "The lake {path} cannot be used: {problem}.", "{hint}"),
     ("DT-5104", "58000", "No Java 17 or newer was found.",
@@ -183,29 +184,37 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "Run %dt connect, or dt = dt_jupyter.connect('lake')."),
     ("DT-5110", "22023", "The request cannot be read: {problem}.",
      "Reload the page, and restart the kernel: one of them may be of another release."),
-    ("DT-5111", "XX000", "{what} failed in a way that was not foreseen: {problem}",
-     "That is a defect: please report it, with what you ran and the text under Details "
+    ("DT-5111", "XX000", "{what} failed unexpectedly: {problem}",
+     "This is a bug: please report it, with what you ran and the text under Details "
      "(`details` of the error; for a view, the log of the kernel)."),
     ("DT-5112", "58030", "The {kind} {name} is in quarantine: {problem}.", "{hint}"),
-    ("DT-5113", "58030", "The catalog {path} is gone: {problem}.",
-     "Close this engine, and connect to the lake where it is now."),
-    ("DT-5114", "58030", "The lake {path} has no catalog, and {count} dynamic tables whose logs do "
-     "not say what they compute: {tables}.",
-     "Put _dt/catalog.sqlite back from a copy; or move their folders in _dt/dynamic away and "
+    ("DT-5113", "58030", "The catalog {path} no longer exists: {problem}.",
+     "Close this engine, and connect to the lake at its new place."),
+    ("DT-5114", "58030", "The lake {path} has no catalog, and the definitions of {tables} "
+     "cannot be restored from their logs.",
+     "Restore _dt/catalog.sqlite from a backup; or move their folders in _dt/dynamic away and "
      "create them again."),
     ("DT-5121", "53100", "The disk is full: {problem}.",
-     "Free some space, as with dt.vacuum(), and run it again: nothing is half written."),
+     "Free some space, for example by dt.vacuum(), and run it again: nothing is half written."),
     ("DT-5122", "42501", "Permission was refused: {problem}.",
-     "Give the user of this process the right to read and write that file and its folder."),
+     "Let the user of this process read and write that file and its folder."),
     ("DT-5123", "53000", "Too many files are open: {problem}.",
      "Raise the limit (ulimit -n) before the kernel starts, or close other engines and replays."),
-    ("DT-5124", "57P01", "The Spark session is gone: {problem}.",
-     "Restart the kernel and connect again: the lake stands at its last commit."),
+    ("DT-5124", "57P01", "The Spark session has ended: {problem}.",
+     "Restart the kernel and connect again: everything committed is there."),
     ("DT-5125", "53200", "Spark ran out of memory: {problem}.",
-     "Restart the kernel and connect with more, as in memory='4g', or ask for less at once."),
+     "Restart the kernel and connect with more, for example memory='4g'; or read less at once."),
     ("DT-5127", "57014", "{what} was cancelled.", "Run it again."),
     ("DT-5128", "58030", "A table cannot be read or written: {problem}.", "{hint}"),
 )  # fmt: skip
+
+
+def _one_stop(text: str) -> str:
+    """A fact may be a sentence itself, with a full stop before the template's own."""
+    return _TWO_STOPS.sub(".", text)
+
+
+_TWO_STOPS = re.compile(r"(?<![.\s])\.\.(?=\s|\Z)")
 
 
 @dataclass(eq=False)
@@ -235,11 +244,11 @@ class DTError(Exception):
 
     @property
     def sentence(self) -> str:
-        return CATALOGUE[self.code].message.format(**self.facts)
+        return _one_stop(CATALOGUE[self.code].message.format(**self.facts))
 
     @property
     def hint(self) -> str:
-        return CATALOGUE[self.code].hint.format(**self.facts)
+        return _one_stop(CATALOGUE[self.code].hint.format(**self.facts))
 
     def __str__(self) -> str:
         hint = self.hint

@@ -63,7 +63,7 @@ def is_word(text: str) -> bool:
 
 def _problem(kind: Named, part: object) -> str | None:
     if not isinstance(part, str):
-        return f"a name is a text, not a {type(part).__name__}"
+        return f"a name is a string, not a {type(part).__name__}"
     if not part:
         return "it is empty"
     if len(part) > LONGEST_NAME:
@@ -71,21 +71,21 @@ def _problem(kind: Named, part: object) -> str | None:
     if kind in _LABELS:
         return _problem_of_label(part)
     if not is_word(part):
-        return "it holds something other than the letters a to z, digits and _"
+        return "it has characters other than letters a to z, digits and _"
     return None
 
 
 def _problem_of_label(part: str) -> str | None:
     if not part.isprintable():  # control characters, lone surrogates, marks that turn a text round
-        return "it holds a character that cannot be printed"
+        return "it has a character that cannot be printed"
     if part != part.strip():
-        return "it begins or ends with a blank"
+        return "it begins or ends with a space"
     found = sorted(_NO_LABEL & set(part))
-    return f"it holds {' '.join(found)}" if found else None
+    return f"it has {' '.join(found)}" if found else None
 
 
 def _reserved(schema: str) -> str | None:
-    return f"{schema} is no schema, but Spark's own word" if schema.lower() in _TAKEN else None
+    return f"{schema} is a reserved word of Spark" if schema.lower() in _TAKEN else None
 
 
 def _refused(kind: Named, name: object, problem: str) -> DTError:
@@ -94,7 +94,7 @@ def _refused(kind: Named, name: object, problem: str) -> DTError:
     if len(shown) > LONGEST_NAME:
         shown = f"{shown[:LONGEST_NAME]}…"
     hint = (
-        "Give it a name of letters, digits, blanks and signs."
+        "Use letters, digits, spaces and signs."
         if kind in _LABELS
         else f"Use letters, digits and _, at most {LONGEST_NAME} of them."
     )

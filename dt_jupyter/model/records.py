@@ -113,7 +113,7 @@ class RefreshRecord:
         action = f" {self.action}" if self.action else ""
         s = self.statistics
         rows = (
-            f" +{s.inserted_rows} −{s.deleted_rows} rows"
+            f", {s.inserted_rows:,} inserted, {s.deleted_rows:,} deleted"
             if s.inserted_rows or s.deleted_rows
             else ""
         )

@@ -15,13 +15,15 @@ from IPython.core.magic import (
 )
 
 from dt_jupyter.failures import coded
-from dt_jupyter.model import DTError, Name, RefreshRecord, RefreshState, Span, error
+from dt_jupyter.model import DTError, Name, RefreshRecord, RefreshState, Span, count_of, error
 from dt_jupyter.notebook.display import show_below, shown_live
 from dt_jupyter.notebook.errors import Interrupted
+from dt_jupyter.notebook.line_places import placed_on_line
 from dt_jupyter.notebook.progress import progress
 from dt_jupyter.notebook.session import Notebook
 from dt_jupyter.notebook.variables import parameters
 from dt_jupyter.notebook.views import show_view
+from dt_jupyter.notebook.waiting import waiting
 from dt_jupyter.sql import (
     CHANGES,
     CHANGES_CELL,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
     from dt_jupyter.dispatch import Desk
     from dt_jupyter.engine import Engine
+    from dt_jupyter.replay import Replay, Step
     from dt_jupyter.reports import (
         Explanation,
         FrontierReport,
@@ -85,7 +88,7 @@ class DynamicTableMagics(Magics):
         if asked.command == "sql":
             self._script(asked)
             return
-        with _interrupted("nothing was changed."):
+        with _interrupted("nothing was changed."), placed_on_line(line):
             engine = self.notebook.require()
             command = _COMMANDS[asked.command]
             value = command(self.notebook, engine, asked.args.get("name"))
@@ -109,7 +112,7 @@ class DynamicTableMagics(Magics):
         assert statement is not None
         values = parameters(cell or "", self.notebook.shell.user_ns)
         run = self._explain if asked.dry_run else self._create
-        with _placed(statement, cell or ""):
+        with placed_on_line(line), _placed(statement, cell or ""):
             self._keep(asked.out, run(statement, values))
 
     @no_var_expand
@@ -125,7 +128,7 @@ class DynamicTableMagics(Magics):
         if asked.stream is not None:
             self._stream(asked.stream, asked)
             return
-        with _interrupted("nothing was changed."):
+        with _interrupted("nothing was changed."), placed_on_line(line):
             self._keep(asked.out, _changes(self.notebook.require(), asked))
 
     @no_var_expand
@@ -137,7 +140,7 @@ class DynamicTableMagics(Magics):
         if asked.help:
             print(usage(REPLAY))
             return
-        with _interrupted("nothing was changed."):
+        with _interrupted("nothing was changed."), placed_on_line(line):
             self._keep(asked.out, _replay(self.notebook, self.notebook.require(), asked))
 
     def _stream(self, name: Name, asked: ChangesCommand) -> None:
@@ -173,7 +176,7 @@ class DynamicTableMagics(Magics):
         with _interrupted("nothing was changed."):
             engine = self.notebook.require()
             found = engine.explain(statement, values)
-        show_below(explanation_message(found, "A dry run: nothing was created."))
+        show_below(explanation_message(found, "Dry run: nothing was created."))
         return found
 
     def _script(self, asked: DtMagic) -> None:
@@ -209,9 +212,10 @@ class DynamicTableMagics(Magics):
 
 
 def _changes(engine: Engine, asked: ChangesCommand) -> DataFrame:
-    from dt_jupyter.dispatch import result_message
-    from dt_jupyter.engine import read_rows
+    from dt_jupyter.dispatch import change_table
+    from dt_jupyter.engine import read_change_counts, read_rows
     from dt_jupyter.streams import changes_title
+    from dt_jupyter.widgets import MOST_CHANGES
 
     name = str(asked.name or "the query")
     options = {"append_only": asked.append_only}
@@ -221,8 +225,13 @@ def _changes(engine: Engine, asked: ChangesCommand) -> DataFrame:
         found = engine.query_changes(asked.query or "", asked.at, asked.end, **options)
     for note in found.query.notes:
         print(f"Note: {note}.")
-    rows = read_rows(engine.context, found.frame, f"changes of {name}")
-    show_below(result_message(rows, title=changes_title(name, found)))
+    what = f"changes of {name}"
+    frame, limit = found.frame, MOST_CHANGES
+    if found.query.has_updates:  # both halves of each
+        frame, limit = frame.orderBy("`$ROW_ID`", "`$ACTION`"), 2 * limit
+    rows = read_rows(engine.context, frame, what, limit)
+    counts = read_change_counts(engine.context, found.frame, what) if rows.truncated else None
+    show_below(change_table(rows, changes_title(name, found), counts))
     return found.frame
 
 
@@ -235,8 +244,10 @@ def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> DataFra
     assert asked.name is not None
     context, name, mode = engine.context, asked.name, asked.schema_mode
     with ExitStack() as stack:
-        replay = stack.enter_context(engine.replay(name, asked.at, asked.to, schema_mode=mode))
-        found = interruptible(context, f"replay of {name}", lambda: list(replay))
+        with waiting(notebook.shell, f"Reading the snapshots of {name}") as say:
+            replay = stack.enter_context(engine.replay(name, asked.at, asked.to, schema_mode=mode))
+            steps = read_steps(replay, lambda done: say(f"Reading {name}: {done}"))
+            found = interruptible(context, f"replay of {name}", lambda: list(steps))
         picture = picture_of(replay_message(str(name), found))
         if asked.to is not None:
 
@@ -252,6 +263,13 @@ def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> DataFra
         title = f"{name} as of {found[0].time}"
         show_below(result_message(read_rows(context, frame, title), title=title))
     return frame
+
+
+def read_steps(replay: Replay, say: Callable[[str], None]) -> Iterator[Step]:
+    """Those of a walk, saying before each how far it is."""
+    for done in range(len(replay)):
+        say(f"snapshot {done + 1:,} of {len(replay):,}")
+        yield replay[done]
 
 
 def _graph(notebook: Notebook, engine: Engine, _: str | None) -> GraphReport:
@@ -367,8 +385,8 @@ def _help(asked: DtMagic, cell: str | None) -> str:
 def _progress(count: int) -> str:
     if not count:
         return "nothing was changed."
-    done = f"the first {count} statements are" if count > 1 else "the first statement is"
-    return f"{done} done, the one after that changed nothing."
+    done = f"{count_of(count, 'statement')} done"
+    return f"{done}, the next one changed nothing."
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.dispatch import EventFeed
+from dt_jupyter.model import count_of
 from dt_jupyter.notebook.errors import show_errors
 from dt_jupyter.notebook.interrupts import CellJobs
 from dt_jupyter.notebook.views import CellViews, is_live
@@ -144,8 +145,7 @@ class Notebook:
 
 def _about(engine: Engine) -> str:
     status = engine.status()
-    count = status["dynamic_tables"]
-    tables = f"{count} dynamic table{'' if count == 1 else 's'}"
+    tables = count_of(status["dynamic_tables"], "dynamic table")
     return f"{status['lake']}, {tables}, Spark {status['spark']}, scheduler {status['scheduler']}."
 
 

@@ -29,7 +29,7 @@ def parameters(text: str, variables: Mapping[str, Any]) -> dict[str, Any]:
                 option=f":{parameter.name}",
                 value=f"a {type(value).__name__}",
                 problem="only plain values can be bound",
-                hint="Bind a number, a text, a truth value, a date, a time or None.",
+                hint="Bind a number, a string, True or False, a date, a datetime or None.",
             ).at(text, parameter.span)
         found[parameter.name] = value
     return found

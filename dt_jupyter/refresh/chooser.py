@@ -62,10 +62,10 @@ class Chooser:
         if invalid is None and seen.evolved:
             invalid = self._evolution(table, seen)
         if invalid is None and table.frontier is not None and self._is_of_another_format(table):
-            invalid = Reason("STATE_FORMAT", "its tables were made by another release")
+            invalid = Reason("STATE_FORMAT", "another release of dt_jupyter has written it")
         choice = choose(table, seen.plans, seen.names, invalid)
         if choice.action is RefreshAction.NO_DATA and _clock_moved(table, seen):
-            reason = Reason("CLOCK_MOVED", "the query asks for the time, which is another one now")
+            reason = Reason("CLOCK_MOVED", "the query uses the current time, which has changed")
             return replace(choice, action=RefreshAction.FULL, reason=reason)
         if choice.action is not RefreshAction.INCREMENTAL:
             return choice
@@ -76,7 +76,7 @@ class Chooser:
             if anew:
                 return replace(choice, action=RefreshAction.FULL, reason=anew, keeps_state=False)
         if table.frontier is not None and table.frontier.stateless:
-            reason = Reason(STATE_REBUILT, "the last refresh computed its rows without its state")
+            reason = Reason(STATE_REBUILT, "the last refresh did not keep its state")
             return replace(choice, action=RefreshAction.REINITIALIZE, reason=reason)
         if wide := self._too_wide(table, seen, choice):
             return replace(choice, action=RefreshAction.REINITIALIZE, reason=wide)

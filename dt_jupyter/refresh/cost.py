@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from itertools import takewhile
 from statistics import mean, median
 
-from dt_jupyter.model import DEFAULTS, Reason, RefreshAction, RefreshRecord, RefreshState, Tuning
+from dt_jupyter.model import (
+    DEFAULTS,
+    Reason,
+    RefreshAction,
+    RefreshRecord,
+    RefreshState,
+    Tuning,
+    count_of,
+)
 
 FACTOR = 12.0
 """What a changed row costs before any was measured: the work of so many source rows."""
@@ -131,8 +139,8 @@ def cheaper_whole(
     if found.move <= found.whole * (DEARER if found.measured and not again else 1.0):
         return None
     sentence = (
-        f"{work.changed:,} of {work.rows:,} source rows changed: about {found.move / 1000:.1f} s"
-        f" incrementally, {found.whole / 1000:.1f} s anew"
+        f"{work.changed:,} of {count_of(work.rows, 'source row')} changed: about "
+        f"{found.move / 1000:.1f} s incrementally, {found.whole / 1000:.1f} s for a full refresh"
     )
     return Reason(_CODE, sentence)
 

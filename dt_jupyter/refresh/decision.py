@@ -34,7 +34,7 @@ def choose(
     again = RefreshAction.FULL if full else RefreshAction.REINITIALIZE
     everything = frozenset(names)
     if table.frontier is None:
-        return Choice(again, Reason("FIRST_REFRESH", "the table had no contents"), everything)
+        return Choice(again, Reason("FIRST_REFRESH", "the table has no rows yet"), everything)
     if invalid is not None:
         return Choice(again, invalid, everything)
     changed = frozenset(s for s, p in plans.items() if not isinstance(p, Unchanged))

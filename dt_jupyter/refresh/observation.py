@@ -139,7 +139,7 @@ def _current(sources: Sources, table: DynamicTable) -> tuple[tuple[Source, ...],
     for source in table.definition.sources:
         found = _current_source(sources, table, source)
         if found.table_id != source.table_id:
-            reason = Reason("SOURCE_REPLACED", f"{source.name} is another table than before")
+            reason = Reason("SOURCE_REPLACED", f"{source.name} is a different table now")
         now.append(found)
     return tuple(now), reason
 
@@ -188,7 +188,7 @@ def _views(sources: Sources, table: DynamicTable) -> tuple[tuple[ViewSource, ...
         except DTError as e:
             raise error("DT-2102", source=view.name, name=table.name) from e
         if not isinstance(found, ViewSource):
-            reason = Reason("VIEW_REPLACED", f"{view.name} is no view any more")
+            reason = Reason("VIEW_REPLACED", f"{view.name} is no longer a view")
         elif found.text != view.text:
             reason = Reason("VIEW_CHANGED", f"the view {view.name} was replaced")
         views.append(found if isinstance(found, ViewSource) else view)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import Attempt, Overtaken
-from dt_jupyter.definition import Compiled, Definer, defining_text, explained
+from dt_jupyter.definition import Compiled, Definer, defining_text, explained, with_offending_row
 from dt_jupyter.failures import as_error
 from dt_jupyter.lake import (
     Contents,
@@ -159,8 +159,9 @@ class Refresher:
             raise self.explained(e, table) from e
 
     def explained(self, e: DTError, table: DynamicTable) -> DTError:
-        """The error, or what is behind it: a column that a source has not any more."""
-        return explained(e, table, self.sources.logs.__getitem__)
+        """The error, or what is behind it: a column that a source has not any more, a row."""
+        made = explained(e, table, self.sources.logs.__getitem__)
+        return with_offending_row(made, self.sources.spark, table.definition.query)
 
     # -- looking ----------------------------------------------------------------------------------
 

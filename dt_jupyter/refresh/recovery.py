@@ -41,7 +41,7 @@ def recover_table(catalog: Catalog, log: TableLog, table: DynamicTable) -> Dynam
     table), or rows written by something else: the next refresh reinitialises.
     """
     if not is_delta(log.path):
-        return _reinitialise(catalog, table, "LOG_LOST", "the backing table is gone")
+        return _reinitialise(catalog, table, "LOG_LOST", "the backing table no longer exists")
     if log.version() == table.version:
         return table
     found = recover(log.path, f"dt:{table.id}")
@@ -93,7 +93,7 @@ def _problem_of_stage(
     try:
         newest = log.version()
     except TableGone:
-        return Reason("STATE_LOST", "the table that its state is in is gone")
+        return Reason("STATE_LOST", "the table of its state no longer exists")
     if newest == expected:
         return None
     if newest < expected:
@@ -115,7 +115,9 @@ def _reinitialise(catalog: Catalog, table: DynamicTable, code: str, sentence: st
 
 def _roll_forward(catalog: Catalog, table: DynamicTable, found: Recovered) -> DynamicTable:
     if found.metadata is None or found.version is None:
-        return _reinitialise(catalog, table, "LOG_CLEANED", "the commit's metadata is gone")
+        return _reinitialise(
+            catalog, table, "LOG_CLEANED", "the metadata of the commit no longer exists"
+        )
     facts = found.metadata
     frontier = Frontier.from_json(facts["frontier"])
     catalog.clock.observe(frontier.data_timestamp)
@@ -126,7 +128,7 @@ def _roll_forward(catalog: Catalog, table: DynamicTable, found: Recovered) -> Dy
         RefreshTrigger(facts["trigger"]),
         frontier.data_timestamp,
         RefreshAction(facts["action"]),
-        Reason("ROLLED_FORWARD", "the commit stood in the log, the record was lost"),
+        Reason("ROLLED_FORWARD", "it was committed before its process ended"),
         frontier,
         found.version,
     )

@@ -26,7 +26,7 @@ from dt_jupyter.lake import (
     Unchanged,
     selecting_columns,
 )
-from dt_jupyter.model import Name, Tuning, error, quote
+from dt_jupyter.model import Name, Tuning, count_of, error, quote
 from dt_jupyter.model.hidden import (
     EXISTED,
     HASH,
@@ -377,17 +377,23 @@ class StageRun:
 
     def _refuse_negative(self, groups: int) -> None:
         if groups:
-            self._invalid("NO_DELETE_OF_MISSING_ROW", f"{groups} groups have fewer than no rows")
+            self._invalid(
+                "NO_DELETE_OF_MISSING_ROW", f"{count_of(groups, 'group')} with fewer than 0 rows"
+            )
 
     def _refuse_missing(self, rows: int) -> None:
         if rows:
-            self._invalid("NO_DELETE_OF_MISSING_ROW", f"{rows} rows to be deleted are not there")
+            self._invalid(
+                "NO_DELETE_OF_MISSING_ROW", f"{count_of(rows, 'row')} to be deleted but not found"
+            )
 
     def _refuse_repeated(self, keys: pa.Table) -> None:
         distinct = _distinct(keys)
         if distinct != keys.num_rows:
             again = keys.num_rows - distinct
-            self._invalid("ONE_CHANGE_PER_KEY", f"{again} keys have more than one change")
+            self._invalid(
+                "ONE_CHANGE_PER_KEY", f"{count_of(again, 'key')} with more than one change"
+            )
 
     def _invalid(self, check: str, facts: str) -> None:
         raise error("DT-2107", check=check, name=self.name, facts=facts)

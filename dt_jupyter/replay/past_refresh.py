@@ -35,6 +35,7 @@ from dt_jupyter.model import (
     Source,
     SourceKind,
     Timestamp,
+    count_of,
     error,
     quote,
 )
@@ -113,7 +114,9 @@ class RefreshReplay:
         return self.equal
 
     def __str__(self) -> str:
-        verdict = "as it was committed" if self.equal else f"NOT: {self.comparison.difference}"
+        verdict = "as it was committed"
+        if not self.equal:
+            verdict = f"not {verdict}: {self.comparison.difference}"
         sources = (
             f"{name} version {new}"
             if old is None
@@ -126,11 +129,11 @@ class RefreshReplay:
         lines = [
             f"{self.name}: {self.action} at {self.data_timestamp} ({self.query_id})",
             f"  reads: {', '.join(sources)}",
-            f"  before: {before}, {self.rows_before:,} rows",
+            f"  before: {before}, {count_of(self.rows_before, 'row')}",
             f"  delta again: +{self.again.inserted} −{self.again.deleted}; "
             f"committed: +{self.committed.inserted} −{self.committed.deleted}",
             *(f"    {line}" for line in self.again.lines()),
-            f"  after: version {self.after}, {self.comparison.rows:,} rows, {verdict}",
+            f"  after: version {self.after}, {count_of(self.comparison.rows, 'row')}, {verdict}",
         ]
         return "\n".join(lines)
 

@@ -283,7 +283,7 @@ class Replay:
         columns = self._reader.columns(spark, number)
         order = hash_order(columns)
         if not number or columns != self._reader.columns(spark, number - 1) or order is None:
-            problem = "its columns are others than at the step before" if number else "it is first"
+            problem = "its columns differ from the step before" if number else "it is the first"
             raise error(
                 "DT-1003",
                 option="step",
@@ -310,7 +310,7 @@ class Replay:
         except IndexError:
             hint = f"The last one is {len(self.stops) - 1}."
             raise error(
-                "DT-1003", option="step", value=number, problem="there is none such", hint=hint
+                "DT-1003", option="step", value=number, problem="it does not exist", hint=hint
             ) from None
 
     def marked(self, number: int, against: int | None = None, *, limit: int) -> Marked:
@@ -324,7 +324,7 @@ class Replay:
                     "DT-1003",
                     option="step",
                     value=step,
-                    problem="there is none such",
+                    problem="it does not exist",
                     hint=f"The last one is {len(self.stops) - 1}.",
                 )
         within("limit", limit, 0, LARGEST_INT)

@@ -62,7 +62,7 @@ class Marker:
                 "DT-1003",
                 option="against",
                 value=against,
-                problem="its columns are others, or have no form to compare",
+                problem="its columns differ, or cannot be compared",
                 hint="Look at both steps.",
             )
         columns = self.reader.columns(self.spark, step)

@@ -20,7 +20,17 @@ from dt_jupyter.lake import (
     paths_of,
     snapshot_sql,
 )
-from dt_jupyter.model import DTError, Name, ReadAt, Source, SourceKind, Timestamp, ViewSource, error
+from dt_jupyter.model import (
+    DTError,
+    Name,
+    ReadAt,
+    Source,
+    SourceKind,
+    Timestamp,
+    ViewSource,
+    count_of,
+    error,
+)
 from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.replay.schema_modes import Projected, as_it_was, as_now, same_columns, select_list
 from dt_jupyter.sources import Found, Moment, Resolver, Sources, name_of, pinned, whole_micro
@@ -269,11 +279,11 @@ class Snapshots:
         """DT-4104 for a version whose files are gone, with the oldest that is whole."""
         log = self.log(source)
         try:
-            gone = str(len(self.gone(log, version)))
+            gone = count_of(len(self.gone(log, version)), "file")
         except VersionGone:
-            gone = "all"
+            gone = "all files"
         except TableGone:
-            return error("DT-1101", name=source.name, hint="Its folder is gone.")
+            return error("DT-1101", name=source.name, hint="Its folder does not exist.")
         oldest = self.oldest_whole(log, max(version, log.oldest()))
         return error(
             "DT-4104",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dt_jupyter.lake import TableLog
-from dt_jupyter.model import Source, SourceKind, Timestamp, error
+from dt_jupyter.model import Source, SourceKind, Timestamp, count_of, error
 from dt_jupyter.replay.snapshots import Snapshots
 from dt_jupyter.sources import Moment, Resolver
 
@@ -91,7 +91,7 @@ def _steps(start: Timestamp, end: Timestamp, every: float) -> list[Timestamp]:
             option="every",
             value=every,
             problem="it is not positive",
-            hint="Say how many seconds lie between two snapshots.",
+            hint="Give the seconds between two snapshots.",
         )
     count = int(end.since(start) / every)
     _require_few(count)
@@ -108,4 +108,4 @@ def _resolving(
 
 def _require_few(count: int) -> None:
     if count > MOST_STOPS:
-        raise error("DT-1004", what="long", size=f"{count} snapshots", limit=MOST_STOPS)
+        raise error("DT-1004", what="long", size=count_of(count, "snapshot"), limit=MOST_STOPS)

@@ -10,6 +10,7 @@ from .explanation_values import (
     Explanation as Explanation,
     Verification as Verification,
     Verifications as Verifications,
+    validation_sentence as validation_sentence,
 )
 from .graph_report import (
     Nodes as Nodes,

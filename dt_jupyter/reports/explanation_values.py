@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.ivm import PlanNode, list_laws
-from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp
+from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp, count_of
 
 if TYPE_CHECKING:
     from dt_jupyter.refresh import StagePlan
@@ -21,6 +21,16 @@ class PlanStep:
 
     title: str
     text: str
+
+
+def validation_sentence(checked: str) -> str:
+    """What the check at creation has found, by what it was run on: `no rows` and why, if none."""
+    if checked.startswith(_UNCHECKED):
+        return f"Not validated: {checked.removeprefix(_UNCHECKED).lstrip(':; ')}."
+    return f"Validated: incremental equals full on {checked}."
+
+
+_UNCHECKED = "no rows"
 
 
 @dataclass(frozen=True)
@@ -57,11 +67,7 @@ class Explanation:
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.mode} ({self.reason})"]
         lines += [f"  hint: {self.hint}"] if self.hint else []
-        lines += (
-            [f"  validated at creation: incremental equals full on {self.checked}"]
-            if self.checked
-            else []
-        )
+        lines += [f"  {validation_sentence(self.checked)}"] if self.checked else []
         lines.append("  columns: " + ", ".join(f"{n} {t}" for n, t, _ in self.columns))
         lines.append("  reads: " + ", ".join(f"{n} ({k})" for n, k in self.sources))
         if self.action is not None:
@@ -105,9 +111,9 @@ class Verification:
     @property
     def _verdict(self) -> str:
         if self.equal:
+            compared = f"{'all ' if self.rows > 1 else ''}{count_of(self.rows, 'row')} compared"
             return (
-                f"{self.name} equals its query at {self.data_timestamp}: "
-                f"all {self.rows:,} rows compared, no difference"
+                f"{self.name} equals its query at {self.data_timestamp}: {compared}, no difference"
                 + (f" beyond {self.tolerance:g} of floats." if self.tolerance else ".")
             )
         return f"{self.name} differs from its query at {self.data_timestamp}: {self.difference}."
@@ -133,5 +139,9 @@ class Verifications:
     def __str__(self) -> str:
         wrong = [str(v) for v in self.found if not v.equal]
         if not wrong:
-            return f"{self.name}: all {len(self.found)} retained versions equal their query."
+            versions = count_of(len(self.found), "retained version")
+            all_of = (
+                f"all {versions} equal their" if len(self.found) > 1 else f"{versions} equals its"
+            )
+            return f"{self.name}: {all_of} query."
         return "\n".join([f"{self.name}: {len(wrong)} of {len(self.found)} differ.", *wrong])

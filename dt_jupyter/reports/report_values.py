@@ -14,6 +14,7 @@ from dt_jupyter.model import (
     Source,
     TargetLag,
     Timestamp,
+    count_of,
 )
 from dt_jupyter.schedule import LagStatistics, lag_statistics
 
@@ -57,7 +58,7 @@ class GraphReport:
     as_of: Timestamp
 
     def __str__(self) -> str:
-        lines = [f"{len(self.nodes)} nodes at {self.as_of}"]
+        lines = [f"{count_of(len(self.nodes), 'node')} at {self.as_of}"]
         for node in self.nodes:
             reads = ", ".join(str(a) for a, b in self.edges if b == node.name)
             lag = f", lag {node.lag:.1f} s" if node.lag is not None else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from dt_jupyter.model import Reason, RefreshState, Timestamp
+from dt_jupyter.model import Reason, RefreshState, Timestamp, count_of
 from dt_jupyter.schedule.obstacle import held_back
 from dt_jupyter.schedule.periods import next_tick, tick
 from dt_jupyter.schedule.state import Node, Slots, State, upstream_first
@@ -205,12 +205,12 @@ def _behind(node: Node, upstream: Node, t: Timestamp, this: _Round) -> Skip | Wa
             sentence = f"The refresh of {upstream.name} to {t} is {outcome}."
             return Skip(node.id, t, Reason(f"UPSTREAM_{outcome}", sentence), _LOST[outcome])
         if done > t:
-            sentence = f"{upstream.name} went past {t} without a version for it."
+            sentence = f"{upstream.name} has no version for {t}."
             return Skip(node.id, t, Reason(_PASSED, sentence), RefreshState.SKIPPED)
     held = this.held.get(node.id)
     if held is not None and (not upstream.active or upstream.id in this.held):
         return this.wait(node, held.code, held.sentence)
-    return this.wait(node, "UPSTREAM_PENDING", f"{upstream.name} is not at that tick yet.")
+    return this.wait(node, "UPSTREAM_PENDING", f"{upstream.name} has not reached that tick yet.")
 
 
 def _admitted(ready: list[tuple[Node, Timestamp]], this: _Round) -> list[Decision]:
@@ -235,11 +235,13 @@ def _admit(
         sentence = f"Warehouse {warehouse.name} is suspended"
         if node.probed is not None and node.probed >= t:
             return this.wait(node, "WAREHOUSE_SUSPENDED", f"{sentence}, and sources changed.")
-        reason = Reason("METADATA_ONLY", f"{sentence}; unchanged sources need none.")
+        reason = Reason("METADATA_ONLY", f"{sentence}, but sources are unchanged.")
         return Start(node.id, t, reason, metadata_only=True)
     if taken[warehouse.name] >= warehouse.limit:
-        sentence = f"Warehouse {warehouse.name} runs {warehouse.limit} refreshes already."
+        sentence = (
+            f"Warehouse {warehouse.name} already runs {count_of(warehouse.limit, 'refresh')}."
+        )
         return this.wait(node, "CONCURRENCY_LIMIT", sentence)
     if node.data_timestamp is None:
-        return Start(node.id, t, Reason("FIRST_TICK", "It is to be initialised at its first tick."))
-    return Start(node.id, t, Reason("TICK", f"Its data is of {node.data_timestamp}."))
+        return Start(node.id, t, Reason("FIRST_TICK", "It is initialised at its first tick."))
+    return Start(node.id, t, Reason("TICK", f"Its data timestamp is {node.data_timestamp}."))

@@ -62,7 +62,7 @@ def obstacles(nodes: Iterable[Node], warehouses: Iterable[Slots]) -> dict[str, R
         above = next((stopped[u] for u in node.upstream if u in stopped), None)
         if node.warehouse in suspended:
             stopped[node.id] = node
-            sentence = f"{_stopped(node)}: it is refreshed only where its sources have nothing new."
+            sentence = f"{_stopped(node)}: it is refreshed only when its sources have no new data."
             found.setdefault(node.id, Reason("WAREHOUSE_SUSPENDED", sentence))
         elif above is not None:
             stopped[node.id] = above

@@ -62,10 +62,10 @@ def _hint(source: Source, log: TableLog, version: int) -> str:
     if version < log.version():
         return "Refresh it to a later time: newer versions have other files."
     if source.kind is SourceKind.DYNAMIC_TABLE:
-        return f"ALTER DYNAMIC TABLE {source.name} REFRESH computes it anew; then this one goes on."
+        return f"ALTER DYNAMIC TABLE {source.name} REFRESH recomputes it."
     return (
-        f"Put the file back, or write {source.name} anew (INSERT OVERWRITE, or RESTORE TABLE … TO "
-        "VERSION AS OF an older version): refreshes then go on by themselves."
+        f"Put the file back, or write {source.name} again (INSERT OVERWRITE, or RESTORE TABLE … TO "
+        "VERSION AS OF an older version): refreshes then resume."
     )
 
 

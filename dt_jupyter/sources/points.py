@@ -84,7 +84,7 @@ class Resolver:
         try:
             found = self._version(source, log, at)
         except TableGone as e:
-            raise error("DT-1101", name=source.name, hint="Its folder is gone.") from e
+            raise error("DT-1101", name=source.name, hint="Its folder does not exist.") from e
         except VersionGone:
             found = None
         if found is None:
@@ -134,4 +134,4 @@ def _commits_of(statement: str, source: Source, log: TableLog) -> tuple[int, int
                 return version + 1, last
         return None if last is None else (log.oldest(), last)
     except TableGone as e:
-        raise error("DT-1101", name=source.name, hint="Its folder is gone.") from e
+        raise error("DT-1101", name=source.name, hint="Its folder does not exist.") from e

@@ -27,7 +27,7 @@ class By(StrEnum):
     GROUP = "the keys of the groups"
     STORED = "ids that the dynamic table keeps"
     TRACKING = "row tracking"
-    CONTENT = "the contents of the rows"
+    CONTENT = "the values of the rows"
 
 
 @dataclass(frozen=True)

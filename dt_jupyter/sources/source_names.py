@@ -108,7 +108,7 @@ class Sources:
             )
         relation = lookup(self.spark, name)
         if relation is None and self.catalog.find_stream(name) is not None:
-            hint = "What is kept or watched reads its source: a stream is read by a query alone."
+            hint = "Read the stream's source instead: only queries read a stream."
             raise error("DT-1109", name=name, kind="stream", expected="table or view", hint=hint)
         if relation is None:
             raise self.quarantined(str(name)) or error(

@@ -62,7 +62,7 @@ class Publisher:
             hint = (
                 "Its rows are kept: ALTER DYNAMIC TABLE … RENAME TO a name of letters, digits, _."
             )
-            self.quarantine.put(_DT, table.name, "Spark takes no view of that name", hint)
+            self.quarantine.put(_DT, table.name, "Spark does not allow a view of that name", hint)
             return
         self.quarantine.lift(_DT, table.name)
         self.spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(table.name.schema)}")
@@ -87,7 +87,7 @@ class Publisher:
             return self._unreadable(table, e)
 
     def _unreadable(self, table: DynamicTable, problem: object) -> str:
-        hint = f"ALTER DYNAMIC TABLE {table.name} REFRESH makes it anew, as its schedule will."
+        hint = f"ALTER DYNAMIC TABLE {table.name} REFRESH recreates it."
         return _raising(table, self.quarantine.put(_DT, table.name, problem, hint).error)
 
     def _contents(self, table: DynamicTable) -> str:
@@ -108,14 +108,14 @@ class Publisher:
             with self._restoring(Named.TABLE, name, f"Repair {path}, or DROP TABLE {name}."):
                 self._register(name, path)
         for table in self.sources.catalog.list():
-            hint = f"DROP DYNAMIC TABLE {table.name} takes it out of the way."
+            hint = f"DROP DYNAMIC TABLE {table.name} removes it."
             with self._restoring(Named.DYNAMIC_TABLE, table.name, hint):
                 self.publish(table)
         self._restore_views()
 
     def _register(self, name: Name, path: str) -> None:
         if not _is_known_to_spark(name):
-            raise LakeError("Spark takes no table of that name")
+            raise LakeError("Spark does not allow a table of that name")
         require_whole(self.sources.logs[path])
         try:
             register(self.spark, name, path)
@@ -152,7 +152,7 @@ class Publisher:
     def _problem_of(self, view: ViewSource) -> str | None:
         """Why Spark does not take the view; None: it is there."""
         if not _is_known_to_spark(view.name):
-            return "Spark takes no view of that name"
+            return "Spark does not allow a view of that name"
         try:
             self.spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(view.name.schema)}")
             self.spark.sql(f"CREATE OR REPLACE VIEW {view.name.sql} AS {view.text}")

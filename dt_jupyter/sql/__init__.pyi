@@ -67,6 +67,7 @@ from .grammar.timed_relations import (
     relations_in as relations_in,
 )
 from .grammar.unsupported import later as later
+from .grammar.zero_divisors import zero_divisor_query as zero_divisor_query
 from .text.cursor import CATALOG as CATALOG
 from .text.item_names import unnamed_items as unnamed_items
 from .text.lex import Token as Token, TokenKind as TokenKind, tokens as tokens

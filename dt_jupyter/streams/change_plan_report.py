@@ -13,21 +13,21 @@ from dt_jupyter.streams.change_reader import Shape
 _EXPLAIN = re.compile(r"EXPLAIN\b", re.IGNORECASE)
 _HEAD, _NEXT = "== Changes ==", ""
 _SHAPES = {
-    Shape.EMPTY: "nothing changed, nothing is read",
-    Shape.ADDED_ONLY: "rows were only added, and are read as they are",
-    Shape.REMOVED_ONLY: "rows were only removed, and are read as they were",
-    Shape.MINIMIZE: "what came and went cancels by its id",
+    Shape.EMPTY: "no changes, nothing is read",
+    Shape.ADDED_ONLY: "rows were only inserted",
+    Shape.REMOVED_ONLY: "rows were only deleted",
+    Shape.MINIMIZE: "inserts and deletes of a row cancel by its id",
     Shape.INITIAL_ROWS: "all rows at the end, as inserts",
 }
 _TITLES = {
     Shape.EMPTY: "No changes of",
-    Shape.ADDED_ONLY: "Rows added to",
-    Shape.REMOVED_ONLY: "Rows removed from",
+    Shape.ADDED_ONLY: "Rows inserted into",
+    Shape.REMOVED_ONLY: "Rows deleted from",
     Shape.MINIMIZE: "Net changes of",
     Shape.INITIAL_ROWS: "All rows of",
 }
 _REDO = "every change of each commit"
-_CONTENT = "what came and went cancels by its contents"
+_CONTENT = "inserts and deletes of a row cancel by its values"
 
 
 def explains(text: str) -> bool:

@@ -15,7 +15,7 @@ from dt_jupyter.definition import bind_query, empty_relation
 from dt_jupyter.failures import is_syntax_error, syntax_error
 from dt_jupyter.ivm import Refused, Rel, scans
 from dt_jupyter.lake import TableLog, VersionGone, plan_changes
-from dt_jupyter.model import FIRST, DTError, Name, Source, SourceKind, Timestamp, error
+from dt_jupyter.model import FIRST, DTError, Name, Source, SourceKind, Timestamp, count_of, error
 from dt_jupyter.model.hidden import WEIGHT, public_rows, unique_view
 from dt_jupyter.replay import whole
 from dt_jupyter.sources import (
@@ -183,7 +183,9 @@ class Changes:
         log = self.sources.logs[base.path]
         commits = [c for c in log.commits(old, new) if c.data_change] if old < new else []
         if len(commits) > MOST_COMMITS:
-            raise error("DT-1004", what="long", size=f"{len(commits)} commits", limit=MOST_COMMITS)
+            raise error(
+                "DT-1004", what="long", size=count_of(len(commits), "commit"), limit=MOST_COMMITS
+            )
         steps = [
             (
                 c,

@@ -65,6 +65,11 @@ class ChangeQuery:
     views: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def has_updates(self) -> bool:
+        """Whether rows may be the halves of one update."""
+        return self.shape is Shape.MINIMIZE
+
 
 def change_query(
     spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side]
@@ -139,7 +144,7 @@ def _untracked(rel: Rel, sides: Mapping[str, Side]) -> tuple[str, ...]:
     if names and any(not isinstance(n, Scan | Project | Filter) for n in walk(rel)):
         raise error("DT-3104", name=names[0])
     return tuple(
-        f"{name} has no row ids over this interval: rows are told apart by their contents, and an "
+        f"{name} has no row ids over this interval: rows are identified by their values, and an "
         "update is a DELETE and an INSERT"
         for name in names
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.failures import broken_key, sql_text
 from dt_jupyter.ivm import Refused
-from dt_jupyter.model import quote
+from dt_jupyter.model import count_of, quote
 from dt_jupyter.model.hidden import HASH, WEIGHT, hidden
 from dt_jupyter.sources import Identity
 from dt_jupyter.sql import content_hash
@@ -38,7 +38,7 @@ def require_key(
     `columns` are what its rows are compared by, `version` is its column of the commit."""
     text = _broken(rows, identity, columns, version)
     for row in spark.sql(text).collect():
-        raise broken_key(told_keys({name: identity}), f"{row[0]} has {row[1]} rows")
+        raise broken_key(told_keys({name: identity}), f"{row[0]} has {count_of(row[1], 'row')}")
 
 
 def told_keys(declared: Mapping[str, Identity]) -> str:

@@ -138,7 +138,7 @@ class Intents:
             try:
                 self.settle(intent)
             except Exception as e:
-                hint = "It is settled as soon as that can be read; or DROP its streams."
+                hint = "It is completed as soon as that can be read; or DROP its streams."
                 quarantine.put(INTENTS.kind, intent.id, e, hint)
             else:
                 quarantine.lift(INTENTS.kind, intent.id)

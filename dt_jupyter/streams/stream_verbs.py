@@ -113,7 +113,7 @@ class Streams:
         DT-31xx, and DT-4110 where nobody knows how long a table keeps its past."""
         require_name(Named.STREAM, asked.name)
         if asked.action is CreateAction.IF_NOT_EXISTS and self.catalog.find_stream(asked.name):
-            return [f"Stream {asked.name} exists already, nothing done."]
+            return [f"Stream {asked.name} already exists, nothing done."]
         if self.catalog.find_stream(asked.name) is None:
             require_free(self.catalog, self.changes.spark, asked.name)
         self._require_kind(asked)
@@ -188,7 +188,7 @@ class Streams:
         told = []
         if by is By.CONTENT:
             wanted[TRACKING] = "true"
-            told.append(f"Row tracking of {base.name} is on from now, for its rows' ids.")
+            told.append(f"Turned row tracking of {base.name} on, to identify its rows.")
         least = RETENTION_DAYS * 86_400
         short = [k for k in (DELETED_FILES, LOG) if retention(log, k, base.name) < least]
         if short:
@@ -339,7 +339,7 @@ class Streams:
         name = statement.target
         if name is None or len(statement.targets) > 1:
             hint = "Write one table of the catalog by its name."
-            problem = "one commit has to hold all of it"
+            problem = "all of it must be in one commit"
             raise error("DT-3204", name=name or "a path", problem=problem, hint=hint)
         relation = lookup(self.changes.spark, name)
         if relation is not None:
@@ -349,7 +349,7 @@ class Streams:
             return Path(relation.location)
         if statement.kind is not SparkKind.CREATE_TABLE or _LOCATION.search(statement.text):
             hint = "Create the table first, and INSERT into it."
-            problem = "its folder is not known before"
+            problem = "its folder is not known yet"
             raise error("DT-3204", name=name, problem=problem, hint=hint)
         made = _PROVIDER.search(statement.text)
         if made is not None and made["provider"].lower() != "delta":

@@ -75,7 +75,7 @@ class Points:
             value = self._value(point, template)
         except PySparkException as e:
             problem = (
-                "it is no expression of SQL" if is_syntax_error(e) else first_line(e).rstrip(".")
+                "it is not an SQL expression" if is_syntax_error(e) else first_line(e).rstrip(".")
             )
             raise _wrong(point, problem) from e
         if value is None:
@@ -142,7 +142,7 @@ def in_place(
     temporary views that are there within the block; `tell` is told of the changes among them."""
     if statement.timed and statement.kind is SparkKind.CREATE_VIEW:
         span = statement.timed[0].span
-        hint = "A view reads its tables as they are: query the past or the changes directly."
+        hint = "A view reads the current rows: query past rows or changes directly."
         raise error("DT-3107", what="CHANGES, AT or BEFORE", where="in a view", hint=hint).at(
             script, span
         )

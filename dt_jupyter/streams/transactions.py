@@ -121,7 +121,7 @@ class Transactions:
         if self.current is None or isinstance(statement, _OURS):
             return
         what = " ".join(statement.text.split()[:2]).upper()
-        problem = "it takes effect at once"
+        problem = "it takes effect immediately"
         if isinstance(statement, S.SparkStatement):
             if statement.kind in _READS or statement.temporary:
                 return
@@ -256,9 +256,7 @@ class Transactions:
     def _require_unstaged(self, tx: Transaction, view: Name, script: str, place: Span) -> None:
         for base in self.streams.changes.base_tables(whole(view), view.schema):
             if base.path is not None and Path(base.path) in tx.tables:
-                problem = (
-                    f"this transaction has written {base.name}, and the view shows it as it was"
-                )
+                problem = f"it has written {base.name}, and a view shows the rows from before"
                 hint = f"Write the view's query in its place, or read {view} first."
                 made = error("DT-3207", statement=f"Reading {view}", problem=problem, hint=hint)
                 raise made.at(script, place)

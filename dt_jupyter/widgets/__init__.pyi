@@ -1,4 +1,9 @@
 from .card import card_html as card_html, card_text as card_text
+from .change_table import (
+    MOST_CHANGES as MOST_CHANGES,
+    ChangeCounts as ChangeCounts,
+    ChangeTable as ChangeTable,
+)
 from .details import Folded as Folded
 from .errors import error_html as error_html, error_text as error_text
 from .graph import graph_svg as graph_svg

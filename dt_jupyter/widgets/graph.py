@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-from dt_jupyter.model import RefreshMode, RefreshState
+from dt_jupyter.model import RefreshMode, RefreshState, count_of
 from dt_jupyter.widgets.canvas import canvas, group, label
 from dt_jupyter.widgets.glyphs import (
     STATE_TOKENS,
@@ -83,7 +83,7 @@ def summary(message: GraphMessage) -> str:
     """The graph in a sentence: how many of what, and what needs a look."""
     kinds = Counter(node.kind for node in message.nodes)
     parts = [
-        _plural(kinds[kind], word)
+        count_of(kinds[kind], word)
         for kind, word in (
             (NodeKind.DYNAMIC_TABLE, "dynamic table"),
             (NodeKind.TABLE, "table"),
@@ -245,7 +245,7 @@ def _card(node: GraphNode, box: Placed, look: _Look) -> Markup:
 
 
 def _source_lines(node: GraphNode, box: Placed, look: _Look) -> Markup:
-    rows = f" · {count(node.rows)} rows" if node.rows is not None else ""
+    rows = f" · {_rows(node.rows)}" if node.rows is not None else ""
     if look.compact:
         return joined(
             kind_glyph(node.kind, 17, box.height / 2),
@@ -326,7 +326,7 @@ def _lag_text(node: GraphNode) -> str:
 
 def _lag_line(node: GraphNode, box: Placed, y: float) -> Markup:
     text = _lag_text(node)
-    rows = f"{count(node.rows)} rows" if node.rows is not None else ""
+    rows = f"{_rows(node.rows)}" if node.rows is not None else ""
     lag = f"lag {text}" if node.lag_seconds is not None else text
     room = box.width - 32 - pixels(rows, 10.5)
     return joined(
@@ -360,5 +360,5 @@ def _note(node: GraphNode, width: float) -> tuple[list[str], str]:
     return [], "soft"
 
 
-def _plural(number: int, word: str) -> str:
-    return f"{number} {word}{'s' if number != 1 else ''}"
+def _rows(number: int) -> str:
+    return f"{count(number)} {'row' if number == 1 else 'rows'}"

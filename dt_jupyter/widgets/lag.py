@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from dt_jupyter.model import RefreshAction, RefreshState
+from dt_jupyter.model import RefreshAction, RefreshState, count_of
 from dt_jupyter.widgets.canvas import canvas, group, label
 from dt_jupyter.widgets.glyphs import ACTION_TOKENS, STATE_TOKENS, action_glyph, cross, path
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
@@ -77,8 +77,7 @@ def lag_summary(message: LagMessage) -> str:
     if saw.within is not None:
         parts.append(f"within target {_percent(saw.within)} of the time")
     states = Counter(point.state for point in message.points)
-    count = len(message.points)
-    parts.append(f"{count} refresh{'es' if count != 1 else ''}")
+    parts.append(count_of(len(message.points), "refresh"))
     parts += [f"{states[s]} {s}" for s in (*_FAILURES, RefreshState.SKIPPED) if states[s]]
     return ", ".join(parts)
 
@@ -374,7 +373,7 @@ def lag_text(message: LagMessage) -> str:
         lines.append(f"peaks {sparkline([t.peak for t in saw.teeth[-_SPARK:]])}")
     shown = message.points[-_TEXT_ROWS:]
     if len(shown) < len(message.points):
-        lines.append(f"the last {len(shown)} of {len(message.points)} refreshes:")
+        lines.append(f"the last {len(shown)} of {count_of(len(message.points), 'refresh')}:")
     before = {
         id(t.refresh): previous.peak for previous, t in zip(saw.teeth, saw.teeth[1:], strict=False)
     }

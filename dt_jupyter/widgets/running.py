@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dt_jupyter.model import Progress
+from dt_jupyter.model import Progress, count_of
 from dt_jupyter.widgets.html_frame import shell, unstyled
 from dt_jupyter.widgets.markup import Markup, element, one_line
 
@@ -56,7 +56,7 @@ def _words(progress: Progress | None) -> str:
     if not progress.jobs:
         return "begun"
     parts = [
-        f"{progress.jobs_done} of {progress.jobs} jobs",
-        f"{progress.tasks_done} of {progress.tasks} tasks",
+        f"{progress.jobs_done} of {count_of(progress.jobs, 'job')}",
+        f"{progress.tasks_done} of {count_of(progress.tasks, 'task')}",
     ]
-    return ", ".join([*parts, f"{progress.rows:,} rows"] if progress.rows else parts)
+    return ", ".join([*parts, count_of(progress.rows, "row")] if progress.rows else parts)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
-from dt_jupyter.model import RefreshState
+from dt_jupyter.model import RefreshState, count_of
 from dt_jupyter.widgets.glyphs import ACTION_TOKENS, STATE_TOKENS
 from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
@@ -165,12 +165,12 @@ def result_html(message: ResultMessage) -> str:
 
 
 def result_table(message: ResultMessage) -> Markup:
-    right = [_is_number(column) for column in message.columns]
-    header = [_column_head(column, r) for column, r in zip(message.columns, right, strict=True)]
+    right = [is_number(column) for column in message.columns]
+    header = [column_head(column, r) for column, r in zip(message.columns, right, strict=True)]
     action = next((i for i, c in enumerate(message.columns) if c.name == "$ACTION"), None)
     rows = [
         row(
-            [_cell(value, r) for value, r in zip(values, right, strict=True)],
+            [value_cell(value, r) for value, r in zip(values, right, strict=True)],
             i,
             "" if action is None else _CHANGES.get(values[action] or "", ""),
         )
@@ -181,7 +181,7 @@ def result_table(message: ResultMessage) -> Markup:
 
 def result_text(message: ResultMessage) -> str:
     header = [one_line(column.name) for column in message.columns]
-    right = frozenset(i for i, column in enumerate(message.columns) if _is_number(column))
+    right = frozenset(i for i, column in enumerate(message.columns) if is_number(column))
     rows = [["NULL" if v is None else one_line(v) for v in values] for values in message.rows]
     title = [one_line(message.title)] if message.title else []
     body = aligned(header, rows, right=right) if header else []
@@ -191,26 +191,22 @@ def result_text(message: ResultMessage) -> str:
 def result_footer(message: ResultMessage) -> str:
     """How many rows are shown, and what was read."""
     count = len(message.rows)
-    rows = (
-        f"the first {count:,} rows"
-        if message.truncated
-        else f"{count:,} row{'s' if count != 1 else ''}"
-    )
+    rows = f"the first {count_of(count, 'row')}" if message.truncated else count_of(count, "row")
     return f"{rows} · {one_line(message.note)}" if message.note else rows
 
 
-def _column_head(column: Column, right: bool) -> Cell:
+def column_head(column: Column, right: bool) -> Cell:
     kind = element("small", one_line(column.type), class_="dtj-type")
     return Cell(joined(one_line(column.name), element("br"), kind), "dtj-num" if right else None)
 
 
-def _cell(value: str | None, right: bool) -> Cell:
+def value_cell(value: str | None, right: bool) -> Cell:
     if value is None:
         return Cell(element("span", "NULL", class_="dtj-null"), "dtj-num" if right else None)
     return Cell(one_line(value), "dtj-num" if right else None)
 
 
-def _is_number(column: Column) -> bool:
+def is_number(column: Column) -> bool:
     return column.type.lower().startswith(_NUMBERS) and not column.type.lower().startswith(
         "interval"
     )

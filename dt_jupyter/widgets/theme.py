@@ -109,6 +109,7 @@ _HTML = """
 .dtj .dtj-null{color:var(--dtj-soft);font-style:italic}
 .dtj table.dtj-t tr.dtj-insert td:first-child{box-shadow:inset 3px 0 var(--dtj-ok)}
 .dtj table.dtj-t tr.dtj-delete td:first-child{box-shadow:inset 3px 0 var(--dtj-bad)}
+.dtj table.dtj-t td.dtj-changed{background:var(--dtj-zebra)}
 .dtj .dtj-pill{display:inline-block;border:1px solid currentColor;border-radius:9px;
  padding:0 8px;font-size:11px;line-height:15px;font-weight:600;white-space:nowrap}
 .dtj .dtj-meter{display:inline-block;height:6px;border-radius:3px;background:var(--dtj-edge);

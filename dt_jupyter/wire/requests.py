@@ -35,20 +35,20 @@ def request_id(value: object) -> int:
 def parse_request(value: object) -> Request:
     """DT-5110 for what is no request: an unknown ask or field, a wrong type, a missing field."""
     if not isinstance(value, dict):
-        raise _bad("it is no object")
+        raise _bad("it is not an object")
     kinds = _kinds()
     for key, field in value.items():
         if key not in kinds:
             hint = did_you_mean(str(key), list(kinds))
             raise _bad(f"there is no field {str(key)[:40]!r}", hint)
         if not _fits(field, kinds[key]):
-            raise _bad(f"{key} is no {_word(kinds[key])}")
+            raise _bad(f"{key} is not a {_word(kinds[key])}")
     for key in ("id", "ask"):
         if key not in value:
             raise _bad(f"it lacks {key}")
     ask = value["ask"]
     if ask not in tuple(Ask):
-        raise _bad(f"there is no ask {ask[:40]!r}", did_you_mean(ask, [a.value for a in Ask]))
+        raise _bad(f"there is no request {ask[:40]!r}", did_you_mean(ask, [a.value for a in Ask]))
     for key in NEEDS.get(Ask(ask), ()):
         if value.get(key) in (None, ""):
             raise _bad(f"{ask} needs {key}")

@@ -19,6 +19,9 @@ import { adopt } from '../view/elements/theme';
 import { connectionOf, type Model } from './connection';
 import css from './widget.raw.css';
 
+/** Said above a view whose kernel has ended, or forgot its model: nothing moves in it any more. */
+const LEFT = 'Not live: run the cell again.';
+
 type Kind = Topic | 'replay';
 
 type Make = (root: HTMLElement, session: Session, message: LiveMessage | null) => Pane;
@@ -72,7 +75,14 @@ export default {
     const pane = make(root, session, message);
     session.client.signal({ is: 'look' });
     pane.seen(true);
+    const left = () => {
+      session.client.signal({ is: 'died' });
+      root.prepend(h('p', { class: 'dtjw-left', role: 'status' }, LEFT));
+      model.off('comm_live_update', left);
+    };
+    model.on('comm_live_update', left);
     return () => {
+      model.off('comm_live_update', left);
       pane.dispose();
       session.dispose();
       root.remove();

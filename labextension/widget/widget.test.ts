@@ -9,7 +9,7 @@ import widget from './index';
 /** A widget's model whose kernel says what a test says. */
 class FakeModel implements Model {
   readonly sent: Request[] = [];
-  private readonly _listeners = new Set<(content: unknown) => void>();
+  private readonly _listeners = new Set<readonly [string, (content: unknown) => void]>();
 
   constructor(private readonly _traits: Record<string, unknown>) {}
 
@@ -25,16 +25,29 @@ class FakeModel implements Model {
     this.sent.push(content as Request);
   }
 
-  on(_event: string, callback: (content: unknown) => void): void {
-    this._listeners.add(callback);
+  on(event: string, callback: (content: unknown) => void): void {
+    this._listeners.add([event, callback]);
   }
 
-  off(_event: string, callback: (content: unknown) => void): void {
-    this._listeners.delete(callback);
+  off(event: string, callback: (content: unknown) => void): void {
+    this._listeners.forEach(one => {
+      if (one[0] === event && one[1] === callback) {
+        this._listeners.delete(one);
+      }
+    });
   }
 
   hear(content: unknown): void {
-    [...this._listeners].forEach(listener => listener(content));
+    this._trigger('msg:custom', content);
+  }
+
+  /** Its kernel restarts: the manager of widgets tells each model so. */
+  leave(): void {
+    this._trigger('comm_live_update');
+  }
+
+  private _trigger(event: string, content?: unknown): void {
+    [...this._listeners].forEach(([of, callback]) => of === event && callback(content));
   }
 
   /** Answers the oldest request of this kind. */
@@ -65,6 +78,26 @@ test('without a kernel it shows the message that it holds', async () => {
   end();
   expect(model.listeners).toBe(0);
   expect(el.childElementCount).toBe(0);
+});
+
+test('a view whose kernel has restarted says so, once, and asks no more', async () => {
+  const model = new FakeModel({ kind: 'graph', message: graph(node('daily')) });
+  const end = widget.render({ model, el });
+  model.answer('hello', hello());
+  await settled();
+  const before = model.sent.length;
+  expect(el.textContent).not.toContain('Not live');
+  model.leave();
+  model.leave();
+  await settled();
+  expect([...el.querySelectorAll('[role=status]')].map(said => said.textContent)).toContain(
+    'Not live: run the cell again.',
+  );
+  expect(el.querySelectorAll('.dtjw-left').length).toBe(1);
+  expect(names().length).toBe(1);
+  expect(model.sent.length).toBe(before);
+  end();
+  expect(model.listeners).toBe(0);
 });
 
 test('with a kernel it asks for what is newer, and follows events', async () => {

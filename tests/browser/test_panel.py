@@ -428,6 +428,7 @@ class TestPanel:
         choose(panel.page, "Kernel", "Restart Kernel…")
         panel.page.get_by_role("button", name="Confirm Kernel Restart").click()
         expect(panel.all).to_contain_text("dt_jupyter is not loaded", timeout=60_000)
+        expect(panel.view(LAG, "lag")).to_contain_text("Not live: run the cell again.")
         panel.button("Insert as a cell").click()
         inserted = panel.page.locator(".jp-Notebook:visible .jp-CodeCell.jp-mod-active")
         expect(inserted).to_contain_text("%load_ext dt_jupyter")

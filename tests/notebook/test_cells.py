@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.notebook.conftest import Kernel
 
 
@@ -39,11 +41,23 @@ def test_a_card_says_mode_and_why_and_shows_rows(kernel: Kernel) -> None:
     assert "Validated: incremental equals full on" in reply.text
     assert "dtj-card" in reply.html
     assert kernel.value("made.count()") == "2"
+    made = kernel.run(
+        "%%dt\nCREATE DYNAMIC TABLE other TARGET_LAG = '1 hour' AS "
+        "SELECT day, count(*) AS n, sum(price) AS total FROM orders GROUP BY day"
+    ).ok
+    assert card(made.text.replace("other", "daily")) == card(reply.text), "SQL gives the same card"
+    assert "dtj-card" in made.html
+    kernel.run("%dt DROP DYNAMIC TABLE other").ok  # noqa: B018
+
+
+def card(text: str) -> list[str]:
+    """Its lines, but for what differs from table to table."""
+    return [line for line in text.splitlines() if not re.search("data timestamp|Turned", line)]
 
 
 def test_a_dry_run_creates_nothing(kernel: Kernel) -> None:
     reply = kernel.run("%%dynamic_table dry --dry-run\nSELECT id FROM orders").ok
-    assert "A dry run: nothing was created." in reply.text
+    assert "Dry run: nothing was created." in reply.text
     assert kernel.value("[str(t.name) for t in dt.context.catalog.list()]") == "['daily']"
 
 
@@ -84,6 +98,13 @@ def test_changes_are_shown_with_their_action(kernel: Kernel) -> None:
     assert "DELETE" in reply.text
     assert kernel.value("[r['id'] for r in gone.collect()]") == "[3]"
     assert "DT-1101" in kernel.run("%changes nowhere").told
+    keyed = "CREATE TABLE keyed (id INT, price DOUBLE) TBLPROPERTIES ('dt.primaryKey' = 'id')"
+    rows = "INSERT INTO keyed VALUES (1, 10), (2, 20); UPDATE keyed SET price = 12 WHERE id = 1"
+    kernel.run(f"%%dt\n{keyed};{rows}").ok  # noqa: B018
+    reply = kernel.run("%changes keyed --at 1").ok
+    assert "Net changes of keyed since version 1: 1 row\n" in reply.text
+    assert "10.0 → 12.0" in reply.text
+    assert "0 inserted, 0 deleted, 1 updated" in reply.text
     assert "Stream s created on audit." in kernel.run("%%changes s\naudit").ok.text
     reply = kernel.run("%%changes rich --show-initial-rows\nSELECT id FROM audit WHERE price > 1")
     assert "Stream rich created on rich__source." in reply.ok.text
@@ -111,7 +132,7 @@ def test_the_past_is_shown_and_kept(kernel: Kernel) -> None:
     reply = kernel.run("%dt SELECT COUNT(*) FROM daily d, past p").ok
     assert "Read committed" in reply.text
     assert "VACUUM" in kernel.run("dt.vacuum(dry_run=True)").ok.text
-    assert "nothing is pinned" in kernel.run("dt.pins()").ok.text
+    assert "no pins" in kernel.run("dt.pins()").ok.text
 
 
 def test_reports_are_pictures_with_text(kernel: Kernel) -> None:
@@ -138,7 +159,7 @@ def test_errors_are_a_few_lines_with_the_place(kernel: Kernel) -> None:
         "%%dt\nSELECT 1;\n\nSELECT 1 / (id - 2) FROM orders": (
             "DT-1033", "DIVIDE_BY_ZERO", "  3 | SELECT 1 / (id - 2) FROM orders",
             "    |        ^^^^^^^^^^^^", "Hint: Use try_divide"),
-        "dt.refresh(None)": ("DT-1031", "name of dt.refresh is None", "In line 1 of the cell"),
+        "dt.refresh(None)": ("DT-1031", "name of dt.refresh must be", "In line 1 of the cell"),
         "%%dynamic_table bad\n-- why\n\nSELECT nope FROM orders": (
             "DT-1102", "  3 | SELECT nope FROM orders", "    |        ^^^^"),
         "%%dynamic_table bad --dry-run\n-- why\n\nSELECT nope FROM orders": (
@@ -147,7 +168,8 @@ def test_errors_are_a_few_lines_with_the_place(kernel: Kernel) -> None:
         "%%dynamic_table daily\nSELECT id FROM orders": ("DT-1105",),
         "x = 1\ndt.sql('SELECT * FROM nowhere')": ("DT-1101", "In line 2 of the cell: dt.sql("),
         "spark.sql('SELECT 1 / 0').collect()": ("DIVIDE_BY_ZERO", "In line 1 of the cell"),
-        "%dt history nowhere": ("DT-1101",),
+        "%dt history nowhere": ("DT-1101", "  1 | history nowhere", "    |         ^^^^^^^"),
+        "%replay ordesr --to now": ("DT-1101", "  1 | ordesr --to now", "orders"),
     }  # fmt: skip
     for source, expected in cases.items():
         reply = kernel.run(source)

@@ -30,7 +30,7 @@ SHOWS: Shows = {
     "again": ("reads: sales versions 2 → 4", r"delta again: \+8 −4; committed: \+8 −4",
               r"\+ \(Tue, Kassel, 47757\.60\)", "12 rows, as it was committed"),
     "commits": (r"2 +2\d{3}-.* 4 +MERGE +120 +12 +12", "3 rows"),
-    "corrected": (r"62 +Tue +Kassel +rug +2 +7950\.00 +INSERT +true", "24 rows"),
+    "corrected": (r"UPDATE +62 +Tue +Kassel +.*rug +2 +[\d.]+ → 7950\.00", "12 rows"),
     "corrected-claim": (r"\+SELECT day, shop, sum\(pieces \* unit_price\)",),
     "then": (r"pieces +price\n", r"62 +Tue +Kassel +rug +2 +75\.00\n", "3 rows"),
     "current": (r"pieces +unit_price\n", r"62 Tue Kassel None rug 2 75\.00 → 7950\.00"),

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from dt_jupyter.model import count_of
+
 _Row = tuple[Any, ...]
 
 
@@ -40,8 +42,16 @@ def sentence(too_many: list[_Row], missing: list[_Row]) -> str | None:
     """The difference in words; None for none."""
     if not too_many and not missing:
         return None
-    parts = [f"{len(too_many)} rows too many, such as {row_text(too_many[0])}"] if too_many else []
-    parts += [f"{len(missing)} rows missing, such as {row_text(missing[0])}"] if missing else []
+    parts = (
+        [f"{count_of(len(too_many), 'extra row')}, such as {row_text(too_many[0])}"]
+        if too_many
+        else []
+    )
+    parts += (
+        [f"{count_of(len(missing), 'missing row')}, such as {row_text(missing[0])}"]
+        if missing
+        else []
+    )
     return "; ".join(parts)
 
 

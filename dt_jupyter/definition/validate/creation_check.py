@@ -33,7 +33,7 @@ from dt_jupyter.definition.validate.row_bound import TooManyRows
 from dt_jupyter.definition.validate.sandbox import Mismatch, Sandbox, move_stage, put_split
 from dt_jupyter.ivm import End, Rel, Scan, Sizes, Stage, arranged
 from dt_jupyter.lake import NotSupported
-from dt_jupyter.model import DEFAULTS
+from dt_jupyter.model import DEFAULTS, count_of
 from dt_jupyter.spark import cancel, check_cancelled, job_group
 from dt_jupyter.sql import BagSql, GroupSql
 
@@ -126,13 +126,13 @@ def check(
                 # Rows that make the text itself fail, and types that cannot be generated, say
                 # nothing of the derivative; what was checked is told.
                 if out_of_time():
-                    done = run.told if run.changed else "nothing"
+                    done = run.told if run.changed else "no rows"
                     return Verdict(None, f"{done}; stopped after {most_seconds:g} s")
                 if _was_cancelled(e):
                     raise
                 if run.changed:
                     return Verdict(None, run.told)
-    return Verdict(None, "no rows: the query fails on all that were tried")
+    return Verdict(None, "no rows: the query fails on all rows that were tried")
 
 
 @contextmanager
@@ -194,7 +194,7 @@ class _Run:
                 except TooManyRows:
                     pending, self.data = pending[1:], {}
             else:
-                return Verdict(None, "nothing: a few rows of each source come to too many")
+                return Verdict(None, "no rows: even a few rows of each source are too many")
             if mismatch:
                 return Verdict(f"{mismatch}, on {self._rows}", self._rows)
             self.changed |= some
@@ -216,12 +216,12 @@ class _Run:
         sources = len(self.subject.sources)
         if len(self.changed) == sources:
             return self._rows
-        return f"{self._rows}; changes of {len(self.changed)} of {sources} sources"
+        return f"{self._rows}; changes of {len(self.changed)} of {count_of(sources, 'source')}"
 
     @property
     def _rows(self) -> str:
         kind = "test" if self.generated else "sampled"
-        return f"{sum(map(len, self.data.values()))} {kind} rows"
+        return count_of(sum(map(len, self.data.values())), f"{kind} row")
 
 
 def _round(

@@ -25,15 +25,14 @@ def place_at_name(failure: DTError, statement: Statement, script: str) -> DTErro
 
 
 def find_name(text: str, name: str) -> Span | None:
-    """The last part of a name, such as `a.b`, where the text first has it."""
-    wanted = name.partition(" of ")[0].rpartition(".")[2].strip("`").casefold()
-    if not wanted:
-        return None
+    """A name, such as `a.b`, or its last part, where the text first has it."""
+    whole = name.partition(" of ")[0].strip("`").casefold()
+    wanted = {whole, whole.rpartition(".")[2].strip("`")} - {""}
     try:
         words = tokens(text)
     except DTError:
         return None
-    return next((w.span for w in words if w.kind in _WORDS and _bare(w) == wanted), None)
+    return next((w.span for w in words if w.kind in _WORDS and _bare(w) in wanted), None)
 
 
 def _bare(word: Token) -> str:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException, PySparkException
 
-from dt_jupyter.definition import placed
+from dt_jupyter.definition import placed, with_offending_row
+from dt_jupyter.engine.execute.missing_names import missing_name
 from dt_jupyter.engine.execute.named_places import find_name
 from dt_jupyter.failures import (
     catalogued,
@@ -35,6 +36,7 @@ def place_failure(
         if isinstance(e, PySparkException) and out_of_reach(e, statement.text):
             return _place_in_script(_of_spark(e, sources, statement.text), statement, script)
     made = catalogued(e, kind, script, statement.offset)
+    made = with_offending_row(made, sources.spark, statement.text)
     end = statement.offset + len(statement.text)
     return made if made.span else made.at(script, Span(statement.offset, end))
 
@@ -58,6 +60,9 @@ def _of_spark(e: PySparkException, sources: Sources, text: str) -> DTError:
         return sources.quarantined(name) or (made if made.span else _at_name(made, text, name))
     if is_syntax_error(e):
         return syntax_error(e, text)
+    if (missing := missing_name(e, sources.spark)) is not None:
+        made = placed(e, text, "DT-1112", problem=missing.problem, hint=missing.hint)
+        return _at_name(made, text, missing.name)
     made = placed(e, text, "DT-1112", problem=first_line(e).rstrip("."), hint="")
     column = (e.getMessageParameters() or {}).get("objectName", "")
     return _at_name(made, text, column) if condition.startswith("UNRESOLVED_COLUMN") else made

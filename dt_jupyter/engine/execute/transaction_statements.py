@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.execute.origin import StatementOrigin
+from dt_jupyter.model import count_of
 from dt_jupyter.sql import statement_values as S
 
 if TYPE_CHECKING:
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
 
 def begin(context: Context, statement: S.Begin, origin: StatementOrigin) -> DataFrame:
     context.transactions.begin()
-    return context.tables.status("Transaction begun.")
+    return context.tables.status("Transaction started.")
 
 
 def commit_transaction(context: Context, statement: S.Commit, origin: StatementOrigin) -> DataFrame:
-    tables = len(context.transactions.commit())
+    tables = count_of(len(context.transactions.commit()), "table")
     context.scheduling.nudge()
-    return context.tables.status(f"Transaction committed, {tables} tables written.")
+    return context.tables.status(f"Transaction committed, {tables} written.")
 
 
 def rollback(context: Context, statement: S.Rollback, origin: StatementOrigin) -> DataFrame:

@@ -42,7 +42,7 @@ class Contents:
         gone = next((n for n in names if not file_at(log.path, n).exists()), None)
         if gone is not None:
             # Someone else may have written, and vacuumed, since the version was asked for.
-            return f"the file {gone} is gone" if log.version() == version else self._lost(log)
+            return f"the file {gone} is missing" if log.version() == version else self._lost(log)
         if self.now_nanos() - touched > _TICK_NANOS and not any("/" in n for n in names):
             self._whole[log.path] = version, touched
         return None

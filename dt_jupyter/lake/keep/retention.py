@@ -75,7 +75,7 @@ def gone_from_snapshot(log: TableLog, version: int) -> str | None:
 def gone_from_version(log: TableLog, version: int) -> str | None:
     """What is to be said of a file of the version that is gone, also where it is the newest, whose
     files no VACUUM takes; None: all are there."""
-    return _gone(log.path, LiveFiles(log.path).at(version), "the file {} is gone")
+    return _gone(log.path, LiveFiles(log.path).at(version), "the file {} is missing")
 
 
 def _of_feed(log: TableLog, first: int, last: int) -> Iterator[Mapping[str, Any]]:

@@ -208,7 +208,7 @@ def check_publication(made: Publication, log: TableLog) -> int:
         newest = log.version()
         replaced = newest < made.version or log.table_id() != made.table_id
     except TableGone:
-        raise Conflict(f"{made.path} is gone", path=made.path) from None
+        raise Conflict(f"{made.path} no longer exists", path=made.path) from None
     if replaced:
         raise Conflict(f"{made.path} was replaced", path=made.path)
     for version in range(made.version + 1, newest + 1):

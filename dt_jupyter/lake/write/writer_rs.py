@@ -26,6 +26,7 @@ from dt_jupyter.lake.types import (
 )
 from dt_jupyter.lake.write.clustering import statistics_columns
 from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge, Overwrite
+from dt_jupyter.model import count_of
 from dt_jupyter.model.hidden import OP
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def refusal(log: TableLog, snapshot: TableSnapshot, change: Change, lane: FastLa
     if not isinstance(rows, pa.Table):
         return "the rows are a Spark DataFrame"
     if rows.num_rows > lane.rows or rows.nbytes > lane.bytes:
-        return f"{rows.num_rows} rows of {rows.nbytes} bytes are too many for the fast lane"
+        return f"{count_of(rows.num_rows, 'row')} of {rows.nbytes} bytes, which is too much"
     if isinstance(change, Overwrite) and change.new_schema:
         return "the schema changes"
     reason = _table_refusal(log)

@@ -309,7 +309,7 @@ class _Binder:
             return self._select(node, ctes).query()
         if isinstance(node, exp.Values):
             return self._limited(node, self._values(node))
-        raise refuse(Refusal.EXPRESSION, what=f"{node.key.upper()} is not known here")
+        raise refuse(Refusal.EXPRESSION, what=f"{node.key.upper()} is not supported here")
 
     def _select(self, node: exp.Select, ctes: Ctes, outer: Scope | None = None) -> Select:
         """Counted: a common table expression is bound for each use, a NOT IN twice."""

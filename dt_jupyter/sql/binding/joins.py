@@ -57,7 +57,7 @@ class From:
         found = self.columns.get((column.table, column.name))
         if found is None:
             name = column.sql(dialect="spark")
-            raise refuse(Refusal.EXPRESSION, what=f"column {name} is not known where it stands")
+            raise refuse(Refusal.EXPRESSION, what=f"column {name} cannot be resolved")
         return found
 
     def _bind(self, node: exp.Expr) -> Expr:

@@ -47,7 +47,7 @@ def expand_pivots(tree: exp.Expr, columns: _Columns) -> exp.Expr:
         raise problem
     for join in tree.find_all(exp.Join):
         if join.args.get("pivots") or join.this.args.get("pivots"):
-            raise _refuse("PIVOT or UNPIVOT behind a join or a comma")
+            raise _refuse("PIVOT or UNPIVOT after a join or a comma")
     for node in sorted(found, key=_order, reverse=True):
         _replace(node, columns)
     if tree.find(exp.Pivot) is not None:
@@ -212,7 +212,7 @@ def _pivot(relation: _Relation, pivot: exp.Pivot) -> exp.Select:
 
 def _check_call(call: exp.Expr) -> None:
     if not aggregates(call):
-        raise _refuse(f"PIVOT of {call.sql(dialect='spark')[:40]}, which is no aggregate")
+        raise _refuse(f"PIVOT of {call.sql(dialect='spark')[:40]}, which is not an aggregate")
     if call.find(exp.Query, exp.Window):
         raise _refuse("PIVOT of a subquery or a window function")
     inside = {id(n) for a in aggregates(call) for n in a.walk()}
@@ -394,11 +394,11 @@ def _place(node: exp.Expr) -> tuple[list[exp.Column], str]:
     value = node.this if isinstance(node, exp.PivotAlias) else node
     columns = _tuple(value)
     if not all(isinstance(c, exp.Column) for c in columns):
-        raise _refuse("UNPIVOT of what is no column")
+        raise _refuse("UNPIVOT of something other than columns")
     found = [c for c in columns if isinstance(c, exp.Column)]
     if isinstance(node, exp.PivotAlias):
         if not isinstance(node.args["alias"], exp.Identifier):
-            raise _refuse("UNPIVOT with an alias that is no name")
+            raise _refuse("UNPIVOT with an alias that is not a name")
         return found, node.args["alias"].name
     return found, "_".join(c.name for c in found)
 

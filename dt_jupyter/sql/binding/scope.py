@@ -63,7 +63,7 @@ class Scope:
         if self._around(key):
             what = f"a subquery that reads {name} elsewhere than in a condition of its WHERE"
             raise refuse(Refusal.SUBQUERY, what=what)
-        raise refuse(Refusal.EXPRESSION, what=f"column {name} is not known where it stands")
+        raise refuse(Refusal.EXPRESSION, what=f"column {name} cannot be resolved")
 
     def _around(self, key: Key) -> bool:
         """Whether a column is of a query around this one."""

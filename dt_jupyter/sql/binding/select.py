@@ -73,7 +73,7 @@ class Select:
     ) -> None:
         self.binder, self.node, self.ctes = binder, node, ctes
         if any(node.args.get(k) for k in _UNKNOWN):
-            raise refuse(Refusal.EXPRESSION, what="a clause of SELECT is not known here")
+            raise refuse(Refusal.EXPRESSION, what="a clause of SELECT is not supported here")
         self.scope = self._from(outer)
         self.items = [(s.alias_or_name, _item(s)) for s in node.expressions]
         self.correlation = Split((), ())
@@ -314,7 +314,7 @@ class Select:
             carried[made] = col(number)
             return made
         if asked[0] not in keys:
-            raise refuse(Refusal.GROUPING_SETS, what="GROUPING of what is no key")
+            raise refuse(Refusal.GROUPING_SETS, what="GROUPING of a column outside of GROUP BY")
         shift = width - 1 - keys.index(asked[0])
         carried[made] = template(
             "CAST(SHIFTRIGHT({g}, " + str(shift) + ") & 1L AS TINYINT)", g=col(number)
@@ -388,7 +388,7 @@ class Select:
         if not distinct:
             return rel
         if distinct.args.get("on"):
-            raise refuse(Refusal.EXPRESSION, what="DISTINCT ON is not known here")
+            raise refuse(Refusal.EXPRESSION, what="DISTINCT ON is not supported here")
         return Aggregate(rel, rel.columns, ())
 
     def _limit(self) -> bool:

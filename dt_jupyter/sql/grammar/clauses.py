@@ -26,8 +26,8 @@ def create_action(cursor: Cursor, before: CreateAction) -> CreateAction:
     if not cursor.accept("IF", "NOT", "EXISTS"):
         return before
     if before is not CreateAction.CREATE:
-        hint = f"Leave one out: OR {before} says what happens when the name is taken."
-        raise cursor.fail(f"IF NOT EXISTS and OR {before} exclude each other", hint, place)
+        hint = "Use one of the two."
+        raise cursor.fail(f"IF NOT EXISTS and OR {before} cannot be combined", hint, place)
     return CreateAction.IF_NOT_EXISTS
 
 
@@ -97,7 +97,7 @@ def _value(cursor: Cursor, option: Option) -> Any:
             "DT-1003",
             option=option.name,
             value=token.text,
-            problem="it is a text in quotes",
+            problem="it must be a quoted string",
             hint=hint,
         )
         raise problem.at(cursor.script, token.span)
@@ -139,7 +139,7 @@ def column_list(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:
         name, span = cursor.identifier("a column")
         if name.lower() in columns:
             raise cursor.fail(f"column {name} is listed twice", "Keep one of the two.", span)
-        comment = cursor.string("a text in quotes", hint) if cursor.accept("COMMENT") else None
+        comment = cursor.string("a quoted string", hint) if cursor.accept("COMMENT") else None
         columns[name.lower()] = (name, comment)
         if cursor.accept_sign(")"):
             break

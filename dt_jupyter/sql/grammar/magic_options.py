@@ -234,11 +234,11 @@ def parse_replay(line: str, current_schema: str = "default") -> ReplayCommand:
 
 def _check_stream(line: str, args: dict[str, _Arg]) -> None:
     if "stream" in args and "--end" in args:
-        raise _syntax(CHANGES_CELL, "a stream has no end", line, args["--end"].span)
+        raise _syntax(CHANGES_CELL, "a stream has no --end", line, args["--end"].span)
     if "stream" not in args and "--show-initial-rows" in args:
         raise _syntax(
             CHANGES_CELL,
-            "--show-initial-rows is a stream's, and no stream is named",
+            "--show-initial-rows needs the name of a stream",
             line,
             args["--show-initial-rows"].span,
         )
@@ -252,11 +252,11 @@ def _watched(cell: str, current_schema: str) -> tuple[Name | None, str | None, i
     if not words:
         raise cursor.fail("the cell is empty", hint)
     if all(word.sign(".") for word in words[1::2]):
-        name = cursor.name("the name of what is watched")
+        name = cursor.name("the name of a table, view or dynamic table")
         cursor.finish(hint)
         return name, None, words[0].start
     if kind_of(words).kind is not SparkKind.QUERY:
-        raise cursor.fail(f"{cursor.shown()} begins no query", hint)
+        raise cursor.fail(f"{cursor.shown()} does not begin a query", hint)
     guard_tokens(cell, words, DEFINITION)
     return None, cell[words[0].start : words[-1].end], words[0].start
 
@@ -269,13 +269,13 @@ def _name(line: str, arg: _Arg, current_schema: str) -> Name:
 def _schema_mode(text: str) -> str:
     if text.lower() in tuple(SchemaMode):
         return text.lower()
-    hint = did_you_mean(text.lower(), [*SchemaMode], "Leave it out for the schema of the time.")
+    hint = did_you_mean(text.lower(), [*SchemaMode], "Omit it for the schema at that time.")
     raise error(
         "DT-1003",
         option="--schema-mode",
         value=text,
         hint=hint,
-        problem=f"it is one of {', '.join(SchemaMode)}",
+        problem=f"it must be one of {', '.join(SchemaMode)}",
     )
 
 
@@ -307,7 +307,7 @@ def parse_time_point(flag: str, text: str) -> TimePoint:
             "DT-1003",
             option=flag,
             value=text or "''",
-            problem="it is no point in time",
+            problem="it is not a point in time",
             hint="Give 2026-01-31T12:00, now, a version 17, seconds ago -600, '-10 minutes', "
             "or stream:NAME.",
         ) from None
@@ -330,7 +330,7 @@ def _read(spec: MagicSpec, line: str, words: Sequence[_Arg] | None = None) -> di
             flags = [o.flag for o in spec.options]
             raise unknown_option(word.text, spec.name, flags).at(line, word.span)
         if key is None or key in found:
-            what = f"{word.text} is given twice" if option else f"{word.text} is one word too many"
+            what = f"{word.text} is given twice" if option else f"{word.text} is not expected here"
             raise _syntax(spec, what, line, word.span)
         found[key] = _take(spec, option, word, rest, line) if option else word
     if spec.required and "--help" not in found and spec.positional not in found:
@@ -402,7 +402,7 @@ def _action(line: str, args: dict[str, _Arg]) -> CreateAction:
     if "--replace" in args and "--if-not-exists" in args:
         raise _syntax(
             DYNAMIC_TABLE,
-            "--replace and --if-not-exists exclude each other",
+            "--replace and --if-not-exists cannot be combined",
             line,
             args["--if-not-exists"].span,
         )
@@ -436,7 +436,7 @@ def _only_statement(cell: str) -> tuple[Token, ...]:
         first = pieces[1].tokens[0]
         raise error(
             "DT-1001",
-            problem="the cell holds more than one statement",
+            problem="the cell has more than one statement",
             hint="Its one statement is the query; use %%dt for a script.",
         ).at(cell, first.span)
     return pieces[0].tokens if pieces else ()
@@ -451,7 +451,7 @@ def _variable(line: str, args: dict[str, _Arg]) -> str | None:
             "DT-1003",
             option="-o",
             value=arg.text,
-            problem="it is no variable's name",
+            problem="it is not the name of a variable",
             hint="For example: -o df.",
         ).at(line, arg.span)
     return arg.value

@@ -44,7 +44,7 @@ class MagicSpec:
         return next((o for o in self.options if flag in o.flags), None)
 
 
-_OUT = MagicOption(("-o", "--out"), "keep the result as this variable", "VAR", (), "-o df")
+_OUT = MagicOption(("-o", "--out"), "store the result in this variable", "VAR", (), "-o df")
 _HELP = MagicOption(("-h", "--help"), "show this help")
 
 
@@ -57,7 +57,7 @@ def _of(option: str, flag: str, metavar: str, example: str) -> MagicOption:
 DYNAMIC_TABLE = MagicSpec(
     "%%dynamic_table",
     "%%dynamic_table NAME [options]\nquery",
-    "Creates a dynamic table that keeps the result of the cell's query fresh.",
+    "Creates a dynamic table from the cell's query.",
     (
         replace(
             _of("TARGET_LAG", "--target-lag", "LAG", "--target-lag '5 minutes'"),
@@ -66,10 +66,10 @@ DYNAMIC_TABLE = MagicSpec(
         _of("WAREHOUSE", "--warehouse", "W", "--warehouse default"),
         _of("REFRESH_MODE", "--refresh-mode", "MODE", "--refresh-mode incremental"),
         _of("INITIALIZE", "--initialize", "WHEN", "--initialize on_schedule"),
-        MagicOption(("--replace",), "replace a dynamic table of that name"),
-        MagicOption(("--if-not-exists",), "do nothing when the name is taken"),
-        MagicOption(("--no-alter-sources",), "switch no change feed on for the tables it reads"),
-        MagicOption(("--dry-run",), "say what would be created, and create nothing"),
+        MagicOption(("--replace",), "replace an existing dynamic table"),
+        MagicOption(("--if-not-exists",), "do nothing if the name exists"),
+        MagicOption(("--no-alter-sources",), "do not turn on the change data feed of its sources"),
+        MagicOption(("--dry-run",), "show what would be created, and create nothing"),
         _OUT,
         _HELP,
     ),
@@ -82,20 +82,20 @@ DYNAMIC_TABLE = MagicSpec(
 _COMMON = (_OUT, _HELP)
 _NAMED = "a dynamic table"
 DT: tuple[MagicSpec, ...] = (
-    MagicSpec("connect", "%dt connect [LAKE] [--remote URL]", "Opens the engine on a lake folder.",
-              (MagicOption(("--remote",), "use the Spark Connect server there", "URL", (),
+    MagicSpec("connect", "%dt connect [LAKE] [--remote URL]", "Connects to a lake folder.",
+              (MagicOption(("--remote",), "use the Spark Connect server at this URL", "URL", (),
                            "--remote sc://localhost"), _HELP),
               "lake", ("%dt connect", "%dt connect my_lake")),
     MagicSpec("graph", "%dt graph", "Shows the graph of dynamic tables.", _COMMON),
     MagicSpec("lag", "%dt lag NAME", f"Shows the lag of {_NAMED} against its target.", _COMMON,
               "NAME", ("%dt lag daily",)),
-    MagicSpec("frontiers", "%dt frontiers", "Shows the versions that each table stands on.",
+    MagicSpec("frontiers", "%dt frontiers", "Shows which source versions each table has read.",
               _COMMON),
-    MagicSpec("streams", "%dt streams", "Shows where each stream stands, and what waits for it.",
+    MagicSpec("streams", "%dt streams", "Shows the offset of each stream, and what is new for it.",
               _COMMON),
     MagicSpec("history", "%dt history [NAME]", "Shows the refreshes, newest first.", _COMMON,
               "name", ("%dt history", "%dt history daily")),
-    MagicSpec("explain", "%dt explain NAME", f"Shows how {_NAMED} is refreshed, and why so.",
+    MagicSpec("explain", "%dt explain NAME", f"Shows how {_NAMED} is refreshed, and why.",
               _COMMON, "NAME", ("%dt explain daily",)),
     MagicSpec("verify", "%dt verify NAME", f"Compares {_NAMED} with its query.", _COMMON, "NAME",
               ("%dt verify daily",)),
@@ -105,17 +105,17 @@ DT: tuple[MagicSpec, ...] = (
 )  # fmt: skip
 _AT = MagicOption(
     ("--at",),
-    "from when: a time, a version, seconds ago, or a stream's place",
+    "start: a time, a version, seconds ago, or stream:NAME",
     "X",
     (),
     "--at 2026-01-31T12:00",
 )
-_END = MagicOption(("--end",), "until when, the same way; now by default", "Y", (), "--end 17")
+_END = MagicOption(("--end",), "end, in the same forms (default: now)", "Y", (), "--end 17")
 _APPEND = MagicOption(("--append-only",), "inserted rows only, as first inserted")
 CHANGES = MagicSpec(
     "%changes", "%changes NAME [--at X] [--end Y] [--append-only]",
     "Shows the changes of a table, view or dynamic table.",
-    (replace(_AT, help=f"{_AT.help}; by default the oldest version kept"), _END, _APPEND, _OUT,
+    (replace(_AT, help=f"{_AT.help} (default: the oldest)"), _END, _APPEND, _OUT,
      _HELP),
     "NAME",
     ("%changes orders --at 3", "%changes orders --at '-10 minutes' --end -60 --append-only",
@@ -125,7 +125,7 @@ CHANGES_CELL = MagicSpec(
     "%%changes",
     "%%changes [STREAM] [--append-only] [--show-initial-rows] [--at X] [--end Y]\n"
     "query, or a name",
-    "Registers a stream on the cell's query or name; without STREAM, shows the query's changes.",
+    "Creates a stream on the cell's query or name; without STREAM, shows the query's changes.",
     (_APPEND, MagicOption(("--show-initial-rows",), STREAM_OPTIONS["SHOW_INITIAL_ROWS"].help),
      _AT, _END, _OUT, _HELP),
     "stream",
@@ -136,10 +136,11 @@ CHANGES_CELL = MagicSpec(
 REPLAY = MagicSpec(
     "%replay", "%replay NAME [--at X] [--to Y] [--schema-mode snapshot_time|current]",
     "Shows a table, view or dynamic table as it was; with --to every snapshot until then.",
-    (replace(_AT, help=_AT.help.replace("from when", "when, or from when")),
-     MagicOption(("--to",), "walk from --at, else the oldest, until then", "Y", (), "--to now"),
-     MagicOption(("--schema-mode",), "which schema the rows are shown in", "MODE",
-                 tuple(SchemaMode), "--schema-mode current"),
+    (replace(_AT, help=_AT.help.replace("start", "the snapshot, or the first one")),
+     MagicOption(("--to",), "the last one: every snapshot from --at, or the oldest", "Y", (),
+                 "--to now"),
+     MagicOption(("--schema-mode",), "show rows in the schema at that time, or in the current one",
+                 "MODE", tuple(SchemaMode), "--schema-mode current"),
      _OUT, _HELP),
     "NAME",
     ("%replay orders --at 2026-01-31", "%replay daily --to now",
@@ -149,7 +150,7 @@ REPLAY = MagicSpec(
 SQL = MagicSpec(
     "sql",
     "%dt [-o VAR] statement\n%%dt [-o VAR]\nscript",
-    "Runs a statement or a script: dynamic tables' SQL and Spark SQL, mixed freely.",
+    "Runs a statement or a script of dynamic tables' SQL and Spark SQL.",
     _COMMON,
     None,
     ("%dt SHOW DYNAMIC TABLES", "%dt -o df SELECT * FROM daily"),

@@ -64,8 +64,8 @@ def _bad(option: str, value: str, problem: str, hint: str) -> DTError:
 def _one_of(option: str, values: tuple[str, ...], text: str) -> str:
     if text.upper() in values:
         return text.upper()
-    hint = did_you_mean(text.upper(), list(values), "Leave it out for the default.")
-    raise _bad(option, text, f"it is one of {', '.join(values)}", hint)
+    hint = did_you_mean(text.upper(), list(values), "Omit it for the default.")
+    raise _bad(option, text, f"it must be one of {', '.join(values)}", hint)
 
 
 def _choice(name: str, field: str, kind: type[StrEnum], help: str, fixed: bool = False) -> Option:
@@ -95,8 +95,8 @@ def _integer(name: str, low: int, high: int) -> Callable[[str], int]:
             raise _bad(
                 name,
                 text,
-                f"it is a whole number from {low} to {high:,}",
-                "Leave it out for the default.",
+                f"it must be an integer from {low} to {high:,}",
+                "Omit it for the default.",
             )
         return number
 
@@ -109,8 +109,8 @@ def warehouse_name(text: str) -> str:
         raise _bad(
             "WAREHOUSE",
             repr(text),
-            "it is empty or holds a NUL character",
-            "Leave it out for the warehouse default.",
+            "it is empty or has a NUL character",
+            "Omit it for the warehouse default.",
         )
     if is_hidden(text):
         raise error("DT-1114", name=text)
@@ -123,21 +123,21 @@ def _table(*options: Option) -> Mapping[str, Option]:
 
 TABLE_OPTIONS = _table(
     Option("TARGET_LAG", "target_lag", TargetLag.parse,
-           "how old the rows may be, or DOWNSTREAM: as fresh as its readers need",
+           "how old the rows may be, or DOWNSTREAM: as fresh as the tables that read it need",
            "TARGET_LAG = '5 minutes'"),
-    Option("WAREHOUSE", "warehouse", warehouse_name, "which warehouse runs its refreshes",
+    Option("WAREHOUSE", "warehouse", warehouse_name, "the warehouse that runs its refreshes",
            "WAREHOUSE = default"),
     _choice("REFRESH_MODE", "refresh_mode", RefreshMode,
-            "whether refreshes are incremental; AUTO chooses and says why", fixed=True),
+            "incremental, full, or AUTO, which chooses and says why", fixed=True),
     _choice("INITIALIZE", "initialize", Initialize,
-            "fill it now, or by its first scheduled refresh", fixed=True),
+            "fill it now, or at its first scheduled refresh", fixed=True),
     _switch("SCHEDULER", "scheduler", "ENABLE", "DISABLE", "whether the scheduler refreshes it"),
     Option("DATA_RETENTION_TIME_IN_DAYS", "retention_days",
            _integer("DATA_RETENTION_TIME_IN_DAYS", 0, _RETENTION_LIMIT),
            "how long old versions can be read", "DATA_RETENTION_TIME_IN_DAYS = 7"),
     _switch("ALTER_SOURCES", "alter_sources", "TRUE", "FALSE",
-            "whether change feeds may be switched on for the tables that it reads"),
-    Option("COMMENT", "comment", str, "a remark", "COMMENT = 'sales per day'", text=True),
+            "whether the change data feed of its sources may be turned on"),
+    Option("COMMENT", "comment", str, "a comment", "COMMENT = 'sales per day'", text=True),
 )  # fmt: skip
 
 WAREHOUSE_OPTIONS = _table(
@@ -152,7 +152,7 @@ WAREHOUSE_OPTIONS = _table(
         "WEIGHT",
         "weight",
         _integer("WEIGHT", 1, _WAREHOUSE_LIMIT),
-        "its share of the machine against other warehouses",
+        "its share of the machine relative to other warehouses",
         "WEIGHT = 1",
     ),
 )
@@ -163,14 +163,14 @@ STREAM_OPTIONS = _table(
         "append_only",
         "TRUE",
         "FALSE",
-        "whether it gives inserted rows only, as first inserted",
+        "whether it returns inserted rows only, as first inserted",
     ),
     _switch(
         "SHOW_INITIAL_ROWS",
         "show_initial_rows",
         "TRUE",
         "FALSE",
-        "whether it gives all rows of its source until it is first consumed",
+        "whether its first consumption returns all rows of its source",
     ),
-    Option("COMMENT", "comment", str, "a remark", "COMMENT = 'orders for the report'", text=True),
+    Option("COMMENT", "comment", str, "a comment", "COMMENT = 'orders for the report'", text=True),
 )

@@ -56,12 +56,12 @@ def parse_statement(text: str, current_schema: str = "default") -> Statement:
     if len(statements) == 1:
         return statements[0]
     if not statements:
-        raise error("DT-1001", problem="there is no statement", hint="Write one.").at(
+        raise error("DT-1001", problem="there is no statement", hint="Write a statement.").at(
             text, Span(0, len(text))
         )
     second = statements[1]
     raise error(
-        "DT-1001", problem="one statement is expected here, not several", hint="Send one at a time."
+        "DT-1001", problem="one statement is expected, not several", hint="Send one at a time."
     ).at(text, Span(second.offset, second.offset + len(second.text)))
 
 

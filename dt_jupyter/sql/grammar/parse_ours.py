@@ -109,7 +109,7 @@ def defining(cursor: Cursor, fields: Mapping[str, Any], given: Iterable[str]) ->
     if not words:
         raise cursor.fail("the query is missing", f"{ONE_QUERY}.")
     if kind_of(words).kind is not SparkKind.QUERY:
-        raise cursor.fail(f"{cursor.shown()} begins no query", f"{ONE_QUERY}.")
+        raise cursor.fail(f"{cursor.shown()} does not begin a query", f"{ONE_QUERY}.")
     place = Span(words[0].start, words[-1].end)
     query = cursor.script[place.start : place.end]
     cursor.placed(words[0].span, lambda: guard_length(query, DEFINITION))
@@ -118,7 +118,7 @@ def defining(cursor: Cursor, fields: Mapping[str, Any], given: Iterable[str]) ->
     if later:
         return later
     for call in calls_in(cursor.script, words):
-        hint = "It changes without a commit: query it directly."
+        hint = "It changes without a commit. Query it directly."
         return Unsupported(f"{call.name}() in the query of a dynamic table", hint, call.span)
     cursor.places["query"] = place
     return CreateDynamicTable(
@@ -205,7 +205,7 @@ def _set_options(cursor: Cursor) -> dict[str, Any]:
     token = next((t for t in cursor.words[cursor.index :] if t.upper in _FIXED), None)
     if token:
         raise cursor.fail(
-            f"{token.upper} is settled when the table is created",
+            f"{token.upper} can only be set at creation",
             "Use CREATE OR ALTER DYNAMIC TABLE.",
             token.span,
         )

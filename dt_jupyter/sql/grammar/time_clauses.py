@@ -80,7 +80,7 @@ class TimeClauses(RelationWords):
             )
         if len(found.parts) > _PARTS or not all(found.parts):
             raise cursor.fail(
-                f"{cursor.script[place.start : place.end]} is no name of a table",
+                f"{cursor.script[place.start : place.end]} is not the name of a table",
                 "Write it as table, schema.table or spark_catalog.schema.table.",
                 place,
             )
@@ -98,7 +98,7 @@ class TimeClauses(RelationWords):
         if value.kind is not TokenKind.WORD:
             raise cursor.expected(f"{', '.join(Information)}", _ORDER)
         if value.upper not in Information.__members__:
-            problem = f"it is one of {', '.join(Information)}"
+            problem = f"it must be one of {', '.join(Information)}"
             raise error(
                 "DT-1003", option="INFORMATION", value=value.text, problem=problem, hint=_ORDER
             ).at(self.script, value.span)
@@ -126,7 +126,9 @@ class TimeClauses(RelationWords):
         if self.has_alias(index) and self._is_clause(alias + 1):
             keyword = self.words[alias + 1]
             raise cursor.fail(
-                f"{keyword.text} stands after the alias", f"{_ORDER} Then the alias.", keyword.span
+                f"{keyword.text} must be before the alias",
+                f"{_ORDER} Then the alias.",
+                keyword.span,
             )
 
     def _misplaced(self, cursor: Cursor, timed: TimedRelation | None) -> DTError:

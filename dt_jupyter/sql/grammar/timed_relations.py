@@ -223,7 +223,7 @@ class _Scan(RelationWords):
         elif frame.relation == "function":
             self.clauses.refuse("a function", index + 1)
         elif frame.relation:
-            self.clauses.refuse("a bracket that holds no query", index + 1)
+            self.clauses.refuse("brackets without a query", index + 1)
 
     # -- where relations stand --------------------------------------------------------------------
 

@@ -12,18 +12,18 @@ from dt_jupyter.sql.text.lex import Token
 _STREAM = "Until then read a table's change feed: SELECT * FROM table_changes('t', 0)."
 _REPLACE = "Use CREATE OR REPLACE STREAM."
 _TRAVEL = "Spark's own form reads a table: FROM t TIMESTAMP AS OF '…', or VERSION AS OF k."
-_PRESENT = "A definition reads its sources as they are: query their past or changes directly."
+_PRESENT = "A definition reads the current rows: query past rows or changes directly."
 _HAS_DATA = "SYSTEM$STREAM_HAS_DATA"
-_GRANT = "All who use this engine may do the same."
+_GRANT = "There are no roles: every user of a lake has the same rights."
 
 _LEADING: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("ALTER", "STREAM"), "ALTER STREAM", _REPLACE),
     (("UNDROP", "STREAM"), "UNDROP STREAM", _REPLACE),
     (("GRANT",), "GRANT", _GRANT),
     (("REVOKE",), "REVOKE", _GRANT),
-    (("CREATE", "TRANSIENT", "DYNAMIC", "TABLE"), "TRANSIENT", "Leave the word out."),
+    (("CREATE", "TRANSIENT", "DYNAMIC", "TABLE"), "TRANSIENT", "Omit it."),
     (("CREATE", "OR", "REPLACE", "TRANSIENT", "DYNAMIC", "TABLE"), "TRANSIENT",
-     "Leave the word out."),
+     "Omit it."),
     (("CREATE", "DYNAMIC", "ICEBERG", "TABLE"), "CREATE DYNAMIC ICEBERG TABLE",
      "Create a DYNAMIC TABLE: it is a Delta table."),
     (("CREATE", "OR", "REPLACE", "DYNAMIC", "ICEBERG", "TABLE"), "CREATE DYNAMIC ICEBERG TABLE",

@@ -71,7 +71,7 @@ class Cursor:
     def finish(self, hint: str) -> None:
         """DT-1001 when something is left."""
         if not self.done:
-            raise self.fail(f"{self.shown()} is not understood here", hint)
+            raise self.fail(f"{self.shown()} is not expected here", hint)
 
     def shown(self) -> str:
         token = self.peek()
@@ -81,7 +81,7 @@ class Cursor:
         return repr(text) if "'" not in text else text
 
     def expected(self, what: str, hint: str) -> DTError:
-        return self.fail(f"{what} is expected here, not {self.shown()}", hint)
+        return self.fail(f"{what} is expected, not {self.shown()}", hint)
 
     def fail(self, problem: str, hint: str, span: Span | None = None) -> DTError:
         """DT-1001 at `span`, else at the next token."""
@@ -107,12 +107,12 @@ class Cursor:
             raise self.expected(what, hint)
         value = unquote(token.text) if token.kind is TokenKind.QUOTED else token.text
         if not value or "\0" in value:
-            raise self.fail(f"{what} is empty or holds a NUL character", hint)
+            raise self.fail(f"{what} is empty or has a NUL character", hint)
         if is_hidden(value):
             raise error("DT-1114", name=value).at(self.script, token.span)
         after = self.peek(1)
         if bare and after.sign("-") and after.start == token.end:
-            raise self.fail(f"{what} holds a '-'", hint, Span(token.start, after.end))
+            raise self.fail(f"{what} has a '-'", hint, Span(token.start, after.end))
         self.index += 1
         return value, token.span
 

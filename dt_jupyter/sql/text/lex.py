@@ -115,7 +115,7 @@ def _dollar_end(text: str, tag: str, at: int, stop: int) -> int:
 
 def _half(text: str, half: re.Match[str]) -> DTError:
     """The text is shown with a ? in its place: it cannot be written as it is."""
-    problem = f"U+{ord(half[0]):04X} is half of a character, and no text"
+    problem = f"U+{ord(half[0]):04X} is half of a character"
     shown = text.encode("utf-8", "replace").decode()
     return error("DT-1001", problem=problem, hint="Write the whole character.").at(
         shown, Span(half.start(), half.end())

@@ -22,6 +22,6 @@ def require_one_query(text: str) -> None:
         raise error("DT-1001", problem=problem, hint=f"{ONE_QUERY}.").at(text, place)
     words = pieces[0].tokens
     if kind_of(words).kind is not SparkKind.QUERY:
-        problem = f"{words[0].text} begins no query"
+        problem = f"{words[0].text} does not begin a query"
         place = Span(words[0].start, words[0].end)
         raise error("DT-1001", problem=problem, hint=f"{ONE_QUERY}.").at(text, place)

@@ -97,6 +97,16 @@ function counterpart(
   return marks[i] === 'after' && marks[i - 1] === 'before' ? (data.rows[i - 1] ?? null) : null;
 }
 
+/** The names of the columns that updates have changed. */
+export function changedColumns(data: Rows, marks: readonly Mark[]): string[] {
+  const changed = new Set<number>();
+  data.rows.forEach((cells, i) => {
+    const after = marks[i] === 'before' ? counterpart(data, marks, i) : null;
+    cells.forEach((value, at) => after && after[at] !== value && changed.add(at));
+  });
+  return data.columns.filter((_, at) => changed.has(at)).map(column => oneLine(column.name));
+}
+
 function cell(value: string | null, right: boolean, moved: boolean): HTMLElement {
   const classes = [right && 'dtj-num', moved && 'dtj-moved'].filter(Boolean).join(' ');
   if (value === null) {

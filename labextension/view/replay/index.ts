@@ -13,7 +13,7 @@ import {
 } from '../elements/parts';
 import { mostlyStill, movedSteps, stillSteps } from './steps';
 import { nearestPlace, places, timeline, toldStep } from './timeline';
-import { saved, toldRows } from './told';
+import { countMarks, saved, toldRows } from './told';
 import { rowsTable } from '../elements/table';
 import { oneLine } from '../elements/text';
 import { exact, plural, timeElement } from '../elements/units';
@@ -294,10 +294,7 @@ class ReplayView implements Walk {
         step.version === null ? null : h('span', {}, `version ${step.version}`),
         step.operation ? h('span', {}, oneLine(step.operation)) : null,
         h('span', {}, plural(step.row_count, 'row')),
-        step.inserted
-          ? h('span', { class: 'dtj-c-ok' }, `+${exact(step.inserted)} inserted`)
-          : null,
-        step.deleted ? h('span', { class: 'dtj-c-bad' }, `−${exact(step.deleted)} deleted`) : null,
+        ...this._moved(step),
       ),
       ...(step.schema_change
         ? [
@@ -314,6 +311,27 @@ class ReplayView implements Walk {
       const by = Number(one.dataset.by);
       one.disabled = this._index + by < 0 || this._index + by >= message.steps.length;
     }
+  }
+
+  /** How many rows the step has moved, in the counts of the rows below where those show it whole. */
+  private _moved(step: ReplayStep): Node[] {
+    const before = this._message?.steps[this._index - 1]?.number ?? null;
+    const shown = this._shown;
+    const whole = shown?.step === step.number && shown.since !== null && shown.since === before;
+    const counts =
+      whole && !shown.truncated
+        ? countMarks(shown)
+        : { inserted: step.inserted ?? 0, deleted: step.deleted ?? 0, updated: 0 };
+    const told = [
+      [counts.inserted, 'ok', '+', 'inserted'],
+      [counts.deleted, 'bad', '−', 'deleted'],
+      [counts.updated, 'run', '', 'updated'],
+    ] as const;
+    return told
+      .filter(([count]) => count)
+      .map(([count, token, sign, word]) =>
+        h('span', { class: `dtj-c-${token}` }, `${sign}${exact(count)} ${word}`),
+      );
   }
 
   private _buttons(): Node[] {
@@ -511,6 +529,7 @@ class ReplayView implements Walk {
       this._trouble = sentence(thrown);
     }
     this._rows.removeAttribute('aria-busy');
+    this._drawStep();
     this._drawRows();
   }
 

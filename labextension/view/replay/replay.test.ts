@@ -128,7 +128,9 @@ test('a step stays where something moved, where that is not known, and at both e
 test('what is shown is told with its counts; an update is one, not two', () => {
   const marks: Mark[] = ['inserted', 'before', 'after', 'deleted', 'same'];
   const shown = rows({ marks, rows: marks.map(mark => ['1', mark]), since: 3 });
-  expect(toldRows(shown)).toBe('Step 4 since step 3: 5 rows, 1 inserted, 1 deleted, 1 updated');
+  expect(toldRows(shown)).toBe(
+    'Step 4 since step 3: 5 rows, 1 inserted, 1 deleted, 1 updated (item)',
+  );
 });
 
 describe('the view', () => {
@@ -217,6 +219,21 @@ describe('the view', () => {
     key('Home');
     expect(get<HTMLSelectElement>('against').value).toBe('held');
     vi.advanceTimersByTime(70);
+  });
+
+  test('a step counts what it moved as the rows below it do', async () => {
+    view.update(replay());
+    const told = (): string => root.querySelector('.dtj-step')!.textContent;
+    expect(told()).not.toContain('updated');
+    const against = get<HTMLSelectElement>('against');
+    against.value = 'previous';
+    against.dispatchEvent(new Event('change'));
+    const marks: Mark[] = ['before', 'after'];
+    last().answer(rows({ marks, since: 3, rows: [['1', 'rug'], ['1', 'mat']] })); // prettier-ignore
+    await settle();
+    expect(told()).toContain('1 updated');
+    expect(told()).not.toContain('inserted');
+    expect(root.textContent).toContain('Step 4 since step 3: 2 rows, 1 updated (item)');
   });
 
   test('another schema is asked for over the same span, and the step stays', async () => {

@@ -260,7 +260,7 @@ def test_rows_that_all_meet_are_fewer_and_not_a_product(checking: SparkSession) 
 def test_generators_that_make_too_many_rows_are_not_waited_for(checking: SparkSession) -> None:
     query = "SELECT k, x FROM f LATERAL VIEW explode(sequence(1, 1000000)) t AS x"
     verdict = subject(checking, query).checked()
-    assert verdict == Verdict(None, "nothing: a few rows of each source come to too many")
+    assert verdict == Verdict(None, "no rows: even a few rows of each source are too many")
 
 
 def test_time_is_a_limit_that_cancels(

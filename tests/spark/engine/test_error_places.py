@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import traceback
 
 import pytest
 
+from dt_jupyter import cli
 from dt_jupyter.dispatch import outcome_message
 from dt_jupyter.engine import read_outcome, run_script
 from dt_jupyter.engine.script import create_by_cell
@@ -20,7 +22,10 @@ def lab(shared_lab: Lab) -> Lab:
     shared_lab.table("orders", "id INT, qty INT", "1, 2", "2, 0")
     shared_lab.table("copied", "id INT, qty INT")
     shared_lab.dynamic_table("daily", "SELECT id FROM orders", "INITIALIZE = ON_SCHEDULE")
+    shared_lab.dynamic_table("weekly", "SELECT id FROM orders", "INITIALIZE = ON_SCHEDULE")
     shared_lab.sql("CREATE STREAM moved ON TABLE copied; CREATE WAREHOUSE small")
+    shared_lab.table("spare", "id INT")
+    shared_lab.sql("DROP TABLE spare; DROP DYNAMIC TABLE weekly")
     return shared_lab
 
 
@@ -100,8 +105,17 @@ def test_a_text_that_spark_refuses_is_underlined(
         ("SELECT idd FROM orders", "idd", "id"),
         ("ALTER TABLE orders DROP COLUMN idd", "idd", "id"),
         ("INSERT INTO orders (idd) VALUES (1)", "idd", "id"),
+        ("UNDROP DYNAMIC TABLE weakly", "weakly", "weekly"),
+        ("UNDROP TABLE spair", "spair", "spare"),
+        ("USE defalt", "defalt", "default"),
+        ("SELECT id FROM orders; SELECT summ(id) FROM orders", "summ", "sum"),
+        ("CREATE DYNAMIC TABLE d AS SELECT summ(id) AS x FROM orders", "summ(id)", "sum"),
+        ("ALTER TABLE orders SET TBLPROPERTIES ('delta.appendOnyl' = 'true')",
+         "'delta.appendOnyl'", "delta.appendOnly"),
+        ("CREATE TABLE q (id INT) TBLPROPERTIES ('delta.enableChangeFeed' = 'true')",
+         "'delta.enableChangeFeed'", "delta.enableChangeDataFeed"),
     ],
-)
+)  # fmt: skip
 def test_a_name_that_is_not_there_is_underlined_with_a_near_one(
     lab: Lab, script: str, at: str, meant: str
 ) -> None:
@@ -121,6 +135,7 @@ def test_a_value_that_fails_is_told_with_its_expression_and_one_advice(lab: Lab)
         assert "id / qty" in text.replace("`", ""), text
         assert text.count("try_divide") == 1
         assert "NULLIF" in text
+        assert "for example of the row id = 2, qty = 0." in text
         assert "ansi" not in text.lower()
 
 
@@ -152,8 +167,28 @@ def test_a_cell_and_a_change_query_are_underlined(lab: Lab) -> None:
         create_by_cell(lab.context, statement, None)
     assert placed(e.value) == ("DT-1001", "orders", "Did you mean FROM?")
     with pytest.raises(DTError) as e:
+        lab.engine.create(statement)
+    assert placed(e.value) == ("DT-1001", "orders", "Did you mean FROM?")
+    with pytest.raises(DTError) as e:
         lab.engine.query_changes("SELECT id\nFORM orders")
     assert placed(e.value) == ("DT-1001", "orders", "Did you mean FROM?")
+
+
+def test_the_command_line_shows_the_place(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    script = "SELECT 1 AS one;\nSELECT id\nFROM ordesr"
+    with pytest.raises(DTError) as e:
+        cli._sql(lab.engine, argparse.Namespace(script=script))
+    assert cli._fail(e.value, "The command sql") == 1
+    shown = capsys.readouterr()
+    assert "one" in shown.out, "what ran before it is shown"
+    assert shown.err.splitlines() == [
+        "DT-1101: Table, view or dynamic table ordesr does not exist.",
+        "  1 | SELECT 1 AS one;",
+        "  2 | SELECT id",
+        "  3 | FROM ordesr",
+        "    |      ^^^^^^",
+        "Hint: Did you mean orders?",
+    ]
 
 
 def placed(found: DTError) -> tuple[str, str, str]:

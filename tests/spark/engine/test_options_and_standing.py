@@ -351,10 +351,10 @@ def test_verify_names_the_column_that_a_source_lost(shared_lab: Lab) -> None:
         verdict = lab.engine.verify(name)
         assert verdict.equal, "as it stood at its data timestamp"
         source = "vr" if name == "v5" else "vs"
-        wanted = f"[DT-2116] Column b of {source}, which {name} uses, is gone."
+        wanted = f"[DT-2116] Column b of {source}, used by {name}, no longer exists."
         assert verdict.note.startswith(wanted)
         assert str(verdict).endswith(verdict.note)
-    assert "called c now" in verdict.note
+    assert "renamed to c" in verdict.note
     assert lab.engine.verify("v6").note == "", "it follows its source"
     for name in ("v1", "v4", "v5"):
         record = lab.record(name)
@@ -419,7 +419,7 @@ def test_an_update_that_lost_against_another_writer_says_so(
     assert isinstance(e, DTError), e
     assert e.code == "DT-1121"
     assert e.sentence.startswith("UPDATE on ")
-    assert "lost against another writer" in e.sentence
+    assert "conflicts with a concurrent write" in e.sentence
     assert lab.rows("cf") == [(1, 11)]
     lab.sql("UPDATE cf SET a = a + 1")
     assert lab.rows("cf") == [(1, 12)]

@@ -169,15 +169,15 @@ def test_rows_that_may_multiply_are_few_in_the_check(
     monkeypatch.setattr(define, "check", guard.check)
     lab.table("seed", "k INT", "1", "2")
     rows = "(SELECT explode(sequence(1, 300)) AS e FROM seed)"
-    says = "  validated at creation: incremental equals full on"
+    says = "  Validated: incremental equals full on"
     told = {}
     for more in ("", f"CROSS JOIN {rows} y"):
         query = f"SELECT count(*) AS n FROM {rows} x {more}"
         lines = map("".join, lab.sql(f"EXPLAIN CREATE DYNAMIC TABLE d AS {query}"))
         told[more] = next(x for x in lines if x.startswith(says))
     one, product = told.values()
-    assert one == f"{says} {lab.tuning.check_rows + 2} test rows"
-    assert product == f"{says} 5 test rows"
+    assert one == f"{says} {lab.tuning.check_rows + 2} test rows."
+    assert product == f"{says} 5 test rows."
 
 
 def test_a_view_whose_table_is_gone_keeps_nobody_out(shop: Lab) -> None:

@@ -194,4 +194,4 @@ def test_bad_asks_are_named_and_hold_nothing(item: Lab) -> None:
     with refused("DT-1101"):
         engine.replay("nothing")
     assert len(engine.pins()) == 0
-    assert str(engine.pins()) == "nothing is pinned"
+    assert str(engine.pins()) == "no pins"

@@ -162,7 +162,7 @@ def test_whichever_reader_meets_a_file_that_is_gone(lab: Lab) -> None:
     lab.insert("t1", "4, 4")
     record = lab.record("whole")
     assert (record.state, record.error_code) == ("FAILED", "DT-2114")
-    assert ".bin is gone" in (record.error or "")
+    assert ".bin is missing" in (record.error or "")
 
 
 # -- files of its own ------------------------------------------------------------------------------

@@ -266,12 +266,12 @@ def test_a_plan_says_first_how_changes_are_found(people: Lab) -> None:
 
     assert shape(START, START + 1) == [
         "ADDED_ONLY",
-        "(rows were only added, and are read as they are)",
+        "(rows were only inserted)",
     ]
     assert shape(START, newest)[0] == "MINIMIZE"
     assert shape(START, newest, "APPEND_ONLY")[0] == "ADDED_ONLY"
     assert shape(START, newest, "REDO")[0] == "REDO"
-    assert shape(newest, newest) == ["EMPTY", "(nothing changed, nothing is read)"]
+    assert shape(newest, newest) == ["EMPTY", "(no changes, nothing is read)"]
     people.sql("DELETE FROM people")
     assert shape(newest, newest + 1)[0] == "REMOVED_ONLY"
     assert plan_of(people, "SELECT * FROM people")[0] == "== Physical Plan =="
@@ -286,9 +286,9 @@ def test_a_plan_says_what_a_stream_reads_and_moves_none(quick_lab: Lab) -> None:
     plan = plan_of(lab, "INSERT INTO t SELECT s.id FROM s JOIN n ON n.id = s.id, b CHANGES")
     assert plan[:8] == [
         "== Changes ==",
-        "changes of b: EMPTY (nothing changed, nothing is read)",
-        "  b: version 0 → 0, ids from the contents of the rows",
-        "stream s on a: ADDED_ONLY (rows were only added, and are read as they are)",
+        "changes of b: EMPTY (no changes, nothing is read)",
+        "  b: version 0 → 0, ids from the values of the rows",
+        "stream s on a: ADDED_ONLY (rows were only inserted)",
         "  a: version 1 → 2, ids from a declared key (id)",
         "stream n on a: INITIAL_ROWS (all rows at the end, as inserts)",
         "  a: all of version 2, ids from a declared key (id)",

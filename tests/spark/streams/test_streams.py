@@ -199,7 +199,7 @@ def test_append_only_and_other_starts(people: Lab) -> None:
 
 def test_creation_says_what_it_turns_on(people: Lab) -> None:
     ((told,),) = people.sql("CREATE STREAM s ON TABLE people")
-    assert "Row tracking of people is on" in told
+    assert "Turned row tracking of people on" in told
     assert "14 days" in told
     ((told,),) = people.sql("CREATE STREAM other ON TABLE people")
     assert told == "Stream other created on people."

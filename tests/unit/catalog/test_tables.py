@@ -121,9 +121,12 @@ def test_drop_and_undrop_bring_back_the_newest(lab: Lab) -> None:
     assert lab.catalog.require(name("a")).dropped is None
     with refused("DT-1118") as taken:
         lab.catalog.undrop(name("a"))
-    assert "has its name" in taken[0].sentence
+    assert "has that name" in taken[0].sentence
     with refused("DT-1118"):
         lab.catalog.undrop(name("never"))
+    with refused("DT-1118") as near:
+        lab.catalog.undrop(name("aa"))
+    assert near[0].hint == "Did you mean a?"
     with refused("DT-1101"):
         lab.catalog.drop(name("never"))
 

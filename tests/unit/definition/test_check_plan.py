@@ -164,7 +164,7 @@ def test_what_no_change_is_small_of_is_refused() -> None:
     made = stages(self_join(40, "LEFT JOIN"), 40)
     with pytest.raises(Refused) as refused:
         refuse_large_change(made)
-    assert "its change comes to more than 2,000 operators" in refused.value.reason.sentence
+    assert "its change has more than 2,000 operators" in refused.value.reason.sentence
 
 
 # -- rounds ---------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def test_warehouses(bench: Bench) -> None:
 
 
 def test_transactions(bench: Bench) -> None:
-    assert bench.run("BEGIN TRANSACTION") == "Transaction begun."
+    assert bench.run("BEGIN TRANSACTION") == "Transaction started."
     assert bench.run("COMMIT") == "Transaction committed, 2 tables written."
     assert bench.asked == ["nudge"]
     assert bench.run("ROLLBACK") == "Transaction rolled back."

@@ -128,7 +128,7 @@ def test_an_interrupt_says_how_far_a_cell_came(
     magics: Any = object.__new__(DynamicTableMagics)
     engine = SimpleNamespace(context=bench.context)
     magics.notebook = SimpleNamespace(require=lambda: engine, shell=SimpleNamespace(user_ns={}))
-    with pytest.raises(Interrupted, match="the first statement is done"):
+    with pytest.raises(Interrupted, match="1 statement done"):
         magics.dt("", CELL)
 
 

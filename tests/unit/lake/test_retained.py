@@ -102,7 +102,7 @@ def test_what_was_compacted_is_missed_in_an_old_snapshot_alone(tmp_path: Path) -
 def test_the_newest_version_is_looked_for_where_it_is_asked(tmp_path: Path) -> None:
     made = table(tmp_path, "d")
     assert gone_from_snapshot(made.log, 4) is None
-    assert gone_from_version(made.log, 4) == "the file e is gone"
+    assert gone_from_version(made.log, 4) == "the file e is missing"
     (made.path / "e").touch()
     assert gone_from_version(made.log, 4) is None
 
@@ -161,7 +161,7 @@ def test_contents_are_looked_for_once(tmp_path: Path, looked: list[str]) -> None
     assert contents.lost(made.log) is None
     assert not looked, "one stat of the folder tells that nothing happened"
     (made.path / "d").unlink()
-    assert contents.lost(made.log) == "the file d is gone"
+    assert contents.lost(made.log) == "the file d is missing"
     (made.path / "d").touch()
     assert contents.lost(made.log) is None
 

@@ -10,6 +10,7 @@ from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.model import DTError, Span, error
 from dt_jupyter.notebook import errors
 from dt_jupyter.notebook.errors import Interrupted, _was_interrupt, render
+from dt_jupyter.notebook.line_places import placed_on_line
 from dt_jupyter.wire import ErrorMessage, Underline
 
 
@@ -86,3 +87,31 @@ def test_details_stand_below_the_error_that_they_are_of(monkeypatch: pytest.Monk
     failure = DTError("DT-1001", {"problem": "p", "hint": ""}, details="at org.apache.spark")
     errors._show(lambda: None, shell, DTError, failure, None)
     assert [line.partition(":")[0] for line in plain(shown)] == ["DT-1001", "Details"]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "place"),
+    [
+        ("lag dayly", "dayly", "dayly"),
+        ("ordesr --at -3600", "ordesr", "ordesr"),
+        ("new --warehouse=Smal --replace", "smal", "Smal"),
+        ("history `sales`.`dayly` -o x", "sales.dayly", "dayly"),
+        ("refresh at --attic", "at", "at"),
+        ("", "dayly", None),
+        ("lag dayly2", "dayly", None),
+    ],
+)
+def test_a_name_is_underlined_on_the_line_of_a_magic(
+    line: str, name: str, place: str | None
+) -> None:
+    with pytest.raises(DTError) as e, placed_on_line(line):
+        raise error("DT-1108", name=name, hint="")
+    span = e.value.span
+    assert (span and line[span.start : span.end]) == place
+
+
+def test_an_error_that_has_a_place_keeps_it() -> None:
+    made = error("DT-1101", name="a", hint="").at("SELECT * FROM a", Span(14, 15))
+    with pytest.raises(DTError) as e, placed_on_line("a"):
+        raise made
+    assert e.value is made

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.notebook import waiting
+from dt_jupyter.notebook.magics import read_steps
 from dt_jupyter.notebook.waiting import CountingLine
 
 
@@ -64,3 +65,10 @@ def test_what_is_quick_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     output = Output()
     CountingLine(output, "Starting").stop()
     assert not output.drawn
+
+
+def test_a_walk_says_how_far_it_is() -> None:
+    said: list[str] = []
+    steps: Any = ["first", "second"]
+    assert list(read_steps(steps, said.append)) == steps
+    assert said == ["snapshot 1 of 2", "snapshot 2 of 2"]

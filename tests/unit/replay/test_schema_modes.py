@@ -139,7 +139,7 @@ def test_within_arrays_and_maps() -> None:
     ],
 )
 def test_what_is_no_widening_is_refused_and_named(then: Any, current: Any) -> None:
-    with pytest.raises(DTError, match=r"DT-4105.*Column c of t was .* then and is .* now"):
+    with pytest.raises(DTError, match=r"DT-4105.*Column c of t was .* and is .* now"):
         now(of(column("c", then)), of(column("c", current)))
 
 

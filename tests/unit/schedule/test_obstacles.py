@@ -11,7 +11,7 @@ from dt_jupyter.schedule import Node, Slots, Wait, decide, held_back, obstacles,
 from tests.unit.catalog_lab import Lab, definition
 from tests.unit.schedule.test_decide import State, at, node
 
-WHY = "5 scheduled refreshes in a row failed. Repair the cause, then RESUME."
+WHY = "5 scheduled refreshes failed in a row. Fix the cause, then RESUME."
 
 
 def stopped(name: str, *upstream: str) -> Node:
@@ -87,7 +87,7 @@ def test_as_the_catalog_stands(tmp_path: Path) -> None:
     assert {i: r.code for i, r in obstacles_in(lab.catalog).items()} == {
         "id-b": "UPSTREAM_SUSPENDED"
     }, "one that is suspended itself says that"
-    assert "5 scheduled refreshes in a row failed" in obstacles_in(lab.catalog)["id-b"].sentence
+    assert "5 scheduled refreshes failed in a row" in obstacles_in(lab.catalog)["id-b"].sentence
     lab.catalog.update("id-a", scheduling=SchedulingState.ACTIVE, scheduling_reason=None)
     assert obstacles_in(lab.catalog) == {}
     lab.catalog.alter_warehouse("default", suspended=True)

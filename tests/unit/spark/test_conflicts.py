@@ -35,9 +35,9 @@ def test_who_won_is_told_with_its_version() -> None:
     assert made.code == "DT-1121"
     assert made.sqlstate == "40001"
     assert made.details == APPEND
-    assert "UPDATE on spark_catalog.default.cf lost" in made.sentence
+    assert "UPDATE on spark_catalog.default.cf conflicts" in made.sentence
     assert "rows were added that it should have read in version 2" in made.sentence
-    assert "run it again" in made.hint
+    assert "Run it again" in made.hint
 
 
 @pytest.mark.parametrize(

@@ -143,13 +143,13 @@ REFUSED = {
     " PIVOT (ceil(sum(earnings)), ceil(avg(earnings)) AS a1 FOR course IN ('dotNET' AS d))":
         "PIVOT of several aggregates with CEIL(SUM(earnings)) without AS",
     ALL + "course_sales c JOIN years ON year = y PIVOT (sum(earnings) FOR s IN (1))":
-        "PIVOT or UNPIVOT behind a join or a comma",
+        "PIVOT or UNPIVOT after a join or a comma",
     ALL + "course_sales PIVOT (sum(earnings) FOR year IN (2012, 2013 - 1))":
         "PIVOT with the value 2013 - 1",
     ALL + "course_sales PIVOT (sum(earnings) FOR month IN (1))":
         "a PIVOT of the column month, which is unknown",
     ALL + "course_sales PIVOT (abs(earnings) FOR year IN (2012))":
-        "PIVOT of ABS(earnings), which is no aggregate",
+        "PIVOT of ABS(earnings), which is not an aggregate",
     ALL + "course_earnings UNPIVOT ((a, b) FOR year IN (`2012`, `2013`))":
         "UNPIVOT with another number of columns than it names",
 }  # fmt: skip

@@ -120,7 +120,7 @@ def test_the_option_that_was_meant_comes_first() -> None:
 
 def test_a_fixed_option_says_what_to_do_instead() -> None:
     found = failure("ALTER DYNAMIC TABLE t SET WAREHOUSE = w INITIALIZE = ON_CREATE")
-    assert "settled when the table is created" in found.sentence
+    assert "can only be set at creation" in found.sentence
     assert "CREATE OR ALTER" in found.hint
 
 

@@ -169,7 +169,7 @@ def test_dt(line: str, magic: DtMagic) -> None:
 def test_dt_of_a_cell() -> None:
     assert parse_dt("-o df", "SELECT 1;\n") == DtMagic("sql", sql="SELECT 1;\n", out="df")
     assert parse_dt("", "x") == DtMagic("sql", sql="x")
-    with pytest.raises(DTError, match="one word too many"):
+    with pytest.raises(DTError, match="not expected here"):
         parse_dt("graph", "SELECT 1")
 
 

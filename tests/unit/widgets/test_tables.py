@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dt_jupyter.model import RefreshMode, SchedulingState, TargetLag
 from dt_jupyter.widgets import (
+    MOST_CHANGES,
+    ChangeCounts,
+    ChangeTable,
     card_html,
     card_text,
     error_html,
@@ -212,3 +217,59 @@ def test_a_very_long_line_is_cut_around_the_place() -> None:
     start = lines[2].index("^")
     assert lines[1][start : start + 5] == "wrong"
     assert lines[2].count("^") == 5
+
+
+CHANGES = ResultMessage(
+    (Column("id", "int"), Column("name", "string"), Column("price", "double"),
+     Column("$ACTION", "string"), Column("$ISUPDATE", "boolean"), Column("$ROW_ID", "string")),
+    (
+        ("1", "rug", "10.0", "DELETE", "true", "0123456789abcdef"),
+        ("1", "rug", None, "INSERT", "true", "0123456789abcdef"),
+        ("2", "mat", "5.0", "INSERT", "false", "b2"),
+        ("3", "<b>", None, "DELETE", "false", "c3"),
+        ("4", "cut", None, "DELETE", "true", "d4"),
+    ),
+    title="Net changes of items since version 1",
+)  # fmt: skip
+
+
+def test_an_update_is_one_change_with_its_values_before_and_after() -> None:
+    assert ChangeTable(CHANGES).text.splitlines() == [
+        "Net changes of items since version 1: 3 rows",
+        "$ACTION  id  name        price  $ROW_ID",
+        "───────  ──  ────  ───────────  ──────────",
+        "UPDATE    1  rug   10.0 → NULL  012345678…",
+        "INSERT    2  mat           5.0  b2",
+        "DELETE    3  <b>          NULL  c3",
+        "1 inserted, 1 deleted, 1 updated",
+    ]
+
+
+def test_changed_values_are_marked_and_ids_are_whole_in_their_title() -> None:
+    html = ChangeTable(CHANGES).html
+    read = Reader(html)
+    assert html.count('class="dtj-changed dtj-num"') == 1
+    assert ("title", "0123456789abcdef") in read.attributes
+    assert {"UPDATE", "012345678…", " → "} <= set(read.texts)
+    assert "$ISUPDATE" not in html
+
+
+def test_a_heading_says_how_many_changes_there_are() -> None:
+    shown = ChangeTable(CHANGES, ChangeCounts(1200, 30, 4))
+    assert shown.title == "Net changes of items since version 1: 3 of 1,234 rows"
+    assert shown.text.endswith("1,200 inserted, 30 deleted, 4 updated")
+    assert "1 of 2 rows" not in shown.html
+
+
+def test_no_changes_have_no_table() -> None:
+    assert ChangeTable(replace(CHANGES, rows=(), title="No changes of a")).text.splitlines() == [
+        "No changes of a: 0 rows",
+        "0 inserted, 0 deleted, 0 updated",
+    ]
+
+
+def test_a_cell_shows_no_more_changes_than_its_limit() -> None:
+    rows = tuple((str(i), "n", None, "INSERT", "false", str(i)) for i in range(100))
+    shown = ChangeTable(replace(CHANGES, rows=rows))
+    assert len(shown.changes) == MOST_CHANGES
+    assert shown.title.endswith(": 50 of 100 rows")

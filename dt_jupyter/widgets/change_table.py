@@ -1,0 +1,168 @@
+"""Changes of rows as a table: an update is one row with the values before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dt_jupyter.model import count_of
+from dt_jupyter.widgets.html_frame import shell
+from dt_jupyter.widgets.markup import Markup, element, joined, one_line
+from dt_jupyter.widgets.tables import Cell, column_head, is_number, row, table, value_cell
+from dt_jupyter.widgets.typeset import aligned
+from dt_jupyter.wire import Column, ResultMessage
+
+_ACTION, _ISUPDATE, _ROW_ID = "$ACTION", "$ISUPDATE", "$ROW_ID"
+MOST_CHANGES = 50
+_SHORT = 10
+"""Characters of a row id that are shown."""
+_TOKENS = {"INSERT": "ok", "DELETE": "bad", "UPDATE": "run"}
+
+
+@dataclass(frozen=True)
+class ChangeCounts:
+    """Of all changes, also those that are not shown."""
+
+    inserted: int
+    deleted: int
+    updated: int
+
+    @property
+    def total(self) -> int:
+        return self.inserted + self.deleted + self.updated
+
+    def __str__(self) -> str:
+        return f"{self.inserted:,} inserted, {self.deleted:,} deleted, {self.updated:,} updated"
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """One row's change: INSERT, DELETE or UPDATE; `before` is None but for an update."""
+
+    action: str
+    row_id: str
+    values: tuple[str | None, ...]
+    before: tuple[str | None, ...] | None = None
+
+    @property
+    def changed(self) -> tuple[bool, ...]:
+        if self.before is None:
+            return (False,) * len(self.values)
+        return tuple(old != new for old, new in zip(self.before, self.values, strict=True))
+
+
+@dataclass(frozen=True)
+class ChangeTable:
+    """The first rows of a change query, `$ACTION`, `$ISUPDATE` and `$ROW_ID` among them; `counts`
+    of all there are (None: those that are here are all)."""
+
+    message: ResultMessage
+    counts: ChangeCounts | None = None
+
+    @cached_property
+    def _read(self) -> tuple[RowChange, ...]:
+        return tuple(_changes(self.message))
+
+    @property
+    def changes(self) -> tuple[RowChange, ...]:
+        """The halves of an update as one; one whose other half is not here is left out."""
+        return self._read[:MOST_CHANGES]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        hidden = (_ACTION, _ISUPDATE, _ROW_ID)
+        return tuple(c for c in self.message.columns if c.name not in hidden)
+
+    @property
+    def title(self) -> str:
+        """`Net changes of orders since version 1: 50 of 1,234 rows`."""
+        shown, total = len(self.changes), self._counts.total
+        many = (
+            count_of(total, "row") if shown == total else f"{shown:,} of {count_of(total, 'row')}"
+        )
+        return f"{self.message.title or 'Changes'}: {many}"
+
+    @property
+    def _counts(self) -> ChangeCounts:
+        return self.counts or count_changes(self._read)
+
+    @cached_property
+    def html(self) -> str:
+        right = [is_number(c) for c in self.columns]
+        names = [column_head(c, r) for c, r in zip(self.columns, right, strict=True)]
+        header = [Cell(_ACTION), *names, Cell(_ROW_ID)]
+        rows = [row(_cells(change, right), i) for i, change in enumerate(self.changes)]
+        title = element("div", one_line(self.title), class_="dtj-title")
+        foot = element("div", str(self._counts), class_="dtj-soft", style="font-size:12px")
+        return shell(title, table(header, rows) if rows else "", foot)
+
+    @cached_property
+    def text(self) -> str:
+        header = [_ACTION, *(one_line(c.name) for c in self.columns), _ROW_ID]
+        right = frozenset(i for i, c in enumerate(self.columns, 1) if is_number(c))
+        rows = [_words(change) for change in self.changes]
+        body = aligned(header, rows, right=right) if rows else []
+        return "\n".join([one_line(self.title), *body, str(self._counts)])
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        return {"text/plain": self.text, "text/html": self.html}
+
+
+def count_changes(changes: Collection[RowChange]) -> ChangeCounts:
+    actions = [change.action for change in changes]
+    return ChangeCounts(*(actions.count(a) for a in ("INSERT", "DELETE", "UPDATE")))
+
+
+def _changes(message: ResultMessage) -> Iterator[RowChange]:
+    names = [c.name for c in message.columns]
+    action, update, id_ = (names.index(n) for n in (_ACTION, _ISUPDATE, _ROW_ID))
+    olds: dict[str, tuple[str | None, ...]] = {}
+    news: dict[str, tuple[str | None, ...]] = {}
+    for cells in message.rows:
+        values = tuple(v for i, v in enumerate(cells) if i not in (action, update, id_))
+        row_id = cells[id_] or ""
+        if cells[update] != "true":
+            yield RowChange(cells[action] or "", row_id, values)
+            continue
+        mine, other = (olds, news) if cells[action] == "DELETE" else (news, olds)
+        mine[row_id] = values
+        if row_id in other:
+            yield RowChange("UPDATE", row_id, news[row_id], olds[row_id])
+
+
+def _words(change: RowChange) -> list[str]:
+    pairs = zip(change.before or change.values, change.values, change.changed, strict=True)
+    cells = [f"{_null(a)} → {_null(b)}" if moved else _null(b) for a, b, moved in pairs]
+    return [change.action, *cells, _short(change.row_id)]
+
+
+def _null(value: str | None) -> str:
+    return "NULL" if value is None else one_line(value)
+
+
+def _cells(change: RowChange, right: list[bool]) -> list[Cell]:
+    pill = element("span", change.action, class_=f"dtj-pill dtj-c-{_TOKENS[change.action]}")
+    before = change.before or change.values
+    moved = zip(before, change.values, change.changed, right, strict=True)
+    whole = element("span", _short(change.row_id), title=change.row_id, class_="dtj-soft")
+    return [Cell(pill), *(_cell(*value) for value in moved), Cell(whole)]
+
+
+def _cell(old: str | None, new: str | None, changed: bool, right: bool) -> Cell:
+    after = value_cell(new, right)
+    if not changed:
+        return after
+    before = element("span", value_cell(old, right).content, class_="dtj-soft")
+    both = Markup(joined(before, " → ", element("b", after.content)))
+    return Cell(both, "dtj-changed dtj-num" if right else "dtj-changed")
+
+
+def _short(row_id: str) -> str:
+    return row_id if len(row_id) <= _SHORT else f"{row_id[: _SHORT - 1]}…"
