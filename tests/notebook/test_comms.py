@@ -209,7 +209,11 @@ def test_the_panel_hears_of_an_engine_that_is_closed_and_opened(panel: Panel) ->
     assert panel.heard(listen, "hello")["lake"] is None
     panel.done(closed)
     opened = panel.client.execute("%dt connect")
-    assert panel.heard(listen, "hello")["lake"] is not None
+    begun = panel.heard(listen, "hello")
+    assert (begun["lake"], begun["starting"]) == (None, True)
+    ready = panel.heard(listen, "hello")
+    assert ready["lake"] is not None
+    assert not ready["starting"]
     panel.done(opened)
 
 
