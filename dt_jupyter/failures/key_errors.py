@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 
-from dt_jupyter.model import DTError, error
+from dt_jupyter.model import CATALOGUE, DTError, error
 
 CODE = "DT-3108"
-_TOLD = re.compile(
-    rf"\[{CODE}\] The declared key (?P<keys>.+?) is not one: (?P<example>.+?)\.(?: SQLSTATE|$)",
-    re.MULTILINE,
-)
+
+
+def _pattern(message: str) -> str:
+    """Of what an error of the catalogue says, with its facts as groups."""
+    return re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", re.escape(message))
+
+
+_TOLD = re.compile(rf"\[{CODE}\] {_pattern(CATALOGUE[CODE].message)}(?: SQLSTATE|$)", re.MULTILINE)
 
 
 def broken_key(keys: str, example: str) -> DTError:
