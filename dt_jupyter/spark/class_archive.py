@@ -1,5 +1,5 @@
 """Java's archive of the classes that a Spark session loads: with one, a session is there and has
-made its first table with a quarter less work. One is written for each Java and each release of
+made its first tables in four fifths of the time. One is written for each Java and each release of
 Spark, into the user's cache folder.
 
 Source: https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html
