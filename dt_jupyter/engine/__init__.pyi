@@ -18,6 +18,7 @@ from .script import (
 from .services import (
     archive_classes as archive_classes,
     lake_folder as lake_folder,
+    prepare_spark as prepare_spark,
     start_session as start_session,
 )
 from .terminal_progress import terminal_line as terminal_line

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from dt_jupyter.catalog import Catalog, CatalogWarning, Owner
 from dt_jupyter.definition import Definer
@@ -35,6 +35,7 @@ from dt_jupyter.spark import (
     builtin_functions,
     find_java,
     local_session,
+    prepare_session,
     start_writer,
 )
 from dt_jupyter.streams import Changes, Streams, Transactions
@@ -49,6 +50,19 @@ SESSION_CONFS: Mapping[str, str] = {
     "spark.sql.sources.default": "delta",
     # One dynamic table has a handful of generated classes: none is compiled twice.
     "spark.sql.codegen.cache.maxEntries": "2000",
+}
+
+
+class _Own(TypedDict):
+    cores: int
+    confs: Mapping[str, str]
+    pools: Sequence[Pool]
+
+
+_OWN: _Own = {
+    "cores": os.cpu_count() or 2,
+    "confs": SESSION_CONFS,
+    "pools": (Pool(DEFAULT_WAREHOUSE, SHARE),),
 }
 
 
@@ -132,15 +146,14 @@ def archive_classes() -> None:
     start_writer(archive_of(find_java(os.environ)), os.environ)
 
 
+def prepare_spark() -> None:
+    """What `start_session` will start is begun in the background, unless this process has Spark."""
+    prepare_session(memory=MEMORY, **_OWN)
+
+
 def own_session(layout: Layout, memory: str) -> SparkSession:
     """The active session, else a local one whose tables lie in the lake."""
-    return local_session(
-        layout.tables,
-        cores=os.cpu_count() or 2,
-        memory=memory,
-        confs=SESSION_CONFS,
-        pools=[Pool(DEFAULT_WAREHOUSE, SHARE)],
-    )
+    return local_session(layout.tables, memory=memory, **_OWN)
 
 
 def recover_lake(context: Context) -> None:

@@ -42,11 +42,13 @@ def notebook_of(shell: InteractiveShell) -> Notebook:
 
 
 def load(shell: InteractiveShell) -> None:
-    """Registers magics, completion, formatters and the short form of errors, and says what to do
-    next; starts nothing."""
-    if shell not in _notebooks and is_live(shell):
-        print(NEXT)
+    """Registers magics, completion, formatters and the short form of errors. In a live notebook it
+    says what to do next, and begins to start Spark when the cell has ended."""
+    first = shell not in _notebooks
     notebook = notebook_of(shell)
+    if first and is_live(shell):
+        print(NEXT)
+        notebook.ahead.begin()
     shell.register_magics(DynamicTableMagics(shell, notebook))
     manager = getattr(getattr(shell, "kernel", None), "comm_manager", None)
     if manager is not None and shell not in _comms:

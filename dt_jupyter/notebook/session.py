@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.dispatch import EventFeed
 from dt_jupyter.model import count_of
+from dt_jupyter.notebook.ahead import SparkAhead
 from dt_jupyter.notebook.errors import show_errors
 from dt_jupyter.notebook.interrupts import CellJobs
 from dt_jupyter.notebook.views import CellViews, is_live
@@ -40,6 +41,7 @@ class Notebook:
         self.feed = EventFeed(lambda: self.engine, lambda: self.starting)
         self.workers = Workers()
         self.views = CellViews()
+        self.ahead = SparkAhead(shell, self._has_spark)
 
     @property
     def engine(self) -> Engine | None:
@@ -107,6 +109,7 @@ class Notebook:
         """Closes the engine if a magic opened it, and takes back the name that was given to it."""
         engine, self._engine = self.engine, None
         self.jobs.stop()
+        self.ahead.stop()
         atexit.unregister(self.close)
         if engine is not None and self._opened_here:
             engine.close()
@@ -127,6 +130,12 @@ class Notebook:
         """The notebook's variable `spark`, if it holds a session."""
         found = self.shell.user_ns.get("spark")
         return found if type(found).__name__ == "SparkSession" else None
+
+    def _has_spark(self) -> bool:
+        """Whether there is a session, or a JVM that PySpark knows of; imports nothing."""
+        from dt_jupyter.spark import has_java
+
+        return has_java() or self.engine is not None or self._spark() is not None
 
     def _bind(self, engine: Engine) -> list[str]:
         """Which of the names `dt` and `spark` hold something else already; an engine that was

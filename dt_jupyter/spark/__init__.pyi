@@ -25,6 +25,9 @@ from .jobs import (
     job_group as job_group,
     run_cancellable as run_cancellable,
 )
+from .launch import (
+    has_java as has_java,
+)
 from .metrics import (
     JobMetrics as JobMetrics,
     job_metrics as job_metrics,
@@ -56,6 +59,7 @@ from .relations import (
 from .session import (
     active_session as active_session,
     local_session as local_session,
+    prepare_session as prepare_session,
     require_delta as require_delta,
 )
 from .session_confs import (
@@ -67,4 +71,7 @@ from .sessions import (
     REFRESH_CONFS as REFRESH_CONFS,
     RefreshSessions as RefreshSessions,
     meaning as meaning,
+)
+from .standby import (
+    dismiss as dismiss,
 )

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
-import os
-import shutil
-import sys
-import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.model import DTError, error
-from dt_jupyter.spark.class_archive import archive_of, with_archive
-from dt_jupyter.spark.failures import explain_start
-from dt_jupyter.spark.java import find_java, launch_environment
-from dt_jupyter.spark.pools import Pool, allocation_xml
+from dt_jupyter.spark.launch import Launch, forget_gateway, has_java
+from dt_jupyter.spark.pools import Pool
+from dt_jupyter.spark.standby import launch_session, prepare_java
 
 if TYPE_CHECKING:
-    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -105,21 +98,37 @@ def local_session(
     """
     if (adopted := active_session()) is not None:
         return require_delta(adopted)
-    scratch = Path(tempfile.mkdtemp(prefix="dt_jupyter-"))
-    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-    settings = {
+    launch = Launch(_settings(app_name, cores, memory, confs), tuple(pools))
+    session = launch_session(launch, warehouse_dir.resolve())
+    _say_errors_once()
+    return require_delta(session)
+
+
+def prepare_session(
+    *,
+    app_name: str = "dt_jupyter",
+    cores: int,
+    memory: str,
+    confs: Mapping[str, str] | None = None,
+    pools: Sequence[Pool] = (),
+) -> None:
+    """Start in the background what `local_session` with these values will need, unless this
+    process has a session or has begun that already. What goes wrong is told by `local_session`."""
+    if not has_java():
+        prepare_java(Launch(_settings(app_name, cores, memory, confs), tuple(pools)))
+
+
+def _settings(
+    app_name: str, cores: int, memory: str, confs: Mapping[str, str] | None
+) -> dict[str, str]:
+    return {
         **LOCAL_CONFS,
         "spark.app.name": app_name,
         "spark.master": f"local[{cores}]",
         "spark.driver.memory": memory,
-        "spark.sql.warehouse.dir": str(warehouse_dir.resolve()),
         "spark.sql.shuffle.partitions": str(max(4, 2 * cores)),
-        **_allocation(pools, scratch),
         **(confs or {}),
     }
-    session = _start(settings, scratch)
-    _say_errors_once()
-    return require_delta(session)
 
 
 def _say_errors_once() -> None:
@@ -128,57 +137,6 @@ def _say_errors_once() -> None:
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
-
-
-def _allocation(pools: Sequence[Pool], scratch: Path) -> dict[str, str]:
-    file = scratch / "pools.xml"
-    file.write_text(allocation_xml(pools))
-    return {"spark.scheduler.allocation.file": file.as_uri()}
-
-
-def _start(settings: Mapping[str, str], scratch: Path) -> SparkSession:
-    java = find_java(os.environ)
-    variables = launch_environment(java, os.environ, scratch)
-    variables |= with_archive({**os.environ, **variables}, archive_of(java))
-    # Workers of Python UDFs are this interpreter, not the first `python3` on the PATH.
-    variables["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
-    log = scratch / "spark.log"
-    log.touch()
-    with _environment(variables):
-        try:
-            return _launch(_with_delta(settings), log)
-        except Exception as failure:
-            _forget_gateway()
-            raise explain_start(failure, log.read_text(errors="replace")) from None
-
-
-def _with_delta(settings: Mapping[str, str]) -> SparkConf:
-    """The settings with the JARs of the installed delta-spark, and any that the user named."""
-    from delta import configure_spark_with_delta_pip
-    from pyspark import SparkConf
-    from pyspark.sql import SparkSession
-
-    given = [name for name in settings.get("spark.jars.packages", "").split(",") if name]
-    builder = SparkSession.Builder()
-    for key, value in settings.items():
-        builder.config(key, value)
-    conf = SparkConf()
-    for key, value in configure_spark_with_delta_pip(builder, given)._options.items():
-        conf.set(key, str(value))
-    return conf
-
-
-def _launch(conf: SparkConf, log: Path) -> SparkSession:
-    from pyspark import SparkContext
-    from pyspark.java_gateway import launch_gateway
-    from pyspark.sql import SparkSession
-
-    with log.open("ab") as sink:
-        # A JVM that an earlier session of this process left behind is used again.
-        gateway = SparkContext._gateway or launch_gateway(  # type: ignore[no-untyped-call]
-            conf, popen_kwargs={"stdout": sink, "stderr": sink}
-        )
-    return SparkSession(SparkContext(conf=conf, gateway=gateway))
 
 
 def _bury_dead_context() -> None:
@@ -196,29 +154,4 @@ def _bury_dead_context() -> None:
         with warnings.catch_warnings(action="ignore"), suppress(OSError):
             context.stop()
         context.stop()
-        _forget_gateway()
-
-
-def _forget_gateway() -> None:
-    """End a JVM without a context, so that the next start makes a new one."""
-    from pyspark import SparkContext
-
-    if SparkContext._gateway is not None and SparkContext._active_spark_context is None:
-        gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
-        gateway.shutdown()
-        if gateway.proc is not None:
-            gateway.proc.stdin.close()  # the JVM ends when its standard input does
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        forget_gateway()

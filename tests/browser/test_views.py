@@ -24,13 +24,18 @@ message = GraphMessage((GraphNode("orders", NodeKind.TABLE),), ())
 show_view(notebook_of(get_ipython()), "graph", show(message), lambda desk: message.to_json())
 """
 """No Spark is needed: what is looked at is which of two outputs is seen."""
+BEGUN = """
+from dt_jupyter.spark import standby
+[begun._made.wait(60) for begun in standby._of_this_process]
+"""
+"""Whether a Java that was begun to be started when the extension was loaded is there."""
 SOON = 30_000
 
 
 def test_the_view_takes_the_place_of_the_picture(
     page: Page, open_cells: Callable[..., Locator], screenshot: Callable[[], object]
 ) -> None:
-    cells = open_cells(LOAD, SHOW)
+    cells = open_cells(LOAD, SHOW, BEGUN)
     page.locator(".jp-Notebook").click()
     run_all(page)
     cell = cells.nth(1)
@@ -39,6 +44,7 @@ def test_the_view_takes_the_place_of_the_picture(
     expect(cell.locator(".dtjw").get_by_text("orders").first).to_be_visible(timeout=SOON)
     expect(cell.locator(".dtj-static")).to_be_hidden()
     screenshot()
+    expect(cells.nth(2)).to_contain_text("[True]", timeout=2 * SOON)
 
 
 def test_without_its_kernel_the_picture_is_seen_and_no_error(
@@ -48,7 +54,7 @@ def test_without_its_kernel_the_picture_is_seen_and_no_error(
     request: pytest.FixtureRequest,
     screenshot: Callable[[], object],
 ) -> None:
-    cells = open_cells(LOAD, SHOW)
+    cells = open_cells(f"%env DT_JUPYTER_STANDBY=0\n{LOAD}", SHOW)
     page.locator(".jp-Notebook").click()
     run_all(page)
     expect(cells.nth(1).locator(".dtjw")).to_be_visible(timeout=SOON)

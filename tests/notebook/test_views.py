@@ -32,7 +32,7 @@ class FrontEnd:
             if message["parent_header"].get("msg_id") != sent:
                 continue
             assert kind != "error", of
-            if kind == "comm_open" and "kind" in of["data"]["state"]:
+            if kind == "comm_open" and "kind" in of["data"].get("state", {}):
                 opened.append((of["comm_id"], of["data"]["state"]))
             if kind == "status" and of["execution_state"] == "idle":
                 return opened

@@ -1,0 +1,148 @@
+"""Start a session, of which the slow part can be begun in the background before.
+
+PySpark does not know of a JVM on standby until a session of ours takes it: a session that the user
+makes gets a JVM of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.model import DTError
+from dt_jupyter.spark.failures import explain_start
+from dt_jupyter.spark.launch import (
+    JavaStart,
+    Launch,
+    end_java,
+    environment,
+    forget_gateway,
+    launch_java,
+    plan_start,
+    read_environment,
+)
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+    from pyspark.sql import SparkSession
+
+_IDLE_SECONDS = 600.0
+"""After which a JVM that no session took ends."""
+_WAREHOUSE = "spark.sql.warehouse.dir"
+_CONTEXT_DEFAULTS = {"spark.rdd.compress": "True", "spark.serializer.objectStreamReset": "100"}
+"""What PySpark gives each context that it makes."""
+
+
+class Standby:
+    """One JVM with a Spark context, in the making or ready, for one session or none."""
+
+    def __init__(self, launch: Launch) -> None:
+        """Reads the environment and imports PySpark, in the calling thread; DT-5104."""
+        self.launch = launch
+        self.environment = read_environment()
+        self.start = plan_start(launch)
+        self._made = threading.Event()
+        self._lock = threading.Lock()
+        self._gateway: JavaGateway | None = None
+        self._context: Any = None
+        self._wanted = True
+
+    def begin(self) -> None:
+        """Starts the JVM in a thread of its own; it ends where nobody takes it in time."""
+        threading.Thread(target=self._make, name="dt-standby", daemon=True).start()
+        timer = threading.Timer(_IDLE_SECONDS, self.end)
+        timer.daemon = True
+        timer.start()
+
+    def _make(self) -> None:
+        with suppress(Exception):  # the session that finds no JVM starts one, and tells what fails
+            self._gateway = launch_java(self.start)
+            self._context = _make_context(self._gateway, self.start)
+        self._made.set()
+        if not self._wanted:
+            self.end()
+
+    def take(self) -> tuple[JavaGateway, Any] | None:
+        """The JVM, as soon as it is there, and its context; None if it ended or did not start."""
+        self._made.wait()
+        with self._lock:
+            gateway, self._gateway = self._gateway, None
+        if gateway is None:
+            return None
+        if self._context is not None and gateway.proc.poll() is None:
+            return gateway, self._context
+        end_java(gateway)
+        return None
+
+    def end(self) -> None:
+        """The JVM ends, at once or as soon as it has started, unless a session has taken it."""
+        self._wanted = False
+        if not self._made.is_set():
+            return
+        with self._lock:
+            gateway, self._gateway = self._gateway, None
+        if gateway is not None:
+            end_java(gateway)
+
+
+_of_this_process: list[Standby] = []
+
+
+def prepare_java(launch: Launch) -> None:
+    """A JVM for the session that `launch_session` will make of `launch` is started in the
+    background, once for each process."""
+    if not _of_this_process:
+        with suppress(DTError):  # told by the session that is asked for
+            _of_this_process.append(Standby(launch))
+            _of_this_process[0].begin()
+
+
+def dismiss() -> None:
+    """The JVM on standby, if there is one, is not needed."""
+    for standby in _of_this_process:
+        standby.end()
+
+
+def launch_session(launch: Launch, warehouse: Path) -> SparkSession:
+    """A new session whose tables lie in the warehouse, in the JVM on standby if it was started for
+    the same, else in a new one; DT-5104, DT-5105."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    taken = _take(launch)
+    start = taken[0] if taken else plan_start(launch)
+    try:
+        with environment(start.variables):
+            if taken:
+                gateway, context = taken[1:]
+                context.sc().conf().set(_WAREHOUSE, str(warehouse))
+            else:
+                start.conf.set(_WAREHOUSE, str(warehouse))
+                # A JVM that an earlier session of this process left behind is used again.
+                gateway, context = SparkContext._gateway or launch_java(start), None
+            return SparkSession(SparkContext(conf=start.conf, gateway=gateway, jsc=context))
+    except Exception as failure:
+        forget_gateway()
+        raise explain_start(failure, start.log.read_text(errors="replace")) from None
+
+
+def _take(launch: Launch) -> tuple[JavaStart, JavaGateway, Any] | None:
+    """What is on standby for this, as if it were started now."""
+    from pyspark import SparkContext
+
+    for standby in _of_this_process:
+        same = standby.launch == launch and standby.environment == read_environment()
+        if same and SparkContext._gateway is None and (taken := standby.take()):
+            return (standby.start, *taken)
+        standby.end()
+    return None
+
+
+def _make_context(gateway: JavaGateway, start: JavaStart) -> Any:
+    """A context as PySpark would make it, which PySpark has yet to hear of."""
+    conf = gateway.jvm.SparkConf()
+    for key, value in (*_CONTEXT_DEFAULTS.items(), *start.conf.getAll()):
+        conf.set(key, value)
+    return gateway.jvm.JavaSparkContext(conf)

@@ -1,0 +1,157 @@
+"""A JVM that is started before a session is asked for: taken by a session of ours, or ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dt_jupyter.spark import prepare_session, standby
+from dt_jupyter.spark.launch import Launch
+from dt_jupyter.spark.session import LOCAL_CONFS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STORY = """
+import json, sys
+from pathlib import Path
+from dt_jupyter.spark import local_session, prepare_session, standby
+from dt_jupyter.spark.pools import Pool
+
+what = dict(cores=1, memory="700m", confs={"spark.sql.sources.default": "delta"},
+            pools=[Pool("heavy", weight=3)])
+prepare_session(**what)
+prepare_session(**what)
+(begun,) = standby._of_this_process
+begun._made.wait()
+pid = begun._gateway.proc.pid
+spark = local_session(Path(sys.argv[1]), **what)
+spark.sql("CREATE TABLE t AS SELECT 1 AS a")
+context = spark.sparkContext
+seen = context.accumulator(0)
+context.parallelize([1, 2]).foreach(lambda n: seen.add(n))
+pool = context._jsc.sc().getPoolForName("heavy").get()
+print(json.dumps({
+    "same": pid == context._gateway.proc.pid,
+    "memory": context.getConf().get("spark.driver.memory"),
+    "rows": spark.table("t").count(),
+    "files": (Path(sys.argv[1]) / "t" / "_delta_log").is_dir(),
+    "seen": seen.value,
+    "weight": pool.weight(),
+    "compressed": context.getConf().get("spark.rdd.compress"),
+}))
+"""
+
+
+def test_a_session_takes_what_was_started_for_it(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STORY, str(tmp_path / "lake")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == {
+        "same": True,
+        "memory": "700m",
+        "rows": 1,
+        "files": True,
+        "seen": 3,
+        "weight": 3,
+        "compressed": "True",
+    }
+
+
+def test_nothing_is_started_beside_a_session_that_runs(spark: SparkSession) -> None:
+    prepare_session(cores=1, memory="700m")
+    assert standby._of_this_process == []
+
+
+@pytest.fixture
+def begin(monkeypatch: pytest.MonkeyPatch) -> Callable[[], standby.Standby]:
+    """Begins to start a JVM as if this process had none."""
+    known: list[standby.Standby] = []
+    monkeypatch.setattr(standby, "_of_this_process", known)
+
+    def begun() -> standby.Standby:
+        standby.prepare_java(LAUNCH)
+        return known[0]
+
+    return begun
+
+
+LAUNCH = Launch({**LOCAL_CONFS, "spark.master": "local[1]", "spark.driver.memory": "700m"}, ())
+
+
+def is_gone(pid: int) -> bool:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_one_that_was_started_otherwise_ends(
+    begin: Callable[[], standby.Standby], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = begin()
+    begun._made.wait()
+    assert begun._gateway is not None
+    pid = begun._gateway.proc.pid
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dchosen=later")
+    assert standby._take(LAUNCH) is None
+    assert is_gone(pid)
+
+
+def test_one_that_nobody_wants_any_more_ends_when_it_is_there(
+    begin: Callable[[], standby.Standby], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+
+    def launch(start: object) -> object:
+        gateway = launch_java(start)  # type: ignore[arg-type]
+        started.append(gateway.proc.pid)
+        return gateway
+
+    launch_java = standby.launch_java
+    monkeypatch.setattr(standby, "launch_java", launch)
+    monkeypatch.setattr(standby, "_make_context", lambda *of: None)
+    begun = begin()
+    standby.dismiss()
+    begun._made.wait()
+    assert is_gone(started[0])
+    assert begun.take() is None
+
+
+def test_one_that_cannot_start_is_left_to_the_session(
+    begin: Callable[[], standby.Standby], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-XX:+NoSuchOption")
+    begin()
+    assert standby._take(LAUNCH) is None
+
+
+def test_a_java_that_is_missing_is_told_by_the_session(
+    begin: Callable[[], standby.Standby], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(environ: object) -> None:
+        from dt_jupyter.model import error
+
+        raise error("DT-5104")
+
+    monkeypatch.setattr("dt_jupyter.spark.launch.find_java", missing)
+    standby.prepare_java(LAUNCH)
+    assert standby._of_this_process == []
