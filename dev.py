@@ -40,7 +40,7 @@ ARTIFACTS = ROOT / "artifacts"
 FOLDERS = ("notebook", "browser", "unit", "faults", "spark")
 """Those of tests/, the longest first."""
 NIGHTLY = "nightly"
-"""The folder of tests that runs only when it is named."""
+"""The folder of tests, and the mark of tests elsewhere, that run only when this is named."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "labextension/bundle.json")
 HOLDS = {"demo": ("test", "bench")}
@@ -51,8 +51,10 @@ NIGHTLY_SECONDS = 3600
 CELL_SECONDS = 1800
 TOGETHER = ("spark", "faults")
 """Folders of tests that are one run."""
-SHARED = ("unit", *TOGETHER)
+SHARED = ("unit", *TOGETHER, NIGHTLY)
 """Folders of tests whose files two processes share, with one Spark in each process, or none."""
+HAVE_NIGHTLY = ("unit", *TOGETHER)
+"""Folders of tests some of which are marked `nightly`: they run with the folder of that name."""
 DURATIONS = Path("tests") / "durations.json"
 """What each of those files took when all checks last passed: the longest are begun first."""
 MEMORY = Path("/dev/shm")
@@ -272,9 +274,11 @@ def pytest_of(folders: Sequence[str], reports: Path) -> Check:
     counts = reports / f"{name}.xml"
     limit = NIGHTLY_SECONDS if NIGHTLY in folders else TEST_SECONDS
     options = [f"--timeout={limit}", f"--junitxml={counts}", "--durations=5"]
+    options += ["-m", NIGHTLY if NIGHTLY in folders else f"not {NIGHTLY}"]
     if shared := folders[0] in SHARED:
         options += [f"--numprocesses={LANES}", "--dist=loadfile", "--no-loadscope-reorder"]
-    words = [PYTHON, "-m", "pytest", *(Path("tests") / f for f in folders), *options]
+    more = HAVE_NIGHTLY if NIGHTLY in folders else ()
+    words = [PYTHON, "-m", "pytest", *(Path("tests") / f for f in (*folders, *more)), *options]
     command: Command = [*BEHIND, *words] if shared else words
     return Check(f"pytest tests/{name}", command, report=counts, behind=shared)
 

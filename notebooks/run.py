@@ -1,5 +1,5 @@
 """Runs a notebook, and keeps what it made also when a cell failed. What is kept is signed, so that
-JupyterLab trusts it when the same user opens it.
+JupyterLab trusts it when the same user opens it. At the end a table tells which cells took long.
 
 python notebooks/run.py SOURCE TARGET SECONDS     SECONDS for each cell, as dev.py does
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat.sign import NotebookNotary
+
+LONG_SECONDS = 5.0
 
 
 def main(source: Path, target: Path, seconds: int) -> int:
@@ -41,7 +44,25 @@ def main(source: Path, target: Path, seconds: int) -> int:
         return 1
     finally:
         save_signed(notebook, target)
+        print(long_cells(notebook), flush=True)
     return 0
+
+
+def long_cells(notebook: nbformat.NotebookNode) -> str:
+    """A line for each cell that took long, the longest first, and one for all cells together."""
+    took = {cell.id: seconds_of(cell) for cell in notebook.cells if cell.cell_type == "code"}
+    longest = sorted(took.items(), key=lambda of: -of[1])
+    rows = [*((id, s) for id, s in longest if s > LONG_SECONDS), ("all cells", sum(took.values()))]
+    return "\n".join(f"  {seconds:6.1f} s  {name}" for name, seconds in rows)
+
+
+def seconds_of(cell: nbformat.NotebookNode) -> float:
+    """How long the kernel worked at it; 0 where it was not run to its end."""
+    times = cell.metadata.get("execution", {})
+    begun, ended = (times.get(name) for name in ("iopub.execute_input", "shell.execute_reply"))
+    if begun is None or ended is None:
+        return 0.0
+    return (datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds()
 
 
 def save_signed(notebook: nbformat.NotebookNode, target: Path) -> None:

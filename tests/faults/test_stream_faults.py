@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.cases import some
 from tests.faults.consumptions import CONSUMPTIONS, UNDECIDED, counted
 from tests.faults.forked import Forked
 from tests.spark.engine_lab import Lab
@@ -125,8 +126,12 @@ def till(lab: Lab) -> Iterator[Till]:
         yield Till(lab, forked)
 
 
+EACH_TIME = ("insert", "merge", "transaction", "dt.consume")
+WAYS = (*EACH_TIME, *(way for way in CONSUMPTIONS if way not in EACH_TIME))
+
+
 @pytest.mark.timeout(LIMIT)
-@pytest.mark.parametrize("way", CONSUMPTIONS)
+@pytest.mark.parametrize("way", some(len(EACH_TIME), WAYS))
 def test_a_consumer_that_is_killed_loses_and_doubles_nothing(
     till: Till, way: str, record_property: Callable[[str, object], None]
 ) -> None:

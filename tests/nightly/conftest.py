@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from tests.spark.conftest import (
     lab,
     lake_dir,
@@ -12,3 +16,9 @@ from tests.spark.conftest import (
 )
 
 __all__ = ["lab", "lake_dir", "quick_lab", "quick_spark", "shared_lab", "spark"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.nightly)

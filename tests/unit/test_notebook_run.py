@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from contextlib import closing
@@ -20,7 +21,9 @@ SHOWS = "from IPython.display import HTML\nHTML('<svg></svg>')"
 @pytest.mark.parametrize(("sources", "status"), [((SHOWS,), 0), ((SHOWS, "1 / 0"), 1)])
 def test_what_was_run_is_signed(tmp_path: Path, sources: tuple[str, ...], status: int) -> None:
     source, target = tmp_path / "source.ipynb", tmp_path / "target.ipynb"
-    nbformat.write(new_notebook(cells=list(map(new_code_cell, sources))), source)
+    cells = [new_code_cell("import time; time.sleep(5.1)", id="slow")]
+    cells += [new_code_cell(each, id=f"quick-{i}") for i, each in enumerate(sources)]
+    nbformat.write(new_notebook(cells=cells), source)
     data = tmp_path / "data"
     ran = subprocess.run(
         [sys.executable, ROOT / "notebooks" / "run.py", source, target, "60"],
@@ -30,11 +33,14 @@ def test_what_was_run_is_signed(tmp_path: Path, sources: tuple[str, ...], status
         check=False,
     )
     assert ran.returncode == status, ran.stderr
+    assert re.search(r"^ +[\d.]+ s  slow$", ran.stdout, re.MULTILINE)
+    assert re.search(r"^ +[\d.]+ s  all cells$", ran.stdout, re.MULTILINE)
+    assert "quick" not in ran.stdout
     written = nbformat.read(target, as_version=4)
-    assert written.cells[0].outputs[0].data["text/html"] == "<svg></svg>"
+    assert written.cells[1].outputs[0].data["text/html"] == "<svg></svg>"
     notary = NotebookNotary(data_dir=str(data))
     with closing(notary.store):
         assert notary.check_signature(written)
         assert not notary.check_signature(nbformat.read(source, as_version=4))
-        written.cells[0].outputs[0].data["text/html"] = "<script></script>"
+        written.cells[1].outputs[0].data["text/html"] = "<script></script>"
         assert not notary.check_signature(written)

@@ -19,6 +19,7 @@ from dt_jupyter.lake import (
     relation,
 )
 from dt_jupyter.lake.paths import sql_table
+from tests.cases import nightly, some
 from tests.spark.lake_tables import (
     LOCAL,
     NOT_LOCAL,
@@ -70,8 +71,9 @@ HISTORY = ("insert", "update", "optimize", "delete", "to minus zero", "merge",
 INTERVALS = [*((v, v + 1) for v in range(len(HISTORY) + 1)), (1, len(HISTORY) + 1), (3, 7), (1, 8)]
 
 
-@pytest.mark.parametrize("vectors", [True, False], ids=["vectors", "copies"])
-@pytest.mark.parametrize("feed", [True, False], ids=["feed", "no feed"])
+@pytest.mark.parametrize(
+    ("feed", "vectors"), [(True, True), (False, False), nightly(True, False), nightly(False, True)]
+)
 def test_a_history_read_over_every_interval(spark, lake_dir, feed, vectors) -> None:
     log = make(spark, lake_dir / "t", DDL, feed=feed, vectors=vectors)
     spark.sql(ROWS.format(t=sql_table(log.path)))
@@ -141,7 +143,7 @@ def test_added_files_alone_are_read_without_a_feed(spark, lake_dir) -> None:
         assert (plan.rows, found.way, len(rows)) == (6, way, 6)
 
 
-@pytest.mark.parametrize("feed", [True, False], ids=["feed", "no feed"])
+@pytest.mark.parametrize("feed", some(1, [True, False]), ids=["feed", "no feed"])
 def test_partitions(spark, lake_dir, feed) -> None:
     log = make(
         spark,
@@ -171,7 +173,7 @@ def check(spark, log, columns, intervals) -> None:
             found.drop(spark)
 
 
-@pytest.mark.parametrize("feed", [True, False], ids=["feed", "no feed"])
+@pytest.mark.parametrize("feed", some(1, [True, False]), ids=["feed", "no feed"])
 def test_column_mapping_and_renames_around_the_range(spark, lake_dir, feed) -> None:
     log = make(
         spark, lake_dir / "t", "id INT, `odd name` STRING, extra INT", feed=feed, mapped=True

@@ -14,6 +14,7 @@ import pytest
 from dt_jupyter.engine import Engine
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import DTError, Name, quote
+from tests.cases import some
 from tests.spark.engine_lab import Lab, quick, refused, without_check
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def others_work(lab: Lab, but: str) -> None:
     lab.engine.stream_reports()
 
 
-@pytest.mark.parametrize("broken", BREAKS, ids=lambda b: b.__name__)
+@pytest.mark.parametrize("broken", some(4, BREAKS), ids=lambda b: b.__name__)
 def test_a_broken_backing_table_is_told_refused_and_made_anew(site: Site, broken: Break) -> None:
     lab, path = site.lab, site.path("sums")
     before = lab.engine.table("sums")

@@ -13,6 +13,7 @@ from bench import tiny
 from bench.data import change
 from bench.tpch import QUERIES, queries
 from dt_jupyter.model import DTError
+from tests.cases import nightly
 from tests.spark.engine_lab import Lab, quick, without_check
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -59,11 +60,14 @@ class Story:
     wrong: list[str] = field(default_factory=list)
 
 
-@pytest.fixture(scope="module")
+EVERY = tuple(BATCHES)
+
+
+@pytest.fixture(scope="module", params=[EVERY[1:], nightly(EVERY)], ids=len)
 def stories(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[dict[str, Story]]:
-    """All queries on one lake, driven through all batches."""
+    """All queries on one lake, driven through the batch that changes most, or through all."""
     folder = tmp_path_factory.mktemp("lake")
     with pytest.MonkeyPatch.context() as patched:
         without_check(patched)
@@ -71,9 +75,9 @@ def stories(
             lab = Lab.open(spark, folder)
             tiny.load(lab.engine)
             told = {name: created(lab, name, q) for name, q in queries(tiny.SCALE).items()}
-            for salt, (batch, more) in enumerate(BATCHES.items()):
+            for salt, batch in enumerate(request.param):
                 change(lab.engine, 0.1, "mixed", 10 * salt)
-                for statement in more:
+                for statement in BATCHES[batch]:
                     lab.sql(statement)
                 for name, story in told.items():
                     refreshed(lab, name, batch, story)

@@ -12,6 +12,7 @@ from dt_jupyter.lake.write.failpoints import INTENT_POINTS, hooked
 from dt_jupyter.spark.jobs import count_jobs, run_cancellable
 from dt_jupyter.spark.session_confs import confs
 from dt_jupyter.streams.intents import Intents
+from tests.cases import some
 from tests.spark.engine_lab import Lab, refused
 
 Row = tuple[Any, ...]
@@ -115,15 +116,15 @@ def test_every_kind_of_statement_consumes(people: Lab) -> None:
 
 
 CHOICES = (
-    "a IN (SELECT k FROM c)",
-    "(a, b) IN (SELECT k, v FROM c WHERE v < 3) AND b IS NOT NULL",
-    "b BETWEEN 1 AND 2 AND a + 1 IN (SELECT k FROM c UNION ALL SELECT v FROM c)",
     "EXISTS (SELECT 1 FROM c WHERE c.k = t.a AND c.v = t.b)",
+    "(a, b) IN (SELECT k, v FROM c WHERE v < 3) AND b IS NOT NULL",
+    "a IN (SELECT k FROM c)",
+    "b BETWEEN 1 AND 2 AND a + 1 IN (SELECT k FROM c UNION ALL SELECT v FROM c)",
     "EXISTS (SELECT * FROM c x WHERE x.v > 1 AND t.b = x.k)",
 )
 
 
-@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("choice", some(2, CHOICES))
 def test_a_delete_and_an_update_by_a_query_change_the_rows_that_it_chooses(
     people: Lab, choice: str
 ) -> None:

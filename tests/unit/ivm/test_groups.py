@@ -321,7 +321,7 @@ def test_each_aggregate_without_keys_has_one_row_all_the_time(
     assert table.public() == ([(0, last, -1)] if having is None else [])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(FAST, max_examples=500)
 @given(IDS, HAVING, STATES, st.lists(ROW, max_size=1), KEYS)
 def test_state_at_length(

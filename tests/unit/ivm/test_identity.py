@@ -30,6 +30,7 @@ from dt_jupyter.ivm import (
     walk,
 )
 from dt_jupyter.model.hidden import ROW_ID
+from tests.cases import some
 from tests.unit.ivm_lab import WEIGHT, Search
 from tests.unit.small_worlds import CHANGES, SOURCES, Duck, duck_quote, literal_rows, random_world
 
@@ -103,7 +104,7 @@ def refusal(seed: int) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("part", some(3, range(6)))
 def test_ids_are_unique_and_change_with_their_rows(part: int) -> None:
     refused = Counter(refusal(seed) for seed in range(part * 25, part * 25 + 25))
     assert set(refused) <= {None, "OVERLAPPING_IDS", "LATERAL"}

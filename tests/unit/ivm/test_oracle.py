@@ -238,7 +238,7 @@ def test_a_restriction_means_the_same_wherever_it_is_pushed() -> None:
     Search(range(200), depth=4, worlds=1, largest=60)(restricted)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("law", "count"),
     [
