@@ -20,9 +20,12 @@ FAST = {
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
     # One collector thread leaves the cores to the work, and what a statement leaves is collected
-    # while it is young. This process lives for minutes, in which the slow compiler pays, whatever
-    # those that live for seconds are told.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Xmn1g -XX:TieredStopAtLevel=4",
+    # while it is young. This process lives for minutes, in which the slow compiler pays for what
+    # runs most, whatever those that live for seconds are told.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Xmn1g -XX:+UseTransparentHugePages"
+    " -XX:TieredStopAtLevel=4 -XX:Tier4InvocationThreshold=25000"
+    " -XX:Tier4MinInvocationThreshold=3000 -XX:Tier4CompileThreshold=75000"
+    " -XX:Tier4BackEdgeThreshold=200000",
 }
 
 

@@ -32,6 +32,7 @@ from dt_jupyter.sources.pinned_text import pinned
 from dt_jupyter.sources.source_names import name_of
 from dt_jupyter.spark import CancelFlag, Cancelled, run_cancellable
 from dt_jupyter.sql.emit import render
+from tests.cases import some
 from tests.unit.definition.test_check_plan import (
     chain,
     columns as wide_columns,
@@ -218,10 +219,10 @@ def test_what_is_bound_wrongly_is_found(
 # -- its bounds -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("query", "n"), [
-    (star(9), 9), (one_key(9), 9), (self_join(5), 5), (star(9, "LEFT JOIN"), 9),
-    (chain(9, "LEFT JOIN"), 9), (star(40), 40),
-])  # fmt: skip
+@pytest.mark.parametrize(("query", "n"), some(3, [
+    (star(40), 40), (self_join(5), 5), (chain(9, "LEFT JOIN"), 9), (one_key(9), 9),
+    (star(9, "LEFT JOIN"), 9), (star(9), 9),
+]))  # fmt: skip
 def test_wide_joins_agree_and_meet(
     checking: SparkSession, monkeypatch: pytest.MonkeyPatch, query: str, n: int
 ) -> None:

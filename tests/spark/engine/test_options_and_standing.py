@@ -14,6 +14,7 @@ from dt_jupyter.engine.scheduling import EnginePort
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import DTError, Reason
 from dt_jupyter.schedule import Start, Wait, decide, planned
+from tests.cases import some
 from tests.spark.engine_lab import Lab, refused
 
 
@@ -33,7 +34,7 @@ def versions(lab: Lab, name: str) -> tuple[int, int | None]:
 GROUPS = "SELECT g, sum(v) AS s, min(v) AS low FROM {} GROUP BY g"
 
 
-@pytest.mark.parametrize("mode", ["INCREMENTAL", "FULL"])
+@pytest.mark.parametrize("mode", some(1, ["INCREMENTAL", "FULL"]))
 def test_clustering_outlives_every_commit(shared_lab: Lab, mode: str) -> None:
     lab, src, name = shared_lab, f"src_{mode}", f"c_{mode}"
     lab.table(src, "id INT, g INT, v INT", "1, 1, 1", "2, 2, 2")

@@ -224,12 +224,15 @@ def test_duplicates_leave_one_by_one(lab: Lab) -> None:
 
 @pytest.mark.parametrize(
     ("one", "two"),
-    [
-        ("INT", "BIGINT"),
-        ("DECIMAL(10,2)", "DECIMAL(12,4)"),
-        ("DATE", "TIMESTAMP"),
-        ("INT", "DOUBLE"),
-    ],
+    some(
+        2,
+        [
+            ("INT", "DOUBLE"),
+            ("DECIMAL(10,2)", "DECIMAL(12,4)"),
+            ("DATE", "TIMESTAMP"),
+            ("INT", "BIGINT"),
+        ],
+    ),
 )
 def test_a_union_of_two_types_loses_rows_by_either_branch(lab: Lab, one: str, two: str) -> None:
     value = "DATE'2024-01-01'" if one == "DATE" else "1"
