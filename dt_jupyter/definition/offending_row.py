@@ -7,26 +7,31 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
+from dt_jupyter.failures import is_of_values
 from dt_jupyter.model import DTError
-from dt_jupyter.sql import zero_divisor_query
+from dt_jupyter.sql import failing_row_queries
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_DIVISION = re.compile(r"\[DIVIDE_BY_ZERO\] [^\n]*, in (?P<division>[^\n]+)\.\Z")
+_TOLD = re.compile(
+    r"\[(?P<condition>[A-Z][A-Z0-9_.]+)\](?: .*, in (?P<expression>.+)\.\Z)?", re.DOTALL
+)
 _SHOWN, _LONGEST = 4, 120
 
 
 def with_offending_row(e: DTError, spark: SparkSession, query: str) -> DTError:
-    """The error of a `query`, with the first columns of one row by which it divides by zero; the
-    error itself where that is not what went wrong, or no such row is found."""
+    """The error of a `query`, with the first columns of one row of which it cannot compute a
+    value; the error itself where that is not what went wrong, or no such row is found."""
     problem = str(e.facts.get("problem", ""))
-    match = _DIVISION.search(problem)
-    text = zero_divisor_query(query, match["division"]) if match else None
-    row = _first(spark, text) if text is not None else None
+    match = _TOLD.match(problem)
+    if match is None or not is_of_values(match["condition"]):
+        return e
+    texts = failing_row_queries(query, match["expression"]) or failing_row_queries(query)
+    row = next(filter(None, (_first(spark, text) for text in texts)), None)
     if row is None:
         return e
-    facts = {**e.facts, "problem": f"{problem[:-1]}, for example of the row {row}."}
+    facts = {**e.facts, "problem": f"{problem.rstrip('.')}, for example of the row {row}."}
     return DTError(e.code, facts, e.query, e.span, e.details)
 
 

@@ -18,6 +18,7 @@ from .words import (
     catalogued as catalogued,
     details_of as details_of,
     first_line as first_line,
+    is_of_values as is_of_values,
     spoken as spoken,
     value_hint as value_hint,
     value_sentence as value_sentence,

@@ -22,20 +22,47 @@ from dt_jupyter.model import DTError, Span, error
 from dt_jupyter.model.hidden import HIDDEN
 from dt_jupyter.spark import conflict_error
 
-HINTS = {
+_WIDER = "Cast to a wider type, or use try_add, try_multiply or try_sum."
+VALUE_HINTS = {
     "DIVIDE_BY_ZERO": "Use try_divide, or NULLIF on the divisor.",
+    "INTERVAL_DIVIDED_BY_ZERO": "Use try_divide, or NULLIF on the divisor.",
+    "REMAINDER_BY_ZERO": "Use try_mod, or NULLIF on the divisor.",
     "CAST_INVALID_INPUT": "Use try_cast.",
-    "ARITHMETIC_OVERFLOW": "Cast to a wider type, or use try_add, try_multiply or try_sum.",
-    "CAST_OVERFLOW": "Cast to a wider type.",
+    "CAST_OVERFLOW": "Cast to a wider type, or use try_cast.",
+    "NUMERIC_VALUE_OUT_OF_RANGE": "Cast to a wider type, or use try_cast.",
+    "INVALID_INTERVAL_FORMAT": "Use try_cast.",
+    "ARITHMETIC_OVERFLOW": _WIDER,
+    "BINARY_ARITHMETIC_OVERFLOW": _WIDER,
+    "INTERVAL_ARITHMETIC_OVERFLOW": "Use try_add, try_subtract or try_multiply.",
+    "INVALID_ARRAY_INDEX": "Use get, which gives NULL outside of the array.",
+    "INVALID_ARRAY_INDEX_IN_ELEMENT_AT": "Use try_element_at.",
+    "INVALID_INDEX_OF_ZERO": "Count from 1, or from the end with −1.",
+    "CANNOT_PARSE_TIMESTAMP": "Use try_to_date or try_to_timestamp.",
+    "DATETIME_FIELD_OUT_OF_BOUNDS": "Use try_make_timestamp, or check the parts first.",
+    "DATETIME_OVERFLOW": "Filter such rows out, or correct them.",
+    "CONVERSION_INVALID_INPUT": "Use try_to_binary.",
+    "INVALID_FORMAT": "Use try_to_number.",
+    "MALFORMED_RECORD_IN_PARSING": "Use try_parse_json, or the mode PERMISSIVE.",
+    "INVALID_URL": "Use try_parse_url.",
+    "CANNOT_DECODE_URL": "Use try_url_decode.",
+    "INVALID_TIMEZONE": "Write it as America/New_York or +02:00.",
+    "ILLEGAL_DAY_OF_WEEK": "Write it as MO or MONDAY.",
+    "NULL_MAP_KEY": "Filter NULLs out of the keys.",
+    "DUPLICATED_MAP_KEY": "Make the keys distinct.",
+    "INVALID_PARAMETER_VALUE": "Filter such rows out, or correct them.",
+    "USER_RAISED_EXCEPTION": "The query itself raises it: look at raise_error and assert_true.",
+}
+"""Conditions of the values of rows, of which Spark may say the expression, and what to do."""
+HINTS = {
+    **VALUE_HINTS,
     "UNRESOLVED_COLUMN": "A column of the query no longer exists: CREATE OR REPLACE the table.",
     "TABLE_OR_VIEW_NOT_FOUND": "Create the table again: refreshes then resume.",
 }
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ([^\n]*)")
-_VALUES = frozenset({
-    "DIVIDE_BY_ZERO", "CAST_INVALID_INPUT", "ARITHMETIC_OVERFLOW", "CAST_OVERFLOW",
-})  # fmt: skip
-"""Conditions of the values of rows: Spark places them at the expression."""
-_ADVICE = re.compile(r"\s*(?:Use `try_|If necessary|To tolerate|Correct the value)[^\n]*")
+_ADVICE = re.compile(
+    r"\s*(?:Use [`']?try_|Use the SQL function|If necessary|To tolerate|Correct the value"
+    r"|The timezone must|Please ensure|To process malformed|If you want to remove)[^\n]*"
+)
 """What Spark would have one do, among it ANSI off, which makes NULL of every such value."""
 _FRAGMENT = re.compile(r"== SQL[^\n]*==\n([^\n]*)\n( *)(\^+)")
 _STATE = re.compile(r"\s*SQLSTATE: \w+.*$")
@@ -86,7 +113,7 @@ def spoken(failure: BaseException) -> tuple[str, str]:
     known = _condition(failure)
     if known is None:
         return first_line(failure), ""
-    if known[0].partition(".")[0] not in _VALUES:
+    if not is_of_values(known[0]):
         return _told(*known), _hint(known)
     return f"[{known[0]}] {value_sentence(known[1], everything(failure))}", _hint(known)
 
@@ -102,8 +129,12 @@ def value_sentence(sentence: str, said: str) -> str:
 
 def value_hint(condition: str) -> str:
     """What to do about a condition of values; "" for any other."""
-    kind = condition.partition(".")[0]
-    return HINTS[kind] if kind in _VALUES else ""
+    return VALUE_HINTS.get(condition.partition(".")[0], "")
+
+
+def is_of_values(condition: str) -> bool:
+    """Whether values of rows are what Spark's condition is about."""
+    return condition.partition(".")[0] in VALUE_HINTS
 
 
 def details_of(failure: BaseException) -> str:

@@ -54,6 +54,8 @@ def plan_start(launch: Launch) -> JavaStart:
     variables |= with_archive({**os.environ, **variables}, archive_of(java))
     # Workers of Python UDFs are this interpreter, not the first `python3` on the PATH.
     variables["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    # Java would look up the machine's own name, which need not resolve.
+    variables["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
     settings = {**launch.settings, "spark.scheduler.allocation.file": pools.as_uri()}
     return JavaStart(_with_delta(settings), variables, log)
 

@@ -42,6 +42,8 @@ LOCAL_CONFS: Mapping[str, str] = {
     "spark.buffer.pageSize": "4m",
     # delta-rs misreads INT96 timestamps beyond 1677 to 2262.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # A Python UDF that reads a file's columns hangs for ever (SPARK-58241, in 4.2.0).
+    "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
 }
 HOW_TO_ENABLE_DELTA = (
     "Stop it (spark.stop()) and connect again, then one is started for you; or build it with "

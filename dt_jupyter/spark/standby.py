@@ -49,6 +49,13 @@ class Standby:
         self._context: Any = None
         self._wanted = True
 
+    def is_for(self, launch: Launch) -> bool:
+        """Whether the same would be started now. While a JVM is being started, what is set for it
+        alone is in the environment too."""
+        now, for_it = read_environment(), self.start.variables
+        names = {n for n in {*now, *self.environment} if n not in for_it or now.get(n) != for_it[n]}
+        return self.launch == launch and all(now.get(n) == self.environment.get(n) for n in names)
+
     def begin(self) -> None:
         """Starts the JVM in a thread of its own; it ends where nobody takes it in time."""
         threading.Thread(target=self._make, name="dt-standby", daemon=True).start()
@@ -133,8 +140,8 @@ def _take(launch: Launch) -> tuple[JavaStart, JavaGateway, Any] | None:
     from pyspark import SparkContext
 
     for standby in _of_this_process:
-        same = standby.launch == launch and standby.environment == read_environment()
-        if same and SparkContext._gateway is None and (taken := standby.take()):
+        wanted = standby.is_for(launch) and SparkContext._gateway is None
+        if wanted and (taken := standby.take()):
             return (standby.start, *taken)
         standby.end()
     return None

@@ -12,6 +12,7 @@ from .emit.hashing import content_hash as content_hash, exact_text as exact_text
 from .emit.render import Place as Place, Renderer as Renderer
 from .emit.state_sql import BagSql as BagSql, GroupSql as GroupSql, stage_sql as stage_sql
 from .grammar import statement_values as statement_values
+from .grammar.failing_rows import failing_row_queries as failing_row_queries
 from .grammar.functions import (
     find_parameters as find_parameters,
     qualified_name as qualified_name,
@@ -60,6 +61,7 @@ from .grammar.statement_values import (
     Unsupported as Unsupported,
 )
 from .grammar.subquery_dml import as_merge as as_merge
+from .grammar.table_properties import require_table_properties as require_table_properties
 from .grammar.timed_relations import (
     find_last_query_id as find_last_query_id,
     has_alias as has_alias,
@@ -67,7 +69,6 @@ from .grammar.timed_relations import (
     relations_in as relations_in,
 )
 from .grammar.unsupported import later as later
-from .grammar.zero_divisors import zero_divisor_query as zero_divisor_query
 from .text.cursor import CATALOG as CATALOG
 from .text.item_names import unnamed_items as unnamed_items
 from .text.lex import Token as Token, TokenKind as TokenKind, tokens as tokens

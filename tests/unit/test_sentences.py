@@ -54,7 +54,10 @@ UNCLEAR = {
 PUBLIC = (
     "schema_mode snapshot_time on_create on_schedule retain_hours my_lake new_orders "
     "big_orders dt_jupyter table_changes spark_catalog try_divide try_cast try_add "
-    "try_multiply try_sum configure_spark_with_delta_pip data_timestamp explain_plan load_ext "
+    "try_multiply try_sum try_mod try_subtract try_element_at try_to_date try_to_timestamp "
+    "try_make_timestamp try_to_binary try_to_number try_parse_json try_parse_url try_url_decode "
+    "raise_error assert_true New_York configure_spark_with_delta_pip data_timestamp "
+    "explain_plan load_ext "
     "last_query_id"
 )
 

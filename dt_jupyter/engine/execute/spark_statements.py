@@ -11,9 +11,9 @@ from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.engine.execute.spark_relations import run_in_place
 from dt_jupyter.lake import marked
-from dt_jupyter.model import DTError, Named, error, quote
+from dt_jupyter.model import DTError, Named, Span, error, quote
 from dt_jupyter.spark import confs
-from dt_jupyter.sql import statement_values as S
+from dt_jupyter.sql import require_table_properties, statement_values as S
 from dt_jupyter.streams import CONSUMERS
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def run_by_spark(
     context: Context, statement: S.SparkStatement, origin: StatementOrigin
 ) -> DataFrame:
     """Spark's result; errors are placed in the script."""
+    _require_properties(statement, origin)
     _require_writable(context, statement)
     _require_free(context, statement)
     if said := _drop_ours(context, statement):
@@ -64,6 +65,17 @@ def undrop_table(context: Context, statement: S.UndropTable, origin: StatementOr
 
 
 # -- before ----------------------------------------------------------------------------------------
+
+
+def _require_properties(statement: S.SparkStatement, origin: StatementOrigin) -> None:
+    """DT-1002 and DT-1003 for properties of a table, at their place in the script."""
+    if statement.kind not in (S.SparkKind.CREATE_TABLE, S.SparkKind.ALTER_TABLE):
+        return
+    try:
+        require_table_properties(statement.text)
+    except DTError as e:
+        start, span = statement.offset, e.span or Span(0, len(statement.text))
+        raise e.at(origin.script, Span(start + span.start, start + span.end)) from None
 
 
 def _require_writable(context: Context, statement: S.SparkStatement) -> None:

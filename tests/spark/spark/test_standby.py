@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 STORY = """
-import json, sys
+import json, os, sys
 from pathlib import Path
 from dt_jupyter.spark import local_session, prepare_session, standby
 from dt_jupyter.spark.pools import Pool
@@ -31,8 +31,8 @@ what = dict(cores=1, memory="700m", confs={"spark.sql.sources.default": "delta"}
 prepare_session(**what)
 prepare_session(**what)
 (begun,) = standby._of_this_process
-begun._made.wait()
-pid = begun._gateway.proc.pid
+while "SPARK_LOCAL_IP" not in os.environ:  # set for the JVM that is being started
+    assert not begun._made.is_set()
 spark = local_session(Path(sys.argv[1]), **what)
 spark.sql("CREATE TABLE t AS SELECT 1 AS a")
 context = spark.sparkContext
@@ -40,7 +40,7 @@ seen = context.accumulator(0)
 context.parallelize([1, 2]).foreach(lambda n: seen.add(n))
 pool = context._jsc.sc().getPoolForName("heavy").get()
 print(json.dumps({
-    "same": pid == context._gateway.proc.pid,
+    "same": begun._context.sc().applicationId() == context.applicationId,
     "memory": context.getConf().get("spark.driver.memory"),
     "rows": spark.table("t").count(),
     "files": (Path(sys.argv[1]) / "t" / "_delta_log").is_dir(),
