@@ -23,9 +23,9 @@ FAST = {
     # while it is young. This process lives for minutes, in which the slow compiler pays for what
     # runs most, whatever those that live for seconds are told.
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Xmn1g -XX:+UseTransparentHugePages"
-    " -XX:TieredStopAtLevel=4 -XX:Tier4InvocationThreshold=25000"
-    " -XX:Tier4MinInvocationThreshold=3000 -XX:Tier4CompileThreshold=75000"
-    " -XX:Tier4BackEdgeThreshold=200000",
+    " -XX:TieredStopAtLevel=4 -XX:Tier4InvocationThreshold=100000"
+    " -XX:Tier4MinInvocationThreshold=12000 -XX:Tier4CompileThreshold=300000"
+    " -XX:Tier4BackEdgeThreshold=800000",
 }
 
 
