@@ -4,6 +4,7 @@
     python3 dev.py test             every check: style, types, layers, all tests
     python3 dev.py test unit spark  only these folders of tests/
     python3 dev.py test nightly     what takes too long for every change: many seeds and cases
+    python3 dev.py test compat      other versions of Python, Java, JupyterLab and browsers
     python3 dev.py lint             style, types and layers only
     python3 dev.py bench -- ARGS    the benchmarks, with their own arguments
     python3 dev.py docs             write the reference pages and build the site into artifacts/site
@@ -41,6 +42,8 @@ FOLDERS = ("notebook", "browser", "unit", "faults", "spark")
 """Those of tests/, the longest first."""
 NIGHTLY = "nightly"
 """The folder of tests, and the mark of tests elsewhere, that run only when this is named."""
+NAMED = (NIGHTLY, "compat")
+"""Folders of tests that run only when they are named."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "labextension/bundle.json")
 HOLDS = {"demo": ("test", "bench")}
@@ -272,7 +275,7 @@ def pytest_of(folders: Sequence[str], reports: Path) -> Check:
     """One pytest over folders of tests/."""
     name = "-".join(folders)
     counts = reports / f"{name}.xml"
-    limit = NIGHTLY_SECONDS if NIGHTLY in folders else TEST_SECONDS
+    limit = NIGHTLY_SECONDS if folders[0] in NAMED else TEST_SECONDS
     options = [f"--timeout={limit}", f"--junitxml={counts}", "--durations=5"]
     options += ["-m", NIGHTLY if NIGHTLY in folders else f"not {NIGHTLY}"]
     if shared := folders[0] in SHARED:
@@ -320,7 +323,7 @@ def extension_checks() -> list[Check]:
 
 def test_all(folders: Sequence[str]) -> int:
     """Every check, or only the tests of `folders`; the status is 0 if all of them passed."""
-    known = (*FOLDERS, NIGHTLY)
+    known = (*FOLDERS, *NAMED)
     if unknown := set(folders) - set(known):
         raise Stop(f"Unknown folder {', '.join(unknown)}; known: {', '.join(known)}.")
     begun = time.monotonic()
