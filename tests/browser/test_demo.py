@@ -48,7 +48,7 @@ SHOWS: Shows = {
     "no-data": (r"delays_in_weather +NO_DATA +SUCCEEDED +MANUAL",),
     "by-maker": (CARD, "1 minute", "BOEING"),
     "by-sky": (CARD, "24 seconds", r"\b(fair|fog|rain|wind)\b"),
-    "room": (r"a lag of (24|48) seconds it is",),
+    "room": (r"a lag of (12|24|48) seconds it is",),
     "graph": ("6 dynamic tables, 5 tables", r"delays_by_sky .*INCREMENTAL"),
     "land": (r"25 December: \w+ in", r"31 December: \w+ in", r"01 January: \w+ in"),
     "lag": (r"Lag of delays_by_sky: target", r"INCREMENTAL", r"NO_DATA"),

@@ -15,10 +15,10 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.java_options import INTERPRETED, LONG_LIVED
+
 ROOT = Path(__file__).parents[2]
 CELL_SECONDS = 1200
-INTERPRETED = "-Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
-"""For a few hundred rows, generating code costs more than it saves; the demo generates it."""
 
 Shows = Mapping[str, Sequence[str]]
 """By cell: what the text of its outputs matches, in any order; () for a cell that shows nothing."""
@@ -39,7 +39,7 @@ def executed_cells(path: Path, folder: Path) -> dict[str, Any]:
         notebook, timeout=CELL_SECONDS, resources={"metadata": {"path": str(folder)}}
     )
     found = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    options = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {INTERPRETED}"
+    options = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {LONG_LIVED} {INTERPRETED}"
     client.execute(env={**os.environ, "PYTHONPATH": found, "SPARK_SUBMIT_OPTS": options})
     return code_cells(notebook)
 

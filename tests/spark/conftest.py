@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dt_jupyter.spark import Pool, local_session
+from tests.java_options import LONG_LIVED
 from tests.spark.engine_lab import Lab, quick, without_check
 
 if TYPE_CHECKING:
@@ -20,12 +21,8 @@ FAST = {
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
     # One collector thread leaves the cores to the work, and what a statement leaves is collected
-    # while it is young. This process lives for minutes, in which the slow compiler pays for what
-    # runs most, whatever those that live for seconds are told.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Xmn1g -XX:+UseTransparentHugePages"
-    " -XX:TieredStopAtLevel=4 -XX:Tier4InvocationThreshold=100000"
-    " -XX:Tier4MinInvocationThreshold=12000 -XX:Tier4CompileThreshold=300000"
-    " -XX:Tier4BackEdgeThreshold=800000",
+    # while it is young.
+    "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -Xmn1g {LONG_LIVED}",
 }
 
 
