@@ -11,7 +11,13 @@ from dt_jupyter.engine import Context
 from dt_jupyter.ivm import PlanNode as Node
 from dt_jupyter.model import DynamicTable, RefreshRecord, Timestamp
 from dt_jupyter.replay import Marked
-from dt_jupyter.reports import Explanation, FrontierReport, Lineage, StreamReport
+from dt_jupyter.reports import (
+    Explanation,
+    FrontierReport,
+    Lineage,
+    StreamReport,
+    TableProfile,
+)
 from dt_jupyter.schedule import Foretold
 from dt_jupyter.wire import (
     CatalogueItem,
@@ -26,8 +32,10 @@ from dt_jupyter.wire import (
     FrontierSource,
     LagMessage,
     LineageMessage,
+    ProfileMessage,
     ReplayMessage,
     ReplayStep,
+    ResultMessage,
     RowsMessage,
     SimulationMessage,
     Statement,
@@ -85,6 +93,33 @@ def lineage(found: Lineage) -> LineageMessage:
         for e in found.edges
     )
     return LineageMessage(str(found.name), tuple(Column(n, t) for n, t in found.columns), edges)
+
+
+def profile(found: TableProfile) -> ProfileMessage:
+    heads = ("column", "type", "NULL", "distinct, about", "least", "greatest")
+    kinds = ("string", "string", "bigint", "bigint", "string", "string")
+    rows = tuple(
+        (
+            c.name,
+            c.type,
+            f"{c.nulls:,}",
+            None if c.distinct is None else f"{c.distinct:,}",
+            c.least and _cell(c.least),
+            c.greatest and _cell(c.greatest),
+        )
+        for c in found.columns
+    )
+    columns = tuple(Column(n, t) for n, t in zip(heads, kinds, strict=True))
+    shown = tuple(Column(c.name, c.type) for c in found.columns)
+    cells = tuple(tuple(map(_cell, row[: len(shown)])) for row in found.sample)
+    more = found.row_count > len(cells)
+    return ProfileMessage(
+        str(found.name),
+        found.snapshot,
+        found.row_count,
+        ResultMessage(columns, rows, title="Columns"),
+        ResultMessage(shown, cells, more, "Sample rows", found.snapshot),
+    )
 
 
 def replay(name: str, id_: str, mode: str, steps: Iterable[Step]) -> ReplayMessage:

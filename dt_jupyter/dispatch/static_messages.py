@@ -32,6 +32,7 @@ from dt_jupyter.wire import (
     GraphNode,
     HistoryMessage,
     HistoryRow,
+    IdleTime,
     LagMessage,
     Message,
     NodeKind,
@@ -120,7 +121,9 @@ def _table_of(name: Name | StageName) -> Name:
 
 def lag_message(report: LagReport) -> LagMessage:
     points = refresh_points(report.records)
-    return LagMessage(str(report.name), report.target.seconds, points, _instant(report.as_of))
+    idle = tuple(IdleTime(_instant(start), _instant(end)) for start, end in report.idle)
+    as_of = _instant(report.as_of)
+    return LagMessage(str(report.name), report.target.seconds, points, as_of, idle)
 
 
 def refresh_points(records: Iterable[RefreshRecord]) -> tuple[RefreshPoint, ...]:
@@ -328,8 +331,8 @@ def _point(record: RefreshRecord) -> RefreshPoint:
 
 def _history_row(record: RefreshRecord) -> HistoryRow:
     s, run = record.statistics, record.state not in _NOT_RUN
-    inserted, deleted, read = (
-        (s.inserted_rows, s.deleted_rows, s.rows_read) if run else (None, None, None)
+    inserted, deleted, read, written = (
+        (s.inserted_rows, s.deleted_rows, s.rows_read, s.bytes_written) if run else (None,) * 4
     )
     return HistoryRow(
         str(record.name),
@@ -342,6 +345,7 @@ def _history_row(record: RefreshRecord) -> HistoryRow:
         deleted,
         read,
         record.error or (str(record.reason) if record.reason else None),
+        written,
     )
 
 
