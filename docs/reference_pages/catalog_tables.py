@@ -77,7 +77,12 @@ _RELATIONS = (
         "DYNAMIC_TABLE_REFRESH_HISTORY",
         "One row for each refresh, newest first. `dt.history(name)` gives the same.",
     ),
-    ("dynamic_tables", "DYNAMIC_TABLES", "Also `SHOW DYNAMIC TABLES`; lags in seconds."),
+    (
+        "dynamic_tables",
+        "DYNAMIC_TABLES",
+        "Also `SHOW DYNAMIC TABLES`; lags in seconds. The ratio leaves out times without a "
+        "scheduler.",
+    ),
     (
         "graph_history",
         "DYNAMIC_TABLE_GRAPH_HISTORY",

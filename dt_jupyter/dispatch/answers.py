@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from dt_jupyter.dispatch.static_messages import card_message, history_message, refresh_points
+from dt_jupyter.dispatch.static_messages import (
+    card_message,
+    history_message,
+    profile_message,
+    refresh_points,
+    short_cell,
+)
 from dt_jupyter.engine import Context
 from dt_jupyter.ivm import PlanNode as Node
 from dt_jupyter.model import DynamicTable, RefreshRecord, Timestamp
@@ -47,9 +54,6 @@ from dt_jupyter.wire import (
 
 if TYPE_CHECKING:
     from dt_jupyter.replay import Step
-
-_LONGEST_CELL = 2_000
-"""Characters of a cell that are sent."""
 
 
 def frontiers(reports: Iterable[FrontierReport], now: Timestamp) -> FrontiersMessage:
@@ -96,20 +100,6 @@ def lineage(found: Lineage) -> LineageMessage:
 
 
 def profile(found: TableProfile) -> ProfileMessage:
-    heads = ("column", "type", "NULL", "distinct, about", "least", "greatest")
-    kinds = ("string", "string", "bigint", "bigint", "string", "string")
-    rows = tuple(
-        (
-            c.name,
-            c.type,
-            f"{c.nulls:,}",
-            None if c.distinct is None else f"{c.distinct:,}",
-            c.least and _cell(c.least),
-            c.greatest and _cell(c.greatest),
-        )
-        for c in found.columns
-    )
-    columns = tuple(Column(n, t) for n, t in zip(heads, kinds, strict=True))
     shown = tuple(Column(c.name, c.type) for c in found.columns)
     cells = tuple(tuple(map(_cell, row[: len(shown)])) for row in found.sample)
     more = found.row_count > len(cells)
@@ -117,7 +107,7 @@ def profile(found: TableProfile) -> ProfileMessage:
         str(found.name),
         found.snapshot,
         found.row_count,
-        ResultMessage(columns, rows, title="Columns"),
+        replace(profile_message(found), title="Columns"),
         ResultMessage(shown, cells, more, "Sample rows", found.snapshot),
     )
 
@@ -147,7 +137,7 @@ def rows(name: str, step: int, found: Marked) -> RowsMessage:
 
 
 def _cell(text: str | None) -> str | None:
-    return text if text is None or len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
+    return None if text is None else short_cell(text)
 
 
 def simulation(name: str, found: Foretold) -> SimulationMessage:

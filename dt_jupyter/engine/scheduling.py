@@ -76,10 +76,14 @@ class EnginePort:
             self.graph.refresher.sources.catalog.record_scheduler(self._run)
 
     def end_run(self) -> None:
-        """The scheduler has stopped; another one begins a run of its own."""
+        """The scheduler has stopped; another one begins a run of its own. A catalog that is gone
+        is no reason not to stop."""
         run, self._run, self._seen = self._run, None, None
         if run is not None:
-            self.graph.refresher.sources.catalog.record_scheduler(run, ended=True)
+            try:
+                self.graph.refresher.sources.catalog.record_scheduler(run, ended=True)
+            except DTError as problem:
+                self.report(problem)
 
     def run(self, start: Start) -> None:
         """One scheduled refresh; nothing where another process was faster."""

@@ -43,10 +43,12 @@ class TableProfile:
 
     @property
     def snapshot(self) -> str:
-        """`version 7 (2026-01-31T09:00:00Z)`, with the name of each where there are several."""
+        """`version 7 (2026-01-31 09:00:00 UTC)`, with the name of each where there are several."""
         named = len(self.reads) > 1
         return ", ".join(
-            f"{f'{r.name} ' if named else ''}version {r.version} ({r.since})" for r in self.reads
+            f"{f'{r.name} ' if named else ''}version {r.version} "
+            f"({r.since.datetime:%Y-%m-%d %H:%M:%S} UTC)"
+            for r in self.reads
         )
 
     def __str__(self) -> str:

@@ -167,12 +167,12 @@ ROWS = RowsMessage(
 def _result(
     title: str, columns: tuple[Column, ...], *rows: tuple[str | None, ...]
 ) -> ResultMessage:
-    return ResultMessage(columns, rows, title=title, note="version 12 (2013-01-04T12:00:00Z)")
+    return ResultMessage(columns, rows, title=title, note="version 12 (2013-01-04 12:00:00 UTC)")
 
 
 PROFILE = ProfileMessage(
     "delays",
-    "version 12 (2013-01-04T12:00:00Z)",
+    "version 12 (2013-01-04 12:00:00 UTC)",
     48,
     _result(
         "Columns",

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dt_jupyter.dispatch import picture_of
 from dt_jupyter.dispatch.dispatcher import REPLAYS, Desk
 from dt_jupyter.dispatch.feed import EventFeed
 from dt_jupyter.wire.live_messages import Ask
@@ -205,6 +206,7 @@ def test_a_profile_and_sample_rows_of_one_snapshot(shop: Client) -> None:
     before = lab.engine.profile("odd", at=version - 1, rows=0)
     assert (before.row_count, before.sample) == (0, ())
     assert "id int: 0 NULL, about 0 distinct" in str(before)
+    assert "Columns of odd: 0 rows" in picture_of(before).text
     shop.refused("DT-1101", Ask.PROFILE, name="nothing")
 
 

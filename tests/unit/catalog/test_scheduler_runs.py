@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -84,3 +85,15 @@ def test_a_scheduler_records_its_run_every_few_seconds_and_says_when_it_stops(
     assert (first.ended, second.ended) == (True, False)
     (idle,) = idle_times([first, second], lab.catalog.clock.now())
     assert idle[1].since(idle[0]) == 1000
+
+
+def test_a_scheduler_stops_though_its_catalog_is_gone(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    sources = SimpleNamespace(catalog=lab.catalog)
+    graph = SimpleNamespace(clock=lab.catalog.clock, refresher=SimpleNamespace(sources=sources))
+    scheduling = Scheduling(cast("Any", None), lab.catalog.clock)
+    scheduling.connect(cast("Any", graph))
+    scheduling.port.state()
+    shutil.rmtree(lab.path.parent)
+    scheduling.port.end_run()
+    assert "DT-5113" in scheduling.port.problems[-1]

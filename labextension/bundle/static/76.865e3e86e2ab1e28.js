@@ -188,14 +188,18 @@
   justify-content: center;
   height: 100%;
 }
-.dtjp .dtjp-recent {
+.dtjp-recent {
+  align-self: stretch;
+  box-sizing: border-box;
+  width: 100%;
+  min-width: 0;
   margin-top: 12px;
   text-align: left;
 }
-.dtjp .dtjp-recent h4 {
+.dtjp-recent h4 {
   margin: 0 0 4px;
 }
-.dtjp .dtjp-lake {
+.dtjp-recent .dtjp-lake {
   display: block;
   width: 100%;
   margin-bottom: 4px;
