@@ -199,7 +199,7 @@
 .dtjp-recent h4 {
   margin: 0 0 4px;
 }
-.dtjp-recent .dtjp-lake {
+.dtjp-recent .dtj-button.dtjp-lake {
   display: block;
   width: 100%;
   margin-bottom: 4px;
