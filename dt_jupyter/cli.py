@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from dt_jupyter.model import RefreshAction, RefreshRecord, RefreshState, count_of
+from dt_jupyter.model import RefreshAction, RefreshRecord, RefreshState, count_of, page_of_code
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
@@ -24,13 +24,19 @@ _LOOK_SECONDS = 1.0
 _EPILOG = """examples:
   python -m dt_jupyter lake run
   python -m dt_jupyter lake sql "SHOW DYNAMIC TABLES"
-  python -m dt_jupyter lake refresh daily"""
+  python -m dt_jupyter lake refresh daily
+  python -m dt_jupyter help DT-1101"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; the exit code."""
-    asked = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    command = "help"
     try:
+        if given[:1] == ["help"] and len(given) <= 2:
+            return _help(given[1] if given[1:] else None)
+        asked = _parser().parse_args(given)
+        command = asked.command
         return _run(asked)
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
@@ -39,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushed at the end
         return 1
     except Exception as failure:
-        return _fail(failure, f"The command {asked.command}")
+        return _fail(failure, f"The command {command}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,9 +89,15 @@ def _fail(failure: Exception, what: str) -> int:
 
     made = catalogued(failure, what)
     print(error_text(error_message(made)), file=sys.stderr)
+    print(f"About {made.code}: python -m dt_jupyter help {made.code}", file=sys.stderr)
     if made.code == UNFORESEEN and made.details:
         print(f"Details:\n{made.details}", file=sys.stderr)
     return 1
+
+
+def _help(code: str | None) -> int:
+    print(page_of_code(code))
+    return 0
 
 
 def _sql(engine: Engine, asked: argparse.Namespace) -> int:

@@ -4,12 +4,16 @@ that both end at about one time."""
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pytest
 
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="dt-state-")
+"""What the tests open is not what a user opened: kernels that they start inherit it."""
 TESTS = Path(__file__).parent
 DURATIONS: dict[str, float] = json.loads((TESTS / "durations.json").read_text("utf-8"))
 

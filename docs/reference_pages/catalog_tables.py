@@ -13,6 +13,7 @@ from docs.reference_pages.markdown import code, paragraphs, plain, table
 from dt_jupyter.catalog import Catalog, Owner
 from dt_jupyter.engine.information_schema import CatalogTables
 from dt_jupyter.model import (
+    FAMILIES,
     Clock,
     RefreshAction,
     RefreshState,
@@ -22,18 +23,10 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.model.errors import CATALOGUE
 
-_FAMILIES = {
-    "1": "Statements",
-    "2": "Refreshes",
-    "3": "Changes, streams and transactions",
-    "4": "Time travel and retention",
-    "5": "Catalog, lake and set-up",
-}
-
 
 def errors_page() -> str:
     parts = []
-    for digit, title in _FAMILIES.items():
+    for digit, title in FAMILIES.items():
         rows = [
             (
                 f'<a id="{e.code.lower()}"></a>{code(e.code)}',
@@ -49,7 +42,9 @@ def errors_page() -> str:
         "# Errors",
         "One catalogue: a code that stays, an SQLSTATE, a sentence and what helps. `{name}` and "
         "the like are facts that an error carries as fields (`error.facts`); where it knows the "
-        "place in your text, it underlines it. A trace of the JVM is in `error.details`.",
+        "place in your text, it underlines it. A trace of the JVM is in `error.details`. "
+        "`%dt help DT-1101` shows the page of a code in a cell, and "
+        "`python -m dt_jupyter help DT-1101` in a terminal.",
         *parts,
     )
 
@@ -82,7 +77,12 @@ _RELATIONS = (
         "DYNAMIC_TABLE_REFRESH_HISTORY",
         "One row for each refresh, newest first. `dt.history(name)` gives the same.",
     ),
-    ("dynamic_tables", "DYNAMIC_TABLES", "Also `SHOW DYNAMIC TABLES`; lags in seconds."),
+    (
+        "dynamic_tables",
+        "DYNAMIC_TABLES",
+        "Also `SHOW DYNAMIC TABLES`; lags in seconds. The ratio leaves out times without a "
+        "scheduler.",
+    ),
     (
         "graph_history",
         "DYNAMIC_TABLE_GRAPH_HISTORY",

@@ -50,9 +50,9 @@ FORMS: tuple[Form, ...] = (
          "CREATE DYNAMIC TABLE copy CLONE daily"),
     Form("ALTER DYNAMIC TABLE",
          "ALTER DYNAMIC TABLE [IF EXISTS] n\n"
-         "  {SET option … | UNSET option, … | SUSPEND | RESUME | REFRESH | RENAME TO m | "
+         "  {SET option … | UNSET option, … | SUSPEND | RESUME | REFRESH [FULL] | RENAME TO m | "
          "SWAP WITH m}",
-         "Makes one change. REFRESH brings it, and all upstream, to now.",
+         "Makes one change. REFRESH brings it, and all upstream, to now; FULL recomputes all rows.",
          "ALTER DYNAMIC TABLE daily SET TARGET_LAG = '1 hour'"),
     Form("DROP DYNAMIC TABLE", "DROP DYNAMIC TABLE [IF EXISTS] n",
          "Takes it away; UNDROP brings it back.", "DROP DYNAMIC TABLE IF EXISTS daily"),

@@ -113,8 +113,10 @@ class History(Store):
 
     def prune(self, before: Timestamp) -> int:
         """Delete what is older: history that ended, versions but the newest of each dynamic
-        table, graph rows no longer in force, resolutions. Returns how many rows."""
+        table, graph rows no longer in force, resolutions, runs of the scheduler. Returns how many
+        rows."""
         version, graph, resolved = schema.dt_version, schema.graph_history, schema.resolved
+        run = schema.scheduler_run
         newest = (
             select(version.c.dt_id, func.max(version.c.data_timestamp).label("kept"))
             .group_by(version.c.dt_id)
@@ -134,6 +136,7 @@ class History(Store):
             version.delete().where(version.c.data_timestamp < before, ~is_newest.exists()),
             graph.delete().where(graph.c.valid_to < before),
             resolved.delete().where(resolved.c.data_timestamp < before),
+            run.delete().where(run.c.seen < before),
         )
         with self._write() as connection:
             return sum(connection.execute(statement).rowcount for statement in statements)

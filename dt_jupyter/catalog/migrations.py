@@ -138,6 +138,11 @@ _REGISTRY_CHANGES: Migration = tuple(
     )
 )  # fmt: skip
 
+_SCHEDULER_RUNS: Migration = (
+    """CREATE TABLE scheduler_run (
+        id TEXT PRIMARY KEY, began TEXT NOT NULL, seen TEXT NOT NULL, ended BOOLEAN NOT NULL)""",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -145,4 +150,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _TIME_TRAVEL,
     _RELATIVE_PATHS,
     _REGISTRY_CHANGES,
+    _SCHEDULER_RUNS,
 )

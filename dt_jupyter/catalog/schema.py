@@ -232,6 +232,13 @@ hold = _table(
     Column("uid", Text),
     Column("started", Text),
 )
+scheduler_run = _table(
+    "scheduler_run",
+    Column("id", Text, primary_key=True),
+    Column("began", StoredTimestamp),
+    Column("seen", StoredTimestamp),
+    Column("ended", Boolean),
+)
 registry_change = _table(
     "registry_change",
     Column("stamp", Integer, primary_key=True),

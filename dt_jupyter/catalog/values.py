@@ -146,6 +146,16 @@ class DefinitionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SchedulerRun:
+    """A scheduler of some process ran from `began` until it was last `seen`; `ended`: it said so
+    when it stopped."""
+
+    began: Timestamp
+    seen: Timestamp
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class GraphRow:
     """What a dynamic table was from `valid_from` until `valid_to` (None: still is): a row of
     DYNAMIC_TABLE_GRAPH_HISTORY. `inputs` are (kind, name); `trigger` is what made the row."""

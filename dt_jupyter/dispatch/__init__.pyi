@@ -1,6 +1,7 @@
 from .answers import frontiers as frontiers, streams as streams
 from .dispatcher import QUICK as QUICK, Desk as Desk
 from .feed import EventFeed as EventFeed, hello as hello
+from .lake_history import recent_lakes as recent_lakes, record_lake as record_lake
 from .live import LIVE_SCRIPT as LIVE_SCRIPT, LiveView as LiveView
 from .outcome import outcome_message as outcome_message
 from .spark_errors import error_message as error_message

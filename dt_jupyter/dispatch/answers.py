@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from dt_jupyter.dispatch.static_messages import card_message, history_message, refresh_points
+from dt_jupyter.dispatch.static_messages import (
+    card_message,
+    history_message,
+    profile_message,
+    refresh_points,
+    short_cell,
+)
 from dt_jupyter.engine import Context
 from dt_jupyter.ivm import PlanNode as Node
 from dt_jupyter.model import DynamicTable, RefreshRecord, Timestamp
 from dt_jupyter.replay import Marked
-from dt_jupyter.reports import Explanation, FrontierReport, Lineage, StreamReport
+from dt_jupyter.reports import (
+    Explanation,
+    FrontierReport,
+    Lineage,
+    StreamReport,
+    TableProfile,
+)
 from dt_jupyter.schedule import Foretold
 from dt_jupyter.wire import (
     CatalogueItem,
@@ -26,8 +39,10 @@ from dt_jupyter.wire import (
     FrontierSource,
     LagMessage,
     LineageMessage,
+    ProfileMessage,
     ReplayMessage,
     ReplayStep,
+    ResultMessage,
     RowsMessage,
     SimulationMessage,
     Statement,
@@ -39,9 +54,6 @@ from dt_jupyter.wire import (
 
 if TYPE_CHECKING:
     from dt_jupyter.replay import Step
-
-_LONGEST_CELL = 2_000
-"""Characters of a cell that are sent."""
 
 
 def frontiers(reports: Iterable[FrontierReport], now: Timestamp) -> FrontiersMessage:
@@ -87,6 +99,19 @@ def lineage(found: Lineage) -> LineageMessage:
     return LineageMessage(str(found.name), tuple(Column(n, t) for n, t in found.columns), edges)
 
 
+def profile(found: TableProfile) -> ProfileMessage:
+    shown = tuple(Column(c.name, c.type) for c in found.columns)
+    cells = tuple(tuple(map(_cell, row[: len(shown)])) for row in found.sample)
+    more = found.row_count > len(cells)
+    return ProfileMessage(
+        str(found.name),
+        found.snapshot,
+        found.row_count,
+        replace(profile_message(found), title="Columns"),
+        ResultMessage(shown, cells, more, "Sample rows", found.snapshot),
+    )
+
+
 def replay(name: str, id_: str, mode: str, steps: Iterable[Step]) -> ReplayMessage:
     return ReplayMessage(name, id_, mode, tuple(map(_step, steps)))
 
@@ -112,7 +137,7 @@ def rows(name: str, step: int, found: Marked) -> RowsMessage:
 
 
 def _cell(text: str | None) -> str | None:
-    return text if text is None or len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
+    return None if text is None else short_cell(text)
 
 
 def simulation(name: str, found: Foretold) -> SimulationMessage:

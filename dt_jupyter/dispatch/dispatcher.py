@@ -26,6 +26,7 @@ from dt_jupyter.wire import (
     ReplayMessage,
     Reply,
     Request,
+    ScriptMessage,
     parse_request,
     request_id,
 )
@@ -157,6 +158,14 @@ class Desk:
 
         return lineage(engine.lineage(_name(request)))
 
+    def _export(self, engine: Engine, request: Request) -> LiveMessage:
+        return ScriptMessage(engine.export())
+
+    def _profile(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.answers import profile
+
+        return profile(engine.profile(_name(request)))
+
     def _simulate(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import simulation
 
@@ -243,6 +252,11 @@ class Desk:
         engine.start_refresh(name)
         return DoneMessage(f"Refresh of {name} started.")
 
+    def _refresh_full(self, engine: Engine, request: Request) -> LiveMessage:
+        name = _name(request)
+        engine.start_refresh(name, full=True)
+        return DoneMessage(f"Full refresh of {name} started.")
+
     def _cancel(self, engine: Engine, request: Request) -> LiveMessage:
         name = _name(request)
         if engine.cancel(name):
@@ -278,8 +292,10 @@ class Desk:
 _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.GRAPH: Desk._graph, Ask.CATALOGUE: Desk._catalogue, Ask.FRONTIERS: Desk._frontiers,
     Ask.STREAMS: Desk._streams, Ask.LAG: Desk._lag, Ask.DETAIL: Desk._detail,
-    Ask.LINEAGE: Desk._lineage, Ask.REPLAY: Desk._replay, Ask.ROWS: Desk._rows,
-    Ask.SIMULATE: Desk._simulate, Ask.REFRESH: Desk._refresh, Ask.CANCEL: Desk._cancel,
+    Ask.EXPORT: Desk._export, Ask.LINEAGE: Desk._lineage, Ask.PROFILE: Desk._profile,
+    Ask.REPLAY: Desk._replay, Ask.ROWS: Desk._rows,
+    Ask.SIMULATE: Desk._simulate, Ask.REFRESH: Desk._refresh,
+    Ask.REFRESH_FULL: Desk._refresh_full, Ask.CANCEL: Desk._cancel,
     Ask.SUSPEND: Desk._suspend, Ask.RESUME: Desk._resume, Ask.PIN: Desk._pin,
     Ask.ALTER: Desk._alter, Ask.DROP: Desk._drop,
 }  # fmt: skip

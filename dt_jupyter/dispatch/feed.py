@@ -22,11 +22,13 @@ Send = Callable[[dict[str, Any]], None]
 
 def hello(engine: Engine | None, *, starting: bool = False) -> HelloMessage:
     """What is said first; of an engine, or of none, or of one that is being opened."""
+    from dt_jupyter.dispatch.lake_history import recent_lakes
     from dt_jupyter.wire import HelloMessage
 
     version: str = sys.modules["dt_jupyter"].__version__
     if engine is None:
-        return HelloMessage(version, starting=starting)
+        recent = () if starting else recent_lakes()
+        return HelloMessage(version, starting=starting, recent=recent)
     running = engine.status()["scheduler"] == "running"
     return HelloMessage(version, str(engine.lake), running, starting)
 

@@ -18,6 +18,7 @@ from dt_jupyter.reports import (
     LagReport,
     StageName,
     StreamReport,
+    TableProfile,
     Verification,
     Verifications,
     validation_sentence,
@@ -32,6 +33,7 @@ from dt_jupyter.wire import (
     GraphNode,
     HistoryMessage,
     HistoryRow,
+    IdleTime,
     LagMessage,
     Message,
     NodeKind,
@@ -44,6 +46,8 @@ from dt_jupyter.wire import (
 if TYPE_CHECKING:
     from dt_jupyter.replay import Step
 
+_LONGEST_CELL = 2_000
+"""Characters of a cell that are sent."""
 REPLAY_ROWS = 500
 """Steps of a replay that are shown."""
 _NOT_RUN = (RefreshState.SCHEDULED, RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED)
@@ -62,6 +66,8 @@ def message_of(value: object) -> Message | ExplanationMessage:
             return history_message([*value.upstream, value], f"Refresh of {value.name}")
         case Created():
             return created_message(value)
+        case TableProfile():
+            return profile_message(value)
         case Verification():
             return verification_message(value)
         case Explanation():
@@ -120,7 +126,9 @@ def _table_of(name: Name | StageName) -> Name:
 
 def lag_message(report: LagReport) -> LagMessage:
     points = refresh_points(report.records)
-    return LagMessage(str(report.name), report.target.seconds, points, _instant(report.as_of))
+    idle = tuple(IdleTime(_instant(start), _instant(end)) for start, end in report.idle)
+    as_of = _instant(report.as_of)
+    return LagMessage(str(report.name), report.target.seconds, points, as_of, idle)
 
 
 def refresh_points(records: Iterable[RefreshRecord]) -> tuple[RefreshPoint, ...]:
@@ -178,6 +186,31 @@ def verification_message(found: Verification) -> ResultMessage:
     verdict = "✓ {} equals its query" if found.equal else "✗ {} differs from its query"
     shown = 2 if found.equal else 3
     return ResultMessage(columns[:shown], (row[:shown],), title=verdict.format(found.name))
+
+
+def profile_message(found: TableProfile) -> ResultMessage:
+    """A row for each column."""
+    heads = ("column", "type", "NULL", "distinct, about", "least", "greatest")
+    kinds = ("string", "string", "bigint", "bigint", "string", "string")
+    rows = tuple(
+        (
+            c.name,
+            c.type,
+            f"{c.nulls:,}",
+            None if c.distinct is None else f"{c.distinct:,}",
+            c.least and short_cell(c.least),
+            c.greatest and short_cell(c.greatest),
+        )
+        for c in found.columns
+    )
+    columns = tuple(Column(n, t) for n, t in zip(heads, kinds, strict=True))
+    title = f"Columns of {found.name}: {count_of(found.row_count, 'row')}"
+    return ResultMessage(columns, rows, title=title, note=found.snapshot)
+
+
+def short_cell(text: str) -> str:
+    """What is sent of a long text."""
+    return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
 
 
 def replay_message(name: str, steps: Sequence[Step]) -> ResultMessage:
@@ -328,8 +361,8 @@ def _point(record: RefreshRecord) -> RefreshPoint:
 
 def _history_row(record: RefreshRecord) -> HistoryRow:
     s, run = record.statistics, record.state not in _NOT_RUN
-    inserted, deleted, read = (
-        (s.inserted_rows, s.deleted_rows, s.rows_read) if run else (None, None, None)
+    inserted, deleted, read, written = (
+        (s.inserted_rows, s.deleted_rows, s.rows_read, s.bytes_written) if run else (None,) * 4
     )
     return HistoryRow(
         str(record.name),
@@ -342,6 +375,7 @@ def _history_row(record: RefreshRecord) -> HistoryRow:
         deleted,
         read,
         record.error or (str(record.reason) if record.reason else None),
+        written,
     )
 
 

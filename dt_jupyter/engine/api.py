@@ -17,6 +17,7 @@ from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.evaluate import Point, moment_of, timestamp_of
 from dt_jupyter.engine.naming import require_names
+from dt_jupyter.engine.profile import profile_table
 from dt_jupyter.engine.scheduling import start_refresh
 from dt_jupyter.engine.status import engine_status
 from dt_jupyter.engine.subjects import explain_subject, lineage_of
@@ -43,14 +44,17 @@ from dt_jupyter.reports import (
     LagReport,
     Lineage,
     StreamReport,
+    TableProfile,
     Verification,
     Verifications,
+    export_script,
     frontier_report,
     lag_report,
     stream_report,
 )
 from dt_jupyter.schedule import Foretold, StateReader, foretell
 from dt_jupyter.sources import Moment
+from dt_jupyter.spark import meaning
 from dt_jupyter.sql import CreateDynamicTable, SchemaMode, TimePoint
 from dt_jupyter.streams import ChangeRows, warn
 
@@ -156,23 +160,29 @@ class Engine:
     # -- refreshing -------------------------------------------------------------------------------
 
     def refresh(
-        self, name: str | Name, at: datetime | str | Timestamp | None = None
+        self,
+        name: str | Name,
+        at: datetime | str | Timestamp | None = None,
+        *,
+        full: bool = False,
     ) -> RefreshRecord:
         """Refreshes a dynamic table and everything upstream to now (or to `at`, a past time).
 
+        With `full` all its rows are recomputed, whatever has changed; upstream is refreshed as
+        ever.
         The record says what was done and why, a failure included. Errors: DT-1101, DT-1109,
         DT-2104 (it runs already), DT-2109 (`at` out of range).
         """
         table = self._open().table(name)
         t = timestamp_of(self.context, at) if at is not None else None
         with terminal_line(f"Refreshing {table.name}"):
-            return self.context.graph.refresh(table.id, RefreshTrigger.MANUAL, t)
+            return self.context.graph.refresh(table.id, RefreshTrigger.MANUAL, t, full=full)
 
-    def start_refresh(self, name: str | Name) -> None:
+    def start_refresh(self, name: str | Name, *, full: bool = False) -> None:
         """As `refresh`, in a thread of its own: what comes of it is told by `events`, and is in
         the history. Errors: DT-1101, DT-1109, DT-2104."""
         table = self._open().table(name)
-        start_refresh(self.context.graph, self.spark, table)
+        start_refresh(self.context.graph, self.spark, table, full=full)
 
     def cancel(self, name: str | Name) -> bool:
         """Cancels the refresh of a dynamic table that runs in this process; False where none
@@ -438,6 +448,18 @@ class Engine:
         context = self._open()
         return [stream_report(context.streams, stream) for stream in context.catalog.streams()]
 
+    def profile(
+        self, name: str | Name, at: Point | TimePoint | None = None, rows: int = 20
+    ) -> TableProfile:
+        """The columns of a table, view or dynamic table at a point (now): NULLs, distinct values
+        (approximate), least and greatest, by one aggregation, with some `rows` of that snapshot.
+        Errors: DT-1003, DT-1101, DT-41xx."""
+        within("rows", rows, 0, 1_000)
+        context = self._open()
+        known, point = context.name(name), self._moment(at)
+        with terminal_line(f"Profiling {known}"):
+            return profile_table(context, known, point, rows)
+
     def lineage(self, name: str | Name) -> Lineage:
         """The columns that flow into and out of those of a dynamic table, or of a table that
         dynamic tables read. DT-1101."""
@@ -461,6 +483,13 @@ class Engine:
             context.clock.now(),
         )
         return foretell(state, table.id, now, concurrency=concurrency, **given)
+
+    def export(self) -> str:
+        """All definitions as one SQL script, each after what it reads: `dt.sql(script)` makes
+        them again in a lake with the same tables. It holds neither rows nor history, and streams
+        begin anew."""
+        context = self._open()
+        return export_script(context.catalog, meaning(context.spark))
 
     def status(self) -> dict[str, Any]:
         """The engine at a glance: lake, Spark, scheduler, warehouses, what runs."""

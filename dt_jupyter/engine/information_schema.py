@@ -19,7 +19,7 @@ from dt_jupyter.model import (
     Stream,
     Timestamp,
 )
-from dt_jupyter.schedule import lag_statistics, obstacles_in
+from dt_jupyter.schedule import idle_times, lag_statistics, obstacles_in
 from dt_jupyter.spark import rows_frame
 from dt_jupyter.streams import RETENTION_DAYS
 
@@ -185,7 +185,8 @@ class CatalogTables:
         broken: Quarantined | None,
     ) -> tuple[object, ...]:
         records = self.catalog.history(table.name, _LAG_RECORDS)
-        lag = lag_statistics(records, now, table.target_lag.seconds)
+        idle = idle_times(self.catalog.scheduler_runs(), now)
+        lag = lag_statistics(records, now, table.target_lag.seconds, idle)
         state, why = table.scheduling.value, table.scheduling_reason or waiting
         told = broken.problem if broken else str(why) if why else None
         name = table.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.schedule import (
+    BEAT_SECONDS,
     Scheduler,
     Skip,
     Start,
@@ -47,6 +49,8 @@ class EnginePort:
     graph: Graph
     problems: list[str] = field(default_factory=list)
     _pruned: Timestamp | None = None
+    _run: str | None = None
+    _seen: Timestamp | None = None
 
     def __post_init__(self) -> None:
         self._reader = StateReader(self.graph.refresher.sources.catalog)
@@ -55,6 +59,7 @@ class EnginePort:
         catalog = self.graph.refresher.sources.catalog
         catalog.reap()
         self._prune()
+        self._record_run()
         return self._reader.read()
 
     def _prune(self) -> None:
@@ -63,6 +68,22 @@ class EnginePort:
         if self._pruned is None or now.since(self._pruned) > _HOUR:
             self._pruned = now
             self.graph.refresher.sources.catalog.prune(now.plus(-HISTORY_DAYS * 24 * _HOUR))
+
+    def _record_run(self) -> None:
+        now = self.graph.clock.now()
+        if self._seen is None or now.since(self._seen) >= BEAT_SECONDS:
+            self._seen, self._run = now, self._run or uuid.uuid4().hex
+            self.graph.refresher.sources.catalog.record_scheduler(self._run)
+
+    def end_run(self) -> None:
+        """The scheduler has stopped; another one begins a run of its own. A catalog that is gone
+        is no reason not to stop."""
+        run, self._run, self._seen = self._run, None, None
+        if run is not None:
+            try:
+                self.graph.refresher.sources.catalog.record_scheduler(run, ended=True)
+            except DTError as problem:
+                self.report(problem)
 
     def run(self, start: Start) -> None:
         """One scheduled refresh; nothing where another process was faster."""
@@ -138,6 +159,7 @@ class Scheduling:
         scheduler, self._scheduler = self._scheduler, None
         if scheduler is not None:
             scheduler.stop(timeout)
+            self.port.end_run()
 
     def nudge(self) -> None:
         """Something changed that the scheduler may act on."""
@@ -164,7 +186,9 @@ class Scheduling:
         return [f"{tables[i]}: {reason}" for i, reason in found.items() if i in tables]
 
 
-def start_refresh(graph: Graph, spark: SparkSession, table: DynamicTable) -> None:
+def start_refresh(
+    graph: Graph, spark: SparkSession, table: DynamicTable, *, full: bool = False
+) -> None:
     """A manual refresh in a thread of its own. DT-2104 where one runs."""
     for lease in graph.refresher.sources.catalog.running():
         if lease.dt_id == table.id:
@@ -172,7 +196,7 @@ def start_refresh(graph: Graph, spark: SparkSession, table: DynamicTable) -> Non
 
     def run() -> None:
         try:
-            graph.refresh(table.id, RefreshTrigger.MANUAL)
+            graph.refresh(table.id, RefreshTrigger.MANUAL, full=full)
         except Exception as e:  # another one was faster, or the engine was closed
             told = catalogued(e, f"the refresh of {table.name}")
             _engine_log.warning("the refresh of %s did not begin: %s", table.name, told)

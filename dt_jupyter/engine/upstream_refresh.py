@@ -32,11 +32,17 @@ class Graph:
     changed: Callable[[], None]
 
     def refresh(
-        self, dt_id: str, trigger: RefreshTrigger, at: Timestamp | None = None
+        self,
+        dt_id: str,
+        trigger: RefreshTrigger,
+        at: Timestamp | None = None,
+        *,
+        full: bool = False,
     ) -> RefreshRecord:
         """A manual refresh: the data timestamp is at or after the command (or `at`, a past one).
 
-        Where a warehouse that it needs is suspended the record is SKIPPED, with DT-2112. DT-2109
+        With `full` all its rows are recomputed, and nothing else upstream than without. Where a
+        warehouse that it needs is suspended the record is SKIPPED, with DT-2112. DT-2109
         for an `at` that is not after the present data timestamp, or later than now.
         """
         catalog = self.refresher.sources.catalog
@@ -47,10 +53,10 @@ class Graph:
             low = table.data_timestamp
             if at > now or (low is not None and at <= low):
                 raise error("DT-2109", timestamp=at, low=low or "the beginning", high=now)
-        return self.refresh_at(table, at or now, trigger)
+        return self.refresh_at(table, at or now, trigger, full=full)
 
     def refresh_at(
-        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger
+        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, *, full: bool = False
     ) -> RefreshRecord:
         """The table at `t`, after everything upstream of it at `t`; theirs come with the record."""
         upstream: list[RefreshRecord] = []
@@ -61,16 +67,17 @@ class Graph:
             upstream.append(record)
             if record.state is not RefreshState.SUCCEEDED:
                 return self._upstream_failed(table, t, trigger, other.name, tuple(upstream))
-        return replace(self._asked_for(table, t, trigger), upstream=tuple(upstream))
+        record = self._asked_for(table, t, trigger, full=full)
+        return replace(record, upstream=tuple(upstream))
 
     def _asked_for(
-        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger
+        self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, *, full: bool
     ) -> RefreshRecord:
         """A refresh that nobody scheduled: in a warehouse that is suspended it moves the data
         timestamp where nothing is new, and else waits for a RESUME, and says so."""
         catalog = self.refresher.sources.catalog
         suspended = catalog.warehouse(table.warehouse).suspended
-        record = self.run(table.id, t, trigger, metadata_only=suspended)
+        record = self.run(table.id, t, trigger, metadata_only=suspended, full=full)
         if record.state is not RefreshState.SCHEDULED:
             return record
         failure = error("DT-2112", name=table.warehouse)
@@ -121,10 +128,17 @@ class Graph:
         )
 
     def run(
-        self, dt_id: str, t: Timestamp, trigger: RefreshTrigger, *, metadata_only: bool = False
+        self,
+        dt_id: str,
+        t: Timestamp,
+        trigger: RefreshTrigger,
+        *,
+        metadata_only: bool = False,
+        full: bool = False,
     ) -> RefreshRecord:
         """One refresh; publishes the view where the contents are the first or the columns new."""
-        record = self.refresher.refresh(dt_id, t, trigger, metadata_only=metadata_only)
+        refresh = self.refresher.refresh
+        record = refresh(dt_id, t, trigger, metadata_only=metadata_only, full=full)
         if record is None:
             table = self.refresher.sources.catalog.by_id(dt_id)
             name = table.name if table else Name("default", dt_id)

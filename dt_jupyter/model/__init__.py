@@ -13,6 +13,13 @@ from dt_jupyter.model.definition import (
     ViewSource,
     Warehouse,
 )
+from dt_jupyter.model.error_page import (
+    ERRORS_PAGE,
+    FAMILIES,
+    error_page,
+    help_command,
+    page_of_code,
+)
 from dt_jupyter.model.errors import CATALOGUE, DTError, Span, did_you_mean, error
 from dt_jupyter.model.frontier import Frontier
 from dt_jupyter.model.hidden import HIDDEN
@@ -42,12 +49,13 @@ from dt_jupyter.model.tuning import DEFAULTS, Tuning
 from dt_jupyter.model.undo import undo
 
 __all__ = [
-    "CATALOGUE", "DEFAULTS", "DEFAULT_WAREHOUSE", "FIRST", "HIDDEN", "Clock", "DTError",
-    "Definition", "DynamicTable", "Frontier", "Happened", "Initialize", "Intent", "Isolation",
-    "Level", "Mark", "Name", "Named", "Progress", "ReadAt", "Reason", "RefreshAction",
-    "RefreshMode", "RefreshRecord", "RefreshState", "RefreshStatistics", "RefreshTrigger",
-    "Sawtooth", "SchedulingState", "Source", "SourceKind", "Span", "Stream", "TargetLag",
-    "Timestamp", "Tooth", "Tuning", "ViewSource", "Warehouse", "count_of", "did_you_mean",
-    "error", "is_bigint", "is_word", "isolation", "parse_interval", "plain", "plural_of", "quote",
-    "require_name", "sawtooth_of", "system_error", "undo", "zone_of",
+    "CATALOGUE", "DEFAULTS", "DEFAULT_WAREHOUSE", "ERRORS_PAGE", "FAMILIES", "FIRST", "HIDDEN",
+    "Clock", "DTError", "Definition", "DynamicTable", "Frontier", "Happened", "Initialize",
+    "Intent", "Isolation", "Level", "Mark", "Name", "Named", "Progress", "ReadAt", "Reason",
+    "RefreshAction", "RefreshMode", "RefreshRecord", "RefreshState", "RefreshStatistics",
+    "RefreshTrigger", "Sawtooth", "SchedulingState", "Source", "SourceKind", "Span", "Stream",
+    "TargetLag", "Timestamp", "Tooth", "Tuning", "ViewSource", "Warehouse", "count_of",
+    "did_you_mean", "error", "error_page", "help_command", "is_bigint", "is_word", "isolation",
+    "page_of_code", "parse_interval", "plain", "plural_of", "quote", "require_name", "sawtooth_of",
+    "system_error", "undo", "zone_of",
 ]  # fmt: skip

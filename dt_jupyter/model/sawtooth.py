@@ -6,7 +6,7 @@ Source: DT paper, 5.2, figure 4. Lags are in seconds; instants are Timestamps or
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Generic, TypeVar
@@ -45,10 +45,12 @@ class Tooth(Generic[At, _Refresh]):
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth(Generic[At, _Refresh]):
-    """Teeth in the order of time; `target` in seconds. Empty before the first success."""
+    """Teeth in the order of time; `target` in seconds. Empty before the first success. In the
+    times of `idle`, which are disjoint and in order, no scheduler ran: no target was missed."""
 
     teeth: tuple[Tooth[At, _Refresh], ...]
     target: float | None
+    idle: tuple[tuple[At, At], ...] = ()
 
     def at(self, instant: At) -> float | None:
         """The lag at an instant, after a refresh that ends then; None where the table has no
@@ -74,16 +76,19 @@ class Sawtooth(Generic[At, _Refresh]):
 
     @property
     def within(self) -> float | None:
-        """The share of the time in which the lag was at most the target."""
-        return None if self.target is None else self.share(self.target)
-
-    def share(self, lag: float) -> float | None:
-        """The share of the time in which the lag was at most `lag`."""
-        if not self.teeth:
+        """The share of the time with a scheduler in which the lag was at most the target."""
+        if self.target is None or not self.teeth:
             return None
-        if not self.seconds:
-            return float(self.teeth[-1].low <= lag)
-        return sum(tooth.below(lag) for tooth in self.teeth) / self.seconds
+        held = self.scheduled
+        total = sum(tooth.seconds for tooth in held)
+        if not total:
+            return float(self.teeth[-1].low <= self.target)
+        return sum(tooth.below(self.target) for tooth in held) / total
+
+    @property
+    def scheduled(self) -> tuple[Tooth[At, _Refresh], ...]:
+        """The teeth without the times in which no scheduler ran: one may be in several parts."""
+        return tuple(part for tooth in self.teeth for part in _parts(tooth, self.idle))
 
     def quantile(self, goal: float) -> float | None:
         """The least lag whose share of the time is the goal, to a microsecond."""
@@ -99,8 +104,10 @@ class Sawtooth(Generic[At, _Refresh]):
 
     @property
     def above(self) -> tuple[Tooth[At, _Refresh], ...]:
-        """The teeth whose peak is above the target."""
-        return tuple(t for t in self.teeth if self.target is not None and t.peak > self.target)
+        """The teeth whose peak is above the target while a scheduler ran."""
+        if self.target is None:
+            return ()
+        return tuple(tooth for tooth in self.scheduled if tooth.peak > self.target)
 
     @property
     def falls(self) -> tuple[Tooth[At, _Refresh], ...]:
@@ -114,8 +121,26 @@ class Sawtooth(Generic[At, _Refresh]):
         return tuple(found)
 
 
+def _parts(
+    tooth: Tooth[At, _Refresh], idle: Sequence[tuple[At, At]]
+) -> Iterable[Tooth[At, _Refresh]]:
+    """The tooth outside of those times."""
+    start = tooth.start
+    for begin, end in idle:
+        if end <= start or begin >= tooth.end:
+            continue
+        if begin > start:
+            yield Tooth.of(start, begin, tooth.data_timestamp, tooth.refresh)
+        start = end
+    if start < tooth.end or start == tooth.start:
+        yield Tooth.of(start, tooth.end, tooth.data_timestamp, tooth.refresh)
+
+
 def sawtooth_of(
-    commits: Iterable[tuple[At, At, _Refresh]], until: At | None, target: float | None
+    commits: Iterable[tuple[At, At, _Refresh]],
+    until: At | None,
+    target: float | None,
+    idle: Sequence[tuple[At, At]] = (),
 ) -> Sawtooth[At, _Refresh]:
     """The lag from the first commit (end, data timestamp, refresh) on, up to `until` or to the
     last commit, whichever is later. A table is never taken back: of two data timestamps the newer
@@ -131,7 +156,12 @@ def sawtooth_of(
     for i, (start, data_timestamp, refresh) in enumerate(done):
         newest = max(newest, data_timestamp)
         teeth.append(Tooth.of(start, ends[i], newest, refresh))
-    return Sawtooth(tuple(teeth), target)
+    shown = tuple(
+        (max(start, starts[0]), min(end, ends[-1]))
+        for start, end in idle
+        if end > starts[0] and start < ends[-1]
+    )
+    return Sawtooth(tuple(teeth), target, shown)
 
 
 def _lag(instant: At, data_timestamp: At) -> float:

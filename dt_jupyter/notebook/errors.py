@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.dispatch import error_message
-from dt_jupyter.model import DTError
+from dt_jupyter.model import DTError, help_command
 from dt_jupyter.notebook.display import show_below
 from dt_jupyter.widgets import Folded, error_text
 from dt_jupyter.wire import ErrorMessage
@@ -75,7 +75,7 @@ def _show(
     else:
         message = error_message(failure)
         details = message.details if hasattr(shell, "kernel") else None
-        lines = render(message, where(shell, trace))
+        lines = [*render(message, where(shell, trace)), *page_line(message)]
     failure._render_traceback_ = _Once(failure, lines)  # type: ignore[attr-defined]
     shell._showtraceback(kind, failure, lines)
     if details:
@@ -134,6 +134,11 @@ def render(message: ErrorMessage, place: str | None = None) -> list[str]:
         carets = bool(bare) and set(bare) == {"^"}
         shown.append(f"{_BOLD}{line}{_OFF}" if carets else line)
     return [*shown, f"{_SOFT}{place}{_OFF}"] if place else shown
+
+
+def page_line(message: ErrorMessage) -> list[str]:
+    """What shows the page of its code, for an error of the catalogue."""
+    return [f"{_SOFT}About {message.code}: {help_command(message.code)}{_OFF}"] * bool(message.page)
 
 
 def where(shell: InteractiveShell, trace: TracebackType | None) -> str | None:

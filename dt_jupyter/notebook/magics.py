@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import (
@@ -15,7 +16,16 @@ from IPython.core.magic import (
 )
 
 from dt_jupyter.failures import coded
-from dt_jupyter.model import DTError, Name, RefreshRecord, RefreshState, Span, count_of, error
+from dt_jupyter.model import (
+    DTError,
+    Name,
+    RefreshRecord,
+    RefreshState,
+    Span,
+    count_of,
+    error,
+    page_of_code,
+)
 from dt_jupyter.notebook.display import show_below, shown_live
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.line_places import placed_on_line
@@ -85,13 +95,16 @@ class DynamicTableMagics(Magics):
             with _interrupted("not connected."):
                 self.notebook.connect(asked.args.get("lake"), asked.args.get("remote"))
             return
+        if asked.command == "help":
+            print(page_of_code(asked.args.get("code")))
+            return
         if asked.command == "sql":
             self._script(asked)
             return
         with _interrupted("nothing was changed."), placed_on_line(line):
             engine = self.notebook.require()
-            command = _COMMANDS[asked.command]
-            value = command(self.notebook, engine, asked.args.get("name"))
+            command, spec = _COMMANDS[asked.command], _SPECS[asked.command]
+            value = command(self.notebook, engine, asked.args.get((spec.positional or "").lower()))
         self._keep(asked.out, value)
 
     @no_var_expand
@@ -360,6 +373,22 @@ def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> RefreshRec
     raise failure_of(record)
 
 
+def _export(notebook: Notebook, engine: Engine, file: str | None) -> str:
+    """The script below the cell, or in a file that was not there before."""
+    script = engine.export()
+    if file is None:
+        print(script, end="")
+        return script
+    try:
+        with Path(file).open("x", encoding="utf-8") as opened:
+            opened.write(script)
+    except FileExistsError:
+        problem, hint = "the file already exists", "Name another file, or delete that one."
+        raise error("DT-1003", option="FILE", value=file, problem=problem, hint=hint) from None
+    print(f"Definitions written to {file}.")
+    return script
+
+
 _COMMANDS: dict[str, Callable[[Notebook, Engine, str | None], object]] = {
     "graph": _graph,
     "lag": _lag,
@@ -370,6 +399,7 @@ _COMMANDS: dict[str, Callable[[Notebook, Engine, str | None], object]] = {
     "verify": _verify,
     "status": _status,
     "refresh": _refresh,
+    "export": _export,
 }
 
 

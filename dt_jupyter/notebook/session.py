@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.dispatch import EventFeed
+from dt_jupyter.dispatch import EventFeed, record_lake
 from dt_jupyter.model import count_of
 from dt_jupyter.notebook.ahead import SparkAhead
 from dt_jupyter.notebook.errors import show_errors
@@ -124,6 +124,7 @@ class Notebook:
         atexit.unregister(self.close)
         if opened_here:
             atexit.register(self.close)
+        record_lake(engine.lake)
         self.feed.engine_changed()
 
     def _spark(self) -> SparkSession | None:

@@ -56,14 +56,18 @@ class Chooser:
     compilations: Compilations
     tuning: Tuning
 
-    def choose(self, table: DynamicTable, seen: Look) -> Choice:
-        """The action of a refresh that found this; nothing is recorded."""
+    def choose(self, table: DynamicTable, seen: Look, *, full: bool = False) -> Choice:
+        """The action of a refresh that found this; nothing is recorded. `full`: somebody asks
+        for all rows to be recomputed, which a table whose rows may be wrong does anyway."""
         invalid = seen.invalid
         if invalid is None and seen.evolved:
             invalid = self._evolution(table, seen)
         if invalid is None and table.frontier is not None and self._is_of_another_format(table):
             invalid = Reason("STATE_FORMAT", "another release of dt_jupyter has written it")
         choice = choose(table, seen.plans, seen.names, invalid)
+        if full and invalid is None and table.frontier is not None:
+            reason = Reason("FULL_REQUESTED", "a full refresh was requested")
+            return replace(choice, action=RefreshAction.FULL, reason=reason)
         if choice.action is RefreshAction.NO_DATA and _clock_moved(table, seen):
             reason = Reason("CLOCK_MOVED", "the query uses the current time, which has changed")
             return replace(choice, action=RefreshAction.FULL, reason=reason)

@@ -96,12 +96,19 @@ class Refresher:
         return SmallTables(self.tuning.snapshot_bytes, kept_bytes=self.tuning.cache_bytes)
 
     def refresh(
-        self, dt_id: str, t: Timestamp, trigger: RefreshTrigger, *, metadata_only: bool = False
+        self,
+        dt_id: str,
+        t: Timestamp,
+        trigger: RefreshTrigger,
+        *,
+        metadata_only: bool = False,
+        full: bool = False,
     ) -> RefreshRecord | None:
         """Moves the table to data timestamp `t`; everything upstream must be there already.
 
         The record says what was done, a failure included: only an interrupt and what concerns no
-        attempt (DT-2104, DT-2109) are raised. With `metadata_only`, None if data would be needed.
+        attempt (DT-2104, DT-2109) are raised. With `metadata_only`, None if data would be needed;
+        with `full` all rows are recomputed.
         """
         table = self._registered(dt_id)
         watch = Stopwatch(self.clock)
@@ -109,7 +116,7 @@ class Refresher:
         try:
             table = self.standing(table)
             seen = look(self.sources, table, t, classic=not is_connect(self.spark))
-            choice = self._choose(table, seen)
+            choice = self._chooser.choose(table, seen, full=full)
         except Exception as e:
             return self._refused(table, t, trigger, attempt_id, as_error(e, table.name))
         if choice.action is RefreshAction.NO_DATA:
@@ -122,7 +129,7 @@ class Refresher:
                 dt_id, trigger, t, attempt_id, self.tuning.lease_seconds, pins, after=table.sequence
             )
         except Overtaken:
-            return self.refresh(dt_id, t, trigger, metadata_only=metadata_only)
+            return self.refresh(dt_id, t, trigger, metadata_only=metadata_only, full=full)
         return self._attempt(table, attempt, seen, choice, watch)
 
     def cancel(self, dt_id: str) -> bool:

@@ -12,12 +12,18 @@ from .explanation_values import (
     Verifications as Verifications,
     validation_sentence as validation_sentence,
 )
+from .export import export_script as export_script
 from .graph_report import (
     Nodes as Nodes,
 )
 from .lineage import (
     Lineage as Lineage,
     Lineages as Lineages,
+)
+from .profile import (
+    ColumnProfile as ColumnProfile,
+    TableProfile as TableProfile,
+    profile_columns as profile_columns,
 )
 from .report_values import (
     FrontierReport as FrontierReport,

@@ -16,7 +16,7 @@ from dt_jupyter.model import (
     Timestamp,
     count_of,
 )
-from dt_jupyter.schedule import LagStatistics, lag_statistics
+from dt_jupyter.schedule import LagStatistics, idle_times, lag_statistics
 
 
 @dataclass(frozen=True, order=True)
@@ -69,13 +69,15 @@ class GraphReport:
 
 @dataclass(frozen=True)
 class LagReport:
-    """The refreshes of one dynamic table, oldest first, and its lag's statistics."""
+    """The refreshes of one dynamic table, oldest first, and its lag's statistics. In the times of
+    `idle` no scheduler ran."""
 
     name: Name
     target: TargetLag
     records: tuple[RefreshRecord, ...]
     statistics: LagStatistics | None
     as_of: Timestamp
+    idle: tuple[tuple[Timestamp, Timestamp], ...] = ()
 
     def __str__(self) -> str:
         if self.statistics is None:
@@ -110,10 +112,9 @@ class FrontierReport:
 
 def lag_report(catalog: Catalog, table: DynamicTable, now: Timestamp, limit: int) -> LagReport:
     records = tuple(reversed(catalog.history(table.name, limit)))
-    target = table.target_lag.seconds
-    return LagReport(
-        table.name, table.target_lag, records, lag_statistics(records, now, target), now
-    )
+    target, idle = table.target_lag.seconds, idle_times(catalog.scheduler_runs(), now)
+    statistics = lag_statistics(records, now, target, idle)
+    return LagReport(table.name, table.target_lag, records, statistics, now, idle)
 
 
 def frontier_report(

@@ -28,6 +28,7 @@ _DATA = frozenset((RefreshAction.INCREMENTAL, RefreshAction.FULL))
 
 
 Teeth: TypeAlias = tuple[Tooth[Timestamp, RefreshRecord], ...]
+Idle: TypeAlias = Sequence[tuple[Timestamp, Timestamp]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +48,22 @@ def lag_teeth(records: Iterable[RefreshRecord], now: Timestamp) -> Teeth:
 
 
 def _sawtooth(
-    records: Iterable[RefreshRecord], now: Timestamp, target: float | None
+    records: Iterable[RefreshRecord], now: Timestamp, target: float | None, idle: Idle = ()
 ) -> Sawtooth[Timestamp, RefreshRecord]:
     done = [
         (r.end, r.data_timestamp, r)
         for r in records
         if r.state is RefreshState.SUCCEEDED and r.end is not None and r.end <= now
     ]
-    return sawtooth_of(done, now, target)
+    return sawtooth_of(done, now, target, idle)
 
 
 def lag_statistics(
-    records: Iterable[RefreshRecord], now: Timestamp, target: float | None
+    records: Iterable[RefreshRecord], now: Timestamp, target: float | None, idle: Idle = ()
 ) -> LagStatistics | None:
     """The figures of DYNAMIC_TABLES(); None before the first commit. Without a target (DOWNSTREAM
-    with no consumer) there is no ratio."""
-    saw = _sawtooth(records, now, target)
+    with no consumer) there is no ratio; times of `idle`, without a scheduler, are none of it."""
+    saw = _sawtooth(records, now, target, idle)
     worst, mean, p95 = saw.worst, saw.mean, saw.quantile(0.95)
     if worst is None or mean is None or p95 is None:
         return None

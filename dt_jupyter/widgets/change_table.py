@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,8 @@ _ACTION, _ISUPDATE, _ROW_ID = "$ACTION", "$ISUPDATE", "$ROW_ID"
 MOST_CHANGES = 50
 _SHORT = 10
 """Characters of a row id that are shown."""
+_FIRST = "dtj-first-changed"
+"""The heading from which on a browser that knows `scroll-initial-target` shows the columns."""
 _TOKENS = {"INSERT": "ok", "DELETE": "bad", "UPDATE": "run"}
 
 
@@ -76,6 +78,18 @@ class ChangeTable:
         return tuple(c for c in self.message.columns if c.name not in hidden)
 
     @property
+    def changed_places(self) -> tuple[int, ...]:
+        """Of the columns that the updates shown have changed."""
+        moved = zip(*(change.changed for change in self.changes), strict=True)
+        return tuple(i for i, some in enumerate(moved) if any(some))
+
+    @property
+    def summary(self) -> str:
+        """`1 inserted, 0 deleted, 2 updated (amount, note)`."""
+        names = ", ".join(one_line(self.columns[i].name) for i in self.changed_places)
+        return f"{self._counts} ({names})" if names else str(self._counts)
+
+    @property
     def title(self) -> str:
         """`Net changes of orders since version 1: 50 of 1,234 rows`."""
         shown, total = len(self.changes), self._counts.total
@@ -92,11 +106,14 @@ class ChangeTable:
     def html(self) -> str:
         right = [is_number(c) for c in self.columns]
         names = [column_head(c, r) for c, r in zip(self.columns, right, strict=True)]
+        for first in self.changed_places[:1]:
+            names[first] = replace(names[first], class_=f"{names[first].class_ or ''} {_FIRST}")
         header = [Cell(_ACTION), *names, Cell(_ROW_ID)]
         rows = [row(_cells(change, right), i) for i, change in enumerate(self.changes)]
         title = element("div", one_line(self.title), class_="dtj-title")
-        foot = element("div", str(self._counts), class_="dtj-soft", style="font-size:12px")
-        return shell(title, table(header, rows) if rows else "", foot)
+        foot = element("div", self.summary, class_="dtj-soft", style="font-size:12px")
+        shown = table(header, rows, class_="dtj-scroll dtj-sticky") if rows else ""
+        return shell(title, shown, foot)
 
     @cached_property
     def text(self) -> str:

@@ -34,7 +34,16 @@ def error_html(message: ErrorMessage) -> str:
     query = _query(message) if message.query and message.underline else ""
     trace = element("pre", message.details, class_="dtj-trace") if message.details else ""
     details = element("details", element("summary", "Details"), trace) if trace else ""
-    return shell(element("div", told, query, hint, details, class_="dtj-error", role="alert"))
+    page = _page(message)
+    return shell(element("div", told, query, hint, details, page, class_="dtj-error", role="alert"))
+
+
+def _page(message: ErrorMessage) -> Markup | str:
+    """The page of its code, closed."""
+    if message.page is None:
+        return ""
+    summary = element("summary", f"About {message.code}")
+    return element("details", summary, element("pre", message.page, class_="dtj-trace"))
 
 
 def error_text(message: ErrorMessage) -> str:

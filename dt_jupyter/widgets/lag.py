@@ -58,9 +58,9 @@ def lag_svg(message: LagMessage) -> str:
             "no refresh yet", _WIDTH / 2, _TOP + 20, size=13, token="soft", anchor="middle"
         )
         return canvas(_WIDTH, 130, title, lag_summary(message), _title(message), nothing)
-    parts = (_title(message), _axes(scale), _target(saw, scale), _line(saw, scale),
-             _peaks(saw, scale), _marks(message, saw, scale), _lane(message, scale),
-             _legend(message, saw))  # fmt: skip
+    parts = (_title(message), _idle(saw, scale), _axes(scale), _target(saw, scale),
+             _line(saw, scale), _peaks(saw, scale), _marks(message, saw, scale),
+             _lane(message, scale), _legend(message, saw))  # fmt: skip
     return canvas(_WIDTH, HEIGHT, title, lag_summary(message), *parts)
 
 
@@ -76,6 +76,8 @@ def lag_summary(message: LagMessage) -> str:
         ]
     if saw.within is not None:
         parts.append(f"within target {_percent(saw.within)} of the time")
+    if idle := sum((end - start).total_seconds() for start, end in saw.idle):
+        parts.append(f"no scheduler for {duration(idle)}")
     states = Counter(point.state for point in message.points)
     parts.append(count_of(len(message.points), "refresh"))
     parts += [f"{states[s]} {s}" for s in (*_FAILURES, RefreshState.SKIPPED) if states[s]]
@@ -106,6 +108,21 @@ def _title(message: LagMessage) -> Markup:
         label(f"Lag of {message.name}", 16, 22, size=14, bold=True, width=_WIDTH - 32, middle=True),
         label(lag_summary(message), 16, 40, token="soft", width=_WIDTH - 32),
     )
+
+
+def _idle(saw: LagSawtooth, scale: _Scale) -> Markup:
+    """The times in which no scheduler ran, shaded from top to bottom."""
+    bands: list[str] = []
+    for start, end in saw.idle:
+        low, high = max(scale.x(start), _LEFT), min(scale.x(end), _RIGHT)
+        if low < high:
+            tooltip = f"no scheduler ran for {duration((end - start).total_seconds())}"
+            bands.append(group(_shade(low, _TOP, high - low, _LANE - _TOP), tooltip=tooltip))
+    return joined(*bands)
+
+
+def _shade(x: float, y: float, width: float, height: float) -> Markup:
+    return element("rect", x=x, y=y, width=width, height=height, fill_opacity=0.14, **fill("idle"))
 
 
 def _axes(scale: _Scale) -> Markup:
@@ -223,8 +240,9 @@ def _peaks(saw: LagSawtooth, scale: _Scale) -> Markup:
     """A red tip on each peak above the target, and in words how high the worst one is."""
     parts: list[str] = []
     crowded = len(saw.teeth) > _MARKS_UPTO
+    worst = max(saw.above, key=lambda tooth: tooth.peak, default=None)
     for tooth in saw.above:
-        if crowded and tooth is not saw.worst:
+        if crowded and tooth is not worst:
             continue
         x, y = scale.point(tooth.end, tooth.peak)
         parts.append(
@@ -234,9 +252,9 @@ def _peaks(saw: LagSawtooth, scale: _Scale) -> Markup:
                 **fill("bad"),
             )
         )
-    if saw.above and saw.worst:
-        x, y = scale.point(saw.worst.end, saw.worst.peak)
-        text = duration(saw.worst.peak)
+    if worst:
+        x, y = scale.point(worst.end, worst.peak)
+        text = duration(worst.peak)
         right = x + 8 + pixels(text, 10.5) < _RIGHT
         beside, anchor = (x + 8, None) if right else (x - 8, "end")
         parts.append(label(text, beside, y - 4, size=10.5, token="bad", bold=True, anchor=anchor))
@@ -361,6 +379,12 @@ def _legend(message: LagMessage, saw: LagSawtooth) -> Markup:
         parts += [
             element("path", d=tip, **fill("bad")),
             label("above target", x + 9, y + 3.5, size=10.5, token="soft"),
+        ]
+        x += 30 + pixels("above target", 10.5)
+    if saw.idle:
+        parts += [
+            _shade(x - 5, y - 5, 10, 10),
+            label("no scheduler", x + 9, y + 3.5, size=10.5, token="soft"),
         ]
     return joined(*parts)
 

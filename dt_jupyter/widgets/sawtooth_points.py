@@ -15,4 +15,5 @@ LagSawtooth: TypeAlias = Sawtooth[datetime, RefreshPoint]
 def sawtooth(message: LagMessage) -> LagSawtooth:
     """The lag from the first success on, up to `as_of` or to the last success."""
     done = [(p.end, p.data_timestamp, p) for p in message.points if p.succeeded and p.end]
-    return sawtooth_of(done, message.as_of, message.target_lag)
+    idle = [(time.start, time.end) for time in message.idle]
+    return sawtooth_of(done, message.as_of, message.target_lag, idle)

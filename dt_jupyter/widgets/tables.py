@@ -48,11 +48,11 @@ class Cell:
     class_: str | None = None
 
 
-def table(header: Sequence[Cell], rows: Sequence[str]) -> Markup:
+def table(header: Sequence[Cell], rows: Sequence[str], class_: str = "dtj-scroll") -> Markup:
     """A scrolling HTML table; the rows are `row` elements."""
     head = element("tr", *(element("th", c.content, scope="col", class_=c.class_) for c in header))
     whole = element("table", element("thead", head), element("tbody", *rows), class_="dtj-t")
-    return element("div", whole, class_="dtj-scroll")
+    return element("div", whole, class_=class_)
 
 
 def row(cells: Sequence[Cell], index: int, class_: str = "") -> Markup:

@@ -28,12 +28,14 @@ from dt_jupyter.wire.schema import check_instants, message_json, redact_fields
 @dataclass(frozen=True, slots=True)
 class HelloMessage:
     """What a kernel says first; its `version` must be the browser's. `lake` is None until an
-    engine is open, and `starting` while one is being opened."""
+    engine is open, and `starting` while one is being opened; `recent` are the lakes that the user
+    opened last, where none is open."""
 
     package_version: str = ""
     lake: str | None = None
     scheduler: bool = False
     starting: bool = False
+    recent: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return message_json("hello", self)
@@ -257,6 +259,21 @@ class DetailMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileMessage:
+    """What a table holds at one `snapshot`, which is said in words: a row for each column of
+    `columns`, and the first rows."""
+
+    name: str
+    snapshot: str
+    row_count: int
+    columns: ResultMessage
+    sample: ResultMessage
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("profile", self)
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogueItem:
     """`state` is one word for its mark; `about` a line for people."""
 
@@ -304,6 +321,16 @@ class DoneMessage:
         return message_json("done", self)
 
 
+@dataclass(frozen=True, slots=True)
+class ScriptMessage:
+    """The definitions of the lake as an SQL script."""
+
+    sql: str
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("script", self)
+
+
 class Ask(StrEnum):
     """What can be asked. The lower ones act."""
 
@@ -315,10 +342,13 @@ class Ask(StrEnum):
     LAG = "lag"
     DETAIL = "detail"
     LINEAGE = "lineage"
+    EXPORT = "export"
+    PROFILE = "profile"
     REPLAY = "replay"
     ROWS = "rows"
     SIMULATE = "simulate"
     REFRESH = "refresh"
+    REFRESH_FULL = "refresh_full"
     CANCEL = "cancel"
     SUSPEND = "suspend"
     RESUME = "resume"
@@ -356,7 +386,8 @@ class Request:
 LiveMessage = (
     HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage
     | StreamsMessage | LagMessage | DetailMessage | LineageMessage | ReplayMessage | RowsMessage
-    | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | DoneMessage | ErrorMessage
+    | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage
+    | ScriptMessage | DoneMessage | ErrorMessage
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from dt_jupyter.model import (
     RefreshTrigger,
     SchedulingState,
     TargetLag,
+    error_page,
 )
 from dt_jupyter.wire.schema import check_instants, message_json, redact_fields
 
@@ -128,14 +129,27 @@ class RefreshPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class IdleTime:
+    """No scheduler ran in it."""
+
+    start: datetime
+    end: datetime
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+
+
+@dataclass(frozen=True, slots=True)
 class LagMessage:
     """The refreshes of one dynamic table. `target_lag` in seconds, None for DOWNSTREAM; the lag is
-    drawn up to `as_of`, else up to the last refresh's end."""
+    drawn up to `as_of`, else up to the last refresh's end. `idle` times are disjoint and in
+    order: the lag rises in them, and no target is missed."""
 
     name: str
     target_lag: float | None
     points: tuple[RefreshPoint, ...]
     as_of: datetime | None = None
+    idle: tuple[IdleTime, ...] = ()
 
     def __post_init__(self) -> None:
         check_instants(self)
@@ -160,6 +174,7 @@ class HistoryRow:
     rows_deleted: int | None = None
     rows_read: int | None = None
     reason: str | None = None
+    bytes_written: int | None = None
 
     def __post_init__(self) -> None:
         check_instants(self)
@@ -259,7 +274,8 @@ class Underline:
 @dataclass(frozen=True, slots=True)
 class ErrorMessage:
     """An error of the catalogue: `code`, one `sentence`, a `hint`; the `query` with the place;
-    `details` (a JVM's stack trace) are one click away."""
+    `details` (a JVM's stack trace) are one click away, as is the `page` of a code of ours, which
+    is given by it."""
 
     code: str
     sentence: str
@@ -267,9 +283,11 @@ class ErrorMessage:
     query: str | None = None
     underline: Underline | None = None
     details: str | None = None
+    page: str | None = None
 
     def __post_init__(self) -> None:
         redact_fields(self, "sentence", "hint", "details")
+        object.__setattr__(self, "page", error_page(self.code))
 
     def to_json(self) -> dict[str, Any]:
         return message_json("error", self)

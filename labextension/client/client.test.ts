@@ -109,6 +109,7 @@ test('an error comes as its sentence and hint, with all that it reports', async 
     query: null,
     underline: null,
     details: null,
+    page: null,
   } as const;
   kernel.answer('refresh', reported);
   await expect(asked).rejects.toThrow('It is suspended. Resume it.');

@@ -26,6 +26,7 @@ const lag = (name: string): LiveMessage => ({
   target_lag: 60,
   points: [],
   as_of: null,
+  idle: [],
 });
 
 test('only what is watched is asked for, and once', async () => {

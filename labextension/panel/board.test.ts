@@ -136,7 +136,7 @@ test('what failed is said, and a lost connection too', async () => {
   board.seen(true);
   session.client.signal({ is: 'disconnected' });
   await settled();
-  expect(board.element.textContent).toContain('this is how it was');
+  expect(board.element.textContent).toContain('this is the last known state');
   expect(board.element.textContent).toContain('connection to the kernel is lost');
 });
 

@@ -117,7 +117,7 @@ export class Board {
     const { phase } = this._session.client;
     this._banner.replaceChildren(
       phase.is === 'lost' || phase.is === 'opening'
-        ? said('No connection to the kernel: this is how it was.', 'caution')
+        ? said('No connection to the kernel: this is the last known state.', 'caution')
         : '',
     );
   }

@@ -109,3 +109,26 @@ test.each([
   expect(page.textContent).toContain('No such kernel');
   expect(go.disabled).toBe(false);
 });
+
+test('the lakes that were opened last are offered, and opened by one click', async () => {
+  const ran: string[] = [];
+  const run = (code: string): Promise<string> => {
+    ran.push(code);
+    return Promise.resolve('Connected: sales');
+  };
+  const recent = ['/data/sales', "/data/it's <b>", `/data/"'`];
+  const page = put({ why: 'not-connected', recent }, { run });
+  const lakes = [...page.querySelectorAll<HTMLButtonElement>('.dtjp-lake')];
+  expect(lakes.map(each => each.textContent)).toEqual([
+    'sales /data/sales',
+    "it's <b> /data/it's <b>",
+  ]);
+  lakes[0]!.click();
+  expect(lakes[1]!.disabled).toBe(true);
+  await settled();
+  lakes[1]!.click();
+  await settled();
+  expect(ran).toEqual(["%dt connect '/data/sales'", `%dt connect "/data/it's <b>"`]);
+  expect(page.textContent).toContain('Connected: sales');
+  expect(put({ why: 'starting', recent }, {}).querySelector('.dtjp-recent')).toBeNull();
+});

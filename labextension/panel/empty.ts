@@ -2,6 +2,7 @@
 import type { Phase } from '../client/phase';
 import { h } from '../view/elements/dom';
 import { button, liveRegion, nothing, said } from '../view/elements/parts';
+import { oneLine } from '../view/elements/text';
 import { WIRE_VERSION } from '../view/wire';
 
 /** Why there is nothing to show. */
@@ -17,6 +18,8 @@ export interface Empty {
   readonly why: Emptiness;
   /** A language or a version, where the sentence names one. */
   readonly detail?: string;
+  /** The lakes that the user opened last. */
+  readonly recent?: readonly string[];
 }
 
 /** What the page can have done for the user. */
@@ -47,7 +50,7 @@ function words({ why, detail = '' }: Empty): Words {
       return { sentence: 'No kernel', way: 'Start one to see its tables.', start: 'Start' };
     case 'other-language':
       return {
-        sentence: `The kernel speaks ${detail}`,
+        sentence: `The kernel runs ${detail}`,
         way: 'Dynamic tables need a Python kernel.',
       };
     case 'unasked':
@@ -77,18 +80,18 @@ function words({ why, detail = '' }: Empty): Words {
       return {
         sentence: 'Two versions of dt_jupyter',
         way:
-          `The kernel speaks version ${detail} of the messages, this page version ` +
+          `The kernel uses version ${detail} of the messages, this page version ` +
           `${WIRE_VERSION}. Restart the kernel and reload the page.`,
       };
     case 'lost':
       return {
         sentence: 'The connection to the kernel is lost',
-        way: 'This goes on when it is back.',
+        way: 'This resumes when it is back.',
       };
     case 'restarting':
       return { sentence: 'The kernel is restarting', way: null };
     case 'dead':
-      return { sentence: 'The kernel has died', way: 'Restart it to go on.', start: 'Restart' };
+      return { sentence: 'The kernel has died', way: 'Restart it to continue.', start: 'Restart' };
   }
 }
 
@@ -102,7 +105,51 @@ export function emptyPage(empty: Empty, ways: Ways): HTMLElement {
   if (start !== undefined) {
     page.append(starter(start, ways));
   }
+  const recent = (empty.recent ?? []).filter(lake => connecting(lake) !== null);
+  if (empty.why === 'not-connected' && recent.length) {
+    page.append(recentLakes(recent, ways));
+  }
   return h('div', { class: 'dtj dtj-view dtjp-empty', 'data-why': empty.why }, page);
+}
+
+/** The cell that connects to a lake; null for a path that has both kinds of quotes. */
+function connecting(lake: string): string | null {
+  const quote = ["'", '"'].find(each => !lake.includes(each));
+  return quote === undefined || /[\r\n]/.test(lake) ? null : `%dt connect ${quote}${lake}${quote}`;
+}
+
+/** The lakes that were opened last, a button each. */
+function recentLakes(lakes: readonly string[], ways: Ways): HTMLElement {
+  const status = liveRegion({ class: 'dtj-status dtjp-output' });
+  const buttons = lakes.map(lake => {
+    const name = lake.split(/[\\/]/).filter(Boolean).at(-1) ?? lake;
+    return button(
+      h('span', {}, oneLine(name), h('span', { class: 'dtj-soft' }, ` ${oneLine(lake)}`)),
+      () => void open(lake),
+      { class: 'dtj-button dtjp-lake', title: lake },
+    );
+  });
+  const open = async (lake: string) => {
+    buttons.forEach(each => (each.disabled = true));
+    status.replaceChildren(h('span', { class: 'dtj-soft' }, `Connecting to ${oneLine(lake)} …`));
+    try {
+      status.replaceChildren(said(await ways.run(connecting(lake)!)));
+    } catch (failure) {
+      const { message } = failure as Error;
+      status.replaceChildren(said(message, 'trouble'));
+      if (!status.isConnected) {
+        ways.tell(message);
+      }
+    }
+    buttons.forEach(each => (each.disabled = false));
+  };
+  return h(
+    'section',
+    { class: 'dtjp-recent', 'aria-label': 'Recent lakes' },
+    h('h4', {}, 'Recent lakes'),
+    ...buttons,
+    status,
+  );
 }
 
 function starter(label: string, ways: Ways): HTMLElement {
@@ -128,7 +175,7 @@ function offer(code: string, ways: Ways): HTMLElement {
   const copy = button('Copy', () => {
     void navigator.clipboard.writeText(code).then(
       () => status.replaceChildren(said('Copied.')),
-      () => status.replaceChildren(said('The browser allows no copying here.', 'caution')),
+      () => status.replaceChildren(said('The browser does not allow copying here.', 'caution')),
     );
   });
   const start = async () => {

@@ -171,7 +171,7 @@ function addCommands(
     execute: args => refresh(panel.session!, args['name'] as string | undefined),
   });
   commands.addCommand(COMMANDS.reload, {
-    label: 'Read Dynamic Tables Anew',
+    label: 'Reload Dynamic Tables',
     isEnabled: ready,
     execute: () => panel.session!.refresh(),
   });

@@ -118,7 +118,8 @@ export class LineagePanel extends Widget {
       return;
     }
     this._drawHead(held, empty === null);
-    const key = `${held?.connection.id} ${empty?.why} ${empty?.detail}`;
+    const recent = empty?.recent?.join('\n');
+    const key = `${held?.connection.id} ${empty?.why} ${empty?.detail} ${recent}`;
     if (key !== this._shown?.key) {
       this._shown?.board?.seen(false);
       const board = empty === null ? this._boardOf(held.session, this._place!.path) : null;
@@ -157,6 +158,21 @@ export class LineagePanel extends Widget {
     return board;
   }
 
+  /** Puts the definitions of the lake into a cell, as a script. */
+  private async _export(session: Session): Promise<void> {
+    const cells = this._place?.cells;
+    try {
+      const answer = await session.ask({ ask: 'export' });
+      if (answer.type === 'script') {
+        cells?.insert(`%%dt\n${answer.sql}`);
+      } else if (answer.type === 'error') {
+        this._tell(answer.sentence);
+      }
+    } catch (failure) {
+      this._tell((failure as Error).message);
+    }
+  }
+
   private _drawHead(held: Held | null, full: boolean): void {
     const phase = held?.session.client.phase;
     const hello = phase?.is === 'live' ? phase.hello : null;
@@ -187,7 +203,8 @@ export class LineagePanel extends Widget {
       ...(full
         ? [
             tool('+', 'New dynamic table', () => this._place?.cells.insert(NEW_TABLE)),
-            tool('⟳', 'Read all anew', () => held!.session.refresh()),
+            tool('⇩', 'Export definitions to a cell', () => void this._export(held!.session)),
+            tool('⟳', 'Reload', () => held!.session.refresh()),
             tool('⤢', 'Open the graph as a tab', this._openGraph),
           ]
         : []),

@@ -35,7 +35,8 @@ export function shownOf(place: Place | null, kernels: Kernels): Shown {
   const hello = 'hello' in phase ? phase.hello : null;
   if (hello !== null) {
     const why = hello.starting ? 'starting' : 'not-connected';
-    return hello.lake === null ? { held, empty: { why } } : { held, empty: null };
+    const { recent } = hello;
+    return hello.lake === null ? { held, empty: { why, recent } } : { held, empty: null };
   }
   if (phase.is === 'live') {
     throw new Error('a live kernel has said hello');

@@ -100,6 +100,7 @@ export const hello = (lake: string | null = '/lake', version = WIRE_VERSION): He
   lake,
   scheduler: true,
   starting: false,
+  recent: [],
 });
 
 export const node = (name: string, more: Partial<GraphNode> = {}): GraphNode => ({

@@ -2,7 +2,7 @@
 
 export const WIRE_VERSION = 1;
 
-/** What a kernel says first; its `version` must be the browser's. `lake` is None until an engine is open, and `starting` while one is being opened. */
+/** What a kernel says first; its `version` must be the browser's. `lake` is None until an engine is open, and `starting` while one is being opened; `recent` are the lakes that the user opened last, where none is open. */
 export interface HelloMessage {
   readonly type: 'hello';
   readonly version: number;
@@ -10,6 +10,7 @@ export interface HelloMessage {
   readonly lake: string | null;
   readonly scheduler: boolean;
   readonly starting: boolean;
+  readonly recent: readonly string[];
 }
 
 export type Happened = 'started' | 'progress' | 'ended' | 'changed';
@@ -159,7 +160,13 @@ export interface RefreshPoint {
   readonly detail: string | null;
 }
 
-/** The refreshes of one dynamic table. `target_lag` in seconds, None for DOWNSTREAM; the lag is drawn up to `as_of`, else up to the last refresh's end. */
+/** No scheduler ran in it. */
+export interface IdleTime {
+  readonly start: Instant;
+  readonly end: Instant;
+}
+
+/** The refreshes of one dynamic table. `target_lag` in seconds, None for DOWNSTREAM; the lag is drawn up to `as_of`, else up to the last refresh's end. `idle` times are disjoint and in order: the lag rises in them, and no target is missed. */
 export interface LagMessage {
   readonly type: 'lag';
   readonly version: number;
@@ -167,6 +174,7 @@ export interface LagMessage {
   readonly target_lag: number | null;
   readonly points: readonly RefreshPoint[];
   readonly as_of: Instant | null;
+  readonly idle: readonly IdleTime[];
 }
 
 export interface Column {
@@ -238,6 +246,7 @@ export interface HistoryRow {
   readonly rows_deleted: number | null;
   readonly rows_read: number | null;
   readonly reason: string | null;
+  readonly bytes_written: number | null;
 }
 
 /** Refreshes in the order in which they are shown; `title` stands above them. */
@@ -255,7 +264,7 @@ export interface Underline {
   readonly length: number;
 }
 
-/** An error of the catalogue: `code`, one `sentence`, a `hint`; the `query` with the place; `details` (a JVM's stack trace) are one click away. */
+/** An error of the catalogue: `code`, one `sentence`, a `hint`; the `query` with the place; `details` (a JVM's stack trace) are one click away, as is the `page` of a code of ours, which is given by it. */
 export interface ErrorMessage {
   readonly type: 'error';
   readonly version: number;
@@ -265,6 +274,7 @@ export interface ErrorMessage {
   readonly query: string | null;
   readonly underline: Underline | null;
   readonly details: string | null;
+  readonly page: string | null;
 }
 
 /** All about one dynamic table: its card, its tree, the statements of its next refresh, what was decided and why, the figures of its last refresh, and its newest refreshes. */
@@ -340,6 +350,17 @@ export interface RowsMessage {
   readonly truncated: boolean;
 }
 
+/** What a table holds at one `snapshot`, which is said in words: a row for each column of `columns`, and the first rows. */
+export interface ProfileMessage {
+  readonly type: 'profile';
+  readonly version: number;
+  readonly name: string;
+  readonly snapshot: string;
+  readonly row_count: number;
+  readonly columns: ResultMessage;
+  readonly sample: ResultMessage;
+}
+
 /** What the scheduler would do: a sawtooth that is foretold, its figures, and how many seconds of the warehouse's slots it takes per second. */
 export interface SimulationMessage {
   readonly type: 'simulation';
@@ -353,6 +374,13 @@ export interface SimulationMessage {
   readonly load: number;
 }
 
+/** The definitions of the lake as an SQL script. */
+export interface ScriptMessage {
+  readonly type: 'script';
+  readonly version: number;
+  readonly sql: string;
+}
+
 /** An action was done, in a sentence. */
 export interface DoneMessage {
   readonly type: 'done';
@@ -360,7 +388,7 @@ export interface DoneMessage {
   readonly sentence: string;
 }
 
-export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'lineage' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop';
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop';
 
 /** `id` comes back in the reply. `name` is a table's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
 export interface Request {
@@ -384,7 +412,7 @@ export interface Request {
 /** The answer to the request of that `id`; an ErrorMessage where it could not be done. */
 export interface Reply {
   readonly id: number;
-  readonly message: HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | LineageMessage | ReplayMessage | RowsMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | DoneMessage | ErrorMessage;
+  readonly message: HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
 }
 
-export type LiveMessage = HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | LineageMessage | ReplayMessage | RowsMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | DoneMessage | ErrorMessage;
+export type LiveMessage = HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;

@@ -69,7 +69,7 @@ export default {
     adopt(root, css);
     const make = VIEWS[kind as Kind];
     if (make === undefined) {
-      root.append(`This page knows no view ${JSON.stringify(kind)}.`);
+      root.append(`Unknown view ${JSON.stringify(kind)}.`);
       return () => undefined;
     }
     const pane = make(root, session, message);

@@ -131,6 +131,7 @@ test('a widget of one table asks for that table', async () => {
     target_lag: 60,
     points: [],
     as_of: null,
+    idle: [],
   };
   const model = new FakeModel({ kind: 'lag', message });
   const end = widget.render({ model, el });
@@ -212,6 +213,6 @@ describe('a replay', () => {
 test('an unknown kind is said, as text', () => {
   const model = new FakeModel({ kind: '<img src=x>', message: null });
   widget.render({ model, el });
-  expect(el.textContent).toContain('knows no view');
+  expect(el.textContent).toContain('Unknown view');
   expect(el.querySelector('img')).toBeNull();
 });

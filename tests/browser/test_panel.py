@@ -262,6 +262,29 @@ class TestPanel:
         told = "Target lag of large: 2 hours."
         expect(panel.all.locator(".dtj-told")).to_contain_text(told, timeout=SPARK_MILLISECONDS)
 
+    def test_a_full_refresh_and_the_contents_of_a_table(self, panel: Panel) -> None:
+        panel.choose("marked")
+        details = panel.tab("Details")
+        details.get_by_role("button", name="Read sample rows and columns").click()
+        tables = details.locator(".dtj-contents table")
+        expect(tables).to_have_count(2, timeout=SPARK_MILLISECONDS)
+        expect(details.locator(".dtj-contents")).to_contain_text("rows in version")
+        details.get_by_role("button", name="Full refresh").click()
+        expect(details).to_contain_text("marked refreshed: FULL", timeout=SPARK_MILLISECONDS)
+        panel.shoot("contents")
+
+    def test_the_definitions_become_a_cell(self, panel: Panel) -> None:
+        panel.tab("Graph")
+        panel.button("Export definitions to a cell").click()
+        made = panel.page.locator(".jp-Notebook:visible .jp-CodeCell.jp-mod-active")
+        expect(made).to_contain_text("CREATE DYNAMIC TABLE IF NOT EXISTS")
+        panel.shoot("export")
+        made.locator(".cm-content").click()
+        panel.page.keyboard.press("Escape")
+        panel.page.keyboard.press("d")
+        panel.page.keyboard.press("d")
+        expect(panel.cells).to_have_count(len(CELLS))
+
     def test_a_table_moves_while_it_is_refreshed(self, panel: Panel) -> None:
         panel.watch("totals", "data-state")
         panel.run(REFRESH)
@@ -434,6 +457,17 @@ class TestPanel:
         expect(inserted).to_contain_text("%load_ext dt_jupyter")
         panel.button("Run in this kernel").click()
         expect(panel.all).to_contain_text("No lake is open")
+
+    def test_the_lake_that_was_open_is_offered(self, panel: Panel) -> None:
+        recent = panel.all.get_by_role("region", name="Recent lakes")
+        lake = recent.get_by_role("button", name="panel-lake")
+        expect(lake).to_be_in_viewport(ratio=1)
+        inside, panel_box = lake.bounding_box(), panel.all.bounding_box()
+        assert inside is not None
+        assert panel_box is not None
+        assert inside["x"] >= panel_box["x"]
+        assert inside["width"] <= panel_box["width"]
+        panel.shoot("recent")
 
     def test_a_reload_of_the_page(self, panel: Panel) -> None:
         """The kernel knows the extension: it is found without a word from the user."""

@@ -45,7 +45,9 @@ _NOT_SAID = re.compile("|".join(_CODE), re.MULTILINE)
 _SENTENCE = re.compile(r"[A-Z{][^<>]* [^<>]*[a-z}A-Z)'][.?]\Z")
 _TEMPLATE = r"`(?:\\.|\$\{(?:[^{}`]|\{[^{}]*\}|`[^`]*`)*\}|[^`\\])*`"
 _QUOTED = r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
-_TYPESCRIPT = re.compile(rf"//[^\n]*|/\*.*?\*/|{_QUOTED}|{_TEMPLATE}", re.DOTALL)
+_PATTERN = r"(?<=[(,=:!?&|] )/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/"
+_PATTERN += "|" + _PATTERN.replace("] )", "])")
+_TYPESCRIPT = re.compile(rf"//[^\n]*|/\*.*?\*/|{_PATTERN}|{_QUOTED}|{_TEMPLATE}", re.DOTALL)
 
 
 @dataclass(frozen=True, order=True)
@@ -120,9 +122,10 @@ def _typescript(file: Path) -> Iterator[Sentence]:
     name = file.relative_to(ROOT).as_posix()
     for match in _TYPESCRIPT.finditer(text):
         said = match[0]
-        if said.startswith("/") or not is_sentence(said[1:-1]):
+        told = said[1:-1].replace("${", "{")
+        if said.startswith("/") or not is_sentence(told):
             continue
-        yield Sentence(name, text.count("\n", 0, match.start()) + 1, said[1:-1].replace("${", "{"))
+        yield Sentence(name, text.count("\n", 0, match.start()) + 1, told)
 
 
 def is_sentence(text: str) -> bool:

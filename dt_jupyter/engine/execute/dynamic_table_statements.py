@@ -129,14 +129,14 @@ def alter_dynamic_table(
         return context.tables.status(f"{statement.name} does not exist, nothing done.")
     table = context.table(statement.name)
     if isinstance(statement.change, S.Refresh):
-        return _refresh(context, table)
+        return _refresh(context, table, full=statement.change.full)
     done = ALTER_HANDLERS[type(statement.change)](context, table, statement.change)
     context.scheduling.nudge()
     return context.tables.status(f"Dynamic table {statement.name} {done}.")
 
 
-def _refresh(context: Context, table: DynamicTable) -> DataFrame:
-    record = context.graph.refresh(table.id, RefreshTrigger.MANUAL)
+def _refresh(context: Context, table: DynamicTable, *, full: bool) -> DataFrame:
+    record = context.graph.refresh(table.id, RefreshTrigger.MANUAL, full=full)
     if record.error_code is not None:
         raise failure_of(record)
     s = record.statistics

@@ -102,6 +102,11 @@ DT: tuple[MagicSpec, ...] = (
     MagicSpec("status", "%dt status", "Shows the engine, its scheduler and its tables.", _COMMON),
     MagicSpec("refresh", "%dt refresh NAME", f"Refreshes {_NAMED} now.", _COMMON, "NAME",
               ("%dt refresh daily",)),
+    MagicSpec("export", "%dt export [FILE]",
+              "Writes all definitions as one SQL script, to a new file or below the cell.",
+              _COMMON, "file", ("%dt export definitions.sql", "%dt export -o script")),
+    MagicSpec("help", "%dt help [CODE]", "Shows the page of an error's code, or lists the codes.",
+              (_HELP,), "code", ("%dt help DT-1101",)),
 )  # fmt: skip
 _AT = MagicOption(
     ("--at",),

@@ -70,7 +70,7 @@ from dt_jupyter.sql.text.token_guard import DEFINITION, guard_length, guard_toke
 TABLE = "the name of the dynamic table"
 _WAREHOUSE = "the name of the warehouse"
 _STREAM = "the name of the stream"
-_ALTER = "SET …, UNSET …, SUSPEND, RESUME, REFRESH, RENAME TO … or SWAP WITH …"
+_ALTER = "SET …, UNSET …, SUSPEND, RESUME, REFRESH [FULL], RENAME TO … or SWAP WITH …"
 _FIXED = frozenset(name for name, option in TABLE_OPTIONS.items() if option.fixed)
 _ALTERABLE = {name: option for name, option in TABLE_OPTIONS.items() if not option.fixed}
 _UNSETTABLE = (*_ALTERABLE, CLUSTER_BY)
@@ -184,7 +184,7 @@ def _table_change(cursor: Cursor) -> TableChange:
     if cursor.accept("SWAP", "WITH"):
         return SwapWith(cursor.name("the name of the other dynamic table", "new_name"))
     if cursor.accept("REFRESH"):
-        return Refresh()
+        return Refresh(full=cursor.accept("FULL"))
     change = _suspension(cursor)
     if change is None:
         raise cursor.expected("a change", f"Write {_ALTER}.")

@@ -176,7 +176,9 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """ALTER … REFRESH."""
+    """ALTER … REFRESH [FULL]: `full` recomputes all rows, whatever has changed."""
+
+    full: bool = False
 
 
 @dataclass(frozen=True, slots=True)

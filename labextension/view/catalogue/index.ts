@@ -145,7 +145,7 @@ class CatalogueView implements View<CatalogueMessage> {
               filter && message.items.length
                 ? nothing(
                     `Nothing matches “${filter}”`,
-                    'Names, kinds, states and descriptions are looked at.',
+                    'Names, kinds, states and descriptions are searched.',
                   )
                 : nothing(
                     'The lake is empty',

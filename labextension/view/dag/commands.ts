@@ -11,6 +11,7 @@ export type Form = 'suspend' | 'lag' | 'drop';
 export type Command =
   | Form
   | 'refresh'
+  | 'refresh_full'
   | 'cancel'
   | 'resume'
   | 'details'
@@ -53,6 +54,7 @@ export function menuOf(node: GraphNode, { live, cells, views }: Able): Entry[][]
   return [
     [
       ...entry('refresh', 'Refresh now', own && live && !running),
+      ...entry('refresh_full', 'Full refresh', own && live && !running),
       ...entry('cancel', 'Cancel the refresh', own && live && running),
       ...entry('resume', 'Resume', own && live && suspended),
       ...entry('suspend', 'Suspend …', own && live && !suspended),
@@ -107,6 +109,7 @@ export async function perform(
         target_lag: lag === undefined || lag === 'DOWNSTREAM' ? null : lag,
       });
     case 'refresh':
+    case 'refresh_full':
     case 'cancel':
     case 'suspend':
     case 'resume':
@@ -127,7 +130,7 @@ async function copy(text: string, sentence: string): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    throw new Error('The browser allows no copying here.');
+    throw new Error('The browser does not allow copying here.');
   }
   return sentence;
 }

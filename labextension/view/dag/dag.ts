@@ -145,7 +145,9 @@ export class Dag {
     this.host.ask({ ask: 'lineage', name: columns.name }).then(
       message => {
         const trouble =
-          message.type === 'error' ? message.sentence : `The kernel answered with ${message.type}.`;
+          message.type === 'error'
+            ? message.sentence
+            : `Unexpected answer from the kernel: ${message.type}.`;
         const answer = message.type === 'lineage' ? message : trouble;
         this.act({ is: 'answer', columns, answer });
       },

@@ -14,7 +14,7 @@ export class Finder {
   private readonly input = h('input', {
     class: 'dtj-input',
     type: 'search',
-    placeholder: 'Find a table ( / )',
+    placeholder: 'Find a table (/)',
     'aria-label': 'Find a node by name or state',
     autocomplete: 'off',
     spellcheck: 'false',

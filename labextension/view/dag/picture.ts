@@ -134,5 +134,7 @@ async function pngOf(svg: string, width: number, height: number): Promise<Blob> 
   [canvas.width, canvas.height] = [Math.ceil(width * density), Math.ceil(height * density)];
   canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height);
   const made = await new Promise<Blob | null>(resolve => canvas.toBlob(resolve, 'image/png'));
-  return made ?? Promise.reject(new Error('The browser makes no PNG of this size: save an SVG.'));
+  return (
+    made ?? Promise.reject(new Error('The browser cannot make a PNG of this size. Save an SVG.'))
+  );
 }

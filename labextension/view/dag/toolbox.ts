@@ -73,7 +73,7 @@ export class Toolbox {
     if (this.turn.dataset['way'] !== way) {
       this.turn.dataset['way'] = way;
       this.turn.replaceChildren(toolSign(way));
-      this.turn.title = `Let the edges go ${way}`;
+      this.turn.title = `Lay the graph out ${way}`;
       this.turn.setAttribute('aria-label', this.turn.title);
     }
   }

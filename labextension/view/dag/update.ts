@@ -1,5 +1,6 @@
 /** What an action makes of a state, and what is to be done about it: no element, no clock, no kernel. */
 import { oneLine } from '../elements/text';
+import { plural } from '../elements/units';
 import type { EventMessage, GraphMessage, GraphNode, LineageMessage, TargetLag } from '../wire';
 import { type Command, isForm } from './commands';
 import { flowOf } from './lineage';
@@ -358,7 +359,9 @@ function setScope(state: State, scope: Scope, now: Now): Updated {
   const part = [scope.upstream ? 'upstream' : '', scope.downstream ? 'downstream' : ''];
   const words = part.filter(Boolean).join(' and ');
   const { length } = next.shape.names;
-  const text = words ? `${length} nodes, ${words} of ${oneLine(scope.centre!)}` : 'All nodes';
+  const text = words
+    ? `${plural(length, 'node')}, ${words} of ${oneLine(scope.centre!)}`
+    : 'All nodes';
   return [next, say(text)];
 }
 

@@ -5,7 +5,14 @@ import { mountDetail } from './index';
 import { share } from './plan';
 import { HOSTILE, madeNothing } from '../../testing/hostile';
 import type { Host, Question, View } from '../elements/dom';
-import type { CardMessage, DetailMessage, ErrorMessage, HistoryRow, LiveMessage } from '../wire';
+import type {
+  CardMessage,
+  DetailMessage,
+  ErrorMessage,
+  HistoryRow,
+  LiveMessage,
+  ProfileMessage,
+} from '../wire';
 
 const AT = '2026-11-22T12:00:00+00:00';
 
@@ -59,6 +66,7 @@ const error: ErrorMessage = {
   query: 'SELECT\n  𝒂 / b\nFROM t',
   underline: { line: 2, column: 3, length: 5 },
   details: 'at Stack.trace',
+  page: null,
 };
 
 let root: HTMLElement;
@@ -97,6 +105,13 @@ test('the head says what was asked for, what it came to, and why', () => {
   view.update(detail());
   expect(root.querySelector('.dtj-pill')!.textContent).toBe('AUTO → INCREMENTAL');
   expect(root.textContent).toContain('every operator has a rule');
+});
+
+test("the page of an error's code is one click away", () => {
+  view.update(detail({ error: { ...error, page: 'DT-2104: Refreshes' } }));
+  const page = get('error-page');
+  expect(page.querySelector('summary')!.textContent).toBe('About DT-2104');
+  expect(page.querySelector('pre')!.textContent).toBe('DT-2104: Refreshes');
 });
 
 test('suspending is asked back, and only then done', async () => {
@@ -143,11 +158,76 @@ const refreshed = (minute: number, changes: Partial<HistoryRow> = {}): HistoryRo
   rows_deleted: 1,
   rows_read: 3,
   reason: null,
+  bytes_written: 2000,
   ...changes,
 });
 
 const listed = (...rows: HistoryRow[]): DetailMessage =>
   detail({ history: { ...detail().history, rows } });
+
+const profile = (snapshot: string): ProfileMessage => {
+  const result = { type: 'result', version: 1, truncated: false, note: snapshot } as const;
+  return {
+    type: 'profile',
+    version: 1,
+    name: 'daily',
+    snapshot,
+    row_count: 1234,
+    columns: {
+      ...result,
+      title: 'Columns',
+      columns: [{ name: 'column', type: 'string' }],
+      rows: [['day']],
+    },
+    sample: {
+      ...result,
+      title: 'Sample rows',
+      columns: [{ name: 'day', type: 'date' }],
+      rows: [['2026-11-22']],
+    },
+  };
+};
+
+test('sample rows and columns are read when asked for, and say of which snapshot they are', async () => {
+  view.update(detail());
+  expect(asked).toEqual([]);
+  get('profile').click();
+  expect(asked[0]!.question).toEqual({ ask: 'profile', name: 'daily' });
+  expect(get<HTMLButtonElement>('profile').disabled).toBe(true);
+  asked[0]!.answer(profile('version 7 (noon)'));
+  await settle();
+  view.update(detail()); // what was read stays
+  expect(root.querySelector('.dtj-contents')!.textContent).toContain(
+    '1,234 rows in version 7 (noon)',
+  );
+  expect(root.querySelector('.dtj-contents')!.textContent).toContain('2026-11-22');
+  get('profile').click();
+  view.update(detail({ name: 'other' }));
+  asked[1]!.answer(profile('version 8 (noon)'));
+  await settle();
+  expect(root.querySelector('.dtj-contents table')).toBeNull();
+});
+
+test('a full refresh is asked for by its own button', () => {
+  view.update(detail());
+  get('full').click();
+  expect(asked[0]!.question).toEqual({ ask: 'refresh_full', name: 'daily' });
+  expect(get('cancel')).not.toBeNull();
+});
+
+test('what the refreshes took and wrote is a bar for each, oldest first', () => {
+  const rows = [refreshed(2, { duration: 2 }), refreshed(1, { state: 'FAILED', action: null })];
+  view.update(listed(...rows));
+  expect(root.querySelector('.dtj-cost')).toBeNull();
+  view.update(listed(...rows, refreshed(0, { bytes_written: null })));
+  const [seconds, written] = [...root.querySelectorAll('.dtj-cost')];
+  expect(seconds!.textContent).toContain('2.8 s in all, at most 2 s');
+  expect(written!.textContent).toContain('4,000 B in all');
+  const heights = [...seconds!.querySelectorAll('rect')].map(bar =>
+    Number(bar.getAttribute('height')),
+  );
+  expect(heights.map(Math.round)).toEqual([8, 8, 42]);
+});
 
 test('that a refresh was started is said until there is a result, and then the result', async () => {
   view.update(listed(refreshed(0)));
@@ -333,6 +413,7 @@ test.each(HOSTILE)('%j is text wherever it stands', text => {
             rows_deleted: 1,
             rows_read: 1,
             reason: text,
+            bytes_written: 1,
           },
         ],
       },
@@ -344,6 +425,7 @@ test.each(HOSTILE)('%j is text wherever it stands', text => {
         query: text,
         underline: { line: 1, column: 1, length: 99 },
         details: text,
+        page: text,
       },
     }),
   );

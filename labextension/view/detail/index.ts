@@ -1,5 +1,7 @@
 /** All about one dynamic table, and what can be done with it. */
 import { historyTable, keyOf, resultOf, UNDECIDED } from './history';
+import { Contents } from './contents';
+import { costChart } from './cost';
 import { planRows, sqlText, statements } from './plan';
 import { h } from '../elements/dom';
 import {
@@ -32,13 +34,17 @@ export function mountDetail(root: HTMLElement, host: Host): View<DetailMessage> 
 
 type Form = 'suspend' | 'pin' | null;
 
+/** What starts a refresh. */
+const STARTS: ReadonlySet<string> = new Set(['refresh', 'full']);
+
 class DetailView implements View<DetailMessage> {
   private readonly _frame: HTMLElement;
   private readonly _head = h('div');
   private readonly _form = h('div');
   private readonly _status = liveRegion();
   private readonly _body = h('div');
-  private readonly _tree = new Tree('How the table is kept', 'plan');
+  private readonly _tree = new Tree('How the table is maintained', 'plan');
+  private readonly _contents: Contents;
   private _message: DetailMessage | null = null;
   private _open: Form = null;
   /** Whether refreshes without changes are listed; null while nobody said. */
@@ -52,6 +58,7 @@ class DetailView implements View<DetailMessage> {
     root: HTMLElement,
     private readonly _host: Host,
   ) {
+    this._contents = new Contents(_host);
     this._frame = frame(root, 'detail', treeCss + planCss + historyCss + css);
     this._frame.append(this._head, this._form, this._status, this._body);
   }
@@ -64,6 +71,7 @@ class DetailView implements View<DetailMessage> {
       this._body.replaceChildren(); // the folds of another table say nothing about this one's
     }
     this._message = message;
+    this._contents.of(message.name);
     this._drawResult(message);
     this._draw();
   }
@@ -129,10 +137,11 @@ class DetailView implements View<DetailMessage> {
     return h(
       'span',
       { class: 'dtj-actions' },
-      running || this._busy === 'refresh'
+      running || STARTS.has(this._busy ?? '')
         ? act('cancel', 'Cancel', () => void this._do('cancel', { ask: 'cancel', name }))
         : null,
       act('refresh', 'Refresh now', () => void this._do('refresh', { ask: 'refresh', name }), true),
+      act('full', 'Full refresh', () => void this._do('full', { ask: 'refresh_full', name })),
       suspended
         ? act('resume', 'Resume', () => void this._do('resume', { ask: 'resume', name }))
         : act('suspend', 'Suspend', () => this._show('suspend')),
@@ -199,7 +208,7 @@ class DetailView implements View<DetailMessage> {
       h('label', {}, 'Version', version),
       h('button', { type: 'submit', class: 'dtj-button dtj-main', 'data-key': 'pin-do' }, 'Pin'),
       button('Close', () => this._show(null), { 'data-key': 'pin-close' }),
-      h('span', { class: 'dtj-soft' }, 'A pinned version stays readable whatever is vacuumed.'),
+      h('span', { class: 'dtj-soft' }, 'A pinned version stays readable after a vacuum.'),
     );
     box.addEventListener('submit', event => {
       event.preventDefault();
@@ -247,7 +256,7 @@ class DetailView implements View<DetailMessage> {
       return;
     }
     this._status.replaceChildren(...told);
-    if (what === 'refresh') {
+    if (STARTS.has(what)) {
       this._before = before;
     }
     this._busy = cancels ? this._busy : null;
@@ -276,11 +285,7 @@ class DetailView implements View<DetailMessage> {
       section(null, this._facts(card)),
       section(
         'Next refresh',
-        h(
-          'div',
-          { class: 'dtj-decision' },
-          clean(message.decision || 'Nothing is known of it yet.'),
-        ),
+        h('div', { class: 'dtj-decision' }, clean(message.decision || 'Not known yet.')),
         ...(message.statements.length
           ? [
               fold(
@@ -292,7 +297,7 @@ class DetailView implements View<DetailMessage> {
           : []),
       ),
       section(
-        'How it is kept',
+        'How it is maintained',
         ...(message.tree.length
           ? [
               h(
@@ -304,14 +309,16 @@ class DetailView implements View<DetailMessage> {
               ),
               this._tree.element,
             ]
-          : [h('p', { class: 'dtj-soft' }, 'Computed as a whole: there is no tree of rules.')]),
+          : [h('p', { class: 'dtj-soft' }, 'Recomputed in full: there are no incremental rules.')]),
         fold(
           'query',
           'Definition',
           sqlText(message.query, 'Copy the definition', 'query', this._tell),
         ),
       ),
+      this._contents.element,
       ...(message.statistics.length ? [section('Last refresh', figures(message))] : []),
+      ...[costChart(message.history)].filter(chart => chart !== null),
       section(
         oneLine(message.history.title),
         message.history.rows.length

@@ -49,7 +49,8 @@ function bar(value: number | null, most: number, token: string, sign: string): H
 }
 
 function told(node: TreeNode): string {
-  const rows = node.rows === null ? '' : `about ${count(node.rows)} rows`;
+  const rows =
+    node.rows === null ? '' : `about ${count(node.rows)} ${node.rows === 1 ? 'row' : 'rows'}`;
   const changed = node.changed === null ? '' : `about ${count(node.changed)} of them change`;
   return [node.operator, node.rule, node.state, rows, changed].filter(Boolean).join('; ');
 }

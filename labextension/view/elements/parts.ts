@@ -104,6 +104,14 @@ export function errorBlock(error: ErrorMessage): HTMLElement {
           h('pre', { class: 'dtj-trace', tabindex: 0 }, clean(error.details)),
         )
       : null,
+    error.page
+      ? h(
+          'details',
+          { 'data-key': 'error-page' },
+          h('summary', {}, `About ${oneLine(error.code)}`),
+          h('pre', { class: 'dtj-trace', tabindex: 0 }, clean(error.page)),
+        )
+      : null,
   );
 }
 

@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { HOSTILE, madeNothing } from '../../testing/hostile';
-import { footer, resultTable, rowsTable } from './table';
+import { footer, resultTable, rowsTable, showChanged } from './table';
 import type { ResultMessage } from '../wire';
 
 const result = (changes: Partial<ResultMessage> = {}): ResultMessage => ({
@@ -79,4 +79,42 @@ test('more rows than anyone reads are not drawn, and the footer says so', () => 
   const made = resultTable(result({ rows }));
   expect(made.querySelectorAll('tbody tr')).toHaveLength(1000);
   expect(made.textContent).toContain('the first 1,000 rows');
+});
+
+describe('the first changed value', () => {
+  /** A row of values 100 pixels wide each, of which the browser shows 250, beside marks of 60. */
+  function placed(changed: number): { place: HTMLElement; region: HTMLElement } {
+    const columns = Array.from({ length: 9 }, (_, i) => ({ name: `c${i}`, type: 'int' }));
+    const rows = ['1', '2'].map(value => columns.map((_, i) => (i === changed ? value : '0')));
+    const marks = ['before', 'after'] as const;
+    const place = document.createElement('div');
+    place.append(rowsTable('rows', { columns, rows, marks }));
+    const region = place.querySelector<HTMLElement>('.dtj-scroll')!;
+    Object.defineProperty(region, 'clientWidth', { value: 250 });
+    place.querySelectorAll('th.dtj-mark').forEach(mark => {
+      Object.defineProperty(mark, 'offsetWidth', { value: 60 });
+    });
+    place.querySelectorAll('td').forEach((cell, i) => {
+      Object.defineProperty(cell, 'offsetLeft', { value: 60 + 100 * (i % 9) });
+      Object.defineProperty(cell, 'offsetWidth', { value: 100 });
+    });
+    return { place, region };
+  }
+
+  test.each([
+    [0, 0],
+    [1, 100],
+    [7, 700],
+  ])('of column %i is scrolled into view', (changed, scrolled) => {
+    const { place, region } = placed(changed);
+    showChanged(place);
+    expect(region.scrollLeft).toBe(scrolled);
+  });
+
+  test('that is seen already is left where it is', () => {
+    const { place, region } = placed(1);
+    region.scrollLeft = 90;
+    showChanged(place);
+    expect(region.scrollLeft).toBe(90);
+  });
 });

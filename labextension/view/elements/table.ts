@@ -1,7 +1,7 @@
 /** Rows of a result, and of a difference, as a table: NULL is told from a text, a mark from a cell. */
 import { h } from './dom';
 import { oneLine } from './text';
-import { exact, plural } from './units';
+import { plural } from './units';
 import type { Child } from './dom';
 import type { Column, Mark, ResultMessage } from '../wire';
 
@@ -107,6 +107,22 @@ export function changedColumns(data: Rows, marks: readonly Mark[]): string[] {
   return data.columns.filter((_, at) => changed.has(at)).map(column => oneLine(column.name));
 }
 
+/** Scrolls the rows in `place` sideways until the first value that an update changed is seen,
+ * beside the column of marks, which stays. */
+export function showChanged(place: HTMLElement): void {
+  const region = place.querySelector<HTMLElement>('.dtj-scroll');
+  const moved = region?.querySelector<HTMLElement>('td.dtj-moved');
+  if (!region || !moved) {
+    return;
+  }
+  const marks = region.querySelector<HTMLElement>('th.dtj-mark')?.offsetWidth ?? 0;
+  const [left, right] = [moved.offsetLeft, moved.offsetLeft + moved.offsetWidth];
+  const seen = left - marks >= region.scrollLeft && right <= region.scrollLeft + region.clientWidth;
+  if (!seen) {
+    region.scrollLeft = Math.max(0, left - marks);
+  }
+}
+
 function cell(value: string | null, right: boolean, moved: boolean): HTMLElement {
   const classes = [right && 'dtj-num', moved && 'dtj-moved'].filter(Boolean).join(' ');
   if (value === null) {
@@ -122,7 +138,7 @@ function cell(value: string | null, right: boolean, moved: boolean): HTMLElement
 export function footer(message: ResultMessage): string {
   const shown = Math.min(message.rows.length, MOST_ROWS);
   const more = message.truncated || shown < message.rows.length;
-  const rows = more ? `the first ${exact(shown)} rows` : plural(shown, 'row');
+  const rows = more ? `the first ${plural(shown, 'row')}` : plural(shown, 'row');
   return message.note ? `${rows} · ${oneLine(message.note)}` : rows;
 }
 

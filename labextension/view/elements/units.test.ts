@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import {
+  bytes,
   count,
   duration,
   durationTicks,
@@ -58,6 +59,10 @@ test('a share is never all or nothing when it is not', () => {
     '> 99.9 %',
     '100 %',
   ]);
+});
+
+test('a size has its unit', () => {
+  expect([0, 9999, 12_345, 6_000_000].map(bytes)).toEqual(['0 B', '9,999 B', '12.3 kB', '6 MB']);
 });
 
 test('a count has its noun', () => {

@@ -77,6 +77,12 @@ export function count(value: number): string {
   return `${value < 0 ? '−' : ''}${digits}${unit}`;
 }
 
+/** `9,999 B`, `12.3 kB`, `6 MB`. */
+export function bytes(value: number): string {
+  const [, digits, unit] = /^(.*?)([kMGT]?)$/.exec(count(value))!;
+  return `${digits} ${unit}B`;
+}
+
 /** `1 row`, `2,000 rows`; `es` and the like where the plural is not an `s`. */
 export function plural(value: number, noun: string, many = `${noun}s`): string {
   return `${exact(value)} ${value === 1 ? noun : many}`;

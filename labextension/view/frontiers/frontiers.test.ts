@@ -49,7 +49,7 @@ describe('two tables read together', () => {
 
   test('may have no moment in common', () => {
     expect(together(a, frontier('b', 9, [], [9, 7])).sentence).toContain(
-      'There is no moment at which both can still be read.',
+      'No common data timestamp is left at which both can be read.',
     );
   });
 

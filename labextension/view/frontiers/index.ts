@@ -252,8 +252,8 @@ class FrontiersView implements View<FrontiersMessage> {
             same === undefined
               ? ''
               : same
-                ? 'both stand on this version'
-                : 'the two stand on different versions';
+                ? 'both use this version'
+                : 'they use different versions';
         }
       }
     }
@@ -269,7 +269,7 @@ function hint(one: Frontier | undefined, chosen: number): string {
   );
   const where = behind.length
     ? `is behind the newest version of ${plural(behind.length, 'source')}`
-    : 'stands on the newest version of all its sources';
+    : 'is at the newest version of all its sources';
   return `${oneLine(one.name)} ${where}. ${chosen ? 'Now another one …' : 'Choose it to compare it with another.'}`;
 }
 

@@ -37,10 +37,10 @@ export function together(a: Frontier, b: Frontier): Together {
   }
   const why =
     ta === tb ? '' : `their data timestamps are ${duration(Math.abs(ta - tb) / 1e6)} apart`;
-  const where = apart.length ? `they stand on different versions of ${listed(apart)}` : '';
+  const where = apart.length ? `they use different versions of ${listed(apart)}` : '';
   const way =
     common === null
-      ? 'There is no moment at which both can still be read.'
+      ? 'No common data timestamp is left at which both can be read.'
       : `Both can be read at ${local(common)}, the newest data timestamp that they have in common.`;
   const because = [why, where].filter(Boolean).join(', and ');
   return {

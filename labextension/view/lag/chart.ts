@@ -3,7 +3,7 @@ import { s } from '../elements/dom';
 import { FAILURES, actionGlyph, cross, ink, tokenOf } from '../icons/marks';
 import { duration, durationTicks, instantTicks } from '../elements/units';
 import { firstFrom, lagBefore, within } from './teeth';
-import type { Refresh, Sawtooth, Tooth } from './teeth';
+import type { Refresh, Sawtooth, Span, Tooth } from './teeth';
 
 const MARKS_UPTO = 160; // refreshes; beyond, the line alone tells more than its marks
 const NARROW = 520;
@@ -64,15 +64,27 @@ let clips = 0; // ids are the page's
 /** The picture. `relative`: the time axis counts from its start, since it has no date. */
 export function picture(saw: Sawtooth, scale: Scale, relative = false): SVGElement[] {
   const teeth = within(saw.teeth, scale.from, scale.to);
+  const above = within(saw.above, scale.from, scale.to);
   const shown = visible(saw.refreshes, scale);
   const crowded = shown.length > MARKS_UPTO;
   return [
+    ...saw.idle.map(span => idle(span, scale)),
     axes(scale, relative),
-    ...line(teeth, saw.target, scale),
+    ...line(teeth, scale),
+    ...excess(above, saw.target, scale, teeth.length),
     target(saw.target, scale),
-    crowded ? worstOf(teeth, saw.target, scale) : marks(saw, teeth, shown, scale),
+    worstOf(above, scale),
+    ...(crowded ? [] : [marks(saw, teeth, above, shown, scale)]),
     lane(shown, scale, crowded),
   ];
+}
+
+/** A time without a scheduler. */
+function idle([from, to]: Span, scale: Scale): SVGElement {
+  const inside = (at: number): number => Math.min(scale.right, Math.max(scale.left, scale.x(at)));
+  const [x, until] = [inside(from), inside(to)];
+  const tall = { y: scale.top, height: scale.lane - scale.top };
+  return s('rect', { class: 'dtj-idle', x: n(x), width: n(until - x), ...tall });
 }
 
 /** Refreshes of which something lies in the picture. */
@@ -156,53 +168,73 @@ function target(lag: number | null, scale: Scale): SVGElement {
   );
 }
 
-/** The area and its edge, and in red what is above the target. */
-function line(teeth: readonly Tooth[], limit: number | null, scale: Scale): SVGElement[] {
-  if (!teeth.length) {
-    return [];
-  }
-  const corners = thinned(
+const cornersOf = (teeth: readonly Tooth[], scale: Scale): (readonly [number, number])[] =>
+  thinned(
     teeth.flatMap(tooth => [
       [scale.x(tooth.start), scale.y(tooth.low)] as const,
       [scale.x(tooth.end), scale.y(tooth.peak)] as const,
     ]),
   );
+
+/** How thick a line of so many teeth is, and how opaque. */
+function strokeOf(many: number): { 'stroke-width': number; 'stroke-opacity': number } {
+  const [width, opacity] = [many > MARKS_UPTO ? 0.9 : 1.7, many > 4 * MARKS_UPTO ? 0.5 : 1];
+  return { 'stroke-width': width, 'stroke-opacity': opacity };
+}
+
+/** The area and its edge. */
+function line(teeth: readonly Tooth[], scale: Scale): SVGElement[] {
+  if (!teeth.length) {
+    return [];
+  }
+  const corners = cornersOf(teeth, scale);
   const edge = corners.map(([x, y]) => `${n(x)} ${n(y)}`).join('L');
   const [first, last] = [corners[0]![0], corners[corners.length - 1]![0]];
   const area = `M${n(first)} ${scale.bottom}L${edge}L${n(last)} ${scale.bottom}Z`;
-  const width = teeth.length > MARKS_UPTO ? 0.9 : 1.7;
-  const faint = teeth.length > 4 * MARKS_UPTO ? 0.5 : 1;
-  const stroke = {
-    d: `M${edge}`,
-    'stroke-width': width,
-    'stroke-linejoin': 'round',
-    'stroke-opacity': faint,
-  };
-  const parts: SVGElement[] = [
+  const stroke = { d: `M${edge}`, 'stroke-linejoin': 'round', ...strokeOf(teeth.length) };
+  return [
     s('path', { d: area, class: 'dtj-f-incremental', 'fill-opacity': 0.1, stroke: 'none' }),
     s('path', { ...stroke, class: 'dtj-s-incremental' }),
   ];
-  if (limit !== null && teeth.some(tooth => tooth.peak > limit)) {
-    const id = `dtj-above-${++clips}`;
-    const y = scale.y(limit);
-    const wedge = `M${n(first)} ${n(y)}L${edge}L${n(last)} ${n(y)}Z`;
-    const box = { x: scale.left, y: 0, width: scale.right - scale.left, height: Math.max(0, y) };
-    parts.push(
-      s('clipPath', { id }, s('rect', box)),
-      s(
-        'g',
-        { 'clip-path': `url(#${id})`, class: 'dtj-above' },
-        s('path', { d: wedge, class: 'dtj-f-bad', 'fill-opacity': 0.25, stroke: 'none' }),
-        s('path', {
-          ...stroke,
-          'stroke-width': width * 1.2,
-          'stroke-opacity': 1,
-          class: 'dtj-s-bad',
-        }),
-      ),
-    );
+}
+
+/** In red what is above the target, of a line of `many` teeth. */
+function excess(
+  above: readonly Tooth[],
+  limit: number | null,
+  scale: Scale,
+  many: number,
+): SVGElement[] {
+  if (limit === null || !above.length) {
+    return [];
   }
-  return parts;
+  const [id, y] = [`dtj-above-${++clips}`, scale.y(limit)];
+  const rises = above.map(tooth => {
+    const [[a, low], [b, peak]] = [
+      [scale.x(tooth.start), scale.y(tooth.low)],
+      [scale.x(tooth.end), scale.y(tooth.peak)],
+    ] as const;
+    return {
+      wedge: `M${n(a)} ${n(y)}V${n(low)}L${n(b)} ${n(peak)}V${n(y)}Z`,
+      edge: `M${n(a)} ${n(low)}L${n(b)} ${n(peak)}`,
+    };
+  });
+  const box = { x: scale.left, y: 0, width: scale.right - scale.left, height: Math.max(0, y) };
+  const wedges = rises.map(({ wedge }) => wedge).join('');
+  const edges = rises.map(({ edge }) => edge).join('');
+  return [
+    s('clipPath', { id }, s('rect', box)),
+    s(
+      'g',
+      { 'clip-path': `url(#${id})`, class: 'dtj-above' },
+      s('path', { d: wedges, class: 'dtj-f-bad', 'fill-opacity': 0.25, stroke: 'none' }),
+      s('path', {
+        d: edges,
+        'stroke-width': strokeOf(many)['stroke-width'] * 1.2,
+        class: 'dtj-s-bad',
+      }),
+    ),
+  ];
 }
 
 /** At most four corners for each pixel of width: its first, its lowest and highest, its last. */
@@ -228,19 +260,20 @@ export function thinned(
 function marks(
   saw: Sawtooth,
   teeth: readonly Tooth[],
+  above: readonly Tooth[],
   shown: readonly Refresh[],
   scale: Scale,
 ): SVGElement {
   const room = (0.28 * (scale.right - scale.left)) / Math.max(shown.length, 1);
   const r = Math.min(4, Math.max(1.6, room));
-  const group = worstOf(teeth, saw.target, scale);
+  const group = s('g', {});
+  for (const tooth of above) {
+    const [x, y] = [scale.x(tooth.end), scale.y(tooth.peak)];
+    group.append(
+      s('path', { d: `M${n(x)} ${n(y - 3)}l-4 -7h8z`, class: 'dtj-f-bad', stroke: 'none' }),
+    );
+  }
   for (const tooth of teeth) {
-    if (saw.target !== null && tooth.peak > saw.target) {
-      const [x, y] = [scale.x(tooth.end), scale.y(tooth.peak)];
-      group.append(
-        s('path', { d: `M${n(x)} ${n(y - 3)}l-4 -7h8z`, class: 'dtj-f-bad', stroke: 'none' }),
-      );
-    }
     const { point, end } = tooth.refresh;
     if (point.action && end !== null && end >= scale.from) {
       group.append(actionGlyph(point.action, scale.x(tooth.start), scale.y(tooth.low), r));
@@ -256,13 +289,13 @@ function marks(
 }
 
 /** In words how high the worst peak above the target is. */
-function worstOf(teeth: readonly Tooth[], limit: number | null, scale: Scale): SVGElement {
+function worstOf(above: readonly Tooth[], scale: Scale): SVGElement {
   const group = s('g', {});
-  const worst = teeth.reduce<Tooth | null>(
+  const worst = above.reduce<Tooth | null>(
     (most, t) => (most && most.peak >= t.peak ? most : t),
     null,
   );
-  if (worst && limit !== null && worst.peak > limit) {
+  if (worst) {
     const [x, y] = [scale.x(worst.end), scale.y(worst.peak)];
     const before = x + 70 > scale.right;
     const place = { class: 'dtj-tick dtj-worst', 'text-anchor': before ? 'end' : 'start' };

@@ -3,7 +3,7 @@ import { h, s } from '../elements/dom';
 import { ACTIONS, FAILURES, STATE_TOKENS, actionGlyph, cross, icon, ink } from '../icons/marks';
 import { oneLine } from '../elements/text';
 import { duration, exact, percent, zone } from '../elements/units';
-import { troubles } from './teeth';
+import { idleSeconds, troubles } from './teeth';
 import type { Refresh, Sawtooth } from './teeth';
 
 export interface Figure {
@@ -46,6 +46,9 @@ export function figuresOf(saw: Sawtooth): (Figure | null)[] {
           name: 'within target',
           value: percent(saw.within),
           token: saw.within < 0.95 ? 'warn' : undefined,
+          ...(saw.idle.length
+            ? { remark: `not counting ${duration(idleSeconds(saw))} without a scheduler` }
+            : {}),
         },
     {
       name: 'refreshes',
@@ -65,12 +68,13 @@ export function legend(saw: Sawtooth): HTMLElement[] {
   const failures = FAILURES.filter(state => has(({ point }) => point.state === state));
   const stroke = s('path', { d: 'M0 -5V5', style: `stroke:${ink('warn')}`, 'stroke-width': 2 });
   const tip = s('path', { d: 'M0 4l-4 -7h8z', style: `fill:${ink('bad')}` });
-  const late = saw.teeth.some(tooth => saw.target !== null && tooth.peak > saw.target);
+  const shade = s('rect', { x: -5, y: -5, width: 10, height: 10, class: 'dtj-idle' });
   return [
     ...actions.map(action => entry(actionGlyph(action), action)),
     ...failures.map(state => entry(cross(0, 0, 3.6, STATE_TOKENS[state]), state)),
     ...(has(({ point }) => point.state === 'SKIPPED') ? [entry(stroke, 'SKIPPED')] : []),
-    ...(late ? [entry(tip, 'above target')] : []),
+    ...(saw.above.length ? [entry(tip, 'above target')] : []),
+    ...(saw.idle.length ? [entry(shade, 'no scheduler')] : []),
     ...(saw.span ? [h('span', {}, zone())] : []),
   ];
 }

@@ -37,6 +37,7 @@ const lag = (points: RefreshPoint[], changes: Partial<LagMessage> = {}): LagMess
   target_lag: 60,
   points,
   as_of: null,
+  idle: [],
   ...changes,
 });
 
@@ -77,6 +78,19 @@ describe('the sawtooth', () => {
       [15, 53],
       [5, 15],
     ]);
+  });
+
+  test('a tooth is parted by the times without a scheduler, which are cut to what is known', () => {
+    const idle = [
+      { start: at(-500), end: at(-400) },
+      { start: at(20), end: at(70) },
+      { start: at(90), end: at(900) },
+    ];
+    const saw = sawtooth(lag([done(0, 2, 5)], { as_of: at(100), idle }));
+    expect(saw.idle.map(([from, to]) => to - from)).toEqual([50, 10]);
+    expect(saw.above.map(({ low, peak }) => [low, peak])).toEqual([[70, 90]]);
+    expect(saw.within).toBeCloseTo(15 / 35);
+    expect(saw.worst).toBe(100);
   });
 
   test('without a refresh there is nothing to draw', () => {

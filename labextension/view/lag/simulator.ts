@@ -168,7 +168,7 @@ export class Simulator {
           {
             class: 'dtj-plot',
             role: 'img',
-            'aria-label': `Foretold: ${summary(saw)}`,
+            'aria-label': `Simulated: ${summary(saw)}`,
             width,
             height: own.height,
             viewBox: `0 0 ${width} ${own.height}`,
@@ -282,7 +282,7 @@ export class Simulator {
     const told =
       trouble ??
       (found
-        ? `Foretold: mean ${duration(found.message.mean_lag)}, at most ${duration(found.message.maximum_lag)}`
+        ? `Simulated: mean ${duration(found.message.mean_lag)}, at most ${duration(found.message.maximum_lag)}`
         : '');
     this._status.textContent = told;
     this._redraw();

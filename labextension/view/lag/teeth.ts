@@ -24,19 +24,26 @@ export interface Tooth {
   readonly refresh: Refresh;
 }
 
+/** From and to, in seconds since 1970. */
+export type Span = readonly [number, number];
+
 export interface Sawtooth {
   readonly name: string;
   readonly target: number | null;
   readonly refreshes: readonly Refresh[];
   readonly teeth: readonly Tooth[];
   /** The time that is known, in seconds since 1970; null before the first refresh. */
-  readonly span: readonly [number, number] | null;
+  readonly span: Span | null;
   readonly now: number | null;
   readonly worst: number | null;
   /** Mean over time. */
   readonly mean: number | null;
-  /** Share of the time in which the lag was at most the target. */
+  /** Share of the time with a scheduler in which the lag was at most the target. */
   readonly within: number | null;
+  /** When no scheduler ran, in order and disjoint: in them no target is missed. */
+  readonly idle: readonly Span[];
+  /** The parts of teeth above the target while a scheduler ran. */
+  readonly above: readonly Tooth[];
 }
 
 export function sawtooth(message: LagMessage): Sawtooth {
@@ -46,6 +53,9 @@ export function sawtooth(message: LagMessage): Sawtooth {
   const whole = teeth.reduce((sum, tooth) => sum + (tooth.peak - tooth.low), 0);
   const last = teeth[teeth.length - 1];
   const target = message.target_lag;
+  const idle = last ? idleIn(message, teeth[0]!.start, last.end) : [];
+  const held = teeth.flatMap(tooth => outside(tooth, idle));
+  const heldFor = held.reduce((sum, tooth) => sum + (tooth.peak - tooth.low), 0);
   const good = (t: Tooth, limit: number): number =>
     Math.min(t.peak, Math.max(limit, t.low)) - t.low;
   const area = teeth.reduce((sum, t) => sum + ((t.peak - t.low) * (t.peak + t.low)) / 2, 0);
@@ -61,10 +71,46 @@ export function sawtooth(message: LagMessage): Sawtooth {
     within:
       target === null || !last
         ? null
-        : whole
-          ? teeth.reduce((sum, tooth) => sum + good(tooth, target), 0) / whole
+        : heldFor
+          ? held.reduce((sum, tooth) => sum + good(tooth, target), 0) / heldFor
           : Number(last.low <= target),
+    idle,
+    above: target === null ? [] : held.filter(tooth => tooth.peak > target),
   };
+}
+
+/** The times without a scheduler that lie in [from, to], cut to it. */
+function idleIn(message: LagMessage, from: number, to: number): Span[] {
+  return message.idle
+    .map((time): Span => [Math.max(seconds(time.start), from), Math.min(seconds(time.end), to)])
+    .filter(([start, end]) => start < end);
+}
+
+/** The parts of a tooth outside of those times. */
+function outside(tooth: Tooth, times: readonly Span[]): Tooth[] {
+  const found: Tooth[] = [];
+  let start = tooth.start;
+  const add = (end: number): void => {
+    const [low, peak] = [start - tooth.dataTimestamp, end - tooth.dataTimestamp];
+    found.push({ ...tooth, start, end, low, peak });
+  };
+  for (const [from, to] of times) {
+    if (to > start && from < tooth.end) {
+      if (from > start) {
+        add(from);
+      }
+      start = to;
+    }
+  }
+  if (start < tooth.end || start === tooth.start) {
+    add(tooth.end);
+  }
+  return found;
+}
+
+/** For how many seconds no scheduler ran. */
+export function idleSeconds(saw: Sawtooth): number {
+  return saw.idle.reduce((sum, [from, to]) => sum + (to - from), 0);
 }
 
 function timed(point: RefreshPoint): Refresh {
@@ -160,6 +206,9 @@ export function summary(saw: Sawtooth): string {
   }
   if (saw.within !== null) {
     parts.push(`within target ${percent(saw.within)} of the time`);
+  }
+  if (saw.idle.length) {
+    parts.push(`no scheduler for ${duration(idleSeconds(saw))}`);
   }
   parts.push(plural(saw.refreshes.length, 'refresh', 'refreshes'));
   return [...parts, troubles(saw)].filter(Boolean).join(', ');

@@ -14,7 +14,7 @@ import {
 import { mostlyStill, movedSteps, stillSteps } from './steps';
 import { nearestPlace, places, timeline, toldStep } from './timeline';
 import { countMarks, saved, toldRows } from './told';
-import { rowsTable } from '../elements/table';
+import { rowsTable, showChanged } from '../elements/table';
 import { oneLine } from '../elements/text';
 import { exact, plural, timeElement } from '../elements/units';
 import css from './replay.raw.css';
@@ -531,6 +531,7 @@ class ReplayView implements Walk {
     this._rows.removeAttribute('aria-busy');
     this._drawStep();
     this._drawRows();
+    showChanged(this._rows);
   }
 
   private async _switch(mode: string): Promise<void> {

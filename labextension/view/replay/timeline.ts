@@ -1,7 +1,7 @@
 /** The snapshots along a line: a tick each, above it what came and went, flags where the schema changed. */
 import { s } from '../elements/dom';
 import { oneLine } from '../elements/text';
-import { local, seconds } from '../elements/units';
+import { local, plural, seconds } from '../elements/units';
 import type { ReplayStep } from '../wire';
 
 export type Spacing = 'time' | 'index';
@@ -117,7 +117,7 @@ export function toldStep(step: ReplayStep, of: number): string {
     `step ${step.number} of ${of}`,
     local(step.time),
     step.operation,
-    `${step.row_count} rows`,
+    plural(step.row_count, 'row'),
     step.inserted === null ? '' : `${step.inserted} inserted`,
     step.deleted === null ? '' : `${step.deleted} deleted`,
     step.schema_change && `schema: ${step.schema_change}`,

@@ -29,7 +29,7 @@ export function toldRows(message: RowsMessage): string {
   ].filter(Boolean);
   const since = message.since === null ? '' : ` since step ${message.since}`;
   const rows = message.truncated
-    ? `the first ${exact(message.rows.length)} rows`
+    ? `the first ${plural(message.rows.length, 'row')}`
     : plural(message.rows.length, 'row');
   return `Step ${message.step}${since}: ${[rows, ...moved].join(', ')}`;
 }

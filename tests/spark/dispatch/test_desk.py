@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dt_jupyter.dispatch import picture_of
 from dt_jupyter.dispatch.dispatcher import REPLAYS, Desk
 from dt_jupyter.dispatch.feed import EventFeed
 from dt_jupyter.wire.live_messages import Ask
@@ -179,6 +180,55 @@ def test_lineage_goes_through_views_and_dynamic_tables(shop: Client) -> None:
         (e["source"], e["source_column"], e["target"], e["target_column"])
         for e in of_table["edges"]
     }
+
+
+def test_a_profile_and_sample_rows_of_one_snapshot(shop: Client) -> None:
+    lab = shop.lab
+    columns = "id INT, day STRING, m MAP<STRING, INT>, b BINARY"
+    rows = ("1, 'mon', map('a', 1), X'00'", "2, NULL, NULL, NULL", "3, 'mon', NULL, NULL")
+    lab.table("odd", columns, *rows)
+    version = lab.context.sources.logs[str(lab.context.layout.tables / "odd")].version()
+    found = shop.ask(Ask.PROFILE, name="odd")
+    assert (found["type"], found["row_count"]) == ("profile", 3)
+    assert found["snapshot"].startswith(f"version {version} (")
+    assert found["columns"]["rows"] == [
+        ["id", "int", "0", "3", "1", "3"],
+        ["day", "string", "1", "1", "mon", "mon"],
+        ["m", "map<string,int>", "2", None, None, None],
+        ["b", "binary", "2", None, None, None],
+    ]
+    sample = found["sample"]
+    assert (len(sample["rows"]), sample["truncated"]) == (3, False)
+    assert sample["note"] == found["snapshot"]
+    assert ["1", "mon", "{a -> 1}", "00"] in sample["rows"]
+    of_view = shop.ask(Ask.PROFILE, name="big")
+    assert of_view["snapshot"].startswith("version ")
+    before = lab.engine.profile("odd", at=version - 1, rows=0)
+    assert (before.row_count, before.sample) == (0, ())
+    assert "id int: 0 NULL, about 0 distinct" in str(before)
+    assert "Columns of odd: 0 rows" in picture_of(before).text
+    shop.refused("DT-1101", Ask.PROFILE, name="nothing")
+
+
+def test_a_full_refresh_recomputes_what_has_not_changed(shop: Client) -> None:
+    lab = shop.lab
+    lab.refresh("busy")
+    assert lab.refresh("busy") == "NO_DATA"
+    (row,) = lab.sql("ALTER DYNAMIC TABLE busy REFRESH FULL")
+    assert (row[1], row[2]) == ("FULL", "FULL_REQUESTED: a full refresh was requested")
+    lab.verified("busy")
+    lab.insert("item", "50, 'sun', 5")
+    assert lab.engine.refresh("daily", full=True).action == "FULL"
+    assert lab.engine.refresh("busy").action == "INCREMENTAL"  # its state was kept
+    assert shop.ask(Ask.REFRESH_FULL, name="busy")["sentence"] == "Full refresh of busy started."
+    deadline = time.monotonic() + SOON
+    while time.monotonic() < deadline:
+        last = lab.engine.records("busy", 1)[0]
+        if last.action == "FULL" and last.state == "SUCCEEDED":
+            break
+        time.sleep(0.05)
+    assert (last.action, last.state) == ("FULL", "SUCCEEDED")
+    lab.verified("busy", "daily")
 
 
 def test_what_the_scheduler_would_do(shop: Client) -> None:

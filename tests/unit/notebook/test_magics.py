@@ -6,13 +6,16 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
+from dt_jupyter.model import CATALOGUE
 from dt_jupyter.notebook import load, unload
 from dt_jupyter.notebook.magics import DynamicTableMagics
+from dt_jupyter.notebook.session import Notebook
 
 
 @pytest.fixture
@@ -190,3 +193,36 @@ def test_loading_twice_registers_once(shell: InteractiveShell) -> None:
     load(shell)
     assert len(shell.input_transformers_cleanup) == transformers
     assert len(shell.Completer.custom_matchers) == matchers
+
+
+def test_help_of_a_code_is_its_page_and_needs_no_engine(shell: InteractiveShell) -> None:
+    text = shown(shell, "%dt help dt-1101")
+    assert text.startswith("DT-1101: Statements, SQLSTATE 42P01\n")
+    assert "Documentation: reference/errors.md#dt-1101" in text
+    assert all(code in shown(shell, "%dt help") for code in CATALOGUE)
+    wrong = shown(shell, "%dt help DT-1011")
+    assert "code = DT-1011 is not valid" in wrong
+    assert "Did you mean DT-" in wrong
+
+
+def test_an_error_in_a_cell_names_its_page(shell: InteractiveShell) -> None:
+    assert "About DT-1002: %dt help DT-1002" in shown(shell, "%dt history --wrong")
+
+
+class Exported:
+    """An engine of which only the definitions are asked for."""
+
+    def export(self) -> str:
+        return "-- Definitions\n"
+
+
+def test_definitions_go_to_a_new_file_or_below_the_cell(
+    shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Notebook, "require", lambda _: Exported())
+    assert shown(shell, "%dt export -o script") == "-- Definitions\n"
+    assert shell.user_ns["script"] == "-- Definitions\n"
+    file = tmp_path / "all.sql"
+    assert shown(shell, f"%dt export '{file}'") == f"Definitions written to {file}.\n"
+    assert file.read_text() == "-- Definitions\n"
+    assert "already exists" in shown(shell, f"%dt export '{file}'")

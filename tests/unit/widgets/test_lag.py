@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from dt_jupyter.model import RefreshAction, RefreshState
 from dt_jupyter.widgets import lag_svg, lag_text, sawtooth
 from dt_jupyter.widgets.lag import lag_summary
-from dt_jupyter.wire import LagMessage, RefreshPoint
+from dt_jupyter.wire import IdleTime, LagMessage, RefreshPoint
 from tests.unit.widgets_lab import NOON, Reader, done, failed, lag, later, skipped
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -250,3 +251,20 @@ def test_impossible_points_cannot_be_built() -> None:
         RefreshPoint(NOON.replace(tzinfo=None), RefreshState.SKIPPED)
     with pytest.raises(ValueError, match="more than zero"):
         lag(target=0)
+
+
+def test_time_without_a_scheduler_is_shaded_and_no_target_is_missed_in_it() -> None:
+    message = lag(done(0, 1, 4), done(144, 145, 150), until=160)
+    idle = replace(message, idle=(IdleTime(later(50), later(148)),))
+    svg = ElementTree.fromstring(lag_svg(idle))
+    (band,) = [g for g in svg.iter(f"{SVG}g") if (t := g.find(f"{SVG}title")) is not None
+               and t.text == "no scheduler ran for 1 min 38 s"]  # fmt: skip
+    rect = band.find(f"{SVG}rect")
+    assert rect is not None
+    assert float(rect.attrib["width"]) > 300
+    texts = Reader(lag_svg(idle)).texts
+    assert "no scheduler" in texts
+    assert "above target" in texts  # of the last two seconds, in which one ran again
+    assert sawtooth(message).within == pytest.approx(66 / 156)
+    assert sawtooth(idle).within == pytest.approx(56 / 58)
+    assert "no scheduler for 1 min 38 s" in lag_summary(idle)

@@ -254,6 +254,16 @@ def test_changed_values_are_marked_and_ids_are_whole_in_their_title() -> None:
     assert "$ISUPDATE" not in html
 
 
+def test_the_first_changed_column_is_where_the_table_is_shown_from() -> None:
+    html = ChangeTable(CHANGES).html
+    heads = [c for t, c in Reader(html).attributes if t == "class" and "first-changed" in c]
+    assert heads == ["dtj-num dtj-first-changed"]
+    assert html.index("dtj-first-changed") < html.index("price")
+    assert "1 inserted, 1 deleted, 1 updated (price)" in Reader(html).text
+    inserted = replace(CHANGES, rows=CHANGES.rows[2:4])
+    assert 'class="dtj-num dtj-first-changed"' not in ChangeTable(inserted).html
+
+
 def test_a_heading_says_how_many_changes_there_are() -> None:
     shown = ChangeTable(CHANGES, ChangeCounts(1200, 30, 4))
     assert shown.title == "Net changes of items since version 1: 3 of 1,234 rows"

@@ -1,0 +1,152 @@
+"""The definitions of a lake as one SQL script, which makes them again over the same tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.model import (
+    DEFAULT_WAREHOUSE,
+    DynamicTable,
+    Initialize,
+    Name,
+    SchedulingState,
+    Stream,
+    ViewSource,
+    Warehouse,
+    plain,
+)
+from dt_jupyter.sources import name_of
+from dt_jupyter.sql import literal, relations_in
+
+_HEAD = (
+    "-- Definitions of a lake, each after what it reads. The script leaves out rows, history and\n"
+    "-- the offsets of streams; what already exists is left as it is."
+)
+
+
+@dataclass(frozen=True)
+class _Object:
+    """A view or a dynamic table: `reads` are the names in its query, some of other kinds."""
+
+    name: Name
+    schema: str
+    reads: frozenset[Name]
+    statement: str
+    settings: Mapping[str, str]
+
+
+def export_script(catalog: Catalog, settings: Mapping[str, str]) -> str:
+    """Warehouses, views, dynamic tables in the order of what they read, and streams. `settings`
+    are the session's: a table that was created under others is created under those again."""
+    tables = catalog.list()
+    objects = [*map(_view, catalog.views()), *map(_table, tables)]
+    known = {o.name for o in objects}
+    sources = sorted({str(name) for o in objects for name in o.reads - known})
+    parts = [f"{_HEAD}\n-- Tables that must be there: {', '.join(sources) or 'none'}."]
+    parts += [s for w in catalog.warehouses() for s in _warehouse(w)]
+    schemas = {o.name.schema for o in objects} | {s.name.schema for s in catalog.streams()}
+    parts += [f"CREATE SCHEMA IF NOT EXISTS {plain(s)}" for s in sorted(schemas - {"default"})]
+    parts += _in_their_schemas(_in_order(objects), settings)
+    parts += map(_stream, sorted(catalog.streams(), key=lambda s: s.created))
+    parts += [f"ALTER DYNAMIC TABLE {t.name} SUSPEND" for t in tables
+              if t.scheduling is SchedulingState.SUSPENDED]  # fmt: skip
+    parts += [f"ALTER WAREHOUSE {plain(w.name)} SUSPEND" for w in catalog.warehouses()
+              if w.suspended]  # fmt: skip
+    return "\n\n".join([parts[0], *(f"{part}\n;" if "\n" in part else f"{part};"
+                                    for part in parts[1:])]) + "\n"  # fmt: skip
+
+
+def _in_order(objects: Sequence[_Object]) -> Iterator[_Object]:
+    """Each after what it reads; of those that could come next the one that was there first."""
+    waiting, done = list(objects), set[Name]()
+    names = {o.name for o in objects}
+    while waiting:
+        ready = next((o for o in waiting if not (o.reads & names) - done - {o.name}), waiting[0])
+        waiting.remove(ready)
+        done.add(ready.name)
+        yield ready
+
+
+def _in_their_schemas(objects: Iterator[_Object], session: Mapping[str, str]) -> Iterator[str]:
+    """Names without a schema mean what they meant, and a query under other settings also."""
+    schema, settings = "default", dict(session)
+    yield "USE default"
+    for each in objects:
+        if each.schema != schema:
+            schema = each.schema
+            yield f"USE {plain(schema)}"
+        wanted = {key: each.settings.get(key, value) for key, value in session.items()}
+        yield from (f"SET {k} = {v}" for k, v in sorted(wanted.items()) if settings[k] != v)
+        settings = wanted
+        yield each.statement
+    yield from (f"SET {k} = {v}" for k, v in sorted(session.items()) if settings[k] != v)
+    if schema != "default":
+        yield "USE default"
+
+
+def _reads(query: str, schema: str) -> frozenset[Name]:
+    return frozenset(name_of(parts, schema) for parts, _ in relations_in(query))
+
+
+def _view(view: ViewSource) -> _Object:
+    schema = view.name.schema
+    statement = f"CREATE VIEW IF NOT EXISTS {_target(view.name, schema)} AS\n{view.text.strip()}"
+    return _Object(view.name, schema, _reads(view.text, schema), statement, {})
+
+
+def _table(table: DynamicTable) -> _Object:
+    definition, schema = table.definition, table.definition.current_schema
+    name = _target(table.name, schema)
+    lines = [f"CREATE DYNAMIC TABLE IF NOT EXISTS {name}{_columns(definition.listed)}"]
+    lines += [f"  {option}" for option in _options(table)]
+    statement = "\n".join([*lines, "AS", definition.query.strip()])
+    reads = _reads(definition.query, schema)
+    return _Object(table.name, schema, reads, statement, definition.settings)
+
+
+def _target(name: Name, schema: str) -> str:
+    """A name where that schema is the current one."""
+    return str(name) if schema == "default" else f"{plain(name.schema)}.{plain(name.table)}"
+
+
+def _columns(listed: Sequence[tuple[str, str | None]]) -> str:
+    columns = [plain(n) + (f" COMMENT {literal(c)}" if c else "") for n, c in listed]
+    return f" ({', '.join(columns)})" if columns else ""
+
+
+def _options(table: DynamicTable) -> Iterator[str]:
+    lag = table.target_lag
+    yield f"TARGET_LAG = {lag if lag.downstream else literal(str(lag))}"
+    yield f"WAREHOUSE = {plain(table.warehouse)}"
+    yield f"REFRESH_MODE = {table.mode}"
+    if table.initialize is not Initialize.ON_CREATE:
+        yield f"INITIALIZE = {table.initialize}"
+    if not table.scheduler_enabled:
+        yield "SCHEDULER = DISABLE"
+    if table.cluster_by:
+        yield f"CLUSTER BY ({', '.join(map(plain, table.cluster_by))})"
+    if table.retention_days is not None:
+        yield f"DATA_RETENTION_TIME_IN_DAYS = {table.retention_days}"
+    if not table.alter_sources:
+        yield "ALTER_SOURCES = FALSE"
+    if table.comment:
+        yield f"COMMENT = {literal(table.comment)}"
+
+
+def _warehouse(warehouse: Warehouse) -> Iterator[str]:
+    options = f"MAX_CONCURRENCY_LEVEL = {warehouse.max_concurrency} WEIGHT = {warehouse.weight}"
+    name = plain(warehouse.name)
+    if warehouse.name != DEFAULT_WAREHOUSE:
+        yield f"CREATE WAREHOUSE IF NOT EXISTS {name} {options}"
+    elif (warehouse.max_concurrency, warehouse.weight) != (2, 1):
+        yield f"ALTER WAREHOUSE {name} SET {options}"
+
+
+def _stream(stream: Stream) -> str:
+    options = ["APPEND_ONLY = TRUE"] * stream.append_only
+    options += ["SHOW_INITIAL_ROWS = TRUE"] * stream.initial
+    options += [f"COMMENT = {literal(text)}" for text in [stream.comment] if text]
+    subject = f"{stream.kind.replace('_', ' ')} {stream.source}"
+    return " ".join([f"CREATE STREAM IF NOT EXISTS {stream.name} ON {subject}", *options])

@@ -1,0 +1,99 @@
+"""When a scheduler ran, and the times in which none did."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from dt_jupyter.catalog import SchedulerRun
+from dt_jupyter.engine.scheduling import Scheduling
+from dt_jupyter.schedule import BEAT_SECONDS, idle_times
+from tests.unit.catalog_lab import Lab, at
+
+HOUR = 3600
+
+
+def run(began: float, seen: float, *, ended: bool = False) -> SchedulerRun:
+    return SchedulerRun(at(began), at(seen), ended)
+
+
+def test_a_run_is_a_row_that_is_seen_again_and_ends(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    lab.catalog.record_scheduler("one")
+    lab.wall.forward(20)
+    lab.catalog.record_scheduler("one")
+    lab.wall.forward(5)
+    lab.catalog.record_scheduler("one", ended=True)
+    (found,) = lab.open().scheduler_runs()
+    assert (found.began.since(at(0)), found.seen.since(at(0)), found.ended) == (0, 25, True)
+
+
+def test_old_runs_are_pruned_with_the_history(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    lab.catalog.record_scheduler("old", ended=True)
+    lab.wall.forward(100)
+    lab.catalog.record_scheduler("new")
+    lab.catalog.prune(at(50))
+    assert [found.began.since(at(0)) for found in lab.catalog.scheduler_runs()] == [100]
+
+
+@pytest.mark.parametrize(
+    ("runs", "idle"),
+    [
+        pytest.param([], [], id="none is known"),
+        pytest.param([run(0, 100, ended=True)], [(100, HOUR)], id="stopped"),
+        pytest.param([run(0, HOUR - BEAT_SECONDS)], [], id="goes on"),
+        pytest.param([run(0, HOUR - 100)], [(HOUR - 100, HOUR)], id="its process died"),
+        pytest.param(
+            [run(500, HOUR), run(0, 100)], [(100, 500)], id="between two, in any order"
+        ),
+        pytest.param(
+            [run(0, 1000, ended=True), run(100, 200, ended=True), run(900, HOUR)],
+            [],
+            id="two processes at once",
+        ),
+    ],
+)  # fmt: skip
+def test_idle_is_what_no_run_covers(
+    runs: list[SchedulerRun], idle: list[tuple[float, float]]
+) -> None:
+    found = idle_times(runs, at(HOUR))
+    assert [(start.since(at(0)), end.since(at(0))) for start, end in found] == idle
+
+
+def test_a_scheduler_records_its_run_every_few_seconds_and_says_when_it_stops(
+    tmp_path: Path,
+) -> None:
+    lab = Lab(tmp_path)
+    sources = SimpleNamespace(catalog=lab.catalog)
+    graph = SimpleNamespace(clock=lab.catalog.clock, refresher=SimpleNamespace(sources=sources))
+    scheduling = Scheduling(cast("Any", None), lab.catalog.clock)
+    scheduling.connect(cast("Any", graph))
+    for _ in range(8):
+        scheduling.port.state()
+        lab.wall.forward(5)
+    (found,) = lab.catalog.scheduler_runs()
+    assert (found.seen.since(found.began), found.ended) == (30, False)
+    scheduling.port.end_run()
+    lab.wall.forward(1000)
+    scheduling.port.state()
+    first, second = lab.catalog.scheduler_runs()
+    assert (first.ended, second.ended) == (True, False)
+    (idle,) = idle_times([first, second], lab.catalog.clock.now())
+    assert idle[1].since(idle[0]) == 1000
+
+
+def test_a_scheduler_stops_though_its_catalog_is_gone(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    sources = SimpleNamespace(catalog=lab.catalog)
+    graph = SimpleNamespace(clock=lab.catalog.clock, refresher=SimpleNamespace(sources=sources))
+    scheduling = Scheduling(cast("Any", None), lab.catalog.clock)
+    scheduling.connect(cast("Any", graph))
+    scheduling.port.state()
+    shutil.rmtree(lab.path.parent)
+    scheduling.port.end_run()
+    assert "DT-5113" in scheduling.port.problems[-1]
