@@ -61,7 +61,7 @@ def main() -> None:
         took = walk(folder, wheel, work)
     print(f"load of the machine before: {load:.1f}, {os.cpu_count()} cores\n")
     print("| step | seconds |\n| --- | --- |")
-    for step, seconds in {**took, "from pip install to the graph": sum(took.values())}.items():
+    for step, seconds in {**took, "from python -m venv to the graph": sum(took.values())}.items():
         print(f"| {step} | {seconds:.1f} |")
 
 

@@ -60,7 +60,7 @@ def test_jupyterlab(
     seen = run_pages("lab", browser, python, tmp_path, with_playwright(browser, tmp_path))
     keep_pictures(tmp_path, pictures)
     version = run([python, "-m", "jupyterlab", "--version"], 60)
-    tried(f"JupyterLab {version}", seen)
+    tried(f"JupyterLab {version} in {browser}", seen)
 
 
 def test_a_page_without_a_kernel(environments: Install, tried: Tried, tmp_path: Path) -> None:
