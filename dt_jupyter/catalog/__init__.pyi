@@ -14,6 +14,7 @@ from .registry import (
     RegisteredSources as RegisteredSources,
     Warehouses as Warehouses,
 )
+from .sink_tasks import SinkTasks as SinkTasks
 from .stages import StageRows as StageRows
 from .streams import INTENT_SECONDS as INTENT_SECONDS, INTENTS as INTENTS, StreamRows as StreamRows
 from .tables import DynamicTables as DynamicTables
@@ -28,6 +29,8 @@ from .values import (
     HoldKind as HoldKind,
     Lease as Lease,
     Pin as Pin,
+    SinkTaskPlan as SinkTaskPlan,
+    SinkTaskRow as SinkTaskRow,
     StageRow as StageRow,
 )
 from .versions import Versions as Versions

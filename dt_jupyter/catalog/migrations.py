@@ -138,6 +138,13 @@ _REGISTRY_CHANGES: Migration = tuple(
     )
 )  # fmt: skip
 
+_SINKS: Migration = (
+    """CREATE TABLE sink_task (
+        sink_id TEXT NOT NULL, range_begin BIGINT NOT NULL, range_end BIGINT NOT NULL,
+        epoch BIGINT NOT NULL, checkpoints TEXT,
+        PRIMARY KEY (sink_id, range_begin, range_end))""",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -145,4 +152,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _TIME_TRAVEL,
     _RELATIVE_PATHS,
     _REGISTRY_CHANGES,
+    _SINKS,
 )
