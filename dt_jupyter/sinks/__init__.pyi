@@ -1,3 +1,4 @@
+from . import messages as messages
 from .address import StoreAddress as StoreAddress, parse_store_url as parse_store_url
 from .binding import (
     Binding as Binding,
@@ -20,4 +21,8 @@ from .recovery import (
 )
 from .reductions import ReduceRule as ReduceRule, Strategy as Strategy
 from .runtime import Delivered as Delivered, Delivery as Delivery
-from .stores import connector as connector, is_transient as is_transient
+from .stores import (
+    connector as connector,
+    is_transient as is_transient,
+    open_driver as open_driver,
+)

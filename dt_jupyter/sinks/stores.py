@@ -37,6 +37,11 @@ def connector(address: StoreAddress) -> Callable[[], Channel]:
     return lambda: ThreadChannel(make(address))
 
 
+def open_driver(address: StoreAddress) -> Driver:
+    """A new driver of the store, not connected yet. As `connector`."""
+    return _driver_class(address)(address)
+
+
 def is_transient(failure: BaseException) -> bool:
     """Whether delivering again later may succeed with nothing changed by anybody."""
     return isinstance(failure, DTError) and failure.code in TRANSIENT

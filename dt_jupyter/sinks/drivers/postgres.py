@@ -69,6 +69,7 @@ class PostgresStore(SqlStore):
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._staging = False
         self._keyed = False
+        self._seconds = _STATEMENT_SECONDS
 
     @property
     def target_parts(self) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ class PostgresStore(SqlStore):
 
         address = self.address
         seconds = address.number("timeout", _STATEMENT_SECONDS, 0.1, 86_400)
-        limit = int(seconds * 1000)
+        self._seconds, limit = seconds, int(seconds * 1000)
         wait = address.number("connect_timeout", _CONNECT_SECONDS, 1, 3600)
         secret = address.secret("password")
         tls: dict[str, Any] = {n: address.options[n] for n in _TLS if n in address.options}
@@ -130,14 +131,16 @@ class PostgresStore(SqlStore):
         state = problem.sqlstate or ""
         said = problem.diag.message_primary or type(problem).__name__
         target = ".".join(self.target_parts)
-        if state in ("42P01", "42703") or state == "42804":
+        if state in ("57014", "55P03"):
+            return error("DT-6113", seconds=f"{self._seconds:g}")
+        if state in ("42P01", "42703", "42804"):
             return error("DT-6143", target=target, store=self.store, problem=said)
         if state[:2] == "22":
             column = problem.diag.column_name or "?"
             return error("DT-6133", column=column, problem=said)
         if state[:2] == "23":
             return error("DT-6143", target=target, store=self.store, problem=said)
-        if state[:2] == "42":
+        if state[:2] in ("42", "3F"):
             return error("DT-6142", target=target, store=self.store, problem=said)
         lost = state[:2] in ("", "08", "57") or self._connection is None or self._connection.closed
         return error(

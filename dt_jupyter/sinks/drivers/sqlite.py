@@ -52,6 +52,7 @@ class SqliteStore(SqlStore):
 
     def __init__(self, address: StoreAddress) -> None:
         super().__init__(address)
+        address.require_options("table", "adopt", "timeout")
         self._connection: sqlite3.Connection | None = None
         self._keys: list[pa.Table] = []
         self._staged: list[tuple[pa.Table, bool]] = []

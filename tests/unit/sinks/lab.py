@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -80,6 +81,16 @@ class ListSource:
         cuts = range(0, len(mine), self.batch)
         batches = [table_of(self.binding, mine[c : c + self.batch]) for c in cuts]
         return ChangeInterval({"at": start + len(mine)}, batches)
+
+
+def events(seed: int, count: int = 14, keys: int = 4) -> list[Change]:
+    rng = random.Random(seed)
+    found: list[Change] = []
+    for number in range(count):
+        kind = rng.choices([I, D], [5, 1])[0]
+        row = {"k": rng.randrange(keys), "v": rng.randint(-9, 9), "name": f"n{number}"}
+        found.append((kind, row if kind is I else {"k": row["k"]}))
+    return found
 
 
 class MemoryLog:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -24,7 +23,6 @@ from tests.unit.sinks.lab import (
     CrashingChannel,
     CrashingDriver,
     CrashingLog,
-    D,
     I,
     ListSource,
     LogMemory,
@@ -36,6 +34,7 @@ from tests.unit.sinks.lab import (
     binding,
     deliver,
     delivery,
+    events,
     oracle,
     refused,
     summed,
@@ -43,16 +42,6 @@ from tests.unit.sinks.lab import (
 
 Make = Callable[[World], Any]
 ONCE: list[Make] = [RemoteMemory, StagedMemory]
-
-
-def events(seed: int, count: int = 14, keys: int = 4) -> list[Change]:
-    rng = random.Random(seed)
-    found: list[Change] = []
-    for number in range(count):
-        kind = rng.choices([I, D], [5, 1])[0]
-        row = {"k": rng.randrange(keys), "v": rng.randint(-9, 9), "name": f"n{number}"}
-        found.append((kind, row if kind is I else {"k": row["k"]}))
-    return found
 
 
 class Recorder:
