@@ -36,6 +36,8 @@ _R = TypeVar("_R")
 _CONNECT_SECONDS = 10.0
 _STATEMENT_SECONDS = 300.0
 _READ_ROWS = 50_000
+_IDLE_MS = 60_000
+"""How long a transaction may wait for the runtime at the least, and a network for its answer."""
 _ROWS, _GONE, _KEYS = staging("rows"), staging("gone"), staging("keys")
 _JSON = dict.fromkeys(NESTED, "jsonb")
 _TLS = ("sslmode", "sslrootcert", "sslcert", "sslkey")
@@ -99,11 +101,11 @@ class PostgresStore(SqlStore):
                 autocommit=True,
                 options=f"-c statement_timeout={limit} -c lock_timeout={limit} "
                 "-c client_min_messages=warning -c TimeZone=UTC -c DateStyle=ISO "
-                f"-c idle_in_transaction_session_timeout={limit} -c extra_float_digits=1",
+                f"-c idle_in_transaction_session_timeout={max(limit, _IDLE_MS)} -c extra_float_digits=1",
                 keepalives_idle=10,
                 keepalives_interval=5,
                 keepalives_count=3,
-                tcp_user_timeout=limit,
+                tcp_user_timeout=max(limit, _IDLE_MS),
                 **tls,
             )
         except psycopg.OperationalError as e:
