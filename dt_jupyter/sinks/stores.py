@@ -24,6 +24,7 @@ class StoreEntry:
 
 STORES: Mapping[str, StoreEntry] = {
     "sqlite": StoreEntry("sqlite", "SqliteStore"),
+    "duckdb": StoreEntry("duckdb", "DuckdbStore", "duckdb"),
     "postgresql": StoreEntry("postgres", "PostgresStore", "psycopg"),
 }
 """By the scheme of a URL."""

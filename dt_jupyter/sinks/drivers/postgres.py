@@ -101,7 +101,8 @@ class PostgresStore(SqlStore):
                 autocommit=True,
                 options=f"-c statement_timeout={limit} -c lock_timeout={limit} "
                 "-c client_min_messages=warning -c TimeZone=UTC -c DateStyle=ISO "
-                f"-c idle_in_transaction_session_timeout={max(limit, _IDLE_MS)} -c extra_float_digits=1",
+                f"-c idle_in_transaction_session_timeout={max(limit, _IDLE_MS)} "
+                "-c extra_float_digits=1",
                 keepalives_idle=10,
                 keepalives_interval=5,
                 keepalives_count=3,

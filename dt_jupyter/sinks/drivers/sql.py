@@ -75,7 +75,7 @@ class SqlStore(RemoteAuthoritative):
 
     def widen(self, column: SinkColumn) -> str:
         """SQL that makes a column wider, "" where the store need not be told."""
-        return f"ALTER COLUMN {quoted(column.name)} TYPE {self.types.stored(column)}"
+        return f"ALTER COLUMN {quoted(column.name)} TYPE {self.stored_type(column)}"
 
     # -- opening -----------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ class SqlStore(RemoteAuthoritative):
         extra = (TOMBSTONE,) if binding.delta_updates else ()
         self.names.require_columns([*(c.name for c in binding.columns), *extra])
         for column in binding.columns:
-            self.types.stored(column)
+            self.stored_type(column)
 
     @property
     def target_parts(self) -> tuple[str, ...]:
@@ -178,13 +178,20 @@ class SqlStore(RemoteAuthoritative):
         parts = [self._definition(c) for c in binding.columns]
         if binding.delta_updates:
             parts.append(f"{quoted(TOMBSTONE)} BOOLEAN NOT NULL")
-        else:
-            parts.append(f"PRIMARY KEY ({', '.join(map(quoted, binding.key))})")
+        elif constraint := self.key_constraint():
+            parts.append(constraint)
         self.run(f"CREATE TABLE {self.target} ({', '.join(parts)})")
+
+    def key_constraint(self) -> str:
+        return f"PRIMARY KEY ({', '.join(map(quoted, self._binding.key))})"
+
+    def stored_type(self, column: SinkColumn) -> str:
+        """The store's type of a column; DT-6132 where it has none."""
+        return self.types.stored(column)
 
     def _definition(self, column: SinkColumn) -> str:
         null = " NOT NULL" if column.name in self._binding.key else ""
-        return f"{quoted(column.name)} {self.types.stored(column)}{null}"
+        return f"{quoted(column.name)} {self.stored_type(column)}{null}"
 
     def _adopt(self, name: str, columns: Mapping[str, str]) -> None:
         if not self.address.flag("adopt"):
@@ -221,7 +228,7 @@ class SqlStore(RemoteAuthoritative):
 
     def _change_of(self, name: str, column: SinkColumn, before: pa.DataType | None) -> str:
         if before is None:
-            return f"ADD COLUMN {quoted(column.name)} {self.types.stored(column)}"
+            return f"ADD COLUMN {quoted(column.name)} {self.stored_type(column)}"
         if before == column.type:
             return ""
         if not is_wider(before, column.type):
