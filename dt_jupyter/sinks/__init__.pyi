@@ -14,6 +14,7 @@ from .changes import (
     ChangeSource as ChangeSource,
 )
 from .channel import DirectChannel as DirectChannel, ThreadChannel as ThreadChannel
+from .process import ProcessChannel as ProcessChannel
 from .recovery import (
     CatalogLog as CatalogLog,
     RecoveryLog as RecoveryLog,
