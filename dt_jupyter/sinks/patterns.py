@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+TOMBSTONE = "dt_deleted"
+"""What a target has besides with delta updates: whether the row takes the key away."""
+
+
 class _Loading(ABC):
     """What all patterns share: keys are kept until Flush, rows answer it."""
 

@@ -25,7 +25,12 @@ class StoreEntry:
 STORES: Mapping[str, StoreEntry] = {
     "sqlite": StoreEntry("sqlite", "SqliteStore"),
     "duckdb": StoreEntry("duckdb", "DuckdbStore", "duckdb"),
+    "file": StoreEntry("files", "FilesStore"),
+    "http": StoreEntry("webhook", "WebhookStore"),
+    "https": StoreEntry("webhook", "WebhookStore"),
     "postgresql": StoreEntry("postgres", "PostgresStore", "psycopg"),
+    "redis": StoreEntry("redis", "RedisStore", "redis"),
+    "rediss": StoreEntry("redis", "RedisStore", "redis"),
 }
 """By the scheme of a URL."""
 TRANSIENT = frozenset({"DT-6110", "DT-6112", "DT-6113", "DT-6121"})

@@ -13,7 +13,8 @@ from dt_jupyter.model import DTError, error
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sinks.address import StoreAddress
 from dt_jupyter.sinks.binding import SinkColumn
-from dt_jupyter.sinks.drivers.sql import TOMBSTONE, SqlStore, StoredRows, quoted, same_key
+from dt_jupyter.sinks.drivers.sql import SqlStore, StoredRows, quoted, same_key
+from dt_jupyter.sinks.patterns import TOMBSTONE
 from dt_jupyter.sinks.store_names import NameRules
 from dt_jupyter.sinks.store_types import TypeKind as T, TypeTable
 

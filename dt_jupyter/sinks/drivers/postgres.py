@@ -15,7 +15,6 @@ from dt_jupyter.model import DTError, error
 from dt_jupyter.sinks.address import StoreAddress
 from dt_jupyter.sinks.drivers.sql import (
     CHECKPOINTS,
-    TOMBSTONE,
     SqlStore,
     StoredRows,
     insert_into,
@@ -24,6 +23,7 @@ from dt_jupyter.sinks.drivers.sql import (
     staging,
 )
 from dt_jupyter.sinks.json_values import from_json_texts, json_texts
+from dt_jupyter.sinks.patterns import TOMBSTONE
 from dt_jupyter.sinks.secret_references import hide
 from dt_jupyter.sinks.store_names import NameRules
 from dt_jupyter.sinks.store_types import NESTED, TypeKind as T, TypeTable, type_kind

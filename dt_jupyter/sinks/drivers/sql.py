@@ -16,7 +16,7 @@ from dt_jupyter.sinks import messages as m
 from dt_jupyter.sinks.address import StoreAddress
 from dt_jupyter.sinks.binding import Binding, HashRange, SinkColumn, Task
 from dt_jupyter.sinks.fence import FencePlan, FenceRow, plan_fence
-from dt_jupyter.sinks.patterns import RemoteAuthoritative
+from dt_jupyter.sinks.patterns import TOMBSTONE, RemoteAuthoritative
 from dt_jupyter.sinks.store_names import NameRules
 from dt_jupyter.sinks.store_types import TypeTable, is_wider
 from dt_jupyter.sinks.type_texts import from_type_text, to_type_text
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 CHECKPOINTS = "dt_sink_checkpoint"
 TARGETS = "dt_sink_target"
-TOMBSTONE = "dt_deleted"
-"""The column that a target has besides with delta updates: whether the row takes the key away."""
 StoredRows = Sequence[Sequence[Any]]
 
 

@@ -14,7 +14,6 @@ from dt_jupyter.model import error
 from dt_jupyter.sinks.address import StoreAddress
 from dt_jupyter.sinks.binding import SinkColumn
 from dt_jupyter.sinks.drivers.sql import (
-    TOMBSTONE,
     SqlStore,
     StoredRows,
     insert_into,
@@ -23,6 +22,7 @@ from dt_jupyter.sinks.drivers.sql import (
     staging,
 )
 from dt_jupyter.sinks.json_values import from_json_texts, from_json_values, json_texts
+from dt_jupyter.sinks.patterns import TOMBSTONE
 from dt_jupyter.sinks.store_names import NameRules
 from dt_jupyter.sinks.store_types import NESTED, TypeKind as T, TypeTable, type_kind
 
