@@ -37,7 +37,7 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 ARTIFACTS = ROOT / "artifacts"
-FOLDERS = ("notebook", "browser", "unit", "faults", "spark")
+FOLDERS = ("notebook", "browser", "unit", "sinks", "faults", "spark")
 """Those of tests/, the longest first."""
 NIGHTLY = "nightly"
 """The folder of tests that runs only when it is named."""
@@ -51,7 +51,7 @@ NIGHTLY_SECONDS = 3600
 CELL_SECONDS = 1800
 TOGETHER = ("spark", "faults")
 """Folders of tests that are one run."""
-SHARED = ("unit", *TOGETHER)
+SHARED = ("unit", "sinks", *TOGETHER)
 """Folders of tests whose files two processes share, with one Spark in each process, or none."""
 DURATIONS = Path("tests") / "durations.json"
 """What each of those files took when all checks last passed: the longest are begun first."""

@@ -30,8 +30,10 @@ class Binding:
     """A target of the store and the rows that go there.
 
     `columns` are all columns, those of `key` among them; `rules` the reductions of the others,
-    the last write wins where there is none. Raises DT-6136 for a key that cannot be one, DT-6137
-    for a rule that its column cannot have.
+    the last write wins where there is none. With `check_drift` a mirror's rows are loaded and
+    compared with what the source says they were.
+
+    Raises DT-6136 for a key that cannot be one, DT-6137 for a rule that its column cannot have.
     """
 
     target: str
@@ -39,6 +41,7 @@ class Binding:
     key: tuple[str, ...]
     rules: Mapping[str, ReduceRule] = field(default_factory=dict)
     delta_updates: bool = False
+    check_drift: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", MappingProxyType(dict(self.rules)))

@@ -6,6 +6,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from dt_jupyter.sinks.messages import FromDriver, FromRuntime
 QUEUED = 8
 """Messages that wait for a driver that commits: what the runtime prepares ahead is bounded."""
 ANSWER_SECONDS = 300.0
+CLOSE_SECONDS = 10.0
 
 
 class Driver(Protocol):
@@ -91,7 +93,10 @@ class ThreadChannel:
 
     def send(self, message: FromRuntime) -> None:
         self._raise_failure()
-        self._put(message)
+        try:
+            self._inbox.put(message, timeout=self._seconds)
+        except queue.Full:
+            raise error("DT-6113", seconds=f"{self._seconds:g}") from None
 
     def receive(self) -> FromDriver:
         self._raise_failure()
@@ -105,17 +110,11 @@ class ThreadChannel:
         return found
 
     def close(self) -> None:
-        """Waits until the driver has left its store."""
-        if self._thread.is_alive():
-            self._put(None)
-            self._thread.join(self._seconds)
-
-    def _put(self, message: FromRuntime | None) -> None:
-        try:
-            self._inbox.put(message, timeout=self._seconds)
-        except queue.Full:
-            self._raise_failure()
-            raise error("DT-6113", seconds=f"{self._seconds:g}") from None
+        """Waits until the driver has left its store; not for long, as one that hangs is fenced by
+        the next who opens."""
+        with suppress(queue.Full):
+            self._inbox.put(None, timeout=CLOSE_SECONDS)
+        self._thread.join(CLOSE_SECONDS)
 
     def _raise_failure(self) -> None:
         if self._failed is not None:

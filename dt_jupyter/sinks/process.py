@@ -11,13 +11,12 @@ from contextlib import suppress
 
 from dt_jupyter.model import DTError, error
 from dt_jupyter.sinks.binding import Binding
-from dt_jupyter.sinks.channel import ANSWER_SECONDS
+from dt_jupyter.sinks.channel import ANSWER_SECONDS, CLOSE_SECONDS
 from dt_jupyter.sinks.json_lines import from_line, to_lines
 from dt_jupyter.sinks.messages import FromDriver, FromRuntime, Open
 from dt_jupyter.sinks.store_names import NameRules
 
 _NAMES = NameRules("a driver process", 10_000)
-END_SECONDS = 10.0
 _SAID = 20
 """Lines of its standard error that are kept for a failure."""
 
@@ -76,14 +75,14 @@ class ProcessChannel:
             if self._process.stdin is not None:
                 self._process.stdin.close()
         try:
-            self._process.wait(END_SECONDS)
+            self._process.wait(CLOSE_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
     def _ended(self) -> DTError:
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(END_SECONDS)
+            self._process.wait(CLOSE_SECONDS)
         last = self._said[-1][:200] if self._said else ""
         problem = f"exit status {self._process.poll()}"
         return error("DT-6121", problem=problem, hint=f"It said: {last}" if last else "")

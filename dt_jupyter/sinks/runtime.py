@@ -19,6 +19,7 @@ from dt_jupyter.sinks.changes import KIND, ChangeInterval, ChangeKind, ChangeSou
 from dt_jupyter.sinks.channel import Channel
 from dt_jupyter.sinks.combine import combine, key_codes, read_changes, reduce_loaded
 from dt_jupyter.sinks.conversation import Conversation, Phase
+from dt_jupyter.sinks.drift import KeyValues, Row, find_drift, rows_before
 from dt_jupyter.sinks.recovery import RecoveryLog
 from dt_jupyter.sinks.splits import rows_in
 
@@ -33,7 +34,8 @@ ROWS_PER_MESSAGE = 200_000
 @dataclass(frozen=True)
 class Delivered:
     """A transaction that is in the store: rows that were read, loaded, stored and deleted, bytes
-    stored, seconds from its first row read to its acknowledgement; `until` is its checkpoint."""
+    stored, seconds from its first row read to its acknowledgement; `until` is its checkpoint.
+    `drifted` are keys that the store had otherwise than the source, and has right now."""
 
     until: m.Checkpoint
     read: int
@@ -42,13 +44,25 @@ class Delivered:
     deleted: int
     bytes: int
     seconds: float
+    drifted: tuple[KeyValues, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """An interval's changes: how many there were, what they come to, and if drift is looked for
+    what the store should have had."""
+
+    read: int
+    combined: pa.Table
+    before: dict[KeyValues, Row | None] | None
 
 
 class Delivery:
     """Delivers a task's changes; a context manager that ends it.
 
     `connect` begins a channel to a new driver. After any error the delivery is closed: a new one
-    goes on from what is committed, whatever became of this one's last transaction.
+    goes on from what is committed, whatever became of this one's last transaction. After DT-6122
+    another process has the task, and opening it again would take it from that one.
     """
 
     def __init__(
@@ -104,11 +118,11 @@ class Delivery:
             if (interval := self._next()) is None:
                 break
             try:
-                read, combined = self._combined(interval)
+                work = self._work(interval)
             except BaseException:
                 yield from self._acknowledged()  # the one before is not concerned
                 raise
-            yield from self._transaction(interval, started, read, combined)
+            yield from self._transaction(interval, started, work)
         yield from self._acknowledged()
         self._broken = False
 
@@ -117,33 +131,39 @@ class Delivery:
             self._send(m.Acknowledge())
         return self._source.next(self.checkpoint)
 
-    def _combined(self, interval: ChangeInterval) -> tuple[int, pa.Table]:
-        """How many rows were read of the interval, and what they come to."""
+    def _work(self, interval: ChangeInterval) -> _Work:
         mine = (rows_in(self._task.range, self._binding.key, b) for b in interval.batches)
         changes = read_changes(self._binding, mine)
-        return changes.num_rows, combine(self._binding, changes)
+        checked = self._binding.check_drift and self._binding.mirrors
+        before = rows_before(self._binding, changes) if checked else None
+        return _Work(changes.num_rows, combine(self._binding, changes), before)
 
     def _transaction(
-        self, interval: ChangeInterval, started: float, read: int, combined: pa.Table
+        self, interval: ChangeInterval, started: float, work: _Work
     ) -> Iterator[Delivered]:
-        wanted = self._send_loads(combined)
+        wanted = self._send_loads(work)
         yield from self._acknowledged()
         self._send(m.Flush())
         loaded = self._loads(wanted)
-        if wanted is not None:
-            combined = reduce_loaded(self._binding, combined, loaded)
-        stored, deleted, size = self._send_stores(combined)
+        changes, drifted = work.combined, list[KeyValues]()
+        if work.before is not None:
+            drifted = find_drift(self._binding, work.before, loaded)
+        elif wanted is not None:
+            changes = reduce_loaded(self._binding, changes, loaded)
+        stored, deleted, size = self._send_stores(changes)
         self._commit(interval.until)
-        done = Delivered(interval.until, read, loaded.num_rows, stored, deleted, size, 0.0)
-        self._pending = (done, started)
+        counts = (work.read, loaded.num_rows, stored, deleted, size)
+        self._pending = (Delivered(interval.until, *counts, 0.0, tuple(drifted)), started)
 
-    def _send_loads(self, combined: pa.Table) -> pa.Table | None:
+    def _send_loads(self, work: _Work) -> pa.Table | None:
         """The keys that are asked for; None where nothing that the store has is needed."""
         import pyarrow.compute as pc
 
-        if self._binding.delta_updates or self._binding.mirrors:
+        changed = work.combined
+        if self._binding.delta_updates or (self._binding.mirrors and work.before is None):
             return None
-        changed = combined.filter(pc.equal(combined[KIND], ChangeKind.INSERT))
+        if not self._binding.mirrors:
+            changed = changed.filter(pc.equal(changed[KIND], ChangeKind.INSERT))
         keys = changed.select(self._binding.key)
         for part in _parts(keys):
             self._send(m.Load(part))

@@ -405,6 +405,16 @@ class Sql(Protocol):
         with refused("DT-6142"):
             site.deliver(summed(), [], options={"adopt": "true"})
 
+    def test_a_table_whose_key_is_not_unique_is_told(self, site: SqlSite) -> None:
+        site.run("CREATE TABLE t (k BIGINT, v BIGINT, name TEXT)")
+        with refused("DT-6142"):
+            site.deliver(summed(), [(I, row(1, 1))], options={"adopt": "true"})
+
+    def test_a_table_that_wants_more_is_told(self, site: SqlSite) -> None:
+        site.run("CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT, name TEXT, x TEXT NOT NULL)")
+        with refused("DT-6143"):
+            site.deliver(summed(), [(I, row(1, 1))], options={"adopt": "true"})
+
     def test_two_sinks_into_one_table_are_refused(self, site: SqlSite) -> None:
         site.deliver(summed(), [(I, row(1, 1))])
         with refused("DT-6141"):

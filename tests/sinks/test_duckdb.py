@@ -12,8 +12,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.sinks.conformance import Site, Sql, SqlSite
-from tests.unit.sinks.lab import refused, summed
+from tests.sinks.conformance import Site, Sql, SqlSite, row
+from tests.unit.sinks.lab import I, refused, summed
 
 
 class DuckdbSite(SqlSite):
@@ -43,6 +43,12 @@ def site(fresh: Callable[[], Site]) -> Site:
 
 
 class TestDuckdb(Sql):
+    def test_a_table_whose_key_is_not_unique_is_told(self, site: SqlSite) -> None:
+        """MERGE needs no index, and refuses to change two rows by one."""
+        site.run("CREATE TABLE t (k BIGINT, v BIGINT, name TEXT)")
+        site.deliver(summed(), [(I, row(1, 1))], options={"adopt": "true"})
+        assert site.rows(summed()) == {(1,): row(1, 1)}
+
     def test_a_file_that_another_process_has_delays_the_sink(self, site: DuckdbSite) -> None:
         lines = ("import duckdb, sys", f"c = duckdb.connect({str(site.path)!r})",
                  "print(1, flush=True)", "sys.stdin.read()")  # fmt: skip

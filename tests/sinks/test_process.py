@@ -150,7 +150,7 @@ def test_a_driver_that_fails_is_told_with_its_last_words() -> None:
 
 
 def test_a_driver_that_hangs_is_given_up_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dt_jupyter.sinks.process.END_SECONDS", 0.1)
+    monkeypatch.setattr("dt_jupyter.sinks.process.CLOSE_SECONDS", 0.1)
     channel = ProcessChannel([sys.executable, "-c", "import time; time.sleep(60)"], seconds=0.1)
     with refused("DT-6113"):
         channel.receive()

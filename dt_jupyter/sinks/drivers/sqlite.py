@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _BUSY_SECONDS = 30.0
 _READ_ROWS = 50_000
+_GONE = ("no such", "has no column")
 _KEYS = staging("keys")
 
 
@@ -79,8 +80,12 @@ class SqliteStore(SqlStore):
         code = getattr(problem, "sqlite_errorname", "")
         if code.startswith(("SQLITE_BUSY", "SQLITE_CANTOPEN", "SQLITE_LOCKED")):
             return error("DT-6110", store=f"SQLite file {self.address.path}", problem=problem)
-        if "no such table" in str(problem) or "has no column" in str(problem):
-            return error("DT-6143", target=self._binding.target, store=self.store, problem=problem)
+        target = self._binding.target
+        if "ON CONFLICT clause" in str(problem):
+            said = "its key is not unique there"
+            return error("DT-6142", target=target, store=self.store, problem=said)
+        if code.startswith("SQLITE_CONSTRAINT") or any(w in str(problem) for w in _GONE):
+            return error("DT-6143", target=target, store=self.store, problem=problem)
         return error("DT-6112", store=self.store, problem=problem, hint="")
 
     def begin(self, *, fencing: bool = False) -> None:

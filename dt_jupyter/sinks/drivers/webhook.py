@@ -52,7 +52,7 @@ _AGAIN = frozenset({408, 409, 425, 429})
 _DEAD = "dead_letters.jsonl"
 
 
-class Answer(NamedTuple):
+class WebhookAnswer(NamedTuple):
     """What a receiver said; status 0 where it said nothing. `wait`: its Retry-After."""
 
     status: int
@@ -162,7 +162,7 @@ class WebhookStore(PushOnly):
     def _deliver(self, number: int, body: str) -> None:
         """Until it is taken, or refused for good; DT-6110 where it is neither after all attempts,
         and the same is sent when the sink opens again."""
-        answer = Answer(0, "")
+        answer = WebhookAnswer(0, "")
         for attempt in range(self._attempts):
             if attempt:
                 self._sleep(self._pause(attempt, answer))
@@ -176,12 +176,12 @@ class WebhookStore(PushOnly):
         problem = f"{self._attempts} attempts, the last: {said}"
         raise error("DT-6110", store=f"The webhook {self._address}", problem=problem)
 
-    def _pause(self, attempt: int, answer: Answer) -> float:
+    def _pause(self, attempt: int, answer: WebhookAnswer) -> float:
         """Twice as long each time, of which up to a half at random; no less than was asked for."""
         most: float = min(_FIRST_WAIT * 2**attempt, _LONGEST_WAIT)
         return max(most * (0.5 + self._jitter() / 2), min(answer.wait, _LONGEST_WAIT))
 
-    def _post(self, number: int, body: bytes) -> Answer:
+    def _post(self, number: int, body: bytes) -> WebhookAnswer:
         try:
             line = self._line or self._dialled()
             line.request("POST", self._address.path or "/", body, self._headers(number, body))
@@ -192,9 +192,11 @@ class WebhookStore(PushOnly):
         except (OSError, http.client.HTTPException) as e:
             self._hang_up()
             said = getattr(e, "strerror", None) or type(e).__name__
-            return Answer(0, hide(said, self._token, self._hmac_key))
+            return WebhookAnswer(0, hide(said, self._token, self._hmac_key))
         wait = response.headers.get("Retry-After", "")
-        return Answer(response.status, response.reason, float(wait) if wait.isdigit() else 0.0)
+        return WebhookAnswer(
+            response.status, response.reason, float(wait) if wait.isdigit() else 0.0
+        )
 
     def _headers(self, number: int, body: bytes) -> dict[str, str]:
         found = {
@@ -228,7 +230,7 @@ class WebhookStore(PushOnly):
                 self._line.close()
             self._line = None
 
-    def _keep(self, number: int, body: str, answer: Answer) -> None:
+    def _keep(self, number: int, body: str, answer: WebhookAnswer) -> None:
         told = {"status": answer.status, "reason": answer.reason, "part": number}
         with (self._outbox / _DEAD).open("a", encoding="utf-8") as file:
             file.write(json.dumps({**told, "body": json.loads(body)}) + "\n")

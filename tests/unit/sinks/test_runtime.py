@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -23,12 +24,14 @@ from tests.unit.sinks.lab import (
     CrashingChannel,
     CrashingDriver,
     CrashingLog,
+    D,
     I,
     ListSource,
     LogMemory,
     MemoryLog,
     PushMemory,
     RemoteMemory,
+    Row,
     StagedMemory,
     World,
     binding,
@@ -41,6 +44,7 @@ from tests.unit.sinks.lab import (
 )
 
 Make = Callable[[World], Any]
+MIRROR = binding(("k", pa.int64()), ("v", pa.float64()))
 ONCE: list[Make] = [RemoteMemory, StagedMemory]
 
 
@@ -158,11 +162,11 @@ def test_a_crash_at_any_message_leaves_every_sum_exact(make: Make, where: str, s
 @pytest.mark.parametrize("where", ["channel", "driver"])
 def test_a_push_is_named_the_same_when_it_is_sent_again(where: str) -> None:
     made, changes = summed(delta=True), events(4)
+    expected = deliver_all(made, changes)
     for world in sweep(made, changes, PushMemory, where):
         names = [name for name, _, _ in world.pushed]
         assert len(names) == len(set(names))
         total = sum(row["v"] for _, delete, row in world.pushed if not delete)
-        expected = deliver_all(made, changes)
         assert total == expected
 
 
@@ -393,3 +397,30 @@ def test_a_delivery_goes_on_where_the_source_has_more_and_after_an_error() -> No
         source.changes += events(3, 2)
         list(each.deliver())
     assert world.rows == oracle(summed(), source.changes)
+
+
+def test_rows_that_someone_else_changed_are_told_and_put_right() -> None:
+    made = replace(MIRROR, check_drift=True)
+    old: list[Row] = [{"k": k, "v": float("nan") if k == 5 else k} for k in range(6)]
+    world, log = World(), MemoryLog()
+    source = ListSource(made, [(I, row) for row in old], 10)
+    (first,) = deliver(made, source, log, lambda: RemoteMemory(world))
+    assert first.drifted == ()
+    del world.rows[1,]
+    world.rows[2,] = {"k": 2, "v": 99.0}
+    world.rows[7,] = {"k": 7, "v": 7.0}
+    updates = [change for row in old for change in ((D, row), (I, {**row, "v": 100.0}))]
+    source.changes += [*updates, (I, {"k": 7, "v": 1.0})]
+    source.size = 20
+    (second,) = deliver(made, source, log, lambda: RemoteMemory(world))
+    assert second.drifted == ((1,), (2,), (7,))
+    assert {k: row["v"] for (k,), row in world.rows.items()} == dict.fromkeys(range(6), 100.0) | {
+        7: 1.0
+    }
+
+
+def test_drift_is_not_looked_for_unasked() -> None:
+    world = World()
+    source = ListSource(MIRROR, [(D, {"k": 1, "v": 1.0}), (I, {"k": 1, "v": 2.0})])
+    (done,) = deliver(MIRROR, source, MemoryLog(), lambda: RemoteMemory(world))
+    assert (done.loaded, done.drifted) == (0, ())
