@@ -120,6 +120,12 @@ class HashRange:
     def __str__(self) -> str:
         return f"{self.begin:08x}-{self.end:08x}"
 
+    @classmethod
+    def parse(cls, text: str) -> HashRange:
+        """What `str` gave."""
+        begin, end = text.split("-")
+        return cls(int(begin, 16), int(end, 16))
+
 
 def hash_ranges(count: int) -> tuple[HashRange, ...]:
     """The whole in `count` parts that differ by one hash at most."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dt_jupyter.model import error
+from dt_jupyter.sinks.binding import Binding
 from dt_jupyter.sinks.conversation import Conversation
 from dt_jupyter.sinks.messages import FromDriver, FromRuntime
 
@@ -31,6 +32,16 @@ class Driver(Protocol):
 
     def close(self) -> None:
         """Leaves the store; what is not committed is gone. May be called twice."""
+        ...
+
+
+class StoreDriver(Driver, Protocol):
+    """A driver of one of our stores."""
+
+    def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
+        """Whoever delivers the sink is fenced, and the target is nobody's; with `empty` what was
+        delivered is gone too. Before the recovery log forgets the sink: one that is forgotten
+        there alone is refused (DT-6143), or begins anew in an authoritative store."""
         ...
 
 

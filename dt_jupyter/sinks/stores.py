@@ -10,7 +10,7 @@ from typing import Any
 
 from dt_jupyter.model import DTError, did_you_mean, error
 from dt_jupyter.sinks.address import StoreAddress
-from dt_jupyter.sinks.channel import Channel, Driver, ThreadChannel
+from dt_jupyter.sinks.channel import Channel, StoreDriver, ThreadChannel
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def connector(address: StoreAddress) -> Callable[[], Channel]:
     return lambda: ThreadChannel(make(address))
 
 
-def open_driver(address: StoreAddress) -> Driver:
+def open_driver(address: StoreAddress) -> StoreDriver:
     """A new driver of the store, not connected yet. As `connector`."""
     return _driver_class(address)(address)
 
@@ -53,7 +53,7 @@ def is_transient(failure: BaseException) -> bool:
     return isinstance(failure, DTError) and failure.code in TRANSIENT
 
 
-def _driver_class(address: StoreAddress) -> Callable[[StoreAddress], Driver]:
+def _driver_class(address: StoreAddress) -> Callable[[StoreAddress], StoreDriver]:
     entry = STORES.get(address.scheme)
     if entry is None:
         problem = f"no driver has the scheme {address.scheme}"
@@ -62,5 +62,5 @@ def _driver_class(address: StoreAddress) -> Callable[[StoreAddress], Driver]:
     if entry.package and importlib.util.find_spec(entry.package) is None:
         raise error("DT-6102", store=entry.name.removesuffix("Store"), package=entry.package)
     module: Any = importlib.import_module(f"dt_jupyter.sinks.drivers.{entry.module}")
-    found: Callable[[StoreAddress], Driver] = getattr(module, entry.name)
+    found: Callable[[StoreAddress], StoreDriver] = getattr(module, entry.name)
     return found

@@ -4,6 +4,8 @@ how to read it behind the driver's back."""
 from __future__ import annotations
 
 import random
+import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -21,6 +23,8 @@ from dt_jupyter.sinks import (
     ReduceRule,
     Strategy,
     Task,
+    ThreadChannel,
+    is_transient,
     messages as m,
     open_driver,
     parse_store_url,
@@ -57,6 +61,7 @@ class Site(ABC):
 
     def __init__(self) -> None:
         self.log = MemoryLog()
+        self.driver_checkpoint: m.Checkpoint = {}
 
     @abstractmethod
     def url(self) -> str: ...
@@ -104,7 +109,8 @@ class Talk:
     def __init__(self, site: Site, made: Binding, task: Task | None = None) -> None:
         self.made, self.driver = made, site.driver()
         self._channel = DirectChannel(self.driver)
-        self._channel.send(m.Open(made, task or Task("s")))
+        self._site = site
+        self._channel.send(m.Open(made, task or Task("s"), site.driver_checkpoint))
         self.opened = self.hear(m.Opened)
         self.acknowledge()
 
@@ -137,10 +143,45 @@ class Talk:
 
     def start(self, at: int) -> None:
         self.send(m.StartCommit({"at": at}))
-        self.hear(m.StartedCommit)
+        answer = self.hear(m.StartedCommit)
+        self._site.driver_checkpoint = m.updated_checkpoint(self._site.driver_checkpoint, answer)
 
     def close(self) -> None:
         self._channel.close()
+
+
+def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: float = 60.0) -> int:
+    """Delivers more and more until `disturb`, in a thread, has ended, and all of it then; how
+    often a delivery failed."""
+    source = ListSource(summed(), events(9, 60, keys=9), 6, 6)
+    deliver(summed(), source, site.log, site.driver, channel=ThreadChannel)
+    ended, failures, end = threading.Event(), 0, time.monotonic() + seconds
+
+    def work() -> None:
+        try:
+            disturb()
+        finally:
+            ended.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    clean = False
+    while not (clean and ended.is_set()) and time.monotonic() < end:
+        last = ended.is_set()
+        try:
+            deliver(summed(), source, site.log, site.driver, channel=ThreadChannel)
+            clean = last
+        except DTError as e:
+            failures += 1
+            if not is_transient(e):
+                raise
+            time.sleep(0.01)
+        if not last:
+            source.changes += events(len(source.changes), 30, keys=9)
+    thread.join()
+    assert clean, "it never came through"
+    assert site.rows(summed()) == oracle(summed(), source.changes)
+    return failures
 
 
 def row(k: int, v: int, name: str = "n") -> Row:
@@ -300,6 +341,51 @@ class Protocol:
         site.deliver(summed(), changes, size=10)
         assert site.rows(summed()) == oracle(summed(), changes)
 
+    # -- an end, and a new beginning ----
+
+    def test_reset_delivers_everything_again_into_an_empty_target(self, site: Site) -> None:
+        site.deliver(summed(), [(I, row(1, 5)), (I, row(2, 5))])
+        self.forget(site, empty=True)
+        assert site.rows(summed()) == {}
+        site.deliver(summed(), [(I, row(1, 7))])
+        assert site.rows(summed()) == {(1,): row(1, 7)}
+
+    def test_reset_fences_who_delivers(self, site: Site) -> None:
+        old = delivery(summed(), ListSource(summed(), events(1, 6)), site.log, site.driver)
+        going = old.deliver()
+        next(going)
+        self.forget(site, empty=True)
+        with refused(self.FENCED):
+            list(going)
+        old.close()
+        site.deliver(summed(), events(1, 6))
+        assert site.rows(summed()) == oracle(summed(), events(1, 6))
+
+    FENCED = "DT-6122"
+
+    def test_a_target_that_is_let_go_keeps_its_rows(self, site: Site) -> None:
+        site.deliver(summed(), [(I, row(1, 5))])
+        self.forget(site, empty=False)
+        assert site.rows(summed()) == {(1,): row(1, 5)}
+        with refused("DT-6140"):
+            site.deliver(summed(), [(I, row(1, 5))])
+
+    @staticmethod
+    def forget(site: Site, *, empty: bool) -> None:
+        driver = site.driver()
+        driver.forget(summed(), "s", empty=empty)
+        driver.close()
+        site.log.rows.clear()
+
+    def test_a_target_of_another_sink_is_not_touched(self, site: Site) -> None:
+        site.deliver(summed(), [(I, row(1, 5))])
+        driver = site.driver()
+        driver.forget(summed(), "other", empty=True)
+        driver.close()
+        assert site.rows(summed()) == {(1,): row(1, 5)}
+        site.deliver(summed(), [(I, row(1, 5)), (I, row(1, 5)), (I, row(1, 2))], size=1)
+        assert site.rows(summed()) == {(1,): row(1, 12)}
+
     # -- values and names --------------------------------------------------------------------------
 
     @pytest.mark.parametrize("name", list(VALUES))
@@ -414,6 +500,12 @@ class Sql(Protocol):
         site.run("CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT, name TEXT, x TEXT NOT NULL)")
         with refused("DT-6143"):
             site.deliver(summed(), [(I, row(1, 1))], options={"adopt": "true"})
+
+    def test_reset_empties_a_table_that_was_adopted_and_leaves_it(self, site: SqlSite) -> None:
+        site.run("CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT, name TEXT, more TEXT)")
+        site.deliver(summed(), [(I, row(1, 1))], options={"adopt": "true"})
+        self.forget(site, empty=True)
+        assert site.run("SELECT count(more), count(*) FROM t") == [(0, 0)]
 
     def test_two_sinks_into_one_table_are_refused(self, site: SqlSite) -> None:
         site.deliver(summed(), [(I, row(1, 1))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,7 @@ def site(fresh: Callable[[], Site]) -> Site:
 
 class Files(Protocol):
     JOINS = False
+    FENCED = "DT-6143"
     STRIDE = 11
 
     def test_a_folder_that_is_not_empty_is_not_ours(self, site: FilesSite) -> None:
@@ -108,6 +110,18 @@ class Files(Protocol):
         site.folder.write_text("a file is in the way")
         with refused("DT-6110"):
             site.deliver(summed(), [])
+
+    def test_rows_of_which_the_log_knows_nothing_are_not_added_to(self, site: FilesSite) -> None:
+        site.deliver(summed(), [(I, row(1, 1))])
+        site.log.rows.clear()
+        with refused("DT-6143"):
+            site.deliver(summed(), [(I, row(1, 1))])
+
+    def test_a_folder_that_was_emptied_is_told(self, site: FilesSite) -> None:
+        site.deliver(summed(), [(I, row(1, 1))])
+        shutil.rmtree(site.folder)
+        with refused("DT-6143"):
+            site.deliver(summed(), [(I, row(1, 1)), (I, row(1, 1))], size=1)
 
     def test_nothing_staged_stays(self, site: FilesSite) -> None:
         site.deliver(summed(), [(I, row(k, 1)) for k in range(40)], size=7)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import random
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -15,9 +13,8 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from dt_jupyter.model import DTError
-from dt_jupyter.sinks import ThreadChannel, is_transient, open_driver, parse_store_url
-from tests.sinks.conformance import Site, Sql, SqlSite
+from dt_jupyter.sinks import is_transient, open_driver, parse_store_url
+from tests.sinks.conformance import Site, Sql, SqlSite, deliver_while_disturbed
 from tests.sinks.servers import PostgresServer, free_port
 from tests.unit.sinks.lab import (
     I,
@@ -137,29 +134,10 @@ class TestPostgres(Sql):
     def test_the_server_is_stopped_in_the_middle_of_commits(self, site: PostgresSite) -> None:
         """At once, over and over, at any moment; what became of a commit is found out by the
         next who opens."""
-        source = ListSource(summed(), events(9, 240, keys=9), 6, 6)
-        stopped = threading.Event()
 
-        def stop() -> None:
-            rng = random.Random(1)
-            for _ in range(3):
-                time.sleep(rng.uniform(0.15, 0.4))
+        def disturb() -> None:
+            for pause in (0.1, 0.17, 0.23):
+                time.sleep(pause)
                 site.server.restart()
-            stopped.set()
 
-        thread = threading.Thread(target=stop)
-        thread.start()
-        failures = 0
-        while True:
-            try:
-                deliver(summed(), source, site.log, site.driver, channel=ThreadChannel)
-                if stopped.is_set():
-                    break
-                source.changes += events(failures, 30, keys=9)
-            except DTError as e:
-                failures += 1
-                if not is_transient(e):
-                    raise
-        thread.join()
-        assert failures >= 1
-        assert site.rows(summed()) == oracle(summed(), source.changes)
+        assert deliver_while_disturbed(site, disturb) >= 1

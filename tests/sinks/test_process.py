@@ -86,6 +86,10 @@ class TestExample(Protocol):
     JOINS = False
     test_an_option_that_nobody_knows_is_refused = None
     test_a_column_that_cannot_be_stored_is_refused = None
+    test_reset_delivers_everything_again_into_an_empty_target = None
+    test_reset_fences_who_delivers = None
+    test_a_target_that_is_let_go_keeps_its_rows = None
+    test_a_target_of_another_sink_is_not_touched = None
 
 
 def test_a_driver_that_is_killed_at_any_message_loses_nothing(tmp_path: Path) -> None:

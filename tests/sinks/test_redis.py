@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,21 +12,16 @@ import pyarrow as pa
 import pytest
 import redis
 
-from dt_jupyter.model import DTError
-from dt_jupyter.sinks import Binding, ThreadChannel, is_transient
+from dt_jupyter.sinks import Binding
 from dt_jupyter.sinks.json_values import from_json_values
-from tests.sinks.conformance import Protocol, Site, row
+from tests.sinks.conformance import Protocol, Site, deliver_while_disturbed, row
 from tests.sinks.servers import RedisServer, free_port
 from tests.unit.sinks.lab import (
     Change,
     D,
     I,
-    ListSource,
     Row,
     binding,
-    deliver,
-    events,
-    oracle,
     refused,
     summed,
 )
@@ -110,6 +104,16 @@ class TestRedis(Protocol):
         site.deliver(made, changes)
         assert len(site.rows(made)) == 2
 
+    def test_a_reset_that_was_not_finished_is_told_and_can_be(self, site: RedisSite) -> None:
+        site.deliver(summed(), [(I, row(k, 1)) for k in range(3)])
+        site.client().set("dt:sink:target:t", "reset s")
+        site.client().delete("dt:sink:checkpoint:s")
+        with refused("DT-6143"):
+            site.deliver(summed(), [])
+        self.forget(site, empty=True)
+        site.deliver(summed(), [(I, row(1, 1))])
+        assert site.rows(summed()) == {(1,): row(1, 1)}
+
     def test_nothing_staged_stays(self, site: RedisSite) -> None:
         site.deliver(summed(), [(I, row(1, 1))])
         assert list(site.client().scan_iter("dt:sink:staged:*")) == []
@@ -128,32 +132,14 @@ class TestRedis(Protocol):
             site.deliver(summed(), [])
 
     def test_the_server_is_killed_in_the_middle_of_commits(self, site: RedisSite) -> None:
-        source = ListSource(summed(), events(9, 120, keys=9), 6, 6)
-        stopped = threading.Event()
-
-        def stop() -> None:
-            for _ in range(3):
-                time.sleep(0.1)
+        def disturb() -> None:
+            for pause in (0.05, 0.09, 0.13):
+                time.sleep(pause)
                 site.server.stop()
+                time.sleep(0.1)
                 site.server.start()
-            stopped.set()
 
-        thread = threading.Thread(target=stop)
-        thread.start()
-        failures = 0
-        while True:
-            try:
-                deliver(summed(), source, site.log, site.driver, channel=ThreadChannel)
-                if stopped.is_set():
-                    break
-                source.changes += events(failures, 12, keys=9)
-            except DTError as e:
-                failures += 1
-                if not is_transient(e):
-                    raise
-        thread.join()
-        assert failures >= 1
-        assert site.rows(summed()) == oracle(summed(), source.changes)
+        assert deliver_while_disturbed(site, disturb) >= 1
 
     def test_a_wrong_password_is_never_repeated(
         self, site: RedisSite, monkeypatch: pytest.MonkeyPatch

@@ -229,6 +229,19 @@ def test_a_crash_at_any_message_loses_nothing_and_repeats_by_key_alone(
     raise AssertionError("the run never ended")
 
 
+def test_what_waits_is_not_sent_after_a_reset(
+    receiver: Receiver, connect: Any, tmp_path: Path
+) -> None:
+    receiver.answers = [503]
+    log = MemoryLog()
+    with refused("DT-6110"):
+        deliver(MADE, ListSource(MADE, [(I, row(1, 1))]), log, lambda: connect(attempts="1"))
+    connect().forget(MADE, "s", empty=True)
+    deliver(MADE, ListSource(MADE, [(I, row(1, 1))]), log, connect)
+    assert receiver.total == 0
+    assert outbox(tmp_path) == set()
+
+
 def test_full_mode_and_a_missing_outbox_are_refused(receiver: Receiver) -> None:
     address = parse_store_url(receiver.url)
     for made in (summed(), MADE):

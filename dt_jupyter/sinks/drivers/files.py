@@ -24,7 +24,7 @@ from dt_jupyter.model import error, system_error
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sinks import messages as m
 from dt_jupyter.sinks.address import StoreAddress
-from dt_jupyter.sinks.binding import Binding
+from dt_jupyter.sinks.binding import Binding, HashRange
 from dt_jupyter.sinks.drivers.file_formats import FORMATS, FileFormat
 from dt_jupyter.sinks.patterns import TOMBSTONE, IdempotentApply
 from dt_jupyter.sinks.splits import key_hashes
@@ -43,14 +43,18 @@ _MANIFEST, _STAGED, _LOCK = "_manifest.json", "_staged", "_lock"
 
 
 class Manifest(NamedTuple):
-    """What the folder holds: `files` by bucket, or by transaction with delta updates; `applied`
-    staged names whose folders may still be there."""
+    """What the folder holds, and for which sink, "" for nobody.
+
+    `files` by bucket, or by transaction with delta updates; `applied` staged names whose folders
+    may still be there; `ranges` of hashes that something came of.
+    """
 
     sink: str
     columns: Mapping[str, str]
     key: tuple[str, ...]
     files: Mapping[str, str]
     applied: tuple[str, ...] = ()
+    ranges: tuple[str, ...] = ()
 
 
 class FilesStore(IdempotentApply):
@@ -78,6 +82,7 @@ class FilesStore(IdempotentApply):
 
     def connect(self, message: m.Open) -> None:
         self._binding, self._sink = message.binding, message.task.sink
+        self._range = message.task.range
         self._require_storable()
         self._folder = Path(self._address.path) / self._binding.target
         self._sealed = message.driver_checkpoint.get("staged")
@@ -104,14 +109,19 @@ class FilesStore(IdempotentApply):
         columns = {c.name: to_type_text(c.type) for c in binding.columns}
         if before is None:
             others = [p.name for p in self._folder.iterdir() if p.name not in (_STAGED, _LOCK)]
-            if others and not fresh:
+            if not fresh:
                 problem = f"{_MANIFEST} is gone"
                 raise error("DT-6143", target=target, store=self.store, problem=problem)
             if others:
                 raise error("DT-6140", target=target, store=self.store)
             return Manifest(self._sink, columns, binding.key, {})
+        if not before.sink:
+            raise error("DT-6140", target=target, store=self.store)
         if before.sink != self._sink:
             raise error("DT-6141", target=target, store=self.store, owner=before.sink)
+        if fresh and any(HashRange.parse(r).overlaps(self._range) for r in before.ranges):
+            problem = "it has rows, and the recovery log knows nothing of them"
+            raise error("DT-6143", target=target, store=self.store, problem=problem)
         if problem := self._difference(before):
             raise error("DT-6142", target=target, store=self.store, problem=problem)
         lost = [f for f in before.files.values() if not (self._folder / f).exists()]
@@ -131,6 +141,21 @@ class FilesStore(IdempotentApply):
             if kind != now[name] and not is_wider(kind, now[name]):
                 return f"column {name} was {kind} and is {now[name]}"
         return ""
+
+    def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
+        self._binding, self._sink = binding, sink
+        self._folder = Path(self._address.path) / binding.target
+        with self._locked():
+            manifest = self._read_manifest()
+            if manifest is None or manifest.sink != sink:
+                return
+            shutil.rmtree(self._folder / _STAGED, ignore_errors=True)
+            if not empty:
+                self._write_manifest(manifest._replace(sink=""))
+                return
+            for name in manifest.files.values():
+                (self._folder / name).unlink(missing_ok=True)
+            (self._folder / _MANIFEST).unlink()  # last: until then it is told what is gone
 
     # -- staging -----------------------------------------------------------------------------------
 
@@ -156,7 +181,7 @@ class FilesStore(IdempotentApply):
                 _sync(self._staging.parent)
         self._sealed = None if self._staging is None else self._staging.name
         self._staging, self._parts = None, []
-        return {"staged": self._sealed} if self._sealed else {}
+        return {"staged": self._sealed}
 
     # -- applying ----------------------------------------------------------------------------------
 
@@ -165,14 +190,13 @@ class FilesStore(IdempotentApply):
             return
         staged = self._folder / _STAGED / self._sealed
         with self._locked():
-            manifest = self._read_manifest()
-            if manifest is None:
-                problem = f"{_MANIFEST} is gone"
-                raise error("DT-6143", target=self._folder, store=self.store, problem=problem)
+            manifest = self._own_manifest()
             if staged.exists() and self._sealed not in manifest.applied:
                 files = self._applied(manifest, sorted(staged.iterdir()), self._sealed)
                 left = [n for n in manifest.applied if (staged.parent / n).exists()]
-                done = manifest._replace(files=files, applied=(*left, self._sealed))
+                ranges = tuple({*manifest.ranges, str(self._range)})
+                applied = (*left, self._sealed)
+                done = manifest._replace(files=files, applied=applied, ranges=ranges)
                 self._write_manifest(done)
                 for gone in set(manifest.files.values()) - set(files.values()):
                     (self._folder / gone).unlink(missing_ok=True)
@@ -236,8 +260,7 @@ class FilesStore(IdempotentApply):
         if not keys:
             return
         wanted = pa.concat_tables(keys)
-        manifest = self._read_manifest()
-        assert manifest is not None
+        manifest = self._own_manifest()
         places = self._buckets(wanted)
         for bucket in sorted(set(places.tolist())):
             rows = self._read_bucket(manifest, bucket)
@@ -261,7 +284,15 @@ class FilesStore(IdempotentApply):
             tuple(found["key"]),
             found["files"],
             tuple(found["applied"]),
+            tuple(found["ranges"]),
         )
+
+    def _own_manifest(self) -> Manifest:
+        found = self._read_manifest()
+        if found is None or found.sink != self._sink:
+            problem = f"{_MANIFEST} is gone"
+            raise error("DT-6143", target=self._folder, store=self.store, problem=problem)
+        return found
 
     def _write_manifest(self, manifest: Manifest) -> None:
         path = self._folder / _MANIFEST

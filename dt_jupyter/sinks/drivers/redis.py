@@ -105,7 +105,7 @@ class RedisStore(RemoteAuthoritative):
     def _fenced(self, client: Any) -> m.Checkpoint | None:
         import redis
 
-        fences, owner = self._fences, f"dt:sink:target:{self._prefix}"
+        fences, owner = self._fences, self._owner
         while True:
             with client.pipeline() as pipe, suppress(redis.WatchError):
                 pipe.watch(fences, owner)
@@ -126,11 +126,37 @@ class RedisStore(RemoteAuthoritative):
     def _fences(self) -> str:
         return f"dt:sink:checkpoint:{self._task.sink}"
 
+    @property
+    def _owner(self) -> str:
+        return f"dt:sink:target:{self._prefix}"
+
+    def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
+        self._binding, self._task = binding, Task(sink)
+        self._prefix = self._address.options.get("prefix", binding.target)
+        self._connect()
+        self._call(functools.partial(self._forgotten, empty))
+
+    def _forgotten(self, empty: bool, client: Any) -> None:
+        """The fences first; until all is gone the owner says that it is not."""
+        sink = self._task.sink
+        client.delete(self._fences)
+        if client.get(self._owner) not in (sink.encode(), _unfinished(sink).encode()):
+            return
+        if empty:
+            client.set(self._owner, _unfinished(sink))
+            client.delete(self._prefix)
+            for name in client.scan_iter(match=f"{_pattern(self._prefix)}:*", count=1000):
+                client.delete(name)
+        client.delete(self._owner)
+
     def _require_own(self, owner: bytes | None, client: Any) -> None:
         """DT-6140 and DT-6141."""
         name = owner.decode() if owner is not None else None
         if name == self._task.sink:
             return
+        if name == _unfinished(self._task.sink):
+            problem = "a RESET of it was not finished"
+            raise error("DT-6143", target=self._prefix, store=self.store, problem=problem)
         if name is not None:
             raise error("DT-6141", target=self._prefix, store=self.store, owner=name)
         taken = client.exists(self._prefix) or any(
@@ -240,14 +266,18 @@ class RedisStore(RemoteAuthoritative):
             self._client = None
 
 
+def _unfinished(sink: str) -> str:
+    """The owner of a target that is being emptied."""
+    return f"reset {sink}"
+
+
 def _fence_text(row: FenceRow) -> str:
     return json.dumps({"nonce": row.nonce, "checkpoint": row.checkpoint})
 
 
 def _fence_row(name: bytes, text: bytes) -> FenceRow:
-    begin, end = (int(part, 16) for part in name.decode().split("-"))
     found = json.loads(text)
-    return FenceRow(HashRange(begin, end), found["nonce"], found["checkpoint"])
+    return FenceRow(HashRange.parse(name.decode()), found["nonce"], found["checkpoint"])
 
 
 def _pattern(text: str) -> str:

@@ -150,6 +150,32 @@ class SqlStore(RemoteAuthoritative):
                 (self._task.sink, row.range.begin, row.range.end, row.nonce, text),
             )
 
+    def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
+        self._binding, self._task = binding, Task(sink)
+        name = ".".join(self.target_parts)
+        self.connect()
+        self.begin(fencing=True)
+        try:
+            self._make_own_tables()
+            found = self.run(f"SELECT sink, columns FROM {TARGETS} WHERE target = ?", (name,))
+            if found and found[0][0] == sink:
+                self._let_go(name, json.loads(found[0][1]), empty=empty)
+            self.run(f"DELETE FROM {CHECKPOINTS} WHERE sink = ?", (sink,))
+        except BaseException:
+            self.end(commit=False)
+            raise
+        self.end(commit=True)
+
+    def _let_go(self, name: str, known: Mapping[str, Any], *, empty: bool) -> None:
+        """An emptied target stays for its readers, and is made anew when the sink opens it."""
+        if not empty:
+            self.run(f"DELETE FROM {TARGETS} WHERE target = ?", (name,))
+            return
+        if self.columns_of(name):
+            self.run(f"DELETE FROM {self.target}")
+        text = json.dumps({**known, "emptied": True})
+        self.run(f"UPDATE {TARGETS} SET columns = ? WHERE target = ?", (text, name))
+
     # -- the target's schema -----------------------------------------------------------------------
 
     def _own_target(self, *, fresh: bool) -> None:
@@ -160,15 +186,21 @@ class SqlStore(RemoteAuthoritative):
         columns = self.columns_of(name)
         if found and found[0][0] != self._task.sink:
             raise error("DT-6141", target=name, store=self.store, owner=found[0][0])
-        if found:
-            self._follow(name, json.loads(found[0][1]), columns, fresh=fresh)
+        known = json.loads(found[0][1]) if found else {"adopted": bool(columns)}
+        if known.get("emptied") and not known["adopted"]:
+            self.run(f"DROP TABLE IF EXISTS {self.target}")
+            self._create()
+        elif found and not known.get("emptied"):
+            self._follow(name, known, columns, fresh=fresh)
         elif columns:
-            self._adopt(name, columns)
+            self._adopt(name, columns, ours=bool(found))
         else:
             self._create()
         self.run(f"DELETE FROM {TARGETS} WHERE target = ?", (name,))
+        described: dict[str, Any]
         described = {c.name: to_type_text(c.type) for c in self._binding.columns}
-        text = json.dumps({"columns": described, "key": self._binding.key})
+        described = {"columns": described, "key": self._binding.key, "adopted": known["adopted"]}
+        text = json.dumps(described)
         self.run(f"INSERT INTO {TARGETS} VALUES (?, ?, ?)", (name, self._task.sink, text))
 
     def _create(self) -> None:
@@ -191,8 +223,8 @@ class SqlStore(RemoteAuthoritative):
         null = " NOT NULL" if column.name in self._binding.key else ""
         return f"{quoted(column.name)} {self.stored_type(column)}{null}"
 
-    def _adopt(self, name: str, columns: Mapping[str, str]) -> None:
-        if not self.address.flag("adopt"):
+    def _adopt(self, name: str, columns: Mapping[str, str], *, ours: bool) -> None:
+        if not (ours or self.address.flag("adopt")):
             raise error("DT-6140", target=name, store=self.store)
         missing = [c.name for c in self._binding.columns if c.name not in columns]
         if missing:

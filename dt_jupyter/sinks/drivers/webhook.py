@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dt_jupyter.model import error, system_error
 from dt_jupyter.sinks import messages as m
 from dt_jupyter.sinks.address import StoreAddress
+from dt_jupyter.sinks.binding import Binding
 from dt_jupyter.sinks.json_values import to_json_values
 from dt_jupyter.sinks.patterns import PushOnly
 from dt_jupyter.sinks.secret_references import hide
@@ -91,6 +92,14 @@ class WebhookStore(PushOnly):
         self._rows: list[Any] = []
         self._sealed: str | None = None
         self._line: http.client.HTTPConnection | None = None
+
+    def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
+        """What was sent stays sent; what waits in the outbox is not sent any more."""
+        self._outbox = Path(self._address.options.get("outbox", ""))
+        for path in self._outbox.glob("*.jsonl") if "outbox" in self._address.options else ():
+            if path.name != _DEAD:
+                path.unlink(missing_ok=True)
+                path.with_suffix(".sent").unlink(missing_ok=True)
 
     # -- staging -----------------------------------------------------------------------------------
 

@@ -108,7 +108,7 @@ class MemoryLog:
         return TaskState(plan.own.nonce, both.get("runtime"), both.get("driver") or {})
 
     def commit(self, task: Task, state: TaskState) -> None:
-        rows = self.rows[task.sink]
+        rows = self.rows.get(task.sink, [])
         mine = [r for r in rows if (r.range, r.nonce) == (task.range, state.epoch)]
         if not mine:
             raise error("DT-6122", task=task)
