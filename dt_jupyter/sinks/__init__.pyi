@@ -1,4 +1,3 @@
-from . import messages as messages
 from .address import StoreAddress as StoreAddress, parse_store_url as parse_store_url
 from .binding import (
     Binding as Binding,

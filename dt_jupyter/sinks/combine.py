@@ -63,7 +63,7 @@ def _column(batch: pa.Table | pa.RecordBatch, name: str, kind: pa.DataType) -> A
     try:
         return found.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
-        raise error("DT-6138", column=name, problem=f"{found.type} is no {kind}") from e
+        raise error("DT-6138", column=name, problem=f"{found.type} is not {kind}") from e
 
 
 def combine(binding: Binding, changes: pa.Table) -> pa.Table:

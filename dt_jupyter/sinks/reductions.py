@@ -218,17 +218,17 @@ def _problem(rule: ReduceRule, kind: pa.DataType) -> str:
     fields = {f.name for f in kind} if t.is_struct(kind) else set[str]()
     match rule.strategy:
         case Strategy.SUM if not (t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind)):
-            return f"{kind} is no number"
+            return f"{kind} is not a number"
         case Strategy.MIN | Strategy.MAX if t.is_nested(kind) and not rule.key:
             return f"{kind} has no order: name the fields to compare by"
         case Strategy.MIN | Strategy.MAX if not set(rule.key) <= fields:
             return f"it has no field {', '.join(sorted(set(rule.key) - fields))}"
         case Strategy.APPEND if not t.is_list(kind):
-            return f"{kind} is no array"
+            return f"{kind} is not an array"
         case Strategy.SET if not (t.is_list(kind) or ("add" in fields and fields <= SET_FIELDS)):
             return f"{kind} is neither an array nor a struct of add, remove, intersect"
         case Strategy.MERGE if not t.is_nested(kind):
-            return f"{kind} is no struct, map or array"
+            return f"{kind} is not a struct, map or array"
         case Strategy.MERGE:
             return _problem_of_fields(rule, kind)
     return ""

@@ -30,7 +30,7 @@ class SecretReference:
             raise error(
                 "DT-6103",
                 reference=self.text if self.text.startswith(SCHEME) else "(hidden)",
-                problem="it is no reference",
+                problem="it is not a reference",
                 hint="Write secret://env/NAME or secret://keyring/SERVICE/USER.",
             )
 

@@ -13,7 +13,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -165,3 +166,12 @@ class RedisServer(Server):
         command = [program, *(str(word) for pair in words.items() for word in pair)]
         super().__init__(command, port, folder / "log", None)
         self.start()
+
+
+@contextmanager
+def silent_server() -> Iterator[int]:
+    """A port that takes connections and never says a word."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(8)
+        yield int(listening.getsockname()[1])

@@ -55,7 +55,7 @@ PUBLIC = (
     "schema_mode snapshot_time on_create on_schedule retain_hours my_lake new_orders "
     "big_orders dt_jupyter table_changes spark_catalog try_divide try_cast try_add "
     "try_multiply try_sum configure_spark_with_delta_pip data_timestamp explain_plan load_ext "
-    "last_query_id"
+    "last_query_id at_least_once"
 )
 
 """Names with an underscore that a user knows."""

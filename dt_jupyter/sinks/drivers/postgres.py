@@ -99,10 +99,7 @@ class PostgresStore(SqlStore):
                 connect_timeout=int(wait),
                 application_name="dt_jupyter",
                 autocommit=True,
-                options=f"-c statement_timeout={limit} -c lock_timeout={limit} "
-                "-c client_min_messages=warning -c TimeZone=UTC -c DateStyle=ISO "
-                f"-c idle_in_transaction_session_timeout={max(limit, _IDLE_MS)} "
-                "-c extra_float_digits=1",
+                options=_settings(limit),
                 keepalives_idle=10,
                 keepalives_interval=5,
                 keepalives_count=3,
@@ -251,6 +248,20 @@ class PostgresStore(SqlStore):
         if self._connection is not None:
             with suppress(Exception):
                 self._connection.close()
+
+
+def _settings(limit: int) -> str:
+    """Of the session; times in milliseconds."""
+    found: dict[str, object] = {
+        "statement_timeout": limit,
+        "lock_timeout": limit,
+        "idle_in_transaction_session_timeout": max(limit, _IDLE_MS),
+        "client_min_messages": "warning",
+        "TimeZone": "UTC",
+        "DateStyle": "ISO",
+        "extra_float_digits": 1,
+    }
+    return " ".join(f"-c {name}={value}" for name, value in found.items())
 
 
 def _read_as(name: str, kind: pa.DataType) -> str:
