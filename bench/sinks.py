@@ -180,12 +180,12 @@ def pipeline(transactions: int = 12, commit: float = 0.2, prepare: float = 0.2) 
 
 
 @contextmanager
-def postgres(folder: Path) -> Iterator[PostgresServer]:
-    server = PostgresServer(folder)
+def postgres() -> Iterator[PostgresServer]:
+    server = PostgresServer()
     try:
         yield server
     finally:
-        server.stop()
+        server.end()
 
 
 def main() -> None:
@@ -212,7 +212,7 @@ def main() -> None:
             here = place()
             compare("duckdb", f"duckdb://{here}/a.db", duckdb_by_hand(here / "b.db"), here, tables)
         if "postgresql" in wanted:
-            with postgres(place()) as server:
+            with postgres() as server:
                 url = f"postgresql://postgres@127.0.0.1:{server.port}/postgres"
                 compare("postgresql", url, postgres_by_hand(server), place(), tables)
         if "pipeline" in wanted:

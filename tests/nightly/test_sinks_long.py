@@ -37,10 +37,10 @@ KINDS = ("sqlite", "duckdb", "parquet", "csv", "jsonl", "process", "postgres", "
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
-    postgres = PostgresServer(tmp_path_factory.mktemp("postgres"))
+    postgres = PostgresServer()
     redis = RedisServer(tmp_path_factory.mktemp("redis"))
     yield {"postgres": postgres, "redis": redis}
-    postgres.stop()
+    postgres.end()
     redis.stop()
 
 

@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -96,14 +97,16 @@ _INITDB = ("-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync", "--locale
 
 
 class PostgresServer(Server):
-    def __init__(self, folder: Path) -> None:
+    """In a folder of its own: pytest's are for their owner alone."""
+
+    def __init__(self) -> None:
         initdb = find_program("initdb", "postgresql")
+        self.folder = folder = Path(tempfile.mkdtemp(prefix="dt-postgres-"))
         user, port = unprivileged(), free_port()
         data = folder / "data"
         folder.chmod(0o755)
-        for parent in folder.parents[:3]:
-            if parent.stat().st_uid == os.geteuid():
-                parent.chmod(parent.stat().st_mode | 0o011)
+        if not folder.parent.stat().st_mode & 0o001:
+            folder.parent.chmod(folder.parent.stat().st_mode | 0o011)
         data.mkdir()
         if user is not None:
             shutil.chown(data, user)
@@ -115,7 +118,7 @@ class PostgresServer(Server):
             **as_user(user),
         )
         (data / "pg_hba.conf").write_text(
-            "host all locked 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
+            "host all locked,locked2 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n"
         )
         settings = {
             "port": port, "listen_addresses": "127.0.0.1", "unix_socket_directories": "",
@@ -139,6 +142,10 @@ class PostgresServer(Server):
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.02)
+
+    def end(self) -> None:
+        self.stop(signal.SIGQUIT)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def restart(self) -> None:
         """Killed, every process of it, and started again: recovery from its log."""

@@ -50,10 +50,10 @@ class PostgresSite(SqlSite):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    found = PostgresServer(tmp_path_factory.mktemp("postgres"))
+def server() -> Iterator[PostgresServer]:
+    found = PostgresServer()
     yield found
-    found.stop()
+    found.end()
 
 
 @pytest.fixture
