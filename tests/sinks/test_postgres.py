@@ -13,8 +13,8 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from dt_jupyter.sinks import is_transient, open_driver, parse_store_url
-from tests.sinks.conformance import Site, Sql, SqlSite, deliver_while_disturbed
+from dt_jupyter.sinks import is_transient, messages as m, open_driver, parse_store_url
+from tests.sinks.conformance import Site, Sql, SqlSite, Talk, deliver_while_disturbed, row
 from tests.sinks.servers import PostgresServer, free_port
 from tests.unit.sinks.lab import (
     I,
@@ -80,6 +80,15 @@ class TestPostgres(Sql):
         with refused("DT-6142") as problem:
             site.deliver(binding(("k", pa.int64()), target="nowhere.t"), [])
         assert "nowhere" in str(problem[0])
+
+    def test_a_key_that_is_stored_twice_in_a_transaction_is_refused(self, site: Site) -> None:
+        talk = Talk(site, summed())
+        talk.flush()
+        talk.store(row(1, 5), row(1, 6))
+        talk.send(m.StartCommit({"at": 1}))
+        with refused("DT-6120"):
+            talk.hear(m.StartedCommit)
+        talk.close()
 
     def test_nobody_listens(self, site: PostgresSite) -> None:
         gone = PostgresSite(site.server)

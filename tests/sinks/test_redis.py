@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 import redis
 
-from dt_jupyter.sinks import Binding
+from dt_jupyter.sinks import Binding, messages as m
 from dt_jupyter.sinks.json_values import from_json_values
-from tests.sinks.conformance import Protocol, Site, deliver_while_disturbed, row
+from tests.sinks.conformance import Protocol, Site, Talk, deliver_while_disturbed, row
 from tests.sinks.servers import RedisServer, free_port
 from tests.unit.sinks.lab import (
     Change,
@@ -113,6 +113,20 @@ class TestRedis(Protocol):
         self.forget(site, empty=True)
         site.deliver(summed(), [(I, row(1, 1))])
         assert site.rows(summed()) == {(1,): row(1, 1)}
+
+    def test_staged_rows_that_the_server_evicted_are_missed(self, site: RedisSite) -> None:
+        talk = Talk(site, summed())
+        talk.flush()
+        talk.store(row(1, 5))
+        talk.start(1)
+        (staged,) = site.client().scan_iter("dt:sink:staged:*")
+        site.client().delete(staged)
+        talk.send(m.Acknowledge())
+        with refused("DT-6112"):
+            talk.hear(m.Acknowledged)
+        talk.close()
+        site.deliver(summed(), [(I, row(1, 5))])
+        assert site.rows(summed()) == {(1,): row(1, 5)}
 
     def test_nothing_staged_stays(self, site: RedisSite) -> None:
         site.deliver(summed(), [(I, row(1, 1))])

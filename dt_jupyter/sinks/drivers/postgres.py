@@ -135,6 +135,8 @@ class PostgresStore(SqlStore):
             return error("DT-6113", seconds=f"{self._seconds:g}")
         if state in ("42P01", "42703", "42804"):
             return error("DT-6143", target=target, store=self.store, problem=said)
+        if state == "21000":
+            return error("DT-6120", problem="Store with one key twice")
         if state[:2] == "22":
             column = problem.diag.column_name or "?"
             return error("DT-6133", column=column, problem=said)

@@ -38,6 +38,7 @@ _STAGED_SECONDS = 86_400
 _COMMIT = """
 local mine = redis.call('HGET', KEYS[1], ARGV[1])
 if not mine or cjson.decode(mine)['nonce'] ~= tonumber(ARGV[2]) then return 0 end
+if redis.call('LLEN', KEYS[2]) ~= tonumber(ARGV[4]) then return -1 end
 for _, chunk in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
   for _, row in ipairs(cjson.decode(chunk)) do
     if row[1] == 'del' then redis.call('DEL', row[2])
@@ -64,7 +65,7 @@ class RedisStore(RemoteAuthoritative):
         self._binding: Binding
         self._task: Task
         self._keys: list[pa.Table] = []
-        self._staging = ""
+        self._staging, self._pushed = "", 0
         self._after: tuple[Any, ...] = ()
 
     # -- opening -----------------------------------------------------------------------------------
@@ -197,6 +198,7 @@ class RedisStore(RemoteAuthoritative):
                 pipe.execute()
 
         self._call(push)
+        self._pushed += len(chunks)
 
     def _chunks(self, rows: pa.Table, delete: bool) -> Iterator[str]:
         for start in range(0, rows.num_rows, _CHUNK):
@@ -220,13 +222,17 @@ class RedisStore(RemoteAuthoritative):
 
     def prepare(self, runtime_checkpoint: m.Checkpoint) -> None:
         row = FenceRow(self._own.range, self._own.nonce, runtime_checkpoint)
-        self._after = (str(row.range), row.nonce, _fence_text(row))
+        self._after = (str(row.range), row.nonce, _fence_text(row), self._pushed)
+        self._pushed = 0
 
     def commit(self) -> None:
         names = (self._fences, self._staging)
         done = self._call(lambda client: client.eval(_COMMIT, 2, *names, *self._after))
-        if not done:
+        if done == 0:
             raise error("DT-6122", task=self._task.sink)
+        if done < 0:  # a server that is short of memory evicts keys that expire
+            problem, hint = "rows that were staged are gone", "Give it more memory."
+            raise error("DT-6112", store=self.store, problem=problem, hint=hint)
 
     def _call(self, function: Callable[[Any], _R]) -> _R:
         import redis
