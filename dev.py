@@ -38,7 +38,7 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 ARTIFACTS = ROOT / "artifacts"
-FOLDERS = ("notebook", "browser", "unit", "faults", "spark")
+FOLDERS = ("notebook", "browser", "unit", "sinks", "faults", "spark")
 """Those of tests/, the longest first."""
 NIGHTLY = "nightly"
 """The folder of tests, and the mark of tests elsewhere, that run only when this is named."""
@@ -54,7 +54,7 @@ NIGHTLY_SECONDS = 3600
 CELL_SECONDS = 1800
 TOGETHER = ("spark", "faults")
 """Folders of tests that are one run."""
-SHARED = ("unit", *TOGETHER, NIGHTLY)
+SHARED = ("unit", "sinks", *TOGETHER, NIGHTLY)
 """Folders of tests whose files two processes share, with one Spark in each process, or none."""
 HAVE_NIGHTLY = ("unit", *TOGETHER)
 """Folders of tests some of which are marked `nightly`: they run with the folder of that name."""

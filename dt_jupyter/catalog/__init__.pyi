@@ -15,6 +15,7 @@ from .registry import (
     Warehouses as Warehouses,
 )
 from .scheduler_runs import SchedulerRuns as SchedulerRuns
+from .sink_tasks import SinkTasks as SinkTasks
 from .stages import StageRows as StageRows
 from .streams import INTENT_SECONDS as INTENT_SECONDS, INTENTS as INTENTS, StreamRows as StreamRows
 from .tables import DynamicTables as DynamicTables
@@ -30,6 +31,8 @@ from .values import (
     Lease as Lease,
     Pin as Pin,
     SchedulerRun as SchedulerRun,
+    SinkTaskPlan as SinkTaskPlan,
+    SinkTaskRow as SinkTaskRow,
     StageRow as StageRow,
 )
 from .versions import Versions as Versions

@@ -143,6 +143,13 @@ _SCHEDULER_RUNS: Migration = (
         id TEXT PRIMARY KEY, began TEXT NOT NULL, seen TEXT NOT NULL, ended BOOLEAN NOT NULL)""",
 )
 
+_SINKS: Migration = (
+    """CREATE TABLE sink_task (
+        sink_id TEXT NOT NULL, range_begin BIGINT NOT NULL, range_end BIGINT NOT NULL,
+        epoch BIGINT NOT NULL, checkpoints TEXT,
+        PRIMARY KEY (sink_id, range_begin, range_end))""",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -151,4 +158,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _RELATIVE_PATHS,
     _REGISTRY_CHANGES,
     _SCHEDULER_RUNS,
+    _SINKS,
 )

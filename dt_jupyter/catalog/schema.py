@@ -252,3 +252,11 @@ definition = _table(
     Column("digest", Text),
     Column("text", Text),
 )
+sink_task = _table(
+    "sink_task",
+    Column("sink_id", Text, primary_key=True),
+    Column("range_begin", BigInteger, primary_key=True),
+    Column("range_end", BigInteger, primary_key=True),
+    Column("epoch", BigInteger),
+    Column("checkpoints", Text),  # JSON; null before the first commit
+)

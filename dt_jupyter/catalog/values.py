@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from dt_jupyter.catalog.owner import Owner
 from dt_jupyter.model import (
@@ -177,3 +179,24 @@ def suspended_by_failures(count: int) -> Reason:
         "TOO_MANY_FAILURES",
         f"{count_of(count, 'scheduled refresh')} failed in a row. Fix the cause, then RESUME.",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SinkTaskRow:
+    """A task of a sink: the hashes of keys from `begin` to `end`. `epoch` is that of the newest
+    who opened it, `checkpoints` what was committed last: a JSON object, None before the first."""
+
+    sink: str
+    begin: int
+    end: int
+    epoch: int
+    checkpoints: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SinkTaskPlan:
+    """What opening a task writes: its own row, rows that are gone, and what is left of those."""
+
+    own: SinkTaskRow
+    rest: tuple[SinkTaskRow, ...]
+    removed: tuple[SinkTaskRow, ...]

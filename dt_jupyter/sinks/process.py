@@ -1,0 +1,99 @@
+"""A driver in another process: lines of JSON on its standard input and output."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+
+from dt_jupyter.model import DTError, error
+from dt_jupyter.sinks.binding import Binding
+from dt_jupyter.sinks.channel import ANSWER_SECONDS, CLOSE_SECONDS
+from dt_jupyter.sinks.json_lines import from_line, to_lines
+from dt_jupyter.sinks.messages import FromDriver, FromRuntime, Open
+from dt_jupyter.sinks.store_names import NameRules
+
+_NAMES = NameRules("a driver process", 10_000)
+_SAID = 20
+"""Lines of its standard error that are kept for a failure."""
+
+
+class ProcessChannel:
+    """Runs `command`, which never goes through a shell. The end of its input is the end of the
+    conversation; a process that stays after it is killed."""
+
+    def __init__(self, command: Sequence[str], *, seconds: float = ANSWER_SECONDS) -> None:
+        self._seconds = seconds
+        self._binding: Binding
+        self._said: deque[str] = deque(maxlen=_SAID)
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        try:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+            )
+        except OSError as e:
+            raise error("DT-6121", problem=f"it did not start ({e.strerror})", hint="") from e
+        for work in (self._read_answers, self._read_errors):
+            threading.Thread(target=work, name="dt-sink-process", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, message: FromRuntime) -> None:
+        if isinstance(message, Open):
+            self._binding = message.binding
+            _NAMES.require_columns([c.name for c in self._binding.columns])
+            _NAMES.require(self._binding.target)
+        assert self._process.stdin is not None
+        try:
+            for line in to_lines(message):
+                self._process.stdin.write(line)
+            self._process.stdin.flush()
+        except (OSError, ValueError):
+            raise self._ended() from None
+
+    def receive(self) -> FromDriver:
+        try:
+            line = self._lines.get(timeout=self._seconds)
+        except queue.Empty:
+            raise error("DT-6113", seconds=f"{self._seconds:g}") from None
+        if line is None:
+            self._lines.put(None)  # for who asks again
+            raise self._ended()
+        return from_line(line, self._binding)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        try:
+            self._process.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _ended(self) -> DTError:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(CLOSE_SECONDS)
+        last = self._said[-1][:200] if self._said else ""
+        problem = f"exit status {self._process.poll()}"
+        return error("DT-6121", problem=problem, hint=f"It said: {last}" if last else "")
+
+    def _read_answers(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _read_errors(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._said.append(line.strip())

@@ -1,0 +1,604 @@
+"""What every driver has to pass, against its real store. A `Site` says how to reach the store and
+how to read it behind the driver's back."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from dt_jupyter.model import DTError
+from dt_jupyter.sinks import (
+    Binding,
+    DirectChannel,
+    HashRange,
+    ReduceRule,
+    Strategy,
+    Task,
+    ThreadChannel,
+    is_transient,
+    messages as m,
+    open_driver,
+    parse_store_url,
+)
+from tests.sinks.values import NAMES, VALUES
+from tests.unit.sinks.lab import (
+    LEFT,
+    RIGHT,
+    Change,
+    Countdown,
+    Crash,
+    CrashingChannel,
+    CrashingDriver,
+    CrashingLog,
+    D,
+    I,
+    ListSource,
+    MemoryLog,
+    Row,
+    binding,
+    deliver,
+    delivery,
+    events,
+    oracle,
+    refused,
+    summed,
+)
+
+LONG, TEXT = pa.int64(), pa.string()
+
+
+class Site(ABC):
+    """A place in a driver's store, empty at first, with a recovery log of its own."""
+
+    def __init__(self) -> None:
+        self.log = MemoryLog()
+        self.driver_checkpoint: m.Checkpoint = {}
+
+    @abstractmethod
+    def url(self) -> str: ...
+
+    @abstractmethod
+    def rows(self, made: Binding) -> dict[Any, Row]:
+        """What the store holds, by key, read by another client."""
+
+    def driver(self, **options: str) -> Any:
+        return open_driver(parse_store_url(self.url(), options))
+
+    def deliver(
+        self, made: Binding, changes: list[Change], sink: str = "s", **more: Any
+    ) -> list[Any]:
+        size = more.pop("size", 5)
+        options = more.pop("options", {})
+        source = ListSource(made, changes, size)
+        task = Task(sink, more.pop("range", HashRange()))
+        return deliver(made, source, self.log, lambda: self.driver(**options), task=task, **more)
+
+
+class SqlSite(Site):
+    """A SQL store: what only those have."""
+
+    schemas = True
+    """Whether a target's name may have one before a dot."""
+
+    @abstractmethod
+    def run(self, sql: str) -> list[tuple[Any, ...]]: ...
+
+    def rows(self, made: Binding) -> dict[Any, Row]:
+        names = [c.name for c in made.columns]
+        listed = ", ".join('"' + n.replace('"', '""') + '"' for n in names)
+        parts = made.target.split(".", 1) if self.schemas else [made.target]
+        target = ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+        found = [
+            dict(zip(names, row, strict=True)) for row in self.run(f"SELECT {listed} FROM {target}")
+        ]
+        return {tuple(row[k] for k in made.key): row for row in found}
+
+
+class Talk:
+    """One conversation with a driver, message by message."""
+
+    def __init__(self, site: Site, made: Binding, task: Task | None = None) -> None:
+        self.made, self.driver = made, site.driver()
+        self._channel = DirectChannel(self.driver)
+        self._site = site
+        self._channel.send(m.Open(made, task or Task("s"), site.driver_checkpoint))
+        self.opened = self.hear(m.Opened)
+        self.acknowledge()
+
+    def send(self, message: Any) -> None:
+        self._channel.send(message)
+
+    def hear(self, kind: type) -> Any:
+        answer = self._channel.receive()
+        assert isinstance(answer, kind), answer
+        return answer
+
+    def acknowledge(self) -> None:
+        self.send(m.Acknowledge())
+        self.hear(m.Acknowledged)
+
+    def flush(self) -> list[Row]:
+        self.send(m.Flush())
+        found: list[Row] = []
+        while isinstance(answer := self._channel.receive(), m.Loaded):
+            found += answer.rows.to_pylist()
+        assert isinstance(answer, m.Flushed)
+        return found
+
+    def load(self, *keys: Row) -> list[Row]:
+        self.send(m.Load(pa.Table.from_pylist(list(keys), self.made.key_schema)))
+        return self.flush()
+
+    def store(self, *rows: Row) -> None:
+        self.send(m.Store(pa.Table.from_pylist(list(rows), self.made.schema)))
+
+    def start(self, at: int) -> None:
+        self.send(m.StartCommit({"at": at}))
+        answer = self.hear(m.StartedCommit)
+        self._site.driver_checkpoint = m.updated_checkpoint(self._site.driver_checkpoint, answer)
+
+    def close(self) -> None:
+        self._channel.close()
+
+
+def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: float = 60.0) -> int:
+    """Delivers more and more until `disturb`, in a thread, has ended, and all of it then; how
+    often a delivery failed."""
+    source = ListSource(summed(), events(9, 60, keys=9), 6, 6)
+    deliver(summed(), source, site.log, site.driver, channel=ThreadChannel)
+    ended, failures, end = threading.Event(), 0, time.monotonic() + seconds
+
+    def work() -> None:
+        try:
+            disturb()
+        finally:
+            ended.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    clean = False
+    while not (clean and ended.is_set()) and time.monotonic() < end:
+        last = ended.is_set()
+        try:
+            deliver(summed(), source, site.log, site.driver, channel=ThreadChannel)
+            clean = last
+        except DTError as e:
+            failures += 1
+            if not is_transient(e):
+                raise
+            time.sleep(0.01)
+        if not last:
+            source.changes += events(len(source.changes), 30, keys=9)
+    thread.join()
+    assert clean, "it never came through"
+    assert site.rows(summed()) == oracle(summed(), source.changes)
+    return failures
+
+
+def row(k: int, v: int, name: str = "n") -> Row:
+    return {"k": k, "v": v, "name": name}
+
+
+class Protocol:
+    """For drivers that hold rows which can be loaded again."""
+
+    # -- the contract ------------------------------------------------------------------------------
+
+    def test_a_key_that_is_not_there_is_left_out(self, site: Site) -> None:
+        talk = Talk(site, summed())
+        assert talk.load({"k": 1}, {"k": 2}) == []
+        talk.store(row(1, 5))
+        talk.start(1)
+        talk.acknowledge()
+        assert talk.load({"k": 1}, {"k": 2}) == [row(1, 5)]
+        talk.close()
+
+    def test_loads_that_wait_for_the_commit_see_what_it_stored(self, site: Site) -> None:
+        talk = Talk(site, summed())
+        talk.flush()
+        talk.store(row(1, 5))
+        talk.start(1)
+        talk.send(m.Acknowledge())
+        talk.send(m.Load(pa.Table.from_pylist([{"k": 1}], talk.made.key_schema)))
+        talk.hear(m.Acknowledged)
+        assert talk.flush() == [row(1, 5)]
+        talk.close()
+
+    def test_acknowledge_twice_is_refused(self, site: Site) -> None:
+        talk = Talk(site, summed())
+        talk.send(m.Acknowledge())
+        with refused("DT-6120"):
+            talk.hear(m.Acknowledged)
+        talk.close()
+
+    def test_what_was_not_committed_is_gone(self, site: Site) -> None:
+        talk = Talk(site, summed())
+        talk.flush()
+        talk.store(row(1, 5))
+        talk.close()
+        again = Talk(site, summed())
+        assert again.load({"k": 1}) == []
+        again.close()
+
+    def test_a_deleted_row_is_gone_and_can_come_back(self, site: Site) -> None:
+        made = binding(("k", LONG), ("v", LONG))
+        changes: list[Change] = [(I, {"k": 1, "v": 1}), (I, {"k": 2, "v": 2})]
+        site.deliver(made, [*changes, (D, {"k": 1})], size=2)
+        assert site.rows(made) == {(2,): {"k": 2, "v": 2}}
+        site.deliver(made, [*changes, (D, {"k": 1}), (I, {"k": 1, "v": 9})], size=1)
+        assert site.rows(made)[1,]["v"] == 9
+
+    def test_many_rows_and_messages(self, site: Site) -> None:
+        changes = events(11, 300, keys=60)
+        site.deliver(summed(), changes, size=120)
+        assert site.rows(summed()) == oracle(summed(), changes)
+
+    def test_a_key_of_two_columns(self, site: Site) -> None:
+        rules = {"v": ReduceRule(Strategy.SUM)}
+        made = binding(("j", TEXT), ("k", LONG), ("v", LONG), key=("k", "j"), rules=rules)
+        changes: list[Change] = [(I, {"k": n % 2, "j": "xyz"[n % 3], "v": n}) for n in range(24)]
+        site.deliver(made, changes, size=7)
+        assert site.rows(made) == oracle(made, changes)
+
+    # -- crashes -----------------------------------------------------------------------------------
+
+    STRIDE = 9
+    """Of the points of a crash, every so many'th; all of them by night."""
+
+    @pytest.mark.parametrize("where", ["channel", "driver"])
+    def test_a_crash_at_any_message_leaves_every_sum_exact(
+        self, fresh: Callable[[], Site], where: str
+    ) -> None:
+        changes = events(3, 9)
+        expected = oracle(summed(), changes)
+        start = 1 + random.Random(where).randrange(self.STRIDE)
+        for at in range(start, 200, self.STRIDE):
+            site = fresh()
+            crashed = self.crash(site, changes, at, where)
+            site.deliver(summed(), changes, size=3)
+            assert site.rows(summed()) == expected, at
+            if not crashed:
+                assert at > 30
+                return
+        raise AssertionError("the run never ended")
+
+    @staticmethod
+    def crash(site: Site, changes: list[Change], at: int, where: str) -> bool:
+        countdown = Countdown(at)
+        source = ListSource(summed(), changes, 3)
+        if where == "channel":
+            dying = delivery(
+                summed(), source, CrashingLog(site.log, countdown), site.driver,
+                channel=lambda d: CrashingChannel(DirectChannel(d), countdown),
+            )  # fmt: skip
+        else:
+            dying = delivery(
+                summed(), source, site.log, lambda: CrashingDriver(site.driver(), countdown)
+            )
+        try:
+            list(dying.deliver())
+        except Crash:
+            dying.close()  # what the system does with the sockets and files of a dead process
+            return True
+        dying.close()
+        return False
+
+    JOINS = True
+    """Whether tasks become one again: not where each has something staged."""
+
+    # -- fences ------------------------------------------------------------------------------------
+
+    def test_a_newcomer_goes_on_from_the_last_commit(self, site: Site) -> None:
+        changes = events(1, 6)
+        site.deliver(summed(), changes[:3], size=3)
+        source = ListSource(summed(), changes, 3)
+        deliver(summed(), source, site.log, site.driver)
+        assert source.asked[0] == {"at": 3}
+        assert site.rows(summed()) == oracle(summed(), changes)
+
+    @pytest.mark.parametrize("before", ["flush", "store", "start"])
+    def test_a_newcomer_opens_while_the_old_one_commits(self, site: Site, before: str) -> None:
+        changes = events(4, 3)
+        source = ListSource(summed(), changes, 3)
+
+        class Interrupted(DirectChannel):
+            def send(channel, message: Any) -> None:
+                if type(message).__name__.lower().startswith(before):
+                    site.deliver(summed(), changes, size=3)
+                super().send(message)
+
+        old = delivery(summed(), source, site.log, site.driver, channel=Interrupted)
+        with suppress(DTError), old:
+            list(old.deliver())
+        assert site.rows(summed()) == oracle(summed(), changes)
+
+    def test_tasks_split_and_join(self, site: Site) -> None:
+        changes = events(6, 60, keys=20)
+        site.deliver(summed(), changes[:20], size=20)
+        for part in (LEFT, RIGHT):
+            site.deliver(summed(), changes[:40], range=part, size=20)
+        assert site.rows(summed()) == oracle(summed(), changes[:40])
+        if not self.JOINS:
+            with refused("DT-6123"):
+                site.deliver(summed(), changes, size=10)
+            return
+        straddle = HashRange(0x4000_0000, 0xBFFF_FFFF)
+        site.deliver(summed(), changes[:50], range=straddle, size=10)
+        with refused("DT-6123"):
+            site.deliver(summed(), changes, size=10)
+        low, high = HashRange(0, 0x3FFF_FFFF), HashRange(0xC000_0000, 0xFFFF_FFFF)
+        for part in (low, high):
+            site.deliver(summed(), changes[:50], range=part, size=10)
+        site.deliver(summed(), changes, size=10)
+        assert site.rows(summed()) == oracle(summed(), changes)
+
+    # -- an end, and a new beginning ----
+
+    def test_reset_delivers_everything_again_into_an_empty_target(self, site: Site) -> None:
+        site.deliver(summed(), [(I, row(1, 5)), (I, row(2, 5))])
+        self.forget(site, empty=True)
+        assert site.rows(summed()) == {}
+        site.deliver(summed(), [(I, row(1, 7))])
+        assert site.rows(summed()) == {(1,): row(1, 7)}
+
+    def test_reset_fences_who_delivers(self, site: Site) -> None:
+        old = delivery(summed(), ListSource(summed(), events(1, 6)), site.log, site.driver)
+        going = old.deliver()
+        next(going)
+        self.forget(site, empty=True)
+        with refused(self.FENCED):
+            list(going)
+        old.close()
+        site.deliver(summed(), events(1, 6))
+        assert site.rows(summed()) == oracle(summed(), events(1, 6))
+
+    FENCED = "DT-6122"
+
+    def test_a_target_that_is_let_go_keeps_its_rows(self, site: Site) -> None:
+        site.deliver(summed(), [(I, row(1, 5))])
+        self.forget(site, empty=False)
+        assert site.rows(summed()) == {(1,): row(1, 5)}
+        with refused("DT-6140"):
+            site.deliver(summed(), [(I, row(1, 5))])
+
+    @staticmethod
+    def forget(site: Site, *, empty: bool) -> None:
+        driver = site.driver()
+        driver.forget(summed(), "s", empty=empty)
+        driver.close()
+        site.log.rows.clear()
+
+    def test_a_target_of_another_sink_is_not_touched(self, site: Site) -> None:
+        site.deliver(summed(), [(I, row(1, 5))])
+        driver = site.driver()
+        driver.forget(summed(), "other", empty=True)
+        driver.close()
+        assert site.rows(summed()) == {(1,): row(1, 5)}
+        site.deliver(summed(), [(I, row(1, 5)), (I, row(1, 5)), (I, row(1, 2))], size=1)
+        assert site.rows(summed()) == {(1,): row(1, 12)}
+
+    # -- values and names --------------------------------------------------------------------------
+
+    @pytest.mark.parametrize("name", list(VALUES))
+    def test_a_value_comes_back_or_is_refused_by_a_code(self, site: Site, name: str) -> None:
+        kind, values = VALUES[name]
+        made = binding(("k", LONG), ("v", kind), target="vals")
+        for number, value in enumerate(values):
+            talk: Talk | None = None
+            try:
+                talk = Talk(site, made)
+                talk.flush()
+                talk.store({"k": number, "v": value})
+                talk.start(number)
+                talk.acknowledge()
+                (found,) = talk.load({"k": number})
+                assert same(found["v"], value) or name in self.NEARLY, (found["v"], value)
+            except DTError as e:
+                if e.code not in ("DT-6132", "DT-6133") or name not in self.REFUSED:
+                    raise
+                if talk is not None:
+                    talk.close()
+                    assert self.is_absent(site, made, number)
+            finally:
+                if talk is not None:
+                    talk.close()
+
+    REFUSED: frozenset[str] = frozenset()
+    """Values that the store cannot hold."""
+    NEARLY: frozenset[str] = frozenset()
+    """Values that come back equal, but not the same."""
+
+    @staticmethod
+    def is_absent(site: Site, made: Binding, number: int) -> bool:
+        talk = Talk(site, made)
+        found = talk.load({"k": number})
+        talk.close()
+        return found == []
+
+    @pytest.mark.parametrize("name", list(NAMES))
+    def test_a_name_is_that_name_or_refused_by_a_code(self, site: Site, name: str) -> None:
+        column = NAMES[name]
+        made = binding(("k", LONG), (column, LONG), target="named")
+        self.one_name(site, made, {"k": 1, column: 7})
+
+    @pytest.mark.parametrize("name", list(NAMES))
+    def test_a_target_is_that_name_or_refused_by_a_code(self, site: Site, name: str) -> None:
+        made = binding(("k", LONG), ("v", LONG), target=NAMES[name])
+        self.one_name(site, made, {"k": 1, "v": 7})
+
+    @staticmethod
+    def one_name(site: Site, made: Binding, only: Row) -> None:
+        try:
+            site.deliver(made, [(I, only)])
+        except DTError as e:
+            if e.code not in ("DT-6134", "DT-6135"):
+                raise
+            return
+        assert site.rows(made) == {(1,): only}
+
+    def test_names_that_are_one_are_refused(self, site: Site) -> None:
+        for one, other in (("a", "A"), ("\u00e9", "e\u0301"), ("\u212b", "\u00c5")):
+            with refused("DT-6135"):
+                site.deliver(binding(("k", LONG), (one, LONG), (other, LONG)), [])
+
+    def test_a_column_that_cannot_be_stored_is_refused(self, site: Site) -> None:
+        for kind in (pa.duration("us"), pa.month_day_nano_interval(), pa.null(), pa.uint64()):
+            with refused("DT-6132"):
+                site.deliver(binding(("k", LONG), ("v", kind)), [])
+
+    def test_an_option_that_nobody_knows_is_refused(self, site: Site) -> None:
+        with refused("DT-1002"):
+            site.deliver(summed(), [], options={"adoptt": "true"})
+
+
+def same(found: Any, given: Any) -> bool:
+    """Equal, NaN as well, and -0.0 is not 0.0."""
+    if isinstance(given, float):
+        return repr(float(found)) == repr(given)
+    if isinstance(given, Mapping):
+        return all(same(found[k], v) for k, v in given.items())
+    if isinstance(given, list):
+        pairs: Iterator[tuple[Any, Any]] = zip(found, given, strict=True)
+        return all(same(a, b) for a, b in pairs)
+    return type(found) is type(given) and bool(found == given)
+
+
+class Sql(Protocol):
+    """For SQL stores: what becomes of tables."""
+
+    def test_a_table_that_is_there_is_not_ours(self, site: SqlSite) -> None:
+        site.run("CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT, name TEXT, more TEXT)")
+        site.run("INSERT INTO t VALUES (7, 7, 'seven', 'x')")
+        with refused("DT-6140"):
+            site.deliver(summed(), [(I, row(1, 1))])
+        assert len(site.rows(summed())) == 1
+        site.deliver(summed(), [(I, row(1, 1)), (I, row(7, 1))], options={"adopt": "true"})
+        assert site.rows(summed())[7,]["v"] == 8
+        site.deliver(summed(), [(I, row(1, 1)), (I, row(7, 1)), (I, row(1, 1))], size=2)
+        assert site.rows(summed())[1,]["v"] == 2
+
+    def test_a_table_that_lacks_a_column_is_not_adopted(self, site: SqlSite) -> None:
+        site.run("CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT)")
+        with refused("DT-6142"):
+            site.deliver(summed(), [], options={"adopt": "true"})
+
+    def test_a_table_whose_key_is_not_unique_is_told(self, site: SqlSite) -> None:
+        site.run("CREATE TABLE t (k BIGINT, v BIGINT, name TEXT)")
+        with refused("DT-6142"):
+            site.deliver(summed(), [(I, row(1, 1))], options={"adopt": "true"})
+
+    def test_a_table_that_wants_more_is_told(self, site: SqlSite) -> None:
+        site.run("CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT, name TEXT, x TEXT NOT NULL)")
+        with refused("DT-6143"):
+            site.deliver(summed(), [(I, row(1, 1))], options={"adopt": "true"})
+
+    def test_reset_empties_a_table_that_was_adopted_and_leaves_it(self, site: SqlSite) -> None:
+        site.run("CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT, name TEXT, more TEXT)")
+        site.deliver(summed(), [(I, row(1, 1))], options={"adopt": "true"})
+        self.forget(site, empty=True)
+        assert site.run("SELECT count(more), count(*) FROM t") == [(0, 0)]
+
+    def test_two_sinks_into_one_table_are_refused(self, site: SqlSite) -> None:
+        site.deliver(summed(), [(I, row(1, 1))])
+        with refused("DT-6141"):
+            site.deliver(summed(), [(I, row(1, 1))], sink="other")
+        assert site.rows(summed()) == {(1,): row(1, 1)}
+
+    def test_a_dropped_table_is_told(self, site: SqlSite) -> None:
+        site.deliver(summed(), [(I, row(1, 1))])
+        site.run("DROP TABLE t")
+        with refused("DT-6143"):
+            site.deliver(summed(), [(I, row(1, 1)), (I, row(1, 1))], size=1)
+
+    def test_a_table_dropped_while_it_is_delivered_to_is_told(self, site: SqlSite) -> None:
+        talk = Talk(site, summed())
+        talk.flush()
+        site.run("DROP TABLE t")
+        talk.store(row(1, 1))
+        talk.send(m.StartCommit({"at": 1}))
+        with refused("DT-6143"):
+            talk.hear(m.StartedCommit)
+        talk.close()
+
+    def test_a_dropped_column_is_told(self, site: SqlSite) -> None:
+        site.deliver(summed(), [(I, row(1, 1))])
+        site.run("ALTER TABLE t DROP COLUMN name")
+        with refused("DT-6143"):
+            site.deliver(summed(), [(I, row(1, 1)), (I, row(1, 1))], size=1)
+
+    def test_a_row_deleted_by_hand_is_what_the_store_says(self, site: SqlSite) -> None:
+        site.deliver(summed(), [(I, row(1, 5))])
+        site.run("DELETE FROM t")
+        site.deliver(summed(), [(I, row(1, 5)), (I, row(1, 2))], size=1)
+        assert site.rows(summed())[1,]["v"] == 2
+
+    def test_a_column_that_is_added_comes(self, site: SqlSite) -> None:
+        site.deliver(binding(("k", LONG), ("v", LONG)), [(I, {"k": 1, "v": 1})])
+        wider = binding(("k", LONG), ("v", LONG), ("w", TEXT))
+        changes: list[Change] = [(I, {"k": 1, "v": 1}), (I, {"k": 2, "v": 2, "w": "x"})]
+        site.deliver(wider, changes, size=1)
+        assert site.rows(wider) == {
+            (1,): {"k": 1, "v": 1, "w": None},
+            (2,): {"k": 2, "v": 2, "w": "x"},
+        }
+
+    def test_a_type_that_is_widened_follows(self, site: SqlSite) -> None:
+        narrow = binding(("k", pa.int32()), ("v", pa.int32()), ("d", pa.decimal128(4, 1)))
+        wide = binding(("k", LONG), ("v", LONG), ("d", pa.decimal128(9, 3)))
+        site.deliver(narrow, [(I, {"k": 1, "v": 1, "d": Decimal("1.5")})])
+        big: Row = {"k": 2, "v": 2**40, "d": Decimal("12345.678")}
+        changes: list[Change] = [(I, {"k": 1, "v": 1, "d": None}), (I, big)]
+        site.deliver(wide, changes, size=1)
+        talk = Talk(site, wide)
+        assert talk.load({"k": 2}) == [big]
+        talk.close()
+
+    @pytest.mark.parametrize(
+        "columns",
+        [
+            [("k", LONG), ("v", TEXT), ("w", LONG)],
+            [("k", LONG), ("v", pa.int32()), ("w", LONG)],
+            [("k", LONG), ("v", LONG)],
+        ],
+    )
+    def test_other_changes_of_the_source_make_the_sink_wait(
+        self, site: SqlSite, columns: list[tuple[str, pa.DataType]]
+    ) -> None:
+        before = binding(("k", LONG), ("v", LONG), ("w", LONG))
+        site.deliver(before, [(I, {"k": 1, "v": 1, "w": 1})])
+        with refused("DT-6142"):
+            site.deliver(binding(*columns), [])
+        with refused("DT-6142"):
+            site.deliver(binding(("k", LONG), ("v", LONG), ("w", LONG), key=("v",)), [])
+        assert site.rows(before) == {(1,): {"k": 1, "v": 1, "w": 1}}
+
+    def test_delta_updates_are_rows_with_tombstones(self, site: SqlSite) -> None:
+        made = summed(delta=True)
+        changes: list[Change] = [(I, row(1, v)) for v in (-1, 3, 2, 6, -7, -1)]
+        site.deliver(made, [*changes, (D, {"k": 1})], size=3)
+        found = site.run("SELECT k, v, dt_deleted FROM t ORDER BY dt_deleted, v")
+        assert [(k, v, bool(gone)) for k, v, gone in found] == [
+            (1, -2, False),
+            (1, 4, False),
+            (1, None, True),
+        ]
+
+    def test_the_zombie_of_a_split_commits_nothing(self, site: SqlSite) -> None:
+        talk = Talk(site, summed())
+        talk.flush()
+        Talk(site, summed(), Task("s", LEFT)).close()
+        talk.store(row(1, 5))
+        talk.send(m.StartCommit({"at": 1}))
+        with refused("DT-6122"):
+            talk.hear(m.StartedCommit)
+        talk.close()
+        assert site.rows(summed()) == {}
