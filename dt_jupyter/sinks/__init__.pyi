@@ -12,7 +12,11 @@ from .changes import (
     ChangeKind as ChangeKind,
     ChangeSource as ChangeSource,
 )
-from .channel import DirectChannel as DirectChannel, ThreadChannel as ThreadChannel
+from .channel import (
+    DirectChannel as DirectChannel,
+    StoreDriver as StoreDriver,
+    ThreadChannel as ThreadChannel,
+)
 from .process import ProcessChannel as ProcessChannel
 from .recovery import (
     CatalogLog as CatalogLog,
