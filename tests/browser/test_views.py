@@ -25,7 +25,9 @@ show_view(notebook_of(get_ipython()), "graph", show(message), lambda desk: messa
 """
 """No Spark is needed: what is looked at is which of two outputs is seen."""
 BEGUN = """
+import asyncio
 from dt_jupyter.spark import standby
+await asyncio.sleep(1)  # it is begun between two cells
 [begun._made.wait(60) for begun in standby._of_this_process]
 """
 """Whether a Java that was begun to be started when the extension was loaded is there."""
