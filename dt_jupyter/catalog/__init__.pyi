@@ -15,6 +15,7 @@ from .registry import (
     Warehouses as Warehouses,
 )
 from .sink_tasks import SinkTasks as SinkTasks
+from .sinks import SinkRows as SinkRows
 from .stages import StageRows as StageRows
 from .streams import INTENT_SECONDS as INTENT_SECONDS, INTENTS as INTENTS, StreamRows as StreamRows
 from .tables import DynamicTables as DynamicTables

@@ -24,6 +24,15 @@ from dt_jupyter.model.naming import Named, is_word, require_name
 from dt_jupyter.model.plural import count_of, plural_of
 from dt_jupyter.model.records import Progress, RefreshRecord, RefreshStatistics
 from dt_jupyter.model.sawtooth import Sawtooth, Tooth, sawtooth_of
+from dt_jupyter.model.sinks import (
+    DeliveryAction,
+    DeliveryCounts,
+    DeliveryRecord,
+    DeliveryState,
+    DeliveryTrigger,
+    Sink,
+    SinkState,
+)
 from dt_jupyter.model.states import (
     Happened,
     Initialize,
@@ -43,10 +52,12 @@ from dt_jupyter.model.undo import undo
 
 __all__ = [
     "CATALOGUE", "DEFAULTS", "DEFAULT_WAREHOUSE", "FIRST", "HIDDEN", "Clock", "DTError",
-    "Definition", "DynamicTable", "Frontier", "Happened", "Initialize", "Intent", "Isolation",
+    "Definition", "DeliveryAction", "DeliveryCounts", "DeliveryRecord", "DeliveryState",
+    "DeliveryTrigger", "DynamicTable", "Frontier", "Happened", "Initialize", "Intent", "Isolation",
     "Level", "Mark", "Name", "Named", "Progress", "ReadAt", "Reason", "RefreshAction",
     "RefreshMode", "RefreshRecord", "RefreshState", "RefreshStatistics", "RefreshTrigger",
-    "Sawtooth", "SchedulingState", "Source", "SourceKind", "Span", "Stream", "TargetLag",
+    "Sawtooth", "SchedulingState", "Sink", "SinkState", "Source", "SourceKind", "Span",
+    "Stream", "TargetLag",
     "Timestamp", "Tooth", "Tuning", "ViewSource", "Warehouse", "count_of", "did_you_mean",
     "error", "is_bigint", "is_word", "isolation", "parse_interval", "plain", "plural_of", "quote",
     "require_name", "sawtooth_of", "system_error", "undo", "zone_of",

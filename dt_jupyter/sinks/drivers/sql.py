@@ -150,6 +150,34 @@ class SqlStore(RemoteAuthoritative):
                 (self._task.sink, row.range.begin, row.range.end, row.nonce, text),
             )
 
+    def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
+        """Nothing is delivered, and the target is empty or nobody's; whoever delivers is fenced."""
+        self._binding, self._task = binding, Task(sink)
+        self.connect()
+        self.begin(fencing=True)
+        try:
+            self._make_own_tables()
+            self._let_go(".".join(self.target_parts), empty=empty)
+            self.run(
+                f"UPDATE {CHECKPOINTS} SET checkpoint = NULL, nonce = nonce + 1 WHERE sink = ?",
+                (sink,),
+            )
+        except BaseException:
+            self.end(commit=False)
+            raise
+        self.end(commit=True)
+
+    def _let_go(self, name: str, *, empty: bool) -> None:
+        """Of a target of the sink's: one that was adopted stays, without rows."""
+        own = (name, self._task.sink)
+        if not self.run(f"SELECT sink FROM {TARGETS} WHERE target = ? AND sink = ?", own):
+            return
+        if empty and self.address.flag("adopt"):
+            self.run(f"DELETE FROM {self.target}")
+        elif empty:
+            self.run(f"DROP TABLE IF EXISTS {self.target}")
+        self.run(f"DELETE FROM {TARGETS} WHERE target = ?", (name,))
+
     # -- the target's schema -----------------------------------------------------------------------
 
     def _own_target(self, *, fresh: bool) -> None:
