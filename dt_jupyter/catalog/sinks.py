@@ -141,15 +141,17 @@ class SinkRows(SinkTasks):
 
     # -- who delivers -----------------------------------------------------------------------------
 
-    def claim_sink(self, id_: str) -> Owner | None:
-        """This process delivers the sink from now on; else who does, and is alive."""
+    def claim_sink(self, sink: Sink) -> Owner | None:
+        """This process delivers the sink from now on; else who does, and is alive. DT-6104 where
+        it was dropped."""
         with self._write() as connection:
-            row = connection.execute(select(_sink).where(_sink.c.id == id_)).mappings().first()
+            own = _sink.c.id == sink.id
+            row = connection.execute(select(_sink).where(own)).mappings().first()
             if row is None:
-                return None
+                raise error("DT-6104", name=sink.name, hint="")
             if (other := self._other(row)) is not None:
                 return other
-            connection.execute(_sink.update().where(_sink.c.id == id_).values(**self._mine()))
+            connection.execute(_sink.update().where(own).values(**self._mine()))
         return None
 
     def release_sinks(self) -> None:

@@ -19,6 +19,7 @@ from dt_jupyter.delivery.table_changes import (
     declared_key_of,
 )
 from dt_jupyter.failures import catalogued
+from dt_jupyter.lake import LakeError
 from dt_jupyter.model import (
     DeliveryAction,
     DeliveryCounts,
@@ -49,6 +50,7 @@ from dt_jupyter.spark import RefreshSessions
 from dt_jupyter.streams import Changes
 
 FENCED = "DT-6122"
+CLOSE_SECONDS = 10.0
 _PASSING = "DT-51"
 """Failures of this engine's own surroundings: memory, disk, a cancelled job."""
 
@@ -128,7 +130,7 @@ class Deliveries:
         """Delivers all that is new; the record says what. Raises what keeps it from that: DT-6122
         where another process delivers the sink, else after that is told in the catalog."""
         with self._locks[sink.id]:
-            if (other := self.catalog.claim_sink(sink.id)) is not None:
+            if (other := self.catalog.claim_sink(sink)) is not None:
                 self.close(sink)
                 raise error(FENCED, task=f"{sink.name} ({other})")
             record = self._retried.get(sink.id) or self._started(sink, trigger)
@@ -137,17 +139,36 @@ class Deliveries:
                 done = self._deliver(sink, record, counts)
             except Exception as e:
                 self.close(sink)
-                failure = catalogued(e, f"The delivery of sink {sink.name}")
+                failure = self._named(catalogued(e, f"The delivery of sink {sink.name}"))
                 self._fail(sink, replace(record, counts=counts[0]), failure)
                 raise failure from e
             return self._succeed(sink, done)
 
+    def is_due(self, sink: Sink) -> bool:
+        """Whether a delivery may find something, from the log alone; one that fails is due."""
+        opened = self._open.get(sink.id)
+        if opened is None or sink.state is not SinkState.ACTIVE:
+            return True
+        try:
+            at = self.source_of(sink).look()
+            if not opened.fits(sink, binding_of(sink, at)):
+                return True
+            return any(p.changes.is_behind(at, p.delivery.checkpoint) for p in opened.parts)
+        except (DTError, LakeError):
+            return True
+
     def close(self, sink: Sink) -> None:
-        """Leaves the store of a sink, until it is delivered again."""
-        with self._locks[sink.id]:
+        """Leaves the store of a sink, until it is delivered again. Not waited for long: a delivery
+        that hangs is fenced by the next who opens."""
+        lock = self._locks[sink.id]
+        if not lock.acquire(timeout=CLOSE_SECONDS):
+            return
+        try:
             opened = self._open.pop(sink.id, None)
             if opened is not None:
                 opened.close()
+        finally:
+            lock.release()
 
     def close_all(self) -> None:
         for opened in list(self._open.values()):
@@ -163,7 +184,7 @@ class Deliveries:
     def newest_of(self, sink: Sink) -> int | None:
         """The newest version of the source; None where it is gone."""
         try:
-            return self.source_of(sink).aim().version
+            return self.source_of(sink).look().version
         except DTError:
             return None
 
@@ -178,7 +199,7 @@ class Deliveries:
         self, sink: Sink, record: DeliveryRecord, counts: list[DeliveryCounts]
     ) -> DeliveryRecord:
         """`counts` has what came to the store also where it ends in an error."""
-        at = self.source_of(sink).aim()
+        at = self.source_of(sink).look()
         opened = self._opened(sink, at)
         begun = [part.delivery.checkpoint for part in opened.parts]
         initial = any(c is None or c["version"] is None for c in begun)
@@ -203,13 +224,21 @@ class Deliveries:
                 known.parts.append(self._part(sink, binding, Task(sink.id, range_)))
                 known.parts[-1].delivery.open()
         for part in known.parts:
-            part.changes.aim()
+            part.changes.aim(at)
         return known
 
     def _part(self, sink: Sink, binding: Binding, task: Task) -> _Part:
         changes = self.source_of(sink, binding.key)
         connect = connector(address_of(sink))
         return _Part(changes, Delivery(binding, task, changes, CatalogLog(self.catalog), connect))
+
+    def _named(self, failure: DTError) -> DTError:
+        """The other sink of a target by its name, where this lake has it."""
+        if failure.code != "DT-6141":
+            return failure
+        names = {s.id: s.name for s in self.catalog.sinks()}
+        owner = failure.facts["owner"]
+        return error(failure.code, **{**failure.facts, "owner": names.get(owner, owner)})
 
     # -- what became of it ------------------------------------------------------------------------
 
@@ -229,7 +258,7 @@ class Deliveries:
             self._retried.pop(sink.id, None)
             return
         told = replace(record, code=failure.code, error=failure.sentence)
-        if passes(failure):
+        if passes(failure) and record.trigger is not DeliveryTrigger.CREATION:
             told = replace(told, retries=record.retries + 1)
             self._retried[sink.id] = told
             state = SinkState.RETRYING

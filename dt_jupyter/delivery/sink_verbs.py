@@ -97,7 +97,7 @@ class Sinks:
         open_driver(address_of(made)).close()
         changes = self.deliveries.source_of(made)
         try:
-            at = changes.aim()
+            at = changes.look()
         except DTError as e:
             raise e.__cause__ if isinstance(e.__cause__, DTError) else e from None
         binding_of(made, at)
@@ -116,7 +116,7 @@ class Sinks:
         """Delivers no more by itself. DT-6104."""
         sink = self.catalog.sink(name)
         self.catalog.set_sink_state(sink.id, SinkState.SUSPENDED)
-        self.deliveries.forget(sink)
+        self.changed()
 
     def resume(self, name: Name) -> None:
         """Delivers again, from where it stands. DT-6104."""
@@ -129,7 +129,7 @@ class Sinks:
         empty, DT-61xx."""
         sink = self.catalog.sink(name)
         self._require_deliverable(sink)
-        if (other := self.catalog.claim_sink(sink.id)) is not None:
+        if (other := self.catalog.claim_sink(sink)) is not None:
             raise error("DT-6122", task=f"{sink.name} ({other})")
         self.deliveries.forget(sink)
         self._forget(sink, empty=True)
@@ -139,7 +139,7 @@ class Sinks:
 
     def _forget(self, sink: Sink, *, empty: bool) -> None:
         """The store forgets what it has of a sink, whose target is emptied or nobody's."""
-        binding = binding_of(sink, self.deliveries.source_of(sink).aim())
+        binding = binding_of(sink, self.deliveries.source_of(sink).look())
         driver = open_driver(address_of(sink))
         try:
             forget = getattr(driver, "forget", None)

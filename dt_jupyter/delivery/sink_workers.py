@@ -8,6 +8,7 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import monotonic
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.delivery.deliver import FENCED, Deliveries, passes
@@ -69,10 +70,11 @@ class SinkWorkers:
             return
         self._stopped.set()
         self.nudge()
+        until = monotonic() + timeout
         thread.join(timeout)
         for worker in list(self._workers.values()):
             if worker.thread is not None:
-                worker.thread.join(timeout)
+                worker.thread.join(max(until - monotonic(), 0.0))
         self._workers.clear()
 
     def nudge(self) -> None:
@@ -115,8 +117,13 @@ class SinkWorkers:
 
     def _turn(self, sink: Sink, worker: _Worker) -> float:
         """Delivers where it is due; seconds until the next look."""
-        if sink.state in (SinkState.SUSPENDED, SinkState.PAUSED) or self._rests(sink):
+        if sink.state in (SinkState.SUSPENDED, SinkState.PAUSED):
+            self.deliveries.close(sink)
             return LOOK_SECONDS
+        if self._rests(sink):
+            return LOOK_SECONDS
+        if not self.deliveries.is_due(sink):
+            return period_of(sink)
         try:
             self.deliveries.deliver(sink, DeliveryTrigger.SCHEDULED)
         except DTError as e:

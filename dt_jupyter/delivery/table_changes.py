@@ -91,7 +91,12 @@ class TableChanges:
 
     # -- where the source stands ------------------------------------------------------------------
 
-    def aim(self) -> SourceAt:
+    def aim(self, at: SourceAt) -> None:
+        """Changes are read up to there, and no further: what comes later may have columns that
+        nobody has been told of."""
+        self._at = at
+
+    def look(self) -> SourceAt:
         """The source as it stands now. DT-6151 where it is gone, DT-2101 for a dynamic table that
         was never refreshed, DT-6132 for a column that no store takes."""
         sink = self._sink
@@ -117,12 +122,11 @@ class TableChanges:
             told = {"column": "?", "type": "?", "store": "a sink", **e.facts, "problem": e.sentence}
             raise error("DT-6132", **told) from e
         columns = tuple(SinkColumn(f.name, f.type) for f in fields)
-        self._at = SourceAt(base.table_id, log, version, columns)
-        return self._at
+        return SourceAt(base.table_id, log, version, columns)
 
-    def is_behind(self, after: FrontierCheckpoint | None) -> bool:
+    @staticmethod
+    def is_behind(at: SourceAt, after: FrontierCheckpoint | None) -> bool:
         """Whether anything is to be delivered after a checkpoint, from the log alone."""
-        at = self.aim()
         if after is None or "part" in after or after.get("table") != at.table_id:
             return True
         return may_change(at.log, after["version"], at.version)
@@ -132,7 +136,7 @@ class TableChanges:
     def next(self, after: FrontierCheckpoint | None) -> ChangeInterval | None:
         """As a `ChangeSource`. DT-6150 where the past that is needed is gone, DT-6151 where the
         source is another table."""
-        at = self._at or self.aim()
+        at = self._at or self.look()
         if after is None:
             return self._begun(at, None, at.version)
         self._require_same(at, after)

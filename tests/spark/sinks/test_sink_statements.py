@@ -55,7 +55,7 @@ def shop(quick_lab: Lab, tmp_path: Path) -> Shop:
     return made
 
 
-def test_a_store_follows_its_source(shop: Shop) -> None:
+def test_a_store_follows_its_source(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     shop.create()
     assert shop.stored() == [(1, "Ulm", 10), (2, "Bonn", 20)]
     assert shop.history() == [("INITIAL", 2, 0)]
@@ -76,6 +76,20 @@ def test_a_store_follows_its_source(shop: Shop) -> None:
     shop.sql("INSERT INTO orders VALUES (6, 'Bam', 60, 'new')")
     assert shop.deliver() == ("INCREMENTAL", 2, 1)
     assert shop.stored() == [(1, "Ulm", 11, None), (5, "Hof", 40, None), (6, "Bam", 60, "new")]
+    aim = table_changes.TableChanges.aim
+
+    def overtaken(changes: table_changes.TableChanges, at: table_changes.SourceAt) -> None:
+        patched.undo()
+        shop.sql("ALTER TABLE orders ADD COLUMN tax INT")
+        shop.sql("INSERT INTO orders VALUES (7, 'x', 1, '', 9)")
+        aim(changes, at)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(table_changes.TableChanges, "aim", overtaken)
+        shop.deliver()
+    assert len(shop.stored()) == 3
+    assert shop.deliver() == ("INCREMENTAL", 1, 0)
+    assert shop.stored()[-1] == (7, "x", 1, "", 9)
 
 
 def test_a_dynamic_table_is_delivered_in_parts_and_goes_on_after_a_crash(
@@ -144,8 +158,9 @@ def test_what_cannot_be_delivered_is_refused_and_leaves_nothing(
 def test_a_store_that_is_down_is_tried_again_and_what_was_replaced_waits(shop: Shop) -> None:
     engine = shop.lab.engine
     engine.create_sink("s", "orders", shop.url, key=["id"], options={"timeout": "0.05"})
-    with refused("DT-6141"):
+    with refused("DT-6141") as found:
         shop.create("t")
+    assert "another sink, s." in str(found[0])
     with refused("DT-1105"):
         shop.sql("CREATE TABLE s (a INT)")
     shop.sql("INSERT INTO orders VALUES (3, 'Jena', 30)")
