@@ -50,7 +50,7 @@ from dt_jupyter.spark import RefreshSessions
 from dt_jupyter.streams import Changes
 
 FENCED = "DT-6122"
-CLOSE_SECONDS = 10.0
+LEAVE_SECONDS = 10.0
 _PASSING = "DT-51"
 """Failures of this engine's own surroundings: memory, disk, a cancelled job."""
 
@@ -161,7 +161,7 @@ class Deliveries:
         """Leaves the store of a sink, until it is delivered again. Not waited for long: a delivery
         that hangs is fenced by the next who opens."""
         lock = self._locks[sink.id]
-        if not lock.acquire(timeout=CLOSE_SECONDS):
+        if not lock.acquire(timeout=LEAVE_SECONDS):
             return
         try:
             opened = self._open.pop(sink.id, None)
