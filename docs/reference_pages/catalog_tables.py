@@ -12,6 +12,7 @@ import dt_jupyter
 from docs.reference_pages.markdown import code, paragraphs, plain, table
 from dt_jupyter.catalog import Catalog, Owner
 from dt_jupyter.engine.information_schema import CatalogTables
+from dt_jupyter.engine.sink_tables import HISTORY_SCHEMA, SINKS_SCHEMA
 from dt_jupyter.model import (
     FAMILIES,
     Clock,
@@ -89,6 +90,12 @@ _RELATIONS = (
         "What each dynamic table was, and read, from when to when.",
     ),
     ("streams", "SHOW STREAMS", ""),
+    ("sinks", "SHOW SINKS", "Also `DESCRIBE SINK` and `dt.sinks()`."),
+    (
+        "sink_history",
+        "SINK_HISTORY",
+        "One row for each delivery that stored something or failed, newest first.",
+    ),
     ("warehouses", "SHOW WAREHOUSES", ""),
     ("replay", "Steps of a replay", "What `%replay NAME --to … -o VAR` keeps."),
 )
@@ -123,12 +130,13 @@ def _schemas() -> dict[str, str]:
         def frame(self, rows: Any, schema: str) -> Any:
             made.append(schema)
 
-    found = {}
+    found: dict[str, str] = {}
     with TemporaryDirectory() as folder:
         catalog = Catalog(Path(folder, "c.sqlite"), Clock(), Owner.here("docs"), lake=Path(folder))
         spark: Any = None
         tables = Recorder(spark, catalog, Clock())
-        for name, _, _ in _RELATIONS:
+        found |= {"sinks": SINKS_SCHEMA, "sink_history": HISTORY_SCHEMA}
+        for name in [name for name, _, _ in _RELATIONS if name not in found]:
             arguments = {"streams": ([], None), "replay": ([],)}.get(name, ())
             getattr(tables, name)(*arguments)
             found[name] = made[-1]

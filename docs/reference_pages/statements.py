@@ -18,7 +18,13 @@ from dt_jupyter.sql.grammar.magic_specs import (
     SQL,
     usage,
 )
-from dt_jupyter.sql.grammar.options import STREAM_OPTIONS, TABLE_OPTIONS, WAREHOUSE_OPTIONS, Option
+from dt_jupyter.sql.grammar.options import (
+    SINK_OPTIONS,
+    STREAM_OPTIONS,
+    TABLE_OPTIONS,
+    WAREHOUSE_OPTIONS,
+    Option,
+)
 from dt_jupyter.sql.grammar.parse import parse_script
 from dt_jupyter.sql.grammar.parse_ours import _PARSERS
 from dt_jupyter.sql.grammar.statement_values import PointKind, SparkStatement
@@ -85,6 +91,22 @@ FORMS: tuple[Form, ...] = (
     Form("DESCRIBE STREAM", "DESCRIBE STREAM s", "As SHOW STREAMS, of one.", "DESCRIBE STREAM s"),
     Form("SHOW STREAMS", "SHOW STREAMS [LIKE 'pattern']",
          "A row for each, and whether it can still be read.", "SHOW STREAMS"),
+    Form("CREATE SINK",
+         "CREATE SINK [IF NOT EXISTS] s FROM {TABLE | DYNAMIC TABLE} n INTO 'url'\n"
+         "  [KEY (column, …)] [REDUCE (column strategy, …)] [OPTIONS (name = 'value', …)] "
+         "[option …]",
+         "Delivers the rows of `n`, and from then on its changes, to a store, each once.",
+         "CREATE SINK s FROM TABLE orders INTO 'sqlite:///var/app.db' KEY (id) "
+         "TARGET_LAG = '1 minute'"),
+    Form("ALTER SINK",
+         "ALTER SINK [IF EXISTS] s {SUSPEND | RESUME | REFRESH | RESET | SET option …}",
+         "REFRESH delivers now. RESET delivers all rows again, into an emptied target.",
+         "ALTER SINK s REFRESH"),
+    Form("DROP SINK", "DROP SINK [IF EXISTS] s",
+         "Ends it; what it delivered stays in the store.", "DROP SINK IF EXISTS s"),
+    Form("DESCRIBE SINK", "DESCRIBE SINK s", "As SHOW SINKS, of one.", "DESCRIBE SINK s"),
+    Form("SHOW SINKS", "SHOW SINKS [LIKE 'pattern']",
+         "A row for each: where it stands, and why it does not deliver.", "SHOW SINKS"),
     Form("BEGIN", "BEGIN [TRANSACTION | WORK] [NAME x]",
          "Opens a transaction; START TRANSACTION does too.", "BEGIN"),
     Form("START TRANSACTION", "START TRANSACTION [NAME x]", "", "START TRANSACTION"),
@@ -104,7 +126,11 @@ READS: tuple[Form, ...] = (
          "What a stream holds. INSERT, MERGE, UPDATE, DELETE and CREATE TABLE … AS that read it "
          "move it.", "INSERT INTO copy SELECT id FROM s"),
 )  # fmt: skip
-_ALIASES = {"DESC DYNAMIC TABLE": "DESCRIBE DYNAMIC TABLE", "DESC STREAM": "DESCRIBE STREAM"}
+_ALIASES = {
+    "DESC DYNAMIC TABLE": "DESCRIBE DYNAMIC TABLE",
+    "DESC STREAM": "DESCRIBE STREAM",
+    "DESC SINK": "DESCRIBE SINK",
+}
 _MISTAKES = frozenset({"UNDROP", "REFRESH DYNAMIC TABLE"})
 """Words that the parser knows to say what was meant."""
 
@@ -124,6 +150,8 @@ def statements_page() -> str:
         _options(WAREHOUSE_OPTIONS),
         "## Options of streams",
         _options(STREAM_OPTIONS),
+        "## Options of sinks",
+        _options(SINK_OPTIONS),
         "## Reading the past, changes and streams",
         *(_form(form, READS) for form in READS),
         "## Points in time",
@@ -219,6 +247,8 @@ _SHOWS = {
     "([columns](history.md#dynamic_table_refresh_history))",
     "DYNAMIC_TABLE_GRAPH_HISTORY": "what each was, and read, from when to when "
     "([columns](history.md#dynamic_table_graph_history))",
+    "SINK_HISTORY": "what became of each delivery, newest first "
+    "([columns](history.md#sink_history))",
 }
 
 

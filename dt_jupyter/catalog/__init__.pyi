@@ -16,6 +16,7 @@ from .registry import (
 )
 from .scheduler_runs import SchedulerRuns as SchedulerRuns
 from .sink_tasks import SinkTasks as SinkTasks
+from .sinks import SinkRows as SinkRows
 from .stages import StageRows as StageRows
 from .streams import INTENT_SECONDS as INTENT_SECONDS, INTENTS as INTENTS, StreamRows as StreamRows
 from .tables import DynamicTables as DynamicTables

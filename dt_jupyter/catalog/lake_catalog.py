@@ -8,7 +8,7 @@ from dt_jupyter.catalog.history import History
 from dt_jupyter.catalog.holds import Holds
 from dt_jupyter.catalog.registry import RegisteredSources, Warehouses
 from dt_jupyter.catalog.scheduler_runs import SchedulerRuns
-from dt_jupyter.catalog.sink_tasks import SinkTasks
+from dt_jupyter.catalog.sinks import SinkRows
 from dt_jupyter.catalog.stages import StageRows
 from dt_jupyter.catalog.streams import StreamRows
 from dt_jupyter.catalog.tables import DynamicTables
@@ -28,7 +28,7 @@ class Catalog(
     Holds,
     Definitions,
     SchedulerRuns,
-    SinkTasks,
+    SinkRows,
     Watch,
 ):
     """The catalog of a lake; a context manager that closes itself."""

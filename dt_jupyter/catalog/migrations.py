@@ -150,6 +150,36 @@ _SINKS: Migration = (
         PRIMARY KEY (sink_id, range_begin, range_end))""",
 )
 
+_SINK_OBJECTS: Migration = (
+    """CREATE TABLE sink (
+        id TEXT PRIMARY KEY, schema_name TEXT NOT NULL, sink_name TEXT NOT NULL,
+        source_schema TEXT NOT NULL, source_name TEXT NOT NULL, source_kind TEXT NOT NULL,
+        url TEXT NOT NULL, settings TEXT NOT NULL, target_lag_seconds DOUBLE PRECISION,
+        warehouse TEXT NOT NULL, created TEXT NOT NULL, comment TEXT, state TEXT NOT NULL,
+        code TEXT, problem TEXT, host TEXT, pid INTEGER, uid TEXT, started TEXT, expires TEXT)""",
+    "CREATE UNIQUE INDEX sink_name ON sink (schema_name, sink_name)",
+    """CREATE TABLE sink_history (
+        id TEXT PRIMARY KEY, ordinal BIGINT NOT NULL, sink_id TEXT NOT NULL,
+        schema_name TEXT NOT NULL, sink_name TEXT NOT NULL, state TEXT NOT NULL,
+        trigger_kind TEXT NOT NULL, action TEXT, version BIGINT, start_time TEXT NOT NULL,
+        end_time TEXT, counts TEXT NOT NULL, retries BIGINT NOT NULL, error_code TEXT,
+        error TEXT)""",
+    "CREATE INDEX sink_history_of ON sink_history (schema_name, sink_name, ordinal)",
+    *registry_triggers(
+        {
+            "sink": (
+                ("id",),
+                (
+                    "schema_name", "sink_name", "source_schema", "source_name", "url", "settings",
+                    "target_lag_seconds", "warehouse", "comment", "state",
+                ),
+            )
+        },
+        {},
+        make_log=False,
+    ),
+)  # fmt: skip
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -159,4 +189,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _REGISTRY_CHANGES,
     _SCHEDULER_RUNS,
     _SINKS,
+    _SINK_OBJECTS,
 )

@@ -25,6 +25,7 @@ _MARK = "table"
 _WORDS = {
     "dynamic_table": "dynamic tables",
     "stream": "streams",
+    "sink": "sinks",
     "warehouse": "warehouses",
     "base_table": "tables",
     "base_view": "views",
@@ -54,8 +55,8 @@ class Rebuilt:
         else:
             source = "the logs of the dynamic tables, as of their last commits"
             lost = (
-                "Lost: streams, pins, warehouse settings, views that no dynamic table reads, "
-                "options changed and tables dropped since, and the refresh history."
+                "Lost: streams, sinks, pins, warehouse settings, views that no dynamic table "
+                "reads, options changed and tables dropped since, and the refresh history."
             )
         return f"The catalog {was}; it was rebuilt from {source}: {'; '.join(kinds)}. {lost}"
 

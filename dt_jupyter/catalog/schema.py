@@ -260,3 +260,44 @@ sink_task = _table(
     Column("epoch", BigInteger),
     Column("checkpoints", Text),  # JSON; null before the first commit
 )
+sink = _table(
+    "sink",
+    Column("id", Text, primary_key=True),
+    Column("schema_name", Text),
+    Column("sink_name", Text),
+    Column("source_schema", Text),
+    Column("source_name", Text),
+    Column("source_kind", Text),
+    Column("url", Text),  # with references to secrets alone
+    Column("settings", Text),  # JSON: key, reductions, partitions, options of the store
+    Column("target_lag_seconds", Float),  # null: DOWNSTREAM
+    Column("warehouse", Text),
+    Column("created", StoredTimestamp),
+    Column("comment", Text),
+    Column("state", Text),
+    Column("code", Text),
+    Column("problem", Text),
+    Column("host", Text),  # null: no process delivers it
+    Column("pid", Integer),
+    Column("uid", Text),
+    Column("started", Text),
+    Column("expires", StoredTimestamp),
+)
+sink_history = _table(
+    "sink_history",
+    Column("id", Text, primary_key=True),
+    Column("ordinal", BigInteger),
+    Column("sink_id", Text),
+    Column("schema_name", Text),
+    Column("sink_name", Text),
+    Column("state", Text),
+    Column("trigger_kind", Text),
+    Column("action", Text),
+    Column("version", BigInteger),
+    Column("start_time", StoredTimestamp),
+    Column("end_time", StoredTimestamp),  # null: it goes on
+    Column("counts", Text),  # JSON
+    Column("retries", BigInteger),
+    Column("error_code", Text),
+    Column("error", Text),
+)

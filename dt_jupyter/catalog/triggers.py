@@ -8,11 +8,15 @@ _Columns = tuple[str, ...]
 
 
 def registry_triggers(
-    tables: Mapping[str, tuple[_Columns, _Columns]], counts: Mapping[str, str]
+    tables: Mapping[str, tuple[_Columns, _Columns]],
+    counts: Mapping[str, str],
+    *,
+    make_log: bool = True,
 ) -> Iterator[str]:
     """For each table, by its key and the columns whose change counts; `counts`: a row of that
-    table only where this column is not NULL."""
-    yield "CREATE TABLE registry_change (stamp INTEGER PRIMARY KEY, kind TEXT, key TEXT)"
+    table only where this column is not NULL; `make_log`: the table of changes is new."""
+    if make_log:
+        yield "CREATE TABLE registry_change (stamp INTEGER PRIMARY KEY, kind TEXT, key TEXT)"
     for table, (key, columns) in tables.items():
         differs = " OR ".join(f"OLD.{c} IS NOT NEW.{c}" for c in columns)
         for event, row, when in (

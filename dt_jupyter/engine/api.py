@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -19,12 +19,14 @@ from dt_jupyter.engine.evaluate import Point, moment_of, timestamp_of
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.profile import profile_table
 from dt_jupyter.engine.scheduling import start_refresh
+from dt_jupyter.engine.sink_creation import create_sink
 from dt_jupyter.engine.status import engine_status
 from dt_jupyter.engine.subjects import explain_subject, lineage_of
 from dt_jupyter.engine.terminal_progress import terminal_line
 from dt_jupyter.failures import LARGEST_INT, coded, within
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import (
+    DEFAULT_WAREHOUSE,
     DEFAULTS,
     Clock,
     DynamicTable,
@@ -32,6 +34,7 @@ from dt_jupyter.model import (
     Name,
     RefreshRecord,
     RefreshTrigger,
+    TargetLag,
     Timestamp,
     Tuning,
     count_of,
@@ -309,6 +312,29 @@ class Engine:
 
     def _moment(self, point: Point | TimePoint | None) -> Moment | None:
         return None if point is None else moment_of(self.context, point)
+
+    # -- sinks ------------------------------------------------------------------------------------
+
+    def create_sink(
+        self, name: str | Name, source: str | Name, url: str, *, key: Sequence[str] = (),
+        reduce: Mapping[str, str] | None = None, delta_updates: bool = False,
+        target_lag: str = "DOWNSTREAM", warehouse: str = DEFAULT_WAREHOUSE, partitions: int = 1,
+        options: Mapping[str, str] | None = None,
+    ) -> str:  # fmt: skip
+        """A sink of a table or dynamic table into the store at `url`, to which all rows are
+        delivered before this returns; what was done for it.
+
+        `key`: columns that tell any two rows apart, by default the declared ones. `reduce`: a
+        strategy by column, as REDUCE has them in SQL. `options`: the store's, secrets by reference.
+        Errors: DT-1003, DT-1101, DT-1105, DT-1109, DT-1119, DT-61xx.
+        """
+        context, strategies = self._open(), dict(reduce or {})
+        given = (tuple(key), delta_updates, TargetLag.parse(target_lag), warehouse, strategies)
+        return create_sink(context, name, source, url, *given, partitions, dict(options or {}))
+
+    def sinks(self) -> DataFrame:
+        """SHOW SINKS as a DataFrame: where each stands, and why it does not deliver."""
+        return self._open().sink_tables.shown()
 
     # -- time travel ------------------------------------------------------------------------------
 

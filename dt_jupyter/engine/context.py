@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dt_jupyter.catalog import Catalog
+    from dt_jupyter.delivery import Sinks
     from dt_jupyter.engine.base_tables import LakeTables
     from dt_jupyter.engine.create import Creator
     from dt_jupyter.engine.information_schema import CatalogTables
     from dt_jupyter.engine.rename import TableNames
     from dt_jupyter.engine.scheduling import Scheduling
+    from dt_jupyter.engine.sink_tables import SinkTables
     from dt_jupyter.engine.travel import Travel
     from dt_jupyter.engine.upstream_refresh import Graph
     from dt_jupyter.maintenance import Keeper
@@ -59,12 +61,14 @@ class Context:
     creator: Creator
     names: TableNames
     tables: CatalogTables
+    sink_tables: SinkTables
     lake_tables: LakeTables
     nodes: Nodes
     lineages: Lineages
     events: Events
     changes: Changes
     streams: Streams
+    sinks: Sinks
     travel: Travel
     keeper: Keeper
     transactions: Transactions

@@ -31,6 +31,8 @@ def given_names(statement: S.Statement) -> Iterator[Given]:
             yield Named.WAREHOUSE, warehouse, "name"
         case S.CreateStream(name=name):
             yield Named.STREAM, name, "name"
+        case S.CreateSink(name=name):
+            yield Named.SINK, name, "name"
         case S.SparkStatement():
             yield from _given_by_spark(statement)
 

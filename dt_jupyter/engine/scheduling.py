@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dt_jupyter.delivery import SinkWorkers
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.failures import UNFORESEEN, catalogued
 from dt_jupyter.model import (
@@ -67,7 +68,9 @@ class EnginePort:
         now = self.graph.clock.now()
         if self._pruned is None or now.since(self._pruned) > _HOUR:
             self._pruned = now
-            self.graph.refresher.sources.catalog.prune(now.plus(-HISTORY_DAYS * 24 * _HOUR))
+            catalog = self.graph.refresher.sources.catalog
+            catalog.prune(now.plus(-HISTORY_DAYS * 24 * _HOUR))
+            catalog.prune_deliveries(now.plus(-HISTORY_DAYS * 24 * _HOUR))
 
     def _record_run(self) -> None:
         now = self.graph.clock.now()
@@ -138,10 +141,17 @@ class Scheduling:
     clock: Clock
     _port: EnginePort | None = None
     _scheduler: Scheduler | None = None
+    _sinks: SinkWorkers | None = None
 
-    def connect(self, graph: Graph) -> None:
-        """What is refreshed; `graph` in its turn calls `nudge`, so it is made later."""
-        self._port = EnginePort(graph)
+    def connect(self, graph: Graph, sinks: SinkWorkers) -> None:
+        """What is refreshed and delivered; `graph` in its turn calls `nudge`, so it is made
+        later."""
+        self._port, self._sinks = EnginePort(graph), sinks
+
+    @property
+    def sinks(self) -> SinkWorkers:
+        assert self._sinks is not None
+        return self._sinks
 
     @property
     def port(self) -> EnginePort:
@@ -153,18 +163,21 @@ class Scheduling:
         if self._scheduler is None:
             self._scheduler = Scheduler(self.port, self.clock, spawn=spawner(self.spark))
             self._scheduler.start()
+            self.sinks.start()
 
     def stop(self, timeout: float = 30.0) -> None:
         """Refreshes that run are cancelled and waited for, at most `timeout` seconds."""
         scheduler, self._scheduler = self._scheduler, None
         if scheduler is not None:
             scheduler.stop(timeout)
+            self.sinks.stop(timeout)
             self.port.end_run()
 
     def nudge(self) -> None:
         """Something changed that the scheduler may act on."""
         if self._scheduler is not None:
             self._scheduler.nudge()
+            self.sinks.nudge()
 
     @property
     def running(self) -> bool:

@@ -26,6 +26,7 @@ from dt_jupyter.sql import (
     later,
     parse_piece,
     pieces,
+    statement_values,
 )
 from dt_jupyter.streams import all_common
 
@@ -66,7 +67,7 @@ def run_script(
     context.require_open()
     group = f"statement:{uuid.uuid4().hex}"
     for number, statement in enumerate(_statements(context, script)):
-        asked, what = statement, statement.text[:80]
+        asked, what = statement, _title(statement)
         if consistent:
             asked = all_common(statement, context.catalog.find_stream, context.schema())
         yield Done(asked, _run(context, asked, script, args, f"{group}:{number}", what))
@@ -134,6 +135,13 @@ def _run(
         lambda: execute(context, statement, origin),
         StatementFlag(context.refresher, getattr(statement, "name", None)),
     )
+
+
+def _title(statement: Statement) -> str:
+    """What Spark's pages call it: for a sink not its text, where a secret may be by mistake."""
+    if isinstance(statement, statement_values.CreateSink):
+        return f"CREATE SINK {statement.name}"
+    return statement.text[:80]
 
 
 def _statements(context: Context, script: str) -> Iterator[Statement]:

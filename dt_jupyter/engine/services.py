@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, TypedDict
 
 from dt_jupyter.catalog import Catalog, CatalogWarning, Owner
 from dt_jupyter.definition import Definer
+from dt_jupyter.delivery import Deliveries, Sinks, SinkWorkers
 from dt_jupyter.engine.base_tables import LakeTables
 from dt_jupyter.engine.context import Context, EngineState
 from dt_jupyter.engine.create import Creator
 from dt_jupyter.engine.information_schema import CatalogTables
 from dt_jupyter.engine.rename import TableNames
-from dt_jupyter.engine.scheduling import Scheduling
+from dt_jupyter.engine.scheduling import Scheduling, spawner
+from dt_jupyter.engine.sink_tables import SinkTables
 from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.lake import is_delta
@@ -78,9 +80,10 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
     publisher = Publisher(spark, sources)
     scheduling = Scheduling(spark, clock)
     graph = Graph(refresher, clock, publisher.publish, scheduling.nudge)
-    scheduling.connect(graph)
     changes = Changes(spark, sources, builtins, clock.now)
     streams = Streams(catalog, changes, layout)
+    deliveries = Deliveries(catalog, changes, sessions)
+    scheduling.connect(graph, SinkWorkers(catalog, deliveries, spawner(spark)))
     state = EngineState()
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed)
     return Context(
@@ -98,12 +101,14 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
         creator=Creator(spark, sources, definer, sessions, graph, publisher, clock),
         names=TableNames(catalog, publisher, refresher.standing),
         tables=CatalogTables(spark, catalog, clock),
+        sink_tables=SinkTables(spark, catalog, deliveries),
         lake_tables=LakeTables(sources, publisher.known_tables),
         nodes=Nodes(refresher),
         lineages=Lineages(refresher),
         events=Events(catalog, clock, refresher.running, tuning),
         changes=changes,
         streams=streams,
+        sinks=Sinks(catalog, streams, deliveries, scheduling.nudge),
         travel=travel,
         keeper=Keeper(sources, travel.snapshots, layout, publisher),
         transactions=Transactions(streams, streams.forward, clock.now),
@@ -173,6 +178,7 @@ def recover_lake(context: Context) -> None:
     if catalog.rebuilt is not None:
         warnings.warn(str(catalog.rebuilt), CatalogWarning, stacklevel=3)
     context.publisher.restore()
+    catalog.sinks()
     catalog.streams()  # those that cannot be read are known from now on
     context.streams.recover()
     context.streams.forward.sweep()
@@ -211,9 +217,11 @@ def close(context: Context) -> None:
     if context.transactions.current is not None:
         context.transactions.rollback()
     context.scheduling.stop()
+    context.sinks.deliveries.close_all()
     context.refresher.cancel_all()
     context.sessions.close()
     if context.layout.own.is_dir():
         for hold in context.catalog.own_replays():
             release(context.catalog, context.layout, hold)
+        context.catalog.release_sinks()
     context.catalog.close()

@@ -10,6 +10,7 @@ FAMILIES = {
     "3": "Changes, streams and transactions",
     "4": "Time travel and retention",
     "5": "Catalog, lake and set-up",
+    "6": "Sinks",
 }
 """By the first digit of a code."""
 ERRORS_PAGE = "reference/errors.md"

@@ -211,6 +211,9 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-6102", "58000", "A sink to {store} needs the package {package}.",
      "Install it: pip install 'dt-jupyter[sinks]'."),
     ("DT-6103", "22023", "The secret {reference} cannot be read: {problem}.", "{hint}"),
+    ("DT-6104", "42704", "Sink {name} does not exist.", "{hint}"),
+    ("DT-6105", "42611", "Sink {name} has no key: {source} declares none.",
+     "Write KEY (column, …) with columns that are never NULL and tell any two rows apart."),
     ("DT-6110", "08001", "{store} cannot be reached: {problem}.",
      "Delivery resumes once it answers; nothing is lost."),
     ("DT-6111", "28000", "{store} refused the login.",
@@ -253,6 +256,10 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-6143", "55000", "{target} in {store} was changed by someone else: {problem}.",
      "The sink waits. RESET it to deliver everything again."),
     ("DT-6144", "0A000", "{store} cannot take this sink: {problem}.", "{hint}"),
+    ("DT-6150", "55000", "Sink {name} cannot go on from where it stands: {problem}.",
+     "ALTER SINK {name} RESET delivers everything again."),
+    ("DT-6151", "55000", "The source of sink {name} is another one than it was: {problem}.",
+     "ALTER SINK {name} RESET delivers everything of the new one; DROP SINK ends it."),
 )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ class Named(StrEnum):
     VIEW = "view"
     DYNAMIC_TABLE = "dynamic table"
     STREAM = "stream"
+    SINK = "sink"
     SCHEMA = "schema"
     WAREHOUSE = "warehouse"
     PIN = "pin"
@@ -41,9 +42,9 @@ def require_name(kind: Named, name: Name | str) -> None:
     """DT-1119 for a name that Spark, its catalog or a folder refuses, of a Name both parts; DT-1114
     for a reserved one.
 
-    Tables, views, dynamic tables, streams and schemas: letters a to z, digits and _. Warehouses and
-    pins: any printable text without quotes, < or >. At most LONGEST characters; case does not
-    count.
+    Tables, views, dynamic tables, streams, sinks and schemas: letters a to z, digits and _.
+    Warehouses and pins: any printable text without quotes, < or >. At most LONGEST characters;
+    case does not count.
     """
     parts = [name.schema, name.table] if isinstance(name, Name) else [name]
     hidden = [p for p in parts if isinstance(p, str) and is_hidden(p)]

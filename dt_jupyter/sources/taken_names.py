@@ -1,4 +1,4 @@
-"""Which names are taken: dynamic tables, streams, tables and views share one space of names.
+"""Which names are taken: dynamic tables, streams, sinks, tables and views share one space of names.
 
 A stream is no view of Spark's, and a dynamic table is more than one, so no catalog alone can tell.
 """
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 def holder(
     catalog: Catalog, spark: SparkSession, name: Name, *, temporary: bool = True
 ) -> str | None:
-    """The kind of what has the name: dynamic table, stream, table, view, and where asked for a
-    temporary view; None: it is free."""
+    """The kind of what has the name: dynamic table, stream, sink, table, view, and where asked
+    for a temporary view; None: it is free."""
     if catalog.get(name) is not None:
         return "dynamic table"
     if catalog.find_stream(name) is not None:
         return "stream"
+    if catalog.find_sink(name) is not None:
+        return "sink"
     relation = lookup(spark, name)
     if relation is None or (relation.kind is RelationKind.TEMPORARY_VIEW and not temporary):
         return None

@@ -39,7 +39,7 @@ from .grammar.magic_specs import (
     MagicSpec as MagicSpec,
     usage as usage,
 )
-from .grammar.options import TABLE_OPTIONS as TABLE_OPTIONS
+from .grammar.options import REDUCTIONS as REDUCTIONS, TABLE_OPTIONS as TABLE_OPTIONS
 from .grammar.parse import (
     parse_piece as parse_piece,
     parse_script as parse_script,

@@ -117,7 +117,7 @@ class Streams:
         if self.catalog.find_stream(asked.name) is None:
             require_free(self.catalog, self.changes.spark, asked.name)
         self._require_kind(asked)
-        told = self._prepared(asked.source)
+        told = self.prepare(asked.source)
         frontier, advanced = self._start(asked, points)
         made = Stream(
             uuid.uuid4().hex,
@@ -172,8 +172,9 @@ class Streams:
             hint=hint,
         )
 
-    def _prepared(self, source: Name) -> list[str]:
-        """Row tracking and retention of the tables that a stream reads, where they lack it."""
+    def prepare(self, source: Name) -> list[str]:
+        """Row tracking and retention of the tables that a stream or a sink reads, where they lack
+        it; what was done."""
         told = []
         for base in self.changes.base_tables(whole(source), source.schema):
             if base.kind is SourceKind.DELTA and base.path is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.execute import (
     dynamic_table_statements,
+    sink_statements,
     spark_statements,
     stream_statements,
     transaction_statements,
@@ -63,6 +64,11 @@ HANDLERS: Mapping[type[S.Statement], Handler] = {
     S.DropStream: stream_statements.drop_stream,
     S.DescribeStream: stream_statements.describe_stream,
     S.ShowStreams: stream_statements.show_streams,
+    S.CreateSink: sink_statements.run_create_sink,
+    S.AlterSink: sink_statements.alter_sink,
+    S.DropSink: sink_statements.drop_sink,
+    S.DescribeSink: sink_statements.describe_sink,
+    S.ShowSinks: sink_statements.show_sinks,
     S.Begin: transaction_statements.begin,
     S.Commit: transaction_statements.commit_transaction,
     S.Rollback: transaction_statements.rollback,

@@ -109,7 +109,10 @@ def _rows_of(context: Context, function: str, args: Mapping[str, str]) -> DataFr
     if function == "DYNAMIC_TABLE_GRAPH_HISTORY":
         return context.tables.graph_history()
     chosen = {k.upper(): v for k, v in args.items()}.get("NAME")
-    return context.tables.history(context.name(chosen.strip("'\"")) if chosen else None)
+    name = context.name(chosen.strip("'\"")) if chosen else None
+    if function == "SINK_HISTORY":
+        return context.sink_tables.history(name)
+    return context.tables.history(name)
 
 
 def _has_data(context: Context, statement: S.SparkStatement) -> Replaced:

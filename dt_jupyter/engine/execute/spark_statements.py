@@ -93,6 +93,8 @@ def _require_free(context: Context, statement: S.SparkStatement) -> None:
     for name in (taken, statement.target if made and not statement.temporary else None):
         if name is not None and catalog.find_stream(name) is not None:
             raise error("DT-1105", kind="Stream", name=name)
+        if name is not None and catalog.find_sink(name) is not None:
+            raise error("DT-1105", kind="Sink", name=name)
     if taken is not None and catalog.get(taken) is not None:
         raise error("DT-1105", kind="Dynamic table", name=taken)
 
@@ -133,7 +135,7 @@ def _marked(context: Context, statement: S.SparkStatement) -> Iterator[None]:
 
 def _forget_schema(context: Context, schema: str) -> None:
     """What a schema held that is gone goes with it: dynamic tables can be brought back by UNDROP,
-    streams and remembered names cannot."""
+    streams, sinks and remembered names cannot."""
     catalog = context.catalog
     if context.spark.catalog.databaseExists(quote(schema)):
         return
@@ -144,6 +146,9 @@ def _forget_schema(context: Context, schema: str) -> None:
     for stream in catalog.streams():
         if stream.name.schema == schema:
             catalog.drop_stream(stream.name)
+    for sink in catalog.sinks():
+        if sink.name.schema == schema:
+            context.sinks.drop(sink.name)
     for name in [t.name for t in catalog.tables()] + [v.name for v in catalog.views()]:
         if name.schema == schema:
             catalog.forget(name)

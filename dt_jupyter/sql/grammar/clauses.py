@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from dt_jupyter.model import Span, error
-from dt_jupyter.sql.grammar.options import STREAM_OPTIONS, Option, unknown_option
+from dt_jupyter.model import Span, did_you_mean, error
+from dt_jupyter.sql.grammar.options import (
+    REDUCTIONS,
+    SINK_OPTIONS,
+    STREAM_OPTIONS,
+    Option,
+    unknown_option,
+)
 from dt_jupyter.sql.grammar.statement_values import CreateAction, PointKind, TimePoint
 from dt_jupyter.sql.text.cursor import Cursor
 from dt_jupyter.sql.text.lex import TokenKind
@@ -62,10 +68,14 @@ def options(
 
 
 def _option(
-    cursor: Cursor, known: Mapping[str, Option], until: str | None, cluster: bool
+    cursor: Cursor,
+    known: Mapping[str, Option],
+    until: str | None,
+    cluster: bool,
+    lists: tuple[str, ...] = (),
 ) -> Option:
     token = cursor.peek()
-    names = [*known, CLUSTER_BY] if cluster else [*known]
+    names = [*lists, *known, CLUSTER_BY] if cluster else [*lists, *known]
     if until and token.upper in _QUERY_STARTS:
         raise cursor.fail(f"{until} is missing before the query", f"Write … {until} {token.text} …")
     if token.kind is not TokenKind.WORD:
@@ -167,6 +177,90 @@ def stream_clauses(cursor: Cursor) -> dict[str, Any]:
             option = _option(cursor, STREAM_OPTIONS, None, False)
             found[option.field] = _value(cursor, option)
     return found
+
+
+def sink_clauses(cursor: Cursor) -> dict[str, Any]:
+    """KEY (…), REDUCE (…), OPTIONS (…) and the options of a sink, in any order, to the end:
+    {field: value}."""
+    found: dict[str, Any] = {}
+    while not cursor.done:
+        if found and cursor.accept_sign(","):
+            continue
+        word = cursor.peek().upper
+        if word in _SINK_LISTS and cursor.peek(1).sign("("):
+            _once(cursor, word)
+            start = cursor.next().start
+            field, read = _SINK_LISTS[word]
+            found[field] = _bracketed(cursor, word, read)
+            cursor.places[word] = Span(start, cursor.words[cursor.index - 1].end)
+        elif word in _SINK_LISTS:
+            cursor.next()
+            raise cursor.expected("'('", _SINK_FORMS[word])
+        else:
+            option = _option(cursor, SINK_OPTIONS, None, False, (*_SINK_LISTS,))
+            found[option.field] = _value(cursor, option)
+    return found
+
+
+def _bracketed(
+    cursor: Cursor, word: str, read: Callable[[Cursor], tuple[str, Any]]
+) -> tuple[Any, ...]:
+    """(item, …), each name once."""
+    cursor.expect_sign("(", _SINK_FORMS[word])
+    found: dict[str, Any] = {}
+    while True:
+        span = cursor.peek().span
+        name, item = read(cursor)
+        if name.lower() in found:
+            raise cursor.fail(f"{name} is listed twice", "Keep one of the two.", span)
+        found[name.lower()] = item
+        if cursor.accept_sign(")"):
+            return tuple(found.values())
+        if not cursor.accept_sign(","):
+            raise cursor.expected("',' or ')'", _SINK_FORMS[word])
+
+
+def _key_item(cursor: Cursor) -> tuple[str, str]:
+    name = cursor.identifier("a column of the key")[0]
+    return name, name
+
+
+def _reduce_item(cursor: Cursor) -> tuple[str, tuple[str, str]]:
+    name = cursor.identifier("a column")[0]
+    strategy = cursor.peek().upper
+    if strategy not in REDUCTIONS:
+        near = did_you_mean(strategy, list(REDUCTIONS))
+        hint = f"Write {', '.join(REDUCTIONS)}. {near}".strip()
+        raise cursor.expected("a reduction", hint)
+    cursor.next()
+    return name, (name, strategy)
+
+
+def _option_item(cursor: Cursor) -> tuple[str, tuple[str, str]]:
+    token = cursor.peek()
+    if token.kind not in (TokenKind.WORD, TokenKind.QUOTED):
+        raise cursor.expected("an option of the store", _SINK_FORMS["OPTIONS"])
+    name = unquote(token.text) if token.kind is TokenKind.QUOTED else token.text
+    cursor.next()
+    cursor.expect_sign("=", _SINK_FORMS["OPTIONS"])
+    value = cursor.peek()
+    if value.kind in (TokenKind.PUNCT, TokenKind.END):
+        raise cursor.expected("a value", _SINK_FORMS["OPTIONS"])
+    cursor.next()
+    quoted = value.kind in (TokenKind.STRING, TokenKind.QUOTED)
+    return name, (name.lower(), unquote(value.text) if quoted else value.text)
+
+
+_SINK_LISTS: Mapping[str, tuple[str, Callable[[Cursor], tuple[str, Any]]]] = {
+    "KEY": ("key", _key_item),
+    "REDUCE": ("reductions", _reduce_item),
+    "OPTIONS": ("options", _option_item),
+}
+_SINK_FORMS = {
+    "KEY": "Write KEY (column, …).",
+    "REDUCE": "Write REDUCE (column SUM, …).",
+    "OPTIONS": "Write OPTIONS (name = 'value', …).",
+}
 
 
 def time_point(

@@ -1,4 +1,4 @@
-"""The options of dynamic tables, warehouses and streams, for SQL, magics, help, completion."""
+"""The options of all that we create, for SQL, magics, help, completion."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dt_jupyter.model.hidden import is_hidden
 
 _RETENTION_LIMIT = 36_500  # days: a hundred years, as for lags
 _WAREHOUSE_LIMIT = 1_000
+_MOST_PARTITIONS = 64
 _DIGITS = 9  # more is no number that an option takes
 _INTEGER = re.compile(r"-?\d+\Z")
 
@@ -174,3 +175,24 @@ STREAM_OPTIONS = _table(
     ),
     Option("COMMENT", "comment", str, "a comment", "COMMENT = 'orders for the report'", text=True),
 )
+
+SINK_OPTIONS = _table(
+    _switch("DELTA_UPDATES", "delta_updates", "TRUE", "FALSE",
+            "whether changes are added to the target, instead of kept as rows by key"),
+    Option("TARGET_LAG", "target_lag", TargetLag.parse,
+           "how old the rows in the store may be, or DOWNSTREAM: whenever the source moved",
+           "TARGET_LAG = '1 minute'"),
+    Option("WAREHOUSE", "warehouse", warehouse_name, "the warehouse that reads its changes",
+           "WAREHOUSE = default"),
+    Option("PARTITIONS", "partitions", _integer("PARTITIONS", 1, _MOST_PARTITIONS),
+           "how many parts of the keys are delivered at once", "PARTITIONS = 2"),
+    Option("COMMENT", "comment", str, "a comment", "COMMENT = 'for the app'", text=True),
+)  # fmt: skip
+
+SINK_SET_OPTIONS = {n: o for n, o in SINK_OPTIONS.items() if n != "DELTA_UPDATES"}
+"""Those that can be altered later."""
+
+REDUCTIONS = (
+    "SUM", "MIN", "MAX", "LAST_WRITE_WINS", "FIRST_WRITE_WINS", "APPEND", "SET", "MERGE",
+)  # fmt: skip
+"""What a column of a sink may be reduced by."""

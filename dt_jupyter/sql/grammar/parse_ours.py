@@ -1,4 +1,4 @@
-"""The statements about dynamic tables, warehouses, streams and transactions."""
+"""The statements about dynamic tables, warehouses, streams, sinks and transactions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from dt_jupyter.sql.grammar.clauses import (
     if_exists,
     like,
     options,
+    sink_clauses,
     stream_clauses,
     time_point,
 )
 from dt_jupyter.sql.grammar.functions import calls_in
 from dt_jupyter.sql.grammar.options import (
+    SINK_SET_OPTIONS,
     TABLE_OPTIONS,
     WAREHOUSE_OPTIONS,
     unknown_option,
@@ -25,27 +27,34 @@ from dt_jupyter.sql.grammar.options import (
 )
 from dt_jupyter.sql.grammar.statement_values import (
     AlterDynamicTable,
+    AlterSink,
     AlterWarehouse,
     Begin,
     CloneDynamicTable,
     Commit,
     CreateAction,
     CreateDynamicTable,
+    CreateSink,
     CreateStream,
     CreateWarehouse,
     DescribeDynamicTable,
+    DescribeSink,
     DescribeStream,
     DropDynamicTable,
+    DropSink,
     DropStream,
     DropWarehouse,
     ExplainDynamicTable,
     Refresh,
     RenameTo,
+    ResetSink,
     Resume,
     Rollback,
     SetOptions,
+    SetSink,
     SetWarehouse,
     ShowDynamicTables,
+    ShowSinks,
     ShowStreams,
     ShowWarehouses,
     SparkKind,
@@ -70,6 +79,7 @@ from dt_jupyter.sql.text.token_guard import DEFINITION, guard_length, guard_toke
 TABLE = "the name of the dynamic table"
 _WAREHOUSE = "the name of the warehouse"
 _STREAM = "the name of the stream"
+_SINK = "the name of the sink"
 _ALTER = "SET …, UNSET …, SUSPEND, RESUME, REFRESH [FULL], RENAME TO … or SWAP WITH …"
 _FIXED = frozenset(name for name, option in TABLE_OPTIONS.items() if option.fixed)
 _ALTERABLE = {name: option for name, option in TABLE_OPTIONS.items() if not option.fixed}
@@ -127,7 +137,7 @@ def defining(cursor: Cursor, fields: Mapping[str, Any], given: Iterable[str]) ->
 
 
 def _created(cursor: Cursor) -> Statement | None:
-    """CREATE [OR REPLACE|OR ALTER] DYNAMIC TABLE|WAREHOUSE|STREAM …"""
+    """CREATE [OR REPLACE|OR ALTER] DYNAMIC TABLE|WAREHOUSE|STREAM|SINK …"""
     start = cursor.index
     if not cursor.accept("CREATE"):
         return None
@@ -145,6 +155,9 @@ def _created(cursor: Cursor) -> Statement | None:
     if cursor.accept("STREAM"):
         cursor.statement = "CREATE STREAM"
         return _create_stream(cursor, action)
+    if cursor.accept("SINK"):
+        cursor.statement = "CREATE SINK"
+        return _create_sink(cursor, action)
     cursor.index = start
     return None
 
@@ -358,6 +371,80 @@ def _show_streams(cursor: Cursor) -> Statement:
     return ShowStreams(like(cursor, "SHOW STREAMS [LIKE 'pattern']"))
 
 
+def _create_sink(cursor: Cursor, action: CreateAction) -> Statement:
+    if action is not CreateAction.CREATE:
+        raise cursor.fail(
+            f"there is no CREATE OR {action} SINK",
+            "Use ALTER SINK s SET …, or DROP SINK s before.",
+            cursor.words[0].span,
+        )
+    action = create_action(cursor, action)
+    name = cursor.name(_SINK)
+    hint = "Write CREATE SINK s FROM TABLE t INTO 'url', or FROM DYNAMIC TABLE d."
+    if not cursor.accept("FROM"):
+        raise cursor.expected("FROM", hint)
+    stream = cursor.peek()
+    if cursor.accept("STREAM"):
+        told = (
+            "Create it FROM TABLE or FROM DYNAMIC TABLE: a sink keeps its own place in the changes."
+        )
+        return Unsupported("CREATE SINK … FROM STREAM", told, stream.span)
+    for kind in (StreamSource.TABLE, StreamSource.DYNAMIC_TABLE):
+        if cursor.accept(*kind.value.split()):
+            break
+    else:
+        raise cursor.expected("TABLE or DYNAMIC TABLE", hint)
+    source = cursor.name(f"the name of the {kind.value.lower()}", "source")
+    if not cursor.accept("INTO"):
+        raise cursor.expected("INTO", hint)
+    cursor.places["url"] = cursor.peek().span
+    url = cursor.string("a URL in quotes", hint)
+    return CreateSink(name, kind, source, url, action=action, **sink_clauses(cursor))
+
+
+def _alter_sink(cursor: Cursor) -> Statement:
+    exists = if_exists(cursor)
+    name = cursor.name(_SINK)
+    change = _sink_change(cursor)
+    cursor.finish("One ALTER makes one change.")
+    return AlterSink(name, change, exists)
+
+
+def _sink_change(cursor: Cursor) -> Suspend | Resume | Refresh | ResetSink | SetSink:
+    if cursor.accept("REFRESH"):
+        return Refresh()
+    if cursor.accept("RESET"):
+        return ResetSink()
+    if cursor.accept("SET"):
+        if cursor.done:
+            raise cursor.expected("an option", f"Options are {', '.join(SINK_SET_OPTIONS)}.")
+        return SetSink(**options(cursor, SINK_SET_OPTIONS, until=None))
+    change = _suspension(cursor)
+    if change is None:
+        raise cursor.expected("a change", "Write SUSPEND, RESUME, REFRESH, RESET or SET ….")
+    return change
+
+
+def _drop_sink(cursor: Cursor) -> Statement:
+    exists = if_exists(cursor)
+    name = cursor.name(_SINK)
+    cursor.finish("Write DROP SINK [IF EXISTS] s.")
+    return DropSink(name, exists)
+
+
+def _describe_sink(cursor: Cursor) -> Statement | None:
+    """None for DESCRIBE sink and DESCRIBE sink.t: those are tables."""
+    if cursor.done or cursor.peek().sign("."):
+        return None
+    name = cursor.name(_SINK)
+    cursor.finish("Write DESCRIBE SINK s.")
+    return DescribeSink(name)
+
+
+def _show_sinks(cursor: Cursor) -> Statement:
+    return ShowSinks(like(cursor, "SHOW SINKS [LIKE 'pattern']"))
+
+
 def _begin(cursor: Cursor) -> Statement | None:
     """None for BEGIN … END, a script of Spark's."""
     if opens_block(tuple(cursor.words), 0):
@@ -409,6 +496,11 @@ _PARSERS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement | None]], ..
     (("DESCRIBE", "STREAM"), _describe_stream),
     (("DESC", "STREAM"), _describe_stream),
     (("SHOW", "STREAMS"), _show_streams),
+    (("ALTER", "SINK"), _alter_sink),
+    (("DROP", "SINK"), _drop_sink),
+    (("DESCRIBE", "SINK"), _describe_sink),
+    (("DESC", "SINK"), _describe_sink),
+    (("SHOW", "SINKS"), _show_sinks),
     (("BEGIN",), _begin),
     (("START", "TRANSACTION"), _start),
     (("COMMIT",), _commit),

@@ -312,6 +312,63 @@ class ShowStreams(Statement):
 
 
 @dataclass(frozen=True)
+class CreateSink(Statement):
+    """CREATE SINK … FROM … INTO; `reductions` are strategies by column, `options` the store's."""
+
+    name: Name
+    source_kind: StreamSource
+    source: Name
+    url: str
+    key: tuple[str, ...] = ()
+    delta_updates: bool = False
+    target_lag: TargetLag = DOWNSTREAM
+    warehouse: str = DEFAULT_WAREHOUSE
+    reductions: tuple[tuple[str, str], ...] = ()
+    partitions: int = 1
+    options: tuple[tuple[str, str], ...] = ()
+    comment: str | None = None
+    action: CreateAction = CreateAction.CREATE
+
+
+@dataclass(frozen=True, slots=True)
+class SetSink:
+    """ALTER SINK … SET: None leaves an option as it is."""
+
+    target_lag: TargetLag | None = None
+    warehouse: str | None = None
+    partitions: int | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResetSink:
+    """ALTER SINK … RESET: everything again, into an emptied target."""
+
+
+@dataclass(frozen=True)
+class AlterSink(Statement):
+    name: Name
+    change: Suspend | Resume | Refresh | ResetSink | SetSink
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropSink(Statement):
+    name: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DescribeSink(Statement):
+    name: Name
+
+
+@dataclass(frozen=True)
+class ShowSinks(Statement):
+    like: str | None = None
+
+
+@dataclass(frozen=True)
 class Begin(Statement):
     """BEGIN or START TRANSACTION; `name` is that of NAME."""
 

@@ -22,6 +22,7 @@ from dt_jupyter.model import (
     DTError,
     Reason,
     SchedulingState,
+    Sink,
     Stream,
     TargetLag,
     Timestamp,
@@ -61,6 +62,7 @@ def fill(catalog: Catalog) -> None:
     catalog.record_table(name("in"), "id-in", str(catalog.path.parent.parent / "tables/in"))
     catalog.record_view(name("v"), "SELECT 1")
     catalog.create_stream(stream("s"))
+    catalog.create_sink(Sink("id-k", name("k"), name("t"), "TABLE", "file:///k", at(0), ("a",)))
     held = HeldTable("table-t", "t", "/outside/t", 1, 2)
     catalog.hold("h", HoldKind.PIN, "t", "version 1", [held], name="kept", expires=at(9e6))
     catalog.hold("r", HoldKind.REPLAY, "t", "version 1", [held])

@@ -97,6 +97,7 @@ GIVING = [
     "CREATE OR REPLACE WAREHOUSE `<b>`",
     f"CREATE STREAM {BAD} ON TABLE t",
     f"CREATE OR REPLACE STREAM {BAD} ON VIEW t",
+    f"CREATE SINK {BAD} FROM TABLE t INTO 'sqlite:///a.db'",
     f"CREATE TABLE {BAD} (a INT)",
     f"CREATE OR REPLACE TABLE {BAD} AS SELECT 1 a",
     f"REPLACE TABLE {BAD} AS SELECT 1 a",
@@ -148,11 +149,13 @@ def test_every_statement_was_thought_of() -> None:
     none = {
         "Statement", "Begin", "Commit", "Rollback", "DropDynamicTable", "DescribeDynamicTable",
         "ShowDynamicTables", "AlterWarehouse", "DropWarehouse", "ShowWarehouses", "DropStream",
-        "DescribeStream", "ShowStreams", "Unsupported",
+        "DescribeStream", "ShowStreams", "AlterSink", "DropSink", "DescribeSink", "ShowSinks",
+        "Unsupported",
     }  # fmt: skip
     named = {
         "CreateDynamicTable", "CloneDynamicTable", "AlterDynamicTable", "UndropDynamicTable",
-        "UndropTable", "ExplainDynamicTable", "CreateWarehouse", "CreateStream", "SparkStatement",
+        "UndropTable", "ExplainDynamicTable", "CreateWarehouse", "CreateStream", "CreateSink",
+        "SparkStatement",
     }  # fmt: skip
     found = {
         n

@@ -1,0 +1,281 @@
+"""Sinks as objects with names, which process delivers them, and the history of deliveries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, func, select
+
+from dt_jupyter.catalog import schema
+from dt_jupyter.catalog.codec import dump, storable
+from dt_jupyter.catalog.owner import Owner
+from dt_jupyter.catalog.roots import LakeRoot
+from dt_jupyter.catalog.rows import delete_row, read_each
+from dt_jupyter.catalog.sink_tasks import SinkTasks
+from dt_jupyter.catalog.store import Shelf
+from dt_jupyter.model import (
+    DeliveryAction,
+    DeliveryCounts,
+    DeliveryRecord,
+    DeliveryState,
+    DeliveryTrigger,
+    Name,
+    Sink,
+    SinkState,
+    TargetLag,
+    Timestamp,
+    did_you_mean,
+    error,
+)
+
+_sink, _delivery, _task = schema.sink, schema.sink_history, schema.sink_task
+CLAIM_SECONDS = 300.0
+"""A claim that its process does not renew for so long is over for another host."""
+_FREE = {"host": None, "pid": None, "uid": None, "started": None, "expires": None}
+
+
+def _to_sink(row: RowMapping, _: LakeRoot) -> Sink:
+    settings = json.loads(row["settings"])
+    return Sink(
+        row["id"],
+        Name(row["schema_name"], row["sink_name"]),
+        Name(row["source_schema"], row["source_name"]),
+        row["source_kind"],
+        row["url"],
+        row["created"],
+        tuple(settings["key"]),
+        settings["delta_updates"],
+        TargetLag(row["target_lag_seconds"]),
+        row["warehouse"],
+        settings["reductions"],
+        settings["partitions"],
+        settings["options"],
+        row["comment"],
+        SinkState(row["state"]),
+        row["code"],
+        row["problem"],
+    )
+
+
+SINK_SHELF = Shelf(
+    _sink,
+    "sink",
+    (_sink.c.schema_name, _sink.c.sink_name),
+    _sink.c.id,
+    _to_sink,
+    "DROP SINK {name} removes it.",
+)
+
+
+class SinkRows(SinkTasks):
+    """Names are compared without regard to case, as `Name` keeps them."""
+
+    def create_sink(self, made: Sink) -> Sink:
+        """DT-1105 if the name is taken by another sink. Claimed by this process."""
+        with self._write() as connection:
+            if self._find_sink(connection, made.name) is not None:
+                raise error("DT-1105", kind="Sink", name=made.name)
+            connection.execute(_sink.insert().values(**_values_of(made), **self._mine()))
+        return made
+
+    def find_sink(self, name: Name) -> Sink | None:
+        with self._read() as connection:
+            return self._find_sink(connection, name)
+
+    def has_sink(self, name: Name) -> bool:
+        """Whether there is one of that name, one in quarantine among them."""
+        with self._read() as connection:
+            if self._broken(connection, name, SINK_SHELF):
+                return True
+            return self._find_sink(connection, name) is not None
+
+    def sink(self, name: Name) -> Sink:
+        """DT-6104, with the nearest names, if there is none."""
+        with self._read() as connection:
+            return self._require_sink(connection, name)
+
+    def sinks(self, like: str | None = None) -> tuple[Sink, ...]:
+        """By name; `like`: % and _ stand for any text and any character."""
+        query = select(_sink).order_by(_sink.c.schema_name, _sink.c.sink_name)
+        if like is not None:
+            query = query.where(_sink.c.sink_name.like(like.lower(), escape="\\"))
+        with self._read() as connection:
+            if like is None:
+                return tuple(self._listed(connection, query, SINK_SHELF))
+            return tuple(read_each(connection, _sink, query, self._made(SINK_SHELF))[0])
+
+    def alter_sink(self, made: Sink) -> None:
+        """Its settings as given; DT-6104 where it is gone."""
+        values = _values_of(made)
+        del values["id"]
+        with self._write() as connection:
+            mine = _sink.update().where(_sink.c.id == made.id)
+            if connection.execute(mine.values(**values)).rowcount != 1:
+                raise error("DT-6104", name=made.name, hint="")
+
+    def set_sink_state(
+        self, id_: str, state: SinkState, code: str | None = None, problem: str | None = None
+    ) -> None:
+        """Nothing where it is gone, and what the user suspended stays so unless it is resumed."""
+        with self._write() as connection:
+            mine = _sink.update().where(_sink.c.id == id_)
+            if state is SinkState.RETRYING or state is SinkState.PAUSED:
+                mine = mine.where(_sink.c.state != SinkState.SUSPENDED.value)
+            told = storable(problem)
+            connection.execute(mine.values(state=state.value, code=code, problem=told))
+
+    def drop_sink(self, name: Name) -> None:
+        """The sink and its recovery log; whoever delivers it is fenced. DT-6104."""
+        with self._write() as connection:
+            broken = self._broken(connection, name, SINK_SHELF)
+            for row in broken:
+                delete_row(connection, _sink, row)
+            if not broken:
+                found = self._require_sink(connection, name)
+                connection.execute(_sink.delete().where(_sink.c.id == found.id))
+                connection.execute(_task.delete().where(_task.c.sink_id == found.id))
+        self.quarantine.lift(SINK_SHELF.kind, name)
+
+    # -- who delivers -----------------------------------------------------------------------------
+
+    def claim_sink(self, sink: Sink) -> Owner | None:
+        """This process delivers the sink from now on; else who does, and is alive. DT-6104 where
+        it was dropped."""
+        with self._write() as connection:
+            own = _sink.c.id == sink.id
+            row = connection.execute(select(_sink).where(own)).mappings().first()
+            if row is None:
+                raise error("DT-6104", name=sink.name, hint="")
+            if (other := self._other(row)) is not None:
+                return other
+            connection.execute(_sink.update().where(own).values(**self._mine()))
+        return None
+
+    def release_sinks(self) -> None:
+        """Others may deliver what this process did."""
+        with self._write() as connection:
+            mine = _sink.update().where(_sink.c.uid == self.owner.uid)
+            connection.execute(mine.values(**_FREE))
+
+    def _mine(self) -> dict[str, Any]:
+        own = self.owner
+        return {
+            "host": own.host,
+            "pid": own.pid,
+            "uid": own.uid,
+            "started": own.started,
+            "expires": self.clock.now().plus(CLAIM_SECONDS),
+        }
+
+    def _other(self, row: RowMapping) -> Owner | None:
+        if row["uid"] is None or row["uid"] == self.owner.uid:
+            return None
+        owner = Owner(row["host"], row["pid"], row["uid"], row["started"])
+        if owner.host != self.owner.host:
+            return owner if row["expires"] > self.clock.now() else None
+        return owner if self._alive(owner) else None
+
+    # -- history ----------------------------------------------------------------------------------
+
+    def record_delivery(self, record: DeliveryRecord) -> None:
+        """Writes it, or what it has become."""
+        values = {
+            "id": record.id,
+            "sink_id": record.sink,
+            "schema_name": record.name.schema,
+            "sink_name": record.name.table,
+            "state": record.state.value,
+            "trigger_kind": record.trigger.value,
+            "action": record.action.value if record.action else None,
+            "version": record.version,
+            "start_time": record.start,
+            "end_time": record.end,
+            "counts": dump(asdict(record.counts)),
+            "retries": record.retries,
+            "error_code": record.code,
+            "error": storable(record.error),
+        }
+        with self._write() as connection:
+            same = _delivery.c.id == record.id
+            if connection.execute(_delivery.update().where(same).values(**values)).rowcount:
+                return
+            newest = connection.scalar(select(func.max(_delivery.c.ordinal))) or 0
+            connection.execute(_delivery.insert().values(ordinal=newest + 1, **values))
+
+    def deliveries(
+        self, name: Name | None = None, limit: int | None = None
+    ) -> list[DeliveryRecord]:
+        """The history, newest first."""
+        query = select(_delivery).order_by(_delivery.c.ordinal.desc()).limit(limit)
+        if name is not None:
+            here = (_delivery.c.schema_name == name.schema, _delivery.c.sink_name == name.table)
+            query = query.where(*here)
+        with self._read() as connection:
+            return read_each(connection, _delivery, query, _to_record)[0]
+
+    def prune_deliveries(self, before: Timestamp) -> None:
+        """Deletes what ended before a time."""
+        with self._write() as connection:
+            connection.execute(_delivery.delete().where(_delivery.c.end_time < before))
+
+    # -- small things -----------------------------------------------------------------------------
+
+    def _find_sink(self, connection: Connection, name: Name) -> Sink | None:
+        here = (_sink.c.schema_name == name.schema, _sink.c.sink_name == name.table)
+        found = self._one(connection, select(_sink).where(*here), SINK_SHELF)
+        return found
+
+    def _require_sink(self, connection: Connection, name: Name) -> Sink:
+        found = self._find_sink(connection, name)
+        if found is None:
+            known = connection.execute(select(_sink.c.sink_name)).scalars().all()
+            raise error("DT-6104", name=name, hint=did_you_mean(name.table, list(known)))
+        return found
+
+
+def _values_of(sink: Sink) -> dict[str, Any]:
+    settings: Mapping[str, object] = {
+        "key": list(sink.key),
+        "delta_updates": sink.delta_updates,
+        "reductions": dict(sink.reductions),
+        "partitions": sink.partitions,
+        "options": dict(sink.options),
+    }
+    return {
+        "id": sink.id,
+        "schema_name": sink.name.schema,
+        "sink_name": sink.name.table,
+        "source_schema": sink.source.schema,
+        "source_name": sink.source.table,
+        "source_kind": sink.kind,
+        "url": storable(sink.url),
+        "settings": dump(settings),
+        "target_lag_seconds": sink.target_lag.seconds,
+        "warehouse": sink.warehouse,
+        "created": sink.created,
+        "comment": storable(sink.comment),
+        "state": sink.state.value,
+        "code": sink.code,
+        "problem": storable(sink.problem),
+    }
+
+
+def _to_record(row: RowMapping) -> DeliveryRecord:
+    return DeliveryRecord(
+        row["id"],
+        row["sink_id"],
+        Name(row["schema_name"], row["sink_name"]),
+        DeliveryState(row["state"]),
+        DeliveryTrigger(row["trigger_kind"]),
+        row["start_time"],
+        DeliveryAction(row["action"]) if row["action"] else None,
+        row["version"],
+        row["end_time"],
+        DeliveryCounts(**json.loads(row["counts"])),
+        row["retries"],
+        row["error_code"],
+        row["error"],
+    )

@@ -1,0 +1,3 @@
+from .deliver import Deliveries as Deliveries, address_text as address_text
+from .sink_verbs import Sinks as Sinks
+from .sink_workers import SinkWorkers as SinkWorkers

@@ -1,0 +1,185 @@
+"""What statements do with sinks: made, altered, delivered, reset and dropped."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.delivery.deliver import Deliveries, address_of, binding_of, key_columns
+from dt_jupyter.model import (
+    DeliveryRecord,
+    DeliveryTrigger,
+    DTError,
+    Name,
+    Named,
+    Sink,
+    SinkState,
+    TargetLag,
+    count_of,
+    error,
+    require_name,
+)
+from dt_jupyter.sinks import open_driver
+from dt_jupyter.sources import require_free
+from dt_jupyter.sql import CreateAction, StreamSource, statement_values as S
+from dt_jupyter.streams import Streams
+
+
+@dataclass(frozen=True)
+class Sinks:
+    """The sinks of a lake; `changed` is told of what whoever delivers may act on."""
+
+    catalog: Catalog
+    streams: Streams
+    deliveries: Deliveries
+    changed: Callable[[], None]
+
+    def create(self, asked: S.CreateSink) -> list[str]:
+        """Makes a sink, delivers all rows of its source, and says so. A store that cannot be
+        reached, a key that is none and all else that is refused leaves nothing. DT-1101, DT-1105,
+        DT-1109, DT-1119, DT-6101 to DT-6151."""
+        require_name(Named.SINK, asked.name)
+        if asked.action is CreateAction.IF_NOT_EXISTS and self.catalog.find_sink(asked.name):
+            return [f"Sink {asked.name} already exists, nothing done."]
+        require_free(self.catalog, self.streams.changes.spark, asked.name)
+        self._require_kind(asked)
+        self.catalog.warehouse(asked.warehouse)
+        made = self._made(asked)
+        self._require_deliverable(made)
+        told = self.streams.prepare(asked.source)
+        self.catalog.create_sink(made)
+        try:
+            done = self.deliveries.deliver(made, DeliveryTrigger.CREATION)
+        except BaseException:
+            self.deliveries.forget(made)
+            self.catalog.drop_sink(made.name)
+            with suppress(DTError):  # what is said is why it was not created
+                self._forget(made, empty=True)
+            raise
+        self.changed()
+        rows = f"{count_of(done.counts.stored, 'row')} delivered"
+        return [f"Sink {made.name} created on {made.source}: {rows}.", *told]
+
+    def _made(self, asked: S.CreateSink) -> Sink:
+        return Sink(
+            uuid.uuid4().hex,
+            asked.name,
+            asked.source,
+            asked.source_kind.value,
+            asked.url,
+            self.deliveries.now(),
+            asked.key,
+            asked.delta_updates,
+            asked.target_lag,
+            asked.warehouse,
+            dict(asked.reductions),
+            asked.partitions,
+            dict(asked.options),
+            asked.comment,
+        )
+
+    def _require_kind(self, asked: S.CreateSink) -> None:
+        kind = self.streams.kind_of(asked.source)
+        if kind in (asked.source_kind, None):  # its absence is found by whoever reads it
+            return
+        hint = f"Write CREATE SINK {asked.name} FROM {kind} {asked.source}."
+        if kind is StreamSource.VIEW:
+            hint = "Make a dynamic table of it."
+        expected = str(asked.source_kind).lower()
+        known = str(kind).lower()
+        raise error("DT-1109", name=asked.source, kind=known, expected=expected, hint=hint)
+
+    def _require_deliverable(self, made: Sink) -> None:
+        """The address, the options, the key and the types, before anything is written."""
+        open_driver(address_of(made)).close()
+        changes = self.deliveries.source_of(made)
+        try:
+            at = changes.look()
+        except DTError as e:
+            raise e.__cause__ if isinstance(e.__cause__, DTError) else e from None
+        binding_of(made, at)
+        keyed = self.deliveries.source_of(made, key_columns(made, at))
+        with self.deliveries.sessions.lease(made.warehouse) as spark:
+            keyed.require_key(spark, at, at.version)
+
+    # -- altering ---------------------------------------------------------------------------------
+
+    def refresh(self, name: Name) -> DeliveryRecord:
+        """Delivers all that is new, now; a sink that was paused goes on. DT-6104, DT-61xx."""
+        sink = self.catalog.sink(name)
+        return self.deliveries.deliver(sink, DeliveryTrigger.MANUAL)
+
+    def suspend(self, name: Name) -> None:
+        """Delivers no more by itself. DT-6104."""
+        sink = self.catalog.sink(name)
+        self.catalog.set_sink_state(sink.id, SinkState.SUSPENDED)
+        self.changed()
+
+    def resume(self, name: Name) -> None:
+        """Delivers again, from where it stands. DT-6104."""
+        sink = self.catalog.sink(name)
+        self.catalog.set_sink_state(sink.id, SinkState.ACTIVE)
+        self.changed()
+
+    def reset(self, name: Name) -> DeliveryRecord:
+        """All rows again, into an emptied target. DT-6104, DT-6144 for a store that this cannot
+        empty, DT-61xx."""
+        sink = self.catalog.sink(name)
+        self._require_deliverable(sink)
+        if (other := self.catalog.claim_sink(sink)) is not None:
+            raise error("DT-6122", task=f"{sink.name} ({other})")
+        self.deliveries.forget(sink)
+        self._forget(sink, empty=True)
+        self.catalog.forget_sink_tasks(sink.id)
+        self.catalog.set_sink_state(sink.id, SinkState.ACTIVE)
+        return self.deliveries.deliver(self.catalog.sink(name), DeliveryTrigger.MANUAL)
+
+    def _forget(self, sink: Sink, *, empty: bool) -> None:
+        """The store forgets what it has of a sink, whose target is emptied or nobody's."""
+        binding = binding_of(sink, self.deliveries.source_of(sink).look())
+        driver = open_driver(address_of(sink))
+        try:
+            forget = getattr(driver, "forget", None)
+            if forget is None:
+                hint = "DROP the sink, empty the target there, and create it again."
+                problem = "its target cannot be emptied from here"
+                store = address_of(sink).scheme
+                raise error("DT-6144", store=store, problem=problem, hint=hint)
+            forget(binding, sink.id, empty=empty)
+        finally:
+            driver.close()
+
+    def alter(self, name: Name, change: S.SetSink) -> None:
+        """Sets what is given. DT-6104, DT-1108 for a warehouse that there is not."""
+        sink = self.catalog.sink(name)
+        if change.warehouse is not None:
+            self.catalog.warehouse(change.warehouse)
+        lag: TargetLag | None = change.target_lag
+        made = replace(
+            sink,
+            target_lag=sink.target_lag if lag is None else lag,
+            warehouse=change.warehouse or sink.warehouse,
+            partitions=change.partitions or sink.partitions,
+            comment=sink.comment if change.comment is None else change.comment,
+        )
+        self.catalog.alter_sink(made)
+        self.changed()
+
+    def drop(self, name: Name) -> str:
+        """The sink goes; what it delivered stays in the store, and is nobody's. DT-6104."""
+        sink = self.catalog.find_sink(name) if not self._is_broken(name) else None
+        self.catalog.drop_sink(name)
+        if sink is None:
+            return f"Sink {name} dropped."
+        self.deliveries.forget(sink)
+        kept = " Its store was not reached: the target there still bears its mark."
+        with suppress(DTError):
+            self._forget(sink, empty=False)
+            kept = ""
+        return f"Sink {name} dropped.{kept}"
+
+    def _is_broken(self, name: Name) -> bool:
+        return self.catalog.quarantine.find(name, Named.SINK) is not None

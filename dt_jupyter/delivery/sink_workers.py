@@ -1,0 +1,144 @@
+"""The threads that deliver sinks by themselves: one for each, so that a store that is down, slow
+or half-open delays its own sink alone."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.delivery.deliver import FENCED, Deliveries, passes
+from dt_jupyter.model import DeliveryTrigger, DTError, Sink, SinkState
+from dt_jupyter.schedule import Worker
+
+_log = logging.getLogger("dt_jupyter.sinks")
+DOWNSTREAM_SECONDS = 5.0
+"""How often the source of a sink with TARGET_LAG = DOWNSTREAM is looked at."""
+LOOK_SECONDS = 2.0
+"""How often new sinks are looked for, and those that wait for somebody."""
+_FIRST_BACKOFF, _LONGEST_BACKOFF = 1.0, 60.0
+
+
+def period_of(sink: Sink) -> float:
+    """Seconds between two looks at the source: a quarter of the lag, so that most of it is left
+    for the delivery."""
+    lag = sink.target_lag.seconds
+    return DOWNSTREAM_SECONDS if lag is None else min(max(lag / 4, 0.25), 60.0)
+
+
+def backoff(failures: int, jitter: float) -> float:
+    """Seconds after so many failures in a row; `jitter` is from 0 to 1."""
+    most = min(_FIRST_BACKOFF * 2.0 ** min(failures - 1, 16), _LONGEST_BACKOFF)
+    return most * (0.5 + jitter / 2)
+
+
+@dataclass
+class _Worker:
+    """A sink's thread, and what wakes it."""
+
+    thread: Worker | None = None
+    wake: threading.Event = field(default_factory=threading.Event)
+    failures: int = 0
+
+
+@dataclass
+class SinkWorkers:
+    """Between `start` and `stop` each sink is delivered within its lag."""
+
+    catalog: Catalog
+    deliveries: Deliveries
+    spawn: Callable[[Callable[[], None], str], Worker]
+    _workers: dict[str, _Worker] = field(default_factory=dict)
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _look: threading.Event = field(default_factory=threading.Event)
+    _thread: Worker | None = None
+
+    def start(self) -> None:
+        """Once is enough."""
+        if self._thread is None:
+            self._stopped.clear()
+            self._thread = self.spawn(self._supervise, "dt-sinks")
+
+    def stop(self, timeout: float = 30.0) -> None:
+        """Deliveries that run are waited for, at most `timeout` seconds."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        self._stopped.set()
+        self.nudge()
+        until = monotonic() + timeout
+        thread.join(timeout)
+        for worker in list(self._workers.values()):
+            if worker.thread is not None:
+                worker.thread.join(max(until - monotonic(), 0.0))
+        self._workers.clear()
+
+    def nudge(self) -> None:
+        """Something changed: a sink, or what one reads."""
+        self._look.set()
+        for worker in list(self._workers.values()):
+            if not worker.failures:
+                worker.wake.set()
+
+    # -- threads ----------------------------------------------------------------------------------
+
+    def _supervise(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                self._start_missing()
+            except DTError as e:  # a catalog that cannot be read now may be in a moment
+                _log.warning("the sinks cannot be looked for: %s", e)
+            self._look.wait(LOOK_SECONDS)
+            self._look.clear()
+
+    def _start_missing(self) -> None:
+        for sink in self.catalog.sinks():
+            worker = self._workers.setdefault(sink.id, _Worker())
+            if worker.thread is None or not worker.thread.is_alive():
+                worker.thread = self._begin(sink, worker)
+
+    def _begin(self, sink: Sink, worker: _Worker) -> Worker:
+        return self.spawn(lambda: self._work(sink.id, worker), f"dt-sink-{sink.id}")
+
+    def _work(self, id_: str, worker: _Worker) -> None:
+        """Until the sink is gone, or the engine stops."""
+        while not self._stopped.is_set():
+            sink = next((s for s in self.catalog.sinks() if s.id == id_), None)
+            if sink is None:
+                self._workers.pop(id_, None)
+                return
+            wait = self._turn(sink, worker)
+            worker.wake.wait(wait)
+            worker.wake.clear()
+
+    def _turn(self, sink: Sink, worker: _Worker) -> float:
+        """Delivers where it is due; seconds until the next look."""
+        if sink.state in (SinkState.SUSPENDED, SinkState.PAUSED):
+            self.deliveries.close(sink)
+            return LOOK_SECONDS
+        if self._rests(sink):
+            return LOOK_SECONDS
+        if not self.deliveries.is_due(sink):
+            return period_of(sink)
+        try:
+            self.deliveries.deliver(sink, DeliveryTrigger.SCHEDULED)
+        except DTError as e:
+            return self._after(e, sink, worker)
+        worker.failures = 0
+        return period_of(sink)
+
+    def _rests(self, sink: Sink) -> bool:
+        found = [w.suspended for w in self.catalog.warehouses() if w.name == sink.warehouse]
+        return found == [True]
+
+    def _after(self, failure: DTError, sink: Sink, worker: _Worker) -> float:
+        if failure.code == FENCED or not passes(failure):
+            worker.failures = 0
+            return LOOK_SECONDS
+        worker.failures += 1
+        _log.warning("sink %s is tried again: %s", sink.name, failure)
+        return backoff(worker.failures, random.random())

@@ -1,0 +1,107 @@
+"""Sinks and their deliveries as DataFrames: SHOW SINKS, DESCRIBE SINK and SINK_HISTORY."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.delivery import Deliveries, address_text
+from dt_jupyter.engine.information_schema import DATABASE, QUARANTINED
+from dt_jupyter.model import DeliveryRecord, Name, Named, Sink, Timestamp
+from dt_jupyter.spark import rows_frame
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SINKS_SCHEMA = (
+    "CREATED_ON timestamp, NAME string, DATABASE_NAME string, SCHEMA_NAME string, "
+    "SOURCE_TYPE string, SOURCE_NAME string, TARGET string, KEY string, DELTA_UPDATES boolean, "
+    "REDUCTIONS string, TARGET_LAG string, WAREHOUSE string, PARTITIONS int, STATE string, "
+    "STATE_CODE string, STATE_MESSAGE string, RETRIES bigint, SOURCE_VERSION bigint, "
+    "DELIVERED_VERSION bigint, LAST_DELIVERY timestamp, COMMENT string"
+)
+
+
+def _time(t: Timestamp | None) -> datetime | None:
+    return t.datetime if t else None
+
+
+def _full(name: Name) -> str:
+    return f"{DATABASE}.{name.schema}.{name.table}"
+
+
+_HISTORY: tuple[tuple[str, str, Callable[[DeliveryRecord], object]], ...] = (
+    ("NAME", "string", lambda r: r.name.table),
+    ("SCHEMA_NAME", "string", lambda r: r.name.schema),
+    ("DATABASE_NAME", "string", lambda r: DATABASE),
+    ("QUALIFIED_NAME", "string", lambda r: _full(r.name)),
+    ("STATE", "string", lambda r: r.state.value),
+    ("STATE_CODE", "string", lambda r: r.code),
+    ("STATE_MESSAGE", "string", lambda r: r.error),
+    ("DELIVERY_ID", "string", lambda r: r.id),
+    ("SOURCE_VERSION", "bigint", lambda r: r.version),
+    ("DELIVERY_START_TIME", "timestamp", lambda r: _time(r.start)),
+    ("DELIVERY_END_TIME", "timestamp", lambda r: _time(r.end)),
+    ("DELIVERY_ACTION", "string", lambda r: r.action.value if r.action else None),
+    ("DELIVERY_TRIGGER", "string", lambda r: r.trigger.value),
+    ("TRANSACTIONS", "bigint", lambda r: r.counts.transactions),
+    ("ROWS_READ", "bigint", lambda r: r.counts.read),
+    ("ROWS_LOADED", "bigint", lambda r: r.counts.loaded),
+    ("ROWS_STORED", "bigint", lambda r: r.counts.stored),
+    ("ROWS_DELETED", "bigint", lambda r: r.counts.deleted),
+    ("BYTES_STORED", "bigint", lambda r: r.counts.bytes),
+    ("KEYS_DRIFTED", "bigint", lambda r: r.counts.drifted),
+    ("RETRIES", "bigint", lambda r: r.retries),
+)
+HISTORY_SCHEMA = ", ".join(f"{n} {t}" for n, t, _ in _HISTORY)
+
+
+@dataclass(frozen=True)
+class SinkTables:
+    """Each method gives a DataFrame of the session; no secret is in one."""
+
+    spark: SparkSession
+    catalog: Catalog
+    deliveries: Deliveries
+
+    def shown(self, like: str | None = None) -> DataFrame:
+        """SHOW SINKS: one row for each, where it stands, and why it does not deliver."""
+        rows = [self._row(sink) for sink in self.catalog.sinks(like)]
+        return rows_frame(self.spark, [*rows, *self._broken(like)], SINKS_SCHEMA)
+
+    def described(self, sink: Sink) -> DataFrame:
+        """As SHOW SINKS, of one."""
+        return rows_frame(self.spark, [self._row(sink)], SINKS_SCHEMA)
+
+    def history(self, name: Name | None = None, limit: int | None = None) -> DataFrame:
+        """SINK_HISTORY, newest first."""
+        records = self.catalog.deliveries(name, limit)
+        rows = (tuple(get(r) for _, _, get in _HISTORY) for r in records)
+        return rows_frame(self.spark, rows, HISTORY_SCHEMA)
+
+    def _broken(self, like: str | None) -> list[tuple[object, ...]]:
+        if like is not None:
+            return []
+        none: tuple[None, ...] = (None,) * 9
+        return [
+            (None, table, DATABASE, schema or "default", *none, QUARANTINED, None, q.problem,
+             None, None, None, None, None)
+            for q in self.catalog.quarantine.all()
+            if q.kind == Named.SINK
+            for schema, _, table in (q.name.rpartition("."),)
+        ]  # fmt: skip
+
+    def _row(self, sink: Sink) -> tuple[object, ...]:
+        records = self.catalog.deliveries(sink.name, 1)
+        last = records[0] if records and records[0].sink == sink.id else None
+        return (
+            _time(sink.created), sink.name.table, DATABASE, sink.name.schema, sink.kind,
+            _full(sink.source), address_text(sink), ", ".join(sink.key) or None,
+            sink.delta_updates, ", ".join(f"{c} {s}" for c, s in sink.reductions.items()) or None,
+            str(sink.target_lag), sink.warehouse, sink.partitions, sink.state.value, sink.code,
+            sink.problem, last.retries if last else 0, self.deliveries.newest_of(sink),
+            self.deliveries.version_of(sink), _time(last.end) if last else None, sink.comment,
+        )  # fmt: skip

@@ -1,0 +1,86 @@
+"""Sinks in the catalog: names, who delivers them, and what became of their deliveries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dt_jupyter.catalog import Owner
+from dt_jupyter.model import (
+    DeliveryCounts,
+    DeliveryRecord,
+    DeliveryState,
+    DeliveryTrigger,
+    Sink,
+    SinkState,
+    TargetLag,
+)
+from tests.unit.catalog_lab import HERE, Lab, at, name, refused
+
+SINK = Sink(
+    "id-s", name("s"), name("t"), "TABLE", "file:///x", at(0), ("a", "ö"), True, TargetLag(5.0),
+    "w", {"n": "SUM"}, 3, {"adopt": "true"}, "c",
+)  # fmt: skip
+OTHER = Owner(HERE.host, 200, "uid-other", "1")
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
+
+
+def test_a_sink_is_there_again_as_it_was(lab: Lab) -> None:
+    lab.catalog.create_sink(SINK)
+    with refused("DT-1105"):
+        lab.catalog.create_sink(replace(SINK, id="another"))
+    lab.catalog.close()
+    assert lab.open().sinks() == (SINK,)
+
+
+def test_what_the_user_suspended_no_failure_wakes(lab: Lab) -> None:
+    catalog = lab.catalog
+    catalog.create_sink(SINK)
+    catalog.set_sink_state("id-s", SinkState.SUSPENDED)
+    catalog.set_sink_state("id-s", SinkState.PAUSED, "DT-6110", "it is down")
+    assert catalog.sink(name("s")).state is SinkState.SUSPENDED
+    catalog.set_sink_state("id-s", SinkState.ACTIVE)
+    catalog.set_sink_state("id-s", SinkState.RETRYING, "DT-6110", "it is down")
+    assert catalog.sink(name("s")).problem == "it is down"
+
+
+def test_one_process_delivers_and_one_that_is_gone_does_not(lab: Lab) -> None:
+    lab.catalog.create_sink(SINK)
+    other = lab.open(OTHER)
+    assert other.claim_sink(SINK) == HERE
+    assert lab.catalog.claim_sink(SINK) is None
+    lab.catalog.release_sinks()
+    assert other.claim_sink(SINK) is None
+    assert lab.catalog.claim_sink(SINK) == OTHER
+    lab.dead.add(OTHER.uid)
+    assert lab.catalog.claim_sink(SINK) is None
+
+
+def test_a_sink_that_was_dropped_is_delivered_by_nobody(lab: Lab) -> None:
+    lab.catalog.create_sink(SINK)
+    lab.catalog.drop_sink(name("s"))
+    with refused("DT-6104"):
+        lab.catalog.claim_sink(SINK)
+    with refused("DT-6104"):
+        lab.catalog.sink(name("s"))
+
+
+def test_a_delivery_is_one_row_whatever_becomes_of_it(lab: Lab) -> None:
+    catalog = lab.catalog
+    state, trigger = DeliveryState.RETRYING, DeliveryTrigger.MANUAL
+    first = DeliveryRecord("r1", "id-s", name("s"), state, trigger, at(1), retries=1)
+    catalog.record_delivery(first)
+    counts = DeliveryCounts(1, 2, 3, 4, 5, 6, 7)
+    done = replace(first, state=DeliveryState.SUCCEEDED, end=at(2), counts=counts, retries=2)
+    catalog.record_delivery(done)
+    catalog.record_delivery(replace(first, id="r2", name=name("u")))
+    assert catalog.deliveries(name("s")) == [done]
+    assert [r.id for r in catalog.deliveries()] == ["r2", "r1"]
+    catalog.prune_deliveries(at(3))
+    assert [r.id for r in catalog.deliveries()] == ["r2"]
