@@ -8,6 +8,7 @@ match, split from a parent, straddle, covered child) are those of Estuary's conn
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,14 +36,20 @@ class FencePlan:
     removed: tuple[HashRange, ...]
 
 
-def plan_fence(rows: Sequence[FenceRow], opened: HashRange) -> FencePlan:
-    """What opening a range does to the rows of its sink, of which no two overlap, before or after.
+def new_nonce() -> int:
+    """A nonce where no row has one: another than that of whoever had a row that was deleted."""
+    return secrets.randbits(48) + 1
+
+
+def plan_fence(rows: Sequence[FenceRow], opened: HashRange, first: int) -> FencePlan:
+    """What opening a range does to the rows of its sink, of which no two overlap, before or after;
+    `first` is a `new_nonce` for where there is none.
 
     The newcomer begins at the checkpoint that all rows in its range have. DT-6123 where they
     differ, or where a part was never delivered and another was: no one checkpoint is right then.
     """
     touched = [row for row in rows if row.range.overlaps(opened)]
-    nonce = max((row.nonce for row in touched), default=0) + 1
+    nonce = max((row.nonce + 1 for row in touched), default=first)
     own = FenceRow(opened, nonce, _agreed(touched, opened))
     rest = [FenceRow(r, nonce, row.checkpoint) for row in touched for r in _outside(row, opened)]
     removed = sorted(row.range for row in touched if row.range != opened)

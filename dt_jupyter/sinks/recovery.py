@@ -8,7 +8,7 @@ from typing import Protocol
 
 from dt_jupyter.catalog import Catalog, SinkTaskPlan, SinkTaskRow
 from dt_jupyter.sinks.binding import HashRange, Task
-from dt_jupyter.sinks.fence import FenceRow, plan_fence
+from dt_jupyter.sinks.fence import FenceRow, new_nonce, plan_fence
 from dt_jupyter.sinks.messages import Checkpoint
 
 
@@ -52,7 +52,7 @@ class CatalogLog:
 
 def _plan(rows: Sequence[SinkTaskRow], task: Task) -> SinkTaskPlan:
     known = [FenceRow(HashRange(r.begin, r.end), r.epoch, r.checkpoints) for r in rows]
-    plan = plan_fence(known, task.range)
+    plan = plan_fence(known, task.range, new_nonce())
     gone = (FenceRow(removed, 0) for removed in plan.removed)
     return SinkTaskPlan(
         _to_row(task.sink, plan.own),

@@ -361,6 +361,17 @@ class Protocol:
         site.deliver(summed(), events(1, 6))
         assert site.rows(summed()) == oracle(summed(), events(1, 6))
 
+    def test_reset_fences_who_delivers_also_when_another_has_begun_anew(self, site: Site) -> None:
+        old = delivery(summed(), ListSource(summed(), events(1, 6)), site.log, site.driver)
+        going = old.deliver()
+        next(going)
+        self.forget(site, empty=True)
+        site.deliver(summed(), events(1, 6))
+        with refused("DT-6122"):
+            list(going)
+        old.close()
+        assert site.rows(summed()) == oracle(summed(), events(1, 6))
+
     FENCED = "DT-6122"
 
     def test_a_target_that_is_let_go_keeps_its_rows(self, site: Site) -> None:

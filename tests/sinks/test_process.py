@@ -88,6 +88,7 @@ class TestExample(Protocol):
     test_a_column_that_cannot_be_stored_is_refused = None
     test_reset_delivers_everything_again_into_an_empty_target = None
     test_reset_fences_who_delivers = None
+    test_reset_fences_who_delivers_also_when_another_has_begun_anew = None
     test_a_target_that_is_let_go_keeps_its_rows = None
     test_a_target_of_another_sink_is_not_touched = None
 

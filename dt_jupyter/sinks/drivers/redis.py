@@ -20,7 +20,7 @@ from dt_jupyter.model import DTError, error
 from dt_jupyter.sinks import messages as m
 from dt_jupyter.sinks.address import StoreAddress
 from dt_jupyter.sinks.binding import Binding, HashRange, Task
-from dt_jupyter.sinks.fence import FenceRow, plan_fence
+from dt_jupyter.sinks.fence import FenceRow, new_nonce, plan_fence
 from dt_jupyter.sinks.json_values import from_json_values, to_json_values
 from dt_jupyter.sinks.patterns import TOMBSTONE, RemoteAuthoritative
 from dt_jupyter.sinks.secret_references import hide
@@ -112,7 +112,9 @@ class RedisStore(RemoteAuthoritative):
                 pipe.watch(fences, owner)
                 found = pipe.hgetall(fences)
                 self._require_own(pipe.get(owner), client)
-                plan = plan_fence([_fence_row(k, v) for k, v in found.items()], self._task.range)
+                plan = plan_fence(
+                    [_fence_row(k, v) for k, v in found.items()], self._task.range, new_nonce()
+                )
                 pipe.multi()
                 pipe.set(owner, self._task.sink)
                 for gone in plan.removed:

@@ -15,7 +15,7 @@ from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sinks import messages as m
 from dt_jupyter.sinks.address import StoreAddress
 from dt_jupyter.sinks.binding import Binding, HashRange, SinkColumn, Task
-from dt_jupyter.sinks.fence import FencePlan, FenceRow, plan_fence
+from dt_jupyter.sinks.fence import FencePlan, FenceRow, new_nonce, plan_fence
 from dt_jupyter.sinks.patterns import TOMBSTONE, RemoteAuthoritative
 from dt_jupyter.sinks.store_names import NameRules
 from dt_jupyter.sinks.store_types import TypeTable, is_wider
@@ -84,7 +84,7 @@ class SqlStore(RemoteAuthoritative):
         self.begin(fencing=True)
         try:
             self._make_own_tables()
-            plan = plan_fence(self._fence_rows(), self._task.range)
+            plan = plan_fence(self._fence_rows(), self._task.range, new_nonce())
             self._own_target(fresh=plan.own.checkpoint is None)
             self._write_fence(plan)
         except BaseException:

@@ -16,7 +16,7 @@ from dt_jupyter.model import DTError, error
 from dt_jupyter.sinks.binding import Binding, HashRange, SinkColumn, Task
 from dt_jupyter.sinks.changes import KIND, ChangeInterval, ChangeKind
 from dt_jupyter.sinks.channel import Channel, DirectChannel, Driver
-from dt_jupyter.sinks.fence import FenceRow, plan_fence
+from dt_jupyter.sinks.fence import FenceRow, new_nonce, plan_fence
 from dt_jupyter.sinks.messages import Checkpoint, Open
 from dt_jupyter.sinks.patterns import (
     IdempotentApply,
@@ -100,7 +100,7 @@ class MemoryLog:
         self.rows: dict[str, list[FenceRow]] = {}
 
     def open(self, task: Task) -> TaskState:
-        plan = plan_fence(self.rows.get(task.sink, []), task.range)
+        plan = plan_fence(self.rows.get(task.sink, []), task.range, new_nonce())
         touched = {plan.own.range, *plan.removed}
         kept = [r for r in self.rows.get(task.sink, []) if r.range not in touched]
         self.rows[task.sink] = [*kept, *plan.rest, plan.own]
@@ -189,7 +189,7 @@ def put(made: Binding, rows: dict[Any, Row], staged: Iterable[tuple[pa.Table, bo
 class RemoteMemory(_Memory, RemoteAuthoritative):
     def fence(self, message: Open) -> Checkpoint | None:
         self.binding, self.task = message.binding, message.task
-        plan = plan_fence(self.world.fences, self.task.range)
+        plan = plan_fence(self.world.fences, self.task.range, new_nonce())
         touched = {plan.own.range, *plan.removed}
         kept = [r for r in self.world.fences if r.range not in touched]
         self.world.fences = [*kept, *plan.rest, plan.own]
