@@ -22,6 +22,8 @@ from dt_jupyter.wire import ErrorMessage
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+_ASKED_FOR = frozenset({"DT-2106"})
+"""What an interrupt comes to."""
 _BOLD, _SOFT, _OFF = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _LATE = (
     ("pyspark.errors", "PySparkException"),
@@ -137,8 +139,10 @@ def render(message: ErrorMessage, place: str | None = None) -> list[str]:
 
 
 def page_line(message: ErrorMessage) -> list[str]:
-    """What shows the page of its code, for an error of the catalogue."""
-    return [f"{_SOFT}About {message.code}: {help_command(message.code)}{_OFF}"] * bool(message.page)
+    """What shows the page of its code, for an error of the catalogue that nobody asked for."""
+    if not message.page or message.code in _ASKED_FOR:
+        return []
+    return [f"{_SOFT}About {message.code}: {help_command(message.code)}{_OFF}"]
 
 
 def where(shell: InteractiveShell, trace: TracebackType | None) -> str | None:
