@@ -5,12 +5,7 @@ from __future__ import annotations
 LONG_LIVED = " ".join(
     (
         "-XX:+UseTransparentHugePages",
-        # The slow compiler pays in minutes, for what runs most by far.
-        "-XX:TieredStopAtLevel=4",
-        "-XX:Tier4InvocationThreshold=100000",
-        "-XX:Tier4MinInvocationThreshold=12000",
-        "-XX:Tier4CompileThreshold=300000",
-        "-XX:Tier4BackEdgeThreshold=800000",
+        "-XX:TieredStopAtLevel=4",  # the slow compiler pays in minutes
     )
 )
 INTERPRETED = "-Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"

@@ -116,7 +116,7 @@ class Refresher:
         try:
             table = self.standing(table)
             seen = look(self.sources, table, t, classic=not is_connect(self.spark))
-            choice = self._chooser.choose(table, seen, full=full)
+            choice = self._choose(table, seen, full=full)
         except Exception as e:
             return self._refused(table, t, trigger, attempt_id, as_error(e, table.name))
         if choice.action is RefreshAction.NO_DATA:
@@ -190,8 +190,8 @@ class Refresher:
         table = recover_table(catalog, self.sources.logs[str(path)], table)
         return recover_contents(self.sources, self.contents, table)
 
-    def _choose(self, table: DynamicTable, seen: Look) -> Choice:
-        return self._chooser.choose(table, seen)
+    def _choose(self, table: DynamicTable, seen: Look, *, full: bool = False) -> Choice:
+        return self._chooser.choose(table, seen, full=full)
 
     def _measured(self, table: DynamicTable, seen: Look) -> dict[str, Any]:
         """What the milliseconds of this refresh are to be judged by."""

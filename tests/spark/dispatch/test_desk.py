@@ -210,27 +210,6 @@ def test_a_profile_and_sample_rows_of_one_snapshot(shop: Client) -> None:
     shop.refused("DT-1101", Ask.PROFILE, name="nothing")
 
 
-def test_a_full_refresh_recomputes_what_has_not_changed(shop: Client) -> None:
-    lab = shop.lab
-    lab.refresh("busy")
-    assert lab.refresh("busy") == "NO_DATA"
-    (row,) = lab.sql("ALTER DYNAMIC TABLE busy REFRESH FULL")
-    assert (row[1], row[2]) == ("FULL", "FULL_REQUESTED: a full refresh was requested")
-    lab.verified("busy")
-    lab.insert("item", "50, 'sun', 5")
-    assert lab.engine.refresh("daily", full=True).action == "FULL"
-    assert lab.engine.refresh("busy").action == "INCREMENTAL"  # its state was kept
-    assert shop.ask(Ask.REFRESH_FULL, name="busy")["sentence"] == "Full refresh of busy started."
-    deadline = time.monotonic() + SOON
-    while time.monotonic() < deadline:
-        last = lab.engine.records("busy", 1)[0]
-        if last.action == "FULL" and last.state == "SUCCEEDED":
-            break
-        time.sleep(0.05)
-    assert (last.action, last.state) == ("FULL", "SUCCEEDED")
-    lab.verified("busy", "daily")
-
-
 def test_what_the_scheduler_would_do(shop: Client) -> None:
     found = shop.ask(Ask.SIMULATE, name="daily", target_lag=120, refresh_seconds=5, concurrency=2)
     assert found["refresh_seconds"] == 5
@@ -424,3 +403,24 @@ def test_a_target_lag_is_set_and_a_table_dropped(shop: Client) -> None:
     assert shop.lab.engine.table("daily").target_lag.seconds is None
     assert shop.ask(Ask.DROP, name=ODD_SQL)["sentence"] == f"Dynamic table {ODD_SQL} dropped."
     shop.refused("DT-1101", Ask.ALTER, name=ODD_SQL, target_lag=60)
+
+
+def test_a_full_refresh_recomputes_what_has_not_changed(shop: Client) -> None:
+    lab = shop.lab
+    lab.refresh("busy")
+    assert lab.refresh("busy") == "NO_DATA"
+    (row,) = lab.sql("ALTER DYNAMIC TABLE busy REFRESH FULL")
+    assert (row[1], row[2]) == ("FULL", "FULL_REQUESTED: a full refresh was requested")
+    lab.verified("busy")
+    lab.insert("item", "50, 'sun', 5")
+    assert lab.engine.refresh("daily", full=True).action == "FULL"
+    assert lab.engine.refresh("busy").action == "INCREMENTAL"  # its state was kept
+    assert shop.ask(Ask.REFRESH_FULL, name="busy")["sentence"] == "Full refresh of busy started."
+    deadline = time.monotonic() + SOON
+    while time.monotonic() < deadline:
+        last = lab.engine.records("busy", 1)[0]
+        if last.action == "FULL" and last.state == "SUCCEEDED":
+            break
+        time.sleep(0.05)
+    assert (last.action, last.state) == ("FULL", "SUCCEEDED")
+    lab.verified("busy", "daily")

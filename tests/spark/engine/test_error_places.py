@@ -190,6 +190,7 @@ def test_the_command_line_shows_the_place(lab: Lab, capsys: pytest.CaptureFixtur
         "  3 | FROM ordesr",
         "    |      ^^^^^^",
         "Hint: Did you mean orders?",
+        "About DT-1101: python -m dt_jupyter help DT-1101",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,16 @@ ALTER DYNAMIC TABLE daily SUSPEND
 """
 
 
+ZONE = "spark.sql.session.timeZone"
+
+
 @pytest.fixture
-def lab(shared_lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+def lab(shared_lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     without_check(monkeypatch)
-    shared_lab.spark.conf.set("spark.sql.session.timeZone", "UTC")
-    return shared_lab
+    before = shared_lab.spark.conf.get(ZONE)
+    shared_lab.spark.conf.set(ZONE, "UTC")
+    yield shared_lab
+    shared_lab.spark.conf.set(ZONE, before)
 
 
 def told(lab: Lab) -> dict[str, Any]:

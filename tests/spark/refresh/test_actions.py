@@ -65,8 +65,8 @@ def test_a_refresh_that_another_overtook_before_it_began_looks_again(
     refresher = lab.context.refresher
     choose, others = refresher._choose, []
 
-    def overtaken(table: Any, seen: Any) -> Any:
-        chosen = choose(table, seen)
+    def overtaken(table: Any, seen: Any, **more: Any) -> Any:
+        chosen = choose(table, seen, **more)
         monkeypatch.setattr(refresher, "_choose", choose)
         before = seen.frontier.data_timestamp.plus(-0.001)
         others.append(refresher.refresh(table.id, before, RefreshTrigger.MANUAL))

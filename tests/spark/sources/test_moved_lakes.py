@@ -183,6 +183,10 @@ def test_a_lake_opened_by_a_link(
     lab.close()
 
 
+LATER = ("registry_change", "scheduler_run", "sink_task", "sink", "sink_history")
+"""Tables that the release before did not have."""
+
+
 def with_absolute_paths(catalog: Path, lake: Path) -> None:
     """The catalog as the release before wrote it."""
     connection = sqlite3.connect(catalog)
@@ -203,7 +207,7 @@ def with_absolute_paths(catalog: Path, lake: Path) -> None:
             new = f"{lake}/{new.removeprefix('./')}" if new.startswith("./") else new
             connection.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (new, value))
     names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
-    for drop in [*(f"TRIGGER {n}" for (n,) in names), "TABLE registry_change"]:
+    for drop in [*(f"TRIGGER {n}" for (n,) in names), *(f"TABLE {n}" for n in LATER)]:
         connection.execute(f"DROP {drop}")
     connection.execute("UPDATE dt_meta SET value = '4' WHERE key = 'schema_version'")
     catalog.with_name("registry.jsonl").unlink()
