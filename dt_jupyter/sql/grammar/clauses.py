@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dt_jupyter.model import Span, did_you_mean, error
+from dt_jupyter.model import Name, Span, did_you_mean, error
 from dt_jupyter.sql.grammar.options import (
     REDUCTIONS,
     SINK_OPTIONS,
@@ -13,7 +13,14 @@ from dt_jupyter.sql.grammar.options import (
     Option,
     unknown_option,
 )
-from dt_jupyter.sql.grammar.statement_values import CreateAction, PointKind, TimePoint
+from dt_jupyter.sql.grammar.statement_values import (
+    CreateAction,
+    PointKind,
+    Resume,
+    StreamSource,
+    Suspend,
+    TimePoint,
+)
 from dt_jupyter.sql.text.cursor import Cursor
 from dt_jupyter.sql.text.lex import TokenKind
 from dt_jupyter.sql.text.literals import unquote
@@ -45,6 +52,42 @@ def like(cursor: Cursor, form: str) -> str | None:
         pattern = cursor.string("a pattern in quotes", f"Write {form}.")
     cursor.finish(f"Write {form}.")
     return pattern
+
+
+def suspension(cursor: Cursor) -> Suspend | Resume | None:
+    """SUSPEND or RESUME, if it is here."""
+    if cursor.accept("SUSPEND"):
+        return Suspend()
+    return Resume() if cursor.accept("RESUME") else None
+
+
+def source_of_changes(
+    cursor: Cursor, kinds: Sequence[StreamSource], hint: str
+) -> tuple[StreamSource, Name]:
+    """The kind and the name of what changes are read of; DT-1001 for another kind."""
+    kind = next((kind for kind in kinds if cursor.accept(*kind.value.split())), None)
+    if kind is None:
+        *others, last = (kind.value for kind in kinds)
+        raise cursor.expected(f"{', '.join(others)} or {last}", hint)
+    return kind, cursor.name(f"the name of the {kind.value.lower()}", "source")
+
+
+def name_to_drop(cursor: Cursor, what: str, form: str) -> tuple[Name, bool]:
+    """[IF EXISTS] name and the end of the statement: the name, and whether it may be missing."""
+    exists = if_exists(cursor)
+    name = cursor.name(what)
+    cursor.finish(f"Write {form}.")
+    return name, exists
+
+
+def name_to_describe(cursor: Cursor, what: str, form: str) -> Name | None:
+    """A name and the end of the statement; None where the keyword before is itself the name of a
+    table, as in DESCRIBE stream and DESCRIBE stream.t."""
+    if cursor.done or cursor.peek().sign("."):
+        return None
+    name = cursor.name(what)
+    cursor.finish(f"Write {form}.")
+    return name
 
 
 def options(

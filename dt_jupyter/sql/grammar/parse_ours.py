@@ -12,49 +12,45 @@ from dt_jupyter.sql.grammar.clauses import (
     create_action,
     if_exists,
     like,
+    name_to_describe,
+    name_to_drop,
     options,
-    sink_clauses,
+    source_of_changes,
     stream_clauses,
+    suspension,
     time_point,
 )
 from dt_jupyter.sql.grammar.functions import calls_in
 from dt_jupyter.sql.grammar.options import (
-    SINK_SET_OPTIONS,
     TABLE_OPTIONS,
     WAREHOUSE_OPTIONS,
     unknown_option,
     warehouse_name,
 )
+from dt_jupyter.sql.grammar.parse_sinks import SINK_PARSERS, create_sink
 from dt_jupyter.sql.grammar.statement_values import (
     AlterDynamicTable,
-    AlterSink,
     AlterWarehouse,
     Begin,
     CloneDynamicTable,
     Commit,
     CreateAction,
     CreateDynamicTable,
-    CreateSink,
     CreateStream,
     CreateWarehouse,
     DescribeDynamicTable,
-    DescribeSink,
     DescribeStream,
     DropDynamicTable,
-    DropSink,
     DropStream,
     DropWarehouse,
     ExplainDynamicTable,
     Refresh,
     RenameTo,
-    ResetSink,
     Resume,
     Rollback,
     SetOptions,
-    SetSink,
     SetWarehouse,
     ShowDynamicTables,
-    ShowSinks,
     ShowStreams,
     ShowWarehouses,
     SparkKind,
@@ -79,7 +75,6 @@ from dt_jupyter.sql.text.token_guard import DEFINITION, guard_length, guard_toke
 TABLE = "the name of the dynamic table"
 _WAREHOUSE = "the name of the warehouse"
 _STREAM = "the name of the stream"
-_SINK = "the name of the sink"
 _ALTER = "SET …, UNSET …, SUSPEND, RESUME, REFRESH [FULL], RENAME TO … or SWAP WITH …"
 _FIXED = frozenset(name for name, option in TABLE_OPTIONS.items() if option.fixed)
 _ALTERABLE = {name: option for name, option in TABLE_OPTIONS.items() if not option.fixed}
@@ -157,7 +152,7 @@ def _created(cursor: Cursor) -> Statement | None:
         return _create_stream(cursor, action)
     if cursor.accept("SINK"):
         cursor.statement = "CREATE SINK"
-        return _create_sink(cursor, action)
+        return create_sink(cursor, action)
     cursor.index = start
     return None
 
@@ -198,16 +193,10 @@ def _table_change(cursor: Cursor) -> TableChange:
         return SwapWith(cursor.name("the name of the other dynamic table", "new_name"))
     if cursor.accept("REFRESH"):
         return Refresh(full=cursor.accept("FULL"))
-    change = _suspension(cursor)
+    change = suspension(cursor)
     if change is None:
         raise cursor.expected("a change", f"Write {_ALTER}.")
     return change
-
-
-def _suspension(cursor: Cursor) -> Suspend | Resume | None:
-    if cursor.accept("SUSPEND"):
-        return Suspend()
-    return Resume() if cursor.accept("RESUME") else None
 
 
 def _set_options(cursor: Cursor) -> dict[str, Any]:
@@ -242,10 +231,7 @@ def _unset_options(cursor: Cursor) -> frozenset[str]:
 
 
 def _drop_table(cursor: Cursor) -> Statement:
-    exists = if_exists(cursor)
-    name = cursor.name(TABLE)
-    cursor.finish(f"Write {cursor.statement} [IF EXISTS] n.")
-    return DropDynamicTable(name, exists)
+    return DropDynamicTable(*name_to_drop(cursor, TABLE, f"{cursor.statement} [IF EXISTS] n"))
 
 
 def _undrop_dynamic_table(cursor: Cursor) -> Statement:
@@ -312,7 +298,7 @@ def _create_warehouse(cursor: Cursor, action: CreateAction) -> Statement:
 def _alter_warehouse(cursor: Cursor) -> Statement:
     exists = if_exists(cursor)
     name = _warehouse(cursor)
-    change: Suspend | Resume | SetWarehouse | None = _suspension(cursor)
+    change: Suspend | Resume | SetWarehouse | None = suspension(cursor)
     if change is None and cursor.accept("SET"):
         if cursor.done:
             raise cursor.expected("an option", f"Options are {', '.join(WAREHOUSE_OPTIONS)}.")
@@ -342,107 +328,21 @@ def _create_stream(cursor: Cursor, action: CreateAction) -> Statement:
     hint = "Write CREATE STREAM s ON TABLE t, ON VIEW v or ON DYNAMIC TABLE d."
     if not cursor.accept("ON"):
         raise cursor.expected("ON", hint)
-    for kind in StreamSource:
-        if cursor.accept(*kind.value.split()):
-            break
-    else:
-        raise cursor.expected("TABLE, VIEW or DYNAMIC TABLE", hint)
-    source = cursor.name(f"the name of the {kind.value.lower()}", "source")
+    kind, source = source_of_changes(cursor, list(StreamSource), hint)
     return CreateStream(name, kind, source, action=action, **stream_clauses(cursor))
 
 
 def _drop_stream(cursor: Cursor) -> Statement:
-    exists = if_exists(cursor)
-    name = cursor.name(_STREAM)
-    cursor.finish("Write DROP STREAM [IF EXISTS] s.")
-    return DropStream(name, exists)
+    return DropStream(*name_to_drop(cursor, _STREAM, "DROP STREAM [IF EXISTS] s"))
 
 
 def _describe_stream(cursor: Cursor) -> Statement | None:
-    """None for DESCRIBE stream and DESCRIBE stream.t: those are tables."""
-    if cursor.done or cursor.peek().sign("."):
-        return None
-    name = cursor.name(_STREAM)
-    cursor.finish("Write DESCRIBE STREAM s.")
-    return DescribeStream(name)
+    name = name_to_describe(cursor, _STREAM, "DESCRIBE STREAM s")
+    return None if name is None else DescribeStream(name)
 
 
 def _show_streams(cursor: Cursor) -> Statement:
     return ShowStreams(like(cursor, "SHOW STREAMS [LIKE 'pattern']"))
-
-
-def _create_sink(cursor: Cursor, action: CreateAction) -> Statement:
-    if action is not CreateAction.CREATE:
-        raise cursor.fail(
-            f"there is no CREATE OR {action} SINK",
-            "Use ALTER SINK s SET …, or DROP SINK s before.",
-            cursor.words[0].span,
-        )
-    action = create_action(cursor, action)
-    name = cursor.name(_SINK)
-    hint = "Write CREATE SINK s FROM TABLE t INTO 'url', or FROM DYNAMIC TABLE d."
-    if not cursor.accept("FROM"):
-        raise cursor.expected("FROM", hint)
-    stream = cursor.peek()
-    if cursor.accept("STREAM"):
-        told = (
-            "Create it FROM TABLE or FROM DYNAMIC TABLE: a sink keeps its own place in the changes."
-        )
-        return Unsupported("CREATE SINK … FROM STREAM", told, stream.span)
-    for kind in (StreamSource.TABLE, StreamSource.DYNAMIC_TABLE):
-        if cursor.accept(*kind.value.split()):
-            break
-    else:
-        raise cursor.expected("TABLE or DYNAMIC TABLE", hint)
-    source = cursor.name(f"the name of the {kind.value.lower()}", "source")
-    if not cursor.accept("INTO"):
-        raise cursor.expected("INTO", hint)
-    cursor.places["url"] = cursor.peek().span
-    url = cursor.string("a URL in quotes", hint)
-    return CreateSink(name, kind, source, url, action=action, **sink_clauses(cursor))
-
-
-def _alter_sink(cursor: Cursor) -> Statement:
-    exists = if_exists(cursor)
-    name = cursor.name(_SINK)
-    change = _sink_change(cursor)
-    cursor.finish("One ALTER makes one change.")
-    return AlterSink(name, change, exists)
-
-
-def _sink_change(cursor: Cursor) -> Suspend | Resume | Refresh | ResetSink | SetSink:
-    if cursor.accept("REFRESH"):
-        return Refresh()
-    if cursor.accept("RESET"):
-        return ResetSink()
-    if cursor.accept("SET"):
-        if cursor.done:
-            raise cursor.expected("an option", f"Options are {', '.join(SINK_SET_OPTIONS)}.")
-        return SetSink(**options(cursor, SINK_SET_OPTIONS, until=None))
-    change = _suspension(cursor)
-    if change is None:
-        raise cursor.expected("a change", "Write SUSPEND, RESUME, REFRESH, RESET or SET ….")
-    return change
-
-
-def _drop_sink(cursor: Cursor) -> Statement:
-    exists = if_exists(cursor)
-    name = cursor.name(_SINK)
-    cursor.finish("Write DROP SINK [IF EXISTS] s.")
-    return DropSink(name, exists)
-
-
-def _describe_sink(cursor: Cursor) -> Statement | None:
-    """None for DESCRIBE sink and DESCRIBE sink.t: those are tables."""
-    if cursor.done or cursor.peek().sign("."):
-        return None
-    name = cursor.name(_SINK)
-    cursor.finish("Write DESCRIBE SINK s.")
-    return DescribeSink(name)
-
-
-def _show_sinks(cursor: Cursor) -> Statement:
-    return ShowSinks(like(cursor, "SHOW SINKS [LIKE 'pattern']"))
 
 
 def _begin(cursor: Cursor) -> Statement | None:
@@ -496,11 +396,7 @@ _PARSERS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement | None]], ..
     (("DESCRIBE", "STREAM"), _describe_stream),
     (("DESC", "STREAM"), _describe_stream),
     (("SHOW", "STREAMS"), _show_streams),
-    (("ALTER", "SINK"), _alter_sink),
-    (("DROP", "SINK"), _drop_sink),
-    (("DESCRIBE", "SINK"), _describe_sink),
-    (("DESC", "SINK"), _describe_sink),
-    (("SHOW", "SINKS"), _show_sinks),
+    *SINK_PARSERS,
     (("BEGIN",), _begin),
     (("START", "TRANSACTION"), _start),
     (("COMMIT",), _commit),
