@@ -27,7 +27,7 @@ from dt_jupyter.sql.grammar.options import (
     unknown_option,
     warehouse_name,
 )
-from dt_jupyter.sql.grammar.parse_sinks import SINK_PARSERS, create_sink
+from dt_jupyter.sql.grammar.parse_sinks import SINK_PARSERS, parse_create_sink
 from dt_jupyter.sql.grammar.statement_values import (
     AlterDynamicTable,
     AlterWarehouse,
@@ -152,7 +152,7 @@ def _created(cursor: Cursor) -> Statement | None:
         return _create_stream(cursor, action)
     if cursor.accept("SINK"):
         cursor.statement = "CREATE SINK"
-        return create_sink(cursor, action)
+        return parse_create_sink(cursor, action)
     cursor.index = start
     return None
 

@@ -37,7 +37,7 @@ from dt_jupyter.sql.text.cursor import Cursor
 _SINK = "the name of the sink"
 
 
-def create_sink(cursor: Cursor, action: CreateAction) -> Statement:
+def parse_create_sink(cursor: Cursor, action: CreateAction) -> Statement:
     if action is not CreateAction.CREATE:
         raise cursor.fail(
             f"there is no CREATE OR {action} SINK",
