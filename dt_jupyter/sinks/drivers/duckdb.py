@@ -13,7 +13,7 @@ from dt_jupyter.model import DTError, error
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sinks.address import StoreAddress
 from dt_jupyter.sinks.binding import SinkColumn
-from dt_jupyter.sinks.drivers.sql import SqlStore, StoredRows, quoted, same_key
+from dt_jupyter.sinks.drivers.sql import FileDatabase, StoredRows, quoted, same_key
 from dt_jupyter.sinks.patterns import TOMBSTONE
 from dt_jupyter.sinks.store_names import NameRules
 from dt_jupyter.sinks.store_types import TypeKind as T, TypeTable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _KEYS, _STAGED = hidden("keys"), hidden("staged")
 
 
-class DuckdbStore(SqlStore):
+class DuckdbStore(FileDatabase):
     types = TypeTable(
         "DuckDB",
         {
@@ -54,8 +54,6 @@ class DuckdbStore(SqlStore):
         super().__init__(address)
         address.require_options("table", "adopt")
         self._connection: duckdb.DuckDBPyConnection | None = None
-        self._keys: list[pa.Table] = []
-        self._staged: list[tuple[pa.Table, bool]] = []
 
     def connect(self) -> None:
         import duckdb
@@ -96,9 +94,6 @@ class DuckdbStore(SqlStore):
     def begin(self, *, fencing: bool = False) -> None:
         self.run("BEGIN TRANSACTION")
 
-    def end(self, *, commit: bool) -> None:
-        self.run("COMMIT" if commit else "ROLLBACK")
-
     def columns_of(self, target: str) -> Mapping[str, str]:
         found = self.run(
             "SELECT column_name, data_type FROM duckdb_columns() "
@@ -128,14 +123,11 @@ class DuckdbStore(SqlStore):
         """None: an index would keep a key column from becoming wider, and MERGE needs none."""
         return ""
 
-    def stage_keys(self, keys: pa.Table) -> None:
-        self._keys.append(keys)
-
     def load_rows(self) -> Iterator[pa.Table]:
         import duckdb
         import pyarrow as pa
 
-        keys, self._keys = self._keys, []
+        keys = self.take_keys()
         if not keys:
             return
         binding = self._binding
@@ -152,20 +144,7 @@ class DuckdbStore(SqlStore):
         pairs = zip(rows.columns, binding.schema, strict=True)
         yield pa.Table.from_arrays([_cast(c, f.type) for c, f in pairs], schema=binding.schema)
 
-    def stage_rows(self, rows: pa.Table, delete: bool) -> None:
-        self._staged.append((rows, delete))
-
-    def apply(self) -> None:
-        staged, self._staged = self._staged, []
-        self.begin()
-        try:
-            for rows, delete in staged:
-                self._apply(rows, delete)
-        except BaseException:
-            self.end(commit=False)
-            raise
-
-    def _apply(self, rows: pa.Table, delete: bool) -> None:
+    def apply_rows(self, rows: pa.Table, delete: bool) -> None:
         assert self._connection is not None
         self._connection.register(_STAGED, rows)
         names = ", ".join(map(quoted, rows.column_names))

@@ -21,6 +21,7 @@ from dt_jupyter.sinks.drivers.sql import (
     quoted,
     same_key,
     staging,
+    tables_of,
 )
 from dt_jupyter.sinks.json_values import from_json_texts, json_texts
 from dt_jupyter.sinks.patterns import TOMBSTONE
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 _R = TypeVar("_R")
 _CONNECT_SECONDS = 10.0
 _STATEMENT_SECONDS = 300.0
-_READ_ROWS = 50_000
 _IDLE_MS = 60_000
 """How long a transaction may wait for the runtime at the least, and a network for its answer."""
 _ROWS, _GONE, _KEYS = staging("rows"), staging("gone"), staging("keys")
@@ -166,7 +166,7 @@ class PostgresStore(SqlStore):
             self.run("SELECT pg_advisory_xact_lock(hashtext(?))", (CHECKPOINTS,))
 
     def end(self, *, commit: bool) -> None:
-        self.run("COMMIT" if commit else "ROLLBACK")
+        super().end(commit=commit)
         self._staging = False
 
     def columns_of(self, target: str) -> Mapping[str, str]:
@@ -203,8 +203,7 @@ class PostgresStore(SqlStore):
         self.run(f"ANALYZE {_KEYS}")
         rows = self.run(f"SELECT {columns} FROM {_KEYS} k JOIN {self.target} t ON {same}")
         self.end(commit=False)  # the transaction is only for the stores
-        for start in range(0, len(rows), _READ_ROWS):
-            yield _table(rows[start : start + _READ_ROWS], binding.schema)
+        yield from tables_of(rows, binding.schema, _read)
 
     def stage_rows(self, rows: pa.Table, delete: bool) -> None:
         self._begin_staging()
@@ -305,14 +304,6 @@ def _text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 
 def _has_nul(name: str) -> DTError:
     return error("DT-6133", column=name, problem="PostgreSQL's text has no NUL character")
-
-
-def _table(rows: StoredRows, schema: pa.Schema) -> pa.Table:
-    import pyarrow as pa
-
-    columns = zip(*rows, strict=True)
-    read = (_read(list(v), f.type) for v, f in zip(columns, schema, strict=True))
-    return pa.Table.from_arrays(list(read), schema=schema)
 
 
 def _read(values: list[Any], kind: pa.DataType) -> pa.Array:

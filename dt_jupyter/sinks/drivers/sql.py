@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dt_jupyter.model import error
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 CHECKPOINTS = "dt_sink_checkpoint"
 TARGETS = "dt_sink_target"
 StoredRows = Sequence[Sequence[Any]]
+_READ_ROWS = 50_000
 
 
 def quoted(name: str) -> str:
@@ -60,8 +61,8 @@ class SqlStore(RemoteAuthoritative):
     def begin(self, *, fencing: bool = False) -> None:
         """A transaction; of those that fence, one at a time."""
 
-    @abstractmethod
-    def end(self, *, commit: bool) -> None: ...
+    def end(self, *, commit: bool) -> None:
+        self.run("COMMIT" if commit else "ROLLBACK")
 
     @abstractmethod
     def columns_of(self, target: str) -> Mapping[str, str]:
@@ -283,6 +284,52 @@ class SqlStore(RemoteAuthoritative):
 
     def commit(self) -> None:
         self.end(commit=True)
+
+
+class FileDatabase(SqlStore):
+    """A store of one file in this process: keys and rows are staged in memory."""
+
+    def __init__(self, address: StoreAddress) -> None:
+        super().__init__(address)
+        self._keys: list[pa.Table] = []
+        self._staged: list[tuple[pa.Table, bool]] = []
+
+    @abstractmethod
+    def apply_rows(self, rows: pa.Table, delete: bool) -> None:
+        """Some rows, or keys to delete, go into the target."""
+
+    def stage_keys(self, keys: pa.Table) -> None:
+        self._keys.append(keys)
+
+    def take_keys(self) -> list[pa.Table]:
+        """The keys that were staged since it was called last."""
+        keys, self._keys = self._keys, []
+        return keys
+
+    def stage_rows(self, rows: pa.Table, delete: bool) -> None:
+        self._staged.append((rows, delete))
+
+    def apply(self) -> None:
+        staged, self._staged = self._staged, []
+        self.begin()
+        try:
+            for rows, delete in staged:
+                self.apply_rows(rows, delete)
+        except BaseException:
+            self.end(commit=False)
+            raise
+
+
+def tables_of(
+    rows: StoredRows, schema: pa.Schema, read: Callable[[list[Any], pa.DataType], pa.Array]
+) -> Iterator[pa.Table]:
+    """The rows in Arrow, some at a time; `read` makes a column of Python's values."""
+    import pyarrow as pa
+
+    for start in range(0, len(rows), _READ_ROWS):
+        columns = zip(*rows[start : start + _READ_ROWS], strict=True)
+        arrays = [read(list(v), f.type) for v, f in zip(columns, schema, strict=True)]
+        yield pa.Table.from_arrays(arrays, schema=schema)
 
 
 def insert_into(target: str, columns: Sequence[str], key: Sequence[str], source: str) -> str:

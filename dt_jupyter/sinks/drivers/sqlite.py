@@ -14,12 +14,13 @@ from dt_jupyter.model import error
 from dt_jupyter.sinks.address import StoreAddress
 from dt_jupyter.sinks.binding import SinkColumn
 from dt_jupyter.sinks.drivers.sql import (
-    SqlStore,
+    FileDatabase,
     StoredRows,
     insert_into,
     quoted,
     same_key,
     staging,
+    tables_of,
 )
 from dt_jupyter.sinks.json_values import from_json_texts, from_json_values, json_texts
 from dt_jupyter.sinks.patterns import TOMBSTONE
@@ -30,12 +31,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _BUSY_SECONDS = 30.0
-_READ_ROWS = 50_000
 _GONE = ("no such", "has no column")
 _KEYS = staging("keys")
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(FileDatabase):
     types = TypeTable(
         "SQLite",
         {
@@ -55,8 +55,6 @@ class SqliteStore(SqlStore):
         super().__init__(address)
         address.require_options("table", "adopt", "timeout")
         self._connection: sqlite3.Connection | None = None
-        self._keys: list[pa.Table] = []
-        self._staged: list[tuple[pa.Table, bool]] = []
 
     def connect(self) -> None:
         path = self.address.path
@@ -91,9 +89,6 @@ class SqliteStore(SqlStore):
     def begin(self, *, fencing: bool = False) -> None:
         self.run("BEGIN IMMEDIATE")
 
-    def end(self, *, commit: bool) -> None:
-        self.run("COMMIT" if commit else "ROLLBACK")
-
     def columns_of(self, target: str) -> Mapping[str, str]:
         return {row[1]: row[2] for row in self.run(f"PRAGMA table_info({quoted(target)})")}
 
@@ -104,11 +99,8 @@ class SqliteStore(SqlStore):
         keys = ", ".join(map(quoted, self._binding.key))
         self.run(f"CREATE TEMP TABLE IF NOT EXISTS {_KEYS} ({keys}, PRIMARY KEY ({keys}))")
 
-    def stage_keys(self, keys: pa.Table) -> None:
-        self._keys.append(keys)
-
     def load_rows(self) -> Iterator[pa.Table]:
-        keys, self._keys = self._keys, []
+        keys = self.take_keys()
         if not keys:
             return
         binding = self._binding
@@ -125,24 +117,13 @@ class SqliteStore(SqlStore):
             )
         finally:
             self.end(commit=False)
-        for start in range(0, len(rows), _READ_ROWS):
-            yield _table(rows[start : start + _READ_ROWS], binding.schema)
+        yield from tables_of(rows, binding.schema, _read)
 
     def stage_rows(self, rows: pa.Table, delete: bool) -> None:
         _require_numbers(rows)
-        self._staged.append((rows, delete))
+        super().stage_rows(rows, delete)
 
-    def apply(self) -> None:
-        staged, self._staged = self._staged, []
-        self.begin()
-        try:
-            for rows, delete in staged:
-                self._apply(rows, delete)
-        except BaseException:
-            self.end(commit=False)
-            raise
-
-    def _apply(self, rows: pa.Table, delete: bool) -> None:
+    def apply_rows(self, rows: pa.Table, delete: bool) -> None:
         names = rows.column_names
         marks = ", ".join("?" * len(names))
         if self._binding.delta_updates:
@@ -194,14 +175,6 @@ def _stored(column: pa.ChunkedArray) -> list[Any]:
     if kind is T.DECIMAL:
         return [None if v is None else format(v, "f") for v in column.to_pylist()]
     return list(column.to_pylist())
-
-
-def _table(rows: StoredRows, schema: pa.Schema) -> pa.Table:
-    import pyarrow as pa
-
-    columns = zip(*rows, strict=True)
-    read = (_read(list(v), f.type) for v, f in zip(columns, schema, strict=True))
-    return pa.Table.from_arrays(list(read), schema=schema)
 
 
 def _read(values: list[Any], kind: pa.DataType) -> pa.Array:
