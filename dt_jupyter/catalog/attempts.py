@@ -31,6 +31,7 @@ from dt_jupyter.catalog.codec import (
     to_definition,
     to_frontier,
 )
+from dt_jupyter.catalog.owner import owner_of
 from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.catalog.stages import replace_stages
 from dt_jupyter.catalog.store import Store
@@ -391,7 +392,7 @@ class Attempts(Store):
         """The lease row if there is one, after checking that `t` may begin on the standing."""
         held = leases.read_lease(connection, dt_id)
         if held is not None and leases.in_force(held, self.owner, self._alive, now):
-            raise error("DT-2104", name=name_in(row), owner=leases.owner_of(held))
+            raise error("DT-2104", name=name_in(row), owner=owner_of(held))
         floors = [row["data_timestamp"]]
         if trigger is RefreshTrigger.SCHEDULED:
             floors.append(row["last_tick"])

@@ -113,10 +113,10 @@ class History(Store):
 
     def prune(self, before: Timestamp) -> int:
         """Delete what is older: history that ended, versions but the newest of each dynamic
-        table, graph rows no longer in force, resolutions, runs of the scheduler. Returns how many
-        rows."""
+        table, graph rows no longer in force, resolutions, runs of the scheduler, deliveries of
+        sinks that ended. Returns how many rows."""
         version, graph, resolved = schema.dt_version, schema.graph_history, schema.resolved
-        run = schema.scheduler_run
+        run, delivery = schema.scheduler_run, schema.sink_history
         newest = (
             select(version.c.dt_id, func.max(version.c.data_timestamp).label("kept"))
             .group_by(version.c.dt_id)
@@ -137,6 +137,7 @@ class History(Store):
             graph.delete().where(graph.c.valid_to < before),
             resolved.delete().where(resolved.c.data_timestamp < before),
             run.delete().where(run.c.seen < before),
+            delivery.delete().where(delivery.c.end_time < before),
         )
         with self._write() as connection:
             return sum(connection.execute(statement).rowcount for statement in statements)

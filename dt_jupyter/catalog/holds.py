@@ -10,7 +10,7 @@ from sqlalchemy import Connection, LargeBinary, RowMapping, cast, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, storable
-from dt_jupyter.catalog.owner import Owner
+from dt_jupyter.catalog.owner import owner_columns, owner_of
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row
 from dt_jupyter.catalog.store import Shelf, Store
@@ -32,7 +32,7 @@ def _to_hold(row: RowMapping, root: LakeRoot) -> Hold:
         row["created"],
         row["expires"],
         tuple(root.found_held(HeldTable(**t)) for t in json.loads(row["tables"])),
-        Owner(row["host"], row["pid"], row["uid"], row["started"]),
+        owner_of(row),
     )
 
 
@@ -83,10 +83,7 @@ class Holds(Store):
                     created=now,
                     expires=lease,
                     tables=self._dumped(made.tables),
-                    host=self.owner.host,
-                    pid=self.owner.pid,
-                    uid=self.owner.uid,
-                    started=self.owner.started,
+                    **owner_columns(self.owner),
                 )
             )
         return made

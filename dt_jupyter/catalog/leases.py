@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Integer, RowMapping, bindparam, cast, func, s
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import from_reason
-from dt_jupyter.catalog.owner import Owner
+from dt_jupyter.catalog.owner import Owner, owner_columns, owner_of
 from dt_jupyter.catalog.rows import BrokenRow, overwrite_row, read_each
 from dt_jupyter.catalog.values import Attempt, Lease
 from dt_jupyter.model import Reason, RefreshState, RefreshTrigger, Timestamp
@@ -51,10 +51,6 @@ def free_broken(connection: Connection, row: BrokenRow) -> None:
     overwrite_row(connection, _lease, row, epoch=epochs.scalar_subquery(), **_FREE)
 
 
-def owner_of(row: RowMapping) -> Owner:
-    return Owner(row["host"], row["pid"], row["uid"], row["started"])
-
-
 def value_of(row: RowMapping) -> Lease:
     return Lease(
         row["dt_id"],
@@ -81,10 +77,7 @@ def take(connection: Connection, attempt: Attempt, owner: Owner, *, new: bool) -
     values = {
         "epoch": attempt.epoch,
         "attempt": attempt.id,
-        "host": owner.host,
-        "pid": owner.pid,
-        "uid": owner.uid,
-        "started": owner.started,
+        **owner_columns(owner),
         "expires": attempt.started.plus(attempt.ttl),
         "trigger_kind": attempt.trigger,
         "data_timestamp": attempt.data_timestamp,

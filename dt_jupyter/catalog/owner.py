@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+from sqlalchemy import RowMapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,16 @@ class Owner:
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}"
+
+
+def owner_of(row: RowMapping) -> Owner:
+    """From a row with the columns of an owner."""
+    return Owner(row["host"], row["pid"], row["uid"], row["started"])
+
+
+def owner_columns(owner: Owner) -> dict[str, Any]:
+    """What a row with the columns of an owner has in them."""
+    return asdict(owner)
 
 
 def start_time(pid: int, proc: Path = Path("/proc")) -> str:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, RowMapping, func, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, storable
-from dt_jupyter.catalog.owner import Owner
+from dt_jupyter.catalog.owner import Owner, owner_columns, owner_of
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row, read_each
 from dt_jupyter.catalog.sink_tasks import SinkTasks
@@ -26,7 +26,6 @@ from dt_jupyter.model import (
     Sink,
     SinkState,
     TargetLag,
-    Timestamp,
     did_you_mean,
     error,
 )
@@ -161,19 +160,12 @@ class SinkRows(SinkTasks):
             connection.execute(mine.values(**_FREE))
 
     def _mine(self) -> dict[str, Any]:
-        own = self.owner
-        return {
-            "host": own.host,
-            "pid": own.pid,
-            "uid": own.uid,
-            "started": own.started,
-            "expires": self.clock.now().plus(CLAIM_SECONDS),
-        }
+        return {**owner_columns(self.owner), "expires": self.clock.now().plus(CLAIM_SECONDS)}
 
     def _other(self, row: RowMapping) -> Owner | None:
         if row["uid"] is None or row["uid"] == self.owner.uid:
             return None
-        owner = Owner(row["host"], row["pid"], row["uid"], row["started"])
+        owner = owner_of(row)
         if owner.host != self.owner.host:
             return owner if row["expires"] > self.clock.now() else None
         return owner if self._alive(owner) else None
@@ -215,11 +207,6 @@ class SinkRows(SinkTasks):
             query = query.where(*here)
         with self._read() as connection:
             return read_each(connection, _delivery, query, _to_record)[0]
-
-    def prune_deliveries(self, before: Timestamp) -> None:
-        """Deletes what ended before a time."""
-        with self._write() as connection:
-            connection.execute(_delivery.delete().where(_delivery.c.end_time < before))
 
     # -- small things -----------------------------------------------------------------------------
 

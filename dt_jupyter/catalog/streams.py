@@ -10,7 +10,7 @@ from sqlalchemy import Connection, RowMapping, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, storable
-from dt_jupyter.catalog.owner import Owner
+from dt_jupyter.catalog.owner import owner_columns, owner_of
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row, read_each
 from dt_jupyter.catalog.store import Shelf, Store
@@ -158,12 +158,9 @@ class StreamRows(Store):
                     created=intent.created,
                     at=intent.at,
                     frontiers=dump({k: dict(v) for k, v in intent.frontiers.items()}),
-                    host=self.owner.host,
-                    pid=self.owner.pid,
-                    uid=self.owner.uid,
-                    started=self.owner.started,
                     targets=None,
                     expires=self._expiry(),
+                    **owner_columns(self.owner),
                 )
             )
 
@@ -267,7 +264,7 @@ class StreamRows(Store):
         return tuple(i for r, i in rows if now is not None and self._is_orphan(r, now))
 
     def _is_orphan(self, row: RowMapping, now: Timestamp) -> bool:
-        owner = Owner(row["host"], row["pid"], row["uid"], row["started"])
+        owner = owner_of(row)
         if owner.uid == self.owner.uid:
             return row["targets"] is not None
         if owner.host != self.owner.host:

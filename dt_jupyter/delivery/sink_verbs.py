@@ -142,13 +142,7 @@ class Sinks:
         binding = binding_of(sink, self.deliveries.source_of(sink).look())
         driver = open_driver(address_of(sink))
         try:
-            forget = getattr(driver, "forget", None)
-            if forget is None:
-                hint = "DROP the sink, empty the target there, and create it again."
-                problem = "its target cannot be emptied from here"
-                store = address_of(sink).scheme
-                raise error("DT-6144", store=store, problem=problem, hint=hint)
-            forget(binding, sink.id, empty=empty)
+            driver.forget(binding, sink.id, empty=empty)
         finally:
             driver.close()
 

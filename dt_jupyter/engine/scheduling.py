@@ -68,9 +68,7 @@ class EnginePort:
         now = self.graph.clock.now()
         if self._pruned is None or now.since(self._pruned) > _HOUR:
             self._pruned = now
-            catalog = self.graph.refresher.sources.catalog
-            catalog.prune(now.plus(-HISTORY_DAYS * 24 * _HOUR))
-            catalog.prune_deliveries(now.plus(-HISTORY_DAYS * 24 * _HOUR))
+            self.graph.refresher.sources.catalog.prune(now.plus(-HISTORY_DAYS * 24 * _HOUR))
 
     def _record_run(self) -> None:
         now = self.graph.clock.now()

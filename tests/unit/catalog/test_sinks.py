@@ -82,5 +82,5 @@ def test_a_delivery_is_one_row_whatever_becomes_of_it(lab: Lab) -> None:
     catalog.record_delivery(replace(first, id="r2", name=name("u")))
     assert catalog.deliveries(name("s")) == [done]
     assert [r.id for r in catalog.deliveries()] == ["r2", "r1"]
-    catalog.prune_deliveries(at(3))
+    assert catalog.prune(at(3)) == 1
     assert [r.id for r in catalog.deliveries()] == ["r2"]
