@@ -1,8 +1,8 @@
 """Processes killed while they consume a stream, and two that consume one: each change once.
 
 DT_JUPYTER_ROUNDS is how often every way is killed at each of its points and at a random moment, and
-two processes race; 0, the default, is once at one of them each (a transaction of SQL at all), and
-a race of one way. DT_JUPYTER_SEED chooses the moments.
+two processes race; 0, the default, is once at one of them each, a transaction of SQL at some (at
+all by night), and a race of one way. DT_JUPYTER_SEED chooses the moments.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ ONCE = {
     "update": ["intent_written:1"],
     "delete": ["intent_recorded:1"],
     "create table": ["intent_written:1"],
+    "transaction": ["tx_statement_staged:1", "tx_target_published:1"],
     "dt.transaction": ["tx_prepared:1"],
     "dt.consume": ["tx_target_published:1"],
 }
-"""Where a way is killed if rounds are not asked for; at all of its places if it is not here."""
+"""Where a way is killed if rounds are not asked for."""
 RACES = 3
 KEYED = "TBLPROPERTIES ('dt.primaryKey' = 'n')"
 
@@ -114,10 +115,10 @@ def nothing_left(lab: Lab) -> bool:
     return not taken and not lab.context.catalog.intents() and not list(root.glob("*"))
 
 
-def kills(way: str) -> list[str]:
+def kills(way: str, *, everywhere: bool) -> list[str]:
     """Where it is killed, one after the other."""
     known = [*CONSUMPTIONS[way].points, BETWEEN]
-    return known * ROUNDS or ONCE.get(way, known)
+    return known * ROUNDS or (known if everywhere else ONCE[way])
 
 
 @pytest.fixture
@@ -131,16 +132,19 @@ WAYS = (*EACH_TIME, *(way for way in CONSUMPTIONS if way not in EACH_TIME))
 
 
 @pytest.mark.timeout(LIMIT)
-@pytest.mark.parametrize("way", some(len(EACH_TIME), WAYS))
+@pytest.mark.parametrize(
+    ("way", "everywhere"),
+    some(len(EACH_TIME), [*((way, False) for way in WAYS), ("transaction", True)]),
+)
 def test_a_consumer_that_is_killed_loses_and_doubles_nothing(
-    till: Till, way: str, record_property: Callable[[str, object], None]
+    till: Till, way: str, everywhere: bool, record_property: Callable[[str, object], None]
 ) -> None:
     """At each point and between them; Spark goes on, and may write what was given up."""
     chance = random.Random(f"{SEED} {way}")
     till.start(way)
     till.agree()
     died = 0
-    for place in kills(way):
+    for place in kills(way, everywhere=everywhere):
         till.happen()
         if place == BETWEEN:
             status = till.other(delay=chance.uniform(0, 1.2 * till.seconds))

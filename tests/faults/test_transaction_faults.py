@@ -45,6 +45,7 @@ def clean(lab: Lab) -> bool:
     return not taken and not lab.context.catalog.intents() and not list(root.glob("*"))
 
 
+@pytest.mark.nightly
 def test_two_processes_on_one_stream_by_phases(till: Lab) -> None:
     """Whoever takes a stream first has it to the end; a loser has changed nothing."""
     told: dict[str, str] = {}

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import some
+
 CHECKOUT = Path(__file__).parents[2]
 LIMIT_SECONDS = 300
 SETUP = """
@@ -65,10 +67,14 @@ def test_an_error_is_a_few_lines_and_1(lake: Path) -> None:
 
 def test_one_shot_commands(lake: Path) -> None:
     assert "total: SUCCEEDED NO_DATA" in run(lake, "refresh", "total").stdout
+
+
+@pytest.mark.nightly
+def test_a_verification(lake: Path) -> None:
     assert "total equals its query" in run(lake, "verify", "total").stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", some(1, [signal.SIGTERM, signal.SIGINT]))
 def test_the_scheduler_runs_until_a_signal(lake: Path, number: signal.Signals) -> None:
     process = subprocess.Popen(
         command(lake, "run"),

@@ -440,6 +440,7 @@ dt.close()
 """
 
 
+@pytest.mark.nightly
 def test_the_first_refreshes_of_a_cold_process_are_all_incremental(tmp_path: Path) -> None:
     found = subprocess.run(
         [sys.executable, "-c", COLD, str(tmp_path / "lake")],

@@ -233,6 +233,7 @@ engine.spark.stop()
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_another_process_goes_on_with_the_lake(lab: Lab) -> None:
     lab.table("item", "id INT, name STRING", "1, 'rug'")
     lab.dynamic_table("d", "SELECT name, count(*) AS n FROM item GROUP BY name")

@@ -72,7 +72,8 @@ INTERVALS = [*((v, v + 1) for v in range(len(HISTORY) + 1)), (1, len(HISTORY) + 
 
 
 @pytest.mark.parametrize(
-    ("feed", "vectors"), [(True, True), (False, False), nightly(True, False), nightly(False, True)]
+    ("feed", "vectors"),
+    [(True, True), nightly(False, False), nightly(True, False), nightly(False, True)],
 )
 def test_a_history_read_over_every_interval(spark, lake_dir, feed, vectors) -> None:
     log = make(spark, lake_dir / "t", DDL, feed=feed, vectors=vectors)

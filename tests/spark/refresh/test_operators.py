@@ -9,6 +9,7 @@ import random
 
 import pytest
 
+from tests.cases import some
 from tests.spark.engine_lab import Lab
 from tests.spark.refresh.test_oracle_random import Tables
 
@@ -92,17 +93,19 @@ QUERIES = {
 }
 
 
-PARTS, BATCHES = 4, 2
+PARTS = 4
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_each_operator_is_kept_incrementally(quick_lab: Lab, part: int) -> None:
+@pytest.mark.parametrize(
+    ("part", "batches"), some(PARTS, [(p, n) for n in (1, 3) for p in range(PARTS)])
+)
+def test_each_operator_is_kept_incrementally(quick_lab: Lab, part: int, batches: int) -> None:
     """In every second part no table is taken for a small one, so that what a change needs of the
     others is selected by its values."""
     lab = quick_lab
     if part % 2:
         lab.context.refresher.small.table_bytes = 0
-    tables = Tables(lab, random.Random(part))
+    tables = Tables(lab, random.Random(part + 3 * batches))
     tables.start()
     names = [n for i, n in enumerate(QUERIES) if i % PARTS == part]
     wrong: list[str] = []
@@ -111,7 +114,7 @@ def test_each_operator_is_kept_incrementally(quick_lab: Lab, part: int) -> None:
         if made.effective_mode != "INCREMENTAL":
             wrong.append(f"{name}: {made.mode_reason}")
     kept = [n for n in names if lab.mode(n) == "INCREMENTAL"]
-    for batch in range(BATCHES):
+    for batch in range(batches):
         tables.batch()
         for name in kept:
             record = lab.record(name)

@@ -62,8 +62,7 @@ def test_a_change_reads_the_rows_that_it_meets(large: Lab) -> None:
             assert record.action in ("INCREMENTAL", "NO_DATA"), f"{change}: {record}"
             assert record.statistics.rows_read < 100, f"{change}: {record}"
         if change in CHANGES[3::2]:
-            for name in QUERIES:
-                large.verified(name)
+            large.verified(*QUERIES)
 
 
 def test_rows_under_deletion_vectors_are_not_selected(large: Lab) -> None:

@@ -138,6 +138,7 @@ READERS = {
 }
 
 
+@pytest.mark.nightly
 def test_whichever_reader_meets_a_file_that_is_gone(lab: Lab) -> None:
     for i, properties in enumerate(READERS.values()):
         more = f"TBLPROPERTIES ({properties})" if properties else ""

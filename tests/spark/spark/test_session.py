@@ -154,6 +154,7 @@ def test_a_session_without_delta_is_refused_with_the_fix(tmp_path: Path) -> None
     assert "configure_spark_with_delta_pip" in run.stdout
 
 
+@pytest.mark.nightly
 def test_jars_that_cannot_be_fetched_are_a_short_error(tmp_path: Path) -> None:
     """An empty Ivy folder and only a repository that does not answer; then a start that works."""
     settings = tmp_path / "ivysettings.xml"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.streams.change_reader import Shape
+from tests.cases import nightly
 from tests.spark.change_rows import KEYED, TRACKED, Row, changes, ids, version
 from tests.spark.engine_lab import Lab, refused
 
@@ -167,7 +168,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("properties", [TRACKED])
+@pytest.mark.parametrize("properties", [nightly(TRACKED)])
 def test_the_changes_of_views_lead_from_the_old_rows_to_the_new(owners: Lab) -> None:
     old: dict[str, list[Row]] = {}
     for name, text in VIEWS.items():

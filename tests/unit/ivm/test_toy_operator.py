@@ -252,7 +252,7 @@ class Sampled(Search):
         return sampled(Search(self.seeds, self.depth, settled=True).relation(seed), seed)
 
 
-SEARCH = Sampled(range(60), 3)
+SEARCH = Sampled(range(30), 3)
 
 
 @pytest.mark.parametrize("law", [derivative, simplified_is_the_same, restricted])
