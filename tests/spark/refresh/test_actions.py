@@ -225,7 +225,7 @@ def test_duplicates_leave_one_by_one(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("one", "two"),
     some(
-        2,
+        1,
         [
             ("INT", "DOUBLE"),
             ("DECIMAL(10,2)", "DECIMAL(12,4)"),

@@ -93,7 +93,7 @@ def taken_once(lab: Lab) -> None:
     assert lab.sql("SELECT n FROM s") == []
 
 
-@pytest.mark.parametrize("way", some(3, TAKES))
+@pytest.mark.parametrize("way", some(2, TAKES))
 def test_one_that_is_given_up_before_it_writes(till: Lab, survivor: Engine, way: str) -> None:
     with hooked("intent_recorded", survivor.context.streams.recover), refused("DT-3210"):
         till.sql(TAKES[way])
@@ -101,7 +101,7 @@ def test_one_that_is_given_up_before_it_writes(till: Lab, survivor: Engine, way:
     taken_once(till)
 
 
-@pytest.mark.parametrize("way", some(4, TAKES))
+@pytest.mark.parametrize("way", some(2, TAKES))
 def test_one_that_is_given_up_while_it_writes(
     till: Lab, survivor: Engine, tmp_path: Path, way: str
 ) -> None:
