@@ -127,7 +127,7 @@ def sink(
             text or "delays",
             7,
             9,
-            later(-(lag or 0.0)),
+            None if lag is None else later(-lag),
             delivery,
             later(30) if state is SinkState.RETRYING else None,
         ),

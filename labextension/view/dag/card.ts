@@ -153,7 +153,6 @@ export class Card {
     }
     this.writeOutcome(inside.outcome);
     this.writeLag(inside, now);
-    write(inside.rows, words.rowsText(node));
     const share = words.progressShare(node);
     set(inside.progress, 'data-known', share === null ? null : 'true');
     inside.progress.style.width = share === null ? '' : `${Math.max(3, share * 100)}%`;
@@ -182,12 +181,15 @@ export class Card {
   private writeLag(inside: Inside, now: Now): void {
     const node = this._node;
     if (!words.hasStanding(node)) {
+      write(inside.rows, words.rowsText(node));
       return;
     }
     const share = words.lagShare(node, now);
     const broken = words.isBroken(node) && node.error !== null;
     write(inside.lag, broken ? oneLine(node.error) : words.lagText(node, now));
-    write(inside.next, broken && node.sink === null ? '' : words.nextText(node, now));
+    const next = broken && node.sink === null ? '' : words.nextText(node, now);
+    write(inside.next, next);
+    write(inside.rows, broken && next ? '' : words.rowsText(node)); // no room for all three
     set(inside.lag, 'data-late', broken || (share !== null && share > 1) ? 'true' : null);
     set(inside.meter.parentElement!, 'hidden', words.limitOf(node) === null ? '' : null);
     const width = `${Math.min(share ?? 0, 1) * 100}%`;
