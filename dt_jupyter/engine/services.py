@@ -85,6 +85,7 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
     deliveries = Deliveries(catalog, changes, sessions)
     workers = SinkWorkers(catalog, deliveries, spawner(spark))
     scheduling.connect(graph, workers)
+    sinks = SinkReports(sources, deliveries, workers.next_try)
     state = EngineState()
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed)
     return Context(
@@ -102,9 +103,9 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
         creator=Creator(spark, sources, definer, sessions, graph, publisher, clock),
         names=TableNames(catalog, publisher, refresher.standing),
         tables=CatalogTables(spark, catalog, clock),
-        sink_tables=SinkTables(spark, catalog, deliveries),
+        sink_tables=SinkTables(spark, catalog, sinks, clock),
         lake_tables=LakeTables(sources, publisher.known_tables),
-        nodes=Nodes(refresher, SinkReports(sources, deliveries, workers.next_try)),
+        nodes=Nodes(refresher, sinks),
         lineages=Lineages(refresher),
         events=Events(catalog, clock, refresher.running, tuning),
         changes=changes,

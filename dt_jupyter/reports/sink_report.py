@@ -60,17 +60,17 @@ class SinkReport:
 
 @dataclass(frozen=True)
 class SinkReports:
-    """From the catalog and the logs alone: no Spark job, no analysis, and no store is asked.
-    `next_try` gives by a sink's id when it is tried again."""
+    """From the catalog and the logs: no Spark job, no analysis, and no store is asked. `next_try`
+    gives by a sink's id when it is tried again."""
 
     sources: Sources
     deliveries: Deliveries
     next_try: Callable[[str], Timestamp | None]
 
-    def all(self, now: Timestamp) -> list[SinkReport]:
-        """By name."""
+    def all(self, now: Timestamp, like: str | None = None) -> list[SinkReport]:
+        """By name; `like` as the catalog has it."""
         paths = self._paths()
-        return [self._report(sink, paths, now, 1) for sink in self.sources.catalog.sinks()]
+        return [self._report(sink, paths, now, 1) for sink in self.sources.catalog.sinks(like)]
 
     def of_source(self, source: Name, now: Timestamp) -> list[SinkReport]:
         """Of those that deliver a table."""
@@ -96,10 +96,8 @@ class SinkReports:
         version = newest = since = lag = None
         try:
             version = self.deliveries.version_of(sink)
-            found = self._newest(sink.source, paths)
-            if found is not None:
-                log, newest = found
-                since, lag = _behind(log, version, newest, now)
+            log, newest = self._newest(sink, paths)
+            since, lag = _behind(log, version, newest, now)
         except (DTError, LakeError):  # whoever delivers it says what is wrong with it
             lag = None
         records = self.sources.catalog.deliveries(sink.name, deliveries)
@@ -116,16 +114,13 @@ class SinkReports:
             self.next_try(sink.id),
         )
 
-    def _newest(self, source: Name, paths: Mapping[Name, str]) -> tuple[TableLog, int] | None:
-        """The log of a source, and its newest version; None where it is not there."""
-        table = self.sources.catalog.get(source)
-        if table is not None:
-            path = str(self.sources.layout.public(table.id))
-            known = table.version is not None and is_delta(path)
-            return (self.sources.logs[path], table.version) if known and table.version else None
-        path = paths.get(source, "")
-        if not path or not is_delta(path):
-            return None
+    def _newest(self, sink: Sink, paths: Mapping[Name, str]) -> tuple[TableLog, int]:
+        """The log of a source, and its newest version; DT-6151, DT-2101 where it has none."""
+        table = self.sources.catalog.get(sink.source)
+        path = paths.get(sink.source, "") if table is None else ""
+        if not path or not is_delta(path):  # only the session knows where it lies, if there is one
+            at = self.deliveries.source_of(sink).look()
+            return at.log, at.version
         log = self.sources.logs[path]
         return log, log.version()
 

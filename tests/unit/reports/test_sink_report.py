@@ -50,8 +50,16 @@ class Shop:
         self.lab.catalog.record_table(name("t"), "table-1", str(folder / "t"))
         self.lab.catalog.create_sink(SINK)
         sources: Any = SimpleNamespace(catalog=self.lab.catalog, layout=Layout(folder), logs=Logs())
-        deliveries: Any = SimpleNamespace(version_of=lambda sink: self._version())
+        deliveries: Any = SimpleNamespace(
+            version_of=lambda sink: self._version(), source_of=self._unknown
+        )
         self.reports = SinkReports(sources, deliveries, lambda id_: self.next_try)
+
+    def _unknown(self, sink: Sink) -> Any:
+        """What the session knows of a table that the catalog does not."""
+        if sink.source == name("gone"):
+            raise error("DT-6151", name=sink.name, problem="it is gone")
+        return SimpleNamespace(look=lambda: SimpleNamespace(log=self.table.log, version=3))
 
     def _version(self) -> int | None:
         if self.delivered == -1:
@@ -95,6 +103,13 @@ def test_what_is_not_known_is_no_lag(shop: Shop) -> None:
     shop.delivered = 0
     shop.lab.catalog.alter_sink(replace(SINK, source=name("gone")))
     assert shop.standing() == (None, None, None)
+
+
+def test_a_table_that_the_catalog_does_not_know_is_known_to_the_session(shop: Shop) -> None:
+    for _ in range(3):
+        shop.commit(add("f"))
+    shop.lab.catalog.alter_sink(replace(SINK, source=name("elsewhere")))
+    assert shop.standing() == (3, 2.0, 98.0)
 
 
 def test_the_last_delivery_is_of_this_sink_and_not_of_one_before_it(shop: Shop) -> None:
