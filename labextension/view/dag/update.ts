@@ -159,13 +159,14 @@ function showEvent(state: State, { node, at, happened }: EventMessage, now: Now)
   const { message } = state;
   const nodes = message.nodes.map(other => (other.name === node.name ? node : other));
   const text = announcement(before, node);
+  const over = happened === 'ended' && node.sink === null; // of a delivery it is said when it ended
   const next = search(
     {
       ...state,
       message: { ...message, as_of: message.as_of === null ? null : at, nodes },
       nodes: new Map(state.nodes).set(node.name, node),
       stages: stagesOf(nodes),
-      told: state.told?.name === node.name && happened === 'ended' ? null : state.told,
+      told: state.told?.name === node.name && over ? null : state.told,
     },
     now,
   );
