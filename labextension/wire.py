@@ -17,7 +17,7 @@ from dt_jupyter.wire.live_messages import LiveMessage, Reply, Request
 from dt_jupyter.wire.schema import WIRE_VERSION
 
 TARGET = Path(__file__).resolve().parent / "view" / "wire.ts"
-HEAD = "// Written by labextension/wire.py from the messages in dt_jupyter/widgets: do not edit.\n"
+HEAD = "// Written by labextension/wire.py from the messages in dt_jupyter/wire: do not edit.\n"
 
 
 class Writer:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Cast, Column, ColumnElement, Connection, LargeBinary, cast, func, or_, select
@@ -26,12 +26,14 @@ _MOST = 500
 @dataclass(frozen=True, slots=True)
 class News:
     """`ordinal` is the newest row of the history, `standing` a value that is another one when the
-    graph, a stream, a warehouse, a table or a pin is; `records` are (dynamic table's id, refresh)
-    in the order of their begin."""
+    graph, a stream, a sink, a warehouse, a table or a pin is; `records` are (dynamic table's id,
+    refresh) in the order of their begin. `sinks` has by id a value that is another one when the
+    state of a sink is, or its last delivery."""
 
     ordinal: int
     standing: tuple[object, ...]
     records: tuple[tuple[str, RefreshRecord], ...] = ()
+    sinks: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
 
 
 class Watch(Store):
@@ -70,21 +72,42 @@ class Watch(Store):
         query = select(_history).where(which).order_by(_history.c.ordinal.desc()).limit(_MOST)
         rows = read_each(connection, _history, query, lambda r: (str(r["dt_id"]), to_record(r)))[0]
         newest = connection.scalar(_NEWEST) or 0
-        return News(int(newest), _standing(connection), tuple(reversed(rows)))
+        standing, sinks = _standing(connection), _sink_standings(connection)
+        return News(int(newest), standing, tuple(reversed(rows)), sinks)
 
 
 def _standing(connection: Connection) -> tuple[object, ...]:
     stream, warehouse, hold = schema.stream.c, schema.warehouse, schema.hold.c
-    base, view = schema.base_table, schema.base_view
+    base, view, sink = schema.base_table, schema.base_view, schema.sink.c
     queries = (
         select(func.max(_raw(_graph.c.valid_from)), func.max(_raw(_graph.c.valid_to))),
         _raws(stream.id, stream.number, stream.schema_name, stream.stream_name),
         _raws(*warehouse.c),
         _raws(*base.c),
         _raws(view.c.schema_name, view.c.table_name, view.c.ordinal),
+        _raws(sink.id, sink.source_name, sink.target_lag_seconds, sink.warehouse, sink.comment),
         _raws(hold.name).where(hold.name.is_not(None)).order_by(hold.name),
     )
     return tuple(tuple(tuple(row) for row in connection.execute(query)) for query in queries)
+
+
+def _sink_standings(connection: Connection) -> dict[str, tuple[object, ...]]:
+    """By the id of a sink, its state and what its last delivery came to."""
+    sink, delivery = schema.sink, schema.sink_history
+    last = (
+        select(delivery.c.id)
+        .where(
+            delivery.c.schema_name == sink.c.schema_name, delivery.c.sink_name == sink.c.sink_name
+        )
+        .order_by(delivery.c.ordinal.desc())
+        .limit(1)
+        .correlate(sink)
+        .scalar_subquery()
+    )
+    told = map(_raw, (sink.c.state, sink.c.code, sink.c.problem))
+    of_last = map(_raw, (delivery.c.id, delivery.c.state, delivery.c.retries))
+    rows = select(sink.c.id, *told, *of_last).outerjoin(delivery, delivery.c.id == last)
+    return {str(id_): tuple(rest) for id_, *rest in connection.execute(rows)}
 
 
 def _raw(column: Column[Any]) -> Cast[bytes]:

@@ -1,3 +1,7 @@
-from .deliver import Deliveries as Deliveries, address_text as address_text
+from .deliver import (
+    Deliveries as Deliveries,
+    address_of as address_of,
+    address_text as address_text,
+)
 from .sink_verbs import Sinks as Sinks
 from .sink_workers import SinkWorkers as SinkWorkers

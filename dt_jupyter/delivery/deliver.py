@@ -181,13 +181,6 @@ class Deliveries:
         known = [v for v in versions if v is not None]
         return min(known) if known and len(known) == len(versions) else None
 
-    def newest_of(self, sink: Sink) -> int | None:
-        """The newest version of the source; None where it is gone."""
-        try:
-            return self.source_of(sink).look().version
-        except DTError:
-            return None
-
     # -- one delivery -----------------------------------------------------------------------------
 
     def _started(self, sink: Sink, trigger: DeliveryTrigger) -> DeliveryRecord:

@@ -12,7 +12,7 @@ from time import monotonic
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.delivery.deliver import FENCED, Deliveries, passes
-from dt_jupyter.model import DeliveryTrigger, DTError, Sink, SinkState
+from dt_jupyter.model import DeliveryTrigger, DTError, Sink, SinkState, Timestamp
 from dt_jupyter.schedule import Worker
 
 _log = logging.getLogger("dt_jupyter.sinks")
@@ -43,6 +43,7 @@ class _Worker:
     thread: Worker | None = None
     wake: threading.Event = field(default_factory=threading.Event)
     failures: int = 0
+    next_try: Timestamp | None = None
 
 
 @dataclass
@@ -84,6 +85,11 @@ class SinkWorkers:
             if not worker.failures:
                 worker.wake.set()
 
+    def next_try(self, id_: str) -> Timestamp | None:
+        """When a delivery that failed here is tried again."""
+        worker = self._workers.get(id_)
+        return worker.next_try if worker is not None else None
+
     # -- threads ----------------------------------------------------------------------------------
 
     def _supervise(self) -> None:
@@ -117,6 +123,7 @@ class SinkWorkers:
 
     def _turn(self, sink: Sink, worker: _Worker) -> float:
         """Delivers where it is due; seconds until the next look."""
+        worker.next_try = None
         if sink.state in (SinkState.SUSPENDED, SinkState.PAUSED):
             self.deliveries.close(sink)
             return LOOK_SECONDS
@@ -141,4 +148,6 @@ class SinkWorkers:
             return LOOK_SECONDS
         worker.failures += 1
         _log.warning("sink %s is tried again: %s", sink.name, failure)
-        return backoff(worker.failures, random.random())
+        wait = backoff(worker.failures, random.random())
+        worker.next_try = self.deliveries.now().plus(wait)
+        return wait

@@ -4,6 +4,7 @@ from .feed import EventFeed as EventFeed, hello as hello
 from .lake_history import recent_lakes as recent_lakes, record_lake as record_lake
 from .live import LIVE_SCRIPT as LIVE_SCRIPT, LiveView as LiveView
 from .outcome import outcome_message as outcome_message
+from .sink_answers import sink_message as sink_message
 from .spark_errors import error_message as error_message
 from .static_messages import (
     change_table as change_table,

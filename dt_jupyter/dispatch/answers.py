@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from dt_jupyter.delivery import address_text
 from dt_jupyter.dispatch.static_messages import (
     card_message,
     history_message,
@@ -231,6 +232,9 @@ def catalogue(context: Context) -> CatalogueMessage:
     for stream in catalog.streams():
         about = f"on {stream.kind.lower()} {stream.source}"
         items.append(CatalogueItem(str(stream.name), "stream", stream.mode, about))
+    for sink in catalog.sinks():
+        about = f"{sink.kind.lower()} {sink.source} into {address_text(sink)}"
+        items.append(CatalogueItem(str(sink.name), "sink", sink.state.value, about))
     items += [CatalogueItem(str(t.name), "table", "", t.path) for t in catalog.tables()]
     items += [CatalogueItem(str(v.name), "view", "", _line(v.text)) for v in catalog.views()]
     for w in catalog.warehouses():

@@ -153,6 +153,13 @@ class Desk:
             problem = _told(e, request.ask.value)
         return detail(engine.table(table.name), found, records, problem)
 
+    def _sink(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.sink_answers import sink_message
+
+        context = engine.context
+        sink = context.catalog.sink(_name(request))
+        return sink_message(context.nodes.sinks.one(sink, context.clock.now()))
+
     def _lineage(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import lineage
 
@@ -249,6 +256,8 @@ class Desk:
 
     def _refresh(self, engine: Engine, request: Request) -> LiveMessage:
         name = _name(request)
+        if _is_sink(engine, name):
+            return _ran(engine, f"ALTER SINK {name.sql} REFRESH")
         engine.start_refresh(name)
         return DoneMessage(f"Refresh of {name} started.")
 
@@ -274,19 +283,28 @@ class Desk:
         verb, done = (
             ("SUSPEND", "suspended") if to is SchedulingState.SUSPENDED else ("RESUME", "resumed")
         )
+        if _is_sink(engine, name):
+            return _ran(engine, f"ALTER SINK {name.sql} {verb}")
         engine.sql(f"ALTER DYNAMIC TABLE {name.sql} {verb}")
         return DoneMessage(f"Dynamic table {name} {done}.")
 
     def _alter(self, engine: Engine, request: Request) -> LiveMessage:
         name, seconds = _name(request), request.target_lag
         lag = "DOWNSTREAM" if seconds is None else f"'{seconds:.0f} seconds'"
+        if _is_sink(engine, name):
+            return _ran(engine, f"ALTER SINK {name.sql} SET TARGET_LAG = {lag}")
         engine.sql(f"ALTER DYNAMIC TABLE {name.sql} SET TARGET_LAG = {lag}")
         return DoneMessage(f"Target lag of {name}: {engine.table(name).target_lag}.")
 
     def _drop(self, engine: Engine, request: Request) -> LiveMessage:
         name = _name(request)
+        if _is_sink(engine, name):
+            return _ran(engine, f"DROP SINK {name.sql}")
         engine.sql(f"DROP DYNAMIC TABLE {name.sql}")
         return DoneMessage(f"Dynamic table {name} dropped.")
+
+    def _reset(self, engine: Engine, request: Request) -> LiveMessage:
+        return _ran(engine, f"ALTER SINK {_name(request).sql} RESET")
 
 
 _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
@@ -297,8 +315,18 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.SIMULATE: Desk._simulate, Ask.REFRESH: Desk._refresh,
     Ask.REFRESH_FULL: Desk._refresh_full, Ask.CANCEL: Desk._cancel,
     Ask.SUSPEND: Desk._suspend, Ask.RESUME: Desk._resume, Ask.PIN: Desk._pin,
-    Ask.ALTER: Desk._alter, Ask.DROP: Desk._drop,
+    Ask.ALTER: Desk._alter, Ask.DROP: Desk._drop, Ask.SINK: Desk._sink, Ask.RESET: Desk._reset,
 }  # fmt: skip
+
+
+def _is_sink(engine: Engine, name: Name) -> bool:
+    return engine.context.catalog.has_sink(name)
+
+
+def _ran(engine: Engine, statement: str) -> DoneMessage:
+    """What a statement says of itself, once it has run."""
+    row = engine.sql(statement).first()
+    return DoneMessage(str(row[0]) if row is not None else "Done.")
 
 
 def _told(failure: BaseException, what: str) -> ErrorMessage:
@@ -311,8 +339,8 @@ def _told(failure: BaseException, what: str) -> ErrorMessage:
 
 
 def _name(request: Request) -> Name:
-    """The table that is asked for, as messages write names: of another schema than `default` with
-    that schema. DT-1001."""
+    """The table or sink that is asked for, as messages write names: of another schema than
+    `default` with that schema. DT-1001."""
     from dt_jupyter.sql import qualified_name
 
     return qualified_name(request.name or "", "default")

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.model import Happened
+from dt_jupyter.model import Happened, Name
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
-    from dt_jupyter.reports import Event
+    from dt_jupyter.reports import Event, GraphNode
     from dt_jupyter.wire import HelloMessage
 
 _log = logging.getLogger("dt_jupyter.events")
@@ -108,20 +108,40 @@ class EventFeed:
             return
         if event.happened is Happened.CHANGED or self._held is None:
             self._held = engine.context.nodes.held()
-        node = None
-        if event.dt_id is not None:
-            node = engine.context.nodes.one(
-                event.dt_id, self._held, event.progress, engine.context.clock.now()
-            )
+        node = self._node(engine, event, self._held)
+        name = node.name if node is not None else event.name
         seconds = event.record.duration if event.record is not None else None
         message = EventMessage(
             event.happened,
             event.at.datetime,
-            str(event.name) if event.name else None,
+            str(name) if name is not None else None,
             node_message(node, engine.context.scheduling.periods()) if node is not None else None,
             seconds if event.happened is Happened.ENDED else None,
         )
         self._tell(message.to_json())
+        if event.happened is Happened.ENDED and event.name is not None:
+            self._tell_sinks(engine, event.name)
+
+    @staticmethod
+    def _node(engine: Engine, event: Event, held: dict[str, float]) -> GraphNode | None:
+        """What the event is about, as it stands now."""
+        nodes, now = engine.context.nodes, engine.context.clock.now()
+        if event.sink_id is not None:
+            return nodes.sink(event.sink_id, now)
+        if event.dt_id is not None:
+            return nodes.one(event.dt_id, held, event.progress, now)
+        return None
+
+    def _tell_sinks(self, engine: Engine, source: Name) -> None:
+        """Those of a table that was refreshed are behind it from now on."""
+        from dt_jupyter.dispatch.static_messages import node_message
+        from dt_jupyter.wire import EventMessage
+
+        now = engine.context.clock.now()
+        for node in engine.context.nodes.sinks_of(source, now):
+            shown = node_message(node, {})
+            told = EventMessage(Happened.PROGRESS, now.datetime, str(node.name), shown)
+            self._tell(told.to_json())
 
     def _tell(self, message: dict[str, Any]) -> None:
         for send in self._listeners:

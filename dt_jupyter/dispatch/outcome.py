@@ -1,30 +1,42 @@
-"""What is shown of a statement that has run: a line, rows, or the card of a new table."""
+"""What is shown of a statement that has run: a line, rows, or the card of a new table or sink."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from dt_jupyter.dispatch.sink_answers import sink_message
 from dt_jupyter.dispatch.static_messages import created_message, result_message
 from dt_jupyter.engine import Created, Done, ResultRows, StatementOutcome
 from dt_jupyter.model import Isolation, Level, SourceKind
 from dt_jupyter.sql import SparkKind, SparkStatement, Statement
-from dt_jupyter.wire import CardMessage, ResultMessage
+from dt_jupyter.wire import CardMessage, ResultMessage, SinkMessage
 
 _READS = (SparkKind.QUERY, SparkKind.OTHER, SparkKind.SET, SparkKind.SCRIPT)
 
 
-def outcome_message(done: Done, outcome: StatementOutcome) -> str | ResultMessage | CardMessage:
-    """A line of status, rows, or the card of a new dynamic table."""
+def outcome_message(
+    done: Done, outcome: StatementOutcome
+) -> str | ResultMessage | CardMessage | SinkMessage:
+    """A line of status, rows, or the card of a new dynamic table, or of a sink."""
     statement, rows = done.statement, outcome.rows
+    if outcome.sink is not None:
+        return sink_message(outcome.sink, _status(rows))
     if isinstance(done.result, Created):
         return created_message(done.result, rows)
     if rows is None:
         return _line(statement)
-    if [name for name, _ in rows.columns] == ["status"] and len(rows.rows) == 1:
-        return rows.rows[0][0] or ""
+    if status := _status(rows):
+        return "\n".join(status)
     if isinstance(statement, SparkStatement) and statement.kind not in _READS:
         return _line(statement, rows)
     return replace(result_message(rows), note=_isolation(outcome.isolation))
+
+
+def _status(rows: ResultRows | None) -> list[str]:
+    """What a statement says of itself, line by line; nothing where it gives rows."""
+    if rows is None or [name for name, _ in rows.columns] != ["status"] or len(rows.rows) != 1:
+        return []
+    return (rows.rows[0][0] or "").splitlines()
 
 
 def _isolation(found: Isolation | None) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.dispatch.sink_answers import sink_graph_node
 from dt_jupyter.engine import Created, ResultRows
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import DynamicTable, Name, RefreshRecord, RefreshState, Timestamp, count_of
@@ -319,6 +320,8 @@ def result_message(rows: ResultRows, title: str | None = None) -> ResultMessage:
 def node_message(node: ReportNode, periods: Mapping[str, float]) -> GraphNode:
     table, last = node.table, node.last
     kind = NodeKind(node.kind)
+    if node.sink is not None:
+        return sink_graph_node(node.sink)
     if table is None:
         parent = str(node.name.of) if isinstance(node.name, StageName) else None
         return GraphNode(str(node.name), kind, rows=node.rows, parent=parent, error=node.problem)

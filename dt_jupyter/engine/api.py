@@ -455,7 +455,7 @@ class Engine:
         return self.context.catalog.history(known, limit)
 
     def graph(self) -> GraphReport:
-        """All dynamic tables, what they read, and the streams, as they stand now."""
+        """All dynamic tables, what they read, the streams and sinks, as they stand now."""
         return self.context.nodes.report(self.context.clock.now())
 
     def lag(self, name: str | Name) -> LagReport:

@@ -33,6 +33,8 @@ from dt_jupyter.streams import all_common
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from dt_jupyter.reports import SinkReport
+
 
 @dataclass(frozen=True)
 class Done:
@@ -45,10 +47,11 @@ class Done:
 @dataclass(frozen=True)
 class StatementOutcome:
     """What there is to show of a statement: its first rows, of a new table those it holds (None:
-    there are none), and the state of the lake that a query saw."""
+    there are none), the state of the lake that a query saw, and the sink that it is about."""
 
     rows: ResultRows | None
     isolation: Isolation | None = None
+    sink: SinkReport | None = None
 
 
 @coded_call("dt.run")
@@ -106,7 +109,16 @@ def read_outcome(context: Context, script: str, done: Done) -> StatementOutcome:
     except Exception as e:
         made = catalogued(e, "The statement", script, done.statement.offset)
         raise with_offending_row(made, context.spark, done.statement.text) from e
-    return StatementOutcome(rows, context.travel.isolation_of(found))
+    return StatementOutcome(
+        rows, context.travel.isolation_of(found), _sink_of(context, done.statement)
+    )
+
+
+def _sink_of(context: Context, statement: Statement) -> SinkReport | None:
+    """Of CREATE and DESCRIBE SINK."""
+    if not isinstance(statement, statement_values.CreateSink | statement_values.DescribeSink):
+        return None
+    return context.nodes.sinks.one(context.catalog.sink(statement.name), context.clock.now())
 
 
 def create_by_cell(

@@ -27,7 +27,7 @@ from dt_jupyter.maintenance import Keeper
 from dt_jupyter.model import DEFAULT_WAREHOUSE, Clock, DynamicTable, Named, Tuning, error
 from dt_jupyter.refresh import Refresher, recover_table, restore_times
 from dt_jupyter.replay import release
-from dt_jupyter.reports import Events, Lineages, Nodes
+from dt_jupyter.reports import Events, Lineages, Nodes, SinkReports
 from dt_jupyter.sources import Layout, Logs, Publisher, Sources, is_to_mend, noticed
 from dt_jupyter.spark import (
     SHARE,
@@ -83,7 +83,9 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
     changes = Changes(spark, sources, builtins, clock.now)
     streams = Streams(catalog, changes, layout)
     deliveries = Deliveries(catalog, changes, sessions)
-    scheduling.connect(graph, SinkWorkers(catalog, deliveries, spawner(spark)))
+    workers = SinkWorkers(catalog, deliveries, spawner(spark))
+    scheduling.connect(graph, workers)
+    sinks = SinkReports(sources, deliveries, workers.next_try)
     state = EngineState()
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed)
     return Context(
@@ -101,9 +103,9 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
         creator=Creator(spark, sources, definer, sessions, graph, publisher, clock),
         names=TableNames(catalog, publisher, refresher.standing),
         tables=CatalogTables(spark, catalog, clock),
-        sink_tables=SinkTables(spark, catalog, deliveries),
+        sink_tables=SinkTables(spark, catalog, sinks, clock),
         lake_tables=LakeTables(sources, publisher.known_tables),
-        nodes=Nodes(refresher),
+        nodes=Nodes(refresher, sinks),
         lineages=Lineages(refresher),
         events=Events(catalog, clock, refresher.running, tuning),
         changes=changes,

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.delivery import Deliveries, address_text
 from dt_jupyter.engine.information_schema import DATABASE, QUARANTINED
-from dt_jupyter.model import DeliveryRecord, Name, Named, Sink, Timestamp
+from dt_jupyter.model import Clock, DeliveryRecord, Name, Named, Sink, Timestamp
+from dt_jupyter.reports import SinkReport, SinkReports
 from dt_jupyter.spark import rows_frame
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ SINKS_SCHEMA = (
     "SOURCE_TYPE string, SOURCE_NAME string, TARGET string, KEY string, DELTA_UPDATES boolean, "
     "REDUCTIONS string, TARGET_LAG string, WAREHOUSE string, PARTITIONS int, STATE string, "
     "STATE_CODE string, STATE_MESSAGE string, RETRIES bigint, SOURCE_VERSION bigint, "
-    "DELIVERED_VERSION bigint, LAST_DELIVERY timestamp, COMMENT string"
+    "DELIVERED_VERSION bigint, LAG_SEC double, LAST_DELIVERY timestamp, NEXT_TRY timestamp, "
+    "COMMENT string"
 )
 
 
@@ -65,16 +66,18 @@ class SinkTables:
 
     spark: SparkSession
     catalog: Catalog
-    deliveries: Deliveries
+    reports: SinkReports
+    clock: Clock
 
     def shown(self, like: str | None = None) -> DataFrame:
         """SHOW SINKS: one row for each, where it stands, and why it does not deliver."""
-        rows = [self._row(sink) for sink in self.catalog.sinks(like)]
+        rows = [self._row(found) for found in self.reports.all(self.clock.now(), like)]
         return rows_frame(self.spark, [*rows, *self._broken(like)], SINKS_SCHEMA)
 
     def described(self, sink: Sink) -> DataFrame:
         """As SHOW SINKS, of one."""
-        return rows_frame(self.spark, [self._row(sink)], SINKS_SCHEMA)
+        found = self.reports.one(sink, self.clock.now(), 1)
+        return rows_frame(self.spark, [self._row(found)], SINKS_SCHEMA)
 
     def history(self, name: Name | None = None, limit: int | None = None) -> DataFrame:
         """SINK_HISTORY, newest first."""
@@ -88,20 +91,20 @@ class SinkTables:
         none: tuple[None, ...] = (None,) * 9
         return [
             (None, table, DATABASE, schema or "default", *none, QUARANTINED, None, q.problem,
-             None, None, None, None, None)
+             None, None, None, None, None, None, None)
             for q in self.catalog.quarantine.all()
             if q.kind == Named.SINK
             for schema, _, table in (q.name.rpartition("."),)
         ]  # fmt: skip
 
-    def _row(self, sink: Sink) -> tuple[object, ...]:
-        records = self.catalog.deliveries(sink.name, 1)
-        last = records[0] if records and records[0].sink == sink.id else None
+    @staticmethod
+    def _row(found: SinkReport) -> tuple[object, ...]:
+        sink, last = found.sink, found.last
         return (
             _time(sink.created), sink.name.table, DATABASE, sink.name.schema, sink.kind,
-            _full(sink.source), address_text(sink), ", ".join(sink.key) or None,
+            _full(sink.source), found.address, ", ".join(sink.key) or None,
             sink.delta_updates, ", ".join(f"{c} {s}" for c, s in sink.reductions.items()) or None,
             str(sink.target_lag), sink.warehouse, sink.partitions, sink.state.value, sink.code,
-            sink.problem, last.retries if last else 0, self.deliveries.newest_of(sink),
-            self.deliveries.version_of(sink), _time(last.end) if last else None, sink.comment,
+            sink.problem, last.retries if last else 0, found.newest, found.version, found.lag,
+            _time(last.end) if last else None, _time(found.next_try), sink.comment,
         )  # fmt: skip

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
+    from dt_jupyter.model import Sink
 
 
 def engine_status(context: Context) -> dict[str, Any]:
-    """Lake, Spark, scheduler, warehouses, what runs, and what waits for what."""
+    """Lake, Spark, scheduler, warehouses, what runs, what waits for what, and how sinks do."""
     catalog, scheduling = context.catalog, context.scheduling
     return {
         "lake": str(context.layout.lake),
@@ -19,6 +20,14 @@ def engine_status(context: Context) -> dict[str, Any]:
         "warehouses": [w.name for w in catalog.warehouses()],
         "running": [lease.dt_id for lease in catalog.running()],
         "waiting": scheduling.waits(),
+        "sinks": [_sink_line(context, sink) for sink in catalog.sinks()],
         "problems": list(scheduling.port.problems),
         "quarantine": [str(q) for q in catalog.quarantine.all()],
     }
+
+
+def _sink_line(context: Context, sink: Sink) -> str:
+    """Its state, and what keeps it from delivering."""
+    told = ": ".join(filter(None, (f"{sink.name} {sink.state}", sink.code, sink.problem)))
+    again = context.scheduling.sinks.next_try(sink.id)
+    return f"{told} Tried again at {again}." if again is not None else told

@@ -62,7 +62,8 @@ _MOVES = {
 
 
 class Happened(StrEnum):
-    """STARTED, PROGRESS and ENDED are a refresh's; CHANGED says that the graph is another."""
+    """STARTED, PROGRESS and ENDED are a refresh's, ENDED a delivery's too; CHANGED says that the
+    graph is another."""
 
     STARTED = "started"
     PROGRESS = "progress"

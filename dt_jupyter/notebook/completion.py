@@ -79,6 +79,11 @@ class EngineNames:
             lambda c: [Candidate(w.name, "warehouse") for w in c.catalog.warehouses()],
         )
 
+    def sinks(self) -> list[Candidate]:
+        return self._recent(
+            ("sinks",), lambda c: [Candidate(str(s.name), "sink") for s in c.catalog.sinks()]
+        )
+
     def tables(self) -> list[Candidate]:
         return self._recent(("tables",), _tables)
 

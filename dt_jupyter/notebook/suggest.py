@@ -28,6 +28,13 @@ _RELATION = re.compile(
     r"\b(?:from|join|into|update|table|view|using|describe|desc)\s+[\w$`.]*\Z", re.IGNORECASE
 )
 _DYNAMIC = re.compile(r"\bdynamic\s+table\s+(?:if\s+exists\s+)?[\w$`.]*\Z", re.IGNORECASE)
+_SINK = re.compile(
+    r"\b(?:alter|drop|describe|desc)\s+sink\s+(?:if\s+exists\s+)?[\w$`.]*\Z", re.IGNORECASE
+)
+_SINK_CHANGE = re.compile(
+    r"\balter\s+sink\s+(?:if\s+exists\s+)?[\w$`.]+\s+(?!set\b)\w*\Z", re.IGNORECASE
+)
+_SINK_HISTORY = re.compile(r"\bsink_history\s*\(\s*name\s*=>\s*'([\w$`.]*)\Z", re.IGNORECASE)
 _CLONE = re.compile(r"\b(?:clone|swap\s+with)\s+[\w$`.]*\Z", re.IGNORECASE)
 _WAREHOUSE = re.compile(
     r"\b(?:warehouse\s*=?|alter\s+warehouse|drop\s+warehouse)\s*[\w$]*\Z", re.IGNORECASE
@@ -37,9 +44,14 @@ _ALIASED = (
     r"([\w$.`]+)(?:\s+(?:as\s+)?(?!on\b|where\b|group\b|join\b|using\b|left\b|right\b|full\b|"
     r"inner\b|cross\b|order\b|having\b|set\b|limit\b|union\b|values\b|select\b)([\w$]+))?"
 )
-_READ = re.compile(rf"\b(?:from|join|into|update|on\s+table)\s+{_ALIASED}", re.IGNORECASE)
+_READ = re.compile(
+    rf"\b(?:from\s+(?:dynamic\s+)?table|from|join|into|update|on\s+table)\s+{_ALIASED}",
+    re.IGNORECASE,
+)
 _READ_TOO = re.compile(rf"\s*,\s*{_ALIASED}", re.IGNORECASE)
 _LAGS = ("'1 minute'", "'5 minutes'", "'1 hour'", "'1 day'", "DOWNSTREAM")
+_CHANGES = ("SUSPEND", "RESUME", "REFRESH", "RESET", "SET")
+"""What ALTER SINK does."""
 OURS = (
     "CREATE DYNAMIC TABLE", "CREATE OR REPLACE DYNAMIC TABLE", "CREATE OR ALTER DYNAMIC TABLE",
     "ALTER DYNAMIC TABLE", "DROP DYNAMIC TABLE", "UNDROP DYNAMIC TABLE", "DESCRIBE DYNAMIC TABLE",
@@ -48,7 +60,8 @@ OURS = (
     "REFRESH", "RENAME TO", "SWAP WITH", "CLONE", "MAX_CONCURRENCY_LEVEL", "WEIGHT",
     "TABLE(DYNAMIC_TABLES())", "TABLE(DYNAMIC_TABLE_REFRESH_HISTORY())",
     "TABLE(DYNAMIC_TABLE_GRAPH_HISTORY())", "CREATE SINK", "ALTER SINK", "DROP SINK",
-    "DESCRIBE SINK", "SHOW SINKS", "RESET", "TABLE(SINK_HISTORY())", "DELTA_UPDATES", "PARTITIONS",
+    "DESCRIBE SINK", "SHOW SINKS", "SINK", "SINKS", "RESET",
+    "TABLE(SINK_HISTORY())", "DELTA_UPDATES", "PARTITIONS",
     "REDUCE", "OPTIONS", *TABLE_OPTIONS,
 )  # fmt: skip
 SPARK = (
@@ -82,6 +95,7 @@ class _Names(Protocol):
 
     def dynamic_tables(self) -> list[Candidate]: ...
     def warehouses(self) -> list[Candidate]: ...
+    def sinks(self) -> list[Candidate]: ...
     def tables(self) -> list[Candidate]: ...
     def columns(self, table: str) -> list[Candidate]: ...
     def variables(self) -> list[Candidate]: ...
@@ -190,6 +204,8 @@ def _sql(before: str, sql: str, names: _Names) -> tuple[str, list[Candidate]]:
     if parameter:
         return parameter[1], _starting(parameter[1], names.variables())
     fragment = _ending(_NAME, statement)
+    if of_sink := _SINK_HISTORY.search(statement):
+        return of_sink[1], _starting(of_sink[1], names.sinks())
     option = _OPTION.search(statement)
     if option and option[1].upper() in TABLE_OPTIONS and not _WAREHOUSE.search(statement):
         values = [Candidate(v, "value") for v in _option_values(option[1].upper())]
@@ -206,6 +222,10 @@ def _words(statement: str, sql: str, names: _Names) -> list[Candidate]:
     """What may stand after the words before, the likeliest first."""
     if _WAREHOUSE.search(statement):
         return names.warehouses()
+    if _SINK.search(statement):
+        return names.sinks()
+    if _SINK_CHANGE.search(statement):
+        return [Candidate(word, "keyword") for word in _CHANGES]
     if _DYNAMIC.search(statement) or _CLONE.search(statement):
         return names.dynamic_tables()
     ours = [Candidate(word, "keyword") for word in OURS]

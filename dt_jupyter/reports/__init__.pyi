@@ -15,6 +15,7 @@ from .explanation_values import (
 from .export import export_script as export_script
 from .graph_report import (
     Nodes as Nodes,
+    sink_node as sink_node,
 )
 from .lineage import (
     Lineage as Lineage,
@@ -33,6 +34,11 @@ from .report_values import (
     StageName as StageName,
     frontier_report as frontier_report,
     lag_report as lag_report,
+)
+from .sink_report import (
+    SinkReport as SinkReport,
+    SinkReports as SinkReports,
+    sink_definition as sink_definition,
 )
 from .stream_standing import (
     StreamReport as StreamReport,

@@ -1,4 +1,5 @@
-"""What happens to the tables of a lake, told to who listens: refreshes, and changes of the graph.
+"""What happens to the tables of a lake, told to who listens: refreshes, deliveries, and changes of
+the graph.
 
 All is read from the catalog, so what another process does is told in the same way. Without a
 listener there is no thread, and a refresh does no more than it would.
@@ -31,7 +32,7 @@ _log = logging.getLogger("dt_jupyter.events")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something happened at `at`: to the dynamic table `name`, or, with `name` None, to the graph.
+    """Something happened at `at`: to the dynamic table `name`, to a sink, or else to the graph.
 
     `record` is the refresh as it is then, `progress` how far it is while it runs.
     """
@@ -42,6 +43,7 @@ class Event:
     name: Name | None = None
     record: RefreshRecord | None = None
     progress: Progress | None = None
+    sink_id: str | None = None
 
 
 Listener = Callable[[Event], None]
@@ -181,10 +183,13 @@ class _Watch:
         found = self._catalog.news(self._last.ordinal, self._open.keys())
         before, self._last = (
             self._last,
-            News(max(found.ordinal, self._last.ordinal), found.standing),
+            News(max(found.ordinal, self._last.ordinal), found.standing, (), found.sinks),
         )
         if found.standing != before.standing:
             self._tell(Event(Happened.CHANGED, self._clock.now()))
+        for sink_id, standing in found.sinks.items():
+            if before.sinks.get(sink_id, standing) != standing:
+                self._tell(Event(Happened.ENDED, self._clock.now(), sink_id=sink_id))
         for dt_id, record in found.records:
             self._refresh(dt_id, record)
         self._forget_purged({r.query_id for _, r in found.records})

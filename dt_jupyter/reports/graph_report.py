@@ -1,4 +1,4 @@
-"""The graph as it stands: tables, views, dynamic tables with their hidden stages, and streams.
+"""The graph as it stands: tables, views, dynamic tables with their hidden stages, streams, sinks.
 
 From the catalog, the logs and what is compiled already: no Spark job, and no analysis.
 """
@@ -25,6 +25,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.refresh import Refresher
 from dt_jupyter.reports.report_values import GraphNode, GraphReport, StageName
+from dt_jupyter.reports.sink_report import SinkReport, SinkReports
 from dt_jupyter.schedule import StateReader, effective_lags
 from dt_jupyter.sources import name_of
 from dt_jupyter.sql import qualified_name, table_places
@@ -36,6 +37,7 @@ _KINDS: dict[str, str] = {
     Named.TABLE: "table",
     Named.VIEW: "view",
     Named.STREAM: "stream",
+    Named.SINK: "sink",
 }
 
 
@@ -62,6 +64,7 @@ class Nodes:
     """Reads the graph of one engine."""
 
     refresher: Refresher
+    sinks: SinkReports
 
     @cached_property
     def _states(self) -> StateReader:
@@ -89,6 +92,8 @@ class Nodes:
             drawn.read(stream.source, stream.source.schema)
             drawn.nodes[stream.name] = GraphNode(stream.name, "stream")
             drawn.edges[stream.source, stream.name] = None
+        for found in self.sinks.all(now):
+            drawn.sink(found)
         return GraphReport(self._told(drawn), tuple(drawn.edges), now)
 
     def _told(self, drawn: _Drawing) -> tuple[GraphNode, ...]:
@@ -110,6 +115,15 @@ class Nodes:
         if table is None or table.dropped is not None:
             return None
         return self._node(table, self._catalog.last_of(dt_id), held, progress, now)
+
+    def sink(self, id_: str, now: Timestamp) -> GraphNode | None:
+        """A sink; None where it is gone."""
+        found = self.sinks.by_id(id_, now)
+        return sink_node(found) if found is not None else None
+
+    def sinks_of(self, source: Name, now: Timestamp) -> list[GraphNode]:
+        """The sinks that deliver a table."""
+        return [sink_node(found) for found in self.sinks.of_source(source, now)]
 
     def rows(self, path: str | None) -> int | None:
         """Of a Delta table, as its log has it."""
@@ -160,6 +174,11 @@ class Nodes:
         return {x.dt_id: here[x.attempt]() if x.attempt in here else Progress() for x in leases}
 
 
+def sink_node(found: SinkReport) -> GraphNode:
+    limit = found.sink.target_lag.seconds
+    return GraphNode(found.sink.name, "sink", lag=found.lag, effective_lag=limit, sink=found)
+
+
 @dataclass
 class _Drawing:
     """Nodes and edges as they are found."""
@@ -188,6 +207,15 @@ class _Drawing:
         for name in sources.keys() - frozenset[Name]().union(*below.values()):
             below[name] = self.read(name, definition.current_schema, views, paths)
         self._stages(table, {n: _ids(b, sources.values()) for n, b in below.items()})
+
+    def sink(self, found: SinkReport) -> None:
+        """A sink below its source; none where a table of its name was made since."""
+        sink = found.sink
+        if sink.name in self.nodes:
+            return
+        self.read(sink.source, sink.source.schema)
+        self.nodes[sink.name] = sink_node(found)
+        self.edges[sink.source, sink.name] = None
 
     def read(
         self,

@@ -16,6 +16,7 @@ from dt_jupyter.model import (
     Timestamp,
     count_of,
 )
+from dt_jupyter.reports.sink_report import SinkReport
 from dt_jupyter.schedule import LagStatistics, idle_times, lag_statistics
 
 
@@ -33,9 +34,9 @@ class StageName:
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A table, view, stream, hidden stage or dynamic table; of the last, its standing, its last
-    refresh, its lag in seconds now, the lag it is held to (DOWNSTREAM resolved), and how far the
-    refresh is that runs. `problem` says why it is in quarantine."""
+    """A table, view, stream, sink, hidden stage or dynamic table; of the last, its standing, its
+    last refresh, its lag in seconds now, the lag it is held to (DOWNSTREAM resolved), and how far
+    the refresh is that runs. `problem` says why it is in quarantine."""
 
     name: Name | StageName
     kind: str
@@ -46,11 +47,12 @@ class GraphNode:
     rows: int | None = None
     running: Progress | None = None
     problem: str | None = None
+    sink: SinkReport | None = None
 
 
 @dataclass(frozen=True)
 class GraphReport:
-    """All dynamic tables with what they read, and the streams; `edges` go from upstream to
+    """All dynamic tables with what they read, the streams and sinks; `edges` go from upstream to
     downstream, through views and hidden stages."""
 
     nodes: tuple[GraphNode, ...]
@@ -63,6 +65,8 @@ class GraphReport:
             reads = ", ".join(str(a) for a, b in self.edges if b == node.name)
             lag = f", lag {node.lag:.1f} s" if node.lag is not None else ""
             told = f"  {node.name} ({node.kind}{lag})" + (f" ← {reads}" if reads else "")
+            if node.sink is not None:
+                told += f" → {node.sink.address}: {node.sink}"
             lines.append(told + (f" in quarantine: {node.problem}" if node.problem else ""))
         return "\n".join(lines)
 

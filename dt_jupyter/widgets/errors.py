@@ -24,6 +24,11 @@ class QueryLine:
 
 
 def error_html(message: ErrorMessage) -> str:
+    return shell(error_block(message))
+
+
+def error_block(message: ErrorMessage) -> Markup:
+    """What stands of an error in another card."""
     code = element("b", message.code, class_="dtj-code")
     told = element("div", code, unstyled(" "), message.sentence)
     hint = (
@@ -35,7 +40,7 @@ def error_html(message: ErrorMessage) -> str:
     trace = element("pre", message.details, class_="dtj-trace") if message.details else ""
     details = element("details", element("summary", "Details"), trace) if trace else ""
     page = _page(message)
-    return shell(element("div", told, query, hint, details, page, class_="dtj-error", role="alert"))
+    return element("div", told, query, hint, details, page, class_="dtj-error", role="alert")
 
 
 def _page(message: ErrorMessage) -> Markup | str:

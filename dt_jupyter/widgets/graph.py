@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-from dt_jupyter.model import RefreshMode, RefreshState, count_of
+from dt_jupyter.model import RefreshMode, RefreshState, SinkState, count_of
 from dt_jupyter.widgets.canvas import canvas, group, label
 from dt_jupyter.widgets.glyphs import (
     STATE_TOKENS,
@@ -18,6 +18,13 @@ from dt_jupyter.widgets.glyphs import (
 )
 from dt_jupyter.widgets.layout import Box, GraphLayout, Placed, Route, layered
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
+from dt_jupyter.widgets.sink_words import (
+    SINK_BORDERS,
+    SINK_TOKENS,
+    sink_facts,
+    store_text,
+    stored_text,
+)
 from dt_jupyter.widgets.theme import fill, paint
 from dt_jupyter.widgets.typeset import pixels, wrap
 from dt_jupyter.wire import GraphMessage, GraphNode, NodeKind, count, duration, instant
@@ -27,6 +34,7 @@ COMPACT_FROM = 25  # nodes
 _MARGIN, _HEADER, _LEGEND, _LEAST_WIDTH, _COMFORTABLE = 16.0, 52.0, 34.0, 460.0, 1240.0
 _ARROW = 7.0
 _NOTE = 10.5  # pixels of its type
+_WIDEST_PILL = 0.6  # of a card
 _BROKEN = (RefreshState.FAILED, RefreshState.UPSTREAM_FAILED)
 
 
@@ -42,8 +50,8 @@ class _Look:
 
     def height(self, node: GraphNode) -> float:
         if self.compact:
-            return 52 if node.kind is NodeKind.DYNAMIC_TABLE else 32
-        if node.kind is not NodeKind.DYNAMIC_TABLE:
+            return 52 if _has_standing(node) else 32
+        if not _has_standing(node):
             return 50
         return 86 + 14 * len(_note(node, self.width - 24)[0])
 
@@ -89,6 +97,7 @@ def summary(message: GraphMessage) -> str:
             (NodeKind.TABLE, "table"),
             (NodeKind.VIEW, "view"),
             (NodeKind.STREAM, "stream"),
+            (NodeKind.SINK, "sink"),
         )
         if kinds[kind]
     ]
@@ -100,6 +109,8 @@ def summary(message: GraphMessage) -> str:
         RefreshState.SKIPPED,
     )
     parts += [f"{states[s]} {s}" for s in told if states[s]]
+    sinks = Counter(n.sink.state for n in message.nodes if n.sink is not None)
+    parts += [f"{sinks[s]} {s}" for s in (SinkState.RETRYING, SinkState.PAUSED) if sinks[s]]
     suspended = sum(node.suspended for node in message.nodes)
     late = sum(is_late(node) for node in message.nodes)
     parts += [f"{suspended} SUSPENDED"] if suspended else []
@@ -113,8 +124,15 @@ def is_late(node: GraphNode) -> bool:
     return node.lag_seconds is not None and target is not None and node.lag_seconds > target
 
 
+def _has_standing(node: GraphNode) -> bool:
+    """Whether there is a state and a lag to show: of a dynamic table and of a sink."""
+    return node.kind is NodeKind.DYNAMIC_TABLE or node.sink is not None
+
+
 def mode_text(node: GraphNode) -> str:
-    """`AUTO → INCREMENTAL`, or the mode that was asked for."""
+    """`AUTO → INCREMENTAL`, or the mode that was asked for; of a sink `sqlite → shops`."""
+    if node.sink is not None:
+        return store_text(node.sink)
     if node.refresh_mode is None:
         return node.declared_mode or ""
     automatic = node.declared_mode is RefreshMode.AUTO is not node.refresh_mode
@@ -124,12 +142,16 @@ def mode_text(node: GraphNode) -> str:
 def facts(node: GraphNode) -> str:
     """All that is known of a node, a line each; the card's tooltip."""
     lines = [f"{node.name} ({node.kind.replace('_', ' ')})"]
-    lines += [f"mode: {mode_text(node)}"] if mode_text(node) else []
+    if node.sink is not None:
+        lines += [f"state: {node.sink.state}"]
+        lines += [f"{name}: {value}" for name, value in sink_facts(node)]
+    else:
+        lines += [f"mode: {mode_text(node)}"] if mode_text(node) else []
     lines += [f"why: {node.mode_reason}"] if node.mode_reason else []
     lines += [f"scheduling: {node.scheduling_state}"] if node.scheduling_state else []
     last = " ".join(filter(None, (node.state, node.action)))
     lines += [f"last refresh: {last}"] if last else []
-    lines += [f"lag: {_lag_text(node)}"] if _lag_text(node) else []
+    lines += [f"lag: {lag_words(node)}"] if lag_words(node) else []
     lines += [f"data timestamp: {instant(node.data_timestamp)}"] if node.data_timestamp else []
     lines += [f"rows: {node.rows:,}"] if node.rows is not None else []
     lines += [f"error: {node.error}"] if node.error else []
@@ -221,12 +243,7 @@ def _curve(points: list[tuple[float, float]], rightward: bool) -> str:
 
 
 def _card(node: GraphNode, box: Placed, look: _Look) -> Markup:
-    own = node.kind is NodeKind.DYNAMIC_TABLE
-    stroke = (
-        STATE_TOKENS[node.state]
-        if own and node.state in (*_BROKEN, RefreshState.EXECUTING)
-        else "line"
-    )
+    own, stroke = _has_standing(node), _border(node)
     frame = element(
         "rect",
         x=0,
@@ -242,6 +259,19 @@ def _card(node: GraphNode, box: Placed, look: _Look) -> Markup:
     return group(
         frame, inside, tooltip=facts(node), transform=f"translate({box.x:.2f} {box.y:.2f})"
     )
+
+
+def _border(node: GraphNode) -> str:
+    """The colour of what needs a look, or runs."""
+    if node.sink is not None:
+        return SINK_BORDERS.get(node.sink.state, "line")
+    loud = (*_BROKEN, RefreshState.EXECUTING)
+    own = node.kind is NodeKind.DYNAMIC_TABLE
+    return STATE_TOKENS[node.state] if own and node.state in loud else "line"
+
+
+def _sign_of(node: GraphNode, x: float, y: float) -> Markup:
+    return kind_glyph(node.kind, x, y) if node.sink is not None else state_glyph(node.state, x, y)
 
 
 def _source_lines(node: GraphNode, box: Placed, look: _Look) -> Markup:
@@ -261,14 +291,14 @@ def _source_lines(node: GraphNode, box: Placed, look: _Look) -> Markup:
 def _table_lines(node: GraphNode, box: Placed, look: _Look) -> Markup:
     if look.compact:
         return joined(
-            state_glyph(node.state, 17, 17),
+            _sign_of(node, 17, 17),
             label(node.name, 30, 21, size=12, bold=True, width=box.width - 40, middle=True),
             _second_line(node, box, 37, 9),
             _lag_bar(node, box, 43, 3),
         )
     lines, token = _note(node, box.width - 24)
     return joined(
-        state_glyph(node.state, 19, 19),
+        _sign_of(node, 19, 19),
         label(node.name, 34, 23.5, size=13, bold=True, width=box.width - 46, middle=True),
         _second_line(node, box, 43, 10),
         _lag_line(node, box, 64),
@@ -279,20 +309,25 @@ def _table_lines(node: GraphNode, box: Placed, look: _Look) -> Markup:
 
 def _second_line(node: GraphNode, box: Placed, y: float, size: float) -> Markup:
     """Mode on the left as a pill; on the right what was done last, or what holds it up."""
-    words = mode_text(node).lower()
+    words = mode_text(node) if node.sink is not None else mode_text(node).lower()
     if size < 10:
         words = words.replace("incremental", "incr.")
     token = "full" if node.refresh_mode is RefreshMode.FULL else "incremental"
-    width = pixels(words, size) + 12
+    width = min(pixels(words, size) + 12, box.width * _WIDEST_PILL)
     pill = joined(
         element("rect", x=12, y=y - size - 1.5, width=width, height=size + 6, rx=(size + 6) / 2,
                 fill_opacity=0.13, **fill(token)),
-        label(words, 12 + width / 2, y, size=size, token=token, anchor="middle"),
+        label(words, 12 + width / 2, y, size=size, token=token, anchor="middle",
+              width=width - 10),
     ) if words else Markup("")  # fmt: skip
     return joined(pill, _outcome(node, box.width - 12, y, size, box.width - 32 - width))
 
 
 def _outcome(node: GraphNode, right: float, y: float, size: float, room: float) -> Markup:
+    if node.sink is not None:
+        state = node.sink.state
+        token = SINK_TOKENS[state]
+        return label(state, right, y, size=size, token=token, bold=True, anchor="end", width=room)
     if node.suspended:
         return label(
             "SUSPENDED", right, y, size=size, token="warn", bold=True, anchor="end", width=room
@@ -314,7 +349,8 @@ def target_text(node: GraphNode) -> str:
     return "DOWNSTREAM" if seconds is None else duration(seconds)
 
 
-def _lag_text(node: GraphNode) -> str:
+def lag_words(node: GraphNode) -> str:
+    """`42 s of 5 min`; the target alone as long as there is no lag."""
     target = target_text(node)
     if node.lag_seconds is None:
         return f"target {target}" if target else ""
@@ -325,8 +361,8 @@ def _lag_text(node: GraphNode) -> str:
 
 
 def _lag_line(node: GraphNode, box: Placed, y: float) -> Markup:
-    text = _lag_text(node)
-    rows = f"{_rows(node.rows)}" if node.rows is not None else ""
+    text = lag_words(node)
+    rows = stored_text(node.sink) if node.sink is not None else _known_rows(node)
     lag = f"lag {text}" if node.lag_seconds is not None else text
     room = box.width - 32 - pixels(rows, 10.5)
     return joined(
@@ -358,6 +394,10 @@ def _note(node: GraphNode, width: float) -> tuple[list[str], str]:
     if node.refresh_mode is RefreshMode.FULL and node.mode_reason:
         return wrap(one_line(node.mode_reason), width, _NOTE, 2), "soft"
     return [], "soft"
+
+
+def _known_rows(node: GraphNode) -> str:
+    return _rows(node.rows) if node.rows is not None else ""
 
 
 def _rows(number: int) -> str:

@@ -6,6 +6,7 @@ from dt_jupyter.model import RefreshState
 from dt_jupyter.widgets.graph import facts, mode_text, summary, target_text
 from dt_jupyter.widgets.layout import assign_layers
 from dt_jupyter.widgets.markup import clean, one_line
+from dt_jupyter.widgets.sink_words import SINK_BORDERS
 from dt_jupyter.widgets.theme import TOKENS
 from dt_jupyter.widgets.typeset import aligned
 from dt_jupyter.wire import GraphMessage, GraphNode, NodeKind, duration, instant
@@ -34,7 +35,7 @@ def graph_text(message: GraphMessage) -> str:
 
 
 def _line(node: GraphNode, message: GraphMessage) -> tuple[str, ...]:
-    state = " ".join(filter(None, (node.state, "SUSPENDED" if node.suspended else "")))
+    state = _state_words(node)
     reads = dict.fromkeys(e.source for e in message.edges if e.target == node.name)
     lag = "" if node.lag_seconds is None else duration(node.lag_seconds)
     return (
@@ -42,12 +43,23 @@ def _line(node: GraphNode, message: GraphMessage) -> tuple[str, ...]:
         node.kind.replace("_", " "),
         state,
         mode_text(node),
-        node.action or "",
+        _action(node),
         lag,
         target_text(node),
         "" if node.rows is None else f"{node.rows:,}",
         one_line(", ".join(reads)),
     )
+
+
+def _state_words(node: GraphNode) -> str:
+    if node.sink is not None:
+        return node.sink.state
+    return " ".join(filter(None, (node.state, "SUSPENDED" if node.suspended else "")))
+
+
+def _action(node: GraphNode) -> str:
+    done = node.sink.last if node.sink is not None else node
+    return (done.action if done is not None else None) or ""
 
 
 def graph_dot(message: GraphMessage) -> str:
@@ -59,9 +71,10 @@ def graph_dot(message: GraphMessage) -> str:
     dot.attr("node", shape="box", style="rounded", fontname="sans-serif", fontsize="11")
     ids = {node.name: f"n{i}" for i, node in enumerate(message.nodes)}
     for node in message.nodes:
-        border = TOKENS[_BORDERS.get(node.state, "line") if node.state else "line"].light
+        border = TOKENS[_border(node)].light
         style = "dashed" if node.suspended or node.kind is NodeKind.VIEW else "solid"
-        style = f"rounded,{style}" if node.kind is NodeKind.DYNAMIC_TABLE else style
+        kept = node.kind is NodeKind.DYNAMIC_TABLE or node.sink is not None
+        style = f"rounded,{style}" if kept else style
         label = "\\n".join(graphviz.escape(line) for line in _dot_lines(node))
         tooltip = graphviz.escape(clean(facts(node)).replace("\n", " | "))
         dot.node(ids[node.name], graphviz.nohtml(label), color=border, style=style, tooltip=tooltip)
@@ -70,9 +83,15 @@ def graph_dot(message: GraphMessage) -> str:
     return str(dot.source)
 
 
+def _border(node: GraphNode) -> str:
+    if node.sink is not None:
+        return SINK_BORDERS.get(node.sink.state, "line")
+    return _BORDERS.get(node.state, "line") if node.state else "line"
+
+
 def _dot_lines(node: GraphNode) -> list[str]:
-    outcome = " ".join(
-        filter(None, (node.state, node.action, "SUSPENDED" if node.suspended else ""))
-    )
+    sink = node.sink
+    suspended = "SUSPENDED" if node.suspended and sink is None else ""
+    outcome = " ".join(filter(None, (sink.state if sink else node.state, node.action, suspended)))
     lines = (one_line(node.name), mode_text(node) or node.kind.replace("_", " "), outcome)
     return list(filter(None, lines))

@@ -16,6 +16,7 @@ from dt_jupyter.widgets.graph_words import graph_dot, graph_text
 from dt_jupyter.widgets.html_frame import drawing, page
 from dt_jupyter.widgets.lag import lag_svg, lag_text
 from dt_jupyter.widgets.markup import Markup
+from dt_jupyter.widgets.sink_card import sink_html, sink_text
 from dt_jupyter.widgets.tables import (
     history_html,
     history_text,
@@ -33,10 +34,17 @@ from dt_jupyter.wire import (
     LagMessage,
     ReportMessage,
     ResultMessage,
+    SinkMessage,
 )
 
 PanelMessage = (
-    HistoryMessage | CardMessage | ResultMessage | ReportMessage | ErrorMessage | ExplanationMessage
+    HistoryMessage
+    | CardMessage
+    | SinkMessage
+    | ResultMessage
+    | ReportMessage
+    | ErrorMessage
+    | ExplanationMessage
 )
 
 
@@ -103,6 +111,8 @@ class Panel:
                 return history_html(self.message)
             case CardMessage():
                 return card_html(self.message)
+            case SinkMessage():
+                return sink_html(self.message)
             case ResultMessage():
                 return result_html(self.message)
             case ReportMessage():
@@ -119,6 +129,8 @@ class Panel:
                 return history_text(self.message)
             case CardMessage():
                 return card_text(self.message)
+            case SinkMessage():
+                return sink_text(self.message)
             case ResultMessage():
                 return result_text(self.message)
             case ReportMessage():

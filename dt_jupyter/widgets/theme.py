@@ -129,7 +129,7 @@ _HTML = """
 .dtj .dtj-col{display:inline-block;margin:0 14px 2px 0}
 .dtj ul.dtj-notes{margin:8px 0 0;padding-left:1.3em;color:var(--dtj-soft);font-size:12px}
 .dtj .dtj-error{border-left:4px solid var(--dtj-bad);padding:2px 0 2px 12px}
-.dtj .dtj-code{font-weight:700;color:var(--dtj-bad);margin-right:8px}
+.dtj .dtj-code{font-weight:700;color:var(--dtj-bad);margin-right:8px;white-space:nowrap}
 .dtj pre.dtj-query,.dtj pre.dtj-trace{font-family:var(--jp-code-font-family, @MONO@);
  font-size:12px;line-height:1.5;margin:6px 0;padding:8px 10px;border-radius:6px;overflow:auto;
  background:var(--dtj-zebra);border:1px solid var(--dtj-grid);color:inherit;white-space:pre}

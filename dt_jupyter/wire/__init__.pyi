@@ -43,6 +43,7 @@ from .messages import (
     RefreshPoint as RefreshPoint,
     ReportMessage as ReportMessage,
     ResultMessage as ResultMessage,
+    SinkMessage as SinkMessage,
     Underline as Underline,
 )
 from .requests import (
@@ -53,6 +54,7 @@ from .schema import (
     WIRE_VERSION as WIRE_VERSION,
     redact as redact,
 )
+from .sink_values import SinkDelivery as SinkDelivery, SinkStanding as SinkStanding
 from .units import (
     count as count,
     duration as duration,

@@ -21,6 +21,7 @@ from dt_jupyter.wire.messages import (
     HistoryMessage,
     LagMessage,
     ResultMessage,
+    SinkMessage,
 )
 from dt_jupyter.wire.schema import check_instants, message_json, redact_fields
 
@@ -43,8 +44,8 @@ class HelloMessage:
 
 @dataclass(frozen=True, slots=True)
 class EventMessage:
-    """Something happened at `at`. `node` is the dynamic table as it stands now, with its progress
-    while it runs; `seconds` is how long a refresh that ended took."""
+    """Something happened at `at`. `node` is the dynamic table or sink as it stands now, with its
+    progress while it runs; `seconds` is how long a refresh that ended took."""
 
     happened: Happened
     at: datetime
@@ -285,7 +286,7 @@ class CatalogueItem:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueMessage:
-    """What a lake holds: dynamic tables, streams, tables, warehouses, pins."""
+    """What a lake holds: dynamic tables, streams, sinks, tables, warehouses, pins."""
 
     items: tuple[CatalogueItem, ...]
     lake: str = ""
@@ -341,6 +342,7 @@ class Ask(StrEnum):
     STREAMS = "streams"
     LAG = "lag"
     DETAIL = "detail"
+    SINK = "sink"
     LINEAGE = "lineage"
     EXPORT = "export"
     PROFILE = "profile"
@@ -355,15 +357,16 @@ class Ask(StrEnum):
     PIN = "pin"
     ALTER = "alter"
     DROP = "drop"
+    RESET = "reset"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`id` comes back in the reply. `name` is a table's; the other fields belong to the one kind
-    that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version),
-    `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to
-    ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval`
-    (between arrivals) in seconds and `concurrency`.
+    """`id` comes back in the reply. `name` is a table's or a sink's; the other fields belong to
+    the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or
+    version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in
+    seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and
+    `interval` (between arrivals) in seconds and `concurrency`.
     """
 
     id: int
@@ -385,9 +388,9 @@ class Request:
 
 LiveMessage = (
     HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage
-    | StreamsMessage | LagMessage | DetailMessage | LineageMessage | ReplayMessage | RowsMessage
-    | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage
-    | ScriptMessage | DoneMessage | ErrorMessage
+    | StreamsMessage | LagMessage | DetailMessage | SinkMessage | LineageMessage
+    | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage
+    | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage
 )  # fmt: skip
 
 

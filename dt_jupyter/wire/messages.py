@@ -23,6 +23,7 @@ from dt_jupyter.model import (
     error_page,
 )
 from dt_jupyter.wire.schema import check_instants, message_json, redact_fields
+from dt_jupyter.wire.sink_values import SinkDelivery, SinkStanding
 
 
 class NodeKind(StrEnum):
@@ -40,7 +41,7 @@ class GraphNode:
     what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in
     seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden
     stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it
-    at the multiples of `period` seconds since 1970."""
+    at the multiples of `period` seconds since 1970. A sink has `sink`."""
 
     name: str
     kind: NodeKind
@@ -60,6 +61,7 @@ class GraphNode:
     parent: str | None = None
     running: Progress | None = None
     period: float | None = None
+    sink: SinkStanding | None = None
 
     def __post_init__(self) -> None:
         check_instants(self)
@@ -255,6 +257,39 @@ class CardMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class SinkMessage:
+    """A sink as created or described: where it stands, the statement that makes it, and its newest
+    deliveries; `notes` say what its creation did. `error` is why it does not deliver."""
+
+    name: str
+    node: GraphNode
+    created: datetime
+    key: tuple[str, ...]
+    reductions: tuple[str, ...]
+    delta_updates: bool
+    partitions: int
+    definition: str
+    deliveries: tuple[SinkDelivery, ...] = ()
+    comment: str | None = None
+    notes: tuple[str, ...] = ()
+    error: ErrorMessage | None = None
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+        redact_fields(self, "definition")
+        if self.node.sink is None:
+            raise ValueError("the node of a sink says where it stands")
+
+    @property
+    def standing(self) -> SinkStanding:
+        assert self.node.sink is not None
+        return self.node.sink
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("sink", self)
+
+
+@dataclass(frozen=True, slots=True)
 class Underline:
     """A place in a query: line and column count from 1, in characters; never past the text."""
 
@@ -316,6 +351,7 @@ Message = (
     | ResultMessage
     | ReportMessage
     | CardMessage
+    | SinkMessage
     | ErrorMessage
 )
 

@@ -17,12 +17,12 @@ _LONGEST = 2_000
 """Characters of a text in a request."""
 _LARGEST = 1e12
 NEEDS: Mapping[Ask, tuple[str, ...]] = {
-    Ask.LAG: ("name",), Ask.DETAIL: ("name",), Ask.LINEAGE: ("name",), Ask.PROFILE: ("name",),
-    Ask.REPLAY: ("name",),
+    Ask.LAG: ("name",), Ask.DETAIL: ("name",), Ask.SINK: ("name",),
+    Ask.LINEAGE: ("name",), Ask.PROFILE: ("name",), Ask.REPLAY: ("name",),
     Ask.ROWS: ("replay", "step"), Ask.SIMULATE: ("name",), Ask.REFRESH: ("name",),
     Ask.REFRESH_FULL: ("name",),
     Ask.CANCEL: ("name",), Ask.SUSPEND: ("name",), Ask.RESUME: ("name",),
-    Ask.PIN: ("name", "pin"), Ask.ALTER: ("name",), Ask.DROP: ("name",),
+    Ask.PIN: ("name", "pin"), Ask.ALTER: ("name",), Ask.DROP: ("name",), Ask.RESET: ("name",),
 }  # fmt: skip
 """The fields without which an ask means nothing."""
 _POSITIVE = ("target_lag", "refresh_seconds", "interval", "concurrency")

@@ -22,7 +22,15 @@ const NOTHING: Omit<Request, 'id' | 'ask'> = {
 };
 
 /** Requests that may start Spark jobs, and so take as long as those do. */
-const JOBS: ReadonlySet<Ask> = new Set(['detail', 'profile', 'replay', 'rows', 'refresh', 'pin']);
+const JOBS: ReadonlySet<Ask> = new Set([
+  'detail',
+  'profile',
+  'replay',
+  'rows',
+  'refresh',
+  'reset',
+  'pin',
+]);
 
 const SECONDS = 60;
 const JOB_SECONDS = 1800;

@@ -8,7 +8,15 @@ import type { KernelClient } from './client';
 import type { Phase } from './phase';
 import { browserTimer, type Timer } from './requests';
 import { Signal } from './signal';
-import { type MessageOf, outdates, questionOf, type Topic, TOPICS, withEvent } from './topics';
+import {
+  type MessageOf,
+  OF_ONE,
+  outdates,
+  questionOf,
+  type Topic,
+  TOPICS,
+  withEvent,
+} from './topics';
 
 export interface Chosen {
   readonly name: string;
@@ -110,7 +118,7 @@ export class Session implements Host {
     this._chosen = chosen;
     this.choices.emit(chosen);
     if (before !== name) {
-      (['detail', 'lag'] as const).forEach(topic => this._outdate(topic));
+      OF_ONE.forEach(topic => this._outdate(topic));
     }
   }
 

@@ -2,12 +2,12 @@
 import type { Question } from '../view/elements/dom';
 import type { EventMessage, GraphMessage, LiveMessage } from '../view/wire';
 
-export type Topic = 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'detail' | 'lag';
+export type Topic = 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'detail' | 'sink' | 'lag';
 
 export type MessageOf<T extends Topic> = Extract<LiveMessage, { readonly type: T }>;
 
-/** The topics that are of one table, the chosen one. */
-const OF_ONE: ReadonlySet<Topic> = new Set<Topic>(['detail', 'lag']);
+/** The topics that are of one table or sink, the chosen one. */
+export const OF_ONE: ReadonlySet<Topic> = new Set<Topic>(['detail', 'sink', 'lag']);
 
 export const TOPICS: readonly Topic[] = [
   'graph',
@@ -15,6 +15,7 @@ export const TOPICS: readonly Topic[] = [
   'frontiers',
   'streams',
   'detail',
+  'sink',
   'lag',
 ];
 

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { KernelClient } from '../client/client';
+import { sink } from '../testing/graphs';
 import { FakeClock, FakeKernel, graph, hello, node, settled } from '../testing/kernel';
 import { Session } from '../client/session';
 import { Board } from './board';
@@ -87,6 +88,15 @@ test('details need a table that is dynamic', async () => {
   expect(asks()).toEqual([]);
   session.choose('daily');
   expect(asks()).toEqual(['detail', 'lag']);
+});
+
+test('details of a sink are its own', async () => {
+  board.seen(true);
+  kernel.answer('graph', graph(node('daily'), sink('app', 'daily')));
+  await settled();
+  tab('Details').click();
+  session.choose('app');
+  expect(asks()).toEqual(['sink']);
 });
 
 test('a replay is asked for by hand, and goes when the kernel does', async () => {

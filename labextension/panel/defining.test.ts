@@ -9,6 +9,8 @@ test.each([
   "@dt.dynamic_table('daily', target_lag='1 minute')\ndef f(): ...",
   'dt.create("daily", df, target_lag="1 minute")',
   '%%dt\nCREATE TABLE daily (id INT)',
+  "%%dt\nCREATE SINK IF NOT EXISTS daily FROM TABLE t INTO 'file:///x'",
+  'dt.create_sink("daily", "t", "file:///x")',
   "df.write.format('delta').saveAsTable('daily')",
 ])('%j defines it', source => {
   expect(definingCell(['x = 1', source, 'SELECT * FROM daily'], 'daily')).toBe(1);

@@ -1,8 +1,8 @@
-/** Which of some cells defines a table, a view or a stream, by its text. */
+/** Which of some cells defines a table, a view, a stream or a sink, by its text. */
 
-const SQL_KIND = String.raw`(?:DYNAMIC\s+TABLE|TABLE|VIEW|STREAM)`;
+const SQL_KIND = String.raw`(?:DYNAMIC\s+TABLE|TABLE|VIEW|STREAM|SINK)`;
 const SQL_CREATE = String.raw`CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?(?:TEMP(?:ORARY)?\s+)?${SQL_KIND}\s+(?:IF\s+NOT\s+EXISTS\s+)?`;
-const PYTHON = String.raw`\.(?:dynamic_table|create)\s*\(\s*["']`;
+const PYTHON = String.raw`\.(?:dynamic_table|create|create_sink)\s*\(\s*["']`;
 const BEFORE = String.raw`(?:${SQL_CREATE}|%%(?:dynamic_table|changes)\s+|${PYTHON}|\.saveAsTable\s*\(\s*["'])`;
 const AFTER = String.raw`(?![\w.\`])`;
 

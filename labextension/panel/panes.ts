@@ -3,13 +3,12 @@ import type { Session } from '../client/session';
 import { h, type Host } from '../view/elements/dom';
 import { mountCatalogue } from '../view/catalogue/index';
 import { mountDag } from '../view/dag/index';
-import { mountDetail } from '../view/detail/index';
+import { mountDetail, mountSink } from '../view/detail/index';
 import { mountFrontiers } from '../view/frontiers/index';
 import { nothing } from '../view/elements/parts';
 import { mountReplay } from '../view/replay/index';
 import { mountSawtooth } from '../view/lag/index';
 import { mountStreams } from '../view/streams/index';
-import type { GraphMessage } from '../view/wire';
 import { type Pane, together, topicPane, whileSeen } from '../client/pane';
 import { replayPane } from './replayPane';
 
@@ -66,11 +65,12 @@ export function graphPane(root: HTMLElement, session: Session, { rightward }: Gr
   });
 }
 
-/** All about the chosen table; of one that is not dynamic there is only its place in the graph. */
+/** All about the chosen table or sink; of another there is only its place in the graph. */
 export function detailPane(root: HTMLElement, session: Session): Pane {
   const say = h('div', { class: 'dtj-view' });
   const dynamic = h('div', { class: 'dtjp-details' });
-  root.append(say, dynamic);
+  const sink = h('section', { class: 'dtjp-details', 'aria-label': 'Sink' });
+  root.append(say, dynamic, sink);
   const lag = h('section', { 'aria-label': 'Lag' });
   const detail = h('section', { 'aria-label': 'Details' });
   dynamic.append(detail, lag);
@@ -78,26 +78,33 @@ export function detailPane(root: HTMLElement, session: Session): Pane {
     topicPane(detail, session, { topic: 'detail', mount: mountDetail }),
     topicPane(lag, session, { topic: 'lag', mount: mountSawtooth }),
   );
+  const ofSink = topicPane(sink, session, { topic: 'sink', mount: mountSink });
   const watching = whileSeen(() => {
     const draw = () => {
       const name = session.chosen?.name ?? null;
-      const kind = name === null ? null : kindOf(session.news('graph').message, name);
-      const other = name !== null && kind !== null && kind !== 'dynamic_table';
-      dynamic.hidden = name === null || other;
+      const kind = name === null ? null : kindOf(session, name);
+      const other = kind !== null && kind !== 'dynamic_table' && kind !== 'sink';
+      dynamic.hidden = name === null || other || kind === 'sink';
+      sink.hidden = kind !== 'sink';
       inner.seen(!dynamic.hidden);
+      ofSink.seen(!sink.hidden);
       say.replaceChildren(
         name === null
           ? nothing('No table is chosen', 'Choose one in the graph or the catalogue.')
           : other
-            ? nothing(`${name} is a ${kind.replace('_', ' ')}`, 'Details are of dynamic tables.')
+            ? nothing(
+                `${name} is a ${kind.replace('_', ' ')}`,
+                'Details are of dynamic tables and sinks.',
+              )
             : '',
       );
     };
     draw();
-    const stop = session.choices.connect(draw);
+    const stops = [session.choices.connect(draw), session.watch('graph', draw)];
     return () => {
-      stop();
+      stops.forEach(stop => stop());
       inner.seen(false);
+      ofSink.seen(false);
     };
   });
   return {
@@ -105,10 +112,13 @@ export function detailPane(root: HTMLElement, session: Session): Pane {
     dispose: () => {
       watching.dispose();
       inner.dispose();
+      ofSink.dispose();
     },
   };
 }
 
-function kindOf(graph: GraphMessage | null, name: string): string | null {
-  return graph?.nodes.find(node => node.name === name)?.kind ?? null;
+function kindOf(session: Session, name: string): string | null {
+  const nodes = session.news('graph').message?.nodes ?? [];
+  const items = session.news('catalogue').message?.items ?? [];
+  return [...nodes, ...items].find(one => one.name === name)?.kind ?? null;
 }

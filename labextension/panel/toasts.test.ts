@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { sink } from '../testing/graphs';
 import { event, node } from '../testing/kernel';
 import { Failures } from './toasts';
 
@@ -29,4 +30,18 @@ test('what follows from another failure, runs, or is of no table, is not said', 
   expect(failures.hear(ended('EXECUTING'))).toBeNull();
   expect(failures.hear(event({ happened: 'changed' }))).toBeNull();
   expect(failures.hear({ ...ended('FAILED'), happened: 'started' })).toBeNull();
+});
+
+test('of a sink it is said that it is paused, not that it is tried again', () => {
+  const failures = new Failures();
+  const told = (state: 'RETRYING' | 'PAUSED') =>
+    event({
+      happened: 'ended',
+      name: 'app',
+      node: sink('app', 'daily', { state }, { error: 'DT-6130: no' }),
+    });
+  expect(failures.hear(told('RETRYING'))).toBeNull();
+  const sentence = 'Sink app is paused. DT-6130: no';
+  expect(failures.hear(told('PAUSED'))).toEqual({ name: 'app', sentence });
+  expect(failures.hear(told('PAUSED'))).toBeNull();
 });

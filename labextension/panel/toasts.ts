@@ -1,15 +1,21 @@
-/** A refresh that failed in the background, said once until the table is well again. */
-import type { EventMessage } from '../view/wire';
+/** A refresh or a delivery that failed in the background, said once until it is well again. */
+import type { EventMessage, GraphNode } from '../view/wire';
 
 export interface Failure {
   readonly name: string;
   readonly sentence: string;
 }
 
-/** A sentence that says of which table it is. */
-function sentenceOf(name: string, error: string | null): string {
+/** A sentence that says of which table or sink it is. */
+function sentenceOf(name: string, { error, sink }: GraphNode): string {
   const known = error ?? '';
-  return known.includes(name) ? known : `The refresh of ${name} failed. ${known}`.trim();
+  const what = sink === null ? `The refresh of ${name} failed.` : `Sink ${name} is paused.`;
+  return known.includes(name) ? known : `${what} ${known}`.trim();
+}
+
+/** A sink that is tried again mends itself: what is said is that one is paused. */
+function isFailed({ state, sink }: GraphNode): boolean {
+  return sink === null ? state === 'FAILED' : sink.state === 'PAUSED';
 }
 
 export class Failures {
@@ -20,7 +26,7 @@ export class Failures {
     if (happened !== 'ended' || name === null || node === null || node.state === 'EXECUTING') {
       return null;
     }
-    if (node.state !== 'FAILED') {
+    if (!isFailed(node)) {
       this._failed.delete(name);
       return null;
     }
@@ -28,6 +34,6 @@ export class Failures {
       return null;
     }
     this._failed.add(name);
-    return { name, sentence: sentenceOf(name, node.error) };
+    return { name, sentence: sentenceOf(name, node) };
   }
 }

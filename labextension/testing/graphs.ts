@@ -5,6 +5,8 @@ import type {
   LineageMessage,
   RefreshMode,
   RefreshState,
+  SinkDelivery,
+  SinkStanding,
 } from '../view/wire';
 
 export const AS_OF = '2026-11-22T12:00:00+00:00';
@@ -31,6 +33,7 @@ const NOTHING: Omit<GraphNode, 'name' | 'kind'> = {
   parent: null,
   running: null,
   period: null,
+  sink: null,
 };
 
 export function source(name: string, fields: Partial<GraphNode> = {}): GraphNode {
@@ -55,6 +58,55 @@ export function table(name: string, fields: Partial<GraphNode> = {}): GraphNode 
     warehouse: 'main',
   };
   return { ...NOTHING, ...own, name, kind: 'dynamic_table', ...fields };
+}
+
+/** A sink into PostgreSQL that has delivered all, unless `standing` and `fields` say otherwise. */
+export function sink(
+  name: string,
+  from: string,
+  standing: Partial<SinkStanding> = {},
+  fields: Partial<GraphNode> = {},
+): GraphNode {
+  const last: SinkDelivery = {
+    state: 'SUCCEEDED',
+    trigger: 'SCHEDULED',
+    start: ago(9),
+    end: ago(8),
+    action: 'INCREMENTAL',
+    version: 7,
+    loaded: 1200,
+    stored: 1204,
+    deleted: 3,
+    bytes: 20_480,
+    drifted: 0,
+    retries: 0,
+    error: null,
+  };
+  const stands: SinkStanding = {
+    state: 'ACTIVE',
+    source: from,
+    scheme: 'postgresql',
+    address: 'postgresql://db.example.org:5432/app',
+    target: 'revenue',
+    version: 7,
+    newest: 7,
+    behind_since: null,
+    last,
+    next_try: null,
+    ...standing,
+  };
+  return {
+    ...NOTHING,
+    name,
+    kind: 'sink',
+    scheduling_state: stands.state === 'SUSPENDED' ? 'SUSPENDED' : 'ACTIVE',
+    target_lag: 300,
+    held_to: 300,
+    lag_seconds: 0,
+    warehouse: 'main',
+    sink: stands,
+    ...fields,
+  };
 }
 
 export function graph(
@@ -142,7 +194,7 @@ export const SHOP: GraphMessage = graph(
       data_timestamp: null,
       rows: null,
     }),
-    source('warehouse.daily_revenue', { kind: 'sink' }),
+    sink('warehouse.daily_revenue', 'daily_revenue'),
   ],
   [
     ['shop.orders', 'order_lines'],

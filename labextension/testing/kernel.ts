@@ -122,6 +122,7 @@ export const node = (name: string, more: Partial<GraphNode> = {}): GraphNode => 
   parent: null,
   running: null,
   period: null,
+  sink: null,
   ...more,
 });
 

@@ -8,7 +8,15 @@ import known from './messages.json';
 import { cardSize } from '../view/dag/card';
 import { layered } from '../view/dag/layout/index';
 import { shapeOf, WHOLE } from '../view/dag/shape';
-import { lagShare, lagText, modeText, outcome, rowsText, shareToken } from '../view/dag/words';
+import {
+  hasStanding,
+  lagShare,
+  lagText,
+  modeText,
+  outcome,
+  rowsText,
+  shareToken,
+} from '../view/dag/words';
 import { count, duration, percent } from '../view/elements/units';
 import { together } from '../view/frontiers/together';
 import { sawtooth, summary } from '../view/lag/teeth';
@@ -47,7 +55,7 @@ interface PairFigures {
 const graph = known.graph.message as GraphMessage;
 const figuresOf = (name: string): NodeFigures =>
   (known.graph.expected as Readonly<Record<string, NodeFigures>>)[name]!;
-const tables = graph.nodes.filter(node => node.kind === 'dynamic_table');
+const tables = graph.nodes.filter(hasStanding);
 
 test('boxes lie in these layers', () => {
   const shape = shapeOf(graph, WHOLE);

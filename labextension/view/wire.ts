@@ -1,4 +1,4 @@
-// Written by labextension/wire.py from the messages in dt_jupyter/widgets: do not edit.
+// Written by labextension/wire.py from the messages in dt_jupyter/wire: do not edit.
 
 export const WIRE_VERSION = 1;
 
@@ -40,7 +40,46 @@ export interface Progress {
   readonly rows: number;
 }
 
-/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. */
+export type SinkState = 'ACTIVE' | 'RETRYING' | 'SUSPENDED' | 'PAUSED';
+
+export type DeliveryState = 'SUCCEEDED' | 'RETRYING' | 'FAILED';
+
+export type DeliveryTrigger = 'CREATION' | 'MANUAL' | 'SCHEDULED';
+
+export type DeliveryAction = 'INITIAL' | 'INCREMENTAL';
+
+/** One delivery, as SINK_HISTORY has it: rows loaded, stored and deleted, bytes stored. `version` is the source's; a delivery that is tried again has no `end`. */
+export interface SinkDelivery {
+  readonly state: DeliveryState;
+  readonly trigger: DeliveryTrigger;
+  readonly start: Instant;
+  readonly end: Instant | null;
+  readonly action: DeliveryAction | null;
+  readonly version: number | null;
+  readonly loaded: number;
+  readonly stored: number;
+  readonly deleted: number;
+  readonly bytes: number;
+  readonly drifted: number;
+  readonly retries: number;
+  readonly error: string | null;
+}
+
+/** Where a sink stands. `scheme` and `address` are the store's, without user, options and secrets; `target` is the table there. `version` of the source is delivered, `newest` is there. `behind_since` is when the oldest change was committed that the store does not have. */
+export interface SinkStanding {
+  readonly state: SinkState;
+  readonly source: string;
+  readonly scheme: string;
+  readonly address: string;
+  readonly target: string;
+  readonly version: number | null;
+  readonly newest: number | null;
+  readonly behind_since: Instant | null;
+  readonly last: SinkDelivery | null;
+  readonly next_try: Instant | null;
+}
+
+/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`. */
 export interface GraphNode {
   readonly name: string;
   readonly kind: NodeKind;
@@ -60,9 +99,10 @@ export interface GraphNode {
   readonly parent: string | null;
   readonly running: Progress | null;
   readonly period: number | null;
+  readonly sink: SinkStanding | null;
 }
 
-/** Something happened at `at`. `node` is the dynamic table as it stands now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
+/** Something happened at `at`. `node` is the dynamic table or sink as it stands now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
 export interface EventMessage {
   readonly type: 'event';
   readonly version: number;
@@ -96,7 +136,7 @@ export interface CatalogueItem {
   readonly about: string;
 }
 
-/** What a lake holds: dynamic tables, streams, tables, warehouses, pins. */
+/** What a lake holds: dynamic tables, streams, sinks, tables, warehouses, pins. */
 export interface CatalogueMessage {
   readonly type: 'catalogue';
   readonly version: number;
@@ -295,6 +335,24 @@ export interface DetailMessage {
   readonly error: ErrorMessage | null;
 }
 
+/** A sink as created or described: where it stands, the statement that makes it, and its newest deliveries; `notes` say what its creation did. `error` is why it does not deliver. */
+export interface SinkMessage {
+  readonly type: 'sink';
+  readonly version: number;
+  readonly name: string;
+  readonly node: GraphNode;
+  readonly created: Instant;
+  readonly key: readonly string[];
+  readonly reductions: readonly string[];
+  readonly delta_updates: boolean;
+  readonly partitions: number;
+  readonly definition: string;
+  readonly deliveries: readonly SinkDelivery[];
+  readonly comment: string | null;
+  readonly notes: readonly string[];
+  readonly error: ErrorMessage | null;
+}
+
 /** `target_column` of `target` is computed from `source_column` of `source`. */
 export interface ColumnEdge {
   readonly source: string;
@@ -388,9 +446,9 @@ export interface DoneMessage {
   readonly sentence: string;
 }
 
-export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop';
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset';
 
-/** `id` comes back in the reply. `name` is a table's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
+/** `id` comes back in the reply. `name` is a table's or a sink's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
 export interface Request {
   readonly id: number;
   readonly ask: Ask;
@@ -412,7 +470,7 @@ export interface Request {
 /** The answer to the request of that `id`; an ErrorMessage where it could not be done. */
 export interface Reply {
   readonly id: number;
-  readonly message: HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+  readonly message: HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
 }
 
-export type LiveMessage = HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+export type LiveMessage = HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;

@@ -8,7 +8,7 @@ import { Session } from '../client/session';
 import type { MessageOf, Topic } from '../client/topics';
 import { mountCatalogue } from '../view/catalogue/index';
 import { mountDag } from '../view/dag/index';
-import { mountDetail } from '../view/detail/index';
+import { mountDetail, mountSink } from '../view/detail/index';
 import { h, type View } from '../view/elements/dom';
 import { mountFrontiers } from '../view/frontiers/index';
 import { mountReplay } from '../view/replay/index';
@@ -39,6 +39,7 @@ const VIEWS: Readonly<Record<Kind, Make>> = {
   streams: single('streams', mountStreams),
   lag: single('lag', mountSawtooth),
   detail: single('detail', mountDetail),
+  sink: single('sink', mountSink),
   replay: (root, session, message) => {
     const view = mountReplay(root, session);
     if (message?.type === 'replay') {

@@ -6,7 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from dt_jupyter.model import Mark, RefreshAction, RefreshMode, RefreshState, RefreshTrigger
+from dt_jupyter.model import (
+    Mark,
+    RefreshAction,
+    RefreshMode,
+    RefreshState,
+    RefreshTrigger,
+    SinkState,
+)
 from dt_jupyter.wire import (
     CatalogueItem,
     CatalogueMessage,
@@ -17,6 +24,7 @@ from dt_jupyter.wire import (
     Frontier,
     FrontiersMessage,
     FrontierSource,
+    GraphEdge,
     HelloMessage,
     HistoryMessage,
     HistoryRow,
@@ -34,9 +42,22 @@ from dt_jupyter.wire import (
     StreamsMessage,
     TreeNode,
 )
-from tests.unit.widgets_lab import CARD, NOON, done, failed, flights, lag, later, skipped
+from tests.unit.widgets_lab import (
+    CARD,
+    DOWN,
+    NOON,
+    SINK,
+    done,
+    failed,
+    flights,
+    lag,
+    later,
+    sink,
+    skipped,
+)
 
 HOUR = 3600
+TWINS = "DT-6130: Two rows of the source have the key (1): two rows with the key (1)."
 LAG = replace(
     lag(
         *(done(48 * i, 48 * i + 1, 48 * i + 5) for i in range(10)),
@@ -104,6 +125,8 @@ ITEMS = CatalogueMessage(
         CatalogueItem("delays", "dynamic_table", "SUCCEEDED", "INCREMENTAL, target lag 5 minutes"),
         CatalogueItem("worst", "dynamic_table", "FAILED", "FULL, target lag DOWNSTREAM"),
         CatalogueItem("new_flights", "stream", "DEFAULT", "on table flights"),
+        CatalogueItem("app_delays", "sink", "ACTIVE", "dynamic table delays into postgresql://db"),
+        CatalogueItem("hook", "sink", "PAUSED", "table flights into https://hooks.example.org"),
         CatalogueItem("flights", "table", "", "/lake/tables/flights"),
         CatalogueItem("default", "warehouse", "ACTIVE", "2 at once, weight 1"),
         CatalogueItem("before_the_change", "pin", "", "flights at version 7"),
@@ -192,8 +215,17 @@ PROFILE = ProfileMessage(
         ("AA", "LGA", "15459", None),
     ),
 )
+GRAPH = flights()
+SINKS = (
+    sink("app_delays", below="with_weather"),
+    sink("hook_of_alerts", SinkState.PAUSED, below="alerts", lag=4000.0, error=TWINS),
+    sink("reports", SinkState.RETRYING, below="ranking", lag=400.0, error=DOWN),
+    sink("archive", SinkState.SUSPENDED, below="flights", lag=None),
+)
+EDGES = tuple(GraphEdge(s.sink.source, s.name) for s in SINKS if s.sink is not None)
 VIEWS: dict[str, LiveMessage] = {
-    "graph": flights(),
+    "graph": replace(GRAPH, nodes=(*GRAPH.nodes, *SINKS), edges=(*GRAPH.edges, *EDGES)),
+    "sink": SINK,
     "catalogue": ITEMS,
     "frontiers": FRONTIERS,
     "streams": STREAMS,

@@ -8,11 +8,15 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 from dt_jupyter.model import (
+    DeliveryAction,
+    DeliveryState,
+    DeliveryTrigger,
     RefreshAction,
     RefreshMode,
     RefreshState,
     RefreshTrigger,
     SchedulingState,
+    SinkState,
     TargetLag,
 )
 from dt_jupyter.wire import (
@@ -30,6 +34,9 @@ from dt_jupyter.wire import (
     RefreshPoint,
     ReportMessage,
     ResultMessage,
+    SinkDelivery,
+    SinkMessage,
+    SinkStanding,
     Underline,
 )
 from dt_jupyter.wire.messages import Message
@@ -72,6 +79,58 @@ def table(
         NOON,
         1200,
         error,
+    )
+
+
+def sink(
+    name: str,
+    state: SinkState = SinkState.ACTIVE,
+    *,
+    below: str = "delays",
+    lag: float | None = 42.0,
+    error: str | None = None,
+    text: str | None = None,
+) -> GraphNode:
+    """A sink into PostgreSQL; `text` stands wherever a store or a user may write one."""
+    failed = state in (SinkState.RETRYING, SinkState.PAUSED)
+    delivery = SinkDelivery(
+        DeliveryState.RETRYING if state is SinkState.RETRYING else DeliveryState.SUCCEEDED,
+        DeliveryTrigger.SCHEDULED,
+        later(-50),
+        None if failed else later(-48),
+        DeliveryAction.INCREMENTAL,
+        7,
+        1200,
+        1204,
+        3,
+        20_480,
+        retries=6 if failed else 0,
+        error=text or error,
+    )
+    scheduling = (
+        SchedulingState.SUSPENDED if state is SinkState.SUSPENDED else SchedulingState.ACTIVE
+    )
+    return GraphNode(
+        name,
+        NodeKind.SINK,
+        scheduling,
+        target_lag=TargetLag(300.0),
+        lag_seconds=lag,
+        error=error,
+        held_to=300.0,
+        warehouse="default",
+        sink=SinkStanding(
+            state,
+            below,
+            text or "postgresql",
+            text or "postgresql://db.example.org:5432/app",
+            text or "delays",
+            7,
+            9,
+            None if lag is None else later(-lag),
+            delivery,
+            later(30) if state is SinkState.RETRYING else None,
+        ),
     )
 
 
@@ -186,6 +245,41 @@ CARD = CardMessage(
     sample=RESULT,
     notes=("guard: all 3 rows compared",),
 )
+DOWN = "DT-6110: postgresql://db.example.org:5432/app cannot be reached: connection refused"
+SINK_NODE = sink("app_delays", SinkState.RETRYING, lag=400.0, error=DOWN)
+SINK = SinkMessage(
+    "app_delays",
+    SINK_NODE,
+    NOON,
+    ("carrier", "origin"),
+    ("flights SUM",),
+    False,
+    2,
+    "CREATE SINK app_delays FROM DYNAMIC TABLE delays\n"
+    "  INTO 'postgresql://db.example.org:5432/app'\n  KEY (carrier, origin)\n"
+    "  TARGET_LAG = '5 minutes'",
+    tuple(
+        SinkDelivery(
+            DeliveryState.RETRYING if i == 0 else DeliveryState.SUCCEEDED,
+            DeliveryTrigger.CREATION if i == 7 else DeliveryTrigger.SCHEDULED,
+            later(-60 * i - 5),
+            later(-60 * i) if i else None,
+            DeliveryAction.INITIAL if i == 7 else DeliveryAction.INCREMENTAL if i else None,
+            9 - i if i else None,
+            120 * i,
+            121 * i,
+            i,
+            2_100 * i,
+            0,
+            0 if i else 6,
+            None if i else DOWN,
+        )
+        for i in range(8)
+    ),
+    "for the application",
+    ("Sink app_delays created on delays: 48 rows delivered.",),
+    ErrorMessage("DT-6110", DOWN.partition(": ")[2]),
+)
 QUERY = "SELECT carrier,\n       avg(dep_dely) AS mean\nFROM flights"
 ERROR = ErrorMessage(
     "DT-1102",
@@ -212,6 +306,7 @@ GALLERY: dict[str, Message | ExplanationMessage] = {
     "result": RESULT,
     "report": REPORT,
     "card": CARD,
+    "sink": SINK,
     "error": ERROR,
     "explanation": EXPLANATION,
 }

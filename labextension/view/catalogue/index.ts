@@ -34,6 +34,8 @@ const WORDS: Readonly<Record<string, string>> = {
   EXPIRED: 'warn',
   BROKEN: 'bad',
   WAITING: 'incremental',
+  RETRYING: 'warn',
+  PAUSED: 'bad',
 };
 
 /** Shows the catalogue; what is chosen in it is told to the host. */

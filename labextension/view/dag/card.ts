@@ -13,7 +13,7 @@ const OTHER: Size = { width: 212, height: 48 };
 
 /** The size of a card depends on its kind alone: no change of state ever moves a box. */
 export function cardSize(node: GraphNode): Size {
-  return node.kind === 'dynamic_table' ? OWN : OTHER;
+  return words.hasStanding(node) ? OWN : OTHER;
 }
 
 /** The lines of a card that was looked at. */
@@ -104,7 +104,7 @@ export class Card {
 
   /** Lag goes on: write what follows from the clock. */
   tick(now: Now): void {
-    if (this.inside && words.isOwn(this._node)) {
+    if (this.inside && (words.isOwn(this._node) || this._node.sink !== null)) {
       this.writeLag(this.inside, now);
     }
   }
@@ -128,7 +128,8 @@ export class Card {
   private mark(now: Now): void {
     const node = this._node;
     set(this.element, 'data-kind', node.kind);
-    set(this.element, 'data-state', node.state);
+    set(this.element, 'data-state', node.sink?.state ?? node.state);
+    set(this.element, 'data-standing', words.hasStanding(node) ? 'true' : null);
     set(this.element, 'data-suspended', words.isSuspended(node) ? 'true' : null);
     this.describe(now);
   }
@@ -143,7 +144,7 @@ export class Card {
     show(inside.error, String(node.error !== null), () =>
       node.error === null ? null : errorSign(),
     );
-    if (node.kind === 'dynamic_table') {
+    if (words.hasStanding(node)) {
       write(inside.mode, words.modeText(node));
       set(inside.mode, 'hidden', words.modeText(node) ? null : '');
       set(inside.mode, 'data-mode', node.refresh_mode);
@@ -152,7 +153,6 @@ export class Card {
     }
     this.writeOutcome(inside.outcome);
     this.writeLag(inside, now);
-    write(inside.rows, words.rowsText(node));
     const share = words.progressShare(node);
     set(inside.progress, 'data-known', share === null ? null : 'true');
     inside.progress.style.width = share === null ? '' : `${Math.max(3, share * 100)}%`;
@@ -160,7 +160,7 @@ export class Card {
 
   private writeOutcome(place: HTMLElement): void {
     const node = this._node;
-    if (!words.isOwn(node)) {
+    if (!words.isOwn(node) && node.sink === null) {
       write(place, words.KIND_WORDS[node.kind]);
       return;
     }
@@ -180,13 +180,16 @@ export class Card {
 
   private writeLag(inside: Inside, now: Now): void {
     const node = this._node;
-    if (node.kind !== 'dynamic_table') {
+    if (!words.hasStanding(node)) {
+      write(inside.rows, words.rowsText(node));
       return;
     }
     const share = words.lagShare(node, now);
-    const broken = words.BROKEN.has(node.state) && node.error !== null;
+    const broken = words.isBroken(node) && node.error !== null;
     write(inside.lag, broken ? oneLine(node.error) : words.lagText(node, now));
-    write(inside.next, broken ? '' : words.nextText(node, now));
+    const next = broken && node.sink === null ? '' : words.nextText(node, now);
+    write(inside.next, next);
+    write(inside.rows, broken && next ? '' : words.rowsText(node)); // no room for all three
     set(inside.lag, 'data-late', broken || (share !== null && share > 1) ? 'true' : null);
     set(inside.meter.parentElement!, 'hidden', words.limitOf(node) === null ? '' : null);
     const width = `${Math.min(share ?? 0, 1) * 100}%`;

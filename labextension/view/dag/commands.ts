@@ -1,12 +1,12 @@
 /** What can be done with a node, and how it is done. */
 import type { Host, Question } from '../elements/dom';
-import { definitionOf, historyCell, selectOf } from '../elements/sqlTexts';
+import { definitionOf, deliveriesCell, historyCell, selectOf } from '../elements/sqlTexts';
 import { oneLine } from '../elements/text';
 import type { GraphNode, TargetLag } from '../wire';
 import { isSuspended } from './words';
 
 /** A question that is asked before something is done. */
-export type Form = 'suspend' | 'lag' | 'drop';
+export type Form = 'suspend' | 'lag' | 'reset' | 'drop';
 
 export type Command =
   | Form
@@ -37,7 +37,7 @@ export function ableOf(host: Host): Able {
   return { live: host.live, cells: Boolean(host.cells), views: host.open !== undefined };
 }
 
-const FORMS: ReadonlySet<Command> = new Set<Form>(['suspend', 'lag', 'drop']);
+const FORMS: ReadonlySet<Command> = new Set<Form>(['suspend', 'lag', 'reset', 'drop']);
 
 export function isForm(command: Command): command is Form {
   return FORMS.has(command);
@@ -45,10 +45,11 @@ export function isForm(command: Command): command is Form {
 
 /** The menu of a node, in groups; without a kernel only what needs none. */
 export function menuOf(node: GraphNode, { live, cells, views }: Able): Entry[][] {
+  if (node.kind === 'sink') {
+    return sinkMenu(node, { live, cells, views });
+  }
   const own = node.kind === 'dynamic_table';
   const kept = own || node.kind === 'table';
-  const entry = (command: Command, label: string, wanted: boolean): Entry[] =>
-    wanted ? [{ command, label }] : [];
   const suspended = isSuspended(node);
   const running = node.state === 'EXECUTING';
   return [
@@ -74,10 +75,35 @@ export function menuOf(node: GraphNode, { live, cells, views }: Able): Entry[][]
   ].filter(group => group.length > 0);
 }
 
+/** A sink is acted on by the statements of its own; one in quarantine can only be dropped. */
+function sinkMenu(node: GraphNode, { live, cells, views }: Able): Entry[][] {
+  const acts = live && node.sink !== null;
+  const stands = isSuspended(node) || node.sink?.state === 'PAUSED';
+  return [
+    [
+      ...entry('refresh', 'Deliver now', acts),
+      ...entry('resume', 'Resume', acts && stands),
+      ...entry('suspend', 'Suspend …', acts && !isSuspended(node)),
+      ...entry('lag', 'Target lag …', acts),
+    ],
+    [
+      ...entry('details', 'Details', views && node.sink !== null),
+      ...entry('history', 'History as a DataFrame', cells),
+      ...entry('jump', 'Go to its cell', cells),
+    ],
+    entry('definition', 'Copy definition', acts),
+    [...entry('reset', 'Reset …', acts), ...entry('drop', 'Drop …', live)],
+  ].filter(group => group.length > 0);
+}
+
+function entry(command: Command, label: string, wanted: boolean): Entry[] {
+  return wanted ? [{ command, label }] : [];
+}
+
 /** Does it; resolves with what there is to say, rejects with what people can read. */
 export async function perform(
   host: Host,
-  name: string,
+  { name, kind }: Pick<GraphNode, 'name' | 'kind'>,
   command: Command,
   lag?: TargetLag,
 ): Promise<string | null> {
@@ -92,15 +118,21 @@ export async function perform(
       }
       return null;
     case 'history':
-      host.cells?.insert(historyCell(name));
+      host.cells?.insert(kind === 'sink' ? deliveriesCell(name) : historyCell(name));
       return null;
     case 'select':
       return copy(selectOf(name), 'SELECT copied.');
     case 'definition': {
-      const answer = await host.ask({ ask: 'detail', name });
-      return answer.type === 'detail'
-        ? copy(definitionOf(answer), 'Definition copied.')
-        : Promise.reject(new Error(answer.type === 'error' ? answer.sentence : answer.type));
+      const answer = await host.ask({ ask: kind === 'sink' ? 'sink' : 'detail', name });
+      const definition =
+        answer.type === 'sink'
+          ? answer.definition
+          : answer.type === 'detail'
+            ? definitionOf(answer)
+            : null;
+      return definition === null
+        ? Promise.reject(new Error(answer.type === 'error' ? answer.sentence : answer.type))
+        : copy(definition, 'Definition copied.');
     }
     case 'lag':
       return done(host, {
@@ -111,6 +143,7 @@ export async function perform(
     case 'refresh':
     case 'refresh_full':
     case 'cancel':
+    case 'reset':
     case 'suspend':
     case 'resume':
     case 'drop':

@@ -2,9 +2,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import type { Host } from '../elements/dom';
+import { oneLine } from '../elements/text';
 import type { EventMessage, GraphMessage, GraphNode, LiveMessage } from '../wire';
 import { mountDag, type DagView } from './index';
-import { AS_OF, ago, graph, SHOP, SHOP_LINEAGE, source, table } from '../../testing/graphs';
+import { AS_OF, ago, graph, SHOP, SHOP_LINEAGE, sink, source, table } from '../../testing/graphs';
 
 let root: HTMLElement;
 let view: DagView;
@@ -378,6 +379,93 @@ test('hostile names are text', async () => {
   expect(first.querySelector('.dtj-node-name')!.textContent).toBe(HOSTILE[0]);
   expect(root.textContent).not.toContain('\u202E');
   expect(root.textContent).not.toContain('\0');
+});
+
+test.each(HOSTILE)('%j is text in a sink', async text => {
+  const store = { state: 'PAUSED', scheme: text, address: text, target: text } as const;
+  await show(graph([table('t'), sink(text, 't', store, { error: text })], [['t', text]]));
+  card('t').focus();
+  press('End');
+  press('m');
+  expect(root.querySelector('img, script, iframe, a, [onerror], [onload]')).toBeNull();
+  const shown = cards().find(each => each.dataset['kind'] === 'sink')!;
+  expect(shown.querySelector('.dtj-node-lag')!.textContent).toBe(oneLine(text));
+  expect(root.textContent).not.toContain('\u202E');
+  expect(root.textContent).not.toContain('\0');
+});
+
+const DOWN = 'DT-6110: <img src=x onerror=alert(1)> does not answer';
+const below = graph(
+  [
+    table('daily'),
+    sink('app', 'daily'),
+    sink('hook', 'daily', { state: 'PAUSED', scheme: 'https' }, { error: DOWN }),
+  ],
+  [
+    ['daily', 'app'],
+    ['daily', 'hook'],
+  ],
+);
+const items = (): string[] =>
+  [...root.querySelectorAll('[role=menuitem]')].map(item => item.textContent);
+
+test('a sink shows its store, its state and what it stored; a failure has a badge', async () => {
+  await show(below);
+  expect(part('app', 'mode').textContent).toBe('postgresql → revenue');
+  expect(part('app', 'outcome').textContent).toBe('ACTIVE');
+  expect(part('app', 'lag').textContent).toBe('lag 0 s of 5 min');
+  expect(part('app', 'rows').textContent).toBe('1,204 stored');
+  expect(part('app', 'error').children).toHaveLength(0);
+  expect(part('hook', 'error').children).toHaveLength(1);
+  expect(part('hook', 'lag').textContent).toBe(DOWN);
+  expect(root.querySelector('img')).toBeNull();
+  const chip = root.querySelector<HTMLElement>('.dtj-chip[data-word="paused"]')!;
+  expect(chip.textContent).toBe('1paused');
+  chip.click();
+  expect(focusedMatch()).toBe('hook');
+  expect(root.textContent).toContain('2 sinks');
+});
+
+const focusedMatch = (): string | undefined =>
+  root.querySelector<HTMLElement>('.dtj-here')!.dataset['name'];
+
+test('the menu of a sink delivers, and resets it only when asked twice', async () => {
+  await show(below);
+  answer = async () => ({ type: 'done', version: 1, sentence: 'Sink app delivered.' });
+  card('app').focus();
+  press('m');
+  expect(items()).toEqual([
+    'Deliver now',
+    'Suspend …',
+    'Target lag …',
+    'Copy definition',
+    'Reset …',
+    'Drop …',
+  ]);
+  root.querySelector<HTMLElement>('[data-command=refresh]')!.click();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(host.ask).toHaveBeenLastCalledWith({ ask: 'refresh', name: 'app' });
+  expect(root.querySelector('.dtj-told')!.textContent).toContain('Sink app delivered.');
+  host.ask.mockClear();
+  press('m');
+  root.querySelector<HTMLElement>('[data-command=reset]')!.click();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(host.ask).not.toHaveBeenCalled();
+  expect(root.querySelector('.dtj-menu-form')!.textContent).toContain('Its target is emptied');
+  root.querySelector<HTMLElement>('.dtj-menu-form .dtj-main')!.click();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(host.ask).toHaveBeenLastCalledWith({ ask: 'reset', name: 'app' });
+});
+
+test('a sink that is chosen has no columns to ask for; a paused one is resumed', async () => {
+  await show(below);
+  card('hook').click();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(host.choose).toHaveBeenCalledWith('hook');
+  expect(host.ask).not.toHaveBeenCalled();
+  card('hook').focus();
+  press('m');
+  expect(items()).toContain('Resume');
 });
 
 test.each([

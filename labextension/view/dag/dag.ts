@@ -124,7 +124,8 @@ export class Dag {
 
   private async carryOut(name: string, command: Command, lag?: TargetLag): Promise<void> {
     try {
-      const text = await perform(this.host, name, command, lag);
+      const node = this.state.nodes.get(name);
+      const text = node ? await perform(this.host, node, command, lag) : null;
       const told: Told | null = text === null ? null : { name, text, kind: 'done' };
       this.act({ is: 'told', told });
       setTimeout(() => this.state.told === told && this.act({ is: 'told', told: null }), TOLD);

@@ -1,10 +1,10 @@
-/** Below the graph: how many tables are in which state, each a search for them. */
+/** Below the graph: how many tables and sinks are in which state, each a search for them. */
 import { h } from '../elements/dom';
 import { icon, STATE_TOKENS, stateGlyph } from '../icons/marks';
 import { local, plural } from '../elements/units';
-import type { GraphMessage, RefreshState } from '../wire';
-import { lateSign, pauseSign } from '../icons/signs';
-import { isSuspended, lagShare, spoken, type Now } from './words';
+import type { GraphMessage, RefreshState, SinkState } from '../wire';
+import { errorSign, lateSign, pauseSign, retrySign } from '../icons/signs';
+import { hasStanding, isSuspended, lagShare, spoken, type Now } from './words';
 
 export class Legend {
   readonly element = h('div', { class: 'dtj-bar dtj-dag-foot' });
@@ -14,7 +14,9 @@ export class Legend {
   constructor(private readonly search: (word: string) => void) {}
 
   draw(message: GraphMessage, now: Now, searched: string): void {
-    const tables = message.nodes.filter(node => node.kind === 'dynamic_table');
+    const tables = message.nodes.filter(hasStanding);
+    const sinks = (state: SinkState): number =>
+      tables.filter(node => node.sink?.state === state).length;
     const states = (Object.keys(STATE_TOKENS) as RefreshState[]).map(
       state =>
         [
@@ -26,6 +28,8 @@ export class Legend {
     const late = tables.filter(node => (lagShare(node, now) ?? 0) > 1).length;
     const all = [
       ...states,
+      ['retrying', sinks('RETRYING'), retrySign] as const,
+      ['paused', sinks('PAUSED'), errorSign] as const,
       ['suspended', tables.filter(isSuspended).length, pauseSign] as const,
       ['late', late, lateSign] as const,
     ].filter(([, many]) => many > 0);

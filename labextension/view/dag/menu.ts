@@ -1,6 +1,7 @@
 /** The menu of a node, and the questions that it asks; by the keys of the ARIA practice for menus. */
 import { h } from '../elements/dom';
 import { button } from '../elements/parts';
+import { RESET } from '../elements/sqlTexts';
 import { oneLine } from '../elements/text';
 import type { GraphNode, TargetLag } from '../wire';
 import { type Able, type Command, type Form, menuOf } from './commands';
@@ -72,10 +73,7 @@ function question(form: Form, of: MenuOf, events: MenuEvents): HTMLElement {
   if (form === 'lag') {
     return lagForm(of.node, events, cancel);
   }
-  const [text, yes] =
-    form === 'suspend'
-      ? [suspension(name, of.also), 'Suspend']
-      : [`Drop ${name}? UNDROP DYNAMIC TABLE brings it back while its files are kept.`, 'Drop'];
+  const [text, yes] = confirmationOf(form, name, of);
   return h(
     'div',
     { class: 'dtj-menu dtj-menu-form', role: 'group', 'aria-label': `${yes}?` },
@@ -87,6 +85,29 @@ function question(form: Form, of: MenuOf, events: MenuEvents): HTMLElement {
       cancel,
     ),
   );
+}
+
+/** What is asked back, and the button that says yes to it. */
+function confirmationOf(
+  form: Exclude<Form, 'lag'>,
+  name: string,
+  { node, also }: MenuOf,
+): readonly [string, string] {
+  const sink = node.kind === 'sink';
+  switch (form) {
+    case 'reset':
+      return [RESET(name), 'Reset'];
+    case 'suspend':
+      return sink
+        ? [`Suspend ${name}? Nothing is delivered until it is resumed.`, 'Suspend']
+        : [suspension(name, also), 'Suspend'];
+    case 'drop': {
+      const kept = sink
+        ? 'What it delivered stays in the store.'
+        : 'UNDROP DYNAMIC TABLE brings it back while its files are kept.';
+      return [`Drop ${name}? ${kept}`, 'Drop'];
+    }
+  }
 }
 
 const NAMED = 5;

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { expect, test } from 'vitest';
 
-import { AS_OF, graph, SHOP, source, table } from '../../testing/graphs';
+import { AS_OF, graph, SHOP, sink, source, table } from '../../testing/graphs';
 import { HOSTILE } from '../../testing/hostile';
 import type { GraphMessage } from '../wire';
 import { columned } from './layout/column';
@@ -29,7 +29,14 @@ test('a picture has every node and edge, and no variable of a style sheet', () =
 });
 
 test.each(HOSTILE)('%j is text in it', name => {
-  const made = picture(graph([source('s'), table(name, { error: name })], [['s', name]]));
+  const below = sink('below', name, { scheme: name, target: name, state: 'PAUSED' });
+  const nodes = [source('s'), table(name, { error: name }), below];
+  const made = picture(
+    graph(nodes, [
+      ['s', name],
+      [name, 'below'],
+    ]),
+  );
   const read = new DOMParser().parseFromString(made, 'image/svg+xml');
   expect(read.querySelector('script, img, [onerror], [onload]')).toBeNull();
 });

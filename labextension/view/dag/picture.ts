@@ -3,7 +3,7 @@ import { s } from '../elements/dom';
 import { download } from '../elements/save';
 import { oneLine } from '../elements/text';
 import { TOKENS, type TokenName } from '../elements/theme';
-import { ink, stateGlyph } from '../icons/marks';
+import { ink, kindGlyph, SINK_TOKENS, stateGlyph } from '../icons/marks';
 import type { GraphNode } from '../wire';
 import type { Layout, Placed } from './layout/index';
 import { pathOf } from './path';
@@ -57,8 +57,8 @@ export function svgOf(drawn: Drawn, colour: (token: TokenName) => string): strin
 }
 
 function card(node: GraphNode, { x, y, width, height }: Placed, now: Now): SVGElement {
-  const own = words.isOwn(node);
-  const tone = words.BROKEN.has(node.state) ? 'bad' : node.state === 'EXECUTING' ? 'run' : 'line';
+  const own = words.isOwn(node) || node.sink !== null;
+  const tone = toneOf(node);
   const frame = s('rect', {
     width,
     height,
@@ -66,7 +66,7 @@ function card(node: GraphNode, { x, y, width, height }: Placed, now: Now): SVGEl
     style: `fill:${ink(own ? 'card' : 'zebra')};stroke:${ink(tone)}`,
   });
   const left = PAD + (own ? SIGN : 0);
-  const sign = s('g', { transform: `translate(${PAD + 8} 19)` }, own && stateGlyph(node.state));
+  const sign = s('g', { transform: `translate(${PAD + 8} 19)` }, signOf(node));
   const outcome = own ? words.outcome(node) : null;
   const lines: (readonly [string, TokenName])[] = outcome
     ? [
@@ -84,6 +84,20 @@ function card(node: GraphNode, { x, y, width, height }: Placed, now: Now): SVGEl
       text(line, PAD, (own ? 48 : 38) + 20 * i, width - 2 * PAD, SMALL_LETTER, token, 400),
     ),
   );
+}
+
+function toneOf(node: GraphNode): TokenName {
+  if (node.sink !== null) {
+    return words.isBroken(node) ? SINK_TOKENS[node.sink.state] : 'line';
+  }
+  return words.isBroken(node) ? 'bad' : node.state === 'EXECUTING' ? 'run' : 'line';
+}
+
+function signOf(node: GraphNode): SVGElement | null {
+  if (node.sink !== null) {
+    return kindGlyph('sink');
+  }
+  return words.isOwn(node) ? stateGlyph(node.state) : null;
 }
 
 function text(

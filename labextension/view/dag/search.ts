@@ -29,6 +29,7 @@ function words(node: GraphNode, now: Now): string[] {
     isSuspended(node) ? 'suspended' : '',
     share !== null && share > 1 ? 'late' : '',
     node.error ? 'error' : '',
+    node.sink === null ? '' : spoken(node.sink.state),
   ];
 }
 

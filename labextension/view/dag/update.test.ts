@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { AS_OF, graph, SHOP, SHOP_LINEAGE, source, table } from '../../testing/graphs';
+import { AS_OF, graph, SHOP, SHOP_LINEAGE, sink, source, table } from '../../testing/graphs';
 import type { EventMessage, GraphNode } from '../wire';
 import { firstState, matchOf, type State } from './state';
 import { update, type Action, type Effect } from './update';
@@ -195,4 +195,16 @@ test('what came of a command stays until its node has changed', () => {
   });
   expect(running.told).toEqual(told);
   expect(after(running, ended(table('b', FAILED)))[0].told).toBeNull();
+});
+
+test('what a delivery came to stays, though its node changes with it', () => {
+  const message = graph([table('b'), sink('app', 'b')], [['b', 'app']]);
+  const told = { name: 'app', text: 'Sink app delivered.', kind: 'done' } as const;
+  const [state] = after(
+    firstState(true, false),
+    { is: 'graph', message },
+    { is: 'told', told },
+    ended(sink('app', 'b', { state: 'RETRYING' })),
+  );
+  expect(state.told).toEqual(told);
 });

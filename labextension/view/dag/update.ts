@@ -7,7 +7,7 @@ import { flowOf } from './lineage';
 import { found } from './search';
 import { homes, shapeOf, stagesOf, WHOLE, type Scope } from './shape';
 import { matchOf, type OpenColumns, type State, type Told } from './state';
-import { changeText, sentence, type Now } from './words';
+import { changeText, hasStanding, sentence, type Now } from './words';
 
 export type Way = 'upstream' | 'downstream';
 
@@ -159,13 +159,14 @@ function showEvent(state: State, { node, at, happened }: EventMessage, now: Now)
   const { message } = state;
   const nodes = message.nodes.map(other => (other.name === node.name ? node : other));
   const text = announcement(before, node);
+  const over = happened === 'ended' && node.sink === null; // of a delivery it is said when it ended
   const next = search(
     {
       ...state,
       message: { ...message, as_of: message.as_of === null ? null : at, nodes },
       nodes: new Map(state.nodes).set(node.name, node),
       stages: stagesOf(nodes),
-      told: state.told?.name === node.name && happened === 'ended' ? null : state.told,
+      told: state.told?.name === node.name && over ? null : state.told,
     },
     now,
   );
@@ -173,7 +174,7 @@ function showEvent(state: State, { node, at, happened }: EventMessage, now: Now)
 }
 
 function announcement(before: GraphNode | undefined, after: GraphNode): string | null {
-  return after.kind === 'dynamic_table' ? changeText(before, after) : null;
+  return hasStanding(after) ? changeText(before, after) : null;
 }
 
 export function sameNode(a: GraphNode, b: GraphNode): boolean {
@@ -202,7 +203,8 @@ function chooseHome(state: State, name: string | null): Updated {
 function pickNode(state: State, name: string): Updated {
   const again = state.chosen === name && state.columns !== null;
   const next = setChosen(closeColumns(state), name);
-  if (again || !state.live) {
+  const columnless = state.nodes.get(name)?.kind === 'sink';
+  if (again || !state.live || columnless) {
     return [next, { is: 'tell', name }];
   }
   const columns: OpenColumns = { name, answer: null, followed: null };

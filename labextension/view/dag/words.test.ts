@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { AS_OF, ago, source, table } from '../../testing/graphs';
+import { AS_OF, ago, sink, source, table } from '../../testing/graphs';
 import {
   changeText,
   facts,
@@ -109,4 +109,37 @@ test('the next refresh is counted down to the next multiple of the period', () =
   expect(nextText(table('off'), tick)).toBe('');
   expect(nextText({ ...node, state: 'EXECUTING' }, tick)).toBe('');
   expect(nextText({ ...node, scheduling_state: 'SUSPENDED' }, tick)).toBe('');
+});
+
+const DOWN = sink(
+  'app',
+  'daily',
+  { state: 'RETRYING', behind_since: ago(400), next_try: ago(-12), version: 7, newest: 9 },
+  { lag_seconds: 400, error: 'DT-6110: no answer' },
+);
+
+test('a sink says where it delivers to, how it stands and what it did last', () => {
+  expect(sentence(sink('app', 'daily'), NOW)).toBe(
+    'app, sink, into postgresql to revenue, active, lag 0 seconds of 5 minutes, 1,204 stored',
+  );
+  expect(sentence(DOWN, NOW)).toContain(
+    'retrying, lag 6 minutes 40 seconds of 5 minutes, late, 1,204 stored, error: DT-6110',
+  );
+  const told = facts(DOWN, NOW);
+  expect(told).toContain('store: postgresql://db.example.org:5432/app\ntarget: revenue');
+  expect(told).toContain('delivered version: 7 of 9');
+  expect(told).toContain('1,200 loaded, 1,204 stored, 3 deleted');
+  expect(told).toContain('next try: in 12 s');
+});
+
+test('the lag of a sink goes on while its store lacks something, else it is none', () => {
+  expect(lagOf(DOWN, NOW + 5_000)).toBe(405);
+  expect(lagOf(sink('app', 'daily'), NOW + 5_000)).toBe(0);
+});
+
+test('of a sink another state is worth hearing, a delivery is not', () => {
+  const active = sink('app', 'daily');
+  expect(changeText(active, DOWN)).toBe('app retrying');
+  expect(changeText(active, sink('app', 'daily', { state: 'SUSPENDED' }))).toBe('app suspended');
+  expect(changeText(active, sink('app', 'daily', { version: 8, newest: 8 }))).toBeNull();
 });

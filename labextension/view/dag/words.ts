@@ -1,9 +1,9 @@
 /** What a node is called, in the words of dt_jupyter/widgets/graph.py; lags go on with the clock. */
-import { STATE_TOKENS } from '../icons/marks';
+import { SINK_TOKENS, STATE_TOKENS } from '../icons/marks';
 import { oneLine } from '../elements/text';
 import type { TokenName } from '../elements/theme';
-import { count, duration, exact, plural, utc } from '../elements/units';
-import type { GraphNode, NodeKind, RefreshAction } from '../wire';
+import { bytes, count, duration, exact, plural, utc } from '../elements/units';
+import type { GraphNode, NodeKind, RefreshAction, SinkDelivery } from '../wire';
 
 /** A time in milliseconds since 1970, on the kernel's clock. */
 export type Now = number | null;
@@ -28,8 +28,22 @@ export function isOwn(node: GraphNode): boolean {
   return node.kind === 'dynamic_table' || (node.kind === 'stage' && node.state !== null);
 }
 
-/** `auto → incremental`, or the mode that was asked for. */
+/** Whether there is a state and a lag to show: of a dynamic table and of a sink. */
+export function hasStanding(node: GraphNode): boolean {
+  return node.kind === 'dynamic_table' || node.sink !== null;
+}
+
+/** Whether a refresh or a delivery failed, and nothing has come since. */
+export function isBroken(node: GraphNode): boolean {
+  const { sink } = node;
+  return BROKEN.has(node.state) || sink?.state === 'RETRYING' || sink?.state === 'PAUSED';
+}
+
+/** `auto → incremental`, or the mode that was asked for; of a sink `sqlite → shops`. */
 export function modeText(node: GraphNode): string {
+  if (node.sink !== null) {
+    return oneLine(`${node.sink.scheme} → ${node.sink.target}`);
+  }
   if (node.refresh_mode === null) {
     return (node.declared_mode ?? '').toLowerCase();
   }
@@ -45,6 +59,9 @@ export interface Outcome {
 }
 
 export function outcome(node: GraphNode): Outcome {
+  if (node.sink !== null) {
+    return { text: node.sink.state, token: SINK_TOKENS[node.sink.state], action: null };
+  }
   if (node.state === 'EXECUTING') {
     const share = progressShare(node);
     const done = share === null ? '' : ` ${Math.floor(share * 100)} %`;
@@ -70,9 +87,13 @@ export function progressShare(node: GraphNode): number | null {
   return running && running.tasks > 0 ? Math.min(running.tasks_done / running.tasks, 0.99) : null;
 }
 
-/** Lag in seconds at `now`: it grows with the clock until newer data comes. */
+/**
+ * Lag in seconds at `now`: it grows with the clock until newer data comes. That of a sink is none
+ * while its store has all.
+ */
 export function lagOf(node: GraphNode, now: Now): number | null {
-  const stamp = node.data_timestamp === null ? NaN : Date.parse(node.data_timestamp);
+  const since = node.sink === null ? node.data_timestamp : node.sink.behind_since;
+  const stamp = since === null ? NaN : Date.parse(since);
   return now === null || Number.isNaN(stamp) ? node.lag_seconds : Math.max(0, (now - stamp) / 1000);
 }
 
@@ -111,7 +132,7 @@ export function untilNext(node: GraphNode, now: Now): number | null {
 
 /** `next in 48 s`, `next in 12 min`: never less than there is. */
 export function nextText(node: GraphNode, now: Now): string {
-  const seconds = untilNext(node, now);
+  const seconds = node.sink === null ? untilNext(node, now) : untilTry(node.sink.next_try, now);
   if (seconds === null) {
     return '';
   }
@@ -119,11 +140,20 @@ export function nextText(node: GraphNode, now: Now): string {
   return `next in ${duration(Math.ceil(seconds / unit) * unit)}`;
 }
 
+/** Seconds until a delivery is tried again. */
+function untilTry(next: string | null, now: Now): number | null {
+  return next === null || now === null ? null : Math.max(0, (Date.parse(next) - now) / 1000);
+}
+
 export function shareToken(share: number): TokenName {
   return share > 1 ? 'bad' : share > 0.85 ? 'warn' : 'ok';
 }
 
+/** The size of a table; of a sink the rows that its last delivery stored. */
 export function rowsText(node: GraphNode): string {
+  if (node.sink !== null) {
+    return node.sink.last === null ? '' : `${count(node.sink.last.stored)} stored`;
+  }
   return node.rows === null ? '' : `${count(node.rows)} ${node.rows === 1 ? 'row' : 'rows'}`;
 }
 
@@ -131,7 +161,11 @@ export function rowsText(node: GraphNode): string {
 export function sentence(node: GraphNode, now: Now): string {
   const limit = limitOf(node);
   const parts = [oneLine(node.name), KIND_WORDS[node.kind]];
-  if (isOwn(node)) {
+  if (node.sink !== null) {
+    const late = (lagShare(node, now) ?? 0) > 1;
+    parts.push(`into ${modeText(node).replace('→', 'to')}`, spoken(node.sink.state));
+    parts.push(atLength(lagText(node, now)), late ? 'late' : '', rowsText(node));
+  } else if (isOwn(node)) {
     const last = [
       spoken(node.state ?? 'not initialised'),
       node.action ? spoken(node.action) : null,
@@ -165,10 +199,50 @@ function atLength(text: string): string {
   });
 }
 
+/** What became of a delivery, in a few words. */
+export function deliveryText(done: SinkDelivery): string {
+  const counts = [
+    `${exact(done.loaded)} loaded`,
+    `${exact(done.stored)} stored`,
+    `${exact(done.deleted)} deleted`,
+    bytes(done.bytes),
+    done.drifted ? `${plural(done.drifted, 'key')} drifted` : '',
+    done.retries ? `tried again ${plural(done.retries, 'time')}` : '',
+  ];
+  return `${[done.action, done.state].filter(Boolean).join(' ')}: ${counts.filter(Boolean).join(', ')}`;
+}
+
+type NamedFact = readonly [string, string | null];
+
+function sinkFacts(node: GraphNode, now: Now): NamedFact[] {
+  const sink = node.sink!;
+  const newest = sink.newest === null ? '' : ` of ${sink.newest}`;
+  return [
+    ['state', sink.state],
+    ['source', sink.source],
+    ['store', sink.address],
+    ['target', sink.target],
+    ['warehouse', node.warehouse],
+    ['delivered version', sink.version === null ? null : `${sink.version}${newest}`],
+    ['last delivery', sink.last === null ? 'none yet' : deliveryText(sink.last)],
+    ['lag', lagText(node, now).replace(/^lag /, '')],
+    ['next try', nextText(node, now).replace(/^next /, '')],
+    ['error', node.error],
+  ];
+}
+
 /** All that is known of a node, a line each: its tooltip. */
 export function facts(node: GraphNode, now: Now): string {
+  const lines = node.sink === null ? tableFacts(node, now) : sinkFacts(node, now);
+  const known = lines
+    .filter(([, value]) => value)
+    .map(([name, value]) => `${name}: ${oneLine(value!)}`);
+  return [`${oneLine(node.name)} (${KIND_WORDS[node.kind]})`, ...known].join('\n');
+}
+
+function tableFacts(node: GraphNode, now: Now): NamedFact[] {
   const last = [node.state, node.action].filter(Boolean).join(' ');
-  const lines: (readonly [string, string | null])[] = [
+  return [
     ['mode', modeText(node)],
     ['why', node.mode_reason],
     ['scheduling', node.scheduling_state],
@@ -180,10 +254,6 @@ export function facts(node: GraphNode, now: Now): string {
     ['rows', node.rows === null ? null : exact(node.rows)],
     ['error', node.error],
   ];
-  const known = lines
-    .filter(([, value]) => value)
-    .map(([name, value]) => `${name}: ${oneLine(value!)}`);
-  return [`${oneLine(node.name)} (${KIND_WORDS[node.kind]})`, ...known].join('\n');
 }
 
 /** What the state of a table changed to, in a few words; null where nothing worth hearing changed. */
@@ -194,6 +264,9 @@ export function changeText(before: GraphNode | undefined, after: GraphNode): str
   }
   if (isSuspended(before) !== isSuspended(after)) {
     return `${name} ${isSuspended(after) ? 'suspended' : 'resumed'}`;
+  }
+  if (after.sink !== null) {
+    return before.sink?.state === after.sink.state ? null : `${name} ${spoken(after.sink.state)}`;
   }
   if (before.state === after.state && before.data_timestamp === after.data_timestamp) {
     return null;

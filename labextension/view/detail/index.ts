@@ -1,4 +1,4 @@
-/** All about one dynamic table, and what can be done with it. */
+/** All about one dynamic table, and what can be done with it; of a sink the same. */
 import { historyTable, keyOf, resultOf, UNDECIDED } from './history';
 import { Contents } from './contents';
 import { costChart } from './cost';
@@ -31,6 +31,8 @@ import type { CardMessage, DetailMessage } from '../wire';
 export function mountDetail(root: HTMLElement, host: Host): View<DetailMessage> {
   return new DetailView(root, host);
 }
+
+export { mountSink } from './sink';
 
 type Form = 'suspend' | 'pin' | null;
 

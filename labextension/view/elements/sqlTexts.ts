@@ -33,6 +33,16 @@ export function historyCell(name: string): string {
   return `refreshes = dt.history(${JSON.stringify(name)})\nrefreshes.show(truncate=False)`;
 }
 
+/** A cell with the deliveries of a sink as a DataFrame. */
+export function deliveriesCell(name: string): string {
+  const sql = `SELECT * FROM TABLE(SINK_HISTORY(NAME => '${name.replaceAll("'", "''")}'))`;
+  return `deliveries = dt.sql(${JSON.stringify(sql)})\ndeliveries.show(truncate=False)`;
+}
+
+/** What is asked before a sink is reset. */
+export const RESET = (name: string): string =>
+  `Reset ${name}? Its target is emptied, and all rows are delivered again.`;
+
 /** A cell that makes a dynamic table, to be filled in. */
 export const NEW_TABLE = `%%dynamic_table my_table --target-lag '5 minutes'
 SELECT day, sum(amount) AS amount

@@ -3,7 +3,8 @@
  * colour alone, each has its own shape.
  */
 import { s } from '../elements/dom';
-import type { RefreshAction, RefreshPoint, RefreshState } from '../wire';
+import type { TokenName } from '../elements/theme';
+import type { NodeKind, RefreshAction, RefreshPoint, RefreshState, SinkState } from '../wire';
 
 export const STATE_TOKENS: Readonly<Record<RefreshState, string>> = {
   SUCCEEDED: 'ok',
@@ -13,6 +14,13 @@ export const STATE_TOKENS: Readonly<Record<RefreshState, string>> = {
   SCHEDULED: 'idle',
   SKIPPED: 'warn',
   CANCELLED: 'idle',
+};
+
+export const SINK_TOKENS: Readonly<Record<SinkState, TokenName>> = {
+  ACTIVE: 'ok',
+  RETRYING: 'warn',
+  SUSPENDED: 'warn',
+  PAUSED: 'bad',
 };
 
 export const ACTION_TOKENS: Readonly<Record<RefreshAction, string>> = {
@@ -43,6 +51,15 @@ const DISCS: Readonly<Partial<Record<RefreshState, string>>> = {
   FAILED: 'M-2.5 -2.5L2.5 2.5M2.5 -2.5L-2.5 2.5',
 };
 
+export const KINDS: Readonly<Record<NodeKind, string>> = {
+  table: 'M-6 -5.5H6V5.5H-6ZM-6 -2H6M-6 1.8H6M-1.5 -2V5.5',
+  view: 'M-7 0Q0 -8.5 7 0Q0 8.5 -7 0ZM-2 0A2 2 0 1 0 2 0A2 2 0 1 0 -2 0Z',
+  dynamic_table: 'M-6 -5.5H6V5.5H-6ZM-6 -2H6M1 -.4L-2 2.2H.4L-.6 4.4L2.6 1.6H.2Z',
+  stream: 'M-6.5 -3Q-3.2 -6.5 0 -3T6.5 -3M-6.5 3.2Q-3.2 -.3 0 3.2T6.5 3.2',
+  sink: 'M0 -6V2M-3 -1L0 2L3 -1M-6 1V5.5H6V1',
+  stage: 'M0 -6L6.5 -2.6L0 .8L-6.5 -2.6ZM-6.5 1.2L0 4.6L6.5 1.2',
+};
+
 export const ink = (token: string): string => `var(--dtj-${token})`;
 
 function sign(d: string, token: string, width: number): SVGPathElement {
@@ -53,6 +70,11 @@ function sign(d: string, token: string, width: number): SVGPathElement {
     'stroke-linecap': 'round',
     'stroke-linejoin': 'round',
   });
+}
+
+/** What a node is, about (0, 0), for a picture without a style sheet. */
+export function kindGlyph(kind: NodeKind): SVGPathElement {
+  return sign(KINDS[kind], 'soft', 1.2);
 }
 
 /** A disc or ring of 14 pixels about (0, 0) with its sign; a dashed ring for any other word. */

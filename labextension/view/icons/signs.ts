@@ -1,16 +1,7 @@
 /** The signs that only a graph needs: what kind a node is, that it is suspended, that it erred. */
 import { s } from '../elements/dom';
-import { icon } from './marks';
+import { icon, KINDS } from './marks';
 import type { NodeKind } from '../wire';
-
-const KINDS: Readonly<Record<NodeKind, string>> = {
-  table: 'M-6 -5.5H6V5.5H-6ZM-6 -2H6M-6 1.8H6M-1.5 -2V5.5',
-  view: 'M-7 0Q0 -8.5 7 0Q0 8.5 -7 0ZM-2 0A2 2 0 1 0 2 0A2 2 0 1 0 -2 0Z',
-  dynamic_table: 'M-6 -5.5H6V5.5H-6ZM-6 -2H6M1 -.4L-2 2.2H.4L-.6 4.4L2.6 1.6H.2Z',
-  stream: 'M-6.5 -3Q-3.2 -6.5 0 -3T6.5 -3M-6.5 3.2Q-3.2 -.3 0 3.2T6.5 3.2',
-  sink: 'M0 -6V2M-3 -1L0 2L3 -1M-6 1V5.5H6V1',
-  stage: 'M0 -6L6.5 -2.6L0 .8L-6.5 -2.6ZM-6.5 1.2L0 4.6L6.5 1.2',
-};
 
 /** A grid for a table, an eye for a view, waves for a stream, a tray for a sink, sheets for a stage. */
 export function kindSign(kind: NodeKind): SVGSVGElement {
@@ -48,6 +39,11 @@ export function lateSign(): SVGSVGElement {
       1.6,
     ),
   );
+}
+
+/** An arrow that goes around: tried again. */
+export function retrySign(): SVGSVGElement {
+  return icon(line('M4.6 -3A5.5 5.5 0 1 0 5.5 1M5.4 -6.4V-2.6H1.6', 'warn', 1.7));
 }
 
 /** A triangle with an exclamation mark: an error stands behind it. */

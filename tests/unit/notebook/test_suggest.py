@@ -9,6 +9,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from dt_jupyter.notebook import load, unload
 from dt_jupyter.notebook.suggest import Candidate, cell_of, suggest
 
+LAGS = ("'1 minute'", "'5 minutes'", "'1 hour'", "'1 day'", "DOWNSTREAM")
 COLUMNS = {"orders": ["id", "price", "day"], "daily": ["day", "total"]}
 
 
@@ -20,6 +21,9 @@ class House:
 
     def warehouses(self) -> list[Candidate]:
         return [Candidate("default", "warehouse"), Candidate("nightly", "warehouse")]
+
+    def sinks(self) -> list[Candidate]:
+        return [Candidate("app_orders", "sink"), Candidate("hook", "sink")]
 
     def tables(self) -> list[Candidate]:
         return [
@@ -78,6 +82,17 @@ def offered(text: str) -> list[str]:
         ("%%dt\ncreate dynamic table x target_|", ["target_lag"]),
         ("%%dt\nSELECT * FROM orders WHERE price > :l|", ["low"]),
         ("%%dt\nSELECT 'pri|", []),
+        ("%%dt\nALTER SINK |", ["app_orders", "hook"]),
+        ("%%dt\nDROP SINK IF EXISTS a|", ["app_orders"]),
+        ("%%dt\ndescribe sink h|", ["hook"]),
+        ("%%dt\nALTER SINK hook re|", ["resume", "refresh", "reset"]),
+        ("%%dt\nALTER SINK hook SET TARGET_|", ["TARGET_LAG"]),
+        ("%%dt\nCREATE SINK s FROM TABLE ord|", ["orders"]),
+        ("%%dt\nCREATE SINK s FROM DYNAMIC TABLE |", ["daily"]),
+        ("%%dt\nCREATE SIN|", ["SINK", "SINKS"]),
+        ("%%dt\nCREATE SINK s FROM TABLE orders INTO 'file:///x' KEY (id, pri|", ["price"]),
+        ("%%dt\nCREATE SINK s FROM TABLE orders INTO 'file:///x' TARGET_LAG = |", list(LAGS)),
+        ("%%dt\nSELECT * FROM TABLE(SINK_HISTORY(NAME => 'h|", ["hook"]),
     ],
 )
 def test_offered(text: str, expected: list[str]) -> None:

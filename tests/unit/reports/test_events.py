@@ -6,12 +6,23 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dt_jupyter.catalog import Owner
-from dt_jupyter.model import Happened, Progress, RefreshState, Tuning
+from dt_jupyter.model import (
+    DeliveryRecord,
+    DeliveryState,
+    DeliveryTrigger,
+    Happened,
+    Progress,
+    RefreshState,
+    Sink,
+    SinkState,
+    Tuning,
+)
 from dt_jupyter.reports.events import Event, Events
 from tests.unit.catalog_lab import Lab, at, name, table
 
@@ -132,6 +143,27 @@ def test_what_another_process_does_is_told(lab: Lab, often: Events) -> None:
     ended = ear.next()
     assert ended.record is not None
     assert (ended.record.query_id, ended.record.state) == (attempt.id, RefreshState.CANCELLED)
+
+
+def test_a_delivery_and_a_state_of_a_sink_are_told_and_a_new_sink_changes_the_graph(
+    lab: Lab, told: Events
+) -> None:
+    ear = Ear(told)
+    kind, trigger = DeliveryState.RETRYING, DeliveryTrigger.SCHEDULED
+    lab.catalog.create_sink(Sink("id-s", name("s"), name("a"), "TABLE", "file:///x", at(0)))
+    assert ear.told(1) == [(CHANGED, None)]
+    record = DeliveryRecord("r1", "id-s", name("s"), kind, trigger, at(1))
+    for change in (
+        lambda: lab.catalog.record_delivery(record),
+        lambda: lab.catalog.record_delivery(replace(record, retries=2)),
+        lambda: lab.catalog.set_sink_state("id-s", SinkState.PAUSED, "DT-6130", "no"),
+    ):
+        change()
+        event = ear.next()
+        assert (event.happened, event.sink_id, event.name) == (ENDED, "id-s", None)
+    lab.catalog.claim_sink(lab.catalog.sink(name("s")))
+    lab.catalog.drop_sink(name("s"))
+    assert ear.told(1) == [(CHANGED, None)]
 
 
 def test_progress_is_told_where_it_moved(

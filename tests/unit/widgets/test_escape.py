@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dt_jupyter.model import RefreshMode, RefreshState, TargetLag
+from dt_jupyter.model import RefreshMode, RefreshState, SinkState, TargetLag
 from dt_jupyter.widgets import Panel, Picture, graph_dot, show
 from dt_jupyter.widgets.markup import clean, element, one_line, raw_css
 from dt_jupyter.wire import (
@@ -26,11 +26,12 @@ from dt_jupyter.wire import (
     NodeKind,
     ReportMessage,
     ResultMessage,
+    SinkMessage,
     Underline,
 )
 from dt_jupyter.wire.messages import Message
 from dt_jupyter.wire.schema import redact
-from tests.unit.widgets_lab import NOON, Reader, done, failed, graph, skipped, source, table
+from tests.unit.widgets_lab import NOON, Reader, done, failed, graph, sink, skipped, source, table
 
 PAYLOADS = [
     'a"b',
@@ -197,7 +198,24 @@ def report_of(text: str) -> Message:
     return ReportMessage(text, (text, f"  {text}"))
 
 
-BUILDERS = [graph_of, lag_of, history_of, result_of, report_of, card_of, error_of]
+def sinks_of(text: str) -> Message:
+    """The text as name of a sink and as all that a store may say."""
+    below = sink(f"s{text}", SinkState.PAUSED, below=text, error=text, text=text)
+    return GraphMessage((source(text), below), (GraphEdge(text, below.name),), NOON)
+
+
+def sink_of(text: str) -> Message:
+    failed = ErrorMessage(text, text, text, details=text)
+    node = sink(text, SinkState.RETRYING, error=text, text=text)
+    done = node.sink.last if node.sink is not None else None
+    assert done is not None
+    told = (text,)
+    return SinkMessage(text, node, NOON, told, told, True, 2, text, (done,), text, told, failed)
+
+
+BUILDERS = [
+    graph_of, lag_of, history_of, result_of, report_of, card_of, error_of, sinks_of, sink_of,
+]  # fmt: skip
 
 
 def images(shown: Picture | Panel) -> list[str]:
@@ -235,7 +253,7 @@ def test_payloads_are_shown_as_they_are(build: Callable[[str], Message], payload
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-@pytest.mark.parametrize("build", [graph_of, lag_of])
+@pytest.mark.parametrize("build", [graph_of, lag_of, sinks_of])
 def test_svg_is_well_formed_xml(build: Callable[[str], Message], payload: str) -> None:
     shown = show(build(payload))
     assert isinstance(shown, Picture)
@@ -299,6 +317,7 @@ def test_no_form_of_a_message_shows_a_password() -> None:
         HistoryMessage((HistoryRow("t", RefreshState.FAILED, NOON, reason=told),)),
         ErrorMessage("DT-1", told, told, details=told),
         LagMessage("t", 1.0, (replace(failed(0, 1, 2), detail=told),)),
+        graph([table("t"), sink("s", SinkState.PAUSED, error=told, text=told)], "t > s"),
     ]
     for message in messages:
         shown = show(message)

@@ -7,12 +7,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dt_jupyter.model import RefreshMode, RefreshState
+from dt_jupyter.model import RefreshMode, RefreshState, SinkState
 from dt_jupyter.widgets import graph_dot, graph_svg, graph_text
 from dt_jupyter.widgets.graph import COMPACT_FROM, facts, is_late, mode_text, summary
 from dt_jupyter.wire import GraphEdge, GraphMessage
-from tests.unit.widgets_lab import NOON, Reader, flights, graph, random_graph, source, table
+from tests.unit.widgets_lab import NOON, Reader, flights, graph, random_graph, sink, source, table
 
+ERRORS = {SinkState.RETRYING: "DT-6110: no answer", SinkState.PAUSED: "DT-6130: two rows"}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -138,6 +139,53 @@ def test_the_sentence() -> None:
         "8 dynamic tables, 3 tables, 1 view, 1 FAILED, 1 UPSTREAM_FAILED, 1 EXECUTING, "
         "1 SUSPENDED, 1 above target lag"
     )
+
+
+def delivered() -> GraphMessage:
+    """A table with a sink in each state below it."""
+    nodes = [table("delays"), *(sink(s.lower(), s, error=ERRORS.get(s)) for s in SinkState)]
+    return graph(nodes, *(f"delays > {s.lower()}" for s in SinkState))
+
+
+def test_a_sink_shows_its_store_state_lag_and_what_it_stored() -> None:
+    shown = Reader(graph_svg(delivered())).texts
+    for text in ("postgresql → delays", "lag 42 s of 5 min", "1,204 stored", *SinkState):
+        assert text in shown, text
+    assert summary(delivered()) == ("1 dynamic table, 4 sinks, 1 RETRYING, 1 PAUSED, 1 SUSPENDED")
+    told = facts(sink("s", SinkState.RETRYING))
+    for text in (
+        "store: postgresql://db.example.org:5432/app",
+        "delivered version: 7 of 9",
+        "1,200 loaded, 1,204 stored, 3 deleted, 20,480 B, tried again 6 times",
+        "next try: 2013-01-04 12:00:30 UTC",
+    ):
+        assert text in told
+
+
+def test_a_sink_that_fails_has_a_border_and_its_error_in_the_picture_and_the_texts() -> None:
+    message = delivered()
+    svg = graph_svg(message)
+    for token in ("bad", "warn"):
+        assert f"dtj-s-{token}" in svg
+    for said in ERRORS.values():
+        assert said in Reader(svg).texts
+        assert said in graph_text(message)
+    row = next(line for line in graph_text(message).splitlines() if line.startswith("paused"))
+    assert row.split()[:3] == ["paused", "sink", "PAUSED"]
+    assert "PAUSED" in graph_dot(message)
+    many = GraphMessage(
+        (*message.nodes, *(source(f"s{i}") for i in range(COMPACT_FROM))), message.edges
+    )
+    assert "PAUSED" in Reader(graph_svg(many)).texts
+
+
+def test_a_long_store_leaves_room_for_the_state() -> None:
+    node = sink("s")
+    assert node.sink is not None
+    long = replace(node, sink=replace(node.sink, target="t" * 200))
+    pill = [t for t in Reader(graph_svg(graph([long]))).texts if t.startswith("postgresql → t")]
+    assert len(pill) == 1
+    assert len(pill[0]) < 40
 
 
 def test_modes_in_words() -> None:
