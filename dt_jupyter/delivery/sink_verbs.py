@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.delivery.deliver import Deliveries, address_of, binding_of, key_columns
@@ -94,6 +95,7 @@ class Sinks:
 
     def _require_deliverable(self, made: Sink) -> None:
         """The address, the options, the key and the types, before anything is written."""
+        self._require_outside(made)
         open_driver(address_of(made)).close()
         changes = self.deliveries.source_of(made)
         try:
@@ -104,6 +106,19 @@ class Sinks:
         keyed = self.deliveries.source_of(made, key_columns(made, at))
         with self.deliveries.sessions.lease(made.warehouse) as spark:
             keyed.require_key(spark, at, at.version)
+
+    def _require_outside(self, made: Sink) -> None:
+        """DT-6101 for a store of files in the folders that the lake keeps its tables in."""
+        address, layout = address_of(made), self.streams.layout
+        if address.host or not address.path:
+            return
+        folder = Path(address.path).resolve()
+        target = folder / address.options.get("table", made.source.table)
+        own = (layout.own.resolve(), layout.tables.resolve())
+        if any(p.is_relative_to(kept) for p in (folder, target) for kept in own):
+            problem = "the lake keeps its own tables there"
+            hint = "Choose a folder outside of the lake's."
+            raise error("DT-6101", url=address, problem=problem, hint=hint)
 
     # -- altering ---------------------------------------------------------------------------------
 
