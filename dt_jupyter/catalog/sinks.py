@@ -208,6 +208,15 @@ class SinkRows(SinkTasks):
         with self._read() as connection:
             return read_each(connection, _delivery, query, _to_record)[0]
 
+    def last_delivery(self, sink: Sink) -> DeliveryRecord | None:
+        """The newest that succeeded."""
+        done = _delivery.c.state == DeliveryState.SUCCEEDED.value
+        query = select(_delivery).where(_delivery.c.sink_id == sink.id, done)
+        newest = query.order_by(_delivery.c.ordinal.desc()).limit(1)
+        with self._read() as connection:
+            found = read_each(connection, _delivery, newest, _to_record)[0]
+        return found[0] if found else None
+
     # -- small things -----------------------------------------------------------------------------
 
     def _find_sink(self, connection: Connection, name: Name) -> Sink | None:
