@@ -153,10 +153,12 @@ class SinkRows(SinkTasks):
             connection.execute(_sink.update().where(own).values(**self._mine()))
         return None
 
-    def release_sinks(self) -> None:
-        """Others may deliver what this process did."""
+    def release_sinks(self, sink: Sink | None = None) -> None:
+        """Others may deliver what this process did: one sink, or all."""
+        mine = _sink.update().where(_sink.c.uid == self.owner.uid)
+        if sink is not None:
+            mine = mine.where(_sink.c.id == sink.id)
         with self._write() as connection:
-            mine = _sink.update().where(_sink.c.uid == self.owner.uid)
             connection.execute(mine.values(**_FREE))
 
     def _mine(self) -> dict[str, Any]:

@@ -170,6 +170,15 @@ class Deliveries:
         finally:
             lock.release()
 
+    def leave(self, sink: Sink) -> None:
+        """Closes a sink, which another process may deliver from now on."""
+        self.close(sink)
+        self.catalog.release_sinks(sink)
+
+    def leave_all(self) -> None:
+        self.close_all()
+        self.catalog.release_sinks()
+
     def close_all(self) -> None:
         for opened in list(self._open.values()):
             self.close(opened.sink)

@@ -31,12 +31,14 @@ from dt_jupyter.streams import Streams
 
 @dataclass(frozen=True)
 class Sinks:
-    """The sinks of a lake; `changed` is told of what whoever delivers may act on."""
+    """The sinks of a lake; `changed` is told of what whoever delivers may act on, `scheduled` says
+    whether this process delivers by itself: else it keeps no sink from others."""
 
     catalog: Catalog
     streams: Streams
     deliveries: Deliveries
     changed: Callable[[], None]
+    scheduled: Callable[[], bool]
 
     def create(self, asked: S.CreateSink) -> list[str]:
         """Makes a sink, delivers all rows of its source, and says so. A store that cannot be
@@ -53,7 +55,7 @@ class Sinks:
         told = self.streams.prepare(asked.source)
         self.catalog.create_sink(made)
         try:
-            done = self.deliveries.deliver(made, DeliveryTrigger.CREATION)
+            done = self._deliver(made, DeliveryTrigger.CREATION)
         except BaseException:
             self.deliveries.forget(made)
             self.catalog.drop_sink(made.name)
@@ -125,7 +127,14 @@ class Sinks:
     def refresh(self, name: Name) -> DeliveryRecord:
         """Delivers all that is new, now; a sink that was paused goes on. DT-6104, DT-61xx."""
         sink = self.catalog.sink(name)
-        return self.deliveries.deliver(sink, DeliveryTrigger.MANUAL)
+        return self._deliver(sink, DeliveryTrigger.MANUAL)
+
+    def _deliver(self, sink: Sink, trigger: DeliveryTrigger) -> DeliveryRecord:
+        try:
+            return self.deliveries.deliver(sink, trigger)
+        finally:
+            if not self.scheduled():
+                self.deliveries.leave(sink)
 
     def suspend(self, name: Name) -> None:
         """Delivers no more by itself. DT-6104."""
@@ -150,7 +159,7 @@ class Sinks:
         self._forget(sink, empty=True)
         self.catalog.forget_sink_tasks(sink.id)
         self.catalog.set_sink_state(sink.id, SinkState.ACTIVE)
-        return self.deliveries.deliver(self.catalog.sink(name), DeliveryTrigger.MANUAL)
+        return self._deliver(self.catalog.sink(name), DeliveryTrigger.MANUAL)
 
     def _forget(self, sink: Sink, *, empty: bool) -> None:
         """The store forgets what it has of a sink, whose target is emptied or nobody's."""

@@ -9,6 +9,7 @@ import pytest
 
 from dt_jupyter.catalog import Catalog, SinkTaskRow
 from dt_jupyter.delivery import table_changes
+from dt_jupyter.engine import Engine
 from dt_jupyter.model import DTError
 from tests.spark.engine_lab import refused
 from tests.spark.sinks.shop import Shop
@@ -156,6 +157,12 @@ def test_the_scheduler_delivers(shop: Shop) -> None:
     while len(shop.stored()) < 3 and time.monotonic() < until:
         time.sleep(0.1)
     assert shop.stored()[2:] == [(3, "Jena", 30)]
+    other = Engine.connect(shop.lab.folder, spark=shop.lab.spark, scheduler=False)
+    with refused("DT-6122"):
+        other.sql("ALTER SINK s REFRESH")
+    shop.lab.engine.stop_scheduler()
+    other.sql("ALTER SINK s REFRESH")
+    assert shop.deliver() == ("INCREMENTAL", 0, 0), "whoever only refreshes keeps it from nobody"
+    other.close()
     shop.sql("ALTER SINK s SUSPEND")
     assert shop.state()[0] == "SUSPENDED"
-    shop.lab.engine.stop_scheduler()
