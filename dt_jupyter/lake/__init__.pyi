@@ -87,6 +87,7 @@ from .read.arrow_snapshot import (
     local_view as local_view,
     selecting_columns as selecting_columns,
 )
+from .read.row_ranges import RowPlace as RowPlace, RowRanges as RowRanges
 from .read.sample import head as head
 from .read.snapshot import snapshot_sql as snapshot_sql
 from .txn.fence import fence as fence, next_sequence as next_sequence, sequenced as sequenced

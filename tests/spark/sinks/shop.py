@@ -38,6 +38,11 @@ class Shop:
             f"FROM TABLE(SINK_HISTORY(NAME => '{name}'))"
         )
 
+    def transactions(self, name: str = "s") -> Any:
+        """Those of the last delivery."""
+        history = f"TABLE(SINK_HISTORY(NAME => '{name}'))"
+        return self.sql(f"SELECT TRANSACTIONS FROM {history} LIMIT 1")[0][0]
+
     def state(self, name: str = "s") -> tuple[Any, ...]:
         row = self.lab.engine.sql(f"DESCRIBE SINK {name}").collect()[0]
         return row["STATE"], row["STATE_CODE"]
