@@ -121,7 +121,7 @@ class Deliveries:
     _locks: dict[str, threading.RLock] = field(default_factory=lambda: defaultdict(threading.RLock))
     _open: dict[str, _Open] = field(default_factory=dict)
     _retried: dict[str, DeliveryRecord] = field(default_factory=dict)
-    _checked: set[CheckedKey] = field(default_factory=set)
+    _checked: dict[CheckedKey, int] = field(default_factory=dict)
 
     def source_of(self, sink: Sink, key: tuple[str, ...] = ()) -> TableChanges:
         """What is read of a sink's source."""

@@ -11,21 +11,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dt_jupyter.delivery.net_rows import net_changes, new_keys, row_texts
 from dt_jupyter.lake import (
     LakeError,
     NotSupported,
     RowPlace,
     RowRanges,
+    Small,
+    SmallTables,
     TableLog,
     arrow_schema,
     fields_named,
     gone_from_snapshot,
     may_change,
     plan_changes,
+    selecting_columns,
+    small_changes,
     snapshot_sql,
 )
 from dt_jupyter.model import DTError, Sink, count_of, error, quote
@@ -40,6 +46,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+FEW = Small(rows=20_000, bytes=8 << 20)
+"""Changes that are read in this process."""
 CUT_ROWS = 200_000
 """Rows of an interval, about: they are in memory at once."""
 CUT_BYTES = 64 << 20
@@ -51,10 +59,9 @@ FrontierCheckpoint = Mapping[str, Any]
 
 
 class CheckedKey(NamedTuple):
-    """The key of a version of a table, that no row is without, and with `mirrors` no two have."""
+    """The key of a table, that no row is without, and with `mirrors` no two have."""
 
     table_id: str
-    version: int
     key: tuple[str, ...]
     mirrors: bool
 
@@ -84,8 +91,8 @@ def fingerprint(log: TableLog, version: int) -> str:
 class TableChanges:
     """The source of a sink's changes, up to the version that it was last aimed at.
 
-    Used by one thread. `mirrors`: each key is one row of the source, which is looked for once for
-    all that share `checked`.
+    Used by one thread. `mirrors`: each key is one row of the source, which is looked for once by
+    all that share `checked`: the version that a key was checked at.
     """
 
     def __init__(
@@ -96,11 +103,11 @@ class TableChanges:
         key: Sequence[str] = (),
         *,
         mirrors: bool = True,
-        checked: set[CheckedKey] | None = None,
+        checked: dict[CheckedKey, int] | None = None,
     ) -> None:
         self._changes, self._sessions, self._sink = changes, sessions, sink
         self._key, self._mirrors = tuple(key), mirrors
-        self._checked = set[CheckedKey]() if checked is None else checked
+        self._checked = dict[CheckedKey, int]() if checked is None else checked
         self._at: SourceAt | None = None
         self._ranges: tuple[str, int, RowRanges] | None = None
 
@@ -271,20 +278,63 @@ class TableChanges:
     ) -> Iterator[pa.Table]:
         """The rows of a part in Arrow: deletes before inserts, columns that are younger NULL."""
         try:
-            with self._sessions.lease(self._sink.warehouse) as spark:
-                if old is None:
-                    frame = _part(self._snapshot(spark, at, new), self._key, part, parts)
-                    rows = frame.toArrow()
-                else:
-                    rows = self._changed(spark, at, old, new, part, parts)
-                    self._require_unique(spark, at, new, rows)
+            if old is None:
+                with self._sessions.lease(self._sink.warehouse) as spark:
+                    rows = _part(self._snapshot(spark, at, new), self._key, part, parts).toArrow()
+                yield _aligned(rows, at.columns)
+                return
+            for after, upto in self._steps(at, old, new):
+                yield _aligned(self._step(at, after, upto, part, parts), at.columns)
         except LakeError as e:
             raise self._stale(e.sentence) from e
         except DTError as e:
             if e.code != "DT-3103":
                 raise
             raise self._stale(e.facts["problem"]) from e
-        yield _aligned(rows, at.columns)
+
+    def _steps(self, at: SourceAt, old: int, new: int) -> Iterator[tuple[int, int]]:
+        """A net change, where a key is one row; what is reduced comes commit by commit, since of
+        several rows of a key the last may win."""
+        if self._mirrors:
+            yield old, new
+            return
+        for version in range(old + 1, new + 1):
+            if at.log.changes_data(version):
+                yield version - 1, version
+
+    def _step(self, at: SourceAt, old: int, new: int, part: int, parts: int) -> pa.Table:
+        few = self._few_changes(at, old, new) if parts == 1 else None
+        if few is not None:
+            return few
+        with self._sessions.lease(self._sink.warehouse) as spark:
+            rows = self._changed(spark, at, old, new, part, parts)
+            self._require_unique(spark, at, new, rows)
+        return rows
+
+    def _few_changes(self, at: SourceAt, old: int, new: int) -> pa.Table | None:
+        """Changes that are few, without a job of Spark's. None where it has to read them, or to
+        find two rows of one key."""
+        columns = public_columns(at.log.metadata(new).columns)
+        rows = small_changes(at.log, old, new, columns, FEW)
+        if rows is None:
+            return None
+        found = net_changes(rows)
+        return found if not self._mirrors or self._are_single(at, new, found) else None
+
+    def _are_single(self, at: SourceAt, version: int, changes: pa.Table) -> bool:
+        """Whether each key that came is of one row, as far as this process sees."""
+        keys = new_keys(changes, self._key)
+        if keys is None or keys.num_rows == 0:
+            return keys is not None
+        by, *_ = self._key
+        if by not in selecting_columns(at.log.metadata(version)) or keys[by].null_count:
+            return False
+        values = keys[by].combine_chunks()
+        there = SmallTables().select(at.log, version, self._key, by, values, nulls=False)
+        if there is None:
+            return False
+        known = Counter(row_texts(there))
+        return all(known[text] == 1 for text in row_texts(keys))
 
     def _snapshot(self, spark: SparkSession, at: SourceAt, version: int) -> DataFrame:
         if gone := gone_from_snapshot(at.log, version):
@@ -317,8 +367,9 @@ class TableChanges:
 
     def require_key(self, spark: SparkSession, at: SourceAt, version: int) -> None:
         """DT-6131 for a NULL in the key, DT-6130 for one of two rows, over a whole version."""
-        known = CheckedKey(at.table_id, version, self._key, self._mirrors)
-        if known in self._checked or not self._key:
+        asked = CheckedKey(at.table_id, self._key, self._mirrors)
+        known = self._checked.get(asked, version + 1)
+        if not self._key or (known <= version and not may_change(at.log, known, version)):
             return
         rows = self._snapshot(spark, at, version)
         nulls = [f"bool_or({quote(name)} IS NULL)" for name in self._key]
@@ -327,7 +378,7 @@ class TableChanges:
                 raise error("DT-6131", column=name)
         if self._mirrors:
             self._refuse_twins(rows)
-        self._checked.add(known)
+        self._checked[asked] = version
 
     def _require_unique(
         self, spark: SparkSession, at: SourceAt, version: int, rows: pa.Table
