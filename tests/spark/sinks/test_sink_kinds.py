@@ -107,6 +107,7 @@ def test_a_sink_writes_into_no_table_of_its_lake(shop: Shop) -> None:
     for url, code in (
         (f"sqlite://{shop.lab.context.layout.own}/catalog.sqlite", "DT-6101"),
         (f"file://{shop.lab.context.layout.tables}", "DT-6101"),
+        (f"delta://{shop.lab.context.layout.tables}?table=orders", "DT-6101"),
         (f"file://{folder}/x/../_dt?table=dynamic", "DT-6101"),
         (f"duckdb://{folder}/_dt/new.duckdb", "DT-6101"),
     ):
@@ -119,6 +120,19 @@ def test_a_sink_writes_into_no_table_of_its_lake(shop: Shop) -> None:
     shop.url = f"file://{folder}/exports"
     shop.create()
     assert (folder / "exports" / "orders" / "_manifest.json").exists()
+
+
+def test_another_table_of_delta_is_read_by_spark(shop: Shop) -> None:
+    shop.url = f"delta://{shop.file.parent}/other"
+    shop.sql("ALTER TABLE orders ADD COLUMN at TIMESTAMP")
+    shop.create("s", "KEY (id) PARTITIONS = 2")
+    shop.sql(
+        "UPDATE orders SET at = current_timestamp() WHERE id = 1; DELETE FROM orders WHERE id = 2"
+    )
+    shop.sql("INSERT INTO orders VALUES (3, 'Jena', 30, NULL)")
+    assert shop.deliver() == ("INCREMENTAL", 2, 1)
+    copied = shop.lab.spark.read.format("delta").load(f"{shop.file.parent}/other/orders").collect()
+    assert sorted(map(tuple, copied)) == shop.lab.rows("orders")
 
 
 @pytest.fixture(scope="module")
