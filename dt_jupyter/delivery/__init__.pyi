@@ -1,4 +1,4 @@
 from .deliver import Deliveries as Deliveries, address_text as address_text
-from .needed_versions import needed_versions as needed_versions
+from .sink_reads import needed_versions as needed_versions
 from .sink_verbs import Sinks as Sinks
 from .sink_workers import SinkWorkers as SinkWorkers

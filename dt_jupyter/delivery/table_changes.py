@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-FEW = Small(rows=20_000, bytes=8 << 20)
+_FEW = Small(rows=20_000, bytes=8 << 20)
 """Changes that are read in this process."""
 CUT_ROWS = 200_000
 """Rows of an interval, about: they are in memory at once."""
@@ -315,7 +315,7 @@ class TableChanges:
         """Changes that are few, without a job of Spark's. None where it has to read them, or to
         find two rows of one key."""
         columns = public_columns(at.log.metadata(new).columns)
-        rows = small_changes(at.log, old, new, columns, FEW)
+        rows = small_changes(at.log, old, new, columns, _FEW)
         if rows is None:
             return None
         found = net_changes(rows)

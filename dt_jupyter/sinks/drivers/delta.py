@@ -17,12 +17,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from dt_jupyter.lake import commit_name, sync
 from dt_jupyter.model import error
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sinks import messages as m
 from dt_jupyter.sinks.address import StoreAddress
 from dt_jupyter.sinks.drivers.file_formats import FORMATS
-from dt_jupyter.sinks.drivers.files import FilesStore, Manifest, sync, with_tombstones
+from dt_jupyter.sinks.drivers.files import FilesStore, Manifest, with_tombstones
 from dt_jupyter.sinks.drivers.sql import quoted, same_key
 from dt_jupyter.sinks.patterns import TOMBSTONE
 from dt_jupyter.sinks.store_names import NameRules
@@ -192,12 +193,10 @@ class DeltaStore(FilesStore):
 
     def _sync_commit(self, version: int) -> None:
         """A commit and its files are durable."""
-        log = self._folder / _LOG / f"{version:020d}.json"
-        for line in log.read_text("utf-8").splitlines():
-            if (added := json.loads(line).get("add")) is not None:
-                sync(self._folder / unquote(added["path"]))
-        for path in (log, log.parent, self._folder):
-            sync(path)
+        log = self._folder / _LOG / commit_name(version)
+        actions = map(json.loads, log.read_text("utf-8").splitlines())
+        added = [self._folder / unquote(a["add"]["path"]) for a in actions if "add" in a]
+        sync([*added, log, log.parent, self._folder])
 
     # -- loading -----------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from filelock import FileLock, Timeout
 
+from dt_jupyter.lake import sync
 from dt_jupyter.model import error, system_error
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sinks import messages as m
@@ -176,11 +177,8 @@ class FilesStore(IdempotentApply):
 
     def seal(self, runtime_checkpoint: m.Checkpoint) -> m.Checkpoint:
         with _disk_errors():
-            for part in self._parts:
-                sync(part)
             if self._staging is not None:
-                sync(self._staging)
-                sync(self._staging.parent)
+                sync([*self._parts, self._staging, self._staging.parent])
         self._sealed = None if self._staging is None else self._staging.name
         self._staging, self._parts = None, []
         return {"staged": self._sealed}
@@ -247,7 +245,7 @@ class FilesStore(IdempotentApply):
         file = self._folder / f"{name}.{self._format.suffix}"
         with _disk_errors():
             self._format.write(file, rows)
-            sync(file)
+            sync([file])
         return file.name
 
     # -- loading -----------------------------------------------------------------------------------
@@ -301,9 +299,9 @@ class FilesStore(IdempotentApply):
         draft = path.with_name(f".{_MANIFEST}.tmp")
         with _disk_errors():
             draft.write_text(json.dumps(manifest._asdict(), indent=1), "utf-8")
-            sync(draft)
+            sync([draft])
             os.replace(draft, path)
-            sync(self._folder)
+            sync([self._folder])
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -344,14 +342,6 @@ def with_tombstones(deleted: pa.Table, stored: pa.Table) -> pa.Table:
     )
     flags = pa.array([True] * deleted.num_rows + [False] * stored.num_rows)
     return both.append_column(TOMBSTONE, flags)
-
-
-def sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
