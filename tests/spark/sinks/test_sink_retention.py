@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dt_jupyter.lake import TableLog
 from tests.spark.engine_lab import refused
 from tests.spark.sinks.shop import Shop
 
@@ -13,6 +14,9 @@ def test_vacuum_keeps_what_is_not_delivered_and_what_is_gone_waits_for_reset(sho
     shop.lab.dynamic_table("city", "SELECT city, sum(price) AS total FROM orders GROUP BY city")
     shop.create()
     shop.create("d", "KEY (city)", "DYNAMIC TABLE city")
+    shop.sql("ALTER DYNAMIC TABLE city SET DATA_RETENTION_TIME_IN_DAYS = 1")
+    log = TableLog(shop.lab.context.layout.public(engine.table("city").id))
+    assert log.properties()["delta.logRetentionDuration"] == "interval 336 hours"
     for i in range(2):
         shop.sql(f"INSERT OVERWRITE orders VALUES (1, 'Ulm', {i}), (3, 'Jena', 30)")
         shop.lab.refresh("city")
