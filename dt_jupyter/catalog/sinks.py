@@ -153,10 +153,12 @@ class SinkRows(SinkTasks):
             connection.execute(_sink.update().where(own).values(**self._mine()))
         return None
 
-    def release_sinks(self) -> None:
-        """Others may deliver what this process did."""
+    def release_sinks(self, sink: Sink | None = None) -> None:
+        """Others may deliver what this process did: one sink, or all."""
+        mine = _sink.update().where(_sink.c.uid == self.owner.uid)
+        if sink is not None:
+            mine = mine.where(_sink.c.id == sink.id)
         with self._write() as connection:
-            mine = _sink.update().where(_sink.c.uid == self.owner.uid)
             connection.execute(mine.values(**_FREE))
 
     def _mine(self) -> dict[str, Any]:
@@ -207,6 +209,15 @@ class SinkRows(SinkTasks):
             query = query.where(*here)
         with self._read() as connection:
             return read_each(connection, _delivery, query, _to_record)[0]
+
+    def last_delivery(self, sink: Sink) -> DeliveryRecord | None:
+        """The newest that succeeded."""
+        done = _delivery.c.state == DeliveryState.SUCCEEDED.value
+        query = select(_delivery).where(_delivery.c.sink_id == sink.id, done)
+        newest = query.order_by(_delivery.c.ordinal.desc()).limit(1)
+        with self._read() as connection:
+            found = read_each(connection, _delivery, newest, _to_record)[0]
+        return found[0] if found else None
 
     # -- small things -----------------------------------------------------------------------------
 

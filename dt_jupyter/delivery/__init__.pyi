@@ -3,5 +3,6 @@ from .deliver import (
     address_of as address_of,
     address_text as address_text,
 )
+from .sink_reads import needed_versions as needed_versions
 from .sink_verbs import Sinks as Sinks
 from .sink_workers import SinkWorkers as SinkWorkers

@@ -13,6 +13,7 @@ from itertools import chain
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.delivery.table_changes import (
+    CheckedKey,
     FrontierCheckpoint,
     SourceAt,
     TableChanges,
@@ -120,11 +121,18 @@ class Deliveries:
     _locks: dict[str, threading.RLock] = field(default_factory=lambda: defaultdict(threading.RLock))
     _open: dict[str, _Open] = field(default_factory=dict)
     _retried: dict[str, DeliveryRecord] = field(default_factory=dict)
+    _checked: dict[CheckedKey, int] = field(default_factory=dict)
 
     def source_of(self, sink: Sink, key: tuple[str, ...] = ()) -> TableChanges:
         """What is read of a sink's source."""
-        mirrors = not sink.reductions
-        return TableChanges(self.changes, self.sessions, sink, key, mirrors=mirrors)
+        return TableChanges(
+            self.changes,
+            self.sessions,
+            sink,
+            key,
+            mirrors=not sink.reductions,
+            checked=self._checked,
+        )
 
     def deliver(self, sink: Sink, trigger: DeliveryTrigger) -> DeliveryRecord:
         """Delivers all that is new; the record says what. Raises what keeps it from that: DT-6122
@@ -169,6 +177,15 @@ class Deliveries:
                 opened.close()
         finally:
             lock.release()
+
+    def leave(self, sink: Sink) -> None:
+        """Closes a sink, which another process may deliver from now on."""
+        self.close(sink)
+        self.catalog.release_sinks(sink)
+
+    def leave_all(self) -> None:
+        self.close_all()
+        self.catalog.release_sinks()
 
     def close_all(self) -> None:
         for opened in list(self._open.values()):

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.delivery.deliver import Deliveries, address_of, binding_of, key_columns
@@ -30,12 +31,14 @@ from dt_jupyter.streams import Streams
 
 @dataclass(frozen=True)
 class Sinks:
-    """The sinks of a lake; `changed` is told of what whoever delivers may act on."""
+    """The sinks of a lake; `changed` is told of what whoever delivers may act on, `scheduled` says
+    whether this process delivers by itself: else it keeps no sink from others."""
 
     catalog: Catalog
     streams: Streams
     deliveries: Deliveries
     changed: Callable[[], None]
+    scheduled: Callable[[], bool]
 
     def create(self, asked: S.CreateSink) -> list[str]:
         """Makes a sink, delivers all rows of its source, and says so. A store that cannot be
@@ -52,7 +55,7 @@ class Sinks:
         told = self.streams.prepare(asked.source)
         self.catalog.create_sink(made)
         try:
-            done = self.deliveries.deliver(made, DeliveryTrigger.CREATION)
+            done = self._deliver(made, DeliveryTrigger.CREATION)
         except BaseException:
             self.deliveries.forget(made)
             self.catalog.drop_sink(made.name)
@@ -94,6 +97,7 @@ class Sinks:
 
     def _require_deliverable(self, made: Sink) -> None:
         """The address, the options, the key and the types, before anything is written."""
+        self._require_outside(made)
         open_driver(address_of(made)).close()
         changes = self.deliveries.source_of(made)
         try:
@@ -105,12 +109,32 @@ class Sinks:
         with self.deliveries.sessions.lease(made.warehouse) as spark:
             keyed.require_key(spark, at, at.version)
 
+    def _require_outside(self, made: Sink) -> None:
+        """DT-6101 for a store of files in the folders that the lake keeps its tables in."""
+        address, layout = address_of(made), self.streams.layout
+        if address.host or not address.path:
+            return
+        folder = Path(address.path).resolve()
+        target = folder / address.options.get("table", made.source.table)
+        own = (layout.own.resolve(), layout.tables.resolve())
+        if any(p.is_relative_to(kept) for p in (folder, target) for kept in own):
+            problem = "the lake keeps its own tables there"
+            hint = "Choose a folder outside of the lake's."
+            raise error("DT-6101", url=address, problem=problem, hint=hint)
+
     # -- altering ---------------------------------------------------------------------------------
 
     def refresh(self, name: Name) -> DeliveryRecord:
         """Delivers all that is new, now; a sink that was paused goes on. DT-6104, DT-61xx."""
         sink = self.catalog.sink(name)
-        return self.deliveries.deliver(sink, DeliveryTrigger.MANUAL)
+        return self._deliver(sink, DeliveryTrigger.MANUAL)
+
+    def _deliver(self, sink: Sink, trigger: DeliveryTrigger) -> DeliveryRecord:
+        try:
+            return self.deliveries.deliver(sink, trigger)
+        finally:
+            if not self.scheduled():
+                self.deliveries.leave(sink)
 
     def suspend(self, name: Name) -> None:
         """Delivers no more by itself. DT-6104."""
@@ -135,7 +159,7 @@ class Sinks:
         self._forget(sink, empty=True)
         self.catalog.forget_sink_tasks(sink.id)
         self.catalog.set_sink_state(sink.id, SinkState.ACTIVE)
-        return self.deliveries.deliver(self.catalog.sink(name), DeliveryTrigger.MANUAL)
+        return self._deliver(self.catalog.sink(name), DeliveryTrigger.MANUAL)
 
     def _forget(self, sink: Sink, *, empty: bool) -> None:
         """The store forgets what it has of a sink, whose target is emptied or nobody's."""

@@ -77,6 +77,10 @@ class SinkWorkers:
             if worker.thread is not None:
                 worker.thread.join(max(until - monotonic(), 0.0))
         self._workers.clear()
+        try:
+            self.deliveries.leave_all()
+        except DTError as e:  # a lake that is gone is no reason not to stop
+            _log.warning("the sinks are not left to others: %s", e)
 
     def nudge(self) -> None:
         """Something changed: a sink, or what one reads."""

@@ -1,28 +1,37 @@
 """The changes of a table or dynamic table as a sink reads them: all rows at a version first, then
-net changes between versions, cut by a hash of the key so that each interval is bounded.
+net changes between versions, both cut so that each interval is bounded.
 
 A checkpoint is the source's frontier: {"table", "version", "schema"} once all of a version is
-delivered, and with "to", "part" and "parts" within an interval that is cut. Its "version" is None
-before all rows of the first one are.
+delivered. Its "version" is None before all rows of the first one are: those are read file by file
+from "file" and "row" of the version "to". Where only Spark can read them, and for changes, a cut is
+by a hash of the key, and the checkpoint has "to", "part" and "parts".
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dt_jupyter.delivery.net_rows import net_changes, new_keys, row_texts
 from dt_jupyter.lake import (
     LakeError,
     NotSupported,
+    RowPlace,
+    RowRanges,
+    Small,
+    SmallTables,
     TableLog,
     arrow_schema,
     fields_named,
     gone_from_snapshot,
     may_change,
     plan_changes,
+    selecting_columns,
+    small_changes,
     snapshot_sql,
 )
 from dt_jupyter.model import DTError, Sink, count_of, error, quote
@@ -37,6 +46,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+_FEW = Small(rows=20_000, bytes=8 << 20)
+"""Changes that are read in this process."""
 CUT_ROWS = 200_000
 """Rows of an interval, about: they are in memory at once."""
 CUT_BYTES = 64 << 20
@@ -45,6 +56,14 @@ _GONE = frozenset({"DT-1101", "DT-1110", "DT-3106", "DT-5112"})
 _ACTION = "$ACTION"
 FrontierCheckpoint = Mapping[str, Any]
 """A checkpoint of the runtime's, as above."""
+
+
+class CheckedKey(NamedTuple):
+    """The key of a table, that no row is without, and with `mirrors` no two have."""
+
+    table_id: str
+    key: tuple[str, ...]
+    mirrors: bool
 
 
 @dataclass(frozen=True)
@@ -72,7 +91,8 @@ def fingerprint(log: TableLog, version: int) -> str:
 class TableChanges:
     """The source of a sink's changes, up to the version that it was last aimed at.
 
-    Used by one thread. `mirrors`: each key is one row of the source, which is looked for.
+    Used by one thread. `mirrors`: each key is one row of the source, which is looked for once by
+    all that share `checked`: the version that a key was checked at.
     """
 
     def __init__(
@@ -83,11 +103,13 @@ class TableChanges:
         key: Sequence[str] = (),
         *,
         mirrors: bool = True,
+        checked: dict[CheckedKey, int] | None = None,
     ) -> None:
         self._changes, self._sessions, self._sink = changes, sessions, sink
         self._key, self._mirrors = tuple(key), mirrors
+        self._checked = dict[CheckedKey, int]() if checked is None else checked
         self._at: SourceAt | None = None
-        self._unique_at: int | None = None
+        self._ranges: tuple[str, int, RowRanges] | None = None
 
     # -- where the source stands ------------------------------------------------------------------
 
@@ -127,7 +149,7 @@ class TableChanges:
     @staticmethod
     def is_behind(at: SourceAt, after: FrontierCheckpoint | None) -> bool:
         """Whether anything is to be delivered after a checkpoint, from the log alone."""
-        if after is None or "part" in after or after.get("table") != at.table_id:
+        if after is None or "to" in after or after.get("table") != at.table_id:
             return True
         return may_change(at.log, after["version"], at.version)
 
@@ -138,8 +160,11 @@ class TableChanges:
         source is another table."""
         at = self._at or self.look()
         if after is None:
-            return self._begun(at, None, at.version)
+            return self._first(at)
         self._require_same(at, after)
+        if "file" in after:
+            ranges = self._ranges_at(at, after["to"])
+            return self._range(at, ranges, after["to"], RowPlace(after["file"], after["row"]))
         if "part" in after:
             done, parts = after["part"], after["parts"]
             return self._interval(at, after["version"], after["to"], done, parts)
@@ -168,6 +193,56 @@ class TableChanges:
         if not known:
             problem = f"version {version} has other columns than it had"
             raise error("DT-6151", name=name, problem=problem)
+
+    # -- all rows of the first version ------------------------------------------------------------
+
+    def _first(self, at: SourceAt) -> ChangeInterval:
+        version = at.version
+        with self._sessions.lease(self._sink.warehouse) as spark:
+            self.require_key(spark, at, version)
+        try:
+            ranges = self._ranges_at(at, version)
+        except NotSupported:
+            return self._begun(at, None, version)
+        return self._range(at, ranges, version, RowPlace())
+
+    def _ranges_at(self, at: SourceAt, version: int) -> RowRanges:
+        """The rows of a version, by the reader that has read up to here, if there is one. What it
+        does not support it said before the first of them. DT-6150."""
+        if self._ranges is None or self._ranges[:2] != (at.table_id, version):
+            if gone := gone_from_snapshot(at.log, version):
+                raise self._stale(gone)
+            columns = public_columns(at.log.metadata(version).columns)
+            try:
+                made = RowRanges(at.log, version, columns)
+            except NotSupported:
+                raise
+            except LakeError as e:
+                raise self._stale(e.sentence) from e
+            self._ranges = at.table_id, version, made
+        return self._ranges[2]
+
+    def _range(
+        self, at: SourceAt, ranges: RowRanges, version: int, start: RowPlace
+    ) -> ChangeInterval:
+        end = ranges.end_of(start, CUT_ROWS, CUT_BYTES)
+        until = {"table": at.table_id, "version": version, "schema": fingerprint(at.log, version)}
+        if end is not None:
+            until |= {"version": None, "to": version, "file": end.file, "row": end.row}
+        else:
+            self._ranges = None
+        return ChangeInterval(until, self._rows_of(at, ranges, start, end))
+
+    def _rows_of(
+        self, at: SourceAt, ranges: RowRanges, start: RowPlace, end: RowPlace | None
+    ) -> Iterator[pa.Table]:
+        try:
+            for rows in ranges.read(start, end):
+                yield _aligned(rows, at.columns)
+        except LakeError as e:
+            raise self._stale(e.sentence) from e
+
+    # -- intervals that Spark reads ---------------------------------------------------------------
 
     def _begun(self, at: SourceAt, old: int | None, new: int) -> ChangeInterval:
         return self._interval(at, old, new, 0, self._parts(at, old, new))
@@ -203,22 +278,63 @@ class TableChanges:
     ) -> Iterator[pa.Table]:
         """The rows of a part in Arrow: deletes before inserts, columns that are younger NULL."""
         try:
-            with self._sessions.lease(self._sink.warehouse) as spark:
-                if old is None:
-                    if part == 0:
-                        self.require_key(spark, at, new)
-                    frame = _part(self._snapshot(spark, at, new), self._key, part, parts)
-                    rows = frame.toArrow()
-                else:
-                    rows = self._changed(spark, at, old, new, part, parts)
-                    self._require_unique(spark, at, new, rows)
+            if old is None:
+                with self._sessions.lease(self._sink.warehouse) as spark:
+                    rows = _part(self._snapshot(spark, at, new), self._key, part, parts).toArrow()
+                yield _aligned(rows, at.columns)
+                return
+            for after, upto in self._steps(at, old, new):
+                yield _aligned(self._step(at, after, upto, part, parts), at.columns)
         except LakeError as e:
             raise self._stale(e.sentence) from e
         except DTError as e:
             if e.code != "DT-3103":
                 raise
             raise self._stale(e.facts["problem"]) from e
-        yield _aligned(rows, at.columns)
+
+    def _steps(self, at: SourceAt, old: int, new: int) -> Iterator[tuple[int, int]]:
+        """A net change, where a key is one row; what is reduced comes commit by commit, since of
+        several rows of a key the last may win."""
+        if self._mirrors:
+            yield old, new
+            return
+        for version in range(old + 1, new + 1):
+            if at.log.changes_data(version):
+                yield version - 1, version
+
+    def _step(self, at: SourceAt, old: int, new: int, part: int, parts: int) -> pa.Table:
+        few = self._few_changes(at, old, new) if parts == 1 else None
+        if few is not None:
+            return few
+        with self._sessions.lease(self._sink.warehouse) as spark:
+            rows = self._changed(spark, at, old, new, part, parts)
+            self._require_unique(spark, at, new, rows)
+        return rows
+
+    def _few_changes(self, at: SourceAt, old: int, new: int) -> pa.Table | None:
+        """Changes that are few, without a job of Spark's. None where it has to read them, or to
+        find two rows of one key."""
+        columns = public_columns(at.log.metadata(new).columns)
+        rows = small_changes(at.log, old, new, columns, _FEW)
+        if rows is None:
+            return None
+        found = net_changes(rows)
+        return found if not self._mirrors or self._are_single(at, new, found) else None
+
+    def _are_single(self, at: SourceAt, version: int, changes: pa.Table) -> bool:
+        """Whether each key that came is of one row, as far as this process sees."""
+        keys = new_keys(changes, self._key)
+        if keys is None or keys.num_rows == 0:
+            return keys is not None
+        by, *_ = self._key
+        if by not in selecting_columns(at.log.metadata(version)) or keys[by].null_count:
+            return False
+        values = keys[by].combine_chunks()
+        there = SmallTables().select(at.log, version, self._key, by, values, nulls=False)
+        if there is None:
+            return False
+        known = Counter(row_texts(there))
+        return all(known[text] == 1 for text in row_texts(keys))
 
     def _snapshot(self, spark: SparkSession, at: SourceAt, version: int) -> DataFrame:
         if gone := gone_from_snapshot(at.log, version):
@@ -251,15 +367,18 @@ class TableChanges:
 
     def require_key(self, spark: SparkSession, at: SourceAt, version: int) -> None:
         """DT-6131 for a NULL in the key, DT-6130 for one of two rows, over a whole version."""
-        if self._unique_at == version or not self._key:
+        asked = CheckedKey(at.table_id, self._key, self._mirrors)
+        known = self._checked.get(asked, version + 1)
+        if not self._key or (known <= version and not may_change(at.log, known, version)):
             return
         rows = self._snapshot(spark, at, version)
-        for name in self._key:
-            if rows.where(f"{quote(name)} IS NULL").limit(1).count():
+        nulls = [f"bool_or({quote(name)} IS NULL)" for name in self._key]
+        for name, found in zip(self._key, rows.selectExpr(*nulls).first() or (), strict=True):
+            if found:
                 raise error("DT-6131", column=name)
         if self._mirrors:
             self._refuse_twins(rows)
-        self._unique_at = version
+        self._checked[asked] = version
 
     def _require_unique(
         self, spark: SparkSession, at: SourceAt, version: int, rows: pa.Table

@@ -220,14 +220,20 @@ class Creator:
 
     def apply_options(self, before: DynamicTable, after: DynamicTable) -> None:
         """The tables behind it are as its options say; their past is kept no shorter than a stream
-        on it needs."""
+        or a sink on it needs."""
         days: float | None = None
         if before.retention_days != after.retention_days:
             days = after.retention_days or DEFAULT_DAYS
-            if any(after.id in stream.frontier for stream in self.sources.catalog.streams()):
+            if self._is_followed(after):
                 days = max(days, RETENTION_DAYS)
         with self.sessions.lease(after.warehouse) as spark:
             apply_options(spark, self.sources, after, days)
+
+    def _is_followed(self, table: DynamicTable) -> bool:
+        catalog = self.sources.catalog
+        return any(table.id in stream.frontier for stream in catalog.streams()) or any(
+            sink.source == table.name for sink in catalog.sinks()
+        )
 
     def _row(self, statement: CreateDynamicTable, defined: Defined) -> DynamicTable:
         return DynamicTable(

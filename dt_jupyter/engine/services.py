@@ -110,7 +110,7 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
         events=Events(catalog, clock, refresher.running, tuning),
         changes=changes,
         streams=streams,
-        sinks=Sinks(catalog, streams, deliveries, scheduling.nudge),
+        sinks=Sinks(catalog, streams, deliveries, scheduling.nudge, lambda: scheduling.running),
         travel=travel,
         keeper=Keeper(sources, travel.snapshots, layout, publisher),
         transactions=Transactions(streams, streams.forward, clock.now),

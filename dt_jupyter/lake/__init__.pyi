@@ -18,6 +18,7 @@ from .change.relation import (
     inserted as inserted,
     relation as relation,
 )
+from .change.small_changes import small_changes as small_changes
 from .delta_log.actions import (
     CommitFacts as CommitFacts,
     commit_name as commit_name,
@@ -87,6 +88,7 @@ from .read.arrow_snapshot import (
     local_view as local_view,
     selecting_columns as selecting_columns,
 )
+from .read.row_ranges import RowPlace as RowPlace, RowRanges as RowRanges
 from .read.sample import head as head
 from .read.snapshot import snapshot_sql as snapshot_sql
 from .txn.fence import fence as fence, next_sequence as next_sequence, sequenced as sequenced

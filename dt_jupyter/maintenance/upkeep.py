@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dt_jupyter.catalog import Hold, HoldKind, Quarantined
+from dt_jupyter.delivery import needed_versions
 from dt_jupyter.lake import (
     DELETED_FILES,
     Held,
@@ -251,7 +252,7 @@ class Keeper:
 
     def holds_on(self, place: _Place, now: Timestamp) -> list[Held]:
         """Who reads which versions of a table: pins, replays, refreshes that run, streams until
-        they are stale, and the next refresh of each dynamic table."""
+        they are stale, sinks, and the next refresh of each dynamic table."""
         catalog, id_ = self.sources.catalog, place.table_id
         found = [
             Held(h.holder, t.first, t.last)
@@ -268,6 +269,11 @@ class Keeper:
             Held(f"stream {s.name}", s.frontier[id_])
             for s in catalog.streams()
             if id_ in s.frontier and now.since(s.advanced) < RETENTION_DAYS * 86_400
+        ]
+        found += [
+            Held(f"sink {needed.sink}", needed.version)
+            for needed in needed_versions(catalog, now)
+            if needed.table_id == id_
         ]
         for table in catalog.list():
             own = place.of is not None and place.of.id == table.id

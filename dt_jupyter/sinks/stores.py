@@ -26,6 +26,7 @@ STORES: Mapping[str, StoreEntry] = {
     "sqlite": StoreEntry("sqlite", "SqliteStore"),
     "duckdb": StoreEntry("duckdb", "DuckdbStore", "duckdb"),
     "file": StoreEntry("files", "FilesStore"),
+    "delta": StoreEntry("delta", "DeltaStore"),
     "http": StoreEntry("webhook", "WebhookStore"),
     "https": StoreEntry("webhook", "WebhookStore"),
     "postgresql": StoreEntry("postgres", "PostgresStore", "psycopg"),

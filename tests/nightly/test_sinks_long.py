@@ -12,6 +12,7 @@ import pytest
 
 from tests.sinks.conformance import Protocol, Site
 from tests.sinks.servers import PostgresServer, RedisServer
+from tests.sinks.test_delta import DeltaSite
 from tests.sinks.test_duckdb import DuckdbSite
 from tests.sinks.test_files import FilesSite
 from tests.sinks.test_postgres import PostgresSite
@@ -32,7 +33,7 @@ from tests.unit.sinks.lab import (
     summed,
 )
 
-KINDS = ("sqlite", "duckdb", "parquet", "csv", "jsonl", "process", "postgres", "redis")
+KINDS = ("sqlite", "duckdb", "parquet", "csv", "jsonl", "delta", "process", "postgres", "redis")
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,7 @@ def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Site]:
     makes: dict[str, Callable[[Path], Site]] = {
         "sqlite": SqliteSite,
         "duckdb": DuckdbSite,
+        "delta": DeltaSite,
         "process": ProcessSite,
     }
     make = makes.get(kind, lambda path: FilesSite(path, kind))

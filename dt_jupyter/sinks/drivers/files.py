@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from filelock import FileLock, Timeout
 
+from dt_jupyter.lake import sync
 from dt_jupyter.model import error, system_error
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sinks import messages as m
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 _BUCKETS = 16
 _LOCK_SECONDS = 30.0
-_MANIFEST, _STAGED, _LOCK = "_manifest.json", "_staged", "_lock"
+_MANIFEST, _LOCK = "_manifest.json", "_lock"
 
 
 class Manifest(NamedTuple):
@@ -60,6 +61,8 @@ class Manifest(NamedTuple):
 class FilesStore(IdempotentApply):
     store = "a folder"
     names = NameRules("a folder", 200, '/\\"*:<>?|')
+    columns = NameRules("a file", 1000)
+    STAGED = "_staged"
 
     def __init__(self, address: StoreAddress) -> None:
         address.require_options("format", "table", "adopt", "timeout")
@@ -88,7 +91,7 @@ class FilesStore(IdempotentApply):
         self._sealed = message.driver_checkpoint.get("staged")
         with self._locked():
             manifest = self._followed(fresh=not message.driver_checkpoint)
-            (self._folder / _STAGED).mkdir(exist_ok=True)
+            (self._folder / self.STAGED).mkdir(exist_ok=True)
             self._write_manifest(manifest)
 
     def _require_storable(self) -> None:
@@ -98,7 +101,7 @@ class FilesStore(IdempotentApply):
         if binding.target.startswith((".", "_")):
             problem = "a folder of that name is hidden"
             raise error("DT-6134", name=binding.target, store=self.store, problem=problem)
-        _COLUMN_NAMES.require_columns([*(c.name for c in binding.columns), *extra])
+        self.columns.require_columns([*(c.name for c in binding.columns), *extra])
         for column in binding.columns:
             self._format.types.stored(column)
 
@@ -108,7 +111,7 @@ class FilesStore(IdempotentApply):
         before = self._read_manifest()
         columns = {c.name: to_type_text(c.type) for c in binding.columns}
         if before is None:
-            others = [p.name for p in self._folder.iterdir() if p.name not in (_STAGED, _LOCK)]
+            others = [p.name for p in self._folder.iterdir() if p.name not in (self.STAGED, _LOCK)]
             if not fresh:
                 problem = f"{_MANIFEST} is gone"
                 raise error("DT-6143", target=target, store=self.store, problem=problem)
@@ -149,7 +152,7 @@ class FilesStore(IdempotentApply):
             manifest = self._read_manifest()
             if manifest is None or manifest.sink != sink:
                 return
-            shutil.rmtree(self._folder / _STAGED, ignore_errors=True)
+            shutil.rmtree(self._folder / self.STAGED, ignore_errors=True)
             if not empty:
                 self._write_manifest(manifest._replace(sink=""))
                 return
@@ -165,7 +168,7 @@ class FilesStore(IdempotentApply):
         self._format.require_values(rows)
         with _disk_errors():
             if self._staging is None:
-                self._staging = self._folder / _STAGED / uuid.uuid4().hex
+                self._staging = self._folder / self.STAGED / uuid.uuid4().hex
                 self._staging.mkdir()
             kind = "delete" if delete else "store"
             part = self._staging / f"{len(self._parts):06d}-{kind}.parquet"
@@ -174,11 +177,8 @@ class FilesStore(IdempotentApply):
 
     def seal(self, runtime_checkpoint: m.Checkpoint) -> m.Checkpoint:
         with _disk_errors():
-            for part in self._parts:
-                _sync(part)
             if self._staging is not None:
-                _sync(self._staging)
-                _sync(self._staging.parent)
+                sync([*self._parts, self._staging, self._staging.parent])
         self._sealed = None if self._staging is None else self._staging.name
         self._staging, self._parts = None, []
         return {"staged": self._sealed}
@@ -188,7 +188,7 @@ class FilesStore(IdempotentApply):
     def apply(self) -> None:
         if self._sealed is None:
             return
-        staged = self._folder / _STAGED / self._sealed
+        staged = self._folder / self.STAGED / self._sealed
         with self._locked():
             manifest = self._own_manifest()
             if staged.exists() and self._sealed not in manifest.applied:
@@ -215,7 +215,7 @@ class FilesStore(IdempotentApply):
         }
         deleted, stored = found["-delete."], found["-store."]
         if binding.delta_updates:
-            files[name] = self._write(f"{len(files):08d}-{name}", _with_tombstones(deleted, stored))
+            files[name] = self._write(f"{len(files):08d}-{name}", with_tombstones(deleted, stored))
             return files
         touched = pa.concat_tables([deleted, stored.select(binding.key)])
         places, own = self._buckets(touched), self._buckets(stored.select(binding.key))
@@ -245,7 +245,7 @@ class FilesStore(IdempotentApply):
         file = self._folder / f"{name}.{self._format.suffix}"
         with _disk_errors():
             self._format.write(file, rows)
-            _sync(file)
+            sync([file])
         return file.name
 
     # -- loading -----------------------------------------------------------------------------------
@@ -299,9 +299,9 @@ class FilesStore(IdempotentApply):
         draft = path.with_name(f".{_MANIFEST}.tmp")
         with _disk_errors():
             draft.write_text(json.dumps(manifest._asdict(), indent=1), "utf-8")
-            _sync(draft)
+            sync([draft])
             os.replace(draft, path)
-            _sync(self._folder)
+            sync([self._folder])
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -323,9 +323,6 @@ class FilesStore(IdempotentApply):
             self._staging = None
 
 
-_COLUMN_NAMES = NameRules("a file", 1000)
-
-
 def _matching(rows: pa.Table, keys: pa.Table, binding: Binding, *, among: bool = True) -> pa.Table:
     """The rows whose keys are among some, or are not; nested columns cannot be joined."""
     import numpy as np
@@ -337,7 +334,7 @@ def _matching(rows: pa.Table, keys: pa.Table, binding: Binding, *, among: bool =
     return rows.take(numbered.join(keys, list(binding.key), join_type=how)[number])
 
 
-def _with_tombstones(deleted: pa.Table, stored: pa.Table) -> pa.Table:
+def with_tombstones(deleted: pa.Table, stored: pa.Table) -> pa.Table:
     import pyarrow as pa
 
     both = pa.concat_tables([deleted, stored], promote_options="default").select(
@@ -345,14 +342,6 @@ def _with_tombstones(deleted: pa.Table, stored: pa.Table) -> pa.Table:
     )
     flags = pa.array([True] * deleted.num_rows + [False] * stored.num_rows)
     return both.append_column(TOMBSTONE, flags)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

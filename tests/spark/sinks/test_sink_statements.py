@@ -4,55 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from dt_jupyter.catalog import Catalog, SinkTaskRow
 from dt_jupyter.delivery import table_changes
+from dt_jupyter.engine import Engine
 from dt_jupyter.model import DTError
-from tests.spark.engine_lab import Lab, refused
-
-
-class Shop:
-    """A lab with a table of orders, and the file that its sinks deliver to."""
-
-    def __init__(self, lab: Lab, folder: Path) -> None:
-        self.lab, self.file = lab, folder / "app.db"
-        self.url = f"sqlite://{self.file}"
-        self.sql = lab.sql
-
-    def create(
-        self, name: str = "s", clauses: str = "KEY (id)", source: str = "TABLE orders"
-    ) -> None:
-        self.sql(f"CREATE SINK {name} FROM {source} INTO '{self.url}' {clauses}")
-
-    def stored(self, target: str = "orders") -> list[tuple[Any, ...]]:
-        with sqlite3.connect(self.file) as connection:
-            return sorted(connection.execute(f"SELECT * FROM {target}").fetchall())
-
-    def deliver(self, name: str = "s") -> tuple[Any, ...]:
-        """Action, rows stored and rows deleted of a delivery."""
-        self.sql(f"ALTER SINK {name} REFRESH")
-        return self.history(name)[0]
-
-    def history(self, name: str = "s") -> list[tuple[Any, ...]]:
-        return self.sql(
-            "SELECT DELIVERY_ACTION, ROWS_STORED, ROWS_DELETED "
-            f"FROM TABLE(SINK_HISTORY(NAME => '{name}'))"
-        )
-
-    def state(self, name: str = "s") -> tuple[Any, ...]:
-        row = self.lab.engine.sql(f"DESCRIBE SINK {name}").collect()[0]
-        return row["STATE"], row["STATE_CODE"]
-
-
-@pytest.fixture
-def shop(quick_lab: Lab, tmp_path: Path) -> Shop:
-    made = Shop(quick_lab, tmp_path)
-    quick_lab.table("orders", "id INT, city STRING, price INT", "1, 'Ulm', 10", "2, 'Bonn', 20")
-    return made
+from tests.spark.engine_lab import refused
+from tests.spark.sinks.shop import Shop
 
 
 def test_a_store_follows_its_source(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,6 +157,12 @@ def test_the_scheduler_delivers(shop: Shop) -> None:
     while len(shop.stored()) < 3 and time.monotonic() < until:
         time.sleep(0.1)
     assert shop.stored()[2:] == [(3, "Jena", 30)]
+    other = Engine.connect(shop.lab.folder, spark=shop.lab.spark, scheduler=False)
+    with refused("DT-6122"):
+        other.sql("ALTER SINK s REFRESH")
+    shop.lab.engine.stop_scheduler()
+    other.sql("ALTER SINK s REFRESH")
+    assert shop.deliver() == ("INCREMENTAL", 0, 0), "whoever only refreshes keeps it from nobody"
+    other.close()
     shop.sql("ALTER SINK s SUSPEND")
     assert shop.state()[0] == "SUSPENDED"
-    shop.lab.engine.stop_scheduler()

@@ -1,0 +1,41 @@
+"""Which versions of their sources sinks still have to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.model import Name, Sink, Timestamp
+from dt_jupyter.streams import RETENTION_DAYS
+
+
+@dataclass(frozen=True)
+class NeededVersion:
+    """A sink goes on from `version` of the table with that id."""
+
+    sink: Name
+    table_id: str
+    version: int
+
+
+def needed_versions(catalog: Catalog, now: Timestamp) -> Iterator[NeededVersion]:
+    """What each sink goes on from, as long as its last delivery is no older than what is kept for
+    a stream."""
+    for sink in catalog.sinks():
+        done = catalog.last_delivery(sink)
+        last = done.end if done is not None and done.end is not None else sink.created
+        if now.since(last) < RETENTION_DAYS * 86_400:
+            yield from _of_sink(catalog, sink, None if done is None else done.version)
+
+
+def _of_sink(catalog: Catalog, sink: Sink, delivered: int | None) -> Iterator[NeededVersion]:
+    """A store that commits by itself may be a transaction behind the recovery log, so what the
+    delivery before began at is kept until the next is told of."""
+    for row in catalog.sink_tasks(sink.id):
+        at = (row.checkpoints or {}).get("runtime")
+        if at is None:
+            continue
+        version = at["to"] if at["version"] is None else at["version"]
+        first = version if delivered is None else min(version, delivered)
+        yield NeededVersion(sink.name, at["table"], first)

@@ -1,0 +1,241 @@
+"""A Delta table outside of the lake: `delta:///folder?table=name`.
+
+As a folder of files (`files`), but what is staged is applied by one commit of the table, which has
+the transaction's number under an id of the task: a number that the table has is not applied again.
+`_manifest.json` says whose the table is; Delta's readers do not look at it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from dt_jupyter.lake import commit_name, sync
+from dt_jupyter.model import error
+from dt_jupyter.model.hidden import hidden
+from dt_jupyter.sinks import messages as m
+from dt_jupyter.sinks.address import StoreAddress
+from dt_jupyter.sinks.drivers.file_formats import FORMATS
+from dt_jupyter.sinks.drivers.files import FilesStore, Manifest, with_tombstones
+from dt_jupyter.sinks.drivers.sql import quoted, same_key
+from dt_jupyter.sinks.patterns import TOMBSTONE
+from dt_jupyter.sinks.store_names import NameRules
+from dt_jupyter.sinks.type_texts import from_type_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from deltalake import CommitProperties, DeltaTable
+
+_GONE = hidden("gone")
+_LOG = "_delta_log"
+
+
+class DeltaStore(FilesStore):
+    store = "Delta"
+    names = NameRules("Delta", 200, '/\\"*:<>?|')
+    columns = NameRules("Delta", 1000, " ,;{}()=")
+
+    def __init__(self, address: StoreAddress) -> None:
+        address.require_options("table", "timeout")
+        super().__init__(address)
+        self._app, self._number = "", 0
+
+    # -- opening -----------------------------------------------------------------------------------
+
+    def connect(self, message: m.Open) -> None:
+        super().connect(message)
+        known = message.driver_checkpoint
+        self._app, self._number = known.get("app", ""), known.get("number", 0)
+        with self._locked(), self._delta_errors():
+            self._follow(self._own_manifest())
+
+    def _difference(self, before: Manifest) -> str:
+        """Delta's types cannot be widened from here."""
+        now = {c.name: c.type for c in self._binding.columns}
+        for name, text in before.columns.items():
+            if name in now and from_type_text(text) != now[name]:
+                return f"column {name} was {from_type_text(text)} and is {now[name]}"
+        return super()._difference(before)
+
+    def _follow(self, manifest: Manifest) -> None:
+        """The table is there, with all columns."""
+        from deltalake import DeltaTable, Schema
+
+        schema = self._stored_schema()
+        if not (self._folder / _LOG).exists():
+            if manifest.ranges:
+                problem = "its log is gone"
+                raise error("DT-6143", target=self._folder, store=self.store, problem=problem)
+            DeltaTable.create(self._folder, schema)
+            self._sync_commit(0)
+            return
+        table = DeltaTable(self._folder)
+        known = {f.name for f in table.schema().fields}
+        if lost := [n for n in manifest.columns if n not in known and n not in self._added]:
+            problem = f"column {lost[0]} is gone"
+            raise error("DT-6143", target=self._folder, store=self.store, problem=problem)
+        if added := [f for f in Schema.from_arrow(schema).fields if f.name not in known]:
+            table.alter.add_columns(added)
+            self._sync_commit(table.version())
+
+    def _followed(self, *, fresh: bool) -> Manifest:
+        before = self._read_manifest()
+        known = before.columns if before is not None else {}
+        self._added = {c.name for c in self._binding.columns if c.name not in known}
+        return super()._followed(fresh=fresh)
+
+    def _stored_schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        schema = self._binding.schema
+        if self._binding.delta_updates:
+            schema = schema.append(pa.field(TOMBSTONE, pa.bool_()))
+        return schema
+
+    def forget(self, binding: Any, sink: str, *, empty: bool) -> None:
+        self._binding, self._sink = binding, sink
+        self._folder = Path(self._address.path) / binding.target
+        with self._locked():
+            manifest = self._read_manifest()
+            if empty and manifest is not None and manifest.sink == sink:
+                shutil.rmtree(self._folder / _LOG, ignore_errors=True)  # no table from here on
+                for file in self._folder.glob("*.parquet"):
+                    file.unlink()
+        super().forget(binding, sink, empty=empty)
+
+    # -- a transaction -----------------------------------------------------------------------------
+
+    def seal(self, runtime_checkpoint: m.Checkpoint) -> m.Checkpoint:
+        """An id is of one range of one delivery from the beginning: of tasks that were split each
+        goes on from its parent's number by an id of its own."""
+        staged = super().seal(runtime_checkpoint)
+        if self._sealed is not None:
+            first = self._app.partition("/")[0] or uuid.uuid4().hex
+            self._app, self._number = f"{first}/{self._range}", self._number + 1
+        return {**staged, "app": self._app, "number": self._number}
+
+    def apply(self) -> None:
+        if self._sealed is None:
+            return
+        staged = self._folder / self.STAGED / self._sealed
+        with self._locked():
+            manifest = self._own_manifest()
+            if staged.exists():
+                ranges = tuple(sorted({*manifest.ranges, str(self._range)}))
+                self._write_manifest(manifest._replace(ranges=ranges))
+                with self._delta_errors():
+                    self._commit_once(sorted(staged.iterdir()))
+            shutil.rmtree(staged, ignore_errors=True)
+
+    def _commit_once(self, parts: list[Path]) -> None:
+        from deltalake import CommitProperties, DeltaTable, Transaction
+
+        table = DeltaTable(self._folder)
+        if (table.transaction_version(self._app) or 0) >= self._number:
+            return
+        deleted, stored = self._staged_rows(parts)
+        number = Transaction(self._app, self._number)
+        once = CommitProperties(max_commit_retries=0, app_transactions=[number])
+        if self._binding.delta_updates:
+            self._append(table, with_tombstones(deleted, stored), once)
+        else:
+            self._merge(table, deleted, stored, once)
+        self._sync_commit(DeltaTable(self._folder).version())
+
+    def _staged_rows(self, parts: list[Path]) -> tuple[pa.Table, pa.Table]:
+        """Keys to delete, and rows."""
+        import pyarrow as pa
+
+        read, binding = FORMATS["parquet"].read, self._binding
+        schemas = {"-delete.": binding.key_schema, "-store.": binding.schema}
+        deleted, stored = (
+            pa.concat_tables(
+                [schema.empty_table(), *(read(p, schema) for p in parts if kind in p.name)]
+            )
+            for kind, schema in schemas.items()
+        )
+        return deleted, stored
+
+    @staticmethod
+    def _append(table: DeltaTable, rows: pa.Table, once: CommitProperties) -> None:
+        from deltalake import write_deltalake
+
+        write_deltalake(table, rows, mode="append", commit_properties=once)
+
+    def _merge(
+        self, table: DeltaTable, deleted: pa.Table, stored: pa.Table, once: CommitProperties
+    ) -> None:
+        import pyarrow as pa
+
+        names = self._binding.schema.names
+        gone = pa.repeat(True, deleted.num_rows)
+        rows = pa.concat_tables(
+            [
+                deleted.append_column(_GONE, gone),
+                stored.append_column(_GONE, pa.repeat(False, stored.num_rows)),
+            ],
+            promote_options="default",
+        ).select([*names, _GONE])
+        values = {quoted(n): f"s.{quoted(n)}" for n in names}
+        kept = f"NOT s.{quoted(_GONE)}"
+        same = same_key("t", "s", self._binding.key)
+        merge = table.merge(rows, same, "s", "t", commit_properties=once)
+        merge = merge.when_matched_delete(f"s.{quoted(_GONE)}")
+        merge = merge.when_matched_update(values, kept)
+        merge.when_not_matched_insert(values, kept).execute()
+
+    def _sync_commit(self, version: int) -> None:
+        """A commit and its files are durable."""
+        log = self._folder / _LOG / commit_name(version)
+        actions = map(json.loads, log.read_text("utf-8").splitlines())
+        added = [self._folder / unquote(a["add"]["path"]) for a in actions if "add" in a]
+        sync([*added, log, log.parent, self._folder])
+
+    # -- loading -----------------------------------------------------------------------------------
+
+    def load_rows(self) -> Iterator[pa.Table]:
+        import pyarrow as pa
+
+        keys, self._keys = self._keys, []
+        if not keys:
+            return
+        self._own_manifest()
+        with self._delta_errors():
+            rows = self._found(pa.concat_tables(keys))
+        if rows.num_rows:
+            yield rows
+
+    def _found(self, keys: pa.Table) -> pa.Table:
+        """By a join with a table of the keys: there is no text that grows with them."""
+        import pyarrow as pa
+        from deltalake import DeltaTable, QueryBuilder, write_deltalake
+
+        schema = self._binding.schema
+        listed = ", ".join(f"t.{quoted(n)}" for n in schema.names)
+        same = same_key("t", "k", self._binding.key)
+        with TemporaryDirectory(prefix="dt_keys_") as folder:
+            write_deltalake(folder, keys)
+            tables = QueryBuilder().register("t", DeltaTable(self._folder))
+            tables = tables.register("k", DeltaTable(folder))
+            found = tables.execute(f"SELECT {listed} FROM t JOIN k ON {same}").read_all()
+        return pa.table(found).rename_columns(schema.names).cast(schema)
+
+    @contextmanager
+    def _delta_errors(self) -> Iterator[None]:
+        from deltalake.exceptions import DeltaError, SchemaMismatchError, TableNotFoundError
+
+        try:
+            yield
+        except (SchemaMismatchError, TableNotFoundError) as e:
+            problem = str(e).partition("\n")[0]
+            raise error("DT-6143", target=self._folder, store=self.store, problem=problem) from None
+        except DeltaError as e:
+            problem = str(e).partition("\n")[0]
+            raise error("DT-6112", store=self.store, problem=problem, hint="") from None

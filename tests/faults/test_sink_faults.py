@@ -1,0 +1,75 @@
+"""Processes killed while they deliver a sink, the first rows and later ones: the next process goes
+on, and every sum is exact."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cases import some
+from tests.faults.attached import process
+from tests.spark.engine_lab import Lab
+
+pytestmark = [pytest.mark.faults, pytest.mark.slow]
+CASES = [
+    ("sqlite", "stored", 3),
+    ("sqlite", "logged", 1),
+    ("sqlite", "logged", 4),
+    ("sqlite", "opened", 1),
+    ("sqlite", "fenced", 1),
+    ("sqlite", "prepared", 2),
+    ("parquet", "sealed", 3),
+    ("parquet", "logged", 2),
+    ("parquet", "listed", 3),
+    ("parquet", "applied", 4),
+]
+
+
+def killed(lab: Lab, statement: str, point: str, count: int) -> None:
+    """Another process begins a statement, and dies in the middle of it."""
+    other = process(
+        lab.spark, "tests.faults.killed_sink", str(lab.folder), statement, point, str(count)
+    )
+    _, errors = other.communicate(timeout=180)
+    assert other.returncode == -signal.SIGKILL, errors[-2000:]
+
+
+def sums(folder: Path, store: str) -> list[tuple[object, ...]]:
+    if store == "sqlite":
+        with sqlite3.connect(folder / "app.db") as connection:
+            return connection.execute("SELECT * FROM moves ORDER BY k").fetchall()
+    target = folder / "files" / "moves"
+    manifest = json.loads((target / "_manifest.json").read_text("utf-8"))
+    rows = [
+        row
+        for name in manifest["files"].values()
+        for row in pq.read_table(target / name).to_pylist()
+    ]
+    return sorted((row["k"], row["n"]) for row in rows)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("store", "point", "count"), some(1, CASES))
+def test_whoever_comes_after_a_killed_one_goes_on(
+    quick_lab: Lab, tmp_path: Path, store: str, point: str, count: int
+) -> None:
+    lab, folder = quick_lab, tmp_path
+    url = f"sqlite://{folder}/app.db" if store == "sqlite" else f"file://{folder}/files"
+    lab.sql("CREATE TABLE moves AS SELECT concat('k', id % 7) AS k, id AS n FROM range(40)")
+    killed(
+        lab,
+        f"CREATE SINK s FROM TABLE moves INTO '{url}' KEY (k) REDUCE (n SUM)",
+        point,
+        count,
+    )
+    lab.sql("INSERT INTO moves SELECT concat('k', id % 9), 1000 * id FROM range(20)")
+    killed(lab, "ALTER SINK s REFRESH", point, count)
+    lab.sql("INSERT INTO moves SELECT concat('k', id % 9), 1000000 FROM range(20)")
+    lab.sql("ALTER SINK s REFRESH")
+    assert sums(folder, store) == lab.sql("SELECT k, sum(n) FROM moves GROUP BY k ORDER BY k")
+    assert lab.sql("SELECT STATE FROM TABLE(SINK_HISTORY()) LIMIT 1") == [("SUCCEEDED",)]
