@@ -99,7 +99,7 @@ _HTML = """
 .dtj table.dtj-t tbody tr:nth-child(n){background:transparent}
 .dtj table.dtj-t tbody tr.dtj-even:nth-child(n){background:var(--dtj-zebra)}
 .dtj table.dtj-t tr.dtj-why td{padding-top:0;color:var(--dtj-soft)}
-.dtj table.dtj-t th,.dtj table.dtj-t td{padding:4px 10px;text-align:left;white-space:pre;
+.dtj table.dtj-t th,.dtj table.dtj-t td{padding:4px 8px;text-align:left;white-space:pre;
  vertical-align:top;border:0;max-width:44em;overflow:hidden;text-overflow:ellipsis;color:inherit}
 .dtj table.dtj-t th{position:sticky;top:0;background:var(--dtj-card);font-weight:600;
  border-bottom:1px solid var(--dtj-line);z-index:1}
