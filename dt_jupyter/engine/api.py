@@ -512,8 +512,8 @@ class Engine:
 
     def export(self) -> str:
         """All definitions as one SQL script, each after what it reads: `dt.sql(script)` makes
-        them again in a lake with the same tables. It holds neither rows nor history, and streams
-        begin anew."""
+        them again in a lake with the same tables. It holds neither rows nor history,
+        streams begin anew, and sinks are comments: creating one delivers."""
         context = self._open()
         return export_script(context.catalog, meaning(context.spark))
 

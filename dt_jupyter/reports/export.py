@@ -12,17 +12,23 @@ from dt_jupyter.model import (
     Initialize,
     Name,
     SchedulingState,
+    Sink,
     Stream,
     ViewSource,
     Warehouse,
     plain,
 )
+from dt_jupyter.reports.sink_report import sink_definition
 from dt_jupyter.sources import name_of
 from dt_jupyter.sql import literal, relations_in
 
 _HEAD = (
     "-- Definitions of a lake, each after what it reads. The script leaves out rows, history and\n"
     "-- the offsets of streams; what already exists is left as it is."
+)
+_SINKS = (
+    "-- A sink delivers all rows to its store as soon as it is created: each of these is for you\n"
+    "-- to run."
 )
 
 
@@ -38,8 +44,9 @@ class _Object:
 
 
 def export_script(catalog: Catalog, settings: Mapping[str, str]) -> str:
-    """Warehouses, views, dynamic tables in the order of what they read, and streams. `settings`
-    are the session's: a table that was created under others is created under those again."""
+    """Warehouses, views, dynamic tables in the order of what they read, streams, and sinks as
+    comments. `settings` are the session's: a table that was created under others is created under
+    those again."""
     tables = catalog.list()
     objects = [*map(_view, catalog.views()), *map(_table, tables)]
     known = {o.name for o in objects}
@@ -54,8 +61,8 @@ def export_script(catalog: Catalog, settings: Mapping[str, str]) -> str:
               if t.scheduling is SchedulingState.SUSPENDED]  # fmt: skip
     parts += [f"ALTER WAREHOUSE {plain(w.name)} SUSPEND" for w in catalog.warehouses()
               if w.suspended]  # fmt: skip
-    return "\n\n".join([parts[0], *(f"{part}\n;" if "\n" in part else f"{part};"
-                                    for part in parts[1:])]) + "\n"  # fmt: skip
+    texts = [parts[0], *(f"{p}\n;" if "\n" in p else f"{p};" for p in parts[1:])]
+    return "\n\n".join([*texts, *_sinks(catalog.sinks())]) + "\n"
 
 
 def _in_order(objects: Sequence[_Object]) -> Iterator[_Object]:
@@ -142,6 +149,11 @@ def _warehouse(warehouse: Warehouse) -> Iterator[str]:
         yield f"CREATE WAREHOUSE IF NOT EXISTS {name} {options}"
     elif (warehouse.max_concurrency, warehouse.weight) != (2, 1):
         yield f"ALTER WAREHOUSE {name} SET {options}"
+
+
+def _sinks(sinks: Sequence[Sink]) -> list[str]:
+    texts = [sink_definition(s).replace("\n", "\n-- ") for s in sinks]
+    return [_SINKS, *(f"-- {text}\n-- ;" for text in texts)] if texts else []
 
 
 def _stream(stream: Stream) -> str:

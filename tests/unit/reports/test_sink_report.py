@@ -23,7 +23,7 @@ from dt_jupyter.model import (
     Timestamp,
     error,
 )
-from dt_jupyter.reports import SinkReports, sink_definition
+from dt_jupyter.reports import SinkReports, export_script, sink_definition
 from dt_jupyter.sources import Layout, Logs
 from dt_jupyter.sql.grammar.parse import parse_statement
 from dt_jupyter.sql.grammar.statement_values import CreateSink
@@ -174,3 +174,17 @@ def test_the_definition_of_a_sink_makes_it_again(sink: Sink) -> None:
         partitions=asked.partitions, options=dict(asked.options), comment=asked.comment,
     )  # fmt: skip
     assert made == sink
+
+
+def test_a_script_of_all_definitions_has_sinks_as_comments(tmp_path: Path) -> None:
+    catalog = Shop(tmp_path).lab.catalog
+    catalog.create_sink(replace(SINK, id="id-u", name=name("u"), comment="two\nlines; DROP"))
+    head, _, sinks = export_script(catalog, {}).partition("-- A sink delivers all rows")
+    assert "SINK" not in head
+    lines = sinks.splitlines()[3:]
+    assert all(line.startswith("--") or not line for line in lines)
+    texts = "\n".join(line.removeprefix("-- ") for line in lines).split("\n;")
+    made = [parse_statement(text) for text in texts if text.strip()]
+    assert [(m.name, m.url) for m in made if isinstance(m, CreateSink)] == [
+        (name("s"), URL), (name("u"), URL),
+    ]  # fmt: skip
