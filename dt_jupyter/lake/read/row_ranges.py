@@ -75,6 +75,7 @@ class RowRanges:
         self._actions = LiveFiles(log.path).at(version)
         with _as_lake_errors():
             self._files = [self._file(Path(log.path), action) for action in self._actions]
+        self._require_names()
         self._at, self._rest = RowPlace(), self._stream(RowPlace())
         self._left: _Batch | None = None
 
@@ -119,6 +120,13 @@ class RowRanges:
 
     # -- files -------------------------------------------------------------------------------------
 
+    def _require_names(self) -> None:
+        """Deletion vectors are found by the names of their files."""
+        names = {Path(file.path).name for file in self._files}
+        vectors = any(action.get("deletionVector") for action in self._actions)
+        if vectors and len(names) < len(self._files):
+            raise NotSupported("two files with one name have deletion vectors")
+
     def _file(self, table: Path, action: Mapping[str, Any]) -> _File:
         path = data_file(table, unquote(action["path"]))
         with self._opened(path) as file:
@@ -142,6 +150,7 @@ class RowRanges:
         import pyarrow as pa
 
         found = {}
+        lowered = {name.lower() for name in known.names}
         for name, stored in self._stored.items():
             kind = self._read_schema.field(name).type
             if stored in self._partitions:
@@ -150,6 +159,8 @@ class RowRanges:
                     raise NotSupported(f"a partition's values are of type {kind}")
                 found[name] = pa.scalar(text, pa.string()).cast(kind)
             elif stored not in known.names:
+                if stored.lower() in lowered:
+                    raise NotSupported(f"a file has {stored} in other letters")
                 found[name] = pa.scalar(None, kind)
         return found
 
