@@ -73,6 +73,7 @@ def test_two_processes_on_one_stream_by_phases(till: Lab) -> None:
     }
 
 
+@pytest.mark.nightly
 def test_a_whole_process_that_is_killed(till: Lab) -> None:
     """With its own JVM, between the two tables."""
     till.engine.close()

@@ -10,7 +10,7 @@ from tests.notebook.executed import ROOT, NotebookTests, Shows, executed_cells
 
 CHANGES = ROOT / "notebooks" / "changes.ipynb"
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1700)]
+pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.timeout(1700)]
 
 SHOWS: Shows = {
     "connect": (r"Connected: .*changes-lake, 0 dynamic tables",),

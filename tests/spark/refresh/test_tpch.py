@@ -43,6 +43,8 @@ BATCHES: Mapping[str, tuple[str, ...]] = {
         "add_months(l_commitdate, -24), l_receiptdate = add_months(l_receiptdate, -24) "
         "WHERE year(l_shipdate) = 1996",
         "UPDATE nation SET n_name = 'SAUDI ARABIA' WHERE n_name = 'BRAZIL'",
+        "UPDATE orders SET o_orderpriority = '1-URGENT' WHERE o_orderdate >= DATE'1993-07-01' "
+        "AND o_orderdate < DATE'1993-10-01' AND o_orderkey % 3 = 0",
     ),
     "the refresh stream": (),
 }

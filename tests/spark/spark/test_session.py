@@ -188,6 +188,7 @@ def test_jars_that_cannot_be_fetched_are_a_short_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_machine_with_python_only_starts_the_packaged_java(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
