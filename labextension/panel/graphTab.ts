@@ -10,7 +10,7 @@ import { panelIcon } from './icon';
 import type { Kernels } from './kernels';
 import { type Pane, together } from '../client/pane';
 import { detailPane, graphPane } from './panes';
-import { layoutIn, type Preferences } from './preferences';
+import { graphLayout, type Preferences } from './preferences';
 import { type Place, shownOf, waysOf } from './place';
 
 /** The graph of one document in the main area, and beside it the table that is chosen. */
@@ -113,7 +113,7 @@ export class GraphContent extends Widget {
     showDetail();
     const stop = session.choices.connect(showDetail);
     const panes = together(
-      graphPane(graph, session, layoutIn('tab', this._preferences)),
+      graphPane(graph, session, graphLayout(this._preferences)),
       detailPane(detail, session),
     );
     return {

@@ -12,7 +12,7 @@ import { emptyPage } from './empty';
 import type { Held, Kernels } from './kernels';
 import type { Memory } from './memory';
 import { type Place, shownOf, waysOf } from './place';
-import { layoutIn, type Preferences } from './preferences';
+import { graphLayout, type Preferences } from './preferences';
 
 /** The side panel: the board of the notebook that is in use, or what would bring one. */
 export class LineagePanel extends Widget {
@@ -145,7 +145,7 @@ export class LineagePanel extends Widget {
   private _boardOf(session: Session, path: string): Board {
     let board = this._boards.get(session);
     if (board === undefined) {
-      const layout = layoutIn('panel', this._preferences);
+      const layout = graphLayout(this._preferences);
       board = new Board(session, layout, tab => this._memory.take(tab));
       this._boards.set(session, board);
       const before = this._memory.chosen(path);

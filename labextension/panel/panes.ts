@@ -21,7 +21,7 @@ export interface Tab {
 
 /** How a graph is laid out at first; a switch in the graph changes it. */
 export interface GraphLayout {
-  readonly rightward: boolean;
+  readonly rightward: boolean | null;
 }
 
 export const TABS: Readonly<Record<TabName, Tab>> = {

@@ -9,9 +9,8 @@ export interface Preferences {
   direction: 'automatic' | 'down' | 'right';
 }
 
-/** A side panel is narrow, a tab is wide. */
-export function layoutIn(place: 'panel' | 'tab', { direction }: Preferences): GraphLayout {
-  return { rightward: direction === 'right' || (direction === 'automatic' && place === 'tab') };
+export function graphLayout({ direction }: Preferences): GraphLayout {
+  return { rightward: direction === 'automatic' ? null : direction === 'right' };
 }
 
 /** Reads the settings of the plug-in `id` into `preferences`, now and whenever they change. */

@@ -32,7 +32,7 @@ afterEach(() => {
 
 function mount(live = true): void {
   view?.dispose();
-  view = mountDag(root, { ...host, live }, { clock: () => now });
+  view = mountDag(root, { ...host, live }, { clock: () => now, rightward: false });
 }
 
 /** Show a message and let the frame be drawn in which cards are filled. */

@@ -11,7 +11,7 @@ import { firstState, type OpenColumns, type State, type Told } from './state';
 import { update, type Action, type Effect, type Way } from './update';
 
 interface Options {
-  readonly rightward: boolean;
+  readonly rightward: boolean | null;
   readonly wheelPans: boolean;
   readonly clock: () => number;
 }
@@ -253,8 +253,9 @@ export class Dag {
     first: () => this.goto(this.state.shape.names[0]),
     last: () => this.goto(this.state.shape.names.at(-1)),
     follow: arrow => {
-      const { roving, shape, rightward } = this.state;
-      this.goto(arrowFrom(roving ?? '', arrow, shape, this.scene.layout, rightward));
+      const { roving, shape } = this.state;
+      const { layout, rightward } = this.scene;
+      this.goto(arrowFrom(roving ?? '', arrow, shape, layout, rightward));
     },
     pan: (dx, dy) => this.scene.viewport.pan(dx, dy),
     escape: () => this.act({ is: 'back' }),

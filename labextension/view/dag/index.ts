@@ -11,8 +11,8 @@ import css from './dag.raw.css';
 import menuCss from './menu.raw.css';
 
 export interface DagOptions {
-  /** Edges go right instead of down. */
-  readonly rightward?: boolean;
+  /** Whether edges go right instead of down; null or nothing: whichever way is larger in the view. */
+  readonly rightward?: boolean | null;
   /** A wheel without ctrl moves the graph instead of the page: for a panel of its own. */
   readonly wheelPans?: boolean;
   /** Milliseconds since 1970, by the browser's clock. */
@@ -32,7 +32,7 @@ export function mountDag(root: HTMLElement, host: Host, options: DagOptions = {}
   adopt(root);
   adopt(root, css + cardCss + menuCss);
   const dag = new Dag(host, {
-    rightward: options.rightward ?? false,
+    rightward: options.rightward ?? null,
     wheelPans: options.wheelPans ?? false,
     clock: options.clock ?? Date.now,
   });

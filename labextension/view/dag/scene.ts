@@ -42,9 +42,20 @@ const COLUMN_NODES = 600;
 const NARROW_WIDTH = 1000;
 const NARROW_NODES = 40;
 const NARROW_CARD = 280;
+/** So many nodes at most are laid out both ways, to see which is larger, and by how much it must be. */
+const TRIED_NODES = 200;
+const WORTH_TURNING = 1.1;
+
 /** Cards this near to the view, in pixels, are filled before they are seen. */
 const NEAR = 200;
 let instances = 0;
+
+/** A layout, what it was made from, and which way its edges go. */
+interface Arrangement {
+  readonly layout: Layout;
+  readonly key: string;
+  readonly rightward: boolean;
+}
 
 export class Scene {
   readonly element: HTMLElement;
@@ -56,6 +67,7 @@ export class Scene {
   });
   readonly finder: Finder;
   readonly announcer = new Announcer();
+  rightward = false;
   layout: Layout = { boxes: new Map(), routes: [], width: 0, height: 0 };
   private readonly edges = new Edges();
   private readonly legend: Legend;
@@ -95,7 +107,7 @@ export class Scene {
       zoom: factor => this.viewport.zoom(factor, undefined, true),
       fit: () => act({ is: 'fit' }),
       read: () => act({ is: 'read' }),
-      turn: () => act({ is: 'turn' }),
+      turn: () => act({ is: 'turn', rightward: !this.rightward }),
       narrow: way => act({ is: 'narrow', way }),
       whole: () => act({ is: 'widen' }),
       save: format => void this.save(format),
@@ -234,7 +246,7 @@ export class Scene {
   }
 
   private drawTools(): void {
-    const { message, chosen, scope, rightward } = this.state;
+    const { message, chosen, scope } = this.state;
     const any = message.nodes.length > 0;
     toggle(this.element, 'dtj-bare', !any);
     const shown = this.viewport.element.querySelector('.dtj-empty');
@@ -243,7 +255,7 @@ export class Scene {
     } else if (any) {
       shown?.remove();
     }
-    this.toolbox.draw(chosen !== null, scope, rightward, any);
+    this.toolbox.draw(chosen !== null, scope, this.rightward, any);
   }
 
   // places
@@ -262,21 +274,14 @@ export class Scene {
   }
 
   private reshape(holding: boolean): boolean {
-    const { shape, nodes, rightward } = this.state;
-    const kinds = shape.names.map(name => nodes.get(name)!.kind);
-    const [column, breadth] = [this.column(), this.breadth()];
-    const key = JSON.stringify([topologyKey(shape), kinds, rightward, column, breadth]);
+    const { shape } = this.state;
+    const { layout, key, rightward } = this.arrangement();
     if (key === this.key) {
       return false;
     }
     this.key = key;
-    const sizeOf = (name: string): Size => cardSize(nodes.get(name)!);
-    const pairs = shape.edges.map(edge => [edge.source, edge.target] as const);
-    this.layout = layouts.get(key, () =>
-      column === null
-        ? layered(shape.names, sizeOf, pairs, breadth === null ? { rightward } : { breadth })
-        : columned(shape.names, sizeOf, pairs, column),
-    );
+    this.layout = layout;
+    this.rightward = rightward;
     this.putCards();
     this.edges.draw(this.layout, rightward);
     shape.names.forEach(name => this.refreshEdges(name));
@@ -284,6 +289,33 @@ export class Scene {
       this.fit();
     }
     return true;
+  }
+
+  private arrangement(): Arrangement {
+    const { rightward, shape } = this.state;
+    const first = this.arranged(rightward ?? false);
+    const many = shape.names.length > TRIED_NODES;
+    if (rightward !== null || many || this.column() !== null) {
+      return first;
+    }
+    const right = this.arranged(true);
+    const scale = ({ layout }: Arrangement) => cameras.fitted(layout, this.viewport.size).scale;
+    return scale(right) > WORTH_TURNING * scale(first) ? right : first;
+  }
+
+  private arranged(rightward: boolean): Arrangement {
+    const { shape, nodes } = this.state;
+    const kinds = shape.names.map(name => nodes.get(name)!.kind);
+    const [column, breadth] = [this.column(), rightward ? null : this.breadth()];
+    const key = JSON.stringify([topologyKey(shape), kinds, rightward, column, breadth]);
+    const sizeOf = (name: string): Size => cardSize(nodes.get(name)!);
+    const pairs = shape.edges.map(edge => [edge.source, edge.target] as const);
+    const layout = layouts.get(key, () =>
+      column === null
+        ? layered(shape.names, sizeOf, pairs, breadth === null ? { rightward } : { breadth })
+        : columned(shape.names, sizeOf, pairs, column),
+    );
+    return { layout, key, rightward };
   }
 
   /** How wide the column is that the graph is laid out as; null where it is none. */
@@ -297,9 +329,7 @@ export class Scene {
   private breadth(): number | null {
     const { width } = this.viewport.size;
     const small = this.state.shape.names.length <= NARROW_NODES;
-    return !small || this.state.rightward || width >= NARROW_WIDTH
-      ? null
-      : Math.max(2, Math.floor(width / NARROW_CARD));
+    return !small || width >= NARROW_WIDTH ? null : Math.max(2, Math.floor(width / NARROW_CARD));
   }
 
   private putCards(): void {
@@ -365,8 +395,9 @@ export class Scene {
   }
 
   private async save(format: Format): Promise<void> {
-    const { nodes, rightward } = this.state;
-    const drawn = { layout: this.layout, nodes, rightward, now: this.events.now() };
+    const { layout, rightward } = this;
+    const { nodes } = this.state;
+    const drawn = { layout, nodes, rightward, now: this.events.now() };
     await savePicture(this.element, drawn, format).catch((thrown: unknown) => {
       const told = { name: '', text: sentence(thrown), kind: 'trouble' } as const;
       this.events.act({ is: 'told', told });

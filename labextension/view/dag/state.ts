@@ -34,7 +34,8 @@ export interface State {
   readonly home: ReadonlyMap<string, string>;
   readonly scope: Scope;
   readonly shape: Shape;
-  readonly rightward: boolean;
+  /** Which way edges go; null: whichever is larger in the view. */
+  readonly rightward: boolean | null;
   readonly chosen: string | null;
   /** The one node in the order of tabs. */
   readonly roving: string | null;
@@ -60,7 +61,7 @@ export interface State {
 
 const NOTHING: GraphMessage = { type: 'graph', version: 1, nodes: [], edges: [], as_of: null };
 
-export function firstState(live: boolean, rightward: boolean): State {
+export function firstState(live: boolean, rightward: boolean | null): State {
   return {
     live,
     message: NOTHING,

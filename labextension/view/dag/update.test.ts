@@ -145,7 +145,7 @@ test('a search stays at its match when the graph is told anew, and begins anew w
 test('what the user did with the camera is forgotten by what shows another part', () => {
   const [moved] = after(chain, { is: 'byHand' }, { is: 'choose', name: 'b' });
   expect(moved.byHand).toBe(true);
-  for (const action of [{ is: 'turn' }, { is: 'fit' }, { is: 'widen' }] as const) {
+  for (const action of [{ is: 'turn', rightward: true }, { is: 'fit' }, { is: 'widen' }] as const) {
     expect(after(moved, action)[0].byHand, action.is).toBe(false);
   }
 });

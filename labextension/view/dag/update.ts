@@ -31,7 +31,7 @@ export type Action =
   | { readonly is: 'narrow'; readonly way: Way }
   | { readonly is: 'widen' }
   | { readonly is: 'unfold'; readonly name: string }
-  | { readonly is: 'turn' }
+  | { readonly is: 'turn'; readonly rightward: boolean }
   | {
       readonly is: 'answer';
       readonly columns: OpenColumns;
@@ -101,7 +101,7 @@ export function update(state: State, action: Action, now: Now): Updated {
     case 'unfold':
       return [toggleStages(state, action.name)];
     case 'turn':
-      return [{ ...state, rightward: !state.rightward, byHand: false, whole: false }];
+      return [{ ...state, rightward: action.rightward, byHand: false, whole: false }];
     case 'answer':
       return [showAnswer(state, action.columns, action.answer)];
     case 'follow':
