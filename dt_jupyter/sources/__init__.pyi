@@ -29,10 +29,12 @@ from .points import (
     whole_micro as whole_micro,
 )
 from .row_identity import (
+    KEY as KEY,
     TRACKING as TRACKING,
     By as By,
     Identity as Identity,
     identity as identity,
+    key_names as key_names,
     told_apart as told_apart,
 )
 from .source_names import (

@@ -78,13 +78,16 @@ def told_apart(
 def declared_key(metadata: Metadata, columns: Sequence[str]) -> tuple[str, ...]:
     """The columns of `dt.primaryKey`: a JSON list, or names between commas; none where the table
     has one of them no more."""
-    text = metadata.configuration.get(KEY, "").strip()
-    if not text:
-        return ()
-    listed: Sequence[str] = json.loads(text) if text.startswith("[") else text.split(",")
     known = {n.lower(): n for n in columns}
-    found = [known.get(n.strip().strip("`").lower()) for n in listed]
+    found = [known.get(n.lower()) for n in key_names(metadata.configuration.get(KEY, ""))]
     return tuple(n for n in found if n is not None) if None not in found else ()
+
+
+def key_names(text: str) -> tuple[str, ...]:
+    """The names in `dt.primaryKey`."""
+    text = text.strip()
+    listed = json.loads(text) if text.startswith("[") else text.split(",") if text else []
+    return tuple(name.strip().strip("`") for name in listed)
 
 
 def _tracked(metadata: Metadata) -> bool:

@@ -12,7 +12,7 @@ from .emit.hashing import content_hash as content_hash, exact_text as exact_text
 from .emit.render import Place as Place, Renderer as Renderer
 from .emit.state_sql import BagSql as BagSql, GroupSql as GroupSql, stage_sql as stage_sql
 from .grammar import statement_values as statement_values
-from .grammar.failing_rows import failing_row_queries as failing_row_queries
+from .grammar.failing_rows import RowQuery as RowQuery, failing_row_queries as failing_row_queries
 from .grammar.functions import (
     find_parameters as find_parameters,
     qualified_name as qualified_name,

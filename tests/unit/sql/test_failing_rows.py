@@ -28,10 +28,19 @@ def asked(*parts: str) -> str:
         ("SELECT a[n] + 1, b FROM t", "a[n]", f"t WHERE {asked('a[n] + 1')}"),
         ("SELECT b FROM t WHERE a / b > 1", "a / b", f"t WHERE {asked('a / b > 1')}"),
         ("SELECT max(a / b) OVER (PARTITION BY c) FROM t", "a / b", f"t WHERE {asked('a / b')}"),
-        ("SELECT a / b FROM t JOIN u ON t.i = u.i", "a / b", None),
+        ("SELECT a / b FROM t JOIN u ON t.i = u.i", "a / b",
+         f"t JOIN u ON t.i = u.i WHERE {asked('a / b')}"),
+        ("SELECT 1 FROM t LEFT JOIN u ON t.i = CAST(u.s AS INT)", "CAST(u.s AS INT)",
+         f"u WHERE {asked('CAST(u.s AS INT)')}"),
         ("SELECT sum(a) / count(b) FROM t", "sum(a) / count(b)", None),
-        ("WITH t AS (SELECT 0 AS b) SELECT 1 / b FROM t", "1 / b", None),
-        ("SELECT 1 / b FROM (SELECT 0 AS b) q", "1 / b", None),
+        ("SELECT 1 / b FROM (SELECT 0 AS b) q", "1 / b",
+         f"(SELECT 0 AS b) AS q WHERE {asked('1 / b')}"),
+        ("SELECT 1 / x FROM t LATERAL VIEW explode(a) e AS x WHERE i IN (SELECT i FROM u)", "1 / x",
+         f"t LATERAL VIEW EXPLODE(a) e AS x WHERE {asked('1 / x')} AND (i IN (SELECT i FROM u))"),
+        ("SELECT a FROM t GROUP BY a HAVING sum(1 / b) > 2", "1 / b", f"t WHERE {asked('1 / b')}"),
+        ("UPDATE s.t SET a = 1 / b, c = 2 WHERE d > 1", "1 / b",
+         f"s.t WHERE {asked('1 / b')} AND (d > 1)"),
+        ("DELETE FROM t WHERE 1 / a > 2", "1 / a", f"t WHERE {asked('1 / a > 2')}"),
         ("SELECT 1 / 0", "1 / 0", None),
         ("SELECT a / b FROM t", "a / c", None),
         ("SELECT FROM FROM", "a / c", None),
@@ -44,11 +53,48 @@ def test_the_row_is_asked_of_the_one_table_that_has_it(
     text: str, fragment: str | None, source: str | None
 ) -> None:
     wanted = [] if source is None else [f"SELECT * FROM {source} LIMIT 1"]
-    assert failing_row_queries(text, fragment) == wanted
+    assert [query.text for query in failing_row_queries(text, fragment)] == wanted
 
 
 def test_a_condition_is_tried_after_what_it_lets_through() -> None:
-    assert failing_row_queries("SELECT 1 / a FROM t WHERE 1 / b > 0") == [
+    asked_in_turn = failing_row_queries("SELECT 1 / a FROM t WHERE 1 / b > 0")
+    assert [query.text for query in asked_in_turn] == [
         f"SELECT * FROM t WHERE {asked('1 / a')} AND (1 / b > 0) LIMIT 1",
         f"SELECT * FROM t WHERE {asked('1 / b > 0')} LIMIT 1",
     ]
+
+
+def test_each_query_sees_the_names_before_it() -> None:
+    text = "WITH t AS (SELECT 1 / x AS b FROM r), v AS (SELECT -b AS c FROM t) SELECT 1 / c FROM v"
+    first = "WITH t AS (SELECT 1 / x AS b FROM r)"
+    for fragment, rows in {
+        "1 / x": "SELECT * FROM r",
+        "-b": f"{first} SELECT * FROM t",
+        "1 / c": f"{first}, v AS (SELECT -b AS c FROM t) SELECT * FROM v",
+    }.items():
+        (query,) = failing_row_queries(text, fragment)
+        assert query.text == f"{rows} WHERE {asked(fragment)} LIMIT 1"
+        assert query.table == ("r" if fragment == "1 / x" else None)
+
+
+MERGE = (
+    "MERGE INTO t USING s ON t.i = s.i WHEN MATCHED AND s.x > 1 THEN UPDATE SET t.a = 1 / s.b"
+    " WHEN NOT MATCHED THEN INSERT (i, a) VALUES (s.i, 1 / s.c)"
+    " WHEN NOT MATCHED BY SOURCE AND 1 / t.q > 0 THEN DELETE"
+)
+
+
+@pytest.mark.parametrize(
+    ("fragment", "source", "table"),
+    [
+        ("1 / s.b", f"t JOIN s ON t.i = s.i WHERE {asked('1 / s.b')} AND (s.x > 1)", "t"),
+        ("1 / s.c", f"s LEFT ANTI JOIN t ON t.i = s.i WHERE {asked('1 / s.c')}", "s"),
+        ("1 / t.q", f"t LEFT ANTI JOIN s ON t.i = s.i WHERE {asked('1 / t.q > 0')}", "t"),
+    ],
+)
+def test_a_branch_of_a_merge_is_tried_on_its_own_rows(
+    fragment: str, source: str, table: str
+) -> None:
+    (query,) = failing_row_queries(MERGE, fragment)
+    assert (query.text, query.table) == (f"SELECT * FROM {source} LIMIT 1", table)
+    assert query.columns == (fragment[-1],)
