@@ -22,7 +22,7 @@ from tests.spark import rival
 
 if TYPE_CHECKING:
     import pytest
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 BOTH = os.environ.get("DT_TEST_ORACLES") == "both"
 """Whether `verify` is asked too where its rival has answered, as nightly runs do."""
@@ -117,7 +117,9 @@ class Lab:
 
     def rows(self, name: str) -> list[tuple[Any, ...]]:
         """The rows by which any Spark code sees a table, sorted."""
-        return sorted((tuple(r) for r in self.spark.table(name).collect()), key=repr)
+        rows = _sorted(rival.read(self.spark, name))
+        assert not BOTH or rows == _sorted(self.spark.table(name))
+        return rows
 
     def verified(self, *names: str) -> None:
         for name in names:
@@ -157,6 +159,10 @@ class Lab:
         """Every file of the lake but the catalog's, with its size."""
         root = self.context.layout.own / "dynamic"
         return {str(p): p.stat().st_size for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+def _sorted(frame: DataFrame) -> list[tuple[Any, ...]]:
+    return sorted((tuple(r) for r in frame.collect()), key=repr)
 
 
 def _connect(spark: SparkSession, folder: Path, tuning: Tuning) -> Engine:

@@ -119,6 +119,7 @@ def test_a_deleted_catalog(spark: SparkSession, copy: Path) -> None:
     lab.close()
 
 
+@pytest.mark.nightly
 def test_an_older_backup(spark: SparkSession, copy: Path) -> None:
     lose(copy, "catalog.sqlite")
     shutil.copy(copy / "older", copy / "_dt" / "catalog.sqlite")
@@ -145,6 +146,7 @@ def test_an_older_backup_without_the_registry_log(spark: SparkSession, copy: Pat
     lab.close()
 
 
+@pytest.mark.nightly
 def test_catalog_and_registry_log_deleted(spark: SparkSession, copy: Path) -> None:
     lose(copy, "catalog.sqlite", "registry")
     with pytest.warns(CatalogWarning, match="from the logs of the dynamic tables"):

@@ -60,6 +60,7 @@ FUNCTIONS = {
 """Queries, and the action of their refresh after `src` has changed."""
 
 
+@pytest.mark.nightly
 def test_what_a_table_function_reads_is_read_again(quick_lab: Lab) -> None:
     """Not one of them stands still while what it reads goes on."""
     lab = quick_lab
@@ -81,6 +82,7 @@ def test_what_a_table_function_reads_is_read_again(quick_lab: Lab) -> None:
     assert lab.rows("whole") == [(1, "a"), (2, "b")]
 
 
+@pytest.mark.nightly
 def test_a_source_as_of_a_fixed_time_stays_there(quick_lab: Lab) -> None:
     lab = quick_lab
     lab.table("src", "id INT, v STRING", "1, 'a'")

@@ -59,6 +59,7 @@ def test_clustering_outlives_every_commit(shared_lab: Lab, mode: str) -> None:
     lab.verified(name)
 
 
+@pytest.mark.nightly
 def test_a_table_of_hidden_stages_is_clustered_and_they_are_not(shared_lab: Lab) -> None:
     lab = shared_lab
     lab.table("st", "id INT, g INT, v INT", "1, 1, 1", "2, 2, 2")
@@ -160,6 +161,7 @@ def test_what_cannot_be_clustered_by_is_refused_before_anything_is_made(
     assert lab.engine.table("has").cluster_by == ()
 
 
+@pytest.mark.nightly
 def test_clustering_goes_on_with_what_is_left_of_its_columns(shared_lab: Lab) -> None:
     lab = shared_lab
     lab.table("ev", "id INT, g INT, v INT", "1, 1, 1")
@@ -334,6 +336,7 @@ def test_result_columns_are_named_by_the_functions(shared_lab: Lab) -> None:
     assert row["BASE_TABLES"] == "spark_catalog.default.ns"
 
 
+@pytest.mark.nightly
 def test_verify_names_the_column_that_a_source_lost(shared_lab: Lab) -> None:
     lab = shared_lab
     for source in ("vs", "vr"):

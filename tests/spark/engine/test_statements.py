@@ -101,6 +101,7 @@ def test_reading_before_the_first_refresh_is_an_error(shop: Lab) -> None:
     assert shop.rows("d") == [(1,), (2,)]
 
 
+@pytest.mark.nightly
 def test_odd_names_come_through(lab: Lab) -> None:
     lab.sql(
         "CREATE TABLE `order` (`a b` INT, `c.d` STRING, `select` INT, `q``t` STRING, "

@@ -71,6 +71,7 @@ HISTORY = ("insert", "update", "optimize", "delete", "to minus zero", "merge",
 INTERVALS = [*((v, v + 1) for v in range(len(HISTORY) + 1)), (1, len(HISTORY) + 1), (3, 7), (1, 8)]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("feed", "vectors"),
     [(True, True), nightly(False, False), nightly(True, False), nightly(False, True)],
@@ -99,6 +100,7 @@ TRACKED = (
 )
 
 
+@pytest.mark.nightly
 def test_tracked_rows_are_compared_in_the_driver_as_spark_does(spark, lake_dir) -> None:
     log = make(spark, lake_dir / "t", DDL, feed=False, vectors=False, tracked=True)
     spark.sql(ROWS.format(t=sql_table(log.path)))

@@ -249,6 +249,7 @@ def test_a_union_of_two_types_loses_rows_by_either_branch(lab: Lab, one: str, tw
     lab.verified("bag", "grouped")
 
 
+@pytest.mark.nightly
 def test_groups_may_be_of_any_type(lab: Lab) -> None:
     lab.table(
         "item",

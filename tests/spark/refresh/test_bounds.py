@@ -89,6 +89,7 @@ def test_auto_computes_anew_where_that_is_cheaper_and_says_so(lab: Lab) -> None:
     lab.verified("free", "bound")
 
 
+@pytest.mark.nightly
 def test_what_is_computed_anew_for_its_cost_leaves_its_state(lab: Lab) -> None:
     """It costs what a plain computation does; the next small change computes its state again."""
     lab.tune(small_change_rows=10, small_table_rows=10)

@@ -265,6 +265,7 @@ def drift(lab: Lab, batches: int, verified_every: int) -> None:
             lab.verified(*LONG)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_no_drift_over_some_batches(quick_lab: Lab) -> None:

@@ -158,6 +158,7 @@ def test_a_replaced_view_reinitialises(lab: Lab) -> None:
     assert lab.record("d").error_code == "DT-2102"
 
 
+@pytest.mark.nightly
 def test_a_view_has_the_columns_that_spark_gives_it(quick_lab: Lab) -> None:
     """Their names where it lists them, and with `*` those of the time at which it was made."""
     lab = quick_lab

@@ -129,6 +129,7 @@ def test_a_replaced_source_gives_its_names_and_their_number(lab: Lab) -> None:
         agrees(lab, "f", "SELECT * FROM ro")
 
 
+@pytest.mark.nightly
 def test_a_replaced_view_gives_its_aliases(lab: Lab) -> None:
     make(lab, "ro", "1, 2, 3")
     lab.sql("CREATE OR REPLACE VIEW seen AS SELECT a AS x, b AS y FROM ro")
@@ -176,6 +177,7 @@ def test_verify_compares_names_order_and_types(lab: Lab) -> None:
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_rows_that_ask_for_the_time_move_with_it(lab: Lab) -> None:
     make(lab, "ro", "1, 2, 3")
     lab.sql("CREATE OR REPLACE VIEW seen AS SELECT a, now() AS t FROM ro")

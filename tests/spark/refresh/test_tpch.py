@@ -97,7 +97,7 @@ def created(lab: Lab, name: str, query: str) -> Story:
             raise
         lab.dynamic_table(name, query)
         story.reason = lab.why(name)
-    story.rows = lab.spark.table(name).count()
+    story.rows = len(lab.rows(name))
     return story
 
 

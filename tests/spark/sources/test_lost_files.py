@@ -170,6 +170,7 @@ def test_whichever_reader_meets_a_file_that_is_gone(lab: Lab) -> None:
 # -- files of its own ------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_lost_contents_are_computed_anew(lab: Lab) -> None:
     """Also where no source has new data, and where nobody would read what is lost."""
     lab.table("item", "id INT, k STRING", "1, 'a'", "2, 'b'")
@@ -197,6 +198,7 @@ def test_lost_contents_are_computed_anew(lab: Lab) -> None:
     lab.verified("bag", "total", "whole", "above")
 
 
+@pytest.mark.nightly
 def test_what_is_lost_in_the_middle_of_a_refresh(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """After it was looked for: rows to be deleted, a group's state, what a change is joined to."""
     lab.table("item", "id INT, k STRING", "1, 'a'", "2, 'b'", "3, 'a'")

@@ -90,6 +90,7 @@ def paths_of(catalog: Path) -> str:
     return json.dumps(rows)
 
 
+@pytest.mark.nightly
 def test_a_copy_of_a_lake_reads_its_own_while_the_original_runs_ahead(
     spark: SparkSession, patched: None, made: Path, tmp_path: Path
 ) -> None:

@@ -104,6 +104,7 @@ def is_gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.nightly
 def test_one_that_was_started_otherwise_ends(
     begin: Callable[[], standby.Standby], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import Name
 from dt_jupyter.spark.relations import lookup
@@ -155,6 +157,7 @@ WRITES = {
 """Whatever writes rows, and what it leaves."""
 
 
+@pytest.mark.nightly
 def test_whatever_writes_rows_has_an_id(quick_lab: Lab) -> None:
     """By which the table is read as the statement left it, and as it was just before."""
     lab, lefts = quick_lab, [[(1, 10), (2, 20)], *WRITES.values()]

@@ -233,7 +233,6 @@ IDS = st.lists(st.sampled_from([i for i in CASES if i != "n"]), min_size=1, max_
 HAVING = st.sampled_from([None, expr("{n} > 1", n=col("n"))])
 FAST = settings(
     max_examples=80,
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),

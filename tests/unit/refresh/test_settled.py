@@ -23,7 +23,7 @@ def settled(rows: list[Row]) -> list[Row]:
     return [tuple(r) for r in connection().execute(f"SELECT * FROM {text}").fetchall()]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, derandomize=True, database=None)
 @given(ROWS)
 def test_pairs_cancel_and_what_is_left_weighs_the_same(rows: list[Row]) -> None:
     left = settled(rows)
@@ -35,7 +35,7 @@ def test_pairs_cancel_and_what_is_left_weighs_the_same(rows: list[Row]) -> None:
     )
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100, derandomize=True, database=None)
 @given(ROWS, st.sampled_from([pa.int64(), pa.float64(), pa.list_(pa.int64())]))
 def test_a_small_change_is_paired_off_by_contents(rows: list[Row], type_: pa.DataType) -> None:
     values: dict[int, object] = {0: None, 1: [1] if pa.types.is_list(type_) else 1}

@@ -111,7 +111,7 @@ def cases(draw: st.DrawFn, slow: bool = True) -> Case:
     return Case(tuple(nodes), takes, draw(st.integers(1, 3)) if slow else 99)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cases(), st.integers(0, 2**32))
 def test_no_schedule_breaks_a_rule(case: Case, seed: int) -> None:
     """Slow refreshes, few slots, and one in four failing."""
@@ -120,7 +120,7 @@ def test_no_schedule_breaks_a_rule(case: Case, seed: int) -> None:
     assert violations(sim, case.limit) == []
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cases(slow=False))
 def test_the_lag_stays_below_the_target_wherever_it_can(case: Case) -> None:
     sim = case.simulation()
@@ -141,7 +141,7 @@ def test_the_lag_stays_below_the_target_wherever_it_can(case: Case) -> None:
         ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cases(slow=False))
 def test_data_timestamps_of_a_consumer_are_among_those_of_its_upstream(case: Case) -> None:
     sim = case.simulation()

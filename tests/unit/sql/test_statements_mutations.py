@@ -75,7 +75,7 @@ def check(error: DTError, *texts: str) -> None:
 
 
 @given(st.sampled_from(VALID), st.randoms(use_true_random=False))
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 def test_mutations_of_valid_scripts(valid: str, rng: random.Random) -> None:
     script = mutated(valid, rng)
     try:
@@ -102,7 +102,6 @@ def test_the_scripts_that_are_mutated_are_valid() -> None:
 
 
 @given(st.text(), st.text())
-@settings(deadline=None)
 def test_any_text(text: str, other: str) -> None:
     for prefix in ("", "CREATE DYNAMIC TABLE ", "ALTER DYNAMIC TABLE t ", "SELECT "):
         try:
@@ -128,7 +127,7 @@ LINES = ("daily --target-lag '5 minutes' --warehouse W --refresh-mode auto --ini
 
 
 @given(st.sampled_from(LINES), st.randoms(use_true_random=False))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_mutations_of_magic_lines(line: str, rng: random.Random) -> None:
     words = line.split(" ")
     for _ in range(rng.randint(1, 3)):

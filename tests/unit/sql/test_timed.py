@@ -459,7 +459,6 @@ BETWEEN = st.sampled_from([", ", " x JOIN ", " AS `changes`, ", "\n-- t AT (VERS
 
 
 @given(st.lists(st.tuples(TIMED, BETWEEN), min_size=1, max_size=5))
-@settings(deadline=None)
 def test_replaced_by_names_the_rest_is_as_it_was(parts: list[tuple[str, str]]) -> None:
     text = "SELECT * FROM " + "".join(relation + between for relation, between in parts) + "z"
     found = find_timed(text)
@@ -485,7 +484,7 @@ BITS = st.sampled_from(
 
 
 @given(st.lists(BITS, max_size=25), st.randoms(use_true_random=False))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_any_words(bits: list[str], rng: random.Random) -> None:
     text = "".join(bit + rng.choice([" ", "\n", " /* AT */ "]) for bit in bits)
     try:

@@ -140,7 +140,7 @@ def test_the_flights(direction: Direction) -> None:
         )
     )
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_acyclic_graph(case: tuple[int, list[tuple[int, int]], bool]) -> None:
     size, pairs, rightward = case
     some = [Box(str(i), 50 + 13 * i, 90 - 7 * i) for i in range(size)]

@@ -78,7 +78,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.one_of(JSON, st.fixed_dictionaries({}, optional={
     "id": JSON, "ask": st.sampled_from([*(a.value for a in Ask), "x"]) | JSON, "name": JSON,
     "step": JSON, "replay": JSON, "target_lag": JSON, "pin": JSON,
