@@ -38,7 +38,7 @@ from dt_jupyter.model import (
     did_you_mean,
     error,
 )
-from dt_jupyter.model.hidden import is_hidden, public_rows
+from dt_jupyter.model.hidden import is_hidden, public_columns, public_rows
 from dt_jupyter.sources import UNKNOWN, Found, Sources, lost_is_named, name_of, pinned, text_at
 from dt_jupyter.spark import builtin_functions, check_cancelled
 from dt_jupyter.sql import reads_by_function, relations_in, require_bounded, require_one_query
@@ -374,6 +374,14 @@ class Definer:
                 made = DTError(made.code, made.facts, details=made.details)
             raise made from e
 
+    def _near_columns(self, name: str, found: Found) -> str:
+        """The nearest of the sources' own: of Spark's proposals a short name is always near."""
+        schemas = self._schemas(self.sources.spark, found, None).values()
+        known = list(dict.fromkeys(c for s in schemas for c in public_columns(s.names)))
+        more = ", …" if len(known) > _LISTED else ""
+        listed = f"Known columns: {', '.join(known[:_LISTED])}{more}."
+        return did_you_mean(name, known, listed if known else "")
+
     def _named(self, e: AnalysisException, request: DefinitionRequest, found: Found) -> DTError:
         """Spark's analysis errors as the catalogue's."""
         condition, facts = e.getCondition() or "", e.getMessageParameters() or {}
@@ -383,8 +391,7 @@ class Definer:
             return placed(e, request.query, "DT-1101", name=name, hint=hint)
         if condition.startswith("UNRESOLVED_COLUMN"):
             name = facts.get("objectName", "?").replace("`", "")
-            near = facts.get("proposal", "").replace("`", "")
-            hint = f"Did you mean {near.split(', ')[0]}?" if near else ""
+            hint = self._near_columns(name.rpartition(".")[2], found)
             return placed(e, request.query, "DT-1102", name=name, hint=hint)
         if condition.startswith("AMBIGUOUS_REFERENCE"):
             name = facts.get("name", "?").replace("`", "")
@@ -438,6 +445,7 @@ def _first_line(e: Exception) -> str:
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", re.sub(r"^\[[\w.]+\]\s*", "", text))
 
 
+_LISTED = 8
 _BUILT_IN = (
     "Use Spark's built-in functions: a refresh runs in its own session, which does not know "
     "functions that this one has registered."

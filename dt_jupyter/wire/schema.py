@@ -21,11 +21,16 @@ if TYPE_CHECKING:
 WIRE_VERSION = 1
 """Kernel and browser say it to each other first; they talk only if it is the same."""
 _PASSWORD = re.compile(r"(\w://[^\s:/@]*):[^\s/]*@")
-_SECRET_OPTION = re.compile(r"(?i)\b(password|passwd|pwd|secret|token)(\s*[=:]\s*)[^\s,;&'\"]+")
+_REFERENCE = r"'?secret://(?:env|keyring)/"
+_SECRET_OPTION = re.compile(
+    rf"(?i)\b(password|passwd|pwd|secret|token)(\s*[=:]\s*)(?!{_REFERENCE}|//(?:env|keyring)/)"
+    r"[^\s,;&'\"]+"
+)
 
 
 def redact(text: str) -> str:
-    """Without the passwords of `scheme://user:password@host` and `password=…`."""
+    """Without the passwords of `scheme://user:password@host` and `password=…`; what names one by
+    reference, `secret://env/NAME`, stays."""
     return _SECRET_OPTION.sub(r"\1\2***", _PASSWORD.sub(r"\1:***@", text))
 
 

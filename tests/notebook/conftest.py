@@ -13,8 +13,11 @@ import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager, start_new_kernel
 
+from tests.java_options import INTERPRETED
+
 CHECKOUT = Path(__file__).parents[2]
 LIMIT_SECONDS = 600.0
+os.environ["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} {INTERPRETED}"
 
 
 @dataclass

@@ -110,6 +110,7 @@ def test_a_text_that_spark_refuses_is_underlined(
         ("USE defalt", "defalt", "default"),
         ("SELECT id FROM orders; SELECT summ(id) FROM orders", "summ", "sum"),
         ("CREATE DYNAMIC TABLE d AS SELECT summ(id) AS x FROM orders", "summ(id)", "sum"),
+        ("CREATE DYNAMIC TABLE d AS SELECT o.qtyy FROM orders o", "o.qtyy", "qty?"),
         ("ALTER TABLE orders SET TBLPROPERTIES ('delta.appendOnyl' = 'true')",
          "'delta.appendOnyl'", "delta.appendOnly"),
         ("CREATE TABLE q (id INT) TBLPROPERTIES ('delta.enableChangeFeed' = 'true')",
@@ -124,6 +125,12 @@ def test_a_name_that_is_not_there_is_underlined_with_a_near_one(
     found, place = told(lab, script)
     assert place == at
     assert f"{meant}" in str(found).partition("Did you mean")[2], str(found)
+
+
+def test_a_column_that_is_near_none_has_them_listed(lab: Lab) -> None:
+    found, place = told(lab, "CREATE DYNAMIC TABLE d AS SELECT zzzzz FROM orders")
+    assert place == "zzzzz"
+    assert found.hint == "Known columns: id, qty."
 
 
 def test_a_value_that_fails_is_told_with_its_expression_and_one_advice(lab: Lab) -> None:

@@ -303,6 +303,8 @@ def test_style_sheets_name_nothing_outside(css: str) -> None:
         ("cannot reach postgresql://ann:s3cr3t@db/x", "cannot reach postgresql://ann:***@db/x"),
         ("jdbc:x;password=s3cr3t;user=a", "jdbc:x;password=***;user=a"),
         ("Password: s3cr3t", "Password: ***"),
+        ("password = secret://env/PG, secret:s3cr3t", "password = secret://env/PG, secret:***"),
+        ("(password = 'secret://env/NAME')", "(password = 'secret://env/NAME')"),
         ("at 12:00 a@b.org see http://h/x", "at 12:00 a@b.org see http://h/x"),
     ],
 )
