@@ -296,6 +296,7 @@ class StageRun:
                 HASH[0],
                 gone[HASH[0]],
                 nulls=False,
+                among=gone.select(list(sql.names)),
             )
         if found is None:
             view = self.reading.view(gone.select([*HASH, WEIGHT]))

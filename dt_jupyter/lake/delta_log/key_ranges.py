@@ -44,7 +44,7 @@ def key_range(change: Merge, dialect: str) -> KeyRange | None:
     looked_up = lookups(change.rows)
     for key in change.keys:
         if looked_up.num_rows and _ranged(looked_up.schema.field(key).type):
-            found = _range(looked_up[key])
+            found = value_range(looked_up[key])
             if found is not None:
                 return KeyRange(key, *found, dialect)
     return None
@@ -64,7 +64,9 @@ def _ranged(type_: pa.DataType) -> bool:
     return any(is_(type_) for is_ in known)
 
 
-def _range(values: pa.ChunkedArray) -> tuple[Any, Any, bool] | None:
+def value_range(values: pa.ChunkedArray) -> tuple[Any, Any, bool] | None:
+    """The least and the greatest value, and whether one is NULL; None where file statistics do
+    not tell such values, or there is none."""
     import pyarrow.compute as pc
 
     try:

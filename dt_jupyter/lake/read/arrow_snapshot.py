@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from dt_jupyter.lake.delta_log.key_ranges import KeyRange
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
+from dt_jupyter.lake.read.narrowing import narrowest_range
 from dt_jupyter.lake.read.reader_rs import items, read_snapshot, times_are_sparks
 from dt_jupyter.lake.types import arrow_schema, fields_named, plain_type, spark_schema
 from dt_jupyter.model import quote
@@ -88,10 +90,12 @@ class SmallTables:
         values: pa.Array,
         *,
         nulls: bool,
+        among: pa.Table | None = None,
     ) -> pa.Table | None:
         """The rows of a snapshot, whatever its size, whose column `key` (of `selecting_columns`) is
-        one of the values, and with `nulls` those where it is NULL. None where there are too many
-        values or rows, or delta-rs does not read the table as Spark does."""
+        one of the values, and with `nulls` those where it is NULL; of rows that are none of `among`
+        some may be left out. None where there are too many values or rows, or delta-rs does not
+        read the table as Spark does."""
         import pyarrow as pa
         from deltalake.exceptions import DeltaError
 
@@ -106,7 +110,12 @@ class SmallTables:
                 return None
             if times_are_sparks(snapshot, metadata, columns):
                 return None
-            return self._selected(snapshot, metadata, schema, key, wanted, nulls)
+            if among is None and not nulls:
+                among = pa.table({key: wanted})
+            near = None
+            if among is not None and self._size(log, version, snapshot)[0] > self.table_bytes:
+                near = narrowest_range(snapshot.files, metadata, among)
+            return self._selected(snapshot, metadata, schema, key, wanted, nulls, near)
         except (LakeError, NotSupported, DeltaError, pa.ArrowException, OSError):
             return None
 
@@ -118,6 +127,7 @@ class SmallTables:
         key: str,
         values: pa.Array,
         nulls: bool,
+        near: KeyRange | None,
     ) -> pa.Table | None:
         """A semi join with a table of the keys: there is no text that grows with them."""
         import pyarrow as pa
@@ -131,6 +141,9 @@ class SmallTables:
             tables = tables.register("keys", DeltaTable(folder))
             conditions = [f"{named} IN (SELECT {_KEY} FROM keys)"]
             conditions += [f"{named} IS NULL"] if nulls else []
+            if near is not None:
+                narrowed = near.sql("t", lambda column: items(metadata, [column]))
+                conditions = [f"{condition} AND {narrowed}" for condition in conditions]
             for condition in conditions:
                 for batch in tables.execute(f"SELECT {listed} FROM t WHERE {condition}"):
                     found.append(pa.record_batch(batch))
