@@ -105,7 +105,7 @@ def test_what_cannot_be_delivered_is_refused_and_leaves_nothing(
     assert "hunter2" not in str(found[0])
     with refused("DT-1109"):
         shop.create(source="DYNAMIC TABLE orders")
-    with refused("DT-1005"):
+    with refused("DT-1109"):
         shop.create(source="STREAM orders")
     with refused("DT-1105"):
         shop.create("orders", "KEY (price)")

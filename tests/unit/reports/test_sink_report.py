@@ -51,7 +51,7 @@ class Shop:
         self.lab.catalog.create_sink(SINK)
         sources: Any = SimpleNamespace(catalog=self.lab.catalog, layout=Layout(folder), logs=Logs())
         deliveries: Any = SimpleNamespace(
-            version_of=lambda sink: self._version(), source_of=self._unknown
+            delivered_of=lambda sink: self._delivered(), source_of=self._unknown
         )
         self.reports = SinkReports(sources, deliveries, lambda id_: self.next_try)
 
@@ -61,10 +61,10 @@ class Shop:
             raise error("DT-6151", name=sink.name, problem="it is gone")
         return SimpleNamespace(look=lambda: SimpleNamespace(log=self.table.log, version=3))
 
-    def _version(self) -> int | None:
+    def _delivered(self) -> dict[str, int] | None:
         if self.delivered == -1:
             raise error("DT-5112", kind="sink", name="s", problem="torn", hint="")
-        return self.delivered
+        return None if self.delivered is None else {"table-1": self.delivered}
 
     def commit(self, *actions: Any) -> None:
         self.table.commit(info(), *actions, millis=SECOND * (self.table.next + 1))
