@@ -28,6 +28,7 @@ from dt_jupyter.model import (
     Sink,
     SinkState,
     TargetLag,
+    Timestamp,
     did_you_mean,
     error,
 )
@@ -58,6 +59,7 @@ def _to_sink(row: RowMapping, _: LakeRoot) -> Sink:
         SinkState(row["state"]),
         row["code"],
         row["problem"],
+        row["next_try"],
     )
 
 
@@ -123,13 +125,21 @@ class SinkRows(SinkTasks):
     def set_sink_state(
         self, id_: str, state: SinkState, code: str | None = None, problem: str | None = None
     ) -> None:
-        """Nothing where it is gone, and what the user suspended stays so unless it is resumed."""
+        """Nothing where it is gone, and what the user suspended stays so unless it is resumed. It
+        waits for no try any more."""
         with self._write() as connection:
             mine = _sink.update().where(_sink.c.id == id_)
             if state is SinkState.RETRYING or state is SinkState.PAUSED:
                 mine = mine.where(_sink.c.state != SinkState.SUSPENDED.value)
             told = storable(problem)
-            connection.execute(mine.values(state=state.value, code=code, problem=told))
+            values = {"state": state.value, "code": code, "problem": told, "next_try": None}
+            connection.execute(mine.values(**values))
+
+    def set_next_try(self, id_: str, at: Timestamp) -> None:
+        """When a delivery that failed is tried again."""
+        mine = (_sink.c.id == id_, _sink.c.state == SinkState.RETRYING.value)
+        with self._write() as connection:
+            connection.execute(_sink.update().where(*mine).values(next_try=at))
 
     def drop_sink(self, name: Name, moved: StreamMove | None = None) -> None:
         """The sink and its recovery log; whoever delivers it is fenced. Its stream stands where

@@ -113,7 +113,10 @@ class _Open:
     stream: str | None = None
 
     def fits(self, sink: Sink, binding: Binding, at: SourceAt) -> bool:
-        same = replace(sink, state=self.sink.state, code=self.sink.code, problem=self.sink.problem)
+        was = self.sink
+        same = replace(
+            sink, state=was.state, code=was.code, problem=was.problem, next_try=was.next_try
+        )
         known = (self.sink, self.binding, self.stream)
         return (same, binding, _stream_of(at)) == known
 

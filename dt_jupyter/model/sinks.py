@@ -50,7 +50,8 @@ class Sink:
     """A sink on `source` (`kind`: TABLE, DYNAMIC TABLE or STREAM) into the store at `url`.
 
     `reductions` are strategies by column, `options` the store's; both and `url` have secrets by
-    reference alone. `code` and `problem` say why it does not deliver.
+    reference alone. `code` and `problem` say why it does not deliver, `next_try` when a delivery
+    that failed is tried again.
     """
 
     id: str
@@ -70,6 +71,7 @@ class Sink:
     state: SinkState = SinkState.ACTIVE
     code: str | None = None
     problem: str | None = None
+    next_try: Timestamp | None = None
 
     @property
     def from_stream(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dt_jupyter.delivery import Deliveries, address_of, target_of
@@ -17,6 +17,7 @@ from dt_jupyter.model import (
     plain,
 )
 from dt_jupyter.replay import whole
+from dt_jupyter.sinks import shown_url
 from dt_jupyter.sources import Sources
 from dt_jupyter.sql import literal
 
@@ -62,12 +63,10 @@ class SinkReport:
 
 @dataclass(frozen=True)
 class SinkReports:
-    """From the catalog and the logs: no Spark job, no analysis, and no store is asked. `next_try`
-    gives by a sink's id when it is tried again."""
+    """From the catalog and the logs: no Spark job, no analysis, and no store is asked."""
 
     sources: Sources
     deliveries: Deliveries
-    next_try: Callable[[str], Timestamp | None]
 
     def all(self, now: Timestamp, like: str | None = None) -> list[SinkReport]:
         """By name; `like` as the catalog has it."""
@@ -119,7 +118,7 @@ class SinkReports:
             since,
             lag,
             tuple(r for r in records if r.sink == sink.id),
-            self.next_try(sink.id),
+            sink.next_try,
         )
 
     def _of_stream(self, sink: Sink, delivered: Mapping[str, int], now: Timestamp) -> _Standing:
@@ -169,11 +168,11 @@ def _behind(
 
 
 def sink_definition(sink: Sink) -> str:
-    """The statement that makes a sink as it is; secrets are references in it."""
+    """The statement that makes a sink as it is; secrets are references in it, or hidden."""
     lag = sink.target_lag
     lines = [
         f"CREATE SINK {sink.name} FROM {sink.kind} {sink.source}",
-        f"  INTO {literal(sink.url)}",
+        f"  INTO {literal(shown_url(sink.url))}",
     ]
     if sink.key:
         lines.append(f"  KEY ({', '.join(map(plain, sink.key))})")

@@ -48,6 +48,7 @@ class Receiver:
         self.seen: list[tuple[str, bytes, dict[str, str]]] = []
         self.taken: dict[str, Any] = {}
         self.answers: list[Any] = []
+        self.paths: list[str] = []
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -55,6 +56,7 @@ class Receiver:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.paths.append(self.path)
                 status = receiver.take(body, dict(self.headers))
                 if status == "cut":
                     self.close_connection = True
@@ -115,6 +117,22 @@ def connect(receiver: Receiver, waits: list[float], tmp_path: Path) -> Any:
 
 def outbox(tmp_path: Path) -> set[str]:
     return {p.name for p in (tmp_path / "outbox").iterdir()}
+
+
+def test_a_path_that_is_a_secret_is_read_when_the_store_opens(
+    receiver: Receiver, connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK_PATH", "services/s3cret")
+    secret = {"path": "secret://env/HOOK_PATH"}
+    deliver(MADE, ListSource(MADE, [(I, row(1, 1))], 3), MemoryLog(), lambda: connect(**secret))
+    assert receiver.paths == ["/services/s3cret"]
+    receiver.answers += [500, 500]
+    with refused("DT-6110") as found:
+        changes = [(I, row(1, 1)), (I, row(2, 1))]
+        source = ListSource(MADE, changes, 3)
+        deliver(MADE, source, MemoryLog(), lambda: connect(attempts="1", **secret))
+    assert "s3cret" not in str(found[0])
+    assert "hook" not in str(found[0]).partition("webhook")[2]
 
 
 def test_deltas_and_tombstones_arrive_in_order(

@@ -10,6 +10,8 @@ that keeps the keys sees each change once.
 | X-Dt-Signature | `t=<seconds>,v1=<hex>`: HMAC-SHA256 by hmac_key of `<seconds>.<body>` |
 | Authorization | Bearer and the option token |
 
+The path is shown nowhere, since it often is what lets one in; the option path refers to one.
+
 The body is `{"sink", "transaction", "part", "rows": [...]}`, or "deleted" with keys: those come
 first. What the receiver refuses for good (4xx) is kept in
 `<outbox>/dead_letters.jsonl`, and delivery goes on.
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 _ANSWER_SECONDS = 30.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 30.0
 ROWS_PER_REQUEST = 500
-_OPTIONS = ("outbox", "attempts", "timeout", "token", "hmac_key", "ca_file", "table")
+_OPTIONS = ("outbox", "attempts", "timeout", "token", "hmac_key", "path", "ca_file", "table")
 _AGAIN = frozenset({408, 409, 425, 429})
 """Refusals that pass; 409: the receiver is still at the same key."""
 _DEAD = "dead_letters.jsonl"
@@ -115,6 +117,7 @@ class WebhookStore(PushOnly):
         self._outbox = Path(self._address.options["outbox"])
         self._token = self._address.secret("token")
         self._hmac_key = self._address.secret("hmac_key")
+        self._secret_path = self._address.secret("path")
         self._sealed = message.driver_checkpoint.get("staged")
         try:
             self._outbox.mkdir(parents=True, exist_ok=True)
@@ -193,7 +196,8 @@ class WebhookStore(PushOnly):
     def _post(self, number: int, body: bytes) -> WebhookAnswer:
         try:
             line = self._line or self._dialled()
-            line.request("POST", self._address.path or "/", body, self._headers(number, body))
+            path = self._secret_path or self._address.path
+            line.request("POST", f"/{path.lstrip('/')}", body, self._headers(number, body))
             response = line.getresponse()
             response.read(1 << 16)
             if response.will_close:
@@ -201,7 +205,7 @@ class WebhookStore(PushOnly):
         except (OSError, http.client.HTTPException) as e:
             self._hang_up()
             said = getattr(e, "strerror", None) or type(e).__name__
-            return WebhookAnswer(0, hide(said, self._token, self._hmac_key))
+            return WebhookAnswer(0, hide(said, self._token, self._hmac_key, self._secret_path))
         wait = response.headers.get("Retry-After", "")
         return WebhookAnswer(
             response.status, response.reason, float(wait) if wait.isdigit() else 0.0

@@ -46,14 +46,13 @@ class Shop:
         self.lab = Lab(folder)
         self.table = Written(folder / "t", millis=SECOND)
         self.delivered: int | None = 0
-        self.next_try: Timestamp | None = None
         self.lab.catalog.record_table(name("t"), "table-1", str(folder / "t"))
         self.lab.catalog.create_sink(SINK)
         sources: Any = SimpleNamespace(catalog=self.lab.catalog, layout=Layout(folder), logs=Logs())
         deliveries: Any = SimpleNamespace(
             delivered_of=lambda sink: self._delivered(), source_of=self._unknown
         )
-        self.reports = SinkReports(sources, deliveries, lambda id_: self.next_try)
+        self.reports = SinkReports(sources, deliveries)
 
     def _unknown(self, sink: Sink) -> Any:
         """What the session knows of a table that the catalog does not."""
@@ -135,7 +134,7 @@ def test_a_message_has_the_figures_and_no_secret(shop: Shop) -> None:
     )  # fmt: skip
     shop.lab.catalog.record_delivery(record)
     shop.lab.catalog.set_sink_state("id-s", SinkState.RETRYING, "DT-6110", record.error)
-    shop.next_try = NOW.plus(3)
+    shop.lab.catalog.set_next_try("id-s", NOW.plus(3))
     sink = shop.lab.catalog.sink(name("s"))
     message = sink_message(shop.reports.one(sink, NOW), ["made"])
     told = json.dumps(message.to_json())
