@@ -68,7 +68,7 @@ class Sinks:
             self.deliveries.forget(made)
             self.catalog.drop_sink(made.name)
             with suppress(DTError):  # what is said is why it was not created
-                self._forget(made, empty=True)
+                self._forget(made, empty=not address_of(made).flag("adopt"))
             raise
         self.changed()
         rows = f"{count_of(done.counts.stored, 'row')} delivered"

@@ -14,9 +14,16 @@ from typing import Any
 
 import pytest
 
-from dt_jupyter.sinks import Task, is_transient, messages as m, open_driver, parse_store_url
+from dt_jupyter.sinks import (
+    Task,
+    hash_ranges,
+    is_transient,
+    messages as m,
+    open_driver,
+    parse_store_url,
+)
 from dt_jupyter.sinks.drivers.webhook import WebhookStore
-from tests.sinks.conformance import row
+from tests.sinks.conformance import die_after_log, row
 from tests.sinks.servers import free_port
 from tests.unit.sinks.lab import (
     Change,
@@ -171,6 +178,20 @@ def test_what_fails_is_sent_again_the_same_later_each_time(
     assert len(receiver.seen) == 5
     assert waits == [0.2 * 2**n * 0.75 for n in (1, 2, 3)] + [3.0]
     assert receiver.total == 1
+
+
+def test_tasks_that_are_joined_send_what_each_had_staged_under_its_own_keys(
+    receiver: Receiver, connect: Any
+) -> None:
+    changes: list[Change] = [(I, row(k, 1)) for k in range(20)]
+    log = MemoryLog()
+    for part in hash_ranges(2):
+        die_after_log(log, MADE, ListSource(MADE, changes, 20), connect, part)
+    assert receiver.seen == []
+    deliver(MADE, ListSource(MADE, changes, 20), log, connect)
+    assert receiver.total == 20
+    parts = {key.split("/")[1] for key in receiver.taken}
+    assert parts == {str(part) for part in hash_ranges(2)}
 
 
 @pytest.mark.parametrize("status", [302, 400, 401, 404, 422])
