@@ -74,9 +74,11 @@ class SinkReports:
         return [self._report(sink, paths, now, 1) for sink in self.sources.catalog.sinks(like)]
 
     def of_source(self, source: Name, now: Timestamp) -> list[SinkReport]:
-        """Of those that deliver a table, or a stream on it."""
+        """Of those that deliver a table, or a stream that reads it."""
         catalog = self.sources.catalog
-        names = {source, *(s.name for s in catalog.streams() if s.source == source)}
+        ids = {t.table_id for t in catalog.tables() if t.name == source}
+        read = [s for s in catalog.streams() if s.source == source or ids & s.frontier.keys()]
+        names = {source, *(s.name for s in read)}
         sinks = [s for s in catalog.sinks() if s.source in names]
         return [self._report(s, self._paths(), now, 1) for s in sinks]
 
@@ -133,8 +135,8 @@ class SinkReports:
         found = [_behind(logs[t], delivered.get(t), newest[t], now) for t in logs]
         since = min((s for s, _ in found if s is not None), default=None)
         lags = [lag for _, lag in found if lag is not None]
-        lag = max(lags) if len(lags) == len(found) else None
-        if len(logs) > 1:
+        lag = max(lags, default=None) if len(lags) == len(found) else None
+        if len(logs) != 1:
             return None, None, since, lag
         ((table, version),) = newest.items()
         return delivered.get(table), version, since, lag

@@ -197,6 +197,19 @@ def test_random_changes_from_the_offset_on(
         assert waiting(shop) == []
 
 
+@pytest.mark.nightly
+def test_a_stream_on_a_dynamic_table(shop: Shop) -> None:
+    shop.lab.dynamic_table("city", "SELECT city, sum(price) AS total FROM orders GROUP BY city")
+    made(shop, "SHOW_INITIAL_ROWS = TRUE", clauses="KEY (city)", on="DYNAMIC TABLE city")
+    assert shop.stored("x") == [("Bonn", 20), ("Ulm", 10)]
+    shop.sql("INSERT INTO orders VALUES (3, 'Ulm', 5); DELETE FROM orders WHERE id = 2")
+    assert shop.deliver() == ("INCREMENTAL", 0, 0)
+    shop.lab.refresh("city")
+    assert shop.deliver() == ("INCREMENTAL", 1, 1)
+    assert shop.stored("x") == [("Ulm", 15)]
+    assert shop.sql("SELECT count(*) FROM x") == [(0,)]
+
+
 class Dead(BaseException):
     """The process is gone."""
 

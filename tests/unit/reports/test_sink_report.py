@@ -19,6 +19,7 @@ from dt_jupyter.model import (
     DeliveryTrigger,
     Sink,
     SinkState,
+    Stream,
     TargetLag,
     Timestamp,
     error,
@@ -50,7 +51,9 @@ class Shop:
         self.lab.catalog.create_sink(SINK)
         sources: Any = SimpleNamespace(catalog=self.lab.catalog, layout=Layout(folder), logs=Logs())
         deliveries: Any = SimpleNamespace(
-            delivered_of=lambda sink: self._delivered(), source_of=self._unknown
+            delivered_of=lambda sink: self._delivered(),
+            source_of=self._unknown,
+            changes=SimpleNamespace(base_tables=lambda query, schema: ()),
         )
         self.reports = SinkReports(sources, deliveries)
 
@@ -124,6 +127,21 @@ def test_the_last_delivery_is_of_this_sink_and_not_of_one_before_it(shop: Shop) 
     assert shop.reports.of_source(name("t"), NOW) == [found]
     assert shop.reports.of_source(name("u"), NOW) == []
     assert shop.reports.by_id("id-old", NOW) is None
+
+
+def test_what_reads_a_table_by_a_stream_is_told_of_its_changes(shop: Shop) -> None:
+    catalog = shop.lab.catalog
+    for stream, source in (("x", "t"), ("y", "a_view"), ("z", "other")):
+        frontier = {"table-1": 0} if stream != "z" else {"table-2": 0}
+        catalog.create_stream(
+            Stream(stream, name(stream), name(source), "VIEW", frontier, at(0), at(0))
+        )
+        catalog.create_sink(
+            replace(SINK, id=f"on-{stream}", name=name(f"on_{stream}"), source=name(stream),
+                    kind="STREAM")
+        )  # fmt: skip
+    found = {r.sink.name.table for r in shop.reports.of_source(name("t"), NOW)}
+    assert found == {"s", "on_x", "on_y"}
 
 
 def test_a_message_has_the_figures_and_no_secret(shop: Shop) -> None:
