@@ -92,7 +92,7 @@ FORMS: tuple[Form, ...] = (
     Form("SHOW STREAMS", "SHOW STREAMS [LIKE 'pattern']",
          "A row for each, and whether it can still be read.", "SHOW STREAMS"),
     Form("CREATE SINK",
-         "CREATE SINK [IF NOT EXISTS] s FROM {TABLE | DYNAMIC TABLE} n INTO 'url'\n"
+         "CREATE SINK [IF NOT EXISTS] s FROM {TABLE | DYNAMIC TABLE | STREAM} n INTO 'url'\n"
          "  [KEY (column, …)] [REDUCE (column strategy, …)] [OPTIONS (name = 'value', …)] "
          "[option …]",
          "Delivers the rows of `n`, and from then on its changes, to a store, each once.",
@@ -100,7 +100,8 @@ FORMS: tuple[Form, ...] = (
          "TARGET_LAG = '1 minute'"),
     Form("ALTER SINK",
          "ALTER SINK [IF EXISTS] s {SUSPEND | RESUME | REFRESH | RESET | SET option …}",
-         "REFRESH delivers now. RESET delivers all rows again, into an emptied target.",
+         "REFRESH delivers now. RESET delivers all rows again, into an emptied target; of a stream "
+         "what it holds.",
          "ALTER SINK s REFRESH"),
     Form("DROP SINK", "DROP SINK [IF EXISTS] s",
          "Ends it; what it delivered stays in the store.", "DROP SINK IF EXISTS s"),

@@ -35,6 +35,7 @@ from .values import (
     SinkTaskPlan as SinkTaskPlan,
     SinkTaskRow as SinkTaskRow,
     StageRow as StageRow,
+    StreamMove as StreamMove,
 )
 from .versions import Versions as Versions
 from .watch import News as News, Watch as Watch

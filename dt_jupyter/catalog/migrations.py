@@ -180,6 +180,8 @@ _SINK_OBJECTS: Migration = (
     ),
 )  # fmt: skip
 
+_SINK_TRIES: Migration = ("ALTER TABLE sink ADD COLUMN next_try TEXT",)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -190,4 +192,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _SCHEDULER_RUNS,
     _SINKS,
     _SINK_OBJECTS,
+    _SINK_TRIES,
 )

@@ -282,6 +282,7 @@ sink = _table(
     Column("uid", Text),
     Column("started", Text),
     Column("expires", StoredTimestamp),
+    Column("next_try", StoredTimestamp),  # null: nothing waits
 )
 sink_history = _table(
     "sink_history",

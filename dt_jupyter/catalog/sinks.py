@@ -16,6 +16,8 @@ from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row, read_each
 from dt_jupyter.catalog.sink_tasks import SinkTasks
 from dt_jupyter.catalog.store import Shelf
+from dt_jupyter.catalog.streams import move_stream, require_consumable
+from dt_jupyter.catalog.values import StreamMove
 from dt_jupyter.model import (
     DeliveryAction,
     DeliveryCounts,
@@ -26,6 +28,7 @@ from dt_jupyter.model import (
     Sink,
     SinkState,
     TargetLag,
+    Timestamp,
     did_you_mean,
     error,
 )
@@ -56,6 +59,7 @@ def _to_sink(row: RowMapping, _: LakeRoot) -> Sink:
         SinkState(row["state"]),
         row["code"],
         row["problem"],
+        row["next_try"],
     )
 
 
@@ -73,10 +77,13 @@ class SinkRows(SinkTasks):
     """Names are compared without regard to case, as `Name` keeps them."""
 
     def create_sink(self, made: Sink) -> Sink:
-        """DT-1105 if the name is taken by another sink. Claimed by this process."""
+        """DT-1105 if the name is taken by another sink; DT-3203 and DT-3211 for a stream that
+        somebody consumes. Claimed by this process."""
         with self._write() as connection:
             if self._find_sink(connection, made.name) is not None:
                 raise error("DT-1105", kind="Sink", name=made.name)
+            if made.from_stream:
+                require_consumable(connection, made.source)
             connection.execute(_sink.insert().values(**_values_of(made), **self._mine()))
         return made
 
@@ -118,16 +125,25 @@ class SinkRows(SinkTasks):
     def set_sink_state(
         self, id_: str, state: SinkState, code: str | None = None, problem: str | None = None
     ) -> None:
-        """Nothing where it is gone, and what the user suspended stays so unless it is resumed."""
+        """Nothing where it is gone, and what the user suspended stays so unless it is resumed. It
+        waits for no try any more."""
         with self._write() as connection:
             mine = _sink.update().where(_sink.c.id == id_)
             if state is SinkState.RETRYING or state is SinkState.PAUSED:
                 mine = mine.where(_sink.c.state != SinkState.SUSPENDED.value)
             told = storable(problem)
-            connection.execute(mine.values(state=state.value, code=code, problem=told))
+            values = {"state": state.value, "code": code, "problem": told, "next_try": None}
+            connection.execute(mine.values(**values))
 
-    def drop_sink(self, name: Name) -> None:
-        """The sink and its recovery log; whoever delivers it is fenced. DT-6104."""
+    def set_next_try(self, id_: str, at: Timestamp) -> None:
+        """When a delivery that failed is tried again."""
+        mine = (_sink.c.id == id_, _sink.c.state == SinkState.RETRYING.value)
+        with self._write() as connection:
+            connection.execute(_sink.update().where(*mine).values(next_try=at))
+
+    def drop_sink(self, name: Name, moved: StreamMove | None = None) -> None:
+        """The sink and its recovery log; whoever delivers it is fenced. Its stream stands where
+        it was `moved`, and is anybody's. DT-6104."""
         with self._write() as connection:
             broken = self._broken(connection, name, SINK_SHELF)
             for row in broken:
@@ -136,19 +152,21 @@ class SinkRows(SinkTasks):
                 found = self._require_sink(connection, name)
                 connection.execute(_sink.delete().where(_sink.c.id == found.id))
                 connection.execute(_task.delete().where(_task.c.sink_id == found.id))
+                if moved is not None:
+                    move_stream(connection, moved)
         self.quarantine.lift(SINK_SHELF.kind, name)
 
     # -- who delivers -----------------------------------------------------------------------------
 
-    def claim_sink(self, sink: Sink) -> Owner | None:
-        """This process delivers the sink from now on; else who does, and is alive. DT-6104 where
-        it was dropped."""
+    def claim_sink(self, sink: Sink, *, alive: bool = False) -> Owner | None:
+        """This process delivers the sink from now on; else who does, and is alive, unless that
+        does not matter. DT-6104 where it was dropped."""
         with self._write() as connection:
             own = _sink.c.id == sink.id
             row = connection.execute(select(_sink).where(own)).mappings().first()
             if row is None:
                 raise error("DT-6104", name=sink.name, hint="")
-            if (other := self._other(row)) is not None:
+            if not alive and (other := self._other(row)) is not None:
                 return other
             connection.execute(_sink.update().where(own).values(**self._mine()))
         return None
@@ -176,28 +194,19 @@ class SinkRows(SinkTasks):
 
     def record_delivery(self, record: DeliveryRecord) -> None:
         """Writes it, or what it has become."""
-        values = {
-            "id": record.id,
-            "sink_id": record.sink,
-            "schema_name": record.name.schema,
-            "sink_name": record.name.table,
-            "state": record.state.value,
-            "trigger_kind": record.trigger.value,
-            "action": record.action.value if record.action else None,
-            "version": record.version,
-            "start_time": record.start,
-            "end_time": record.end,
-            "counts": dump(asdict(record.counts)),
-            "retries": record.retries,
-            "error_code": record.code,
-            "error": storable(record.error),
-        }
         with self._write() as connection:
-            same = _delivery.c.id == record.id
-            if connection.execute(_delivery.update().where(same).values(**values)).rowcount:
-                return
-            newest = connection.scalar(select(func.max(_delivery.c.ordinal))) or 0
-            connection.execute(_delivery.insert().values(ordinal=newest + 1, **values))
+            _write_delivery(connection, record)
+
+    def finish_delivery(self, record: DeliveryRecord | None, moved: StreamMove) -> None:
+        """A delivery of a stream, written if it is to be told of, and the stream moves: both or
+        none. DT-6122 where another process has the sink meanwhile."""
+        with self._write() as connection:
+            mine = (_sink.c.id == moved.sink, _sink.c.uid == self.owner.uid)
+            if connection.execute(select(_sink.c.id).where(*mine)).first() is None:
+                raise error("DT-6122", task=moved.sink)
+            if record is not None:
+                _write_delivery(connection, record)
+            move_stream(connection, moved)
 
     def deliveries(
         self, name: Name | None = None, limit: int | None = None
@@ -259,6 +268,30 @@ def _values_of(sink: Sink) -> dict[str, Any]:
         "code": sink.code,
         "problem": storable(sink.problem),
     }
+
+
+def _write_delivery(connection: Connection, record: DeliveryRecord) -> None:
+    values = {
+        "id": record.id,
+        "sink_id": record.sink,
+        "schema_name": record.name.schema,
+        "sink_name": record.name.table,
+        "state": record.state.value,
+        "trigger_kind": record.trigger.value,
+        "action": record.action.value if record.action else None,
+        "version": record.version,
+        "start_time": record.start,
+        "end_time": record.end,
+        "counts": dump(asdict(record.counts)),
+        "retries": record.retries,
+        "error_code": record.code,
+        "error": storable(record.error),
+    }
+    same = _delivery.c.id == record.id
+    if connection.execute(_delivery.update().where(same).values(**values)).rowcount:
+        return
+    newest = connection.scalar(select(func.max(_delivery.c.ordinal))) or 0
+    connection.execute(_delivery.insert().values(ordinal=newest + 1, **values))
 
 
 def _to_record(row: RowMapping) -> DeliveryRecord:

@@ -14,9 +14,18 @@ from dt_jupyter.catalog.owner import owner_columns, owner_of
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row, read_each
 from dt_jupyter.catalog.store import Shelf, Store
-from dt_jupyter.model import Intent, Name, Stream, Timestamp, did_you_mean, error
+from dt_jupyter.catalog.values import StreamMove
+from dt_jupyter.model import (
+    FROM_STREAM,
+    Intent,
+    Name,
+    Stream,
+    Timestamp,
+    did_you_mean,
+    error,
+)
 
-_stream, _intent = schema.stream, schema.intent
+_stream, _intent, _sink = schema.stream, schema.intent, schema.sink
 
 
 def _to_stream(row: RowMapping, _: LakeRoot) -> Stream:
@@ -128,8 +137,9 @@ class StreamRows(Store):
                 return tuple(self._listed(connection, query, STREAM_SHELF))
             return tuple(read_each(connection, _stream, query, self._made(STREAM_SHELF))[0])
 
-    def drop_stream(self, name: Name) -> None:
-        """DT-3201; DT-3203 while it is consumed, unless that cannot be settled."""
+    def drop_stream(self, name: Name, *, from_sink: bool = False) -> None:
+        """DT-3201; DT-3203 while it is consumed, unless that cannot be settled; DT-3211 while a
+        sink delivers it, unless it is taken from that."""
         with self._write() as connection:
             broken = self._broken(connection, name, STREAM_SHELF)
             for row in broken:
@@ -137,6 +147,8 @@ class StreamRows(Store):
             if not broken:
                 found = self._require(connection, name)
                 self._require_free(found, stuck=True)
+                if not from_sink:
+                    require_no_sink(connection, found.name)
                 connection.execute(_stream.delete().where(_stream.c.id == found.id))
                 self._forget_stuck(connection, found.intent)
         self.quarantine.lift(STREAM_SHELF.kind, name)
@@ -145,7 +157,7 @@ class StreamRows(Store):
 
     def begin_intent(self, intent: Intent, streams: Iterable[Stream]) -> None:
         """Takes the streams, all of them or none. DT-3203 where one is being consumed, or was
-        since it was read; DT-3201 where it is gone."""
+        since it was read; DT-3201 where it is gone; DT-3211 where it is a sink's."""
         with self._write() as connection:
             for seen in streams:
                 self._take(connection, intent.id, seen)
@@ -173,6 +185,7 @@ class StreamRows(Store):
     def _take(self, connection: Connection, intent_id: str, seen: Stream) -> None:
         known = self._require(connection, seen.name)
         self._require_free(known)
+        require_no_sink(connection, seen.name)
         if (known.id, known.number) != (seen.id, seen.number):
             raise error("DT-3203", name=seen.name, owner="another session, just before")
         own = _stream.update().where(_stream.c.id == known.id)
@@ -299,3 +312,44 @@ class StreamRows(Store):
             return
         if stream.intent is not None:
             raise error("DT-3203", name=stream.name, owner="another statement")
+
+
+def require_consumable(connection: Connection, name: Name) -> None:
+    """DT-3201 for a stream that is not there, DT-3203 while a statement consumes it, DT-3211 while
+    a sink delivers it."""
+    here = (_stream.c.schema_name == name.schema, _stream.c.stream_name == name.table)
+    row = connection.execute(select(_stream.c.intent).where(*here)).one_or_none()
+    if row is None:
+        raise error("DT-3201", name=name, hint="")
+    if row.intent is not None:
+        raise error("DT-3203", name=name, owner="another statement")
+    require_no_sink(connection, name)
+
+
+def require_no_sink(connection: Connection, name: Name) -> None:
+    """DT-3211 for a stream that a sink delivers."""
+    on = (_sink.c.source_schema == name.schema, _sink.c.source_name == name.table)
+    query = select(_sink.c.sink_name).where(*on, _sink.c.source_kind == FROM_STREAM)
+    if (sink := connection.scalar(query)) is not None:
+        raise error("DT-3211", name=name, sink=sink)
+
+
+def move_stream(connection: Connection, moved: StreamMove) -> None:
+    """The stream of a sink stands where that has delivered up to: never further back, and nowhere
+    else once it was replaced."""
+    own = _stream.c.id == moved.stream
+    row = connection.execute(select(_stream).where(own)).mappings().one_or_none()
+    known: dict[str, int] = {} if row is None else json.loads(row["frontier"])
+    if row is None or any(moved.frontier.get(t, -1) < version for t, version in known.items()):
+        return
+    if known != dict(moved.frontier) or row["initial"]:
+        connection.execute(
+            _stream.update()
+            .where(own)
+            .values(
+                frontier=dump(dict(moved.frontier)),
+                advanced=moved.advanced,
+                initial=False,
+                number=_stream.c.number + 1,
+            )
+        )

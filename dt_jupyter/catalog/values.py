@@ -194,6 +194,17 @@ class SinkTaskRow:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamMove:
+    """Where a sink's stream, by its id, stands once `sink` has delivered: the version of each base
+    table, by its id, and the time that this stands for."""
+
+    sink: str
+    stream: str
+    frontier: Mapping[str, int]
+    advanced: Timestamp
+
+
+@dataclass(frozen=True, slots=True)
 class SinkTaskPlan:
     """What opening a task writes: its own row, rows that are gone, and what is left of those."""
 

@@ -6,19 +6,22 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from dt_jupyter.catalog import Catalog
-from dt_jupyter.delivery.table_changes import (
-    CheckedKey,
+from dt_jupyter.catalog import Catalog, StreamMove
+from dt_jupyter.delivery.source_at import (
     FrontierCheckpoint,
     SourceAt,
-    TableChanges,
-    declared_key_of,
+    TableVersions,
+    end_of,
+    frontier_of,
+    lowest_frontier,
 )
+from dt_jupyter.delivery.table_changes import CheckedKey, TableChanges, find_declared_key
+from dt_jupyter.delivery.view_changes import ViewChanges, ViewColumns
 from dt_jupyter.failures import catalogued
 from dt_jupyter.lake import LakeError
 from dt_jupyter.model import (
@@ -48,8 +51,10 @@ from dt_jupyter.sinks import (
     parse_store_url,
 )
 from dt_jupyter.spark import RefreshSessions
+from dt_jupyter.sql import StreamSource
 from dt_jupyter.streams import Changes
 
+SinkChanges = TableChanges | ViewChanges
 FENCED = "DT-6122"
 LEAVE_SECONDS = 10.0
 _PASSING = "DT-51"
@@ -66,10 +71,15 @@ def address_text(sink: Sink) -> str:
     return str(address_of(sink))
 
 
+def target_of(sink: Sink) -> str:
+    """What a sink's target is called in its store."""
+    return address_of(sink).options.get("table", sink.source.table)
+
+
 def key_columns(sink: Sink, at: SourceAt) -> tuple[str, ...]:
     """The columns of the key as the source writes them; DT-6105 where there is none."""
     known = {c.name.lower(): c.name for c in at.columns}
-    named = sink.key or declared_key_of(at)
+    named = sink.key or (() if at.is_view else find_declared_key(at.log, at.version))
     if not named:
         raise error("DT-6105", name=sink.name, source=sink.source)
     return tuple(known.get(name.lower(), name) for name in named)
@@ -82,29 +92,33 @@ def binding_of(sink: Sink, at: SourceAt) -> Binding:
         known.get(name.lower(), name): ReduceRule(Strategy(strategy))
         for name, strategy in sink.reductions.items()
     }
-    target = address_of(sink).options.get("table", sink.source.table)
-    return Binding(target, at.columns, key_columns(sink, at), rules, sink.delta_updates)
+    return Binding(target_of(sink), at.columns, key_columns(sink, at), rules, sink.delta_updates)
 
 
 @dataclass
 class _Part:
     """A task of a sink that is open: what it reads, and what it delivers by."""
 
-    changes: TableChanges
+    changes: SinkChanges
     delivery: Delivery
 
 
 @dataclass
 class _Open:
-    """A sink as it was opened; another setting or column opens it anew."""
+    """A sink as it was opened; another setting, column or stream opens it anew."""
 
     sink: Sink
     binding: Binding
     parts: list[_Part]
+    stream: str | None = None
 
-    def fits(self, sink: Sink, binding: Binding) -> bool:
-        same = replace(sink, state=self.sink.state, code=self.sink.code, problem=self.sink.problem)
-        return same == self.sink and binding == self.binding
+    def fits(self, sink: Sink, binding: Binding, at: SourceAt) -> bool:
+        was = self.sink
+        same = replace(
+            sink, state=was.state, code=was.code, problem=was.problem, next_try=was.next_try
+        )
+        known = (self.sink, self.binding, self.stream)
+        return (same, binding, _stream_of(at)) == known
 
     def close(self) -> None:
         for part in self.parts:
@@ -122,17 +136,15 @@ class Deliveries:
     _open: dict[str, _Open] = field(default_factory=dict)
     _retried: dict[str, DeliveryRecord] = field(default_factory=dict)
     _checked: dict[CheckedKey, int] = field(default_factory=dict)
+    _columns: ViewColumns = field(default_factory=dict)
 
-    def source_of(self, sink: Sink, key: tuple[str, ...] = ()) -> TableChanges:
+    def source_of(self, sink: Sink, key: tuple[str, ...] = ()) -> SinkChanges:
         """What is read of a sink's source."""
-        return TableChanges(
-            self.changes,
-            self.sessions,
-            sink,
-            key,
-            mirrors=not sink.reductions,
-            checked=self._checked,
-        )
+        made, mirrors = (self.changes, self.sessions, sink, key), not sink.reductions
+        stream = self.catalog.find_stream(sink.source) if sink.from_stream else None
+        if stream is not None and stream.kind == StreamSource.VIEW:
+            return ViewChanges(*made, mirrors=mirrors, known=self._columns)
+        return TableChanges(*made, mirrors=mirrors, checked=self._checked)
 
     def deliver(self, sink: Sink, trigger: DeliveryTrigger) -> DeliveryRecord:
         """Delivers all that is new; the record says what. Raises what keeps it from that: DT-6122
@@ -144,13 +156,13 @@ class Deliveries:
             record = self._retried.get(sink.id) or self._started(sink, trigger)
             counts: list[DeliveryCounts] = [DeliveryCounts()]
             try:
-                done = self._deliver(sink, record, counts)
+                done, moved = self._deliver(sink, record, counts)
             except Exception as e:
                 self.close(sink)
                 failure = self._named(catalogued(e, f"The delivery of sink {sink.name}"))
                 self._fail(sink, replace(record, counts=counts[0]), failure)
                 raise failure from e
-            return self._succeed(sink, done)
+            return self._succeed(sink, done, moved)
 
     def is_due(self, sink: Sink) -> bool:
         """Whether a delivery may find something, from the log alone; one that fails is due."""
@@ -159,7 +171,7 @@ class Deliveries:
             return True
         try:
             at = self.source_of(sink).look()
-            if not opened.fits(sink, binding_of(sink, at)):
+            if not opened.fits(sink, binding_of(sink, at), at):
                 return True
             return any(p.changes.is_behind(at, p.delivery.checkpoint) for p in opened.parts)
         except (DTError, LakeError):
@@ -191,12 +203,32 @@ class Deliveries:
         for opened in list(self._open.values()):
             self.close(opened.sink)
 
-    def version_of(self, sink: Sink) -> int | None:
-        """The version of the source that all tasks have delivered; None before the first."""
+    def delivered_of(self, sink: Sink) -> TableVersions | None:
+        """The version of each table of the source that all tasks have delivered; None before the
+        first."""
         found = [_runtime(row.checkpoints) for row in self.catalog.sink_tasks(sink.id)]
-        versions = [c["version"] if c is not None else None for c in found]
-        known = [v for v in versions if v is not None]
-        return min(known) if known and len(known) == len(versions) else None
+        return _all_have(map(frontier_of, found))
+
+    def settle(self, sink: Sink) -> StreamMove | None:
+        """Takes the sink from whoever delivers it, and ends the change that it is in the middle
+        of: where its stream is to stand. None where not all of its first rows are delivered.
+        Raises what keeps it from that."""
+        with self._locks[sink.id]:
+            self.catalog.claim_sink(sink, alive=True)
+            self.close(sink)
+            at = self.source_of(sink).look()
+            opened = self._opened(sink, at)
+            try:
+                begun = [part.delivery.checkpoint for part in opened.parts]
+                if (end := end_of(begun)) is None:
+                    return None
+                for part in opened.parts:
+                    part.changes.aim(at.at(end))
+                for _ in _delivered(opened.parts):
+                    continue
+                return _move(opened, at)
+            finally:
+                self.close(sink)
 
     # -- one delivery -----------------------------------------------------------------------------
 
@@ -207,28 +239,29 @@ class Deliveries:
 
     def _deliver(
         self, sink: Sink, record: DeliveryRecord, counts: list[DeliveryCounts]
-    ) -> DeliveryRecord:
-        """`counts` has what came to the store also where it ends in an error."""
+    ) -> tuple[DeliveryRecord, StreamMove | None]:
+        """`counts` has what came to the store also where it ends in an error. All of it is there
+        before its stream moves."""
         at = self.source_of(sink).look()
         opened = self._opened(sink, at)
-        begun = [part.delivery.checkpoint for part in opened.parts]
-        initial = any(c is None or c["version"] is None for c in begun)
+        initial = any(p.changes.reads_all(at, p.delivery.checkpoint) for p in opened.parts)
         for delivered in _delivered(opened.parts):
             counts[0] = _added(counts[0], delivered)
-        return replace(
+        done = replace(
             record,
             action=DeliveryAction.INITIAL if initial else DeliveryAction.INCREMENTAL,
-            version=at.version,
+            version=at.version if len(at.tables) == 1 else None,
             counts=counts[0],
         )
+        return done, _move(opened, at)
 
     def _opened(self, sink: Sink, at: SourceAt) -> _Open:
         """The sink's tasks, open, and aimed at the newest version."""
         binding = binding_of(sink, at)
         known = self._open.get(sink.id)
-        if known is None or not known.fits(sink, binding):
+        if known is None or not known.fits(sink, binding, at):
             self.close(sink)
-            known = _Open(sink, binding, [])
+            known = _Open(sink, binding, [], _stream_of(at))
             self._open[sink.id] = known
             for range_ in hash_ranges(sink.partitions):
                 known.parts.append(self._part(sink, binding, Task(sink.id, range_)))
@@ -252,13 +285,19 @@ class Deliveries:
 
     # -- what became of it ------------------------------------------------------------------------
 
-    def _succeed(self, sink: Sink, record: DeliveryRecord) -> DeliveryRecord:
+    def _succeed(
+        self, sink: Sink, record: DeliveryRecord, moved: StreamMove | None
+    ) -> DeliveryRecord:
         retried = self._retried.pop(sink.id, None) is not None
         done = replace(record, state=DeliveryState.SUCCEEDED, end=self.changes.now())
         done = replace(done, code=None, error=None)
         if sink.state is not SinkState.ACTIVE and sink.state is not SinkState.SUSPENDED:
             self.catalog.set_sink_state(sink.id, SinkState.ACTIVE)
-        if retried or done.counts.transactions or done.trigger is not DeliveryTrigger.SCHEDULED:
+        told = retried or done.counts.transactions
+        told = told or done.trigger is not DeliveryTrigger.SCHEDULED
+        if moved is not None:
+            self.catalog.finish_delivery(done if told else None, moved)
+        elif told:
             self.catalog.record_delivery(done)
         return done
 
@@ -300,6 +339,26 @@ def passes(failure: DTError) -> bool:
 def _runtime(checkpoints: Mapping[str, object] | None) -> FrontierCheckpoint | None:
     found = (checkpoints or {}).get("runtime")
     return found if isinstance(found, Mapping) else None
+
+
+def _stream_of(at: SourceAt) -> str | None:
+    return at.stream.id if at.stream is not None else None
+
+
+def _all_have(frontiers: Iterable[TableVersions | None]) -> TableVersions | None:
+    """What is delivered by each of several tasks; None where one has not delivered all rows."""
+    listed = list(frontiers)
+    known = [f for f in listed if f is not None]
+    return lowest_frontier(known) if known and len(known) == len(listed) else None
+
+
+def _move(opened: _Open, at: SourceAt) -> StreamMove | None:
+    """Where a sink's stream is to stand when all that its tasks have committed is in the store."""
+    ends = [part.delivery.checkpoint for part in opened.parts]
+    done = _all_have(map(frontier_of, ends))
+    if at.stream is None or done is None or any(e["stream"] != at.stream.id for e in ends if e):
+        return None
+    return StreamMove(opened.sink.id, at.stream.id, done, at.time)
 
 
 def _delivered(parts: list[_Part]) -> Iterator[Delivered]:

@@ -48,3 +48,22 @@ def new_keys(changes: pa.Table, key: Sequence[str]) -> pa.Table | None:
         return None
     gone = {text for text, kind in pairs if kind == ChangeKind.DELETE}
     return keys.take(pa.array([i for t, i in come.items() if t not in gone], pa.int64()))
+
+
+def has_twins(rows: pa.Table, key: Sequence[str]) -> bool:
+    """Whether two rows have one key."""
+    texts = row_texts(rows.select(list(key)))
+    return len(set(texts)) < len(texts)
+
+
+def last_of_keys(steps: Sequence[pa.Table], key: Sequence[str]) -> pa.Table:
+    """Of each key the rows of the last step that has it."""
+    import pyarrow as pa
+
+    kept: list[pa.Table] = []
+    later: set[str] = set()
+    for rows in reversed(steps):
+        texts = row_texts(rows.select(list(key)))
+        kept.append(rows.filter(pa.array([t not in later for t in texts], pa.bool_())))
+        later.update(texts)
+    return pa.concat_tables(reversed(kept))

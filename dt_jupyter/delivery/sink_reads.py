@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dt_jupyter.catalog import Catalog
+from dt_jupyter.delivery.source_at import needed_of
 from dt_jupyter.model import Name, Sink, Timestamp
 from dt_jupyter.streams import RETENTION_DAYS
 
@@ -34,8 +35,6 @@ def _of_sink(catalog: Catalog, sink: Sink, delivered: int | None) -> Iterator[Ne
     delivery before began at is kept until the next is told of."""
     for row in catalog.sink_tasks(sink.id):
         at = (row.checkpoints or {}).get("runtime")
-        if at is None:
-            continue
-        version = at["to"] if at["version"] is None else at["version"]
-        first = version if delivered is None else min(version, delivered)
-        yield NeededVersion(sink.name, at["table"], first)
+        for table, version in needed_of(at).items() if at is not None else ():
+            first = version if delivered is None else min(version, delivered)
+            yield NeededVersion(sink.name, table, first)

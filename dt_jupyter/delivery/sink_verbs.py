@@ -8,8 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dt_jupyter.catalog import Catalog
-from dt_jupyter.delivery.deliver import Deliveries, address_of, binding_of, key_columns
+from dt_jupyter.catalog import Catalog, StreamMove
+from dt_jupyter.delivery.deliver import (
+    Deliveries,
+    address_of,
+    binding_of,
+    key_columns,
+    target_of,
+)
+from dt_jupyter.lake import LakeError
 from dt_jupyter.model import (
     DeliveryRecord,
     DeliveryTrigger,
@@ -25,7 +32,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.sinks import open_driver
 from dt_jupyter.sources import require_free
-from dt_jupyter.sql import CreateAction, StreamSource, statement_values as S
+from dt_jupyter.sql import CreateAction, SinkSource, StreamSource, statement_values as S
 from dt_jupyter.streams import Streams
 
 
@@ -41,9 +48,9 @@ class Sinks:
     scheduled: Callable[[], bool]
 
     def create(self, asked: S.CreateSink) -> list[str]:
-        """Makes a sink, delivers all rows of its source, and says so. A store that cannot be
-        reached, a key that is none and all else that is refused leaves nothing. DT-1101, DT-1105,
-        DT-1109, DT-1119, DT-6101 to DT-6151."""
+        """Makes a sink, delivers all rows of its source, or what its stream holds, and says so. A
+        store that cannot be reached, a key that is none and all else that is refused leaves
+        nothing. DT-1101, DT-1105, DT-1109, DT-1119, DT-3201 to DT-3211, DT-6101 to DT-6152."""
         require_name(Named.SINK, asked.name)
         if asked.action is CreateAction.IF_NOT_EXISTS and self.catalog.find_sink(asked.name):
             return [f"Sink {asked.name} already exists, nothing done."]
@@ -52,7 +59,8 @@ class Sinks:
         self.catalog.warehouse(asked.warehouse)
         made = self._made(asked)
         self._require_deliverable(made)
-        told = self.streams.prepare(asked.source)
+        told = [] if made.from_stream else self.streams.prepare(asked.source)
+        self.streams.recover()
         self.catalog.create_sink(made)
         try:
             done = self._deliver(made, DeliveryTrigger.CREATION)
@@ -60,7 +68,7 @@ class Sinks:
             self.deliveries.forget(made)
             self.catalog.drop_sink(made.name)
             with suppress(DTError):  # what is said is why it was not created
-                self._forget(made, empty=True)
+                self._forget(made, empty=not address_of(made).flag("adopt"))
             raise
         self.changed()
         rows = f"{count_of(done.counts.stored, 'row')} delivered"
@@ -84,13 +92,21 @@ class Sinks:
             asked.comment,
         )
 
+    def kind_of(self, source: Name) -> SinkSource | StreamSource | None:
+        """What has that name; None where nothing has."""
+        if self.catalog.find_stream(source) is not None:
+            return SinkSource.STREAM
+        return self.streams.kind_of(source)
+
     def _require_kind(self, asked: S.CreateSink) -> None:
-        kind = self.streams.kind_of(asked.source)
-        if kind in (asked.source_kind, None):  # its absence is found by whoever reads it
+        kind = self.kind_of(asked.source)
+        if kind is None and asked.source_kind is SinkSource.STREAM:
+            self.catalog.stream(asked.source)
+        if kind is None or str(kind) == str(asked.source_kind):  # whoever reads it finds it gone
             return
         hint = f"Write CREATE SINK {asked.name} FROM {kind} {asked.source}."
         if kind is StreamSource.VIEW:
-            hint = "Make a dynamic table of it."
+            hint = "Make a dynamic table of it, or a stream on it."
         expected = str(asked.source_kind).lower()
         known = str(kind).lower()
         raise error("DT-1109", name=asked.source, kind=known, expected=expected, hint=hint)
@@ -107,7 +123,7 @@ class Sinks:
         binding_of(made, at)
         keyed = self.deliveries.source_of(made, key_columns(made, at))
         with self.deliveries.sessions.lease(made.warehouse) as spark:
-            keyed.require_key(spark, at, at.version)
+            keyed.require_key(spark, at)
 
     def _require_outside(self, made: Sink) -> None:
         """DT-6101 for a store of files in the folders that the lake keeps its tables in."""
@@ -115,7 +131,7 @@ class Sinks:
         if address.host or not address.path:
             return
         folder = Path(address.path).resolve()
-        target = folder / address.options.get("table", made.source.table)
+        target = folder / target_of(made)
         own = (layout.own.resolve(), layout.tables.resolve())
         if any(p.is_relative_to(kept) for p in (folder, target) for kept in own):
             problem = "the lake keeps its own tables there"
@@ -187,9 +203,11 @@ class Sinks:
         self.changed()
 
     def drop(self, name: Name) -> str:
-        """The sink goes; what it delivered stays in the store, and is nobody's. DT-6104."""
+        """The sink goes; what it delivered stays in the store, and is nobody's. A stream stands
+        behind that, and is anybody's. DT-6104."""
         sink = self.catalog.find_sink(name) if not self._is_broken(name) else None
-        self.catalog.drop_sink(name)
+        moved = self._settle(sink) if sink is not None and sink.from_stream else None
+        self.catalog.drop_sink(name, moved)
         if sink is None:
             return f"Sink {name} dropped."
         self.deliveries.forget(sink)
@@ -198,6 +216,13 @@ class Sinks:
             self._forget(sink, empty=False)
             kept = ""
         return f"Sink {name} dropped.{kept}"
+
+    def _settle(self, sink: Sink) -> StreamMove | None:
+        """None where the store is not reached: the stream stays where the last delivery moved it,
+        which the store has for sure."""
+        with suppress(DTError, LakeError):
+            return self.deliveries.settle(sink)
+        return None
 
     def _is_broken(self, name: Name) -> bool:
         return self.catalog.quarantine.find(name, Named.SINK) is not None

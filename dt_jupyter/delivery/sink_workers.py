@@ -12,7 +12,7 @@ from time import monotonic
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.delivery.deliver import FENCED, Deliveries, passes
-from dt_jupyter.model import DeliveryTrigger, DTError, Sink, SinkState, Timestamp
+from dt_jupyter.model import DeliveryTrigger, DTError, Sink, SinkState
 from dt_jupyter.schedule import Worker
 
 _log = logging.getLogger("dt_jupyter.sinks")
@@ -43,7 +43,6 @@ class _Worker:
     thread: Worker | None = None
     wake: threading.Event = field(default_factory=threading.Event)
     failures: int = 0
-    next_try: Timestamp | None = None
 
 
 @dataclass
@@ -89,11 +88,6 @@ class SinkWorkers:
             if not worker.failures:
                 worker.wake.set()
 
-    def next_try(self, id_: str) -> Timestamp | None:
-        """When a delivery that failed here is tried again."""
-        worker = self._workers.get(id_)
-        return worker.next_try if worker is not None else None
-
     # -- threads ----------------------------------------------------------------------------------
 
     def _supervise(self) -> None:
@@ -127,7 +121,6 @@ class SinkWorkers:
 
     def _turn(self, sink: Sink, worker: _Worker) -> float:
         """Delivers where it is due; seconds until the next look."""
-        worker.next_try = None
         if sink.state in (SinkState.SUSPENDED, SinkState.PAUSED):
             self.deliveries.close(sink)
             return LOOK_SECONDS
@@ -153,5 +146,8 @@ class SinkWorkers:
         worker.failures += 1
         _log.warning("sink %s is tried again: %s", sink.name, failure)
         wait = backoff(worker.failures, random.random())
-        worker.next_try = self.deliveries.now().plus(wait)
+        try:
+            self.catalog.set_next_try(sink.id, self.deliveries.now().plus(wait))
+        except DTError as e:  # the next look finds out what is wrong with the catalog
+            _log.warning("the next try of sink %s is not told: %s", sink.name, e)
         return wait

@@ -4,7 +4,8 @@ net changes between versions, both cut so that each interval is bounded.
 A checkpoint is the source's frontier: {"table", "version", "schema"} once all of a version is
 delivered. Its "version" is None before all rows of the first one are: those are read file by file
 from "file" and "row" of the version "to". Where only Spark can read them, and for changes, a cut is
-by a hash of the key, and the checkpoint has "to", "part" and "parts".
+by a hash of the key, and the checkpoint has "to", "part" and "parts". One of a stream's changes has
+"stream" and "first", as `SourceAt.mark`; the first of them follow where the stream stands.
 """
 
 from __future__ import annotations
@@ -13,10 +14,20 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dt_jupyter.delivery.net_rows import net_changes, new_keys, row_texts
+from dt_jupyter.delivery.net_rows import has_twins, last_of_keys, net_changes, new_keys, row_texts
+from dt_jupyter.delivery.source_at import (
+    FrontierCheckpoint,
+    SourceAt,
+    SourceTable,
+    cannot_go_on,
+    find_stream,
+    require_kept,
+    require_stream,
+)
 from dt_jupyter.lake import (
     LakeError,
     NotSupported,
@@ -35,7 +46,7 @@ from dt_jupyter.lake import (
     snapshot_sql,
 )
 from dt_jupyter.model import DTError, Sink, count_of, error, quote
-from dt_jupyter.model.hidden import public_columns, public_rows
+from dt_jupyter.model.hidden import WEIGHT, public_columns, public_rows
 from dt_jupyter.replay import whole
 from dt_jupyter.sinks import KIND, ChangeInterval, ChangeKind, SinkColumn
 from dt_jupyter.sources import By, Moment, told_apart
@@ -54,8 +65,6 @@ CUT_BYTES = 64 << 20
 """Bytes of the files that an interval is read from, about."""
 _GONE = frozenset({"DT-1101", "DT-1110", "DT-3106", "DT-5112"})
 _ACTION = "$ACTION"
-FrontierCheckpoint = Mapping[str, Any]
-"""A checkpoint of the runtime's, as above."""
 
 
 class CheckedKey(NamedTuple):
@@ -64,20 +73,6 @@ class CheckedKey(NamedTuple):
     table_id: str
     key: tuple[str, ...]
     mirrors: bool
-
-
-@dataclass(frozen=True)
-class SourceAt:
-    """A source at a version; `columns` are its public ones."""
-
-    table_id: str
-    log: TableLog
-    version: int
-    columns: tuple[SinkColumn, ...]
-
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(self.log, self.version)
 
 
 def fingerprint(log: TableLog, version: int) -> str:
@@ -109,6 +104,7 @@ class TableChanges:
         self._key, self._mirrors = tuple(key), mirrors
         self._checked = dict[CheckedKey, int]() if checked is None else checked
         self._at: SourceAt | None = None
+        self._mark: dict[str, Any] = {}
         self._ranges: tuple[str, int, RowRanges] | None = None
 
     # -- where the source stands ------------------------------------------------------------------
@@ -121,46 +117,51 @@ class TableChanges:
     def look(self) -> SourceAt:
         """The source as it stands now. DT-6151 where it is gone, DT-2101 for a dynamic table that
         was never refreshed, DT-6132 for a column that no store takes."""
-        sink = self._sink
-        query, schema = whole(sink.source), sink.source.schema
-        try:
+        sink, catalog = self._sink, self._changes.sources.catalog
+        stream = find_stream(catalog, sink)
+        source = stream.source if stream is not None else sink.source
+        query, schema, now = whole(source), source.schema, self._changes.now()
+        with gone_is_told(sink):
             (base,) = self._changes.base_tables(query, schema)
-            table = self._changes.sources.catalog.get(sink.source)
+            table = catalog.get(source)
             if table is not None and table.version is None:
-                raise error("DT-2101", name=sink.source)
-            now = Moment(self._changes.now())
-            (version,) = self._changes.frontier(query, schema, str(sink.name), now).values()
-        except (DTError, LakeError) as e:
-            if isinstance(e, DTError) and e.code not in _GONE:
-                raise
-            raise error("DT-6151", name=sink.name, problem=e.sentence) from e
+                raise error("DT-2101", name=source)
+            found = self._changes.frontier(query, schema, str(sink.name), Moment(now))
+            (version,) = found.values()
         assert base.path is not None
         log = self._changes.sources.logs[base.path]
         metadata = log.metadata(version)
         names = public_columns(metadata.columns)
-        try:
-            fields = arrow_schema(fields_named(metadata, names))
-        except NotSupported as e:
-            told = {"column": "?", "type": "?", "store": "a sink", **e.facts, "problem": e.sentence}
-            raise error("DT-6132", **told) from e
-        columns = tuple(SinkColumn(f.name, f.type) for f in fields)
-        return SourceAt(base.table_id, log, version, columns)
+        columns = sink_columns(fields_named(metadata, names))
+        tables = {base.table_id: SourceTable(log, version)}
+        return SourceAt(source, tables, columns, now, stream)
 
     @staticmethod
     def is_behind(at: SourceAt, after: FrontierCheckpoint | None) -> bool:
         """Whether anything is to be delivered after a checkpoint, from the log alone."""
-        if after is None or "to" in after or after.get("table") != at.table_id:
+        if after is None and at.stream is not None and not at.begins_whole:
+            version = at.stream.frontier.get(at.table_id)
+        elif after is None or "to" in after or after.get("table") != at.table_id:
             return True
-        return may_change(at.log, after["version"], at.version)
+        else:
+            version = after["version"]
+        return version is None or may_change(at.log, version, at.version)
+
+    @staticmethod
+    def reads_all(at: SourceAt, after: FrontierCheckpoint | None) -> bool:
+        """Whether all rows of a version follow a checkpoint."""
+        return at.begins_whole if after is None else after["version"] is None
 
     # -- intervals --------------------------------------------------------------------------------
 
     def next(self, after: FrontierCheckpoint | None) -> ChangeInterval | None:
         """As a `ChangeSource`. DT-6150 where the past that is needed is gone, DT-6151 where the
-        source is another table."""
+        source is another table, DT-6152 where a stream cannot be read on."""
         at = self._at or self.look()
+        self._mark = at.mark(after)
         if after is None:
-            return self._first(at)
+            require_kept(self._changes.sources.catalog, self._sink, at)
+            return self._first(at) if at.begins_whole else self._after_stream(at)
         self._require_same(at, after)
         if "file" in after:
             ranges = self._ranges_at(at, after["to"])
@@ -178,9 +179,22 @@ class TableChanges:
         except LakeError as e:
             raise self._stale(e.sentence) from e
 
+    def _after_stream(self, at: SourceAt) -> ChangeInterval | None:
+        """The first changes of a stream: those after where it stands."""
+        assert at.stream is not None
+        start = at.stream.frontier.get(at.table_id)
+        if start is None:
+            raise self._stale(f"{at.name} was replaced")
+        if start > at.version:
+            raise self._stale(f"version {at.version} of {at.name} is the newest")
+        return self._begun(at, start, at.version) if self._moved(at, start) else None
+
     def _require_same(self, at: SourceAt, after: FrontierCheckpoint) -> None:
         name = self._sink.name
+        require_stream(self._sink, at, after)
         if after.get("table") != at.table_id:
+            if at.stream is not None:
+                raise self._stale(f"{at.name} was replaced")
             raise error("DT-6151", name=name, problem=f"{self._sink.source} was replaced")
         version = after["version"] if after["version"] is not None else after["to"]
         if (last := after.get("to", version)) > at.version:
@@ -199,7 +213,7 @@ class TableChanges:
     def _first(self, at: SourceAt) -> ChangeInterval:
         version = at.version
         with self._sessions.lease(self._sink.warehouse) as spark:
-            self.require_key(spark, at, version)
+            self.require_key(spark, at)
         try:
             ranges = self._ranges_at(at, version)
         except NotSupported:
@@ -226,7 +240,8 @@ class TableChanges:
         self, at: SourceAt, ranges: RowRanges, version: int, start: RowPlace
     ) -> ChangeInterval:
         end = ranges.end_of(start, CUT_ROWS, CUT_BYTES)
-        until = {"table": at.table_id, "version": version, "schema": fingerprint(at.log, version)}
+        schema = fingerprint(at.log, version)
+        until = {"table": at.table_id, "version": version, "schema": schema, **self._mark}
         if end is not None:
             until |= {"version": None, "to": version, "file": end.file, "row": end.row}
         else:
@@ -238,7 +253,7 @@ class TableChanges:
     ) -> Iterator[pa.Table]:
         try:
             for rows in ranges.read(start, end):
-                yield _aligned(rows, at.columns)
+                yield align_columns(rows, at.columns)
         except LakeError as e:
             raise self._stale(e.sentence) from e
 
@@ -260,7 +275,7 @@ class TableChanges:
     def _interval(
         self, at: SourceAt, old: int | None, new: int, part: int, parts: int
     ) -> ChangeInterval:
-        base = {"table": at.table_id}
+        base = {"table": at.table_id, **self._mark}
         if part + 1 < parts:
             first = old if old is not None else new
             until = {
@@ -280,11 +295,16 @@ class TableChanges:
         try:
             if old is None:
                 with self._sessions.lease(self._sink.warehouse) as spark:
-                    rows = _part(self._snapshot(spark, at, new), self._key, part, parts).toArrow()
-                yield _aligned(rows, at.columns)
+                    rows = hash_part(
+                        self._snapshot(spark, at, new), self._key, part, parts
+                    ).toArrow()
+                yield align_columns(rows, at.columns)
+                return
+            if at.append_only and self._mirrors:
+                yield self._last_rows(at, old, new, part, parts)
                 return
             for after, upto in self._steps(at, old, new):
-                yield _aligned(self._step(at, after, upto, part, parts), at.columns)
+                yield align_columns(self._step(at, after, upto, part, parts), at.columns)
         except LakeError as e:
             raise self._stale(e.sentence) from e
         except DTError as e:
@@ -298,9 +318,21 @@ class TableChanges:
         if self._mirrors:
             yield old, new
             return
+        yield from self._commits(at, old, new)
+
+    @staticmethod
+    def _commits(at: SourceAt, old: int, new: int) -> Iterator[tuple[int, int]]:
         for version in range(old + 1, new + 1):
             if at.log.changes_data(version):
                 yield version - 1, version
+
+    def _last_rows(self, at: SourceAt, old: int, new: int, part: int, parts: int) -> pa.Table:
+        """Of what was only appended the last row of each key."""
+        rows = align_columns(self._step(at, old, new, part, parts), at.columns)
+        if not has_twins(rows, self._key):
+            return rows
+        steps = (self._step(at, a, b, part, parts) for a, b in self._commits(at, old, new))
+        return last_of_keys([cast_columns(step, at.columns) for step in steps], self._key)
 
     def _step(self, at: SourceAt, old: int, new: int, part: int, parts: int) -> pa.Table:
         few = self._few_changes(at, old, new) if parts == 1 else None
@@ -308,7 +340,8 @@ class TableChanges:
             return few
         with self._sessions.lease(self._sink.warehouse) as spark:
             rows = self._changed(spark, at, old, new, part, parts)
-            self._require_unique(spark, at, new, rows)
+            if not at.append_only:
+                self._require_unique(spark, at, new, rows)
         return rows
 
     def _few_changes(self, at: SourceAt, old: int, new: int) -> pa.Table | None:
@@ -318,6 +351,8 @@ class TableChanges:
         rows = small_changes(at.log, old, new, columns, _FEW)
         if rows is None:
             return None
+        if at.append_only:  # a row that came and went did come
+            return net_changes(rows) if min(rows[WEIGHT].to_pylist(), default=1) > 0 else None
         found = net_changes(rows)
         return found if not self._mirrors or self._are_single(at, new, found) else None
 
@@ -346,38 +381,31 @@ class TableChanges:
     def _changed(
         self, spark: SparkSession, at: SourceAt, old: int, new: int, part: int, parts: int
     ) -> pa.Table:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        source = self._sink.source
         found = replace(self._changes, spark=spark).of(
-            whole(source),
-            source.schema,
+            whole(at.name),
+            at.name.schema,
             str(self._sink.name),
             at={at.table_id: old},
             end={at.table_id: new},
+            append_only=at.append_only,
         )
-        rows = _part(found.frame, self._key, part, parts).toArrow()
-        deleted = pc.equal(rows[_ACTION], "DELETE")
-        kinds = pc.if_else(deleted, int(ChangeKind.DELETE), int(ChangeKind.INSERT))
-        rows = rows.append_column(KIND, kinds.cast(pa.int8()))
-        return pa.concat_tables([rows.filter(deleted), rows.filter(pc.invert(deleted))])
+        return with_kinds(hash_part(found.frame, self._key, part, parts).toArrow())
 
     # -- the key ----------------------------------------------------------------------------------
 
-    def require_key(self, spark: SparkSession, at: SourceAt, version: int) -> None:
-        """DT-6131 for a NULL in the key, DT-6130 for one of two rows, over a whole version."""
-        asked = CheckedKey(at.table_id, self._key, self._mirrors)
+    def require_key(self, spark: SparkSession, at: SourceAt) -> None:
+        """DT-6131 for a NULL in the key, DT-6130 for one of two rows, over a whole version. Of a
+        stream that is only appended to, or reduced, a row counts when it comes."""
+        asked, version = CheckedKey(at.table_id, self._key, self._mirrors), at.version
         known = self._checked.get(asked, version + 1)
         if not self._key or (known <= version and not may_change(at.log, known, version)):
             return
+        if at.stream is not None and (at.append_only or not self._mirrors):
+            return
         rows = self._snapshot(spark, at, version)
-        nulls = [f"bool_or({quote(name)} IS NULL)" for name in self._key]
-        for name, found in zip(self._key, rows.selectExpr(*nulls).first() or (), strict=True):
-            if found:
-                raise error("DT-6131", column=name)
+        require_no_null(rows, self._key)
         if self._mirrors:
-            self._refuse_twins(rows)
+            refuse_twins(rows, self._key)
         self._checked[asked] = version
 
     def _require_unique(
@@ -392,25 +420,65 @@ class TableChanges:
             return
         known = self._snapshot(spark, at, version)
         keys = arrow_frame(spark, came.combine_chunks()).distinct()
-        self._refuse_twins(known.join(keys, list(self._key), "left_semi"))
+        refuse_twins(known.join(keys, list(self._key), "left_semi"), self._key)
 
     def _is_declared(self, at: SourceAt, version: int) -> bool:
-        declared = declared_key_of(replace(at, version=version))
+        declared = find_declared_key(at.log, version)
         return {n.lower() for n in declared} == {n.lower() for n in self._key}
 
-    def _refuse_twins(self, rows: DataFrame) -> None:
-        named = [quote(n) for n in self._key]
-        twins = rows.groupBy(*named).count().where("count > 1").limit(1).collect()
-        for twin in twins:
-            values = ", ".join(str(twin[n]) for n in self._key)
-            told = f"{count_of(twin['count'], 'row')} with ({values})"
-            raise error("DT-6130", key=", ".join(self._key), example=told)
-
     def _stale(self, problem: str) -> DTError:
-        return error("DT-6150", name=self._sink.name, problem=problem)
+        return cannot_go_on(self._sink, self._at, problem)
 
 
-def _part(frame: DataFrame, key: Sequence[str], part: int, parts: int) -> DataFrame:
+@contextmanager
+def gone_is_told(sink: Sink) -> Iterator[None]:
+    """A source that is not there any more is DT-6151."""
+    try:
+        yield
+    except (DTError, LakeError) as e:
+        if isinstance(e, DTError) and e.code not in _GONE:
+            raise
+        raise error("DT-6151", name=sink.name, problem=e.sentence) from e
+
+
+def sink_columns(fields: Sequence[Mapping[str, Any]]) -> tuple[SinkColumn, ...]:
+    """Of columns as a Delta schema's JSON has them. DT-6132."""
+    try:
+        return tuple(SinkColumn(f.name, f.type) for f in arrow_schema(fields))
+    except NotSupported as e:
+        told = {"column": "?", "type": "?", "store": "a sink", **e.facts, "problem": e.sentence}
+        raise error("DT-6132", **told) from e
+
+
+def with_kinds(rows: pa.Table) -> pa.Table:
+    """Changes as Spark gives them, deletes first, each with its kind."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    deleted = pc.equal(rows[_ACTION], "DELETE")
+    kinds = pc.if_else(deleted, int(ChangeKind.DELETE), int(ChangeKind.INSERT))
+    rows = rows.append_column(KIND, kinds.cast(pa.int8()))
+    return pa.concat_tables([rows.filter(deleted), rows.filter(pc.invert(deleted))])
+
+
+def require_no_null(rows: DataFrame, key: Sequence[str]) -> None:
+    """DT-6131 for a NULL in the key."""
+    nulls = [f"bool_or({quote(name)} IS NULL)" for name in key]
+    for name, found in zip(key, rows.selectExpr(*nulls).first() or (), strict=True):
+        if found:
+            raise error("DT-6131", column=name)
+
+
+def refuse_twins(rows: DataFrame, key: Sequence[str]) -> None:
+    """DT-6130 for two rows of one key."""
+    named = [quote(n) for n in key]
+    for twin in rows.groupBy(*named).count().where("count > 1").limit(1).collect():
+        values = ", ".join(str(twin[n]) for n in key)
+        told = f"{count_of(twin['count'], 'row')} with ({values})"
+        raise error("DT-6130", key=", ".join(key), example=told)
+
+
+def hash_part(frame: DataFrame, key: Sequence[str], part: int, parts: int) -> DataFrame:
     """The rows whose keys hash into a part: the same in every process."""
     if parts == 1:
         return frame
@@ -418,7 +486,7 @@ def _part(frame: DataFrame, key: Sequence[str], part: int, parts: int) -> DataFr
     return frame.where(f"pmod(xxhash64({named}), {parts}) = {part}")
 
 
-def _aligned(rows: pa.Table, columns: Sequence[SinkColumn]) -> pa.Table:
+def align_columns(rows: pa.Table, columns: Sequence[SinkColumn]) -> pa.Table:
     """The rows with all columns of a later version; their own are NULL there."""
     import pyarrow as pa
 
@@ -434,8 +502,16 @@ def _aligned(rows: pa.Table, columns: Sequence[SinkColumn]) -> pa.Table:
     return pa.table(found)
 
 
-def declared_key_of(at: SourceAt) -> tuple[str, ...]:
+def cast_columns(rows: pa.Table, columns: Sequence[SinkColumn]) -> pa.Table:
+    """As `align_columns`, of the columns' types, whoever read them."""
+    import pyarrow as pa
+
+    fields = [*((c.name, c.type) for c in columns), (KIND, pa.int8())]
+    return align_columns(rows, columns).cast(pa.schema(fields))
+
+
+def find_declared_key(log: TableLog, version: int) -> tuple[str, ...]:
     """The columns that `dt.primaryKey` declares, else none."""
-    names = at.log.metadata(at.version).columns
-    by, key = told_apart(at.log, at.version, at.version, names)
+    names = log.metadata(version).columns
+    by, key = told_apart(log, version, version, names)
     return tuple(key) if by is By.KEY else ()

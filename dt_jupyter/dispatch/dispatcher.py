@@ -138,8 +138,14 @@ class Desk:
 
     def _lag(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.static_messages import lag_message
+        from dt_jupyter.reports import SinkReport
 
-        return lag_message(engine.lag(_name(request)))
+        found = engine.lag(_name(request))
+        if isinstance(found, SinkReport):
+            hint = "Its details tell its lag."
+            kinds = {"kind": "sink", "expected": "dynamic table"}
+            raise error("DT-1109", name=found.sink.name, **kinds, hint=hint)
+        return lag_message(found)
 
     def _detail(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import detail

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.dispatch.sink_answers import sink_graph_node
+from dt_jupyter.dispatch.sink_answers import sink_graph_node, sink_message
 from dt_jupyter.engine import Created, ResultRows
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import DynamicTable, Name, RefreshRecord, RefreshState, Timestamp, count_of
@@ -17,6 +17,7 @@ from dt_jupyter.reports import (
     GraphNode as ReportNode,
     GraphReport,
     LagReport,
+    SinkReport,
     StageName,
     StreamReport,
     TableProfile,
@@ -61,6 +62,8 @@ def message_of(value: object) -> Message | ExplanationMessage:
             return graph_message(value)
         case LagReport():
             return lag_message(value)
+        case SinkReport():
+            return sink_message(value)
         case FrontierReport():
             return frontiers_message([value])
         case RefreshRecord():

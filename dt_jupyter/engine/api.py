@@ -46,6 +46,7 @@ from dt_jupyter.reports import (
     GraphReport,
     LagReport,
     Lineage,
+    SinkReport,
     StreamReport,
     TableProfile,
     Verification,
@@ -458,9 +459,12 @@ class Engine:
         """All dynamic tables, what they read, the streams and sinks, as they stand now."""
         return self.context.nodes.report(self.context.clock.now())
 
-    def lag(self, name: str | Name) -> LagReport:
-        """The lag of a dynamic table over its newest refreshes."""
+    def lag(self, name: str | Name) -> LagReport | SinkReport:
+        """The lag of a dynamic table over its newest refreshes, or of a sink as it stands."""
         now = self.context.clock.now()
+        sink = self.context.catalog.find_sink(self.context.name(name))
+        if sink is not None:
+            return self.context.nodes.sinks.one(sink, now)
         return lag_report(self.context.catalog, self.table(name), now, _HISTORY)
 
     def frontier(self, name: str | Name) -> FrontierReport:

@@ -85,7 +85,7 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
     deliveries = Deliveries(catalog, changes, sessions)
     workers = SinkWorkers(catalog, deliveries, spawner(spark))
     scheduling.connect(graph, workers)
-    sinks = SinkReports(sources, deliveries, workers.next_try)
+    sinks = SinkReports(sources, deliveries)
     state = EngineState()
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed)
     return Context(

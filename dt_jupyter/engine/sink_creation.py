@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dt_jupyter.engine.context import Context
 from dt_jupyter.failures import within
 from dt_jupyter.model import Name, TargetLag, did_you_mean, error
-from dt_jupyter.sql import REDUCTIONS, StreamSource, statement_values as S
+from dt_jupyter.sql import REDUCTIONS, SinkSource, statement_values as S
 
 _MOST_PARTITIONS = 64
 
@@ -30,7 +30,7 @@ def create_sink(
     known = context.name(source)
     statement = S.CreateSink(
         context.name(name),
-        context.streams.kind_of(known) or StreamSource.TABLE,
+        _kind(context, known),
         known,
         url,
         key,
@@ -42,6 +42,12 @@ def create_sink(
         tuple((option.lower(), value) for option, value in options.items()),
     )
     return "\n".join(context.sinks.create(statement))
+
+
+def _kind(context: Context, source: Name) -> SinkSource:
+    """A view is refused as the table that it is not."""
+    found = context.sinks.kind_of(source)
+    return SinkSource(found) if found in list(SinkSource) else SinkSource.TABLE
 
 
 def _strategy(column: str, given: str) -> str:

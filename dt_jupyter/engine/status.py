@@ -20,14 +20,14 @@ def engine_status(context: Context) -> dict[str, Any]:
         "warehouses": [w.name for w in catalog.warehouses()],
         "running": [lease.dt_id for lease in catalog.running()],
         "waiting": scheduling.waits(),
-        "sinks": [_sink_line(context, sink) for sink in catalog.sinks()],
+        "sinks": [_sink_line(sink) for sink in catalog.sinks()],
         "problems": list(scheduling.port.problems),
         "quarantine": [str(q) for q in catalog.quarantine.all()],
     }
 
 
-def _sink_line(context: Context, sink: Sink) -> str:
+def _sink_line(sink: Sink) -> str:
     """Its state, and what keeps it from delivering."""
     told = ": ".join(filter(None, (f"{sink.name} {sink.state}", sink.code, sink.problem)))
-    again = context.scheduling.sinks.next_try(sink.id)
+    again = sink.next_try
     return f"{told} Tried again at {again}." if again is not None else told

@@ -32,6 +32,7 @@ from dt_jupyter.model.plural import count_of, plural_of
 from dt_jupyter.model.records import Progress, RefreshRecord, RefreshStatistics
 from dt_jupyter.model.sawtooth import Sawtooth, Tooth, sawtooth_of
 from dt_jupyter.model.sinks import (
+    FROM_STREAM,
     DeliveryAction,
     DeliveryCounts,
     DeliveryRecord,
@@ -64,6 +65,7 @@ __all__ = [
     "ERRORS_PAGE",
     "FAMILIES",
     "FIRST",
+    "FROM_STREAM",
     "HIDDEN",
     "Clock",
     "DTError",

@@ -149,6 +149,8 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "missing rows are kept as Delta tables in {folder}."),
     ("DT-3210", "25P02", "{statement} was rolled back by another process: it did not respond.",
      "Nothing was written and no stream advanced. Run it again."),
+    ("DT-3211", "55006", "Stream {name} belongs to sink {sink}, which delivers its changes.",
+     "SELECT reads it without moving it. Make a stream of your own, or DROP SINK {sink} before."),
     ("DT-4101", "22023", "{name} at {point} is not available: the oldest is {oldest}.",
      "Choose a later time or version."),
     ("DT-4102", "22023", "{point} is in the future of {name}.", "Choose a time up to now."),
@@ -260,6 +262,9 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "ALTER SINK {name} RESET delivers everything again."),
     ("DT-6151", "55000", "The source of sink {name} is another one than it was: {problem}.",
      "ALTER SINK {name} RESET delivers everything of the new one; DROP SINK ends it."),
+    ("DT-6152", "55000", "Sink {name} cannot go on from where stream {stream} stands: {problem}.",
+     "CREATE OR REPLACE STREAM {stream}, with SHOW_INITIAL_ROWS = TRUE for all rows, and "
+     "ALTER SINK {name} RESET."),
 )  # fmt: skip
 
 

@@ -11,6 +11,9 @@ from dt_jupyter.model.lag import TargetLag
 from dt_jupyter.model.names import Name
 from dt_jupyter.model.time import Timestamp
 
+FROM_STREAM = "STREAM"
+"""The kind of a sink that delivers a stream."""
+
 
 class SinkState(StrEnum):
     """PAUSED is by a failure that does not pass by itself, SUSPENDED by the user."""
@@ -44,10 +47,11 @@ class DeliveryTrigger(StrEnum):
 
 @dataclass(frozen=True)
 class Sink:
-    """A sink on `source` (`kind`: TABLE or DYNAMIC TABLE) into the store at `url`.
+    """A sink on `source` (`kind`: TABLE, DYNAMIC TABLE or STREAM) into the store at `url`.
 
     `reductions` are strategies by column, `options` the store's; both and `url` have secrets by
-    reference alone. `code` and `problem` say why it does not deliver.
+    reference alone. `code` and `problem` say why it does not deliver, `next_try` when a delivery
+    that failed is tried again.
     """
 
     id: str
@@ -67,6 +71,12 @@ class Sink:
     state: SinkState = SinkState.ACTIVE
     code: str | None = None
     problem: str | None = None
+    next_try: Timestamp | None = None
+
+    @property
+    def from_stream(self) -> bool:
+        """Whether `source` is a stream, which moves with what is delivered."""
+        return self.kind == FROM_STREAM
 
 
 @dataclass(frozen=True)

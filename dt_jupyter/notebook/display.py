@@ -21,6 +21,7 @@ _SHOWN = (
     ("dt_jupyter.reports.report_values", "GraphReport"),
     ("dt_jupyter.reports.report_values", "LagReport"),
     ("dt_jupyter.reports.report_values", "FrontierReport"),
+    ("dt_jupyter.reports.sink_report", "SinkReport"),
     ("dt_jupyter.reports.profile", "TableProfile"),
     ("dt_jupyter.reports.explanation_values", "Explanation"),
     ("dt_jupyter.reports.explanation_values", "Verification"),

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         FrontierReport,
         GraphReport,
         LagReport,
+        SinkReport,
         StreamReport,
         Verification,
     )
@@ -289,8 +290,15 @@ def _graph(notebook: Notebook, engine: Engine, _: str | None) -> GraphReport:
     return shown_live(notebook, engine.graph())
 
 
-def _lag(notebook: Notebook, engine: Engine, name: str | None) -> LagReport:
-    return shown_live(notebook, engine.lag(name or ""))
+def _lag(notebook: Notebook, engine: Engine, name: str | None) -> LagReport | SinkReport:
+    """A sink's deliveries of nothing are in no history: its lag is told, and not drawn."""
+    from dt_jupyter.reports import SinkReport
+
+    found = engine.lag(name or "")
+    if isinstance(found, SinkReport):
+        show_below(found)
+        return found
+    return shown_live(notebook, found)
 
 
 def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> list[FrontierReport]:

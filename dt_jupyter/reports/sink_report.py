@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dt_jupyter.delivery import Deliveries, address_of
+from dt_jupyter.delivery import Deliveries, address_of, target_of
 from dt_jupyter.lake import LakeError, TableLog, is_delta, may_change
 from dt_jupyter.model import (
     DEFAULT_WAREHOUSE,
@@ -16,6 +16,8 @@ from dt_jupyter.model import (
     Timestamp,
     plain,
 )
+from dt_jupyter.replay import whole
+from dt_jupyter.sinks import shown_url
 from dt_jupyter.sources import Sources
 from dt_jupyter.sql import literal
 
@@ -26,7 +28,8 @@ DELIVERIES = 20
 @dataclass(frozen=True)
 class SinkReport:
     """`scheme` and `address` are the store's, without user, options and secrets. `version` of the
-    source is delivered, `newest` is there, None where it is unknown; `behind_since` is when the
+    source is delivered, `newest` is there, None where it is unknown, or of several tables that a
+    stream reads; `behind_since` is when the
     oldest change was committed that the store does not have, `lag` the seconds since then.
     `records` are the newest deliveries, newest first."""
 
@@ -60,12 +63,10 @@ class SinkReport:
 
 @dataclass(frozen=True)
 class SinkReports:
-    """From the catalog and the logs: no Spark job, no analysis, and no store is asked. `next_try`
-    gives by a sink's id when it is tried again."""
+    """From the catalog and the logs: no Spark job, no analysis, and no store is asked."""
 
     sources: Sources
     deliveries: Deliveries
-    next_try: Callable[[str], Timestamp | None]
 
     def all(self, now: Timestamp, like: str | None = None) -> list[SinkReport]:
         """By name; `like` as the catalog has it."""
@@ -73,8 +74,12 @@ class SinkReports:
         return [self._report(sink, paths, now, 1) for sink in self.sources.catalog.sinks(like)]
 
     def of_source(self, source: Name, now: Timestamp) -> list[SinkReport]:
-        """Of those that deliver a table."""
-        sinks = [s for s in self.sources.catalog.sinks() if s.source == source]
+        """Of those that deliver a table, or a stream that reads it."""
+        catalog = self.sources.catalog
+        ids = {t.table_id for t in catalog.tables() if t.name == source}
+        read = [s for s in catalog.streams() if s.source == source or ids & s.frontier.keys()]
+        names = {source, *(s.name for s in read)}
+        sinks = [s for s in catalog.sinks() if s.source in names]
         return [self._report(s, self._paths(), now, 1) for s in sinks]
 
     def by_id(self, id_: str, now: Timestamp) -> SinkReport | None:
@@ -95,9 +100,13 @@ class SinkReports:
         address = address_of(sink)
         version = newest = since = lag = None
         try:
-            version = self.deliveries.version_of(sink)
-            log, newest = self._newest(sink, paths)
-            since, lag = _behind(log, version, newest, now)
+            delivered = self.deliveries.delivered_of(sink) or {}
+            version = next(iter(delivered.values())) if len(delivered) == 1 else None
+            if sink.from_stream:
+                version, newest, since, lag = self._of_stream(sink, delivered, now)
+            else:
+                log, newest = self._newest(sink, paths)
+                since, lag = _behind(log, version, newest, now)
         except (DTError, LakeError):  # whoever delivers it says what is wrong with it
             lag = None
         records = self.sources.catalog.deliveries(sink.name, deliveries)
@@ -105,14 +114,32 @@ class SinkReports:
             sink,
             address.scheme,
             str(address),
-            address.options.get("table", sink.source.table),
+            target_of(sink),
             version,
             newest,
             since,
             lag,
             tuple(r for r in records if r.sink == sink.id),
-            self.next_try(sink.id),
+            sink.next_try,
         )
+
+    def _of_stream(self, sink: Sink, delivered: Mapping[str, int], now: Timestamp) -> _Standing:
+        """Behind since the oldest change of a table that the stream reads."""
+        stream = self.sources.catalog.stream(sink.source)
+        if not delivered and not stream.initial:
+            delivered = stream.frontier
+        query, schema = whole(stream.source), stream.source.schema
+        bases = self.deliveries.changes.base_tables(query, schema)
+        logs = {b.table_id: self.sources.logs[b.path] for b in bases if b.path is not None}
+        newest = {table: log.version() for table, log in logs.items()}
+        found = [_behind(logs[t], delivered.get(t), newest[t], now) for t in logs]
+        since = min((s for s, _ in found if s is not None), default=None)
+        lags = [lag for _, lag in found if lag is not None]
+        lag = max(lags, default=None) if len(lags) == len(found) else None
+        if len(logs) != 1:
+            return None, None, since, lag
+        ((table, version),) = newest.items()
+        return delivered.get(table), version, since, lag
 
     def _newest(self, sink: Sink, paths: Mapping[Name, str]) -> tuple[TableLog, int]:
         """The log of a source, and its newest version; DT-6151, DT-2101 where it has none."""
@@ -123,6 +150,10 @@ class SinkReports:
             return at.log, at.version
         log = self.sources.logs[path]
         return log, log.version()
+
+
+_Standing = tuple[int | None, int | None, Timestamp | None, float | None]
+"""What is delivered, the newest version, since when it is behind, and the seconds since then."""
 
 
 def _behind(
@@ -139,11 +170,11 @@ def _behind(
 
 
 def sink_definition(sink: Sink) -> str:
-    """The statement that makes a sink as it is; secrets are references in it."""
+    """The statement that makes a sink as it is; secrets are references in it, or hidden."""
     lag = sink.target_lag
     lines = [
         f"CREATE SINK {sink.name} FROM {sink.kind} {sink.source}",
-        f"  INTO {literal(sink.url)}",
+        f"  INTO {literal(shown_url(sink.url))}",
     ]
     if sink.key:
         lines.append(f"  KEY ({', '.join(map(plain, sink.key))})")

@@ -14,7 +14,7 @@ from dt_jupyter.streams import RETENTION_DAYS, Streams, app_id
 class StreamReport:
     """`bases` are the tables that a stream reads in the end, `waiting` counts their commits since
     it was consumed (None: unknown), `reason` says why it is stale. `consumers` are the tables of
-    the lake that single statements consumed it into."""
+    the lake that single statements consumed it into, and the sink that delivers it."""
 
     stream: Stream
     bases: tuple[Name, ...]
@@ -68,4 +68,5 @@ def _consumers(streams: Streams, stream: Stream) -> tuple[Name, ...]:
                 found.append(table.name)
         except LakeError:
             continue
+    found += [s.name for s in streams.catalog.sinks() if s.from_stream and s.source == stream.name]
     return tuple(found)

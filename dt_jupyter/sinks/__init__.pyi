@@ -1,4 +1,8 @@
-from .address import StoreAddress as StoreAddress, parse_store_url as parse_store_url
+from .address import (
+    StoreAddress as StoreAddress,
+    parse_store_url as parse_store_url,
+    shown_url as shown_url,
+)
 from .binding import (
     Binding as Binding,
     HashRange as HashRange,

@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from dt_jupyter.model import did_you_mean, error
 from dt_jupyter.sinks.secret_references import SCHEME, SecretReference
 
-SECRET_OPTIONS = frozenset({"password", "token", "hmac_key"})
+_WEBHOOKS = frozenset({"http", "https"})
+SECRET_OPTIONS = frozenset({"password", "token", "hmac_key", "path"})
 """Options whose values are references."""
 
 
@@ -31,9 +32,9 @@ class StoreAddress:
         object.__setattr__(self, "secrets", MappingProxyType(dict(self.secrets)))
 
     def __str__(self) -> str:
-        """For people: no user, no options."""
+        """For people: no user, no options, no secret."""
         port = f":{self.port}" if self.port else ""
-        return f"{self.scheme}://{self.host}{port}{self.path}"
+        return f"{self.scheme}://{self.host}{port}{_shown_path(self.scheme, self.path)}"
 
     def secret(self, name: str) -> str:
         """An option's secret, read now; "" where it was not given. DT-6103."""
@@ -65,6 +66,17 @@ class StoreAddress:
                 hint = did_you_mean(name, list(known)).removesuffix("?")
                 shown = f"{', '.join(sorted(known))}. {hint}".strip()
                 raise error("DT-1002", option=name, statement=f"a {self.scheme} sink", known=shown)
+
+
+def shown_url(url: str) -> str:
+    """The URL of a sink for people: its path is hidden where that may be a secret."""
+    parts = urlsplit(url)
+    return parts._replace(path=_shown_path(parts.scheme.lower(), parts.path)).geturl()
+
+
+def _shown_path(scheme: str, path: str) -> str:
+    """Who knows the path of a webhook may post to it."""
+    return "/***" if scheme in _WEBHOOKS and path.strip("/") else path
 
 
 def _bad_option(name: str, value: str, problem: str) -> Exception:

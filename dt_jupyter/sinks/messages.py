@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
 Checkpoint: TypeAlias = Mapping[str, Any]
 """A JSON object: opaque to whoever carries it."""
+JOINED = "joined"
 
 
 @dataclass(frozen=True)
 class Open:
-    """Once, first: `driver_checkpoint` is what the driver last gave to the recovery log."""
+    """Once, first: `driver_checkpoint` is what the driver last gave to the recovery log; of tasks
+    that this one takes the place of, and that differ, {JOINED: [each]}."""
 
     binding: Binding
     task: Task
@@ -92,6 +94,12 @@ class StartedCommit:
 
     driver_checkpoint: Checkpoint = field(default_factory=dict)
     merge_patch: bool = False
+
+
+def joined_checkpoints(checkpoint: Checkpoint) -> list[Checkpoint]:
+    """The checkpoints of the tasks that one takes the place of; else its own, if there is one."""
+    found: list[Checkpoint] = checkpoint.get(JOINED, [checkpoint] if checkpoint else [])
+    return found
 
 
 FromRuntime: TypeAlias = Open | Acknowledge | Load | Flush | Store | StartCommit

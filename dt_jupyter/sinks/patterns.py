@@ -26,10 +26,14 @@ class _Loading(ABC):
 
     store = "the store"
     """Its name in errors."""
+    joins = False
+    """Whether it knows checkpoints of several tasks that were joined to one."""
 
     def handle(self, message: m.FromRuntime) -> Iterator[m.FromDriver]:
         match message:
             case m.Open():
+                if m.JOINED in message.driver_checkpoint and not self.joins:
+                    raise error("DT-6123", range=message.task.range, known="several")
                 yield from self._open(message)
             case m.Acknowledge():
                 yield from self._acknowledge()

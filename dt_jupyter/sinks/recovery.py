@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from dt_jupyter.catalog import Catalog, SinkTaskPlan, SinkTaskRow
 from dt_jupyter.sinks.binding import HashRange, Task
 from dt_jupyter.sinks.fence import FenceRow, new_nonce, plan_fence
-from dt_jupyter.sinks.messages import Checkpoint
+from dt_jupyter.sinks.messages import JOINED, Checkpoint, joined_checkpoints
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,15 @@ class RecoveryLog(Protocol):
 
 
 class CatalogLog:
-    """The recovery log in the lake's catalog."""
+    """The recovery log in the lake's catalog. Without `joins`, for a driver that knows no joined
+    checkpoints, tasks are joined where their drivers' are the same."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, catalog: Catalog, *, joins: bool = True) -> None:
+        self._catalog, self._joins = catalog, joins
 
     def open(self, task: Task) -> TaskState:
-        row = self._catalog.open_sink_task(task.sink, lambda rows: _plan(rows, task))
+        plan = functools.partial(_plan, task=task, joins=self._joins)
+        row = self._catalog.open_sink_task(task.sink, plan)
         both = row.checkpoints or {}
         return TaskState(row.epoch, both.get("runtime"), both.get("driver") or {})
 
@@ -50,8 +53,26 @@ class CatalogLog:
         self._catalog.commit_sink_task(_to_row(task.sink, FenceRow(task.range, state.epoch, both)))
 
 
-def _plan(rows: Sequence[SinkTaskRow], task: Task) -> SinkTaskPlan:
+def join_rows(rows: Sequence[FenceRow], opened: HashRange) -> list[FenceRow]:
+    """The rows of a recovery log, of which those in the range have one driver checkpoint where
+    their runtimes stand at one point: that of all of them."""
+    touched = [row for row in rows if row.range.overlaps(opened) and row.checkpoint is not None]
+    runtimes = [(row.checkpoint or {}).get("runtime") for row in touched]
+    drivers: list[Checkpoint] = []
+    for row in touched:
+        for each in joined_checkpoints((row.checkpoint or {}).get("driver") or {}):
+            if each not in drivers:
+                drivers.append(each)
+    if len(drivers) < 2 or any(runtime != runtimes[0] for runtime in runtimes):
+        return list(rows)
+    both = {"runtime": runtimes[0], "driver": {JOINED: drivers}}
+    return [replace(row, checkpoint=both) if row in touched else row for row in rows]
+
+
+def _plan(rows: Sequence[SinkTaskRow], task: Task, *, joins: bool) -> SinkTaskPlan:
     known = [FenceRow(HashRange(r.begin, r.end), r.epoch, r.checkpoints) for r in rows]
+    if joins:
+        known = join_rows(known, task.range)
     plan = plan_fence(known, task.range, new_nonce())
     gone = (FenceRow(removed, 0) for removed in plan.removed)
     return SinkTaskPlan(

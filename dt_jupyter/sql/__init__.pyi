@@ -52,6 +52,7 @@ from .grammar.statement_values import (
     Information as Information,
     PointKind as PointKind,
     SchemaMode as SchemaMode,
+    SinkSource as SinkSource,
     SparkKind as SparkKind,
     SparkStatement as SparkStatement,
     Statement as Statement,

@@ -99,6 +99,20 @@ test('details of a sink are its own', async () => {
   expect(asks()).toEqual(['sink']);
 });
 
+test('a sink has nothing to replay', async () => {
+  board.seen(true);
+  kernel.answer('graph', graph(node('daily'), sink('app', 'daily')));
+  await settled();
+  const links = () =>
+    [...board.element.querySelectorAll('.dtjp-chosen button')].map(each => each.textContent);
+  session.choose('daily');
+  expect(links()).toEqual(['Details', 'Replay']);
+  session.choose('app');
+  expect(links()).toEqual(['Details']);
+  tab('Replay').click();
+  expect(board.element.textContent).toContain('app has no snapshots');
+});
+
 test('a replay is asked for by hand, and goes when the kernel does', async () => {
   board.seen(true);
   session.choose('daily');

@@ -4,6 +4,7 @@ import { h } from '../view/elements/dom';
 import { button, said } from '../view/elements/parts';
 import { oneLine } from '../view/elements/text';
 import type { Pane } from '../client/pane';
+import { hasSnapshots } from './kinds';
 import { type GraphLayout, type TabName, TABS } from './panes';
 import { tabStrip } from './tabStrip';
 
@@ -109,7 +110,11 @@ export class Board {
     const column = chosen.column === null ? '' : `.${oneLine(chosen.column)}`;
     this._chosen.replaceChildren(
       h('bdi', { class: 'dtj-text', title: oneLine(chosen.name) }, oneLine(chosen.name) + column),
-      ...[to('graph'), to('details'), to('replay')].filter(link => link !== null),
+      ...[
+        to('graph'),
+        to('details'),
+        hasSnapshots(this._session, chosen.name) ? to('replay') : null,
+      ].filter(link => link !== null),
     );
   }
 

@@ -10,6 +10,7 @@ import { mountReplay } from '../view/replay/index';
 import { mountSawtooth } from '../view/lag/index';
 import { mountStreams } from '../view/streams/index';
 import { type Pane, together, topicPane, whileSeen } from '../client/pane';
+import { kindOf } from './kinds';
 import { replayPane } from './replayPane';
 
 export type TabName = 'graph' | 'catalogue' | 'details' | 'frontiers' | 'streams' | 'replay';
@@ -115,10 +116,4 @@ export function detailPane(root: HTMLElement, session: Session): Pane {
       ofSink.dispose();
     },
   };
-}
-
-function kindOf(session: Session, name: string): string | null {
-  const nodes = session.news('graph').message?.nodes ?? [];
-  const items = session.news('catalogue').message?.items ?? [];
-  return [...nodes, ...items].find(one => one.name === name)?.kind ?? null;
 }

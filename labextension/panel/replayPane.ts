@@ -6,6 +6,7 @@ import { oneLine } from '../view/elements/text';
 import type { ReplayMessage } from '../view/wire';
 import type { Mount, Pane } from '../client/pane';
 import { whileSeen } from '../client/pane';
+import { hasSnapshots } from './kinds';
 
 export function replayPane(
   root: HTMLElement,
@@ -49,6 +50,14 @@ export function replayPane(
         name === null && shown === null
           ? nothing('No table is chosen', 'Choose one in the graph or the catalogue.')
           : '',
+      );
+    } else if (!hasSnapshots(session, name)) {
+      offered = null;
+      head.replaceChildren(
+        nothing(
+          `${oneLine(name)} has no snapshots`,
+          'Replays are of tables, views and dynamic tables.',
+        ),
       );
     } else if (offered !== name) {
       offered = name;

@@ -22,6 +22,7 @@ CUT_ROWS = 5
 POINTS: dict[str, tuple[type, str]] = {
     "logged": (Catalog, "commit_sink_task"),
     "opened": (Catalog, "open_sink_task"),
+    "moved": (Catalog, "finish_delivery"),
     "fenced": (SqliteStore, "fence"),
     "prepared": (SqliteStore, "prepare"),
     "stored": (SqliteStore, "commit"),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import json
 import shutil
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from dt_jupyter.sinks import Binding
 from dt_jupyter.sinks.drivers.sql import quoted
+from dt_jupyter.sinks.type_texts import to_type_text
 from tests.sinks.conformance import Protocol, Site, row
 from tests.unit.sinks.lab import Change, D, I, Row, binding, refused, summed
 
@@ -56,7 +59,6 @@ def site(fresh: Callable[[], Site]) -> Site:
 
 
 class TestDelta(Protocol):
-    JOINS = False
     FENCED = "DT-6143"
     STRIDE = 17
 
@@ -77,6 +79,59 @@ class TestDelta(Protocol):
         with refused("DT-6143"):
             site.deliver(summed(), [(I, row(1, 1)), (I, row(1, 1))], size=1)
 
+    def test_a_type_that_is_widened_is_followed_by_one_commit(self, site: DeltaSite) -> None:
+        """Also by who comes after one that died between the manifest and the commit."""
+        site.deliver(
+            binding(("k", pa.int32()), ("v", pa.decimal128(5, 1)), ("w", TEXT)),
+            [(I, {"k": 1, "v": Decimal(1), "w": "x"}), (I, {"k": 2, "v": None, "w": None})],
+        )
+        made = binding(("k", LONG), ("v", pa.decimal128(12, 2)), ("w", TEXT))
+        before = DeltaTable(site.folder / "t").version()
+        manifest = json.loads((site.folder / "t" / "_manifest.json").read_text())
+        manifest["columns"] = {c.name: to_type_text(c.type) for c in made.columns}
+        (site.folder / "t" / "_manifest.json").write_text(json.dumps(manifest))
+        site.deliver(made, [])
+        assert DeltaTable(site.folder / "t").version() == before + 1
+        first = [{"k": 1, "v": Decimal(1), "w": "x"}, {"k": 2, "v": None, "w": None}]
+        assert site.table(made).sort_by("k").to_pylist() == first
+        big = {"k": 2**40, "v": Decimal("1.25"), "w": "y"}
+        site.deliver(made, [(I, row) for row in (*first, big)], size=2)
+        assert site.table(made).sort_by("k").to_pylist() == [*first, big]
+        with refused("DT-6142"):
+            site.deliver(binding(("k", LONG), ("v", pa.decimal128(5, 1)), ("w", TEXT)), [])
+
+    def test_a_table_that_is_there_is_adopted(self, site: DeltaSite) -> None:
+        """With what else it has; emptied, it is the same table."""
+        columns = {"k": [1, 5], "v": [7, 8], "n": ["a", "b"]}
+        rows = pa.table(columns, pa.schema([("k", LONG), ("v", pa.int32()), ("n", TEXT)]))
+        write_deltalake(site.folder / "t", rows, partition_by=["n"])
+        adopt, made = {"adopt": "true"}, binding(("k", LONG), ("v", LONG))
+        with refused("DT-6142") as found:
+            site.deliver(binding(("k", LONG), ("z", TEXT)), [], options=adopt)
+        assert "column z" in str(found[0])
+        with refused("DT-6142") as found:
+            site.deliver(binding(("k", LONG), ("v", TEXT)), [], options=adopt)
+        assert "column v was int32" in str(found[0])
+        site.deliver(made, [(I, {"k": 1, "v": 9}), (I, {"k": 2, "v": 3})], options=adopt)
+        assert site.rows(made) == {
+            (1,): {"k": 1, "v": 9}, (2,): {"k": 2, "v": 3}, (5,): {"k": 5, "v": 8},
+        }  # fmt: skip
+        table = DeltaTable(site.folder / "t")
+        assert table.metadata().partition_columns == ["n"]
+        known, version = table.metadata().id, table.version()
+        site.driver(**adopt).forget(made, "s", empty=True)
+        assert DeltaTable(site.folder / "t").metadata().id == known
+        assert DeltaTable(site.folder / "t").version() == version + 1
+        assert site.rows(made) == {}
+
+    def test_what_a_dropped_sink_has_left_is_taken_over(self, site: DeltaSite) -> None:
+        site.deliver(summed(), [(I, row(1, 1))])
+        site.driver().forget(summed(), "s", empty=False)
+        with refused("DT-6140"):
+            site.deliver(summed(), [(I, row(1, 1))], sink="new")
+        site.deliver(summed(), [(I, row(1, 4))], sink="new", options={"adopt": "true"})
+        assert site.rows(summed()) == {(1,): row(1, 5)}
+
     def test_a_column_that_is_added_comes_and_another_type_waits(self, site: DeltaSite) -> None:
         site.deliver(binding(("k", LONG), ("v", pa.int32())), [(I, {"k": 1, "v": 1})])
         wider = binding(("k", LONG), ("v", pa.int32()), ("w", TEXT))
@@ -84,7 +139,7 @@ class TestDelta(Protocol):
         site.deliver(wider, changes, size=1)
         assert site.rows(wider)[2,] == {"k": 2, "v": 2, "w": "x"}
         assert site.rows(wider)[1,] == {"k": 1, "v": 1, "w": None}
-        for columns in ([("k", LONG), ("v", LONG), ("w", TEXT)], [("k", LONG), ("v", pa.int32())]):
+        for columns in ([("k", LONG), ("v", TEXT), ("w", TEXT)], [("k", LONG), ("v", pa.int32())]):
             with refused("DT-6142"):
                 site.deliver(binding(*columns), [])
 

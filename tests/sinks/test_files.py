@@ -62,7 +62,6 @@ def site(fresh: Callable[[], Site]) -> Site:
 
 
 class Files(Protocol):
-    JOINS = False
     FENCED = "DT-6143"
     STRIDE = 11
 

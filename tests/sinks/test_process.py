@@ -19,7 +19,17 @@ from dt_jupyter.sinks import Binding, ProcessChannel, is_transient, messages as 
 from dt_jupyter.sinks.json_lines import from_line
 from dt_jupyter.sinks.json_values import from_json_values
 from tests.sinks.conformance import Protocol, Site
-from tests.unit.sinks.lab import ListSource, Row, deliver, delivery, events, oracle, refused, summed
+from tests.unit.sinks.lab import (
+    ListSource,
+    MemoryLog,
+    Row,
+    deliver,
+    delivery,
+    events,
+    oracle,
+    refused,
+    summed,
+)
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "sink_driver.py"
 
@@ -47,7 +57,7 @@ class ProcessDriver:
 class ProcessSite(Site):
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self.folder = folder
+        self.folder, self.log = folder, MemoryLog(joins=False)
 
     @property
     def command(self) -> list[str]:

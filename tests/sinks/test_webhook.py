@@ -14,9 +14,16 @@ from typing import Any
 
 import pytest
 
-from dt_jupyter.sinks import Task, is_transient, messages as m, open_driver, parse_store_url
+from dt_jupyter.sinks import (
+    Task,
+    hash_ranges,
+    is_transient,
+    messages as m,
+    open_driver,
+    parse_store_url,
+)
 from dt_jupyter.sinks.drivers.webhook import WebhookStore
-from tests.sinks.conformance import row
+from tests.sinks.conformance import die_after_log, row
 from tests.sinks.servers import free_port
 from tests.unit.sinks.lab import (
     Change,
@@ -48,6 +55,7 @@ class Receiver:
         self.seen: list[tuple[str, bytes, dict[str, str]]] = []
         self.taken: dict[str, Any] = {}
         self.answers: list[Any] = []
+        self.paths: list[str] = []
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -55,6 +63,7 @@ class Receiver:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.paths.append(self.path)
                 status = receiver.take(body, dict(self.headers))
                 if status == "cut":
                     self.close_connection = True
@@ -117,6 +126,22 @@ def outbox(tmp_path: Path) -> set[str]:
     return {p.name for p in (tmp_path / "outbox").iterdir()}
 
 
+def test_a_path_that_is_a_secret_is_read_when_the_store_opens(
+    receiver: Receiver, connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK_PATH", "services/s3cret")
+    secret = {"path": "secret://env/HOOK_PATH"}
+    deliver(MADE, ListSource(MADE, [(I, row(1, 1))], 3), MemoryLog(), lambda: connect(**secret))
+    assert receiver.paths == ["/services/s3cret"]
+    receiver.answers += [500, 500]
+    with refused("DT-6110") as found:
+        changes = [(I, row(1, 1)), (I, row(2, 1))]
+        source = ListSource(MADE, changes, 3)
+        deliver(MADE, source, MemoryLog(), lambda: connect(attempts="1", **secret))
+    assert "s3cret" not in str(found[0])
+    assert "hook" not in str(found[0]).partition("webhook")[2]
+
+
 def test_deltas_and_tombstones_arrive_in_order(
     receiver: Receiver, connect: Any, tmp_path: Path
 ) -> None:
@@ -153,6 +178,20 @@ def test_what_fails_is_sent_again_the_same_later_each_time(
     assert len(receiver.seen) == 5
     assert waits == [0.2 * 2**n * 0.75 for n in (1, 2, 3)] + [3.0]
     assert receiver.total == 1
+
+
+def test_tasks_that_are_joined_send_what_each_had_staged_under_its_own_keys(
+    receiver: Receiver, connect: Any
+) -> None:
+    changes: list[Change] = [(I, row(k, 1)) for k in range(20)]
+    log = MemoryLog()
+    for part in hash_ranges(2):
+        die_after_log(log, MADE, ListSource(MADE, changes, 20), connect, part)
+    assert receiver.seen == []
+    deliver(MADE, ListSource(MADE, changes, 20), log, connect)
+    assert receiver.total == 20
+    parts = {key.split("/")[1] for key in receiver.taken}
+    assert parts == {str(part) for part in hash_ranges(2)}
 
 
 @pytest.mark.parametrize("status", [302, 400, 401, 404, 422])

@@ -143,12 +143,12 @@ def _forget_schema(context: Context, schema: str) -> None:
         if table.name.schema == schema:
             context.refresher.cancel(table.id)
             catalog.drop(table.name)
-    for stream in catalog.streams():
-        if stream.name.schema == schema:
-            catalog.drop_stream(stream.name)
     for sink in catalog.sinks():
         if sink.name.schema == schema:
             context.sinks.drop(sink.name)
+    for stream in catalog.streams():
+        if stream.name.schema == schema:
+            catalog.drop_stream(stream.name, from_sink=True)
     for name in [t.name for t in catalog.tables()] + [v.name for v in catalog.views()]:
         if name.schema == schema:
             catalog.forget(name)

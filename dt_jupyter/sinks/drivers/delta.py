@@ -27,7 +27,8 @@ from dt_jupyter.sinks.drivers.files import FilesStore, Manifest, with_tombstones
 from dt_jupyter.sinks.drivers.sql import quoted, same_key
 from dt_jupyter.sinks.patterns import TOMBSTONE
 from dt_jupyter.sinks.store_names import NameRules
-from dt_jupyter.sinks.type_texts import from_type_text
+from dt_jupyter.sinks.store_types import is_wider
+from dt_jupyter.sinks.type_texts import to_type_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _GONE = hidden("gone")
 _LOG = "_delta_log"
+_UNSUPPORTED = "nsupported table feature"
 
 
 class DeltaStore(FilesStore):
@@ -43,7 +45,7 @@ class DeltaStore(FilesStore):
     columns = NameRules("Delta", 1000, " ,;{}()=")
 
     def __init__(self, address: StoreAddress) -> None:
-        address.require_options("table", "timeout")
+        address.require_options("table", "adopt", "timeout")
         super().__init__(address)
         self._app, self._number = "", 0
 
@@ -51,21 +53,34 @@ class DeltaStore(FilesStore):
 
     def connect(self, message: m.Open) -> None:
         super().connect(message)
-        known = message.driver_checkpoint
-        self._app, self._number = known.get("app", ""), known.get("number", 0)
+        known = m.joined_checkpoints(message.driver_checkpoint)
+        self._app = next((each["app"] for each in known if each.get("app")), "")
+        self._number = max((each.get("number", 0) for each in known), default=0)
         with self._locked(), self._delta_errors():
             self._follow(self._own_manifest())
 
-    def _difference(self, before: Manifest) -> str:
-        """Delta's types cannot be widened from here."""
-        now = {c.name: c.type for c in self._binding.columns}
-        for name, text in before.columns.items():
-            if name in now and from_type_text(text) != now[name]:
-                return f"column {name} was {from_type_text(text)} and is {now[name]}"
-        return super()._difference(before)
+    def _adopted(self) -> Manifest:
+        """A table that is there, with all columns. DT-6140, DT-6142."""
+        from deltalake import DeltaTable
+
+        if not ((self._folder / _LOG).exists() and self._address.flag("adopt")):
+            return super()._adopted()
+        with self._delta_errors():
+            table = DeltaTable(self._folder)
+        known = {f.name for f in table.schema().fields}
+        wanted = [f.name for f in self._stored_schema()]
+        if missing := [name for name in wanted if name not in known]:
+            problem = f"it has no column {', '.join(missing)}"
+            raise error("DT-6142", target=self._folder, store=self.store, problem=problem)
+        if TOMBSTONE in known and TOMBSTONE not in wanted:
+            problem = "it has delta updates"
+            raise error("DT-6142", target=self._folder, store=self.store, problem=problem)
+        self._narrower(table, self._stored_schema())
+        columns = {c.name: to_type_text(c.type) for c in self._binding.columns}
+        return Manifest(self._sink, columns, self._binding.key, {}, adopted=True)
 
     def _follow(self, manifest: Manifest) -> None:
-        """The table is there, with all columns."""
+        """The table is there, with all columns in their types."""
         from deltalake import DeltaTable, Schema
 
         schema = self._stored_schema()
@@ -84,6 +99,43 @@ class DeltaStore(FilesStore):
         if added := [f for f in Schema.from_arrow(schema).fields if f.name not in known]:
             table.alter.add_columns(added)
             self._sync_commit(table.version())
+        self._widen(DeltaTable(self._folder), schema)
+
+    def _widen(self, table: DeltaTable, schema: pa.Schema) -> None:
+        """Columns of a narrower type, by one commit of the whole table: delta-rs reads no table
+        whose types were widened in place. DT-6142."""
+        import pyarrow as pa
+        from deltalake import CommitProperties, DeltaTable, QueryBuilder, write_deltalake
+
+        if not (changed := self._narrower(table, schema)):
+            return
+        before = pa.schema(table.schema().to_arrow())
+        fields = [schema.field(f.name) if f.name in changed else f for f in before]
+        rows = QueryBuilder().register("t", table).execute("SELECT * FROM t")
+        write_deltalake(
+            table,
+            _cast_batches(pa.RecordBatchReader.from_stream(rows), pa.schema(fields)),
+            mode="overwrite",
+            schema_mode="overwrite",
+            partition_by=table.metadata().partition_columns or None,
+            commit_properties=CommitProperties(max_commit_retries=0),
+        )
+        self._sync_commit(DeltaTable(self._folder).version())
+
+    def _narrower(self, table: DeltaTable, schema: pa.Schema) -> list[str]:
+        """The columns whose types are to be widened; DT-6142 for another one."""
+        import pyarrow as pa
+        from deltalake import Schema
+
+        before = pa.schema(table.schema().to_arrow())
+        wanted = {f.name: f.type for f in Schema.from_arrow(schema).fields}
+        changed = [f.name for f in table.schema().fields if wanted.get(f.name, f.type) != f.type]
+        for name in changed:
+            was, now = before.field(name).type, schema.field(name).type
+            if not is_wider(was, now):
+                problem = f"column {name} was {was} and is {now}"
+                raise error("DT-6142", target=self._folder, store=self.store, problem=problem)
+        return changed
 
     def _followed(self, *, fresh: bool) -> Manifest:
         before = self._read_manifest()
@@ -100,11 +152,20 @@ class DeltaStore(FilesStore):
         return schema
 
     def forget(self, binding: Any, sink: str, *, empty: bool) -> None:
+        """A table that was adopted is emptied by a commit, another one goes."""
+        from deltalake import DeltaTable
+
         self._binding, self._sink = binding, sink
         self._folder = Path(self._address.path) / binding.target
         with self._locked():
             manifest = self._read_manifest()
-            if empty and manifest is not None and manifest.sink == sink:
+            mine = empty and manifest is not None and manifest.sink == sink
+            if mine and manifest is not None and manifest.adopted:
+                with self._delta_errors():
+                    table = DeltaTable(self._folder)
+                    table.delete()
+                    self._sync_commit(table.version())
+            elif mine:
                 shutil.rmtree(self._folder / _LOG, ignore_errors=True)  # no table from here on
                 for file in self._folder.glob("*.parquet"):
                     file.unlink()
@@ -112,37 +173,35 @@ class DeltaStore(FilesStore):
 
     # -- a transaction -----------------------------------------------------------------------------
 
-    def seal(self, runtime_checkpoint: m.Checkpoint) -> m.Checkpoint:
+    def _checkpoint(self, staged: str | None) -> m.Checkpoint:
         """An id is of one range of one delivery from the beginning: of tasks that were split each
-        goes on from its parent's number by an id of its own."""
-        staged = super().seal(runtime_checkpoint)
-        if self._sealed is not None:
+        goes on from its parent's number by an id of its own, and one that was joined from the
+        highest."""
+        if staged is not None:
             first = self._app.partition("/")[0] or uuid.uuid4().hex
             self._app, self._number = f"{first}/{self._range}", self._number + 1
-        return {**staged, "app": self._app, "number": self._number}
+        return {"staged": staged, "app": self._app, "number": self._number}
 
-    def apply(self) -> None:
-        if self._sealed is None:
-            return
-        staged = self._folder / self.STAGED / self._sealed
+    def _apply_one(self, sealed: m.Checkpoint) -> None:
+        staged = self._folder / self.STAGED / sealed["staged"]
         with self._locked():
             manifest = self._own_manifest()
             if staged.exists():
                 ranges = tuple(sorted({*manifest.ranges, str(self._range)}))
                 self._write_manifest(manifest._replace(ranges=ranges))
                 with self._delta_errors():
-                    self._commit_once(sorted(staged.iterdir()))
+                    self._commit_once(sorted(staged.iterdir()), sealed["app"], sealed["number"])
             shutil.rmtree(staged, ignore_errors=True)
 
-    def _commit_once(self, parts: list[Path]) -> None:
+    def _commit_once(self, parts: list[Path], app: str, number: int) -> None:
         from deltalake import CommitProperties, DeltaTable, Transaction
 
         table = DeltaTable(self._folder)
-        if (table.transaction_version(self._app) or 0) >= self._number:
+        if (table.transaction_version(app) or 0) >= number:
             return
         deleted, stored = self._staged_rows(parts)
-        number = Transaction(self._app, self._number)
-        once = CommitProperties(max_commit_retries=0, app_transactions=[number])
+        numbered = [Transaction(app, number)]
+        once = CommitProperties(max_commit_retries=0, app_transactions=numbered)
         if self._binding.delta_updates:
             self._append(table, with_tombstones(deleted, stored), once)
         else:
@@ -238,4 +297,22 @@ class DeltaStore(FilesStore):
             raise error("DT-6143", target=self._folder, store=self.store, problem=problem) from None
         except DeltaError as e:
             problem = str(e).partition("\n")[0]
+            if _UNSUPPORTED in problem:
+                hint = "Choose another target."
+                raise error("DT-6144", store=self.store, problem=problem, hint=hint) from None
             raise error("DT-6112", store=self.store, problem=problem, hint="") from None
+
+
+def _cast_batches(rows: pa.RecordBatchReader, schema: pa.Schema) -> pa.RecordBatchReader:
+    """As they come, so that no more than a batch is in memory."""
+    import pyarrow as pa
+
+    return pa.RecordBatchReader.from_batches(
+        schema,
+        (
+            pa.RecordBatch.from_arrays(
+                [c.cast(f.type) for c, f in zip(batch.columns, schema, strict=True)], schema=schema
+            )
+            for batch in rows
+        ),
+    )

@@ -47,7 +47,7 @@ class Manifest(NamedTuple):
     """What the folder holds, and for which sink, "" for nobody.
 
     `files` by bucket, or by transaction with delta updates; `applied` staged names whose folders
-    may still be there; `ranges` of hashes that something came of.
+    may still be there; `ranges` of hashes that something came of; `adopted`: the table was there.
     """
 
     sink: str
@@ -56,6 +56,7 @@ class Manifest(NamedTuple):
     files: Mapping[str, str]
     applied: tuple[str, ...] = ()
     ranges: tuple[str, ...] = ()
+    adopted: bool = False
 
 
 class FilesStore(IdempotentApply):
@@ -63,6 +64,7 @@ class FilesStore(IdempotentApply):
     names = NameRules("a folder", 200, '/\\"*:<>?|')
     columns = NameRules("a file", 1000)
     STAGED = "_staged"
+    joins = True
 
     def __init__(self, address: StoreAddress) -> None:
         address.require_options("format", "table", "adopt", "timeout")
@@ -79,7 +81,7 @@ class FilesStore(IdempotentApply):
         self._keys: list[pa.Table] = []
         self._parts: list[Path] = []
         self._staging: Path | None = None
-        self._sealed: str | None = None
+        self._sealed: list[m.Checkpoint] = []
 
     # -- opening -----------------------------------------------------------------------------------
 
@@ -88,7 +90,8 @@ class FilesStore(IdempotentApply):
         self._range = message.task.range
         self._require_storable()
         self._folder = Path(self._address.path) / self._binding.target
-        self._sealed = message.driver_checkpoint.get("staged")
+        known = m.joined_checkpoints(message.driver_checkpoint)
+        self._sealed = [each for each in known if each.get("staged")]
         with self._locked():
             manifest = self._followed(fresh=not message.driver_checkpoint)
             (self._folder / self.STAGED).mkdir(exist_ok=True)
@@ -115,11 +118,9 @@ class FilesStore(IdempotentApply):
             if not fresh:
                 problem = f"{_MANIFEST} is gone"
                 raise error("DT-6143", target=target, store=self.store, problem=problem)
-            if others:
-                raise error("DT-6140", target=target, store=self.store)
-            return Manifest(self._sink, columns, binding.key, {})
+            return self._adopted() if others else Manifest(self._sink, columns, binding.key, {})
         if not before.sink:
-            raise error("DT-6140", target=target, store=self.store)
+            before = self._taken_over(before, fresh=fresh)
         if before.sink != self._sink:
             raise error("DT-6141", target=target, store=self.store, owner=before.sink)
         if fresh and any(HashRange.parse(r).overlaps(self._range) for r in before.ranges):
@@ -132,6 +133,20 @@ class FilesStore(IdempotentApply):
             problem = f"{lost[0]} is gone"
             raise error("DT-6143", target=target, store=self.store, problem=problem)
         return before._replace(columns=columns)
+
+    def _adopted(self) -> Manifest:
+        """What is there and has no manifest: files alone are no table with a key. DT-6140."""
+        raise error("DT-6140", target=self._folder, store=self.store)
+
+    def _taken_over(self, before: Manifest, *, fresh: bool) -> Manifest:
+        """What a sink has left that was dropped. DT-6140, DT-6142."""
+        if not (fresh and self._address.flag("adopt")):
+            raise error("DT-6140", target=self._folder, store=self.store)
+        by_bucket = all(name.isdecimal() for name in before.files)
+        if before.files and by_bucket == self._binding.delta_updates:
+            problem = "it has rows" if by_bucket else "it has delta updates"
+            raise error("DT-6142", target=self._folder, store=self.store, problem=problem)
+        return before._replace(sink=self._sink, applied=(), ranges=())
 
     def _difference(self, before: Manifest) -> str:
         if before.key != self._binding.key:
@@ -179,23 +194,31 @@ class FilesStore(IdempotentApply):
         with _disk_errors():
             if self._staging is not None:
                 sync([*self._parts, self._staging, self._staging.parent])
-        self._sealed = None if self._staging is None else self._staging.name
+        sealed = self._checkpoint(None if self._staging is None else self._staging.name)
         self._staging, self._parts = None, []
-        return {"staged": self._sealed}
+        self._sealed = [sealed] if sealed["staged"] else []
+        return sealed
+
+    def _checkpoint(self, staged: str | None) -> m.Checkpoint:
+        """The driver's, with what is staged now."""
+        return {"staged": staged}
 
     # -- applying ----------------------------------------------------------------------------------
 
     def apply(self) -> None:
-        if self._sealed is None:
-            return
-        staged = self._folder / self.STAGED / self._sealed
+        for each in self._sealed:
+            self._apply_one(each)
+
+    def _apply_one(self, sealed: m.Checkpoint) -> None:
+        name = sealed["staged"]
+        staged = self._folder / self.STAGED / name
         with self._locked():
             manifest = self._own_manifest()
-            if staged.exists() and self._sealed not in manifest.applied:
-                files = self._applied(manifest, sorted(staged.iterdir()), self._sealed)
+            if staged.exists() and name not in manifest.applied:
+                files = self._applied(manifest, sorted(staged.iterdir()), name)
                 left = [n for n in manifest.applied if (staged.parent / n).exists()]
                 ranges = tuple({*manifest.ranges, str(self._range)})
-                applied = (*left, self._sealed)
+                applied = (*left, name)
                 done = manifest._replace(files=files, applied=applied, ranges=ranges)
                 self._write_manifest(done)
                 for gone in set(manifest.files.values()) - set(files.values()):
@@ -285,6 +308,7 @@ class FilesStore(IdempotentApply):
             found["files"],
             tuple(found["applied"]),
             tuple(found["ranges"]),
+            found.get("adopted", False),
         )
 
     def _own_manifest(self) -> Manifest:

@@ -10,6 +10,8 @@ that keeps the keys sees each change once.
 | X-Dt-Signature | `t=<seconds>,v1=<hex>`: HMAC-SHA256 by hmac_key of `<seconds>.<body>` |
 | Authorization | Bearer and the option token |
 
+The path is shown nowhere, since it often is what lets one in; the option path refers to one.
+
 The body is `{"sink", "transaction", "part", "rows": [...]}`, or "deleted" with keys: those come
 first. What the receiver refuses for good (4xx) is kept in
 `<outbox>/dead_letters.jsonl`, and delivery goes on.
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 _ANSWER_SECONDS = 30.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 30.0
 ROWS_PER_REQUEST = 500
-_OPTIONS = ("outbox", "attempts", "timeout", "token", "hmac_key", "ca_file", "table")
+_OPTIONS = ("outbox", "attempts", "timeout", "token", "hmac_key", "path", "ca_file", "table")
 _AGAIN = frozenset({408, 409, 425, 429})
 """Refusals that pass; 409: the receiver is still at the same key."""
 _DEAD = "dead_letters.jsonl"
@@ -72,6 +74,7 @@ class WebhookAnswer(NamedTuple):
 
 class WebhookStore(PushOnly):
     store = "a webhook"
+    joins = True
     types = TypeTable("JSON", {kind: kind.value for kind in TypeKind}, {})
     names = NameRules("JSON", 1000)
 
@@ -90,7 +93,7 @@ class WebhookStore(PushOnly):
         self._attempts = int(address.number("attempts", 8, 1, 1000))
         self._requests: list[str] = []
         self._rows: list[Any] = []
-        self._sealed: str | None = None
+        self._sealed: list[m.Checkpoint] = []
         self._line: http.client.HTTPConnection | None = None
 
     def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
@@ -115,7 +118,9 @@ class WebhookStore(PushOnly):
         self._outbox = Path(self._address.options["outbox"])
         self._token = self._address.secret("token")
         self._hmac_key = self._address.secret("hmac_key")
-        self._sealed = message.driver_checkpoint.get("staged")
+        self._secret_path = self._address.secret("path")
+        known = m.joined_checkpoints(message.driver_checkpoint)
+        self._sealed = [each for each in known if each.get("staged")]
         try:
             self._outbox.mkdir(parents=True, exist_ok=True)
         except OSError as e:
@@ -132,13 +137,14 @@ class WebhookStore(PushOnly):
 
     def seal(self, runtime_checkpoint: m.Checkpoint) -> m.Checkpoint:
         staged, self._rows = self._rows, []
-        self._sealed = uuid.uuid4().hex if staged else None
-        if self._sealed is None:
+        self._sealed = []
+        if not staged:
             return {}
-        head = {"sink": self._task.sink, "transaction": self._sealed}
+        name = uuid.uuid4().hex
+        head = {"sink": self._task.sink, "transaction": name}
         lines = (json.dumps({**head, "part": n, **body}) for n, body in enumerate(staged))
         try:
-            with self._staged(self._sealed).open("x", encoding="utf-8") as file:
+            with self._staged(name).open("x", encoding="utf-8") as file:
                 file.writelines(line + "\n" for line in lines)
                 file.flush()
                 os.fsync(file.fileno())
@@ -146,7 +152,9 @@ class WebhookStore(PushOnly):
             raise system_error(e) or error(
                 "DT-6112", store="The outbox", problem=e.strerror or e, hint=""
             ) from e
-        return {"staged": self._sealed}
+        sealed = {"staged": name, "range": str(self._task.range)}
+        self._sealed = [sealed]
+        return sealed
 
     def _staged(self, name: str) -> Path:
         return self._outbox / f"{name}.jsonl"
@@ -154,10 +162,15 @@ class WebhookStore(PushOnly):
     # -- sending -----------------------------------------------------------------------------------
 
     def apply(self) -> None:
-        """Sends what the file has, from where it was left; then the file is gone."""
-        if self._sealed is None or not self._staged(self._sealed).exists():
-            return
-        path = self._staged(self._sealed)
+        for each in self._sealed:
+            if self._staged(each["staged"]).exists():
+                self._send(each)
+
+    def _send(self, sealed: m.Checkpoint) -> None:
+        """What the file has, from where it was left; then the file is gone. Its keys are those of
+        the task that staged it, whoever sends it."""
+        path = self._staged(sealed["staged"])
+        self._key = f"{self._task.sink}/{sealed['range']}/{sealed['staged']}"
         marker = path.with_suffix(".sent")
         sent = int(marker.read_text()) if marker.exists() else 0
         with path.open(encoding="utf-8") as lines:
@@ -193,7 +206,8 @@ class WebhookStore(PushOnly):
     def _post(self, number: int, body: bytes) -> WebhookAnswer:
         try:
             line = self._line or self._dialled()
-            line.request("POST", self._address.path or "/", body, self._headers(number, body))
+            path = self._secret_path or self._address.path
+            line.request("POST", f"/{path.lstrip('/')}", body, self._headers(number, body))
             response = line.getresponse()
             response.read(1 << 16)
             if response.will_close:
@@ -201,7 +215,7 @@ class WebhookStore(PushOnly):
         except (OSError, http.client.HTTPException) as e:
             self._hang_up()
             said = getattr(e, "strerror", None) or type(e).__name__
-            return WebhookAnswer(0, hide(said, self._token, self._hmac_key))
+            return WebhookAnswer(0, hide(said, self._token, self._hmac_key, self._secret_path))
         wait = response.headers.get("Retry-After", "")
         return WebhookAnswer(
             response.status, response.reason, float(wait) if wait.isdigit() else 0.0
@@ -210,7 +224,7 @@ class WebhookStore(PushOnly):
     def _headers(self, number: int, body: bytes) -> dict[str, str]:
         found = {
             "Content-Type": "application/json",
-            "Idempotency-Key": f"{self._task.sink}/{self._task.range}/{self._sealed}/{number}",
+            "Idempotency-Key": f"{self._key}/{number}",
         }
         if self._token:
             found["Authorization"] = f"Bearer {self._token}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 from dt_jupyter.model import Name, Span, did_you_mean, error
 from dt_jupyter.sql.grammar.options import (
@@ -17,7 +18,6 @@ from dt_jupyter.sql.grammar.statement_values import (
     CreateAction,
     PointKind,
     Resume,
-    StreamSource,
     Suspend,
     TimePoint,
 )
@@ -26,6 +26,7 @@ from dt_jupyter.sql.text.lex import TokenKind
 from dt_jupyter.sql.text.literals import unquote
 
 CLUSTER_BY = "CLUSTER BY"
+_Source = TypeVar("_Source", bound=StrEnum)
 _QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES"})
 
 
@@ -61,9 +62,7 @@ def suspension(cursor: Cursor) -> Suspend | Resume | None:
     return Resume() if cursor.accept("RESUME") else None
 
 
-def source_of_changes(
-    cursor: Cursor, kinds: Sequence[StreamSource], hint: str
-) -> tuple[StreamSource, Name]:
+def source_of_changes(cursor: Cursor, kinds: Sequence[_Source], hint: str) -> tuple[_Source, Name]:
     """The kind and the name of what changes are read of; DT-1001 for another kind."""
     kind = next((kind for kind in kinds if cursor.accept(*kind.value.split())), None)
     if kind is None:

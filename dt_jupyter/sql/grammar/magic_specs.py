@@ -87,7 +87,7 @@ DT: tuple[MagicSpec, ...] = (
                            "--remote sc://localhost"), _HELP),
               "lake", ("%dt connect", "%dt connect my_lake")),
     MagicSpec("graph", "%dt graph", "Shows the graph of dynamic tables.", _COMMON),
-    MagicSpec("lag", "%dt lag NAME", f"Shows the lag of {_NAMED} against its target.", _COMMON,
+    MagicSpec("lag", "%dt lag NAME", f"Shows the lag of {_NAMED}, or of a sink.", _COMMON,
               "NAME", ("%dt lag daily",)),
     MagicSpec("frontiers", "%dt frontiers", "Shows which source versions each table has read.",
               _COMMON),

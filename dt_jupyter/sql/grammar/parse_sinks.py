@@ -27,10 +27,9 @@ from dt_jupyter.sql.grammar.statement_values import (
     Resume,
     SetSink,
     ShowSinks,
+    SinkSource,
     Statement,
-    StreamSource,
     Suspend,
-    Unsupported,
 )
 from dt_jupyter.sql.text.cursor import Cursor
 
@@ -46,16 +45,10 @@ def parse_create_sink(cursor: Cursor, action: CreateAction) -> Statement:
         )
     action = create_action(cursor, action)
     name = cursor.name(_SINK)
-    hint = "Write CREATE SINK s FROM TABLE t INTO 'url', or FROM DYNAMIC TABLE d."
+    hint = "Write CREATE SINK s FROM TABLE t INTO 'url', FROM DYNAMIC TABLE d or FROM STREAM x."
     if not cursor.accept("FROM"):
         raise cursor.expected("FROM", hint)
-    stream = cursor.peek()
-    if cursor.accept("STREAM"):
-        told = (
-            "Create it FROM TABLE or FROM DYNAMIC TABLE: a sink keeps its own place in the changes."
-        )
-        return Unsupported("CREATE SINK … FROM STREAM", told, stream.span)
-    kind, source = source_of_changes(cursor, [StreamSource.TABLE, StreamSource.DYNAMIC_TABLE], hint)
+    kind, source = source_of_changes(cursor, list(SinkSource), hint)
     if not cursor.accept("INTO"):
         raise cursor.expected("INTO", hint)
     cursor.places["url"] = cursor.peek().span

@@ -281,6 +281,14 @@ class StreamSource(StrEnum):
     DYNAMIC_TABLE = "DYNAMIC TABLE"
 
 
+class SinkSource(StrEnum):
+    """What a sink delivers the changes of."""
+
+    TABLE = "TABLE"
+    DYNAMIC_TABLE = "DYNAMIC TABLE"
+    STREAM = "STREAM"
+
+
 @dataclass(frozen=True)
 class CreateStream(Statement):
     """CREATE STREAM … ON …; `at` is where the stream starts, None for now."""
@@ -316,7 +324,7 @@ class CreateSink(Statement):
     """CREATE SINK … FROM … INTO; `reductions` are strategies by column, `options` the store's."""
 
     name: Name
-    source_kind: StreamSource
+    source_kind: SinkSource
     source: Name
     url: str
     key: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ import pytest
 from dt_jupyter.dispatch import EventFeed, outcome_message, picture_of
 from dt_jupyter.dispatch.dispatcher import Desk
 from dt_jupyter.engine import read_outcome, run_script
+from dt_jupyter.reports import SinkReport
 from dt_jupyter.wire import Ask, SinkMessage
 from tests.spark.engine_lab import Lab
 
@@ -90,6 +91,12 @@ def test_a_sink_is_seen_and_acted_on(quick_lab: Lab, tmp_path: Path) -> None:
     assert lab.engine.status()["sinks"] == ["app ACTIVE", "s ACTIVE"]
 
     lab.sql("INSERT INTO orders VALUES (3, 'Jena', 30)")
+    behind = lab.engine.lag("app")
+    assert isinstance(behind, SinkReport)
+    assert behind.lag
+    assert f"lag {behind.lag:.1f} s" in str(behind)
+    assert "lag" in picture_of(behind).text
+    assert page.ask(Ask.LAG, name="app")["code"] == "DT-1109"
     node = page.node("app")
     assert node["sink"]["newest"] == node["sink"]["version"] + 1
     assert 0 < node["lag_seconds"] < SOON

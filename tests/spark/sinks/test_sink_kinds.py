@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -80,6 +82,26 @@ def test_two_tasks_deliver_a_dynamic_table(shop: Shop, monkeypatch: pytest.Monke
     assert shop.transactions() == 2
     total = sum(total for _, total in shop.stored("city"))
     assert shop.sql("SELECT sum(price) FROM orders") == [(total,)]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("store", ["file", "delta"])
+def test_tasks_of_a_folder_become_more_and_fewer(shop: Shop, store: str) -> None:
+    shop.sql("INSERT INTO orders SELECT id, 'x', id FROM range(10, 40)")
+    shop.url = f"{store}://{shop.file.parent}/other"
+    shop.create("s", "KEY (id) PARTITIONS = 2")
+    path = f"{shop.file.parent}/other/orders"
+    for round_, partitions in enumerate((3, 1, 2)):
+        shop.sql(f"UPDATE orders SET price = {round_} WHERE id > 20 + {round_}")
+        shop.sql(f"DELETE FROM orders WHERE id = 10 + {round_}")
+        shop.sql(f"ALTER SINK s SET PARTITIONS = {partitions}; ALTER SINK s REFRESH")
+        if store == "delta":
+            rows = shop.lab.spark.read.format("delta").load(path)
+        else:
+            manifest = json.loads(Path(path, "_manifest.json").read_text())
+            rows = shop.lab.spark.read.parquet(*(f"{path}/{f}" for f in manifest["files"].values()))
+        found = sorted((tuple(r) for r in rows.collect()), key=repr)
+        assert found == shop.lab.rows("orders"), partitions
 
 
 def test_a_key_of_two_rows_or_null_stores_nothing(shop: Shop) -> None:

@@ -10,7 +10,7 @@ import pytest
 from dt_jupyter.catalog import Catalog, SinkTaskRow
 from dt_jupyter.delivery import table_changes
 from dt_jupyter.engine import Engine
-from dt_jupyter.model import DTError
+from dt_jupyter.model import DTError, error
 from tests.spark.engine_lab import refused
 from tests.spark.sinks.shop import Shop
 
@@ -105,7 +105,7 @@ def test_what_cannot_be_delivered_is_refused_and_leaves_nothing(
     assert "hunter2" not in str(found[0])
     with refused("DT-1109"):
         shop.create(source="DYNAMIC TABLE orders")
-    with refused("DT-1005"):
+    with refused("DT-1109"):
         shop.create(source="STREAM orders")
     with refused("DT-1105"):
         shop.create("orders", "KEY (price)")
@@ -113,6 +113,24 @@ def test_what_cannot_be_delivered_is_refused_and_leaves_nothing(
         shop.sql("ALTER SINK s REFRESH")
     assert shop.lab.engine.sinks().collect() == []
     assert not shop.file.exists()
+
+
+def test_a_table_that_is_adopted_keeps_its_rows_where_no_sink_comes_of_it(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sqlite3.connect(shop.file) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, city TEXT, price INTEGER)")
+        connection.execute("INSERT INTO orders VALUES (9, 'own', 9)")
+
+    def broken(catalog: Catalog, row: SinkTaskRow) -> None:
+        raise error("DT-6122", task="s")
+
+    with monkeypatch.context() as patched, refused("DT-6122"):
+        patched.setattr(Catalog, "commit_sink_task", broken)
+        shop.create(clauses="KEY (id) OPTIONS (adopt = TRUE)")
+    assert (9, "own", 9) in shop.stored()
+    shop.create(clauses="KEY (id) OPTIONS (adopt = TRUE)")
+    assert shop.stored() == [(1, "Ulm", 10), (2, "Bonn", 20), (9, "own", 9)]
 
 
 def test_a_store_that_is_down_is_tried_again_and_what_was_replaced_waits(shop: Shop) -> None:

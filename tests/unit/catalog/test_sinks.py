@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from dt_jupyter.catalog import Owner
+from dt_jupyter.catalog import Owner, StreamMove
 from dt_jupyter.model import (
     DeliveryCounts,
     DeliveryRecord,
     DeliveryState,
     DeliveryTrigger,
+    Intent,
     Sink,
     SinkState,
+    Stream,
     TargetLag,
 )
 from tests.unit.catalog_lab import HERE, Lab, at, name, refused
@@ -84,3 +86,50 @@ def test_a_delivery_is_one_row_whatever_becomes_of_it(lab: Lab) -> None:
     assert [r.id for r in catalog.deliveries()] == ["r2", "r1"]
     assert catalog.prune(at(3)) == 1
     assert [r.id for r in catalog.deliveries()] == ["r2"]
+
+
+STREAM = Stream("id-x", name("x"), name("t"), "TABLE", {"a": 3, "b": 5}, at(0), at(0))
+ON_STREAM = replace(SINK, source=name("x"), kind="STREAM")
+
+
+def test_a_stream_is_of_one_consumer(lab: Lab) -> None:
+    catalog, intent = lab.catalog, Intent("i", "INSERT", "/t", 1, at(0), at(0), {"id-x": {}})
+    with refused("DT-3201"):
+        catalog.create_sink(ON_STREAM)
+    catalog.create_stream(STREAM)
+    catalog.begin_intent(intent, [STREAM])
+    with refused("DT-3203"):
+        catalog.create_sink(ON_STREAM)
+    catalog.abort_intent(intent)
+    catalog.create_sink(ON_STREAM)
+    for refuse in (
+        lambda: catalog.begin_intent(intent, [STREAM]),
+        lambda: catalog.create_sink(replace(ON_STREAM, id="other", name=name("o"))),
+        lambda: catalog.drop_stream(name("x")),
+    ):
+        with refused("DT-3211"):
+            refuse()
+    catalog.create_stream(replace(STREAM, id="new"), replace_existing=True)
+    catalog.drop_sink(name("s"))
+    catalog.drop_stream(name("x"))
+
+
+def test_a_stream_moves_with_its_sink_and_never_back(lab: Lab) -> None:
+    catalog = lab.catalog
+    catalog.create_stream(replace(STREAM, initial=True))
+    catalog.create_sink(ON_STREAM)
+
+    def moved(**frontier: int) -> tuple[object, int, bool]:
+        catalog.finish_delivery(None, StreamMove("id-s", "id-x", frontier, at(1)))
+        found = catalog.stream(name("x"))
+        return dict(found.frontier), found.number, found.initial
+
+    assert moved(a=3, b=5) == ({"a": 3, "b": 5}, 1, False)
+    assert moved(a=4, b=5) == ({"a": 4, "b": 5}, 2, False)
+    assert moved(a=4, b=5) == moved(a=5, b=4) == moved(a=3, b=9) == moved(a=9)
+    assert moved(a=4, b=5)[1] == 2
+    lab.open(OTHER).claim_sink(ON_STREAM, alive=True)
+    with refused("DT-6122"):
+        catalog.finish_delivery(None, StreamMove("id-s", "id-x", {"a": 9, "b": 9}, at(2)))
+    catalog.drop_sink(name("s"), StreamMove("id-s", "id-x", {"a": 7, "b": 7}, at(3)))
+    assert catalog.stream(name("x")).frontier == {"a": 7, "b": 7}

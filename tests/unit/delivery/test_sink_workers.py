@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from dt_jupyter.catalog import Owner
 from dt_jupyter.delivery.sink_workers import (
     DOWNSTREAM_SECONDS,
     SinkWorkers,
@@ -15,7 +17,17 @@ from dt_jupyter.delivery.sink_workers import (
     backoff,
     period_of,
 )
-from dt_jupyter.model import DeliveryTrigger, DTError, Name, Sink, TargetLag, Timestamp, error
+from dt_jupyter.model import (
+    DeliveryTrigger,
+    DTError,
+    Name,
+    Sink,
+    SinkState,
+    TargetLag,
+    Timestamp,
+    error,
+)
+from tests.unit.catalog_lab import Lab
 
 T = Timestamp(0)
 SINK = Sink("id", Name("default", "s"), Name("default", "t"), "TABLE", "file:///x", Timestamp(0))
@@ -29,22 +41,27 @@ def test_a_look_leaves_most_of_the_lag_for_the_delivery(lag: float | None, secon
     assert period_of(replace(SINK, target_lag=TargetLag(lag))) == seconds
 
 
-def test_when_it_is_tried_again_is_known_until_it_is() -> None:
+def test_every_process_knows_when_it_is_tried_again_until_it_is(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
     down: list[DTError] = [error("DT-6110", store="s", problem="refused")]
 
     def deliver(sink: Sink, trigger: DeliveryTrigger) -> None:
+        """Tells the catalog of it, as `Deliveries` does."""
+        state = SinkState.RETRYING if down else SinkState.ACTIVE
+        lab.catalog.set_sink_state(sink.id, state)
         if down:
             raise down.pop()
 
     deliveries: Any = SimpleNamespace(deliver=deliver, is_due=lambda _: True, now=lambda: T)
-    catalog: Any = SimpleNamespace(warehouses=list)
-    workers = SinkWorkers(catalog, deliveries, lambda work, name: pytest.fail("no thread"))
-    worker = workers._workers.setdefault("id", _Worker())
-    assert workers.next_try("id") is workers.next_try("other") is None
+    workers = SinkWorkers(lab.catalog, deliveries, lambda work, name: pytest.fail("no thread"))
+    lab.catalog.create_sink(SINK)
+    other, worker = lab.open(Owner("host-b", 1, "uid-b", "1")), _Worker()
     wait = workers._turn(SINK, worker)
-    assert workers.next_try("id") == T.plus(wait)
+    assert other.sink(SINK.name).next_try == T.plus(wait)
     workers._turn(SINK, worker)
-    assert workers.next_try("id") is None
+    assert other.sink(SINK.name).next_try is None
+    lab.catalog.set_next_try(SINK.id, T)
+    assert other.sink(SINK.name).next_try is None, "an active sink waits for no try"
 
 
 def test_it_is_tried_again_later_and_later_up_to_a_minute() -> None:

@@ -54,6 +54,8 @@ def offered(text: str) -> list[str]:
     [
         ("%dt hi|", ["history"]),
         ("%dt refresh d|", ["daily"]),
+        ("%dt lag h|", ["hook"]),
+        ("%dt history h|", []),
         ("%dt history --|", ["--out", "--help"]),
         ("%dt connect --re|", ["--remote"]),
         ("%dt --o|", ["--out"]),

@@ -19,6 +19,7 @@ from dt_jupyter.model import (
     DeliveryTrigger,
     Sink,
     SinkState,
+    Stream,
     TargetLag,
     Timestamp,
     error,
@@ -46,14 +47,15 @@ class Shop:
         self.lab = Lab(folder)
         self.table = Written(folder / "t", millis=SECOND)
         self.delivered: int | None = 0
-        self.next_try: Timestamp | None = None
         self.lab.catalog.record_table(name("t"), "table-1", str(folder / "t"))
         self.lab.catalog.create_sink(SINK)
         sources: Any = SimpleNamespace(catalog=self.lab.catalog, layout=Layout(folder), logs=Logs())
         deliveries: Any = SimpleNamespace(
-            version_of=lambda sink: self._version(), source_of=self._unknown
+            delivered_of=lambda sink: self._delivered(),
+            source_of=self._unknown,
+            changes=SimpleNamespace(base_tables=lambda query, schema: ()),
         )
-        self.reports = SinkReports(sources, deliveries, lambda id_: self.next_try)
+        self.reports = SinkReports(sources, deliveries)
 
     def _unknown(self, sink: Sink) -> Any:
         """What the session knows of a table that the catalog does not."""
@@ -61,10 +63,10 @@ class Shop:
             raise error("DT-6151", name=sink.name, problem="it is gone")
         return SimpleNamespace(look=lambda: SimpleNamespace(log=self.table.log, version=3))
 
-    def _version(self) -> int | None:
+    def _delivered(self) -> dict[str, int] | None:
         if self.delivered == -1:
             raise error("DT-5112", kind="sink", name="s", problem="torn", hint="")
-        return self.delivered
+        return None if self.delivered is None else {"table-1": self.delivered}
 
     def commit(self, *actions: Any) -> None:
         self.table.commit(info(), *actions, millis=SECOND * (self.table.next + 1))
@@ -127,6 +129,21 @@ def test_the_last_delivery_is_of_this_sink_and_not_of_one_before_it(shop: Shop) 
     assert shop.reports.by_id("id-old", NOW) is None
 
 
+def test_what_reads_a_table_by_a_stream_is_told_of_its_changes(shop: Shop) -> None:
+    catalog = shop.lab.catalog
+    for stream, source in (("x", "t"), ("y", "a_view"), ("z", "other")):
+        frontier = {"table-1": 0} if stream != "z" else {"table-2": 0}
+        catalog.create_stream(
+            Stream(stream, name(stream), name(source), "VIEW", frontier, at(0), at(0))
+        )
+        catalog.create_sink(
+            replace(SINK, id=f"on-{stream}", name=name(f"on_{stream}"), source=name(stream),
+                    kind="STREAM")
+        )  # fmt: skip
+    found = {r.sink.name.table for r in shop.reports.of_source(name("t"), NOW)}
+    assert found == {"s", "on_x", "on_y"}
+
+
 def test_a_message_has_the_figures_and_no_secret(shop: Shop) -> None:
     record = DeliveryRecord(
         "r1", "id-s", name("s"), DeliveryState.RETRYING, DeliveryTrigger.SCHEDULED, at(1),
@@ -135,7 +152,7 @@ def test_a_message_has_the_figures_and_no_secret(shop: Shop) -> None:
     )  # fmt: skip
     shop.lab.catalog.record_delivery(record)
     shop.lab.catalog.set_sink_state("id-s", SinkState.RETRYING, "DT-6110", record.error)
-    shop.next_try = NOW.plus(3)
+    shop.lab.catalog.set_next_try("id-s", NOW.plus(3))
     sink = shop.lab.catalog.sink(name("s"))
     message = sink_message(shop.reports.one(sink, NOW), ["made"])
     told = json.dumps(message.to_json())

@@ -24,7 +24,7 @@ from dt_jupyter.sinks.patterns import (
     PushOnly,
     RemoteAuthoritative,
 )
-from dt_jupyter.sinks.recovery import RecoveryLog, TaskState
+from dt_jupyter.sinks.recovery import RecoveryLog, TaskState, join_rows
 from dt_jupyter.sinks.reductions import ReduceRule, Strategy, finish_value, reduce_values
 from dt_jupyter.sinks.runtime import Delivered, Delivery
 
@@ -96,11 +96,15 @@ def events(seed: int, count: int = 14, keys: int = 4) -> list[Change]:
 class MemoryLog:
     """A recovery log that lasts as long as the test."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, joins: bool = True) -> None:
         self.rows: dict[str, list[FenceRow]] = {}
+        self.joins = joins
 
     def open(self, task: Task) -> TaskState:
-        plan = plan_fence(self.rows.get(task.sink, []), task.range, new_nonce())
+        rows = self.rows.get(task.sink, [])
+        if self.joins:
+            self.rows[task.sink] = rows = join_rows(rows, task.range)
+        plan = plan_fence(rows, task.range, new_nonce())
         touched = {plan.own.range, *plan.removed}
         kept = [r for r in self.rows.get(task.sink, []) if r.range not in touched]
         self.rows[task.sink] = [*kept, *plan.rest, plan.own]

@@ -8,7 +8,7 @@ import traceback
 import pyarrow as pa
 import pytest
 
-from dt_jupyter.sinks import open_driver, parse_store_url
+from dt_jupyter.sinks import open_driver, parse_store_url, shown_url
 from dt_jupyter.sinks.secret_references import SecretReference, hide
 from dt_jupyter.sinks.store_names import NameRules
 from dt_jupyter.sinks.store_types import TypeKind, TypeTable, is_wider
@@ -38,6 +38,8 @@ def test_options_win_over_the_query_and_know_no_case() -> None:
         ("postgresql://u@h/db", {"PASSWORD": "s3cret"}),
         ("https://h/x", {"token": "s3cret"}),
         ("https://h/x", {"hmac_key": "s3cret"}),
+        ("https://h/", {"path": "/s3cret"}),
+        ("https://h/?path=s3cret", {}),
         ("s3cret", {}),
         ("s3cret:/x", {}),
         ("http://[s3cret/", {}),
@@ -48,6 +50,21 @@ def test_a_secret_in_a_url_is_refused_and_not_repeated(url: str, options: dict[s
     with refused("DT-6101") as problem:
         parse_store_url(url, options)
     assert "s3cret" not in "".join(traceback.format_exception_only(problem[0]))
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://u@h:5/s3cret/x?outbox=/o", "https://h:5/***"),
+        ("http://h/", "http://h/"),
+        ("https://h", "https://h"),
+        ("file:///x/y?format=csv", "file:///x/y"),
+    ],
+)
+def test_the_path_of_a_webhook_is_shown_nowhere(url: str, shown: str) -> None:
+    assert str(parse_store_url(url)) == shown
+    assert "s3cret" not in shown_url(url)
+    assert shown_url(url).partition("?")[2] == url.partition("?")[2]
 
 
 def test_a_secret_is_read_when_it_is_needed_and_shown_nowhere(

@@ -21,7 +21,6 @@ from dt_jupyter.sql.grammar.statement_values import (
     Statement,
     StreamSource,
     Suspend,
-    Unsupported,
 )
 
 S, T = Name("default", "s"), Name("default", "t")
@@ -97,5 +96,3 @@ def test_where_a_statement_is_wrong(text: str, code: str, place: str) -> None:
 
 def test_what_is_no_statement_of_sinks() -> None:
     assert isinstance(parse_statement("DESCRIBE sink"), SparkStatement)
-    refused = parse_statement("CREATE SINK s FROM STREAM x INTO 'y'")
-    assert isinstance(refused, Unsupported)
