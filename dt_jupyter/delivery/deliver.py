@@ -82,7 +82,7 @@ def binding_of(sink: Sink, at: SourceAt) -> Binding:
         known.get(name.lower(), name): ReduceRule(Strategy(strategy))
         for name, strategy in sink.reductions.items()
     }
-    target = address_of(sink).options.get("table", sink.source.table)
+    target = address_of(sink).target(sink.source.table)
     return Binding(target, at.columns, key_columns(sink, at), rules, sink.delta_updates)
 
 

@@ -115,7 +115,7 @@ class Sinks:
         if address.host or not address.path:
             return
         folder = Path(address.path).resolve()
-        target = folder / address.options.get("table", made.source.table)
+        target = folder / address.target(made.source.table)
         own = (layout.own.resolve(), layout.tables.resolve())
         if any(p.is_relative_to(kept) for p in (folder, target) for kept in own):
             problem = "the lake keeps its own tables there"

@@ -105,7 +105,7 @@ class SinkReports:
             sink,
             address.scheme,
             str(address),
-            address.options.get("table", sink.source.table),
+            address.target(sink.source.table),
             version,
             newest,
             since,

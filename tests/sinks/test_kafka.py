@@ -1,0 +1,407 @@
+"""The Kafka driver, against a broker of its own. A reader that reads what is committed, and adds up
+the updates, has what the changes come to: each once."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import Consumer, IsolationLevel, TopicPartition
+from confluent_kafka.admin import (
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from dt_jupyter.sinks import Binding, Task, is_transient, messages as m
+from dt_jupyter.sinks.json_values import from_json_values
+from dt_jupyter.sinks.reductions import reduce_values
+from tests.sinks.conformance import Conformance, Site, Talk, deliver_while_disturbed, row
+from tests.sinks.kafka_server import KafkaServer
+from tests.sinks.servers import free_port
+from tests.sinks.values import NAMES
+from tests.unit.sinks.lab import (
+    LEFT,
+    RIGHT,
+    Change,
+    D,
+    I,
+    ListSource,
+    Row,
+    binding,
+    deliver,
+    events,
+    oracle,
+    refused,
+    summed,
+)
+
+NUMBERS = itertools.count(1)
+MADE = summed(delta=True)
+PLAIN = binding(("k", pa.int64()), ("v", pa.int64()), delta=True)
+
+
+class KafkaSite(Site):
+    """A topic of its own; "" for one that is called as the target."""
+
+    def __init__(self, server: KafkaServer) -> None:
+        super().__init__()
+        self.server, self.port = server, server.port
+        self.topic = f"t{next(NUMBERS)}"
+
+    def url(self) -> str:
+        return f"kafka://127.0.0.1:{self.port}/{self.topic}"
+
+    def messages(self, topic: str = "") -> list[tuple[Any, Any]]:
+        """All that is committed, key and value, in the order of each partition."""
+        name = topic or self.topic
+        admin = self.server.admin
+        found = admin.list_topics(timeout=10).topics.get(name)
+        if found is None:
+            return []
+        parts = {TopicPartition(name, n): OffsetSpec.latest() for n in found.partitions}
+        every = admin.list_offsets(parts, isolation_level=IsolationLevel.READ_UNCOMMITTED)
+        ends = {part.partition: future.result().offset for part, future in every.items()}
+        return read_committed(self.server.port, name, ends)
+
+    def rows(self, made: Binding) -> dict[Any, Row]:
+        found: dict[Any, Row] = {}
+        for key, value in self.messages(self.topic or made.target):
+            where = tuple(plain(made, key)[name] for name in made.key)
+            if value is None:
+                found.pop(where, None)
+                continue
+            now = plain(made, value)
+            if (before := found.get(where)) is not None:
+                now |= {n: reduce_values(made.rule(n), before[n], now[n]) for n in made.values}
+            found[where] = now
+        return found
+
+
+def plain(made: Binding, document: Row) -> Row:
+    types = {column.name: column.type for column in made.columns}
+    return {n: from_json_values([v], types[n])[0].as_py() for n, v in document.items()}
+
+
+def read_committed(port: int, topic: str, ends: dict[int, int]) -> list[tuple[Any, Any]]:
+    """Up to some offsets; waits for transactions before them that are not decided."""
+    settings = {"bootstrap.servers": f"127.0.0.1:{port}", "group.id": "reader", "log_level": 0}
+    settings |= {"isolation.level": "read_committed", "enable.partition.eof": True}
+    settings |= {"auto.offset.reset": "earliest"}
+    reader = Consumer({**settings, "fetch.wait.max.ms": 20, "enable.auto.commit": False})
+    reader.assign([TopicPartition(topic, n, 0) for n in ends])
+    found: list[tuple[Any, Any]] = []
+    left, late = {n for n, end in ends.items() if end}, time.monotonic() + 30
+    while left:
+        assert time.monotonic() < late, "a transaction that nobody ends"
+        message = reader.poll(0.2)
+        if message is None:
+            continue
+        if message.error() is None:
+            key, value = message.key(), message.value()
+            assert isinstance(key, bytes)
+            found.append((json.loads(key), None if value is None else json.loads(value)))
+        elif (message.offset() or 0) >= ends[message.partition() or 0]:
+            left.discard(message.partition() or 0)
+    reader.close()
+    return found
+
+
+@pytest.fixture
+def server(kafka: KafkaServer) -> KafkaServer:
+    return kafka
+
+
+@pytest.fixture
+def fresh(server: KafkaServer) -> Callable[[], Site]:
+    return lambda: KafkaSite(server)
+
+
+@pytest.fixture
+def site(fresh: Callable[[], Site]) -> Site:
+    return fresh()
+
+
+class TestKafka(Conformance):
+    DELTA = True
+    STRIDE = 29
+
+    @pytest.mark.parametrize("name", list(NAMES))
+    def test_a_target_is_that_name_or_refused_by_a_code(self, site: Site, name: str) -> None:
+        assert isinstance(site, KafkaSite)
+        site.topic = ""
+        super().test_a_target_is_that_name_or_refused_by_a_code(site, name)
+
+    # -- what a reader sees ------------------------------------------------------------------------
+
+    def test_updates_of_what_is_reduced_and_tombstones(self, site: KafkaSite) -> None:
+        changes: list[Change] = [(I, row(1, v)) for v in (-1, 3, 2, 6, -7, -1)]
+        changes += [(D, {"k": 1}), (I, row(1, 5))]
+        site.deliver(MADE, changes, size=3)
+        key = {"k": 1}
+        assert site.messages() == [
+            (key, row(1, 4)), (key, row(1, -2)), (key, None), (key, row(1, 5))
+        ]  # fmt: skip
+
+    def test_a_row_that_replaces_another_is_one_message(self, site: KafkaSite) -> None:
+        changes: list[Change] = [(I, {"k": 1, "v": 1}), (I, {"k": 2, "v": 2})]
+        changes += [(D, {"k": 1}), (I, {"k": 1, "v": 9}), (D, {"k": 2})]
+        site.deliver(PLAIN, changes, size=3)
+        site.deliver(PLAIN, changes, size=3)
+        found = [(key["k"], value and value["v"]) for key, value in site.messages()]
+        assert sorted(found[:2]) == [(1, 1), (2, 2)] or found[0] == (2, 2)
+        assert found[-2:] in ([(1, 9), (2, None)], [(2, None), (1, 9)])
+
+    def test_a_key_of_text_is_the_same_bytes_each_time(self, site: KafkaSite) -> None:
+        made = binding(("k", pa.string()), ("v", pa.int64()), delta=True)
+        site.deliver(made, [(I, {"k": 'é"\\\n🚆', "v": 1}), (D, {"k": 'é"\\\n🚆'})], size=1)
+        assert site.messages() == [({"k": "é\"\\\n🚆"}, {"k": "é\"\\\n🚆", "v": 1}),
+                                   ({"k": "é\"\\\n🚆"}, None)]  # fmt: skip
+
+    def test_a_key_keeps_to_one_partition_of_many(self, site: KafkaSite) -> None:
+        changes = events(7, 80, keys=20)
+        site.deliver(MADE, changes, size=30, options={"partitions": "3", "replication": "1"})
+        found = site.server.admin.list_topics(timeout=10).topics[site.topic]
+        assert len(found.partitions) == 3
+        assert site.rows(MADE) == oracle(MADE, changes)
+
+    def test_twenty_thousand_rows_are_one_transaction(self, site: KafkaSite) -> None:
+        changes: list[Change] = [(I, {"k": k, "v": k}) for k in range(20_000)]
+        source = ListSource(PLAIN, changes, len(changes), len(changes))
+        (done,) = deliver(PLAIN, source, site.log, site.driver)
+        assert done.stored == 20_000
+        assert site.rows(PLAIN) == oracle(PLAIN, changes)
+
+    def test_rows_that_are_not_reduced_are_kept_by_key(self, site: KafkaSite) -> None:
+        site.deliver(PLAIN, [(I, {"k": 1, "v": 1})])
+        assert policy(site) == {"compact", "delete"}
+        other = KafkaSite(site.server)
+        other.deliver(MADE, [(I, row(1, 1))])
+        assert policy(other) == {"delete"}
+
+    # -- whose the topic is ------------------------------------------------------------------------
+
+    def test_a_topic_that_is_there_is_not_ours(self, site: KafkaSite) -> None:
+        make_topic(site)
+        with refused("DT-6140"):
+            site.deliver(MADE, [(I, row(1, 1))])
+        site.deliver(MADE, [(I, row(1, 1))], options={"adopt": "true"})
+        site.deliver(MADE, [(I, row(1, 1)), (I, row(1, 2))], size=1)
+        assert site.rows(MADE) == {(1,): row(1, 3)}
+
+    def test_two_sinks_into_one_topic_are_refused(self, site: KafkaSite) -> None:
+        site.deliver(MADE, [(I, row(1, 1))])
+        with refused("DT-6141"):
+            site.deliver(MADE, [], sink="other")
+
+    def test_what_is_compacted_takes_no_sums(self, site: KafkaSite) -> None:
+        make_topic(site, **{"cleanup.policy": "compact"})
+        with refused("DT-6142"):
+            site.deliver(MADE, [(I, row(1, 1))], options={"adopt": "true"})
+        site.deliver(PLAIN, [(I, {"k": 1, "v": 1})], options={"adopt": "true"})
+        driver = site.driver()
+        with refused("DT-6144"):
+            driver.forget(PLAIN, "s", empty=True)
+        driver.close()
+        site.deliver(PLAIN, [(I, {"k": 1, "v": 1}), (I, {"k": 2, "v": 2})], size=1)
+        assert len(site.rows(PLAIN)) == 2
+
+    def test_another_key_makes_the_sink_wait(self, site: KafkaSite) -> None:
+        site.deliver(PLAIN, [(I, {"k": 1, "v": 1})])
+        made = binding(("k", pa.int64()), ("v", pa.int64()), key=("v",), delta=True)
+        with refused("DT-6142"):
+            site.deliver(made, [])
+
+    def test_a_topic_that_is_deleted_is_told(self, site: KafkaSite) -> None:
+        site.deliver(MADE, [(I, row(1, 1))])
+        site.server.admin.delete_topics([site.topic])[site.topic].result()
+        with refused("DT-6143"):
+            site.deliver(MADE, [(I, row(1, 1)), (I, row(1, 1))], size=1)
+        make_topic(site)
+        with refused("DT-6143"):
+            site.deliver(MADE, [(I, row(1, 1)), (I, row(1, 1))], size=1)
+        self.forget(site, empty=True)
+        site.deliver(MADE, [(I, row(1, 5))])
+        assert site.rows(MADE) == {(1,): row(1, 5)}
+
+    def test_a_topic_deleted_while_it_is_delivered_to_is_told(self, site: KafkaSite) -> None:
+        talk = Talk(site, MADE)
+        talk.flush()
+        talk.store(row(1, 1))
+        site.server.admin.delete_topics([site.topic])[site.topic].result()
+        talk.send(m.StartCommit({"at": 1}))
+        with refused("DT-6143"):
+            talk.hear(m.StartedCommit)
+        talk.close()
+
+    def test_partitions_that_are_added_are_told(self, site: KafkaSite) -> None:
+        site.deliver(MADE, [(I, row(1, 1))])
+        more = NewPartitions(site.topic, 4)
+        site.server.admin.create_partitions([more])[site.topic].result()
+        with refused("DT-6143"):
+            site.deliver(MADE, [(I, row(1, 1)), (I, row(1, 1))], size=1)
+
+    def test_a_reset_that_was_not_finished_is_told_and_can_be(
+        self, site: KafkaSite, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from dt_jupyter.sinks.drivers.kafka_cluster import KafkaCluster
+
+        def fail(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        site.deliver(MADE, [(I, row(1, 1))])
+        with monkeypatch.context() as patch:
+            patch.setattr(KafkaCluster, "empty_topic", fail)
+            with pytest.raises(KeyboardInterrupt):
+                self.forget(site, empty=True)
+        with refused("DT-6143"):
+            site.deliver(MADE, [])
+        self.forget(site, empty=True)
+        site.deliver(MADE, [(I, row(1, 5))])
+        assert site.rows(MADE) == {(1,): row(1, 5)}
+
+    def test_names_that_only_dots_tell_apart_are_refused(self, site: KafkaSite) -> None:
+        site.topic += ".x"
+        site.deliver(MADE, [])
+        site.topic = site.topic.replace(".", "_")
+        with refused("DT-6134"):
+            site.deliver(MADE, [])
+
+    @pytest.mark.parametrize("topic", ["__consumer_offsets", "t.dt-checkpoints", "x" * 235, ".."])
+    def test_names_with_another_use_are_refused(self, site: KafkaSite, topic: str) -> None:
+        site.topic = topic
+        with refused("DT-6134"):
+            site.deliver(MADE, [], options={"adopt": "true"})
+
+    def test_rows_that_would_have_to_be_loaded_are_refused(self, site: KafkaSite) -> None:
+        with refused("DT-6144"):
+            site.deliver(summed(), [])
+
+    def test_a_message_that_is_too_large_is_told_by_its_column(self, site: KafkaSite) -> None:
+        make_topic(site, **{"max.message.bytes": "2000"})
+        small, large = row(1, 1), row(2, 1, "x" * 3000)
+        with refused("DT-6133") as problem:
+            site.deliver(MADE, [(I, small), (I, large)], options={"adopt": "true"})
+        assert "Column name" in str(problem[0]) or "column name" in str(problem[0])
+        assert site.rows(MADE) == {}
+        many: list[Change] = [(I, row(k, 1, "x" * 700)) for k in range(40)]
+        site.deliver(MADE, many, size=40, options={"adopt": "true"})
+        assert len(site.rows(MADE)) == 40
+
+    # -- who delivers ------------------------------------------------------------------------------
+
+    def test_the_zombie_of_a_split_commits_nothing(self, site: KafkaSite) -> None:
+        talk = Talk(site, MADE)
+        talk.flush()
+        Talk(site, MADE, Task("s", LEFT)).close()
+        talk.store(row(1, 5))
+        talk.send(m.StartCommit({"at": 1}))
+        with refused("DT-6122"):
+            talk.hear(m.StartedCommit)
+        talk.close()
+        assert site.rows(MADE) == {}
+
+    def test_a_checkpoint_behind_one_that_is_not_decided_is_not_missed(
+        self, site: KafkaSite
+    ) -> None:
+        """What one task has prepared hides what another commits after it from readers."""
+        left, right = Talk(site, MADE, Task("s", LEFT)), Talk(site, MADE, Task("s", RIGHT))
+        for talk, at in ((right, 1), (left, 2)):
+            talk.flush()
+            talk.store(row(at, 1))
+            talk.start(at)
+        left.acknowledge()
+        left.close()
+        driver = site.driver(timeout="1.5")
+        with refused("DT-6113") as problem:
+            list(driver.handle(m.Open(MADE, Task("s", LEFT))))
+        assert is_transient(problem[0])
+        driver.close()
+        right.acknowledge()
+        again = Talk(site, MADE, Task("s", LEFT))
+        assert again.opened.runtime_checkpoint == {"at": 2}
+        again.close()
+        right.close()
+
+    def test_a_transaction_that_lasts_too_long_is_delivered_again(self, site: KafkaSite) -> None:
+        talk = Talk(site, MADE, timeout="1")
+        talk.flush()
+        talk.store(row(1, 5))
+        talk.start(1)
+        time.sleep(2)
+        talk.send(m.Acknowledge())
+        with refused("DT-6113") as problem:
+            talk.hear(m.Acknowledged)
+        assert is_transient(problem[0])
+        talk.close()
+        site.deliver(MADE, [(I, row(1, 5))])
+        assert site.rows(MADE) == {(1,): row(1, 5)}
+
+    # -- a broker that does not answer -------------------------------------------------------------
+
+    def test_nobody_listens(self, site: KafkaSite) -> None:
+        site.port = free_port()
+        begun = time.monotonic()
+        with refused("DT-6110") as problem:
+            site.deliver(MADE, [])
+        assert is_transient(problem[0])
+        assert time.monotonic() - begun < 5
+
+    def test_the_broker_is_killed_in_the_middle_of_commits(self, site: KafkaSite) -> None:
+        def disturb() -> None:
+            for pause in (0.3, 0.45):
+                time.sleep(pause)
+                site.server.stop()
+                site.server.start()
+
+        assert deliver_while_disturbed(site, disturb, 120, delta=True) >= 1
+
+    # -- the login ---------------------------------------------------------------------------------
+
+    def test_a_login(self, site: KafkaSite, monkeypatch: pytest.MonkeyPatch) -> None:
+        let_in(site.server, "ann", "r1ght-pa55word")
+        site.port = site.server.login_port
+        monkeypatch.setenv("SINK_PASSWORD", "r1ght-pa55word")
+        url = site.url().replace("//", "//ann@")
+        monkeypatch.setattr(site, "url", lambda: url)
+        site.deliver(MADE, [(I, row(1, 1))], options={"password": "secret://env/SINK_PASSWORD"})
+        assert site.rows(MADE) == {(1,): row(1, 1)}
+        monkeypatch.setenv("SINK_PASSWORD", "wr0ng-pa55word")
+        with refused("DT-6111") as problem:
+            site.deliver(MADE, [], options={"password": "secret://env/SINK_PASSWORD"})
+        assert "pa55word" not in str(problem[0])
+        with refused("DT-6111"):
+            site.deliver(MADE, [])
+        with refused("DT-1003"):
+            site.deliver(MADE, [], options={"mechanism": "MD5"})
+        monkeypatch.undo()
+        site.port = site.server.login_port
+        with refused("DT-6110"):
+            site.deliver(MADE, [])
+
+
+def policy(site: KafkaSite) -> set[str]:
+    from confluent_kafka.admin import ConfigResource, ResourceType
+
+    asked = ConfigResource(ResourceType.TOPIC, site.topic)
+    found = site.server.admin.describe_configs([asked])[asked].result()
+    return set(found["cleanup.policy"].value.split(","))
+
+
+def make_topic(site: KafkaSite, **config: str) -> None:
+    made = NewTopic(site.topic, 1, 1, config=config)
+    site.server.admin.create_topics([made])[site.topic].result()
+
+
+def let_in(server: KafkaServer, user: str, password: str) -> None:
+    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+    asked = UserScramCredentialUpsertion(user, credential, password.encode())
+    server.admin.alter_user_scram_credentials([asked])[user].result()
