@@ -59,6 +59,9 @@ LONG, TEXT = pa.int64(), pa.string()
 class Site(ABC):
     """A place in a driver's store, empty at first, with a recovery log of its own."""
 
+    delta = False
+    """Whether it takes delta updates alone: its rows are what they come to."""
+
     def __init__(self) -> None:
         self.log = MemoryLog()
         self.driver_checkpoint: m.Checkpoint = {}
@@ -150,12 +153,10 @@ class Talk:
         self._channel.close()
 
 
-def deliver_while_disturbed(
-    site: Site, disturb: Callable[[], None], seconds: float = 60.0, *, delta: bool = False
-) -> int:
+def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: float = 60.0) -> int:
     """Delivers more and more until `disturb`, in a thread, has ended, and all of it then; how
     often a delivery failed."""
-    made = summed(delta=delta)
+    made = summed(delta=site.delta)
     source = ListSource(made, events(9, 60, keys=9), 6, 6)
     deliver(made, source, site.log, site.driver, channel=ThreadChannel)
     ended, failures, end = threading.Event(), 0, time.monotonic() + seconds
@@ -195,7 +196,7 @@ class Conformance:
     """For every driver: what its store has is what the changes come to."""
 
     DELTA = False
-    """Whether the store takes delta updates alone: its site's rows are what they come to."""
+    """As its site."""
 
     @property
     def summed(self) -> Binding:

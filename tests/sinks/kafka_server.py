@@ -5,18 +5,20 @@ Spark brings Ivy along; what it has fetched once is kept in the user's cache fol
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 import pyspark
 import pytest
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 from filelock import FileLock
 
 from dt_jupyter.spark.java import find_java, launch_environment
@@ -59,6 +61,30 @@ def _fetch(kept: Path) -> None:
         if not list(jars.glob(f"org.apache.kafka_kafka_2.13-{VERSION}.jar")):
             pytest.skip(f"SINK TESTS SKIPPED: no Kafka; {PACKAGE} could not be fetched: {said}")
         jars.rename(kept)
+
+
+def read_committed(port: int, topic: str, ends: dict[int, int]) -> list[tuple[Any, Any]]:
+    """Up to some offsets; waits for transactions before them that are not decided."""
+    settings = {"bootstrap.servers": f"127.0.0.1:{port}", "group.id": "reader", "log_level": 0}
+    settings |= {"isolation.level": "read_committed", "enable.partition.eof": True}
+    settings |= {"auto.offset.reset": "earliest"}
+    reader = Consumer({**settings, "fetch.wait.max.ms": 20, "enable.auto.commit": False})
+    reader.assign([TopicPartition(topic, n, 0) for n in ends])
+    found: list[tuple[Any, Any]] = []
+    left, late = {n for n, end in ends.items() if end}, time.monotonic() + 30
+    while left:
+        assert time.monotonic() < late, "a transaction that nobody ends"
+        message = reader.poll(0.2)
+        if message is None:
+            continue
+        if message.error() is None:
+            key, value = message.key(), message.value()
+            assert isinstance(key, bytes)
+            found.append((json.loads(key), None if value is None else json.loads(value)))
+        elif (message.offset() or 0) >= ends[message.partition() or 0]:
+            left.discard(message.partition() or 0)
+    reader.close()
+    return found
 
 
 def class_path(jars: Path) -> str:
@@ -134,6 +160,17 @@ class KafkaServer(Server):
             except KafkaException:
                 if time.monotonic() > end:
                     raise
+
+    def messages(self, topic: str) -> list[tuple[Any, Any]]:
+        """All that is committed, key and value, in the order of each partition."""
+        found = self.admin.list_topics(timeout=10).topics.get(topic)
+        parts = found.partitions if found is not None else ()
+        asked = {TopicPartition(topic, n): OffsetSpec.latest() for n in parts}
+        if not asked:
+            return []
+        every = self.admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED)
+        ends = {part.partition: future.result().offset for part, future in every.items()}
+        return read_committed(self.port, topic, ends)
 
     def end(self) -> None:
         self.stop()

@@ -7,7 +7,7 @@ of Kafka, the checkpoint with it: a reader with `isolation.level=read_committed`
 Checkpoints are records of `<topic>.dt-checkpoints`, compacted, by range of keys; offsets of a
 consumer group would expire while nobody delivers. Each task has a transactional id: who opens it
 fences, by the epoch of its producer, whoever has it, and whoever has a range that overlaps. Tasks
-of one sink are opened one at a time, under a transactional id of the sink.
+of one topic are opened one at a time, under a transactional id of the topic.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from dt_jupyter.sinks.drivers.kafka_cluster import (
     Fenced,
     KafkaCluster,
     Topic,
-    TopicSettings,
 )
 from dt_jupyter.sinks.drivers.kafka_writer import KafkaWriter, MessageTooLarge
 from dt_jupyter.sinks.fence import FencePlan, FenceRow, new_nonce, plan_fence
@@ -95,7 +94,7 @@ class KafkaStore(RemoteAuthoritative):
             self.types.stored(column)
         self._connect()
         with self._opening() as opener:
-            return self._opened(opener)
+            return self._opened(opener, delivered=bool(message.driver_checkpoint))
 
     def _connect(self) -> None:
         self._topic = self._address.target(self._binding.target)
@@ -106,9 +105,9 @@ class KafkaStore(RemoteAuthoritative):
 
     @contextmanager
     def _opening(self) -> Iterator[KafkaWriter]:
-        """Until another opens a task of the sink: what this writes after that is refused."""
+        """Until another opens the topic: what this writes after that is refused."""
         try:
-            opener = KafkaWriter(self._cluster, f"dt-sink-{self._task.sink}")
+            opener = KafkaWriter(self._cluster, f"dt-sink-topic-{self._topic}")
             try:
                 yield opener
             finally:
@@ -116,31 +115,55 @@ class KafkaStore(RemoteAuthoritative):
         except Fenced:
             raise error("DT-6122", task=self._task.sink) from None
 
-    def _opened(self, opener: KafkaWriter) -> m.Checkpoint | None:
-        topic = self._cluster.find_topic(self._topic)
-        known = self._read_checkpoints()
-        owner = self._own(known, topic)
+    def _opened(self, opener: KafkaWriter, *, delivered: bool) -> m.Checkpoint | None:
+        topic, mine = self._cluster.find_topic(self._topic), self._task.range
+        others = [r for r in self._ranges() if r.overlaps(mine) and (r != mine or topic is None)]
+        self._fence_all(others)
+        if topic is not None:
+            self._writer = self._own_writer()
+        known = self._known()
+        owner = self._owner(known, topic)
         if topic is None:
             topic = self._made_topic(opener, known)
-        settings = self._cluster.settings_of(self._topic)
-        self._require_fitting(owner, topic, settings)
-        self._cluster.make_topic(self._checkpoints, 1, self._replication, _LOG)
-        self._fence_others(known)
-        name = _transactional_id(self._task.sink, self._task.range)
-        self._writer = KafkaWriter(self._cluster, name, settings.largest)
-        rows = _rows(self._read_checkpoints())
-        plan = plan_fence(rows, self._task.range, new_nonce())
+        self._require_fitting(owner, topic)
+        self._make_checkpoints()
+        self._writer = self._writer or self._own_writer()
+        plan = plan_fence(_rows(known), mine, new_nonce())
+        if delivered and not any(row.range.overlaps(mine) for row in _rows(known)):
+            raise self._changed(f"what was delivered is no longer in {self._checkpoints}")
         self._write_plan(opener, plan, topic)
         self._row, self._found = plan.own, topic
         return plan.own.checkpoint
 
-    def _read_checkpoints(self) -> dict[str, Any]:
-        if self._cluster.find_topic(self._checkpoints) is None:
-            return {}
-        found = self._cluster.read_last(self._checkpoints)
-        return {key: json.loads(text) for key, text in found.items()}
+    def _own_writer(self) -> KafkaWriter:
+        """Nobody else commits for exactly this range from here on."""
+        name = _transactional_id(self._task.sink, self._task.range)
+        return KafkaWriter(self._cluster, name, self._cluster.settings_of(self._topic).largest)
 
-    def _own(self, known: Mapping[str, Any], topic: Topic | None) -> Mapping[str, Any]:
+    def _fence_all(self, ranges: Iterable[HashRange]) -> None:
+        for range_ in ranges:
+            KafkaWriter(self._cluster, _transactional_id(self._task.sink, range_)).close()
+
+    def _ranges(self) -> set[HashRange]:
+        """All that may have a transaction: to wait for its end would be to wait for the dead."""
+        records = self._records(decided=False)
+        return {HashRange.parse(key) for key, _ in records if key != _OWNER}
+
+    def _known(self) -> dict[str, Any]:
+        """The last of each key; of ranges that are fenced there is none after it."""
+        found: dict[str, Any] = {}
+        for key, text in self._records(decided=True):
+            found.pop(key, None)
+            if text is not None:
+                found[key] = json.loads(text)
+        return found
+
+    def _records(self, *, decided: bool) -> list[tuple[str, str | None]]:
+        if self._cluster.find_topic(self._checkpoints) is None:
+            return []
+        return self._cluster.read_records(self._checkpoints, decided=decided)
+
+    def _owner(self, known: Mapping[str, Any], topic: Topic | None) -> Mapping[str, Any]:
         """What is known of the target. DT-6140, DT-6141, and DT-6143 for a RESET that was not
         finished."""
         owner: Mapping[str, Any] | None = known.get(_OWNER)
@@ -158,7 +181,7 @@ class KafkaStore(RemoteAuthoritative):
         """Whose it will be is written first: without that it would not be ours."""
         if any(row.checkpoint is not None for row in _rows(known)):
             raise self._changed("it is gone")
-        self._cluster.make_topic(self._checkpoints, 1, self._replication, _LOG)
+        self._make_checkpoints()
         self._write(opener, {_OWNER: {"sink": self._task.sink}})
         config = _KEPT if self._binding.mirrors else {}
         self._cluster.make_topic(self._topic, self._partitions, self._replication, config)
@@ -166,9 +189,10 @@ class KafkaStore(RemoteAuthoritative):
         assert topic is not None
         return topic
 
-    def _require_fitting(
-        self, owner: Mapping[str, Any], topic: Topic, settings: TopicSettings
-    ) -> None:
+    def _make_checkpoints(self) -> None:
+        self._cluster.make_topic(self._checkpoints, 1, self._replication, _LOG)
+
+    def _require_fitting(self, owner: Mapping[str, Any], topic: Topic) -> None:
         """DT-6142, DT-6143."""
         key, problem = list(self._binding.key), ""
         if owner.get("id", topic.id) != topic.id:
@@ -178,20 +202,10 @@ class KafkaStore(RemoteAuthoritative):
             raise self._changed(f"the number of its partitions was {before} and is {now}")
         if owner.get("key", key) != key:
             problem = "it has another key"
-        elif settings.compacts and not self._binding.mirrors:
+        elif not self._binding.mirrors and self._cluster.settings_of(self._topic).compacts:
             problem = "it is compacted, which would keep the last update of a key alone"
         if problem:
             raise error("DT-6142", target=self._topic, store=self.store, problem=problem)
-
-    def _fence_others(self, known: Mapping[str, Any]) -> None:
-        """Nobody else commits for keys of this task after that."""
-        mine = self._task.range
-        for row in _rows(known):
-            if row.range.overlaps(mine) and row.range != mine:
-                self._fence(row.range)
-
-    def _fence(self, range_: HashRange) -> None:
-        KafkaWriter(self._cluster, _transactional_id(self._task.sink, range_)).close()
 
     def _write_plan(self, opener: KafkaWriter, plan: FencePlan, topic: Topic) -> None:
         owner = {"sink": self._task.sink, **topic._asdict(), "key": self._binding.key}
@@ -213,7 +227,8 @@ class KafkaStore(RemoteAuthoritative):
         self._binding, self._task = binding, Task(sink)
         self._connect()
         with self._opening() as opener:
-            known = self._read_checkpoints()
+            self._fence_all(self._ranges())
+            known = self._known()
             if (known.get(_OWNER) or {}).get("sink") == sink:
                 self._let_go(opener, known, empty=empty)
 
@@ -223,13 +238,11 @@ class KafkaStore(RemoteAuthoritative):
         if empty and topic is not None and not self._cluster.settings_of(self._topic).deletes:
             problem, hint = "its records cannot be deleted", "Set cleanup.policy=compact,delete."
             raise error("DT-6144", store=f"The topic {self._topic}", problem=problem, hint=hint)
-        rows = _rows(known)
-        for row in rows:
-            self._fence(row.range)
         if not empty:
             self._cluster.remove_topic(self._checkpoints)
             return
-        owner, gone = {"sink": self._task.sink}, {str(row.range): None for row in rows}
+        owner = {"sink": self._task.sink}
+        gone = {str(row.range): None for row in _rows(known)}
         self._write(opener, {_OWNER: {**owner, "reset": True}, **gone})
         if topic is not None:
             self._cluster.empty_topic(self._topic, topic.partitions)
@@ -289,6 +302,13 @@ class KafkaStore(RemoteAuthoritative):
         with self._working() as writer:
             writer.commit()
 
+    def _commit(self, runtime_checkpoint: m.Checkpoint) -> Iterator[m.FromDriver]:
+        """The recovery log has that something was delivered: without their checkpoints all rows
+        would be delivered again, and added up twice."""
+        for answer in super()._commit(runtime_checkpoint):
+            started = isinstance(answer, m.StartedCommit)
+            yield m.StartedCommit({"delivered": True}, merge_patch=True) if started else answer
+
     @contextmanager
     def _working(self) -> Iterator[KafkaWriter]:
         """DT-6122 where another has the task. The cluster fences a transaction that lasts too long
@@ -297,7 +317,7 @@ class KafkaStore(RemoteAuthoritative):
         try:
             yield self._writer
         except Fenced:
-            row = self._read_checkpoints().get(str(self._row.range))
+            row = self._known().get(str(self._row.range))
             if row is not None and row["nonce"] == self._row.nonce:
                 raise error("DT-6113", seconds=f"{self._cluster.seconds:g}") from None
             raise error("DT-6122", task=self._task.sink) from None

@@ -81,6 +81,7 @@ class KafkaCluster:
         self._secret = ""
         self._heard: KafkaError | None = None
         self._all_down = False
+        self._limit = self.seconds
         self._admin: Any = None
 
     def __str__(self) -> str:
@@ -193,13 +194,14 @@ class KafkaCluster:
         ends = {part.partition: self._done(future).offset for part, future in found.items()}
         return [ends[n] for n in range(partitions)]
 
-    def read_last(self, name: str) -> dict[str, str]:
-        """The last committed value of each key of a topic of one partition. Waits until every
-        transaction is decided that had written to it: one that is not hides what came after."""
+    def read_records(self, name: str, *, decided: bool) -> list[tuple[str, str | None]]:
+        """Keys and values of a topic of one partition. With `decided` those that are committed,
+        once every transaction is that has written to it: one that is not hides what came after it.
+        Without it also those that were aborted or are not decided yet."""
         from confluent_kafka import TopicPartition
 
-        (end,), found = self._ends(name, 1), dict[str, str]()
-        reader = self._reader()
+        (end,), found = self._ends(name, 1), list[tuple[str, str | None]]()
+        reader = self._reader("read_committed" if decided else "read_uncommitted")
         try:
             reader.assign([TopicPartition(name, 0, 0)])
             late = self._begin(self._admin)
@@ -209,7 +211,7 @@ class KafkaCluster:
             reader.close()
         return found
 
-    def _reader(self) -> Consumer:
+    def _reader(self, isolation: str) -> Consumer:
         """Of no group: `group.id` is what the client wants all the same."""
         from confluent_kafka import Consumer
 
@@ -219,20 +221,21 @@ class KafkaCluster:
                 "group.id": "dt-sink",
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
-                "isolation.level": "read_committed",
+                "isolation.level": isolation,
                 "enable.partition.eof": True,
                 "fetch.wait.max.ms": 20,
             }
         )
 
-    def _read_next(self, reader: Consumer, found: dict[str, str]) -> int:
-        """The offset up to which all is read, where that is the end of what is decided; else -1."""
+    def _read_next(self, reader: Consumer, found: list[tuple[str, str | None]]) -> int:
+        """The offset up to which all is read, where that is the end of what can be; else -1."""
         message = reader.poll(_SLICE)
         if message is None:
             return -1
         problem = message.error()
         if problem is None:
-            _keep_last(found, message.key(), message.value())
+            key, value = message.key() or b"", message.value()
+            found.append((_decoded(key), None if value is None else _decoded(value)))
             return -1
         if problem.name() != "_PARTITION_EOF":
             raise self.failure(problem)
@@ -284,7 +287,8 @@ class KafkaCluster:
         """When an operation has to be over; what was said before it is forgotten."""
         client.poll(0)
         self._heard, self._all_down = None, False
-        return monotonic() + (seconds or self.seconds)
+        self._limit = seconds or self.seconds
+        return monotonic() + self._limit
 
     def _require_in_time(self, end: float) -> None:
         """Of several brokers one may be away: that all are is said by itself."""
@@ -316,7 +320,7 @@ class KafkaCluster:
     def _late(self) -> DTError:
         if self._heard is not None and self._heard.name() in _UNREACHABLE:
             return error("DT-6110", store=self, problem=self._said(self._heard))
-        return error("DT-6113", seconds=f"{self.seconds:g}")
+        return error("DT-6113", seconds=f"{self._limit:g}")
 
     def _said(self, problem: KafkaError) -> str:
         return hide(problem.str(), self._secret)[:300]
@@ -341,9 +345,5 @@ class KafkaCluster:
         return error("DT-6112", store=self, problem=said, hint="")
 
 
-def _keep_last(found: dict[str, str], key: Any, value: Any) -> None:
-    """A tombstone takes its key away."""
-    if value is None:
-        found.pop(key.decode(), None)
-    else:
-        found[key.decode()] = value.decode()
+def _decoded(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode()
