@@ -160,12 +160,14 @@ def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: fl
     source = ListSource(made, events(9, 60, keys=9), 6, 6)
     deliver(made, source, site.log, site.driver, channel=ThreadChannel)
     ended, failures, end = threading.Event(), 0, time.monotonic() + seconds
+    problems: list[BaseException] = []
 
     def work() -> None:
         try:
             disturb()
-        finally:
-            ended.set()
+        except BaseException as e:
+            problems.append(e)
+        ended.set()
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -183,6 +185,7 @@ def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: fl
         if not last:
             source.changes += events(len(source.changes), 30, keys=9)
     thread.join()
+    assert not problems, problems
     assert clean, "it never came through"
     assert site.rows(made) == oracle(made, source.changes)
     return failures
@@ -395,11 +398,12 @@ class Conformance:
     def test_a_value_comes_back_or_is_refused_by_a_code(self, site: Site, name: str) -> None:
         kind, values = VALUES[name]
         made = self.binding(("k", LONG), ("v", kind), target="vals")
+        talk: Talk | None = None
         for number, value in enumerate(values):
-            talk: Talk | None = None
             try:
-                talk = Talk(site, made)
-                talk.flush()
+                if talk is None:
+                    talk = Talk(site, made)
+                    talk.flush()
                 talk.store({"k": number, "v": value})
                 talk.start(number)
                 talk.acknowledge()
@@ -410,10 +414,10 @@ class Conformance:
                     raise
                 if talk is not None:
                     talk.close()
+                    talk = None
                     assert self.is_absent(site, made, number)
-            finally:
-                if talk is not None:
-                    talk.close()
+        if talk is not None:
+            talk.close()
 
     REFUSED: frozenset[str] = frozenset()
     """Values that the store cannot hold."""
@@ -427,7 +431,8 @@ class Conformance:
         return found == []
 
     def found(self, site: Site, talk: Talk, number: int) -> list[Row]:
-        """The row of a key, or none."""
+        """The row of a key, or none; rows can be stored after it."""
+        talk.flush()
         return [row for (k,), row in site.rows(talk.made).items() if k == number]
 
     @pytest.mark.parametrize("name", list(NAMES))

@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from filelock import FileLock
 
 from dt_jupyter.spark.java import find_java, launch_environment
-from tests.sinks.servers import SECONDS, Server, free_port
+from tests.sinks.servers import SECONDS, Server, find_program, free_port
 
 VERSION = "4.3.0"
 PACKAGE = f"org.apache.kafka:kafka_2.13:{VERSION}"
@@ -34,7 +37,7 @@ def find_jars() -> Path:
     """The folder of the broker's JARs, fetched if they are not there; else a skip."""
     kept = Path(platformdirs.user_cache_dir("dt_jupyter-tests")) / f"kafka-{VERSION}"
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(kept.with_suffix(".lock")):
+    with FileLock(kept.with_name(f"{kept.name}.lock")):
         if not kept.exists():
             _fetch(kept)
     return kept
@@ -49,17 +52,14 @@ def _fetch(kept: Path) -> None:
             submit, "--conf", f"spark.jars.ivy={scratch}/ivy", "--packages", PACKAGE,
             "--class", "kafka.tools.StorageTool", "spark-internal", "random-uuid",
         ]  # fmt: skip
-        try:
-            done = subprocess.run(
+        with suppress(subprocess.TimeoutExpired):
+            subprocess.run(
                 command, env={**os.environ, **java}, capture_output=True, timeout=FETCH_SECONDS,
                 check=False,
             )  # fmt: skip
-            said = done.stderr.decode(errors="replace")[-300:]
-        except subprocess.TimeoutExpired:
-            said = f"nothing within {FETCH_SECONDS} s"
         jars = Path(scratch) / "ivy" / "jars"
         if not list(jars.glob(f"org.apache.kafka_kafka_2.13-{VERSION}.jar")):
-            pytest.skip(f"SINK TESTS SKIPPED: no Kafka; {PACKAGE} could not be fetched: {said}")
+            pytest.skip(f"SINK TESTS SKIPPED: no Kafka; {PACKAGE} could not be fetched")
         jars.rename(kept)
 
 
@@ -87,6 +87,18 @@ def read_committed(port: int, topic: str, ends: dict[int, int]) -> list[tuple[An
     return found
 
 
+def make_certificate(folder: Path) -> Path:
+    """For 127.0.0.1, signed by itself, in `certificate.pem`; the file that has its key too."""
+    openssl = find_program("openssl", "openssl")
+    key, certificate, both = (folder / f"{n}.pem" for n in ("key", "certificate", "both"))
+    words = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    words += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command = [openssl, "req", "-x509", *words, "-keyout", key, "-out", certificate]
+    subprocess.run(command, capture_output=True, check=True)
+    both.write_text(key.read_text() + certificate.read_text())
+    return both
+
+
 def class_path(jars: Path) -> str:
     """With the library of Scala, which is Spark's own and never fetched."""
     (scala,) = (Path(pyspark.__file__).parent / "jars").glob("scala-library-2.13.*.jar")
@@ -94,13 +106,14 @@ def class_path(jars: Path) -> str:
 
 
 class KafkaServer(Server):
-    """`port` is open to all; on `login_port` one logs in by SCRAM; `tls_port` speaks TLS by a
-    certificate that nobody but `certificate` knows."""
+    """`port` is open to all; `login_port` takes a login by SCRAM, over TLS with a certificate that
+    only `certificate` vouches for."""
 
     def __init__(self) -> None:
         jars = find_jars()
         self.folder = folder = Path(tempfile.mkdtemp(prefix="dt-kafka-"))
         port, self.login_port, controller = free_port(), free_port(), free_port()
+        self.certificate = folder / "certificate.pem"
         (folder / "data").mkdir()
         (folder / "data" / "meta.properties").write_text(
             "version=1\ncluster.id=ZHQtanVweXRlci10ZXN0cw\nnode.id=1\n"
@@ -113,9 +126,9 @@ class KafkaServer(Server):
             "controller.listener.names": "CONTROLLER",
             "listeners": f"OPEN://127.0.0.1:{port},LOGIN://127.0.0.1:{self.login_port},"
             f"CONTROLLER://127.0.0.1:{controller}",
-            "listener.security.protocol.map": (
-                "OPEN:PLAINTEXT,LOGIN:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT"
-            ),
+            "listener.security.protocol.map": "OPEN:PLAINTEXT,LOGIN:SASL_SSL,CONTROLLER:PLAINTEXT",
+            "listener.name.login.ssl.keystore.type": "PEM",
+            "listener.name.login.ssl.keystore.location": make_certificate(folder),
             "inter.broker.listener.name": "OPEN",
             "sasl.enabled.mechanisms": "SCRAM-SHA-512",
             "listener.name.login.scram-sha-512.sasl.jaas.config": (
@@ -171,6 +184,16 @@ class KafkaServer(Server):
         every = self.admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED)
         ends = {part.partition: future.result().offset for part, future in every.items()}
         return read_committed(self.port, topic, ends)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """It takes connections and says nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def end(self) -> None:
         self.stop()

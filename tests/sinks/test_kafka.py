@@ -5,25 +5,41 @@ from __future__ import annotations
 
 import itertools
 import time
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (
+    ConfigResource,
+    ListOffsetsResultInfo,
     NewPartitions,
     NewTopic,
+    ResourceType,
     ScramCredentialInfo,
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
 
-from dt_jupyter.sinks import Binding, Task, is_transient, messages as m
+from dt_jupyter.sinks import (
+    Binding,
+    Task,
+    is_transient,
+    messages as m,
+    open_driver,
+    parse_store_url,
+)
+from dt_jupyter.sinks.drivers.kafka_cluster import KafkaCluster
 from dt_jupyter.sinks.json_values import from_json_values
 from dt_jupyter.sinks.reductions import reduce_values
 from tests.sinks.conformance import Conformance, Site, Talk, deliver_while_disturbed, row
 from tests.sinks.kafka_server import KafkaServer
+from tests.sinks.killed_delivery import run
 from tests.sinks.servers import free_port
+from tests.sinks.test_killed import kill_at
 from tests.sinks.values import NAMES
 from tests.unit.sinks.lab import (
     LEFT,
@@ -228,8 +244,6 @@ class TestKafka(Conformance):
     def test_a_reset_that_was_not_finished_is_told_and_can_be(
         self, site: KafkaSite, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from dt_jupyter.sinks.drivers.kafka_cluster import KafkaCluster
-
         def fail(*_: Any) -> None:
             raise KeyboardInterrupt
 
@@ -344,42 +358,114 @@ class TestKafka(Conformance):
         assert is_transient(problem[0])
         assert time.monotonic() - begun < 5
 
+    def test_a_partition_that_gets_another_leader_is_asked_again(
+        self, site: KafkaSite, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        real, moved = KafkaCluster._result, list[Any]()
+
+        def result(self: KafkaCluster, future: Any, seconds: float | None = None) -> Any:
+            found = real(self, future, seconds)
+            if isinstance(found, ListOffsetsResultInfo) and not moved:
+                moved.append(found)
+                raise KafkaException(KafkaError(KafkaError.UNKNOWN_LEADER_EPOCH))
+            return found
+
+        site.deliver(MADE, [(I, row(1, 5))])
+        monkeypatch.setattr(KafkaCluster, "_result", result)
+        site.deliver(MADE, [(I, row(1, 5)), (I, row(1, 2))], size=1)
+        assert moved
+        assert site.rows(MADE) == {(1,): row(1, 7)}
+
     def test_the_broker_is_killed_in_the_middle_of_commits(self, site: KafkaSite) -> None:
         def disturb() -> None:
-            for pause in (0.3, 0.45):
-                time.sleep(pause)
-                site.server.stop()
-                site.server.start()
+            time.sleep(0.3)
+            site.server.stop()
+            site.server.start()
 
         assert deliver_while_disturbed(site, disturb) >= 1
+
+    def test_a_reader_adds_up_the_same_after_kills_of_who_delivers(
+        self, site: KafkaSite, tmp_path: Path
+    ) -> None:
+        """What the dead left is aborted by who comes after them."""
+        assert all(kill_at(tmp_path, at, site.url()) for at in (37, 21))
+        run(tmp_path, 0, site.url())
+        assert site.rows(MADE) == oracle(MADE, events(3, 9))
 
     # -- the login ---------------------------------------------------------------------------------
 
     def test_a_login(self, site: KafkaSite, monkeypatch: pytest.MonkeyPatch) -> None:
         let_in(site.server, "ann", "r1ght-pa55word")
-        site.port = site.server.login_port
-        monkeypatch.setenv("SINK_PASSWORD", "r1ght-pa55word")
-        url = site.url().replace("//", "//ann@")
+        url = f"kafkas://ann@127.0.0.1:{site.server.login_port}/{site.topic}"
         monkeypatch.setattr(site, "url", lambda: url)
-        site.deliver(MADE, [(I, row(1, 1))], options={"password": "secret://env/SINK_PASSWORD"})
+        monkeypatch.setenv("SINK_PASSWORD", "r1ght-pa55word")
+        trusted = {"ca_file": str(site.server.certificate)}
+        login = {**trusted, "password": "secret://env/SINK_PASSWORD"}
+        site.deliver(MADE, [(I, row(1, 1))], options=login)
         assert site.rows(MADE) == {(1,): row(1, 1)}
+        for options, code in (
+            ({**login, "mechanism": "MD5"}, "DT-1003"),
+            ({"password": "secret://env/SINK_PASSWORD"}, "DT-6110"),  # a certificate of nobody
+            (trusted, "DT-6111"),
+        ):
+            with refused(code):
+                site.deliver(MADE, [], options=options)
         monkeypatch.setenv("SINK_PASSWORD", "wr0ng-pa55word")
         with refused("DT-6111") as problem:
-            site.deliver(MADE, [], options={"password": "secret://env/SINK_PASSWORD"})
-        assert "pa55word" not in str(problem[0])
-        with refused("DT-6111"):
-            site.deliver(MADE, [])
-        with refused("DT-1003"):
-            site.deliver(MADE, [], options={"mechanism": "MD5"})
-        monkeypatch.undo()
-        site.port = site.server.login_port
-        with refused("DT-6110"):
-            site.deliver(MADE, [])
+            site.deliver(MADE, [], options=login)
+        assert "pa55word" not in "".join(traceback.format_exception(problem[0]))
+
+    def test_a_broker_of_another_kind(self, site: KafkaSite) -> None:
+        """TLS where none is spoken, and none where it is."""
+        for scheme, port in (("kafkas", site.port), ("kafka", site.server.login_port)):
+            address = parse_store_url(f"{scheme}://127.0.0.1:{port}/{site.topic}")
+            with refused("DT-6110"):
+                deliver(MADE, ListSource(MADE, []), site.log, lambda a=address: open_driver(a))
+
+    @pytest.mark.parametrize(
+        ("options", "code"),
+        [
+            ({"partitions": "0"}, "DT-1003"),
+            ({"replication": "x"}, "DT-1003"),
+            ({"timeout": "1000"}, "DT-1003"),
+            ({"table": "t"}, "DT-1002"),
+            ({"ca_file": "x"}, "DT-1002"),
+            ({"replication": "3"}, "DT-6144"),
+        ],
+    )
+    def test_an_option_that_cannot_be(
+        self, site: KafkaSite, options: dict[str, str], code: str
+    ) -> None:
+        with refused(code):
+            site.deliver(MADE, [], options=options)
+
+    def test_a_broker_that_hangs_or_restarts_in_a_transaction(self, site: KafkaSite) -> None:
+        talk = Talk(site, MADE, timeout="1")
+        talk.flush()
+        talk.store(row(1, 5))
+        talk.start(1)
+        with site.server.paused():
+            talk.send(m.Acknowledge())
+            with refused("DT-6113"):
+                talk.hear(m.Acknowledged)
+            talk.close()
+        again = Talk(site, MADE)
+        assert again.opened.runtime_checkpoint in (None, {"at": 1})
+        again.close()
+        changes: list[Change] = [(I, row(1, 5)), (I, row(1, 2))]
+        site.deliver(MADE, changes, size=1)
+        talk = Talk(site, MADE)
+        talk.flush()
+        talk.store(row(1, 3))
+        talk.start(3)
+        site.server.stop()
+        site.server.start()
+        talk.acknowledge()
+        talk.close()
+        assert site.rows(MADE) == {(1,): row(1, 10)}
 
 
 def policy(site: KafkaSite) -> set[str]:
-    from confluent_kafka.admin import ConfigResource, ResourceType
-
     asked = ConfigResource(ResourceType.TOPIC, site.topic)
     found = site.server.admin.describe_configs([asked])[asked].result()
     return set(found["cleanup.policy"].value.split(","))

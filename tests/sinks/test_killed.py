@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sinks.kafka_server import KafkaServer
 from tests.sinks.killed_delivery import run
-from tests.sinks.test_kafka import KafkaSite
 from tests.sinks.test_sqlite import SqliteSite
 from tests.unit.sinks.lab import events, oracle, summed
 
@@ -36,15 +34,6 @@ def test_every_sum_is_exact_after_kills(tmp_path: Path, steps: tuple[int, ...]) 
     run(tmp_path, 0)
     site = SqliteSite(tmp_path / "store.db")
     assert site.rows(summed()) == oracle(summed(), events(3, 9))
-
-
-def test_a_reader_of_kafka_adds_up_the_same_after_kills(tmp_path: Path, kafka: KafkaServer) -> None:
-    """What the dead left is aborted by who comes after them."""
-    site = KafkaSite(kafka)
-    assert all(kill_at(tmp_path, at, site.url()) for at in (37, 21))
-    run(tmp_path, 0, site.url())
-    made = summed(delta=True)
-    assert site.rows(made) == oracle(made, events(3, 9))
 
 
 def test_the_points_are_all_of_the_messages(tmp_path: Path) -> None:

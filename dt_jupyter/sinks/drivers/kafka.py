@@ -23,10 +23,10 @@ from dt_jupyter.sinks import messages as m
 from dt_jupyter.sinks.address import StoreAddress
 from dt_jupyter.sinks.binding import Binding, HashRange, Task
 from dt_jupyter.sinks.drivers.kafka_cluster import (
-    CLUSTER_OPTIONS,
     Fenced,
     KafkaCluster,
     Topic,
+    cluster_options,
 )
 from dt_jupyter.sinks.drivers.kafka_writer import KafkaWriter, MessageTooLarge
 from dt_jupyter.sinks.fence import FencePlan, FenceRow, new_nonce, plan_fence
@@ -72,11 +72,18 @@ class KafkaStore(RemoteAuthoritative):
     names = NameRules("JSON", 1000)
 
     def __init__(self, address: StoreAddress) -> None:
-        named = () if address.path.strip("/") else ("table",)
-        address.require_options(*CLUSTER_OPTIONS, *named, "adopt", "partitions", "replication")
+        own = (
+            "adopt",
+            "partitions",
+            "replication",
+            *(() if address.path.strip("/") else ("table",)),
+        )
+        address.require_options(*cluster_options(address), *own)
         self._address = address
-        self._partitions = int(address.number("partitions", -1, -1, 100_000))
-        self._replication = int(address.number("replication", -1, -1, 100))
+        self._partitions, self._replication = (
+            _count(address, "partitions"),
+            _count(address, "replication"),
+        )
         self._adopt = address.flag("adopt")
         self._cluster = KafkaCluster(address)
         self._binding: Binding
@@ -326,6 +333,11 @@ class KafkaStore(RemoteAuthoritative):
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
+
+
+def _count(address: StoreAddress, name: str) -> int:
+    """-1, which is as many as the cluster says, where it is not given."""
+    return int(address.number(name, 1, 1, 100_000)) if name in address.options else -1
 
 
 def _require_topic_name(name: str) -> None:

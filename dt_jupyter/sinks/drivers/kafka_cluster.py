@@ -35,15 +35,29 @@ _TLS = {
     "key_file": "ssl.key.location",
 }
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-CLUSTER_OPTIONS = ("timeout", "connect_timeout", "servers", "password", "mechanism", *_TLS)
+_OPTIONS = ("timeout", "connect_timeout", "servers", "password", "mechanism")
 _LOGIN = frozenset(("_AUTHENTICATION", "SASL_AUTHENTICATION_FAILED"))
 _UNREACHABLE = frozenset(("_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_SSL"))
 _LATE = frozenset(("_TIMED_OUT", "_MSG_TIMED_OUT", "_TIMED_OUT_QUEUE", "REQUEST_TIMED_OUT"))
 _FENCED = frozenset(("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"))
 _GONE = frozenset(("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"))
+_MOVING = frozenset(
+    (
+        "NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_LEADER_EPOCH",
+        "FENCED_LEADER_EPOCH",
+    )
+)  # fmt: skip
 _REFUSED = frozenset(
-    ("INVALID_PARTITIONS", "INVALID_REPLICATION_FACTOR", "INVALID_CONFIG", "POLICY_VIOLATION")
-)
+    (
+        "INVALID_PARTITIONS", "INVALID_REPLICATION_FACTOR", "INVALID_CONFIG", "POLICY_VIOLATION",
+        "INVALID_TRANSACTION_TIMEOUT", "_INVALID_ARG",
+    )
+)  # fmt: skip
+
+
+def cluster_options(address: StoreAddress) -> tuple[str, ...]:
+    """Those that a URL may have for its cluster: of TLS where it is spoken."""
+    return (*_OPTIONS, *(_TLS if address.scheme == "kafkas" else ()))
 
 
 class Fenced(Exception):
@@ -186,12 +200,28 @@ class KafkaCluster:
 
     def _ends(self, name: str, partitions: int) -> list[int]:
         """The offsets after the last records, those of transactions that are not decided too."""
-        from confluent_kafka import IsolationLevel, TopicPartition
+        ends: list[int] = []
+
+        def ask() -> bool:
+            ends.extend(self._known_ends(name, partitions))
+            return bool(ends)
+
+        self._until(ask)
+        return ends
+
+    def _known_ends(self, name: str, partitions: int) -> list[int]:
+        """None while a partition gets another leader."""
+        from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
         from confluent_kafka.admin import OffsetSpec
 
         asked = {TopicPartition(name, n): OffsetSpec.latest() for n in range(partitions)}
         found = self._admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED)
-        ends = {part.partition: self._done(future).offset for part, future in found.items()}
+        try:
+            ends = {part.partition: self._result(future).offset for part, future in found.items()}
+        except KafkaException as e:
+            if e.args[0].name() in _MOVING:
+                return []
+            raise self.failure(e.args[0]) from None
         return [ends[n] for n in range(partitions)]
 
     def read_records(self, name: str, *, decided: bool) -> list[tuple[str, str | None]]:
@@ -327,7 +357,6 @@ class KafkaCluster:
 
     def failure(self, problem: KafkaError) -> DTError | Fenced:
         name, said = problem.name(), self._said(problem)
-        target = {"target": self._target, "store": "Kafka"}
         if name in _FENCED:
             return Fenced(said)
         if name in _LOGIN:
@@ -337,11 +366,11 @@ class KafkaCluster:
         if name in _UNREACHABLE:
             return error("DT-6110", store=self, problem=said)
         if name in _GONE:
-            return error("DT-6143", **target, problem="it is gone")
-        if name.endswith("AUTHORIZATION_FAILED") or name in _REFUSED:
-            return error("DT-6142", **target, problem=said)
-        if name in ("INVALID_TRANSACTION_TIMEOUT", "_INVALID_ARG"):
-            return error("DT-6144", store="Kafka", problem=said, hint="Change its options.")
+            return error("DT-6143", target=self._target, store="Kafka", problem="it is gone")
+        if name.endswith("AUTHORIZATION_FAILED"):
+            return error("DT-6144", store=self, problem=said, hint="Its user needs more rights.")
+        if name in _REFUSED:
+            return error("DT-6144", store=self, problem=said, hint="Change its options.")
         return error("DT-6112", store=self, problem=said, hint="")
 
 
