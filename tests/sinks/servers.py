@@ -136,11 +136,12 @@ class PostgresServer(Server):
         command = [str(Path(initdb).with_name("postgres")), "-D", str(data), *options]
         super().__init__(command, port, folder / "log", user)
         self.start()
-        self._wait()
 
-    def _wait(self) -> None:
+    def start(self) -> None:
+        """It listens before it takes logins: after a kill it recovers first."""
         import psycopg
 
+        super().start()
         end = time.monotonic() + SECONDS
         while True:
             try:
@@ -159,7 +160,6 @@ class PostgresServer(Server):
         """Killed, every process of it, and started again: recovery from its log."""
         self.stop(signal.SIGQUIT)
         self.start()
-        self._wait()
 
     def run(self, sql: str) -> list[tuple[Any, ...]]:
         import psycopg

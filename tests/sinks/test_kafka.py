@@ -3,6 +3,7 @@ the updates, has what the changes come to: each once."""
 
 from __future__ import annotations
 
+import gc
 import itertools
 import time
 import traceback
@@ -32,6 +33,7 @@ from dt_jupyter.sinks import (
     open_driver,
     parse_store_url,
 )
+from dt_jupyter.sinks.drivers.kafka import KafkaStore
 from dt_jupyter.sinks.drivers.kafka_cluster import KafkaCluster
 from dt_jupyter.sinks.json_values import from_json_values
 from dt_jupyter.sinks.reductions import reduce_values
@@ -58,6 +60,7 @@ from tests.unit.sinks.lab import (
 )
 
 NUMBERS = itertools.count(1)
+TASKS = Path("/proc/self/task")
 MADE = summed(delta=True)
 PLAIN = binding(("k", pa.int64()), ("v", pa.int64()), delta=True)
 
@@ -183,6 +186,28 @@ class TestKafka(Conformance):
         site.deliver(MADE, [(I, row(1, 1))])
         with refused("DT-6141"):
             site.deliver(MADE, [], sink="other")
+
+    @pytest.mark.parametrize(("other", "after"), [("other", "DT-6141"), ("s", "")])
+    def test_of_two_that_open_a_new_topic_at_once_one_has_it(
+        self, site: KafkaSite, monkeypatch: pytest.MonkeyPatch, other: str, after: str
+    ) -> None:
+        real, came = KafkaStore._make_checkpoints, list[str]()
+
+        def interrupted(self: KafkaStore) -> None:
+            if not came:
+                came.append(other)
+                site.deliver(MADE, [(I, row(1, 1))], sink=other)
+            real(self)
+
+        monkeypatch.setattr(KafkaStore, "_make_checkpoints", interrupted)
+        with refused("DT-6122"):
+            site.deliver(MADE, [(I, row(1, 1))])
+        if after:
+            with refused(after):
+                site.deliver(MADE, [(I, row(1, 1))])
+        else:
+            site.deliver(MADE, [(I, row(1, 1))])
+        assert site.rows(MADE) == {(1,): row(1, 1)}
 
     def test_what_is_compacted_takes_no_sums(self, site: KafkaSite) -> None:
         make_topic(site, **{"cleanup.policy": "compact"})
@@ -347,6 +372,19 @@ class TestKafka(Conformance):
         talk.close()
         site.deliver(MADE, [(I, row(1, 5))])
         assert site.rows(MADE) == {(1,): row(1, 5)}
+
+    @pytest.mark.skipif(not TASKS.exists(), reason="this system does not list threads there")
+    def test_one_that_is_closed_leaves_no_threads(self, site: KafkaSite) -> None:
+        """At once, so also while nothing is collected."""
+        site.deliver(MADE, [(I, row(1, 1))])
+        gc.disable()
+        try:
+            before = len(list(TASKS.iterdir()))
+            for _ in range(3):
+                site.deliver(MADE, [(I, row(1, 1))])
+            assert len(list(TASKS.iterdir())) <= before
+        finally:
+            gc.enable()
 
     # -- a broker that does not answer -------------------------------------------------------------
 

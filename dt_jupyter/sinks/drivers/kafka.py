@@ -333,6 +333,7 @@ class KafkaStore(RemoteAuthoritative):
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
+        self._cluster.close()
 
 
 def _count(address: StoreAddress, name: str) -> int:

@@ -112,6 +112,10 @@ class KafkaCluster:
             self._admin = AdminClient(self.settings())
         self._done(self._admin.describe_cluster(), self._connect_seconds)
 
+    def close(self) -> None:
+        """The client's threads end; it and this know each other, so it would stay for a while."""
+        self._admin = None
+
     def settings(self) -> dict[str, Any]:
         """What all clients have."""
         address = self._address
