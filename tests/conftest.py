@@ -7,11 +7,14 @@ import gc
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
-    import pytest
+    from tests.sinks.kafka_server import KafkaServer
 
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="dt-state-")
 """What the tests open is not what a user opened: kernels that they start inherit it."""
@@ -19,6 +22,16 @@ gc.set_threshold(100_000, 20, 100)
 """Short runs have the memory: collected as often as by default, they take a sixth longer."""
 TESTS = Path(__file__).parent
 DURATIONS: dict[str, float] = json.loads((TESTS / "durations.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaServer]:
+    """One for all tests of a process: its start takes seconds."""
+    from tests.sinks.kafka_server import KafkaServer
+
+    server = KafkaServer()
+    yield server
+    server.end()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -73,7 +73,7 @@ def address_text(sink: Sink) -> str:
 
 def target_of(sink: Sink) -> str:
     """What a sink's target is called in its store."""
-    return address_of(sink).options.get("table", sink.source.table)
+    return address_of(sink).target(sink.source.table)
 
 
 def key_columns(sink: Sink, at: SourceAt) -> tuple[str, ...]:

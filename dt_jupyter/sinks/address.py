@@ -13,6 +13,8 @@ from dt_jupyter.sinks.secret_references import SCHEME, SecretReference
 _WEBHOOKS = frozenset({"http", "https"})
 SECRET_OPTIONS = frozenset({"password", "token", "hmac_key", "path"})
 """Options whose values are references."""
+_BY_PATH = frozenset({"kafka", "kafkas"})
+"""Schemes of stores whose URL's path is the target."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ class StoreAddress:
         """For people: no user, no options, no secret."""
         port = f":{self.port}" if self.port else ""
         return f"{self.scheme}://{self.host}{port}{_shown_path(self.scheme, self.path)}"
+
+    def target(self, default: str) -> str:
+        """What the rows go to is called there: as the URL says, else `default`."""
+        named = self.path.strip("/") if self.scheme in _BY_PATH else ""
+        return named or self.options.get("table", default)
 
     def secret(self, name: str) -> str:
         """An option's secret, read now; "" where it was not given. DT-6103."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import error
 from dt_jupyter.sinks import messages as m
+from dt_jupyter.sinks.binding import Binding
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
 
 TOMBSTONE = "dt_deleted"
 """What a target has besides with delta updates: whether the row takes the key away."""
+
+
+def require_delta_updates(binding: Binding, store: str) -> None:
+    """DT-6144 for rows that would have to be loaded from where they cannot."""
+    if not binding.delta_updates:
+        raise error(
+            "DT-6144",
+            store=store,
+            problem="nothing can be loaded from it",
+            hint="Create the sink with DELTA_UPDATES = TRUE.",
+        )
 
 
 class _Loading(ABC):
@@ -182,13 +194,7 @@ class PushOnly(IdempotentApply):
     so that what is sent again is the same under the same name."""
 
     def _open(self, message: m.Open) -> Iterator[m.FromDriver]:
-        if not message.binding.delta_updates:
-            raise error(
-                "DT-6144",
-                store=self.store,
-                problem="nothing can be loaded from it",
-                hint="Create the sink with DELTA_UPDATES = TRUE.",
-            )
+        require_delta_updates(message.binding, self.store)
         yield from super()._open(message)
 
     def stage_keys(self, keys: pa.Table) -> Any:

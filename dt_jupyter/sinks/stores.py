@@ -32,6 +32,8 @@ STORES: Mapping[str, StoreEntry] = {
     "postgresql": StoreEntry("postgres", "PostgresStore", "psycopg"),
     "redis": StoreEntry("redis", "RedisStore", "redis"),
     "rediss": StoreEntry("redis", "RedisStore", "redis"),
+    "kafka": StoreEntry("kafka", "KafkaStore", "confluent_kafka"),
+    "kafkas": StoreEntry("kafka", "KafkaStore", "confluent_kafka"),
 }
 """By the scheme of a URL."""
 TRANSIENT = frozenset({"DT-6110", "DT-6112", "DT-6113", "DT-6121"})

@@ -1,8 +1,9 @@
-"""A process that delivers to SQLite with the recovery log in a catalog, and kills itself.
+"""A process that delivers with the recovery log in a catalog, and kills itself.
 
-    python -m tests.sinks.killed_delivery FOLDER EVENT
+    python -m tests.sinks.killed_delivery FOLDER EVENT [URL]
 
-EVENT counts what the runtime sends and receives, its commits, and what the driver does.
+Without a URL it delivers to SQLite, in the folder. EVENT counts what the
+runtime sends and receives, its commits, and what the driver does.
 """
 
 from __future__ import annotations
@@ -36,15 +37,16 @@ class Kill(Countdown):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def run(folder: Path, at: int) -> int:
+def run(folder: Path, at: int, url: str = "") -> int:
     """Delivers everything; the number of events."""
     kill = Kill(at)
     path = folder / "_dt" / "catalog.sqlite"
     catalog = Catalog(path, Clock(), Owner("host", os.getpid(), str(os.getpid()), "1"))
-    address = parse_store_url(f"sqlite://{folder}/store.db")
+    address = parse_store_url(url or f"sqlite://{folder}/store.db")
+    binding = summed(delta=url.startswith("kafka"))
     made = delivery(
-        summed(),
-        ListSource(summed(), events(3, 9)),
+        binding,
+        ListSource(binding, events(3, 9)),
         CrashingLog(CatalogLog(catalog), kill),
         lambda: CrashingDriver(open_driver(address), kill),
         channel=lambda d: CrashingChannel(DirectChannel(d), kill),
@@ -55,4 +57,4 @@ def run(folder: Path, at: int) -> int:
 
 
 if __name__ == "__main__":
-    print(run(Path(sys.argv[1]), int(sys.argv[2])))
+    print(run(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]))

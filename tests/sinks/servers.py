@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -25,9 +26,16 @@ SECONDS = 60
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """Not of those that the system gives to clients: one that tries again and again while a server
+    is down would get the server's port some time, talk to itself, and keep it."""
+    for port in random.sample(range(20_000, 32_000), 200):
+        with socket.socket() as found:
+            try:
+                found.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise RuntimeError("no port is free")
 
 
 def find_program(name: str, package: str) -> str:
@@ -128,11 +136,12 @@ class PostgresServer(Server):
         command = [str(Path(initdb).with_name("postgres")), "-D", str(data), *options]
         super().__init__(command, port, folder / "log", user)
         self.start()
-        self._wait()
 
-    def _wait(self) -> None:
+    def start(self) -> None:
+        """It listens before it takes logins: after a kill it recovers first."""
         import psycopg
 
+        super().start()
         end = time.monotonic() + SECONDS
         while True:
             try:
@@ -151,7 +160,6 @@ class PostgresServer(Server):
         """Killed, every process of it, and started again: recovery from its log."""
         self.stop(signal.SIGQUIT)
         self.start()
-        self._wait()
 
     def run(self, sql: str) -> list[tuple[Any, ...]]:
         import psycopg

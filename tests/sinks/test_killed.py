@@ -17,9 +17,9 @@ from tests.unit.sinks.lab import events, oracle, summed
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def kill_at(folder: Path, at: int) -> bool:
+def kill_at(folder: Path, at: int, *url: str) -> bool:
     """Whether it was killed; else it is done."""
-    command = [sys.executable, "-m", "tests.sinks.killed_delivery", folder, str(at)]
+    command = [sys.executable, "-m", "tests.sinks.killed_delivery", folder, str(at), *url]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()

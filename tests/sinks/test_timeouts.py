@@ -20,11 +20,12 @@ from tests.unit.sinks.lab import I, ListSource, MemoryLog, deliver, refused, sum
         ("redis://127.0.0.1:{}/0?timeout=0.2", "DT-6113"),
         ("http://127.0.0.1:{}/x?timeout=0.2&attempts=1", "DT-6110"),
         ("https://127.0.0.1:{}/x?timeout=0.2&attempts=1", "DT-6110"),
+        ("kafka://127.0.0.1:{}/x?connect_timeout=0.2", "DT-6113"),
     ],
 )
 def test_a_store_that_says_nothing_is_given_up(url: str, code: str, tmp_path: Path) -> None:
     push = url.startswith("http")
-    made = summed(delta=push)
+    made = summed(delta=push or url.startswith("kafka"))
     source = ListSource(made, [(I, row(1, 1))])
     with silent_server() as port:
         options = {"outbox": str(tmp_path)} if push else {}

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from dt_jupyter.delivery import table_changes
+from tests.sinks.kafka_server import KafkaServer
 from tests.sinks.servers import PostgresServer
 from tests.spark.engine_lab import refused
 from tests.spark.sinks.shop import Shop
@@ -183,3 +184,36 @@ def test_postgresql_has_every_sum(shop: Shop, server: PostgresServer) -> None:
     assert shop.deliver() == ("INCREMENTAL", 2, 0)
     assert stored() == [(2, "Bonn", 20), (4, "Jena", 7), (3, "Ulm", 15)]
     assert shop.deliver() == ("INCREMENTAL", 0, 0)
+
+
+def test_a_topic_of_kafka_has_every_update_once(shop: Shop, kafka: KafkaServer) -> None:
+    shop.url = f"kafka://127.0.0.1:{kafka.port}/prices"
+
+    def totals() -> dict[object, int]:
+        """What a reader has that adds up the updates of each city."""
+        found: dict[object, int] = {}
+        for key, value in kafka.messages("prices"):
+            found[key["city"]] = found.get(key["city"], 0) + value["price"] if value else 0
+        return found
+
+    with refused("DT-6144"):
+        shop.create("s", SUMS)
+    shop.create("s", f"{SUMS} DELTA_UPDATES = TRUE PARTITIONS = 2")
+    assert totals() == {"Ulm": 10, "Bonn": 20}
+    shop.sql("INSERT INTO orders VALUES (3, 'Ulm', 5), (4, 'Jena', 7)")
+    kafka.stop()
+    with refused("DT-6110"):
+        shop.deliver()
+    assert shop.state() == ("RETRYING", "DT-6110")
+    kafka.start()
+    assert shop.deliver() == ("INCREMENTAL", 2, 0)
+    assert totals() == {"Ulm": 15, "Bonn": 20, "Jena": 7}
+    assert shop.deliver() == ("INCREMENTAL", 0, 0)
+    shop.sql("DELETE FROM orders WHERE city = 'Ulm'; ALTER SINK s REFRESH")
+    assert totals() == {"Ulm": 0, "Bonn": 20, "Jena": 7}
+    shop.sql("ALTER SINK s RESET")
+    assert totals() == {"Bonn": 20, "Jena": 7}
+    shop.sql("DROP SINK s")
+    with refused("DT-6140"):
+        shop.create("s", f"{SUMS} DELTA_UPDATES = TRUE")
+    assert totals() == {"Bonn": 20, "Jena": 7}

@@ -136,6 +136,20 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
     assert "dt-jupyter[sinks]" in problem[0].hint
 
 
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("kafka://h:9092/prices", "prices"),
+        ("kafkas://h?table=prices", "prices"),
+        ("kafka://h", "orders"),
+        ("redis://h/0?table=prices", "prices"),
+        ("sqlite:///app.db", "orders"),
+    ],
+)
+def test_a_target_is_called_as_the_url_says_or_as_the_source(url: str, target: str) -> None:
+    assert parse_store_url(url).target("orders") == target
+
+
 @pytest.mark.parametrize("value", ["maybe", ""])
 def test_a_flag_that_is_neither_is_refused(value: str) -> None:
     with refused("DT-1003"):
