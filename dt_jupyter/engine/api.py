@@ -322,7 +322,7 @@ class Engine:
         target_lag: str = "DOWNSTREAM", warehouse: str = DEFAULT_WAREHOUSE, partitions: int = 1,
         options: Mapping[str, str] | None = None,
     ) -> str:  # fmt: skip
-        """A sink of a table or dynamic table into the store at `url`, to which all rows are
+        """A sink of a table, dynamic table or stream into the store at `url`, to which all rows are
         delivered before this returns; what was done for it.
 
         `key`: columns that tell any two rows apart, by default the declared ones. `reduce`: a

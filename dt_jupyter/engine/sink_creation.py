@@ -51,8 +51,9 @@ def _kind(context: Context, source: Name) -> SinkSource:
 
 
 def _strategy(column: str, given: str) -> str:
-    if given.upper() not in REDUCTIONS:
-        hint = did_you_mean(given.upper(), list(REDUCTIONS))
+    word = str(given).upper()
+    if word not in REDUCTIONS:
+        hint = did_you_mean(word, list(REDUCTIONS))
         problem = f"it is none of {', '.join(REDUCTIONS)}"
         raise error("DT-1003", option=f"reduce[{column}]", value=given, problem=problem, hint=hint)
-    return given.upper()
+    return word

@@ -34,9 +34,11 @@ def arrow_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None =
 
 
 def whole_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
-    """All the rows: of a table whose first two chunks are empty PySpark 4.2 takes none."""
+    """All the rows: of a table whose first two chunks are empty PySpark 4.2 takes none, and one
+    without a chunk it refuses where a column is a time."""
     given = () if schema is None else (schema,)
-    return spark.createDataFrame(rows.combine_chunks(), *given)
+    whole = rows.combine_chunks() if rows.num_rows else rows.schema.empty_table()
+    return spark.createDataFrame(whole, *given)
 
 
 def rows_frame(spark: SparkSession, rows: Iterable[tuple[object, ...]], schema: str) -> DataFrame:

@@ -61,7 +61,7 @@ def test_statements() -> None:
             elif isinstance(statement, SparkStatement):
                 _bind(statement.text)
     assert parsed > CASES / 5
-    assert bound > CASES / 250
+    assert bound > CASES / 500
 
 
 def _bind(query: str) -> bool:

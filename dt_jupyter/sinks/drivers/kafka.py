@@ -1,4 +1,4 @@
-"""Kafka 2.5 or newer: `kafka://user@host:9092/topic` (`kafkas://` for TLS), delta updates only.
+"""Kafka 2.8 or newer: `kafka://user@host:9092/topic` (`kafkas://` for TLS), delta updates only.
 
 A row is a message: its key a JSON object of the key columns, its value one of all columns. A
 message without a value, a tombstone, takes its key away. What a transaction has is one transaction

@@ -23,8 +23,10 @@ _log = logging.getLogger("dt_jupyter.sinks")
 _log.addHandler(logging.NullHandler())
 _R = TypeVar("_R")
 _SECONDS, _CONNECT_SECONDS = 60.0, 10.0
-_SLICE = 0.1
-"""Seconds of one wait; what the cluster said meanwhile is heard after it."""
+_SLICE, _CALL = 0.1, 1.0
+"""Seconds of one wait, and of one call that is made again where its time was out: what the cluster
+said meanwhile is heard after it. On a busy machine a commit that is left after a tenth of a second
+may not be taken up again."""
 LARGEST = 1_000_000
 """Bytes of a message where the topic does not say."""
 _OVERHEAD = 512
@@ -291,7 +293,7 @@ class KafkaCluster:
             end = self._begin(producer)
             while True:
                 try:
-                    act(_SLICE)
+                    act(_CALL)
                     return
                 except KafkaException as e:
                     if not e.args[0].retriable():

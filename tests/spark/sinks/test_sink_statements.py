@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from typing import Any
 
 import pytest
 
@@ -103,6 +104,9 @@ def test_what_cannot_be_delivered_is_refused_and_leaves_nothing(
     with refused("DT-6101") as found:
         shop.sql("CREATE SINK s FROM TABLE orders INTO 'postgresql://me:hunter2@h/d' KEY (price)")
     assert "hunter2" not in str(found[0])
+    with refused("DT-1003"):
+        reduce: Any = {"price": 7}
+        shop.lab.engine.create_sink("s", "orders", shop.url, key=["id"], reduce=reduce)
     with refused("DT-1109"):
         shop.create(source="DYNAMIC TABLE orders")
     with refused("DT-1109"):

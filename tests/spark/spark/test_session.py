@@ -38,6 +38,15 @@ def test_arrow_rows_arrive_however_they_are_chunked(
     assert (found or 0) == sum(sum(range(n)) for n in sizes)
 
 
+@pytest.mark.parametrize("make", [arrow_frame, whole_frame])
+def test_no_rows_of_any_type_arrive_without_a_chunk(
+    spark: SparkSession, make: Callable[..., Any]
+) -> None:
+    types = {"n": pa.int32(), "at": pa.timestamp("us", "UTC"), "l": pa.list_(pa.timestamp("us"))}
+    none = pa.table({name: pa.chunked_array([], type_) for name, type_ in types.items()})
+    assert make(spark, none).collect() == []
+
+
 ALL = "s string, n bigint, x double, ok boolean, at timestamp"
 _AT = datetime(2026, 7, 1, 3, 4, 5, 678, tzinfo=UTC)
 

@@ -7,15 +7,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
-from dt_jupyter.model import CATALOGUE
-from dt_jupyter.notebook import load, unload
+from dt_jupyter.dispatch import picture_of
+from dt_jupyter.model import CATALOGUE, Name, Sink, Timestamp
+from dt_jupyter.notebook import load, magics, unload
 from dt_jupyter.notebook.magics import DynamicTableMagics
 from dt_jupyter.notebook.session import Notebook
+from dt_jupyter.reports import SinkReport
 
 
 @pytest.fixture
@@ -226,3 +230,15 @@ def test_definitions_go_to_a_new_file_or_below_the_cell(
     assert shown(shell, f"%dt export '{file}'") == f"Definitions written to {file}.\n"
     assert file.read_text() == "-- Definitions\n"
     assert "already exists" in shown(shell, f"%dt export '{file}'")
+
+
+def test_the_lag_of_a_sink_is_told_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    at, shown = Timestamp(0), list[object]()
+    sink = Sink("id", Name("default", "s"), Name("default", "t"), "TABLE", "file:///x", at)
+    report = SinkReport(sink, "file", "file:///x", "t", lag=3.0)
+    monkeypatch.setattr(magics, "show_below", shown.append)
+    engine: Any = SimpleNamespace(lag=lambda name: report)
+    notebook: Any = None
+    assert magics._lag(notebook, engine, "s") is report
+    assert shown == [report]
+    assert "lag" in picture_of(report).text
