@@ -56,7 +56,7 @@ TOGETHER = ("spark", "faults")
 """Folders of tests that are one run."""
 SHARED = ("unit", "sinks", *TOGETHER, NIGHTLY)
 """Folders of tests whose files two processes share, with one Spark in each process, or none."""
-HAVE_NIGHTLY = ("unit", "notebook", *TOGETHER)
+HAVE_NIGHTLY = ("unit", "sinks", "notebook", *TOGETHER)
 """Folders of tests some of which are marked `nightly`: they run with the folder of that name."""
 DURATIONS = Path("tests") / "durations.json"
 """What each of those files took when all checks last passed: the longest are begun first."""

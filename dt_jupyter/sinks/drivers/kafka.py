@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import DTError, error
@@ -43,6 +43,9 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _MOST = 249 - len(_SUFFIX)
 _RESERVED = frozenset((".", "..", "__consumer_offsets", "__transaction_state"))
 _OWNER = "owner"
+_OPENINGS = 3
+"""A broker that began anew fences as another opener does: where nobody else has written, who is
+fenced tries again."""
 _NUMBERS = (T.BYTE, T.SHORT, T.INT, T.LONG)
 _FLOATS = "number, or string NaN, Infinity, -Infinity"
 _KEPT = {"cleanup.policy": "compact,delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -90,6 +93,7 @@ class KafkaStore(RemoteAuthoritative):
         self._task: Task
         self._writer: KafkaWriter | None = None
         self._gone: dict[bytes, None] = {}
+        self._seen: Mapping[str, Any] | None = None
 
     # -- opening -----------------------------------------------------------------------------------
 
@@ -100,6 +104,17 @@ class KafkaStore(RemoteAuthoritative):
         for column in self._binding.columns:
             self.types.stored(column)
         self._connect()
+        for _ in range(_OPENINGS - 1):
+            self._seen = None
+            with suppress(Fenced):
+                return self._opened_by(message)
+            self._leave()
+            if self._seen is not None and self._known() != self._seen:
+                raise error("DT-6122", task=self._task.sink)
+        with self._telling_fenced():
+            return self._opened_by(message)
+
+    def _opened_by(self, message: m.Open) -> m.Checkpoint | None:
         with self._opening() as opener:
             return self._opened(opener, delivered=bool(message.driver_checkpoint))
 
@@ -111,16 +126,20 @@ class KafkaStore(RemoteAuthoritative):
         self._cluster.connect()
 
     @contextmanager
-    def _opening(self) -> Iterator[KafkaWriter]:
-        """Until another opens the topic: what this writes after that is refused."""
+    def _telling_fenced(self) -> Iterator[None]:
         try:
-            opener = KafkaWriter(self._cluster, f"dt-sink-topic-{self._topic}")
-            try:
-                yield opener
-            finally:
-                opener.close()
+            yield
         except Fenced:
             raise error("DT-6122", task=self._task.sink) from None
+
+    @contextmanager
+    def _opening(self) -> Iterator[KafkaWriter]:
+        """Until another opens the topic: what this writes after that is refused by `Fenced`."""
+        opener = KafkaWriter(self._cluster, f"dt-sink-topic-{self._topic}")
+        try:
+            yield opener
+        finally:
+            opener.close()
 
     def _opened(self, opener: KafkaWriter, *, delivered: bool) -> m.Checkpoint | None:
         topic, mine = self._cluster.find_topic(self._topic), self._task.range
@@ -128,7 +147,7 @@ class KafkaStore(RemoteAuthoritative):
         self._fence_all(others)
         if topic is not None:
             self._writer = self._own_writer()
-        known = self._known()
+        known = self._seen = self._known()
         owner = self._owner(known, topic)
         if topic is None:
             topic = self._made_topic(opener, known)
@@ -233,7 +252,7 @@ class KafkaStore(RemoteAuthoritative):
     def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
         self._binding, self._task = binding, Task(sink)
         self._connect()
-        with self._opening() as opener:
+        with self._telling_fenced(), self._opening() as opener:
             self._fence_all(self._ranges())
             known = self._known()
             if (known.get(_OWNER) or {}).get("sink") == sink:
@@ -330,10 +349,13 @@ class KafkaStore(RemoteAuthoritative):
             raise error("DT-6122", task=self._task.sink) from None
 
     def close(self) -> None:
+        self._leave()
+        self._cluster.close()
+
+    def _leave(self) -> None:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
-        self._cluster.close()
 
 
 def _count(address: StoreAddress, name: str) -> int:
