@@ -69,9 +69,9 @@ BEHIND = ("nice", "-n", "10") if shutil.which("nice") else ()
 behind them takes the rest."""
 CLASSES = VENV / "spark-classes.jsa"
 """Java's archive of the classes that a Spark session loads. One that does not fit is not used."""
-SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
 """For the Java of tests, which run for minutes: one collector thread and the quick compiler leave
-the cores to the work."""
+the cores to the work, and classes do not make it collect."""
 PRINTING = threading.Lock()
 
 

@@ -25,14 +25,15 @@ def active(tracker=spark.sparkContext.statusTracker(), pause=threading.Event()):
     return list(tracker.getActiveJobsIds())
 threading.Thread(target=watch, args=({name!r},), daemon=True).start()
 """
-ROWS = "(SELECT explode(sequence(1, 3000)) AS e FROM seeds)"
+ROWS = "(SELECT explode(sequence(1, 700)) AS e FROM seeds)"
 SLOW = f"SELECT count(*) AS n FROM {ROWS} x CROSS JOIN {ROWS} y WHERE hash(x.e, y.e) > 7"
-ENDLESS = SLOW.replace("3000", "1000000")
+ENDLESS = SLOW.replace("700", "1000000")
 
 
 @pytest.fixture(scope="module")
 def slow(kernel: Kernel) -> Kernel:
-    """A kernel with a dynamic table whose contents take seconds to compute, from one row."""
+    """A kernel with a dynamic table whose contents take a second to compute, from two rows; from
+    nine they take twenty times as long."""
     kernel.run("%dt connect lake").ok  # noqa: B018
     kernel.run("%dt CREATE TABLE seeds (k BIGINT); INSERT INTO seeds VALUES (1), (2)").ok  # noqa: B018
     kernel.run(f"%%dynamic_table slow --refresh-mode full\n{SLOW}").ok  # noqa: B018
