@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.model import DTError, Timestamp, error, zone_of
+from dt_jupyter.model import DTError, Timestamp, error, parse_time, zone_of
 from dt_jupyter.spark import Args, binding, values_in
 from dt_jupyter.sql import TimePoint, find_last_query_id, literal, replace_spans
 from dt_jupyter.streams import Points, moment
@@ -68,7 +68,7 @@ def timestamp_of(context: Context, value: datetime | str | Timestamp) -> Timesta
 
 def _parsed(text: str) -> datetime:
     try:
-        return datetime.fromisoformat(text)
+        return parse_time(text)
     except ValueError:
         raise _no_time(text) from None
 

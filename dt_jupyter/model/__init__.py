@@ -54,7 +54,7 @@ from dt_jupyter.model.states import (
 )
 from dt_jupyter.model.streams import Intent, Stream
 from dt_jupyter.model.system import system_error
-from dt_jupyter.model.time import FIRST, Clock, Timestamp, zone_of
+from dt_jupyter.model.time import FIRST, Clock, Timestamp, parse_time, zone_of
 from dt_jupyter.model.tuning import DEFAULTS, Tuning
 from dt_jupyter.model.undo import undo
 
@@ -118,6 +118,7 @@ __all__ = [
     "isolation",
     "page_of_code",
     "parse_interval",
+    "parse_time",
     "plain",
     "plural_of",
     "quote",

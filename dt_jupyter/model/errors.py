@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dt_jupyter.model.hidden import HIDDEN
+from dt_jupyter.model.time import Timestamp
 
 
 @dataclass(frozen=True)
@@ -268,9 +269,10 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
 )  # fmt: skip
 
 
-def _one_stop(text: str) -> str:
+def _worded(template: str, facts: Mapping[str, Any]) -> str:
     """A fact may be a sentence itself, with a full stop before the template's own."""
-    return _TWO_STOPS.sub(".", text)
+    words = {k: v.words if isinstance(v, Timestamp) else v for k, v in facts.items()}
+    return _TWO_STOPS.sub(".", template.format(**words))
 
 
 _TWO_STOPS = re.compile(r"(?<![.\s])\.\.(?=\s|\Z)")
@@ -303,11 +305,11 @@ class DTError(Exception):
 
     @property
     def sentence(self) -> str:
-        return _one_stop(CATALOGUE[self.code].message.format(**self.facts))
+        return _worded(CATALOGUE[self.code].message, self.facts)
 
     @property
     def hint(self) -> str:
-        return _one_stop(CATALOGUE[self.code].hint.format(**self.facts))
+        return _worded(CATALOGUE[self.code].hint, self.facts)
 
     def __str__(self) -> str:
         hint = self.hint

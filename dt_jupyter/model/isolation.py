@@ -49,8 +49,8 @@ class Isolation:
 
     def __str__(self) -> str:
         if self.level is Level.SNAPSHOT:
-            return f"{self.level} (data time {self.time})"
-        states = ", ".join(f"{r.name}@{r.since}" for r in self.reads)
+            return f"{self.level} (data time {self.time.words})"
+        states = ", ".join(f"{r.name}@{r.since.words}" for r in self.reads)
         return f"{self.level}: {states}; skew {self.skew:.3f} s"
 
 

@@ -44,6 +44,13 @@ class Timestamp:
         return _EPOCH + timedelta(microseconds=self.micros)
 
     @property
+    def words(self) -> str:
+        """For sentences: `2013-01-04 12:00:00 UTC`, with a fraction only where there is one."""
+        utc = self.datetime
+        fraction = f".{utc.microsecond:06d}".rstrip("0") if utc.microsecond else ""
+        return f"{utc:%Y-%m-%d %H:%M:%S}{fraction} UTC"
+
+    @property
     def has_date(self) -> bool:
         return FIRST <= self <= _LAST
 
@@ -69,6 +76,17 @@ class Timestamp:
 FIRST = Timestamp.of(datetime.min.replace(tzinfo=UTC) + timedelta(days=1))
 _LAST = Timestamp.of(datetime.max.replace(tzinfo=UTC) - timedelta(days=1))
 """What every zone has a date for."""
+
+
+def parse_time(text: str) -> datetime:
+    """A time as ISO 8601 or `Timestamp.words` writes it. ValueError for none."""
+    plain = text.strip()
+    found = datetime.fromisoformat(plain.removesuffix(" UTC"))
+    if not plain.endswith(" UTC"):
+        return found
+    if found.tzinfo is not None:
+        raise ValueError(f"two time zones: {text}")
+    return found.replace(tzinfo=UTC)
 
 
 def zone_of(text: str) -> tzinfo:

@@ -127,7 +127,7 @@ class RefreshReplay:
         )
         before = "nothing" if self.before is None else f"version {self.before}"
         lines = [
-            f"{self.name}: {self.action} at {self.data_timestamp} ({self.query_id})",
+            f"{self.name}: {self.action} at {self.data_timestamp.words} ({self.query_id})",
             f"  reads: {', '.join(sources)}",
             f"  before: {before}, {count_of(self.rows_before, 'row')}",
             f"  delta again: +{self.again.inserted} −{self.again.deleted}; "
@@ -147,7 +147,9 @@ def find_refresh(past: Past, refresh: str | None, at: Timestamp | int | None) ->
     what = refresh or f"of {past.table.name}"
     problem = "no refresh of it succeeded"
     if refresh is None and at is not None:
-        problem = f"none made version {at}" if isinstance(at, int) else f"none succeeded up to {at}"
+        problem = (
+            f"none made version {at}" if isinstance(at, int) else f"none succeeded up to {at.words}"
+        )
     hint = f"See dt.history('{past.table.name}')."
     raise error("DT-4109", refresh=what, problem=problem, hint=hint)
 

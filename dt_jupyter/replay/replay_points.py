@@ -23,7 +23,7 @@ def common_moment(snapshots: Snapshots, queries: Sequence[str], schema: str) -> 
     found = catalog.common((t.table_id for t in tables), limit=1)
     if not found:
         newest = {str(t.name): catalog.timestamps(t.table_id, 1) for t in tables}
-        facts = ", ".join(f"{n} is at {t[0] if t else 'none yet'}" for n, t in newest.items())
+        facts = ", ".join(f"{n} is at {t[0].words if t else 'none yet'}" for n, t in newest.items())
         raise error("DT-4106", names=", ".join(newest), facts=facts)
     return Moment(found[0], frontier=catalog.resolved(found[0]))
 

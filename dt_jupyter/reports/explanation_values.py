@@ -110,13 +110,13 @@ class Verification:
 
     @property
     def _verdict(self) -> str:
+        at = self.data_timestamp.words
         if self.equal:
             compared = f"{'all ' if self.rows > 1 else ''}{count_of(self.rows, 'row')} compared"
-            return (
-                f"{self.name} equals its query at {self.data_timestamp}: {compared}, no difference"
-                + (f" beyond {self.tolerance:g} of floats." if self.tolerance else ".")
+            return f"{self.name} equals its query at {at}: {compared}, no difference" + (
+                f" beyond {self.tolerance:g} of floats." if self.tolerance else "."
             )
-        return f"{self.name} differs from its query at {self.data_timestamp}: {self.difference}."
+        return f"{self.name} differs from its query at {at}: {self.difference}."
 
 
 @dataclass(frozen=True)

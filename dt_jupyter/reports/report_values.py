@@ -109,7 +109,9 @@ class FrontierReport:
     data_timestamps: tuple[Timestamp, ...] = ()
 
     def __str__(self) -> str:
-        lines = [f"{self.name} at {self.data_timestamp} (version {self.version})"]
+        t = self.data_timestamp
+        at = "is not initialised yet" if t is None else f"at {t.words} (version {self.version})"
+        lines = [f"{self.name} {at}"]
         lines += [f"  {name} ({kind}): version {version}" for name, kind, version in self.sources]
         return "\n".join(lines)
 

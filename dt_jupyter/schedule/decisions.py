@@ -165,8 +165,8 @@ def _busy(node: Node, t: Timestamp, this: _Round) -> Skip | Wait | None:
     if node.running is None:
         return None
     if node.since is not None and t <= node.since:
-        return this.wait(node, "BUSY", f"Its refresh to {node.running} is running.")
-    sentence = f"Its refresh to {node.running} was still running at the tick {t}."
+        return this.wait(node, "BUSY", f"Its refresh to {node.running.words} is running.")
+    sentence = f"Its refresh to {node.running.words} was still running at the tick {t.words}."
     return Skip(node.id, t, Reason("BUSY", sentence), RefreshState.SKIPPED)
 
 
@@ -202,10 +202,10 @@ def _behind(node: Node, upstream: Node, t: Timestamp, this: _Round) -> Skip | Wa
         if outcome is RefreshState.SUCCEEDED:
             return None
         if outcome in _LOST:
-            sentence = f"The refresh of {upstream.name} to {t} is {outcome}."
+            sentence = f"The refresh of {upstream.name} to {t.words} is {outcome}."
             return Skip(node.id, t, Reason(f"UPSTREAM_{outcome}", sentence), _LOST[outcome])
         if done > t:
-            sentence = f"{upstream.name} has no version for {t}."
+            sentence = f"{upstream.name} has no version for {t.words}."
             return Skip(node.id, t, Reason(_PASSED, sentence), RefreshState.SKIPPED)
     held = this.held.get(node.id)
     if held is not None and (not upstream.active or upstream.id in this.held):
@@ -244,4 +244,4 @@ def _admit(
         return this.wait(node, "CONCURRENCY_LIMIT", sentence)
     if node.data_timestamp is None:
         return Start(node.id, t, Reason("FIRST_TICK", "It is initialised at its first tick."))
-    return Start(node.id, t, Reason("TICK", f"Its data timestamp is {node.data_timestamp}."))
+    return Start(node.id, t, Reason("TICK", f"Its data timestamp is {node.data_timestamp.words}."))

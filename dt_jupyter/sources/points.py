@@ -34,8 +34,8 @@ class Moment:
     def __str__(self) -> str:
         numbered = f"version {self.version}" if self.version is not None else "the oldest version"
         stated = f"statement {self.statement}" if self.statement is not None else numbered
-        point = self.time if self.time is not None else stated
-        return f"before {point}" if self.before else str(point)
+        point = self.time.words if self.time is not None else stated
+        return f"before {point}" if self.before else point
 
 
 OLDEST = Moment()
@@ -96,9 +96,9 @@ class Resolver:
         if source.kind is SourceKind.DYNAMIC_TABLE:
             first = self.catalog.oldest(source.table_id)
             if first is not None:
-                return f"version {first[1]} of data timestamp {first[0]}"
+                return f"version {first[1]} of data timestamp {first[0].words}"
         oldest = log.oldest()
-        return f"version {oldest} of {log.commit_time(oldest)}"
+        return f"version {oldest} of {log.commit_time(oldest).words}"
 
     def _version(self, source: Source, log: TableLog, at: Moment) -> int | None:
         if at is OLDEST:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from dt_jupyter.model import Timestamp
+
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 _UNITS = ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"))
 _LARGER = {"min": _HOUR, "h": _DAY}
@@ -38,9 +40,7 @@ def duration(seconds: float) -> str:
 
 def instant(value: datetime) -> str:
     """`2013-01-04 12:00:00 UTC`, with a fraction only where there is one."""
-    utc = value.astimezone(UTC)
-    fraction = f".{utc.microsecond:06d}".rstrip("0") if utc.microsecond else ""
-    return f"{utc:%Y-%m-%d %H:%M:%S}{fraction} UTC"
+    return Timestamp.of(value).words
 
 
 def count(value: int) -> str:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from dt_jupyter.model import DTError, Name, Span, did_you_mean, error
+from dt_jupyter.model import DTError, Name, Span, did_you_mean, error, parse_time
 from dt_jupyter.sql.grammar.functions import qualified_name
 from dt_jupyter.sql.grammar.magic_specs import (
     CHANGES,
@@ -301,7 +300,7 @@ def parse_time_point(flag: str, text: str) -> TimePoint:
         seconds = float(match[1]) * _SECONDS.get((match[2] or "second").lower(), 1)
         return TimePoint(PointKind.OFFSET, f"-{int(seconds) if seconds.is_integer() else seconds}")
     try:
-        time = datetime.fromisoformat(text)
+        time = parse_time(text)
     except ValueError:
         raise error(
             "DT-1003",

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from dt_jupyter.model import Timestamp
+from dt_jupyter.model import Timestamp, error, parse_time
 
 DAY = 24 * 3600
 
@@ -23,3 +23,24 @@ def test_a_time_beyond_them_has_none(day: datetime, away: int) -> None:
     edge = Timestamp.of(day.replace(tzinfo=utc))
     assert not edge.has_date
     assert not edge.plus(away * DAY).has_date
+
+
+@pytest.mark.parametrize(
+    ("micros", "words"),
+    [
+        (0, "1970-01-01 00:00:00 UTC"),
+        (1_357_300_800_120_000, "2013-01-04 12:00:00.12 UTC"),
+        (-1, "1969-12-31 23:59:59.999999 UTC"),
+    ],
+)
+def test_what_a_sentence_says_is_read_again(micros: int, words: str) -> None:
+    time = Timestamp(micros)
+    assert time.words == words
+    assert Timestamp.of(parse_time(words)) == time
+    assert words in str(error("DT-2103", name="late", timestamp=time))
+
+
+@pytest.mark.parametrize("text", ["", "UTC", "12 UTC", "2013-01-04 12:00+02:00 UTC"])
+def test_what_is_no_time_is_none(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        parse_time(text)
