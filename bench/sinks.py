@@ -1,9 +1,10 @@
 """Sinks against hand-written code that writes the same rows, and what pipelining is worth.
 
-    python -m bench.sinks [sqlite] [duckdb] [postgresql] [pipeline] [--rows N] [--rounds N]
+    python -m bench.sinks [KIND …] [--rows N] [--rounds N]
 
-Each figure is a ratio of medians of one run, the two sides in turns. PostgreSQL is Debian's,
-started on loopback.
+Kinds are sqlite, duckdb, postgresql, redis, kafka, delta, parquet and pipeline; all without one.
+Each figure is a ratio of medians of one run, the two sides in turns. PostgreSQL and Redis are
+Debian's, Kafka is Maven's, all started on loopback.
 """
 
 from __future__ import annotations
@@ -11,20 +12,27 @@ from __future__ import annotations
 import argparse
 import io
 import itertools
+import json
 import sqlite3
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
 import psycopg
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import redis
+from confluent_kafka import Producer
+from deltalake import DeltaTable, write_deltalake
 
 from bench.__main__ import timed
 from dt_jupyter.catalog import Catalog, Owner
@@ -41,7 +49,8 @@ from dt_jupyter.sinks import (
     open_driver,
     parse_store_url,
 )
-from tests.sinks.servers import PostgresServer
+from tests.sinks.kafka_server import KafkaServer
+from tests.sinks.servers import PostgresServer, RedisServer, Server
 from tests.unit.sinks.lab import ListSource, MemoryLog, RemoteMemory, World, events, summed
 
 COLUMNS = (
@@ -86,14 +95,21 @@ class Intervals:
 Write = Callable[[pa.Table], None]
 
 
-def compare(name: str, url: str, by_hand: Write, folder: Path, tables: list[pa.Table]) -> None:
+def compare(
+    name: str,
+    url: str,
+    by_hand: Write,
+    folder: Path,
+    tables: list[pa.Table],
+    binding: Binding = BINDING,
+) -> None:
     """The same tables by a sink and by hand, in turns; the first of them warms both up."""
     source = Intervals(tables)
     catalog = Catalog(folder / "_dt" / "catalog.sqlite", Clock(), Owner("bench", 1, "bench", "1"))
     sink: list[float] = []
     hand: list[float] = []
     with catalog, Delivery(
-        BINDING, Task("s"), source, CatalogLog(catalog),
+        binding, Task("s"), source, CatalogLog(catalog),
         lambda: ThreadChannel(open_driver(parse_store_url(url))),
     ) as delivery:  # fmt: skip
         delivery.open()
@@ -153,6 +169,66 @@ def postgres_by_hand(server: PostgresServer) -> Write:
     return write
 
 
+def redis_by_hand(server: RedisServer) -> Write:
+    client = redis.Redis(port=server.port, db=1)
+
+    def write(table: pa.Table) -> None:
+        names = [f"t:{key}" for key in table["id"].to_pylist()]
+        texts = zip(*(table[n].cast(pa.string()).to_pylist() for n in NAMES), strict=True)
+        with client.pipeline(transaction=False) as pipe:
+            for number, (name, row) in enumerate(zip(names, texts, strict=True), 1):
+                pipe.hset(name, mapping=dict(zip(NAMES, row, strict=True)))
+                if number % 10_000 == 0:
+                    pipe.execute()
+            pipe.execute()
+
+    return write
+
+
+def kafka_by_hand(server: KafkaServer) -> Write:
+    settings = {"bootstrap.servers": f"127.0.0.1:{server.port}", "transactional.id": "by-hand"}
+    producer = Producer(
+        {**settings, "linger.ms": 5, "log_level": 0, "queue.buffering.max.messages": 1_000_000}
+    )
+    producer.init_transactions()
+
+    def write(table: pa.Table) -> None:
+        producer.begin_transaction()
+        for row in table.to_pylist():
+            key, value = json.dumps({"id": row["id"]}), json.dumps(row, default=str)
+            producer.produce("byhand", key=key, value=value)
+            producer.poll(0)
+        producer.commit_transaction()
+
+    return write
+
+
+def delta_by_hand(path: Path) -> Write:
+    def write(table: pa.Table) -> None:
+        if not path.exists():
+            write_deltalake(path, table)
+            return
+        merge = DeltaTable(path).merge(table, "t.id = s.id", source_alias="s", target_alias="t")
+        merge.when_matched_update_all().when_not_matched_insert_all().execute()
+
+    return write
+
+
+def parquet_by_hand(path: Path) -> Write:
+    """The whole table written again, beside the one before and moved over it."""
+
+    def write(table: pa.Table) -> None:
+        whole = table
+        if path.exists():
+            old = pq.read_table(path)
+            kept = old.filter(pc.invert(pc.is_in(old["id"], value_set=table["id"])))
+            whole = pa.concat_tables([kept, table])
+        pq.write_table(whole, path.with_suffix(".new"))
+        path.with_suffix(".new").rename(path)
+
+    return write
+
+
 def pipeline(transactions: int = 12, commit: float = 0.2, prepare: float = 0.2) -> None:
     """Transactions a second with and without the driver in a thread of its own, for a store whose
     commit takes as long as the source takes to give a transaction."""
@@ -179,9 +255,11 @@ def pipeline(transactions: int = 12, commit: float = 0.2, prepare: float = 0.2) 
     )
 
 
+S = TypeVar("S", bound=Server)
+
+
 @contextmanager
-def postgres() -> Iterator[PostgresServer]:
-    server = PostgresServer()
+def running(server: S) -> Iterator[S]:
     try:
         yield server
     finally:
@@ -190,7 +268,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    kinds = ("sqlite", "duckdb", "postgresql", "pipeline")
+    kinds = ("sqlite", "duckdb", "postgresql", "redis", "kafka", "delta", "parquet", "pipeline")
     parser.add_argument("kinds", nargs="*", choices=[*kinds, []], default=[])
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
@@ -212,9 +290,25 @@ def main() -> None:
             here = place()
             compare("duckdb", f"duckdb://{here}/a.db", duckdb_by_hand(here / "b.db"), here, tables)
         if "postgresql" in wanted:
-            with postgres() as server:
+            with running(PostgresServer()) as server:
                 url = f"postgresql://postgres@127.0.0.1:{server.port}/postgres"
                 compare("postgresql", url, postgres_by_hand(server), place(), tables)
+        if "redis" in wanted:
+            with running(RedisServer(place())) as kept:
+                url = f"redis://127.0.0.1:{kept.port}/0"
+                compare("redis", url, redis_by_hand(kept), place(), tables)
+        if "kafka" in wanted:
+            with running(KafkaServer()) as broker:
+                url = f"kafka://127.0.0.1:{broker.port}/t"
+                by_hand, binding = kafka_by_hand(broker), replace(BINDING, delta_updates=True)
+                compare("kafka", url, by_hand, place(), tables, binding)
+        if "delta" in wanted:
+            here = place()
+            compare("delta", f"delta://{here}/a", delta_by_hand(here / "b"), here, tables)
+        if "parquet" in wanted:
+            here, format_ = place(), "format=parquet"
+            url = f"file://{here}/a?{format_}"
+            compare("parquet", url, parquet_by_hand(here / "b.parquet"), here, tables)
         if "pipeline" in wanted:
             pipeline()
 

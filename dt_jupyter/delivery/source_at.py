@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.lake import TableLog, may_change
+from dt_jupyter.lake import TableLog
 from dt_jupyter.model import DTError, Name, Sink, Stream, Timestamp, error
 from dt_jupyter.sinks import SinkColumn
 from dt_jupyter.sql import StreamSource
@@ -159,13 +159,6 @@ def _to(checkpoint: FrontierCheckpoint) -> TableVersions:
 def lowest_frontier(frontiers: list[TableVersions]) -> dict[str, int]:
     """Of several along one way: each table's oldest."""
     return {table: min(f.get(table, v) for f in frontiers) for table, v in frontiers[0].items()}
-
-
-def same_rows_later(log: TableLog, old: int, new: int) -> int:
-    """The last version up to `new` with the rows of an old one, whose files OPTIMIZE may have left
-    to VACUUM."""
-    later = next((v - 1 for v in range(old + 1, new + 1) if log.changes_data(v)), new)
-    return old if may_change(log, old, later) else later
 
 
 def single_commits(

@@ -22,10 +22,9 @@ from dt_jupyter.delivery.source_at import (
     find_stream,
     require_kept,
     require_stream,
-    same_rows_later,
     single_commits,
 )
-from dt_jupyter.lake import LakeError, may_change, plan_changes
+from dt_jupyter.lake import LakeError, find_same_rows, may_change, plan_changes
 from dt_jupyter.model import DTError, Name, Sink, Stream
 from dt_jupyter.replay import whole
 from dt_jupyter.sinks import KIND, ChangeInterval, ChangeKind, SinkColumn
@@ -199,7 +198,7 @@ class ViewChanges:
         def read(a: TableVersions | None, b: TableVersions) -> pa.Table:
             assert at.stream is not None
             if a is not None:
-                a = {t: same_rows_later(at.tables[t].log, v, b[t]) for t, v in a.items()}
+                a = {t: find_same_rows(at.tables[t].log, v, b[t]) for t, v in a.items()}
             frame = self._of(spark, at.stream, a, b)
             return tables.with_kinds(tables.hash_part(frame, self._key, part, parts).toArrow())
 

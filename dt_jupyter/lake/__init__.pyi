@@ -5,6 +5,7 @@ from .change.change_plan import (
     FileDiff as FileDiff,
     Unchanged as Unchanged,
     Unreadable as Unreadable,
+    find_same_rows as find_same_rows,
     may_change as may_change,
     name_before as name_before,
     plan_changes as plan_changes,

@@ -23,6 +23,7 @@ from dt_jupyter.lake import (
     Feed,
     LakeError,
     Unreadable,
+    find_same_rows,
     gone_from_change,
     gone_from_snapshot,
     is_delta,
@@ -211,7 +212,7 @@ class Streams:
                 whole(stream.source),
                 stream.source.schema,
                 str(stream.name),
-                at=stream.frontier,
+                at=self._frontier_of(stream, end),
                 end=end,
                 append_only=stream.append_only,
                 initial=stream.initial,
@@ -222,6 +223,18 @@ class Streams:
             raise error(
                 "DT-3202", name=stream.name, since=stream.advanced, problem=e.facts["problem"]
             ) from e
+
+    def _frontier_of(self, stream: Stream, end: Mapping[str, int] | None) -> Mapping[str, int]:
+        """Where a stream stands. One on a view reads whole tables there, so it goes on to the last
+        version with the same rows."""
+        start = dict(stream.frontier)
+        if stream.kind == StreamSource.VIEW:
+            for base in self.changes.base_tables(whole(stream.source), stream.source.schema):
+                if base.path is not None and base.table_id in start:
+                    log = self.changes.sources.logs[base.path]
+                    last = log.version() if end is None else end.get(base.table_id, log.version())
+                    start[base.table_id] = find_same_rows(log, start[base.table_id], last)
+        return start
 
     def has_data(self, name: Name) -> bool:
         """Whether a stream may hold rows: from the logs alone, no Spark job."""
@@ -257,6 +270,7 @@ class Streams:
         view = stream.kind == StreamSource.VIEW
         try:
             new, columns = log.version(), log.metadata().columns
+            old = find_same_rows(log, old, new) if view else old
             tracked = told_apart(log, old, new, columns)[0] is By.TRACKING
             plan = plan_changes(log, old, new, () if view else columns)
             if isinstance(plan, Unreadable):

@@ -86,6 +86,10 @@ class Server:
                 time.sleep(0.02)
         raise RuntimeError(self._log.read_text("utf-8", "replace")[-2000:])
 
+    def end(self) -> None:
+        """Stopped for good."""
+        self.stop()
+
     def stop(self, number: int = signal.SIGKILL) -> None:
         if self._process is not None:
             self._process.send_signal(number)

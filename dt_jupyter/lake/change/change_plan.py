@@ -108,6 +108,16 @@ def may_change(log: TableLog, after: int, upto: int) -> bool:
     return not isinstance(plan_changes(log, after, upto), Unchanged)
 
 
+def find_same_rows(log: TableLog, old: int, new: int) -> int:
+    """The last version up to `new` with the rows of an old one, whose files OPTIMIZE may have left
+    to VACUUM; `old` where the log does not tell."""
+    try:
+        later = next((v - 1 for v in range(old + 1, new + 1) if log.changes_data(v)), new)
+    except VersionGone:
+        return old
+    return old if may_change(log, old, later) else later
+
+
 def plan_from_facts(
     facts: Sequence[CommitFacts], columns: Collection[str] | None = None, *, file_diff: bool = True
 ) -> ChangePlan:
