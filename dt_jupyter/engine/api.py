@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -24,6 +24,7 @@ from dt_jupyter.engine.status import engine_status
 from dt_jupyter.engine.subjects import explain_subject, lineage_of
 from dt_jupyter.engine.terminal_progress import terminal_line
 from dt_jupyter.failures import LARGEST_INT, coded, within
+from dt_jupyter.histories import HistoryEvent, HistoryReport, TransactionHistory, check_history
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import (
     DEFAULT_WAREHOUSE,
@@ -520,6 +521,14 @@ class Engine:
         streams begin anew, and sinks are comments: creating one delivers."""
         context = self._open()
         return export_script(context.catalog, meaning(context.spark))
+
+    def check_history(
+        self, events: TransactionHistory | str | Iterable[HistoryEvent]
+    ) -> HistoryReport:
+        """Which guarantees of isolation a history of transactions kept: events of
+        `dt_jupyter.histories`, or a text as `w1(x1) c1 r2(x1) d3(y3|x1) c2`, in which a refresh
+        derives. DT-1003 for what is no history."""
+        return check_history(events)
 
     def status(self) -> dict[str, Any]:
         """The engine at a glance: lake, Spark, scheduler, warehouses, what runs."""
