@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.sinks.conformance import Conformance, Site, deliver_while_disturbed
+from tests.sinks.conformance import Conformance
 from tests.sinks.kafka_server import KafkaServer
 from tests.sinks.servers import PostgresServer, RedisServer
+from tests.sinks.site import Site, deliver_while_disturbed
 from tests.sinks.test_delta import DeltaSite
 from tests.sinks.test_duckdb import DuckdbSite
 from tests.sinks.test_files import FilesSite

@@ -1,15 +1,10 @@
-"""What every driver has to pass, against its real store. A `Site` says how to reach the store and
-how to read it behind the driver's back."""
+"""What every driver has to pass, against its real store."""
 
 from __future__ import annotations
 
 import random
-import threading
-import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -22,13 +17,9 @@ from dt_jupyter.sinks import (
     HashRange,
     ReduceRule,
     Strategy,
-    Task,
-    ThreadChannel,
-    is_transient,
     messages as m,
-    open_driver,
-    parse_store_url,
 )
+from tests.sinks.site import Site, Talk, die_after_log, row
 from tests.sinks.values import NAMES, VALUES
 from tests.unit.sinks.lab import (
     LEFT,
@@ -42,7 +33,6 @@ from tests.unit.sinks.lab import (
     D,
     I,
     ListSource,
-    MemoryLog,
     Row,
     binding,
     deliver,
@@ -56,162 +46,16 @@ from tests.unit.sinks.lab import (
 LONG, TEXT = pa.int64(), pa.string()
 
 
-class Site(ABC):
-    """A place in a driver's store, empty at first, with a recovery log of its own."""
-
-    delta = False
-    """Whether it takes delta updates alone: its rows are what they come to."""
-
-    def __init__(self) -> None:
-        self.log = MemoryLog()
-        self.driver_checkpoint: m.Checkpoint = {}
-
-    @abstractmethod
-    def url(self) -> str: ...
-
-    @abstractmethod
-    def rows(self, made: Binding) -> dict[Any, Row]:
-        """What the store holds, by key, read by another client."""
-
-    def driver(self, **options: str) -> Any:
-        return open_driver(parse_store_url(self.url(), options))
-
-    def deliver(
-        self, made: Binding, changes: list[Change], sink: str = "s", **more: Any
-    ) -> list[Any]:
-        size = more.pop("size", 5)
-        options = more.pop("options", {})
-        source = ListSource(made, changes, size)
-        task = Task(sink, more.pop("range", HashRange()))
-        return deliver(made, source, self.log, lambda: self.driver(**options), task=task, **more)
-
-
-class SqlSite(Site):
-    """A SQL store: what only those have."""
-
-    schemas = True
-    """Whether a target's name may have one before a dot."""
-
-    @abstractmethod
-    def run(self, sql: str) -> list[tuple[Any, ...]]: ...
-
-    def rows(self, made: Binding) -> dict[Any, Row]:
-        names = [c.name for c in made.columns]
-        listed = ", ".join('"' + n.replace('"', '""') + '"' for n in names)
-        parts = made.target.split(".", 1) if self.schemas else [made.target]
-        target = ".".join('"' + part.replace('"', '""') + '"' for part in parts)
-        found = [
-            dict(zip(names, row, strict=True)) for row in self.run(f"SELECT {listed} FROM {target}")
-        ]
-        return {tuple(row[k] for k in made.key): row for row in found}
-
-
-class Talk:
-    """One conversation with a driver, message by message."""
-
-    def __init__(self, site: Site, made: Binding, task: Task | None = None, **options: str) -> None:
-        self.made, self.driver = made, site.driver(**options)
-        self._channel = DirectChannel(self.driver)
-        self._site = site
-        self._channel.send(m.Open(made, task or Task("s"), site.driver_checkpoint))
-        self.opened = self.hear(m.Opened)
-        self.acknowledge()
-
-    def send(self, message: Any) -> None:
-        self._channel.send(message)
-
-    def hear(self, kind: type) -> Any:
-        answer = self._channel.receive()
-        assert isinstance(answer, kind), answer
-        return answer
-
-    def acknowledge(self) -> None:
-        self.send(m.Acknowledge())
-        self.hear(m.Acknowledged)
-
-    def flush(self) -> list[Row]:
-        self.send(m.Flush())
-        found: list[Row] = []
-        while isinstance(answer := self._channel.receive(), m.Loaded):
-            found += answer.rows.to_pylist()
-        assert isinstance(answer, m.Flushed)
-        return found
-
-    def load(self, *keys: Row) -> list[Row]:
-        self.send(m.Load(pa.Table.from_pylist(list(keys), self.made.key_schema)))
-        return self.flush()
-
-    def store(self, *rows: Row) -> None:
-        self.send(m.Store(pa.Table.from_pylist(list(rows), self.made.schema)))
-
-    def start(self, at: int) -> None:
-        self.send(m.StartCommit({"at": at}))
-        answer = self.hear(m.StartedCommit)
-        self._site.driver_checkpoint = m.updated_checkpoint(self._site.driver_checkpoint, answer)
-
-    def close(self) -> None:
-        self._channel.close()
-
-
-def die_after_log(log: Any, made: Binding, source: Any, driver: Any, part: HashRange) -> None:
-    """A delivery of a part that ends when the recovery log has its first transaction, and the
-    store has not."""
-    commit = log.commit
-
-    def last(*args: Any) -> None:
-        commit(*args)
-        raise KeyboardInterrupt
-
-    dying = delivery(made, source, log, driver, task=Task("s", part))
-    log.commit = last
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            list(dying.deliver())
-    finally:
-        log.commit = commit
-        dying.close()
-
-
-def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: float = 60.0) -> int:
-    """Delivers more and more until `disturb`, in a thread, has ended, and all of it then; how
-    often a delivery failed."""
-    made = summed(delta=site.delta)
-    source = ListSource(made, events(9, 60, keys=9), 6, 6)
-    deliver(made, source, site.log, site.driver, channel=ThreadChannel)
-    ended, failures, end = threading.Event(), 0, time.monotonic() + seconds
-    problems: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            disturb()
-        except BaseException as e:
-            problems.append(e)
-        ended.set()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    clean = False
-    while not (clean and ended.is_set()) and time.monotonic() < end:
-        last = ended.is_set()
-        try:
-            deliver(made, source, site.log, site.driver, channel=ThreadChannel)
-            clean = last
-        except DTError as e:
-            failures += 1
-            if not is_transient(e):
-                raise
-            time.sleep(0.01)
-        if not last:
-            source.changes += events(len(source.changes), 30, keys=9)
-    thread.join()
-    assert not problems, problems
-    assert clean, "it never came through"
-    assert site.rows(made) == oracle(made, source.changes)
-    return failures
-
-
-def row(k: int, v: int, name: str = "n") -> Row:
-    return {"k": k, "v": v, "name": name}
+def same(found: Any, given: Any) -> bool:
+    """Equal, NaN as well, and -0.0 is not 0.0."""
+    if isinstance(given, float):
+        return repr(float(found)) == repr(given)
+    if isinstance(given, Mapping):
+        return all(same(found[k], v) for k, v in given.items())
+    if isinstance(given, list):
+        pairs: Iterator[tuple[Any, Any]] = zip(found, given, strict=True)
+        return all(same(a, b) for a, b in pairs)
+    return type(found) is type(given) and bool(found == given)
 
 
 class Conformance:
@@ -516,18 +360,6 @@ class Protocol(Conformance):
         assert talk.flush() == [row(1, 5)]
         talk.close()
 
-
-def same(found: Any, given: Any) -> bool:
-    """Equal, NaN as well, and -0.0 is not 0.0."""
-    if isinstance(given, float):
-        return repr(float(found)) == repr(given)
-    if isinstance(given, Mapping):
-        return all(same(found[k], v) for k, v in given.items())
-    if isinstance(given, list):
-        pairs: Iterator[tuple[Any, Any]] = zip(found, given, strict=True)
-        return all(same(a, b) for a, b in pairs)
-    return type(found) is type(given) and bool(found == given)
-
     def test_joined_tasks_apply_what_each_had_staged(self, site: Site) -> None:
         """Both die when the recovery log has their last transactions, and the store not yet."""
         changes = events(7, 40, keys=20)
@@ -541,135 +373,3 @@ def same(found: Any, given: Any) -> bool:
             return
         site.deliver(summed(), changes, size=20)
         assert site.rows(summed()) == oracle(summed(), changes)
-
-
-class Sql(Protocol):
-    """For SQL stores: what becomes of tables."""
-
-    def test_a_table_that_is_there_is_not_ours(self, site: SqlSite) -> None:
-        site.run("CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT, name TEXT, more TEXT)")
-        site.run("INSERT INTO t VALUES (7, 7, 'seven', 'x')")
-        with refused("DT-6140"):
-            site.deliver(summed(), [(I, row(1, 1))])
-        assert len(site.rows(summed())) == 1
-        site.deliver(summed(), [(I, row(1, 1)), (I, row(7, 1))], options={"adopt": "true"})
-        assert site.rows(summed())[7,]["v"] == 8
-        site.deliver(summed(), [(I, row(1, 1)), (I, row(7, 1)), (I, row(1, 1))], size=2)
-        assert site.rows(summed())[1,]["v"] == 2
-
-    def test_a_table_that_lacks_a_column_is_not_adopted(self, site: SqlSite) -> None:
-        site.run("CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT)")
-        with refused("DT-6142"):
-            site.deliver(summed(), [], options={"adopt": "true"})
-
-    def test_a_table_whose_key_is_not_unique_is_told(self, site: SqlSite) -> None:
-        site.run("CREATE TABLE t (k BIGINT, v BIGINT, name TEXT)")
-        with refused("DT-6142"):
-            site.deliver(summed(), [(I, row(1, 1))], options={"adopt": "true"})
-
-    def test_a_table_that_wants_more_is_told(self, site: SqlSite) -> None:
-        site.run("CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT, name TEXT, x TEXT NOT NULL)")
-        with refused("DT-6143"):
-            site.deliver(summed(), [(I, row(1, 1))], options={"adopt": "true"})
-
-    def test_reset_empties_a_table_that_was_adopted_and_leaves_it(self, site: SqlSite) -> None:
-        site.run("CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT, name TEXT, more TEXT)")
-        site.deliver(summed(), [(I, row(1, 1))], options={"adopt": "true"})
-        self.forget(site, empty=True)
-        assert site.run("SELECT count(more), count(*) FROM t") == [(0, 0)]
-
-    def test_two_sinks_into_one_table_are_refused(self, site: SqlSite) -> None:
-        site.deliver(summed(), [(I, row(1, 1))])
-        with refused("DT-6141"):
-            site.deliver(summed(), [(I, row(1, 1))], sink="other")
-        assert site.rows(summed()) == {(1,): row(1, 1)}
-
-    def test_a_dropped_table_is_told(self, site: SqlSite) -> None:
-        site.deliver(summed(), [(I, row(1, 1))])
-        site.run("DROP TABLE t")
-        with refused("DT-6143"):
-            site.deliver(summed(), [(I, row(1, 1)), (I, row(1, 1))], size=1)
-
-    def test_a_table_dropped_while_it_is_delivered_to_is_told(self, site: SqlSite) -> None:
-        talk = Talk(site, summed())
-        talk.flush()
-        site.run("DROP TABLE t")
-        talk.store(row(1, 1))
-        talk.send(m.StartCommit({"at": 1}))
-        with refused("DT-6143"):
-            talk.hear(m.StartedCommit)
-        talk.close()
-
-    def test_a_dropped_column_is_told(self, site: SqlSite) -> None:
-        site.deliver(summed(), [(I, row(1, 1))])
-        site.run("ALTER TABLE t DROP COLUMN name")
-        with refused("DT-6143"):
-            site.deliver(summed(), [(I, row(1, 1)), (I, row(1, 1))], size=1)
-
-    def test_a_row_deleted_by_hand_is_what_the_store_says(self, site: SqlSite) -> None:
-        site.deliver(summed(), [(I, row(1, 5))])
-        site.run("DELETE FROM t")
-        site.deliver(summed(), [(I, row(1, 5)), (I, row(1, 2))], size=1)
-        assert site.rows(summed())[1,]["v"] == 2
-
-    def test_a_column_that_is_added_comes(self, site: SqlSite) -> None:
-        site.deliver(binding(("k", LONG), ("v", LONG)), [(I, {"k": 1, "v": 1})])
-        wider = binding(("k", LONG), ("v", LONG), ("w", TEXT))
-        changes: list[Change] = [(I, {"k": 1, "v": 1}), (I, {"k": 2, "v": 2, "w": "x"})]
-        site.deliver(wider, changes, size=1)
-        assert site.rows(wider) == {
-            (1,): {"k": 1, "v": 1, "w": None},
-            (2,): {"k": 2, "v": 2, "w": "x"},
-        }
-
-    def test_a_type_that_is_widened_follows(self, site: SqlSite) -> None:
-        narrow = binding(("k", pa.int32()), ("v", pa.int32()), ("d", pa.decimal128(4, 1)))
-        wide = binding(("k", LONG), ("v", LONG), ("d", pa.decimal128(9, 3)))
-        site.deliver(narrow, [(I, {"k": 1, "v": 1, "d": Decimal("1.5")})])
-        big: Row = {"k": 2, "v": 2**40, "d": Decimal("12345.678")}
-        changes: list[Change] = [(I, {"k": 1, "v": 1, "d": None}), (I, big)]
-        site.deliver(wide, changes, size=1)
-        talk = Talk(site, wide)
-        assert talk.load({"k": 2}) == [big]
-        talk.close()
-
-    @pytest.mark.parametrize(
-        "columns",
-        [
-            [("k", LONG), ("v", TEXT), ("w", LONG)],
-            [("k", LONG), ("v", pa.int32()), ("w", LONG)],
-            [("k", LONG), ("v", LONG)],
-        ],
-    )
-    def test_other_changes_of_the_source_make_the_sink_wait(
-        self, site: SqlSite, columns: list[tuple[str, pa.DataType]]
-    ) -> None:
-        before = binding(("k", LONG), ("v", LONG), ("w", LONG))
-        site.deliver(before, [(I, {"k": 1, "v": 1, "w": 1})])
-        with refused("DT-6142"):
-            site.deliver(binding(*columns), [])
-        with refused("DT-6142"):
-            site.deliver(binding(("k", LONG), ("v", LONG), ("w", LONG), key=("v",)), [])
-        assert site.rows(before) == {(1,): {"k": 1, "v": 1, "w": 1}}
-
-    def test_delta_updates_are_rows_with_tombstones(self, site: SqlSite) -> None:
-        made = summed(delta=True)
-        changes: list[Change] = [(I, row(1, v)) for v in (-1, 3, 2, 6, -7, -1)]
-        site.deliver(made, [*changes, (D, {"k": 1})], size=3)
-        found = site.run("SELECT k, v, dt_deleted FROM t ORDER BY dt_deleted, v")
-        assert [(k, v, bool(gone)) for k, v, gone in found] == [
-            (1, -2, False),
-            (1, 4, False),
-            (1, None, True),
-        ]
-
-    def test_the_zombie_of_a_split_commits_nothing(self, site: SqlSite) -> None:
-        talk = Talk(site, summed())
-        talk.flush()
-        Talk(site, summed(), Task("s", LEFT)).close()
-        talk.store(row(1, 5))
-        talk.send(m.StartCommit({"at": 1}))
-        with refused("DT-6122"):
-            talk.hear(m.StartedCommit)
-        talk.close()
-        assert site.rows(summed()) == {}

@@ -17,7 +17,8 @@ from deltalake import DeltaTable, QueryBuilder, write_deltalake
 from dt_jupyter.sinks import Binding
 from dt_jupyter.sinks.drivers.sql import quoted
 from dt_jupyter.sinks.type_texts import to_type_text
-from tests.sinks.conformance import Protocol, Site, row
+from tests.sinks.conformance import Protocol
+from tests.sinks.site import Site, row
 from tests.unit.sinks.lab import Change, D, I, Row, binding, refused, summed
 
 LONG, TEXT = pa.int64(), pa.string()

@@ -12,7 +12,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.sinks.conformance import Site, Sql, SqlSite, row
+from tests.sinks.site import Site, SqlSite, row
+from tests.sinks.sql_conformance import Sql
 from tests.unit.sinks.lab import I, refused, summed
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from dt_jupyter.sinks import Binding
 from dt_jupyter.sinks.drivers.file_formats import FORMATS
-from tests.sinks.conformance import Protocol, Site, row
+from tests.sinks.conformance import Protocol
+from tests.sinks.site import Site, row
 from tests.unit.sinks.lab import Change, D, I, Row, binding, refused, summed
 
 LONG, TEXT = pa.int64(), pa.string()

@@ -37,10 +37,11 @@ from dt_jupyter.sinks.drivers.kafka import KafkaStore
 from dt_jupyter.sinks.drivers.kafka_cluster import KafkaCluster
 from dt_jupyter.sinks.json_values import from_json_values
 from dt_jupyter.sinks.reductions import reduce_values
-from tests.sinks.conformance import Conformance, Site, Talk, deliver_while_disturbed, row
+from tests.sinks.conformance import Conformance
 from tests.sinks.kafka_server import KafkaServer
 from tests.sinks.killed_delivery import run
 from tests.sinks.servers import free_port
+from tests.sinks.site import Site, Talk, deliver_while_disturbed, row
 from tests.sinks.test_killed import kill_at
 from tests.sinks.values import NAMES
 from tests.unit.sinks.lab import (

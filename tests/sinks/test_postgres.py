@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 from dt_jupyter.sinks import is_transient, messages as m, open_driver, parse_store_url
-from tests.sinks.conformance import Site, Sql, SqlSite, Talk, deliver_while_disturbed, row
 from tests.sinks.servers import PostgresServer, free_port
+from tests.sinks.site import Site, SqlSite, Talk, deliver_while_disturbed, row
+from tests.sinks.sql_conformance import Sql
 from tests.unit.sinks.lab import (
     I,
     ListSource,

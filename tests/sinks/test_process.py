@@ -18,7 +18,8 @@ from dt_jupyter.model import DTError
 from dt_jupyter.sinks import Binding, ProcessChannel, is_transient, messages as m
 from dt_jupyter.sinks.json_lines import from_line
 from dt_jupyter.sinks.json_values import from_json_values
-from tests.sinks.conformance import Protocol, Site
+from tests.sinks.conformance import Protocol
+from tests.sinks.site import Site
 from tests.unit.sinks.lab import (
     ListSource,
     MemoryLog,

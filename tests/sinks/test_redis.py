@@ -14,8 +14,9 @@ import redis
 
 from dt_jupyter.sinks import Binding, messages as m
 from dt_jupyter.sinks.json_values import from_json_values
-from tests.sinks.conformance import Protocol, Site, Talk, deliver_while_disturbed, row
+from tests.sinks.conformance import Protocol
 from tests.sinks.servers import RedisServer, free_port
+from tests.sinks.site import Site, Talk, deliver_while_disturbed, row
 from tests.unit.sinks.lab import (
     Change,
     D,

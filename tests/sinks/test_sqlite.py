@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.sinks.conformance import Site, Sql, SqlSite, Talk
+from tests.sinks.site import Site, SqlSite, Talk
+from tests.sinks.sql_conformance import Sql
 from tests.unit.sinks.lab import I, refused, summed
 
 

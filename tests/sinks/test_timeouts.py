@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.sinks import is_transient, open_driver, parse_store_url
-from tests.sinks.conformance import row
 from tests.sinks.servers import silent_server
+from tests.sinks.site import row
 from tests.unit.sinks.lab import I, ListSource, MemoryLog, deliver, refused, summed
 
 

@@ -23,8 +23,8 @@ from dt_jupyter.sinks import (
     parse_store_url,
 )
 from dt_jupyter.sinks.drivers.webhook import WebhookStore
-from tests.sinks.conformance import die_after_log, row
 from tests.sinks.servers import free_port
+from tests.sinks.site import die_after_log, row
 from tests.unit.sinks.lab import (
     Change,
     Countdown,

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -222,3 +223,40 @@ def test_hidden_names_are_made_in_one_place() -> None:
     others = {f.relative_to(ROOT).as_posix(): literals(f) for f in PACKAGE.rglob("*.py")}
     del others[vocabulary.relative_to(ROOT).as_posix()]
     assert {f: t for f, texts in others.items() for t in texts if "__dt_" in t} == {}
+
+
+def find_dead_code(source: str) -> list[str]:
+    """What is never run: statements after one that leaves, and tests in functions."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        for block in ("body", "orelse", "finalbody"):
+            lines = getattr(node, block, None)
+            if isinstance(lines, list):
+                found += [
+                    f"line {after.lineno}"
+                    for before, after in pairwise(lines)
+                    if isinstance(before, ast.Return | ast.Raise | ast.Continue | ast.Break)
+                ]
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inner = (n for n in ast.walk(node) if n is not node)
+            found += [n.name for n in inner if isinstance(n, ast.FunctionDef) and _is_test(n.name)]
+    return found
+
+
+def _is_test(name: str) -> bool:
+    return name.startswith("test_")
+
+
+def test_no_code_is_dead() -> None:
+    files = [f for f in tracked() if f.suffix == ".py"]
+    found = {str(f.relative_to(ROOT)): find_dead_code(f.read_text("utf-8")) for f in files}
+    assert {name: dead for name, dead in found.items() if dead} == {}
+
+
+def test_dead_code_is_found() -> None:
+    assert find_dead_code("def f():\n  return 1\n  g()") == ["line 3"]
+    assert find_dead_code("def f():\n  def test_a(): ...") == ["test_a"]
+    assert (
+        find_dead_code("for x in y:\n  if x: break\n  else: f()\nclass T:\n  def test_a(s): ...")
+        == []
+    )
