@@ -212,7 +212,10 @@ def history_of(given: TransactionHistory | str | Iterable[HistoryEvent]) -> Tran
         return given
     if isinstance(given, str):
         return parse_history(given)
-    events = tuple(given)
+    try:
+        events = tuple(given)
+    except TypeError:
+        raise _invalid(f"{given!r:.40} is not a history") from None
     wrong = next((e for e in events if not isinstance(e, HistoryEvent)), None)
     if wrong is not None:
         raise _invalid(f"{wrong!r:.40} is not an event")

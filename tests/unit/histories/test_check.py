@@ -7,6 +7,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -108,9 +109,10 @@ def test_what_is_no_history(text: str, problem: str) -> None:
     assert problem in found.value.sentence
 
 
-def test_what_is_no_event() -> None:
-    with pytest.raises(DTError, match="is not an event"):
-        check_history(["w1(x1)"])  # type: ignore[list-item]
+@pytest.mark.parametrize("given", [["w1(x1)"], [None], {"w1(x1)": 1}, None, 7, b"w1(x1)", object()])
+def test_what_is_no_event(given: Any) -> None:
+    with pytest.raises(DTError, match="is not a"):
+        check_history(given)
 
 
 # -- random histories ------------------------------------------------------------------------------
