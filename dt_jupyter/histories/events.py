@@ -216,7 +216,7 @@ def history_of(given: TransactionHistory | str | Iterable[HistoryEvent]) -> Tran
         events = tuple(given)
     except TypeError:
         raise _invalid(f"{given!r:.40} is not a history") from None
-    wrong = next((e for e in events if not isinstance(e, HistoryEvent)), None)
-    if wrong is not None:
-        raise _invalid(f"{wrong!r:.40} is not an event")
+    for each in events:
+        if not isinstance(each, HistoryEvent):
+            raise _invalid(f"{each!r:.40} is not an event")
     return TransactionHistory(events)
