@@ -6,6 +6,7 @@ from .key_errors import (
     raised as raised,
     sql_text as sql_text,
 )
+from .lost_errors import find_lost_error as find_lost_error
 from .refresh_failures import as_error as as_error, out_of_reach as out_of_reach
 from .signs import (
     causes as causes,

@@ -10,6 +10,7 @@ import sys
 import traceback
 from dataclasses import replace
 
+from dt_jupyter.failures.lost_errors import find_lost_error
 from dt_jupyter.failures.signs import (
     causes,
     environment_error,
@@ -65,7 +66,7 @@ _ADVICE = re.compile(
 )
 """What Spark would have one do, among it ANSI off, which makes NULL of every such value."""
 _FRAGMENT = re.compile(r"== SQL[^\n]*==\n([^\n]*)\n( *)(\^+)")
-_STATE = re.compile(r"\s*SQLSTATE: \w+.*$")
+_STATE = re.compile(r"\s*SQLSTATE: \w+.*$|\.?; line \d+ pos \d+\s*$")
 _OUTER = ("TASK_WRITE_FAILED", "FAILED_EXECUTE_UDF", "FAILED_READ_FILE")
 """Conditions that say less than what caused them."""
 _LONGEST = 400
@@ -82,6 +83,7 @@ def catalogued(
     """
     if isinstance(failure, DTError):
         return failure
+    failure = find_lost_error(failure)
     if _is_sparks(failure, "AnalysisException") and is_syntax_error(failure):
         refused = syntax_error(failure, query, offset)
         return replace(refused, details=details_of(failure))

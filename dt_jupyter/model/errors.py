@@ -72,7 +72,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "Make it a view (CREATE VIEW) or a table: a refresh runs in its own session."),
     ("DT-1111", "42611", "The column list has {given}, but the query has {actual}.",
      "Name every column once, or omit the list."),
-    ("DT-1112", "42601", "Spark cannot analyse the query: {problem}", "{hint}"),
+    ("DT-1112", "42601", "Spark cannot analyse the query: {problem}.", "{hint}"),
     ("DT-1113", "42883", "Parameter :{name} has no value.",
      "Set the variable {name} in the notebook, or pass it to dt.sql(..., args={{...}})."),
     ("DT-1114", "42939", f"The name {{name}} is reserved: it starts with {HIDDEN}.",
@@ -125,8 +125,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "Declare a key, TBLPROPERTIES ('dt.primaryKey' = 'id'), or start where row tracking is on."),
     ("DT-3105", "0A000", "APPEND_ONLY needs a query in which inserts only add rows.",
      "Omit APPEND_ONLY, or use no outer joins, aggregates, windows and LIMIT."),
-    ("DT-3106", "0A000", "{name} has no versions: it is not a Delta table.",
-     "Convert it to Delta."),
+    ("DT-3106", "0A000", "{name} has no versions: {problem}.", "{hint}"),
     ("DT-3107", "0A000", "{what} cannot be used {where}.", "{hint}"),
     ("DT-3108", "23505", "The declared key {keys} is not unique: {example}.",
      "Remove the duplicates, or drop the key: ALTER TABLE … UNSET TBLPROPERTIES "

@@ -392,6 +392,9 @@ def open_replay(
     """
     snapshots = bench.snapshots
     bases = snapshots.bases(query, name.schema)
+    if not bases:
+        problem, hint = "it reads no table", "Replay what reads tables."
+        raise error("DT-3106", name=name, problem=problem, hint=hint)
     end_at = to if to is not None else at
     stepped = every is not None
     last = _stop(snapshots, bases, name, end_at, stepped=stepped)

@@ -33,7 +33,16 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.replay.schema_modes import Projected, as_it_was, as_now, same_columns, select_list
-from dt_jupyter.sources import Found, Moment, Resolver, Sources, name_of, pinned, whole_micro
+from dt_jupyter.sources import (
+    Found,
+    Moment,
+    Resolver,
+    Sources,
+    name_of,
+    no_versions,
+    pinned,
+    whole_micro,
+)
 from dt_jupyter.spark import HELD, confs
 from dt_jupyter.sql import SchemaMode
 
@@ -204,7 +213,7 @@ class Snapshots:
     def log(self, source: Source) -> TableLog:
         """The log of a Delta table; DT-3106 for what is none."""
         if source.kind is SourceKind.FOREIGN or source.path is None:
-            raise error("DT-3106", name=source.name)
+            raise no_versions(source.name)
         return self.sources.logs[source.path]
 
     def table(self, source: Source, version: int) -> TableAt:

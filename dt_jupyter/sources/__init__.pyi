@@ -26,6 +26,7 @@ from .points import (
     OLDEST as OLDEST,
     Moment as Moment,
     Resolver as Resolver,
+    no_versions as no_versions,
     whole_micro as whole_micro,
 )
 from .row_identity import (

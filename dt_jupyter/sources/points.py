@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.lake import TableGone, TableLog, VersionGone, mark_of
-from dt_jupyter.model import Source, SourceKind, Timestamp, error
+from dt_jupyter.model import DTError, Name, Source, SourceKind, Timestamp, error
 
 _LAST = 999_999_999
 
@@ -36,6 +36,12 @@ class Moment:
         stated = f"statement {self.statement}" if self.statement is not None else numbered
         point = self.time.words if self.time is not None else stated
         return f"before {point}" if self.before else point
+
+
+def no_versions(name: Name | str) -> DTError:
+    """DT-3106 for a table that is not Delta's."""
+    problem, hint = "it is not a Delta table", "Convert it to Delta."
+    return error("DT-3106", name=name, problem=problem, hint=hint)
 
 
 OLDEST = Moment()

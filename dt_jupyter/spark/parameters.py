@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _BIND_LATER = "spark.sql.legacy.parameterSubstitution.constantsOnly"
 Args = Mapping[str, Any]
+_MICRO = timedelta(microseconds=1)
 
 
 def values_in(text: str, args: Args) -> dict[str, Any]:
@@ -39,6 +40,9 @@ def _require_value(name: str, value: object) -> None:
         raise error(
             "DT-1003", option=f":{name}", value=_shortened(value), problem=problem, hint=hint
         )
+    if isinstance(value, timedelta) and not is_bigint(value // _MICRO):
+        problem, hint = "it is beyond INTERVAL DAY TO SECOND", "Pass one of at most 106751991 days."
+        raise error("DT-1003", option=f":{name}", value=value, problem=problem, hint=hint)
     if isinstance(value, str):
         try:
             value.encode()

@@ -28,6 +28,7 @@ from dt_jupyter.sources import (
     Sources,
     identity,
     name_of,
+    no_versions,
     pinned,
 )
 from dt_jupyter.spark import HELD, confs, is_connect, run_cancellable
@@ -255,7 +256,7 @@ class Changes:
         bases: list[tuple[Source, TableLog]] = []
         for source in found.sources.values():
             if source.kind is SourceKind.FOREIGN or source.path is None:
-                raise error("DT-3106", name=source.name)
+                raise no_versions(source.name)
             known = [p for p in (at, end) if p is not None and not isinstance(p, Moment)]
             if any(source.table_id not in versions for versions in known):
                 raise error("DT-3103", name=name, problem=f"{source.name} was replaced")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ class MissingName:
 def missing_name(e: PySparkException, spark: SparkSession) -> MissingName | None:
     """What is missing by name; None for another failure."""
     condition = (e.getCondition() or "").partition(".")[0]
+    if condition == _OF_MERGE:
+        return _column_of_merge(e.getMessageParameters() or {})
     if condition not in _MISSING:
         return None
     fact, problem, known = _MISSING[condition]
@@ -43,6 +46,23 @@ def missing_name(e: PySparkException, spark: SparkSession) -> MissingName | None
     name = name if condition == _PROPERTY else name.rpartition(".")[2]
     hint = did_you_mean(name, sorted(known(spark)))
     return MissingName(name, problem.format(name), hint)
+
+
+def _column_of_merge(facts: Mapping[str, str]) -> MissingName | None:
+    """Delta names the first expression that it cannot resolve, and all columns, with tables."""
+    name = facts.get("sqlExpr", "").replace("`", "")
+    if not _COLUMN.fullmatch(name):
+        return None
+    paths = [c.split(".") for c in facts.get("cols", "").replace("`", "").split(", ")]
+    table, _, column = name.rpartition(".")
+    known = {path[-1] for path in paths if not table or path[-2:-1] == [table]}
+    known = known or {path[-1] for path in paths}
+    hint = did_you_mean(column, sorted(known)) or f"Known columns: {', '.join(sorted(known))}."
+    return MissingName(name, f"column {name} does not exist", hint)
+
+
+_OF_MERGE = "DELTA_MERGE_UNRESOLVED_EXPRESSION"
+_COLUMN = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 def _schemas(spark: SparkSession) -> Iterable[str]:

@@ -12,6 +12,7 @@ from dt_jupyter.engine.execute.named_places import find_name
 from dt_jupyter.failures import (
     catalogued,
     environment_error,
+    find_lost_error,
     first_line,
     is_syntax_error,
     out_of_reach,
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
 
 
 def place_failure(
-    e: Exception, sources: Sources, statement: SparkStatement, script: str
+    e: BaseException, sources: Sources, statement: SparkStatement, script: str
 ) -> DTError:
     """At the place that Spark names, else at the whole statement."""
     kind = statement.kind.value.replace("_", " ")
+    e = find_lost_error(e)
     if environment_error(e) is None and conflict_error(e, kind) is None:
         if isinstance(e, AnalysisException):
             return _place_in_script(_of_spark(e, sources, statement.text), statement, script)

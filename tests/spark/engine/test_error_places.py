@@ -105,6 +105,21 @@ def test_a_text_that_spark_refuses_is_underlined(
         ("SELECT idd FROM orders", "idd", "id"),
         ("ALTER TABLE orders DROP COLUMN idd", "idd", "id"),
         ("INSERT INTO orders (idd) VALUES (1)", "idd", "id"),
+        ("SELECT 1; MERGE INTO orders o USING copied c ON o.idd = c.id WHEN MATCHED THEN DELETE",
+         "idd", "id"),
+        ("MERGE INTO orders USING copied ON orders.id = copied.id "
+         "WHEN MATCHED AND qtyy > 1 THEN DELETE", "qtyy", "qty"),
+        ("MERGE INTO orders o USING copied c ON o.id = c.id WHEN MATCHED THEN UPDATE SET qtty = 1",
+         "qtty", "qty"),
+        ("MERGE INTO orders o USING copied c ON o.id = c.id "
+         "WHEN MATCHED THEN UPDATE SET qty = c.qtty", "qtty", "qty"),
+        ("MERGE INTO orders o USING copied c ON o.id = c.id "
+         "WHEN NOT MATCHED THEN INSERT (idd) VALUES (c.id)", "idd", "id"),
+        ("MERGE INTO orders o USING copied c ON o.id = c.id "
+         "WHEN NOT MATCHED BY SOURCE AND o.qtty > 1 THEN DELETE", "qtty", "qty"),
+        ("UPDATE orders SET qtty = 1", "qtty", "qty"),
+        ("UPDATE orders SET qty = 1 WHERE idd = 2", "idd", "id"),
+        ("DELETE FROM orders WHERE idd = 2", "idd", "id"),
         ("UNDROP DYNAMIC TABLE weakly", "weakly", "weekly"),
         ("UNDROP TABLE spair", "spair", "spare"),
         ("USE defalt", "defalt", "default"),
@@ -131,6 +146,17 @@ def test_a_column_that_is_near_none_has_them_listed(lab: Lab) -> None:
     found, place = told(lab, "CREATE DYNAMIC TABLE d AS SELECT zzzzz FROM orders")
     assert place == "zzzzz"
     assert found.hint == "Known columns: id, qty."
+
+
+@pytest.mark.parametrize("condition", ["1_000", "NaN", "o.id + c.zzz > 1", "count(*) > 1", "o.id"])
+def test_a_condition_that_delta_refuses_is_no_bug_of_ours(lab: Lab, condition: str) -> None:
+    """PySpark fails to make Delta's errors that have a place."""
+    found, _ = told(
+        lab, f"MERGE INTO orders o USING copied c ON {condition} WHEN MATCHED THEN DELETE"
+    )
+    assert found.code in ("DT-1112", "DT-1033"), found
+    assert "line 1 pos" not in found.sentence
+    assert found.sentence.endswith(".")
 
 
 def test_a_value_that_fails_is_told_with_its_expression_and_one_advice(lab: Lab) -> None:

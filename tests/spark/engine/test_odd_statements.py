@@ -290,3 +290,26 @@ def test_a_function_of_the_session_is_named(quick_lab: Lab, statement: str) -> N
     with refused("DT-1117") as errors:
         quick_lab.sql(f"CREATE DYNAMIC TABLE d AS {statement}")
     assert "dt." not in errors[0].hint
+
+
+def test_what_reads_no_table_has_no_past_to_walk(lab: Lab) -> None:
+    lab.sql("CREATE VIEW one AS SELECT 1 AS x; CREATE VIEW few AS SELECT id FROM range(3)")
+    for view in ("one", "few"):
+        for call in (
+            lambda: lab.engine.replay(view, to=1),  # noqa: B023
+            lambda: lab.engine.replay(view),  # noqa: B023
+            lambda: lab.engine.diff(view, 0, 1),  # noqa: B023
+        ):
+            with refused("DT-3106") as found:
+                call()
+            assert "it reads no table" in found[0].sentence
+        assert lab.sql(f"SELECT count(*) FROM {view} AT (OFFSET => 0)")
+
+
+@pytest.mark.parametrize("value", [timedelta.max, timedelta.min, timedelta(days=106_751_992)])
+def test_a_duration_beyond_spark_is_refused(lab: Lab, value: timedelta) -> None:
+    with refused("DT-1003"):
+        lab.engine.sql("SELECT :x AS x", {"x": value})
+    with refused("DT-1003"):
+        lab.engine.sql("SELECT :x AS x", {"x": [value]})
+    assert lab.engine.sql("SELECT :x AS x", {"x": timedelta(days=106_751_990)}).collect()
