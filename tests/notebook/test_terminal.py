@@ -70,7 +70,9 @@ def test_one_shot_commands(lake: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_a_verification(lake: Path) -> None:
+def test_a_verification(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    assert run(lake, "sql", SETUP).returncode == 0
     assert "total equals its query" in run(lake, "verify", "total").stdout
 
 
