@@ -11,6 +11,7 @@ import pytest
 
 from dt_jupyter.lake import NotSupported, RowPlace, RowRanges, TableLog
 from dt_jupyter.lake.paths import sql_table
+from dt_jupyter.spark import confs
 from tests.spark.lake_tables import bag, make
 
 if TYPE_CHECKING:
@@ -72,17 +73,11 @@ def test_the_rows_are_those_that_spark_reads(
 def test_old_times_and_dates_are_read_or_left_to_spark(spark: SparkSession, lake_dir: Path) -> None:
     log = make(spark, lake_dir / "t", "id INT, t TIMESTAMP, d DATE", feed=False)
     table = sql_table(log.path)
-    spark.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
-    try:
+    with confs(spark, {"spark.sql.parquet.outputTimestampType": "INT96"}):
         spark.sql(f"INSERT INTO {table} VALUES (1, TIMESTAMP'2024-01-02 03:04:05.678901', NULL)")
-    finally:
-        spark.conf.unset("spark.sql.parquet.outputTimestampType")
     wanted = bag(spark.sql(f"SELECT * FROM {table}").collect())
     assert bag(rows_of(spark, log, 10)) == wanted
-    spark.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "LEGACY")
-    try:
+    with confs(spark, {"spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY"}):
         spark.sql(f"INSERT INTO {table} VALUES (2, NULL, DATE'1200-01-01')")
-    finally:
-        spark.conf.unset("spark.sql.parquet.datetimeRebaseModeInWrite")
     with pytest.raises(NotSupported, match="another calendar"):
         ranges(log)
