@@ -117,6 +117,8 @@ class Engine:
         statement reads is AT (COMMON): dynamic tables at their greatest common data timestamp,
         base tables as of it, or DT-4106. What a query read is told by `isolation`. Errors are the
         catalogue's, placed in the script; the statements before the failing one have been run.
+        Dynamic tables and views whose definitions follow each other are made after what they
+        read, in whatever order they stand; DT-1106 for those that read each other.
 
         A query runs when its DataFrame is read: what fails then, in `collect()` or `show()`, is
         raised by Spark in Spark's own words.
@@ -129,8 +131,8 @@ class Engine:
     ) -> list[DataFrame | Created]:
         """As `sql`, with each statement's result; of a created table, what was decided."""
         with terminal_line("Running SQL"):
-            done = scripts.run_script(self.context, script, args, consistent=consistent)
-            return [one.result for one in done]
+            done = list(scripts.run_script(self.context, script, args, consistent=consistent))
+            return [one.result for one in sorted(done, key=lambda one: one.statement.offset)]
 
     def isolation(self, frame: DataFrame | None = None) -> Isolation | None:
         """What a result of `sql` shows: one moment's state, or each table's own, as it was when

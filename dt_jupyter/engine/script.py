@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +15,18 @@ from dt_jupyter.engine.interrupts import StatementFlag
 from dt_jupyter.engine.rows import ResultRows, read_rows, read_sample
 from dt_jupyter.engine.written_rows import count_written
 from dt_jupyter.failures import catalogued, coded_call
-from dt_jupyter.model import Isolation
+from dt_jupyter.model import Isolation, error
 from dt_jupyter.spark import run_cancellable
 from dt_jupyter.sql import (
     CreateDynamicTable,
+    Cycle,
+    InSchema,
+    Piece,
     SparkKind,
     SparkStatement,
     Statement,
     later,
+    order_by_dependencies,
     parse_piece,
     pieces,
     statement_values,
@@ -64,8 +67,9 @@ def run_script(
 ) -> Iterator[Done]:
     """Runs statement after statement, the next one when it is asked for.
 
-    All are parsed, each once, before the first one runs; `args` are the values of `:parameters`;
-    `consistent` as in `Engine.sql`. Errors are placed in `script`.
+    All are parsed, each once, before the first one runs; definitions that follow each other are
+    created after what they read, in whatever order they stand. `args` are the values of
+    `:parameters`; `consistent` as in `Engine.sql`. Errors are placed in `script`.
     """
     context.require_open()
     group = f"statement:{uuid.uuid4().hex}"
@@ -84,10 +88,10 @@ def run_last(
     consistent: bool = False,
 ) -> DataFrame:
     """The last statement's result as a DataFrame."""
-    done = deque(run_script(context, script, args, consistent=consistent), maxlen=1)
-    if not done:
-        return context.tables.status("Nothing to do.")
-    return frame_of(context, done[0])
+    last = None
+    for done in run_script(context, script, args, consistent=consistent):
+        last = done if last is None or done.statement.offset > last.statement.offset else last
+    return frame_of(context, last) if last else context.tables.status("Nothing to do.")
 
 
 def frame_of(context: Context, done: Done) -> DataFrame:
@@ -160,19 +164,31 @@ def _statements(context: Context, script: str) -> Iterator[Statement]:
     """Those of a script, each when it is to run. A USE decides what a bare name after it means:
     a statement for which another schema is current than the USE before it said is parsed again."""
     schema = context.schema()
-    parsed = []
+    parsed: list[InSchema] = []
+    by_offset: dict[int, Piece] = {}
     for piece in pieces(script):
         statement = parse_piece(script, piece, schema)
         if statement is not None:
-            parsed.append((piece, statement, schema))
+            parsed.append((statement, schema))
+            by_offset[statement.offset] = piece
             schema = _schema_after(statement, schema)
-    for _, statement, _ in parsed:
+    for statement, _ in parsed:
         if refused := later(statement):
             raise refused.error(script)
-    for piece, statement, expected in parsed:
-        current = context.schema()
+    for statement, expected in _ordered(script, parsed):
+        current, piece = context.schema(), by_offset[statement.offset]
         again = parse_piece(script, piece, current) if current != expected else None
         yield again or statement
+
+
+def _ordered(script: str, parsed: Sequence[InSchema]) -> Sequence[InSchema]:
+    """Definitions after what they read; DT-1106 for those that read each other."""
+    found = order_by_dependencies(parsed)
+    if isinstance(found, Cycle):
+        asked = found.statement
+        made = error("DT-1106", name=asked.name, path=str(found))
+        raise made.at(script, asked.place("name"))
+    return found
 
 
 def _schema_after(statement: Statement, schema: str) -> str:

@@ -45,6 +45,11 @@ from .grammar.parse import (
     parse_script as parse_script,
     pieces as pieces,
 )
+from .grammar.script_order import (
+    Cycle as Cycle,
+    InSchema as InSchema,
+    order_by_dependencies as order_by_dependencies,
+)
 from .grammar.statement_values import (
     CreateAction as CreateAction,
     CreateDynamicTable as CreateDynamicTable,

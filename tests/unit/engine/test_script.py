@@ -37,7 +37,7 @@ class Bench:
     of each that was parsed, as often as it was."""
 
     def __init__(self, patched: pytest.MonkeyPatch) -> None:
-        self.schema, self.follows = "default", True
+        self.schema, self.follows, self.patched = "default", True, patched
         self.ran: list[str] = []
         self.parsed: list[str] = []
         catalog = SimpleNamespace(currentDatabase=lambda: self.schema)
@@ -147,6 +147,40 @@ def test_a_use_that_chose_another_schema_is_believed_as_it_came_out(bench: Bench
     )
     assert _target(done[1]) == Name("default", "b")
     assert len(bench.parsed) == 4 + 2  # the CREATE, and the USE after it
+
+
+def test_definitions_run_after_what_they_read(bench: Bench) -> None:
+    a, b = "CREATE DYNAMIC TABLE a AS SELECT * FROM b", "CREATE DYNAMIC TABLE b AS SELECT 1 AS x"
+    done = list(run_script(bench.context, f"SELECT 1; {a}; {b}; SELECT 2"))
+    assert bench.ran == ["SELECT 1", b, a, "SELECT 2"]
+    assert [d.statement.offset for d in done] != sorted(d.statement.offset for d in done)
+    assert len(bench.parsed) == 4
+
+
+def test_the_last_result_is_that_of_what_stands_last(bench: Bench) -> None:
+    a, b = "CREATE DYNAMIC TABLE a AS SELECT * FROM b", "CREATE DYNAMIC TABLE b AS SELECT 1 AS x"
+    results: dict[str, Any] = {}
+
+    def execute(context: Context, statement: Any, origin: StatementOrigin) -> Any:
+        results[statement.text] = SimpleNamespace(columns=[])
+        return results[statement.text]
+
+    bench.patched.setattr(loop, "execute", execute)
+    assert run_last(bench.context, f"{a}; {b}") is results[b]
+    assert list(results) == [b, a]
+
+
+def test_nothing_runs_of_definitions_that_read_each_other(bench: Bench) -> None:
+    script = """SELECT 1;
+        CREATE DYNAMIC TABLE a AS SELECT * FROM b;
+        CREATE DYNAMIC TABLE b AS SELECT * FROM a"""
+    with pytest.raises(DTError) as e:
+        list(run_script(bench.context, script))
+    assert e.value.code == "DT-1106"
+    assert "a → b → a" in str(e.value)
+    assert e.value.span is not None
+    assert script[e.value.span.start : e.value.span.end] == "a"
+    assert bench.ran == []
 
 
 def test_nothing_runs_of_a_script_that_cannot_be_parsed(bench: Bench) -> None:
