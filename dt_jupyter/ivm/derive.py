@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dt_jupyter.ivm.expr import Col, Expr, col, expr
+from dt_jupyter.ivm.expr import Col, Expr, col
+from dt_jupyter.ivm.match_by_condition import terms_by_condition
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.rel import (
     Aggregate,
@@ -30,6 +31,7 @@ from dt_jupyter.ivm.rel import (
     at,
     scans,
 )
+from dt_jupyter.ivm.weighted_terms import ordered, signed, sum_of
 from dt_jupyter.model.hidden import WEIGHT
 
 Rule = Callable[[Rel, frozenset[str]], Rel | None]
@@ -110,11 +112,11 @@ def _join(rel: Rel, changed: frozenset[str]) -> Rel | None:
         terms: list[Rel] = []
         if delta is not None:
             rest = tuple(p for p in on if not p.columns <= known)
-            terms.append(_ordered(Join((delta, _old(member, changed)), rest), (*columns, WEIGHT)))
+            terms.append(ordered(Join((delta, _old(member, changed)), rest), (*columns, WEIGHT)))
         if (own := differentiate(member, changed)) is not None:
             before = tuple(at(m, End.NEW) for m in rel.members[:i])
-            terms.append(_ordered(Join((own, *before), on), (*columns, WEIGHT)))
-        delta = _sum(terms, (*columns, WEIGHT))
+            terms.append(ordered(Join((own, *before), on), (*columns, WEIGHT)))
+        delta = sum_of(terms, (*columns, WEIGHT))
     return delta
 
 
@@ -135,7 +137,7 @@ def _old(rel: Rel, changed: frozenset[str]) -> Rel:
 def _union(rel: Rel, changed: frozenset[str]) -> Rel | None:
     assert isinstance(rel, Union)
     deltas = [d for m in rel.members if (d := differentiate(m, changed))]
-    return _sum(deltas, (*rel.ids, WEIGHT))
+    return sum_of(deltas, (*rel.ids, WEIGHT))
 
 
 @rule(
@@ -160,30 +162,41 @@ def _generate(rel: Rel, changed: frozenset[str]) -> Rel | None:
     delta = differentiate(rel.input, changed)
     if delta is None:
         return None
-    return _ordered(replace(rel, input=delta), (*rel.columns, WEIGHT))
+    return ordered(replace(rel, input=delta), (*rel.columns, WEIGHT))
 
 
 @rule(
     Match,
-    law="Δ(A ⟕ B) = ΔA ⟕ B₁ + (A₀ ⋉ K) ⟕ (B₁ ⋉ K) − (A₀ ⋉ K) ⟕ (B₀ ⋉ K),  K = keys(ΔB)",
+    law="Δ(A ⟕ B) = ΔA ⟕ B₁ + (A₀ ⋉ K) ⟕ (B₁ ⋉ K) − (A₀ ⋉ K) ⟕ (B₀ ⋉ K),  K = keys(ΔB); "
+    "without keys = ΔA ⟕ B₁ + A₀ ⋈ ΔB + T ▷ B₁ − T ▷ B₀,  T = A₀ ⋉ ΔB",
     source="CQ 3.2.3; DT 5.5.1",
 )
 def _match(rel: Rel, changed: frozenset[str]) -> Rel | None:
     """The same for ⋉ and ▷: all three are linear in their left side, and a row of it is touched
-    by ΔB only where its key is in K."""
+    by ΔB only where its key is in K, or where it is a partner by the condition."""
     assert isinstance(rel, Match)
+    if not rel.pairs:
+        return _match_by_condition(rel, changed)
     columns = (*rel.columns, WEIGHT)
     left_keys, right_keys = tuple(a for a, _ in rel.pairs), tuple(b for _, b in rel.pairs)
     terms: list[Rel] = []
     if (delta := differentiate(rel.left, changed)) is not None:
         partners = _of_keys(at(rel.right, End.NEW), right_keys, delta, left_keys, nulls=False)
-        terms.append(_ordered(replace(rel, left=delta, right=partners), columns))
+        terms.append(ordered(replace(rel, left=delta, right=partners), columns))
     if (delta := differentiate(rel.right, changed)) is not None:
         kept = _of_keys(_old(rel.left, changed), left_keys, delta, right_keys, nulls=False)
         for end, sign in ((End.NEW, "+1"), (End.OLD, "-1")):
             right = _of_keys(at(rel.right, end), right_keys, delta, right_keys, nulls=False)
-            terms.append(_signed(replace(rel, left=kept, right=right), sign))
-    return _sum(terms, columns)
+            terms.append(signed(replace(rel, left=kept, right=right), sign))
+    return sum_of(terms, columns)
+
+
+def _match_by_condition(rel: Match, changed: frozenset[str]) -> Rel | None:
+    left, right = (differentiate(i, changed) for i in rel.inputs)
+    read = frozenset(c for p in rel.on for c in p.columns) & set(rel.right.columns)
+    values = _holding(right, read, nulls=True) if right is not None and read else rel.right
+    terms = terms_by_condition(rel, left, right, _old(rel.left, changed), values)
+    return sum_of(terms, (*rel.columns, WEIGHT))
 
 
 @rule(Window, law="Δ(W(R)) = W(R₁ ⋉ K) − W(R₀ ⋉ K),  K = the partitions of ΔR", source="DT 5.5.1")
@@ -205,10 +218,10 @@ def _both_ends(rel: Rel, input: Rel, keys: tuple[str, ...], changed: frozenset[s
     if delta is None:
         return None
     ends = [
-        _signed(rel.with_inputs((_of_keys(at(input, e), keys, delta, keys),)), sign)
+        signed(rel.with_inputs((_of_keys(at(input, e), keys, delta, keys),)), sign)
         for e, sign in ((End.NEW, "+1"), (End.OLD, "-1"))
     ]
-    return _sum(ends, (*rel.columns, WEIGHT))
+    return sum_of(ends, (*rel.columns, WEIGHT))
 
 
 @rule(Top, law="Δ(top(R)) = top(R₁) − top(R₀)", source="the definition of Δ")
@@ -218,10 +231,10 @@ def _top(rel: Rel, changed: frozenset[str]) -> Rel | None:
     if differentiate(rel.input, changed) is None:
         return None
     ends = [
-        _signed(replace(rel, input=at(rel.input, e)), s)
+        signed(replace(rel, input=at(rel.input, e)), s)
         for e, s in ((End.NEW, "+1"), (End.OLD, "-1"))
     ]
-    return _sum(ends, (*rel.columns, WEIGHT))
+    return sum_of(ends, (*rel.columns, WEIGHT))
 
 
 def _holding(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
@@ -309,25 +322,6 @@ def _of_keys(
         (),
     )
     return restrict(rel, found, tuple(zip(columns, keys, strict=True)))
-
-
-def _signed(rel: Rel, sign: str) -> Rel:
-    return Project(rel, (*((c, col(c)) for c in rel.columns), (WEIGHT, expr(sign))))
-
-
-def _ordered(rel: Rel, columns: tuple[str, ...]) -> Rel:
-    return Project(rel, tuple((c, col(c)) for c in columns))
-
-
-def _sum(terms: list[Rel], columns: tuple[str, ...]) -> Rel | None:
-    if len(terms) > 1:
-        return Union(tuple(terms), columns)
-    if not terms:
-        return None
-    (only,) = terms
-    if only.columns == columns:
-        return only
-    return Project(only, tuple((c, col(o)) for c, o in zip(columns, only.columns, strict=True)))
 
 
 _Pairs = tuple[tuple[str, str], ...]

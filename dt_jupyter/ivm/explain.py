@@ -125,6 +125,9 @@ def _join(rel: Rel, names: Mapping[str, str]) -> _Line:
 
 def _match(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Match)
+    if not rel.pairs:
+        how = "on a condition" if rel.on else "with every row"
+        return f"{_MATCHES[rel.kind]} {how}", "Δ of both sides; rows with a changed partner judged"
     keys = ", ".join(_in_query(rel.left, a) for a, _ in rel.pairs)
     rule = "Δ of the left side; changed keys of the right side recomputed"
     return f"{_MATCHES[rel.kind]} on ({keys})", rule

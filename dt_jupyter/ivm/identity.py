@@ -216,12 +216,28 @@ IDENTIFIED = frozenset(_RULES)
 
 def _exclusive(a: Rel, b: Rel) -> bool:
     """Whether no row of one source can pass both: they filter it by conditions of which at most
-    one is true."""
+    one is true, or one is the rows with a partner, and the other those without."""
+    if _opposite(a, b):
+        return True
     mine, theirs = _conditions(a), _conditions(b)
     return (
         mine is not None
         and theirs is not None
         and any(_contradict(p, q) for p, q in product(mine, theirs))
+    )
+
+
+def _opposite(a: Rel, b: Rel) -> bool:
+    """Whether one is A ⋉ B and the other A ▷ B, under projections."""
+    while isinstance(a, Project):
+        a = a.input
+    while isinstance(b, Project):
+        b = b.input
+    return (
+        isinstance(a, Match)
+        and isinstance(b, Match)
+        and {a.kind, b.kind} == {MatchKind.SEMI, MatchKind.ANTI}
+        and replace(a, kind=b.kind) == b
     )
 
 

@@ -13,7 +13,7 @@ class Refusal(Enum):
 
     NON_EQUI_JOIN = (
         "it has a {what} without a pair of equal columns",
-        "Join on equal columns as well.",
+        "Correlate it on equal columns as well.",
     )
     LATERAL = ("it has {what}", "Explode in an upstream table.")
     SUBQUERY = ("it has {what}", "Join with the subquery in FROM.")

@@ -501,3 +501,31 @@ SELECT DISTINCT (k) FROM t ORDER BY k LIMIT 2
 SELECT (k), (v + 1) AS w FROM t ORDER BY (k), w, id LIMIT 3
 SELECT (k) AS k, (count(*)) AS n FROM t GROUP BY (k) ORDER BY (count(*)), k LIMIT 2
 SELECT id, (explode(array(v, f))) FROM t
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k OR u.id = t.id)
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE (u.k = t.k AND u.id = 1) OR (u.id = t.id AND u.id = 2))
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE t.k = 'a')
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k <=> t.k)
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.v + u.id)
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id - t.v = 0)
+SELECT id FROM t WHERE k IN (SELECT k FROM u WHERE u.id > t.v) OR v = 1
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND t.v > 1) OR id = 1
+SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.id <=> b.v
+SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.id > b.v
+SELECT a.id, b.id FROM t a LEFT JOIN t b ON TRUE
+SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.id = 1
+SELECT a.id FROM t a LEFT SEMI JOIN t b ON a.id > b.v
+SELECT a.id, b.id FROM t a FULL JOIN t b ON a.id > b.v
+SELECT id FROM t WHERE k NOT IN (SELECT k FROM u WHERE u.id = t.v)
+SELECT id FROM t WHERE (k, v) NOT IN (SELECT k, id FROM u)
+SELECT id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.id >= t.v)
+SELECT id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.id >= t.v AND t.f > 0)
+SELECT id FROM t WHERE v NOT IN (SELECT id FROM u WHERE u.name > t.k)
+SELECT id FROM t WHERE v NOT IN (SELECT id FROM u WHERE u.name = t.k AND u.id <> t.f)
+SELECT id FROM t WHERE v = 1 OR NOT EXISTS (SELECT 1 FROM u WHERE u.id > t.v)
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id > t.v) OR EXISTS (SELECT 1 FROM w WHERE w.x < t.f)
+SELECT id, EXISTS (SELECT 1 FROM u WHERE u.id < t.v) AS some FROM t
+SELECT a.id, b.id FROM t a RIGHT JOIN u b ON a.v BETWEEN b.id AND b.id + 1
+SELECT a.id, b.id, c.x FROM t a LEFT JOIN u b ON a.v < b.id LEFT JOIN w c ON b.id <> c.x
+SELECT a.id, b.id FROM t a FULL JOIN t b ON FALSE
+SELECT a.id FROM t a LEFT ANTI JOIN t b ON a.id < b.id
+SELECT a.id, count(b.id) FROM t a LEFT JOIN u b ON a.v < b.id AND b.name IS NOT NULL GROUP BY a.id

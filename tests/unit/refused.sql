@@ -104,20 +104,6 @@ SELECT k, histogram_numeric(v, 5) FROM t GROUP BY k
 -- NON_EQUI_JOIN
 SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k AND u.id > t.v) AS m FROM t
 SELECT id, (SELECT max(id) FROM u WHERE u.id > t.v) AS m FROM t
-SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k OR u.id = t.id)
-SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE (u.k = t.k AND u.id = 1) OR (u.id = t.id AND u.id = 2))
-SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE t.k = 'a')
-SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k <=> t.k)
-SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.v + u.id)
-SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id - t.v = 0)
-SELECT id FROM t WHERE k IN (SELECT k FROM u WHERE u.id > t.v) OR v = 1
-SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND t.v > 1) OR id = 1
-SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.id <=> b.v
-SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.id > b.v
-SELECT a.id, b.id FROM t a LEFT JOIN t b ON TRUE
-SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.id = 1
-SELECT a.id FROM t a LEFT SEMI JOIN t b ON a.id > b.v
-SELECT a.id, b.id FROM t a FULL JOIN t b ON a.id > b.v
 -- PIVOT
 SELECT * FROM t JOIN u ON t.k = u.k PIVOT (sum(v) FOR k IN ('a'))
 SELECT * FROM t CROSS JOIN u PIVOT (max(name) FOR k IN ('a'))
@@ -160,8 +146,6 @@ SELECT id FROM t WHERE NOT (k IN (SELECT k FROM u) AND v > 1)
 SELECT id FROM t WHERE EXISTS (SELECT max(id) FROM u WHERE u.k = t.k)
 SELECT id FROM t WHERE k IN (SELECT k FROM u WHERE EXISTS (SELECT 1 FROM w WHERE w.k = t.k))
 SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND EXISTS (SELECT 1 FROM w WHERE w.k = u.k AND w.x = t.v))
-SELECT id FROM t WHERE k NOT IN (SELECT k FROM u WHERE u.id = t.v)
-SELECT id FROM t WHERE (k, v) NOT IN (SELECT k, id FROM u)
 SELECT id FROM t WHERE v IN (SELECT max(id) FROM u WHERE u.k = t.k)
 SELECT id, k IN (SELECT k FROM u) AS b FROM t
 SELECT id, CASE WHEN k IN (SELECT k FROM u) THEN 1 ELSE 0 END AS b FROM t

@@ -105,20 +105,17 @@ class From:
         kind = _KINDS[str(node.kind).upper()]
         visible = dict(self.columns)
         self.name(table, named)
-        found = self._condition(condition, left, f"{kind.value} join")
+        found = self._condition(condition, left)
         self.columns = visible
         self._replace(match(self.ids, self.rel, named.rel, kind, found))
 
-    def _condition(self, node: exp.Expr | None, left: frozenset[str], what: str) -> Split:
-        found = split_conjuncts(conjuncts(node), self._bind, left) if node else Split((), ())
-        if not found.pairs:
-            raise refuse(Refusal.NON_EQUI_JOIN, what=what)
-        return found
+    def _condition(self, node: exp.Expr | None, left: frozenset[str]) -> Split:
+        return split_conjuncts(conjuncts(node), self._bind, left) if node else Split((), ())
 
     def _outer(
         self, side: str, named: NamedRelation, condition: exp.Expr | None, left: frozenset[str]
     ) -> None:
-        found = self._condition(condition, left, f"{side} outer join")
+        found = self._condition(condition, left)
         before = self.rel
         if side == "LEFT":
             self._replace(match(self.ids, before, named.rel, MatchKind.LEFT, found))

@@ -21,6 +21,7 @@ from dt_jupyter.ivm import (
     Project,
     Refusal,
     Rel,
+    Union,
     col,
     expr as template,
     refuse,
@@ -70,7 +71,7 @@ def filter_by(scope: Scope, conjunct: exp.Expr, bind: Bind) -> None:
         if negated:
             _not_in(scope, node, bind)
         else:
-            _semi(scope, _in(scope, node, bind), MatchKind.SEMI, "IN")
+            _semi(scope, _in(scope, node, bind), MatchKind.SEMI)
     else:
         attach(scope, conjunct, bind, condition=True, rejects_null=_rejects_null)
         scope.filter([scope.scalar(conjunct)])
@@ -92,11 +93,11 @@ def attach(
         if inner in scope.known:
             continue
         if isinstance(inner, exp.Exists) and isinstance(inner.this, exp.Query):
-            scope.known[inner] = _mark(scope, bind(inner.this, scope), "EXISTS")
+            scope.known[inner] = _mark(scope, bind(inner.this, scope))
         elif isinstance(inner, exp.In) and inner.args.get("query"):
             if not condition or not _is_positive(node, inner):
                 raise refuse(Refusal.SUBQUERY, what="IN (subquery) where NULL is not FALSE")
-            scope.known[inner] = _mark(scope, _in(scope, inner, bind), "IN")
+            scope.known[inner] = _mark(scope, _in(scope, inner, bind))
         elif isinstance(inner, exp.Any | exp.All) and isinstance(inner.this, exp.Query):
             raise refuse(Refusal.SUBQUERY, what="a comparison with ANY or ALL (subquery)")
         elif isinstance(inner, exp.Subquery) and not _is_judged(inner):
@@ -147,9 +148,7 @@ def _split(bound: Bound) -> Split:
     return Split(tuple((a, col(b)) for a, b in bound.pairs), bound.rest)
 
 
-def _semi(scope: Scope, bound: Bound, kind: MatchKind, what: str) -> None:
-    if not bound.pairs:
-        raise refuse(Refusal.NON_EQUI_JOIN, what=f"subquery ({what})")
+def _semi(scope: Scope, bound: Bound, kind: MatchKind) -> None:
     scope.rel = match(scope.ids, scope.rel, bound.rel, kind, _split(bound))
 
 
@@ -157,7 +156,7 @@ def _exists(scope: Scope, bound: Bound, negated: bool) -> None:
     if bound.grouped:
         raise refuse(Refusal.SUBQUERY, what="EXISTS over an aggregate, which is always true")
     if bound.correlated:
-        _semi(scope, bound, MatchKind.ANTI if negated else MatchKind.SEMI, "EXISTS")
+        _semi(scope, bound, MatchKind.ANTI if negated else MatchKind.SEMI)
         return
     some = _any(scope, bound.rel)
     scope.filter([template("NOT {x}" if negated else "{x}", x=col(some))])
@@ -179,15 +178,11 @@ def _not_in(scope: Scope, node: exp.In, bind: Bind) -> None:
     """x NOT IN (B) is true where B has no rows, or x is not NULL, B has no NULL, and no row of B
     is x: an anti join, and whether B is empty and whether it has NULLs, joined in as one row."""
     bound = _in(scope, node, bind)
-    if len(bound.items) != 1 or len(bound.pairs) != 1 or bound.rest:
-        raise refuse(Refusal.SUBQUERY, what="NOT IN that is correlated or has several columns")
+    if len(bound.pairs) != 1 or bound.rest:
+        _none_may_be(scope, bound)
+        return
     value = scope.column(bound.pairs[0][0])
-    _semi(
-        scope,
-        Bound(bound.rel, bound.items, ((col(value), bound.items[0]),)),
-        MatchKind.ANTI,
-        "NOT IN",
-    )
+    _semi(scope, Bound(bound.rel, bound.items, ((col(value), bound.items[0]),)), MatchKind.ANTI)
     again = bind(node.args["query"], scope)
     (item,) = again.items
     is_null = template("{x} IS NULL", x=col(item))
@@ -204,18 +199,44 @@ def _not_in(scope: Scope, node: exp.In, bind: Bind) -> None:
     )
 
 
-def _mark(scope: Scope, bound: Bound, what: str) -> str:
+def _none_may_be(scope: Scope, bound: Bound) -> None:
+    """NOT IN that is correlated or of several columns: an anti join by what may be equal, which
+    is true or NULL, among the rows that the correlation leaves."""
+    count = len(bound.items)
+    equal = " AND ".join(f"{{a{i}}} = {{b{i}}}" for i in range(count))
+    own = {f"a{i}": a for i, (a, _) in enumerate(bound.pairs[:count])}
+    theirs = {f"b{i}": col(b) for i, (_, b) in enumerate(bound.pairs[:count])}
+    maybe = template(f"COALESCE({equal}, TRUE)", **own, **theirs)
+    rest = (*bound.rest, maybe)
+    _semi(scope, Bound(bound.rel, bound.items, bound.pairs[count:], rest), MatchKind.ANTI)
+
+
+def _mark(scope: Scope, bound: Bound) -> str:
     """A column that says whether the row has a partner."""
     if not bound.correlated:
         return _any(scope, bound.rel)
-    if not bound.pairs or bound.rest or bound.grouped:
-        raise refuse(Refusal.NON_EQUI_JOIN, what=f"subquery ({what} in an expression)")
+    if bound.grouped:
+        raise refuse(Refusal.SUBQUERY, what="EXISTS over an aggregate, which is always true")
+    if bound.rest or not bound.pairs:
+        return _mark_by_condition(scope, bound)
     keys = tuple(dict.fromkeys(b for _, b in bound.pairs))
     distinct = Aggregate(Project(bound.rel, tuple((k, col(k)) for k in keys)), keys, ())
     there = scope.ids.new("there")
     right = with_columns(distinct, ((there, template("TRUE")),))
     scope.rel = match(scope.ids, scope.rel, right, MatchKind.LEFT, _split(bound))
     return scope.column(template("{t} IS NOT NULL", t=col(there)), "mark")
+
+
+def _mark_by_condition(scope: Scope, bound: Bound) -> str:
+    """The rows with a partner marked TRUE, and those without one FALSE: partners are not told
+    apart by keys, so that they cannot be made one before a join."""
+    mark, columns = scope.ids.new("mark"), scope.rel.columns
+    sides = tuple(
+        with_columns(match(scope.ids, scope.rel, bound.rel, kind, _split(bound)), ((mark, said),))
+        for kind, said in ((MatchKind.SEMI, template("TRUE")), (MatchKind.ANTI, template("FALSE")))
+    )
+    scope.rel = Union(sides, (*columns, mark))
+    return mark
 
 
 def _value(scope: Scope, bound: Bound, rejects_null: bool) -> str:

@@ -28,6 +28,22 @@ QUERIES = {
     "LEFT JOIN p a ON a.k = d.k GROUP BY d.k, d.name",
     "semi_join": "SELECT * FROM p LEFT SEMI JOIN q ON p.k = q.k AND q.v > 0",
     "anti_join": "SELECT id, k FROM p a LEFT ANTI JOIN q b ON a.k = b.k AND a.id = b.id",
+    "left_by_range": "SELECT a.id, a.v, b.k AS j, b.v AS w FROM p a LEFT JOIN q b "
+    "ON b.v BETWEEN a.v AND a.v + 1 AND a.ok",
+    "right_by_range": "SELECT a.id, b.id AS j FROM p a RIGHT JOIN dim d ON a.k < d.k "
+    "RIGHT JOIN q b ON a.v > b.v",
+    "full_by_range": "SELECT a.id, b.id AS j, b.x FROM p a FULL JOIN q b ON a.v < b.v - 2",
+    "left_with_all": "SELECT a.id, d.name, e.name AS one FROM p a LEFT JOIN dim d ON a.v = 1 "
+    "LEFT JOIN (SELECT name FROM dim WHERE k = 'a') e ON true",
+    "left_null_safe": "SELECT a.id, b.id AS j FROM p a LEFT JOIN q b ON a.v <=> b.v",
+    "semi_by_range": "SELECT id, v FROM p WHERE EXISTS (SELECT 1 FROM q WHERE q.v > p.v + 2)",
+    "anti_by_range": "SELECT id, v, f FROM p LEFT ANTI JOIN q ON q.v > p.v AND q.ok",
+    "range_counted": "SELECT a.k, count(b.id) AS n, sum(b.v) AS s FROM p a LEFT JOIN q b "
+    "ON a.v < b.v GROUP BY a.k",
+    "not_in_correlated": "SELECT id, v FROM p WHERE v NOT IN (SELECT v FROM q WHERE q.k = p.k)",
+    "not_in_pair": "SELECT id, v FROM p WHERE (k, v) NOT IN (SELECT k, v FROM q WHERE q.id > p.id)",
+    "marked_by_range": "SELECT id, v FROM p WHERE k = 'a' OR NOT EXISTS (SELECT 1 FROM q "
+    "WHERE q.v > p.v)",
     "in_subquery": "SELECT id, k, v FROM p WHERE k IN (SELECT k FROM q WHERE v > 0)",
     "in_pair": "SELECT id, v FROM p WHERE (k, id) IN (SELECT k, id FROM q)",
     "not_in": "SELECT id, k FROM p WHERE k NOT IN (SELECT name FROM dim)",

@@ -166,6 +166,7 @@ TELLING = {
     "filter_below_projection": "others stay as they are",
     "filter_below_match": "others stay as they are",
     "flatten_joins": "others stay as they are",
+    "_opposite": "no for others: nothing is known to exclude",
     "_peel": "ends at others",
     "_cut_project": "ends at others",
     "_is_stage": "no for others, which are then put into a stage",

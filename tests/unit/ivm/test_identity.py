@@ -179,3 +179,17 @@ def test_a_full_outer_join_is_a_union_whose_branches_do_not_meet() -> None:
         + tuple((f"m{i}", col(f"r{i}")) for i in range(2)),
     )
     assert identified(Union((left, padded), ("w", "x", "y", "z")), key_text)
+
+
+@pytest.mark.parametrize(("other", "told"), [(MatchKind.ANTI, True), (MatchKind.SEMI, False)])
+def test_rows_with_a_partner_are_none_of_those_without(other: MatchKind, told: bool) -> None:
+    on = (expr("{a} < {b}", a=col("p0"), b=col("q0")),)
+    sides = [
+        Match(scan("s", "p"), scan("t", "q"), kind, (), on) for kind in (MatchKind.SEMI, other)
+    ]
+    union = Union(tuple(sides), ("x", "y"))
+    if told:
+        assert identified(union, key_text)
+        return
+    with pytest.raises(Refused):
+        identified(union, key_text)

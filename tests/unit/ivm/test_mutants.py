@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 import dt_jupyter.ivm.derive as derive
+import dt_jupyter.ivm.match_by_condition as by_condition
 from dt_jupyter.ivm import (
     DERIVATIVES,
     OPERATORS,
@@ -66,7 +67,7 @@ def join_rule(before: End, after: End, *, drop_last: bool = False, sign: int = 1
         assert isinstance(rel, Join)
         upto = len(rel.members) - (1 if drop_last else 0)
         found = [term(rel, i, changed, before, after, sign) for i in range(upto)]
-        return derive._sum([t for t in found if t], (*rel.columns, WEIGHT))
+        return derive.sum_of([t for t in found if t], (*rel.columns, WEIGHT))
 
     return rule
 
@@ -155,7 +156,7 @@ class MatchRule:
         terms: list[Rel] = []
         if mine is not None and self.left:
             partners = derive._of_keys(at(rel.right, self.partners), theirs, mine, own)
-            terms.append(derive._ordered(replace(rel, left=mine, right=partners), columns))
+            terms.append(derive.ordered(replace(rel, left=mine, right=partners), columns))
         if other is not None and self.right:
             found, names = self.keys_of(other), theirs
             if self.keys == "left" and mine is not None:
@@ -168,8 +169,8 @@ class MatchRule:
                 if self.restricts_right:
                     right = derive._of_keys(right, theirs, found, names)
                 moved = replace(rel, left=kept, right=right, on=on)
-                terms.append(derive._signed(moved, sign))
-        return derive._sum(terms, columns)
+                terms.append(derive.signed(moved, sign))
+        return derive.sum_of(terms, columns)
 
 
 def match_as_if_bilinear(rel: Rel, changed: Changed) -> Rel | None:
@@ -180,8 +181,8 @@ def match_as_if_bilinear(rel: Rel, changed: Changed) -> Rel | None:
     if delta is None:
         return first
     right = Project(delta, tuple((c, col(c)) for c in rel.right.columns))
-    second = derive._signed(replace(rel, left=at(rel.left, End.OLD), right=right), "+1")
-    return derive._sum([t for t in (first, second) if t], (*rel.columns, WEIGHT))
+    second = derive.signed(replace(rel, left=at(rel.left, End.OLD), right=right), "+1")
+    return derive.sum_of([t for t in (first, second) if t], (*rel.columns, WEIGHT))
 
 
 @dataclass(frozen=True)
@@ -199,12 +200,12 @@ class WindowRule:
             return None
         by, found = self.by(rel), self.keys_of(delta)
         terms = [
-            derive._signed(
+            derive.signed(
                 replace(rel, input=derive._of_keys(at(rel.input, end), by, found, by)), sign
             )
             for end, sign in self.ends
         ]
-        return derive._sum(terms, (*rel.columns, WEIGHT))
+        return derive.sum_of(terms, (*rel.columns, WEIGHT))
 
 
 def top_rule(ends: Ends) -> derive.Rule:
@@ -212,8 +213,8 @@ def top_rule(ends: Ends) -> derive.Rule:
         assert isinstance(rel, Top)
         if differentiate(rel.input, changed) is None:
             return None
-        terms = [derive._signed(replace(rel, input=at(rel.input, e)), s) for e, s in ends]
-        return derive._sum(terms, (*rel.columns, WEIGHT))
+        terms = [derive.signed(replace(rel, input=at(rel.input, e)), s) for e, s in ends]
+        return derive.sum_of(terms, (*rel.columns, WEIGHT))
 
     return rule
 
@@ -291,6 +292,64 @@ def test_the_search_finds_nothing_in_rules_that_hold(place: int) -> None:
             m.setitem(DERIVATIVES, kind, rules[place % len(rules)])
 
     assert not caught(derivative, patch, seeds=100)
+
+
+# -- matches without equal columns ----------------------------------------------------------------
+
+Terms = Callable[[Match, Rel | None, Rel | None, Rel, Rel], list[Rel]]
+TERMS: Terms = by_condition.terms_by_condition
+
+
+def without_pairs_that_meet(
+    rel: Match, left: Rel | None, right: Rel | None, *more: Rel
+) -> list[Rel]:
+    return [t for t in TERMS(rel, left, right, *more) if not isinstance(t.inputs[0], Join)]
+
+
+def without_an_end(place: int) -> Terms:
+    def terms(rel: Match, left: Rel | None, right: Rel | None, *more: Rel) -> list[Rel]:
+        found = TERMS(rel, left, right, *more)
+        return found if right is None else [t for t in found if t is not found[place]]
+
+    return terms
+
+
+def touched_at_the_new_end(
+    rel: Match, left: Rel | None, right: Rel | None, *more: Rel
+) -> list[Rel]:
+    return TERMS(rel, left, right, at(rel.left, End.NEW), more[1])
+
+
+def without_the_left_change(
+    rel: Match, left: Rel | None, right: Rel | None, *more: Rel
+) -> list[Rel]:
+    return TERMS(rel, None, right, *more)
+
+
+CONDITIONAL: dict[str, Terms] = {
+    "the pairs with changed rows are left out": without_pairs_that_meet,
+    "the old end is left out": without_an_end(-1),
+    "the new end is left out": without_an_end(-2),
+    "the left side is read at its new end": touched_at_the_new_end,
+    "the change of the left side is left out": without_the_left_change,
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONAL)
+def test_a_mutated_match_by_a_condition_is_caught(name: str) -> None:
+    wrong = CONDITIONAL[name]
+    assert caught(
+        derivative, lambda m: m.setattr(derive, "terms_by_condition", wrong), shape="match"
+    )
+
+
+def test_rows_that_lose_a_partner_by_a_condition_are_touched() -> None:
+    held = derive._holding
+
+    def of_inserts(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
+        return held(inserted(rel) if WEIGHT in rel.columns else rel, keys, nulls)
+
+    assert caught(derivative, lambda m: m.setattr(derive, "_holding", of_inserts), shape="match")
 
 
 # -- restrictions ---------------------------------------------------------------------------------
