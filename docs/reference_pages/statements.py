@@ -51,9 +51,12 @@ FORMS: tuple[Form, ...] = (
          "what is another now.",
          "CREATE DYNAMIC TABLE daily TARGET_LAG = '5 minutes' AS SELECT day, count(*) AS n FROM "
          "orders GROUP BY day"),
-    Form("CREATE DYNAMIC TABLE", "CREATE DYNAMIC TABLE n CLONE m [AT (…)]",
-         "Another dynamic table with the definition and the rows of `m`, as of a point.",
-         "CREATE DYNAMIC TABLE copy CLONE daily"),
+    Form("CREATE DYNAMIC TABLE",
+         "CREATE [OR REPLACE] DYNAMIC TABLE [IF NOT EXISTS] n CLONE m\n"
+         f"  [{_POINT}] [TARGET_LAG = …] [WAREHOUSE = …]",
+         "Another dynamic table with the definition, the rows and the state of `m`, as of a point. "
+         "It shares the files of `m`; no row is computed.",
+         "CREATE DYNAMIC TABLE copy CLONE daily AT (OFFSET => -3600)"),
     Form("ALTER DYNAMIC TABLE",
          "ALTER DYNAMIC TABLE [IF EXISTS] n\n"
          "  {SET option … | UNSET option, … | SUSPEND | RESUME | REFRESH [FULL] | RENAME TO m | "

@@ -10,6 +10,7 @@ from .define import (
     Defined as Defined,
     Definer as Definer,
     DefinitionRequest as DefinitionRequest,
+    found_by as found_by,
     placed as placed,
 )
 from .evolution import (

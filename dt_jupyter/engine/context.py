@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dt_jupyter.catalog import Catalog
     from dt_jupyter.delivery import Sinks
     from dt_jupyter.engine.base_tables import LakeTables
+    from dt_jupyter.engine.clone import Cloner
     from dt_jupyter.engine.create import Creator
     from dt_jupyter.engine.information_schema import CatalogTables
     from dt_jupyter.engine.rename import TableNames
@@ -59,6 +60,7 @@ class Context:
     graph: Graph
     scheduling: Scheduling
     creator: Creator
+    cloner: Cloner
     names: TableNames
     tables: CatalogTables
     sink_tables: SinkTables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import (
@@ -30,6 +30,7 @@ from dt_jupyter.model import (
     RefreshTrigger,
     SchedulingState,
     SourceKind,
+    Timestamp,
     error,
     undo,
 )
@@ -99,13 +100,9 @@ class Creator:
         A failure leaves everything as it was, the replaced table included.
         """
         catalog = self.sources.catalog
-        existing = catalog.get(statement.name)
+        existing = self.existing(statement.name, statement.action)
         if existing is not None and statement.action is CreateAction.IF_NOT_EXISTS:
             return Created(existing, None, None, f"{statement.name} already exists, nothing done.")
-        if existing is not None and statement.action is CreateAction.CREATE:
-            raise error("DT-1105", kind="Dynamic table", name=statement.name)
-        if existing is None:
-            self._refuse_other(statement.name)
         defined = self.define(statement)
         if existing is not None and statement.action is CreateAction.ALTER:
             return self._alter(existing, statement, defined)
@@ -113,16 +110,12 @@ class Creator:
         notes = self._alter_sources(statement, defined)
         table = self._row(statement, defined)
         try:
-            if existing is not None:
-                catalog.replace(table)
-            else:
-                catalog.create(table)
-            self.publisher.publish(table)
+            self.register(table, existing)
             check_cancelled()
             record = self._initialise(table)
             _require_success(record)
         except BaseException as e:
-            self._undo(e, table, existing)
+            self.undo(e, table, existing)
             raise
         made = "replaced" if existing else "created"
         return Created(
@@ -133,34 +126,29 @@ class Creator:
             notes,
         )
 
-    def clone(self, name: Name, source: Name) -> Created:
-        """CREATE DYNAMIC TABLE n CLONE m: the same definition, at the same data timestamp."""
-        catalog = self.sources.catalog
-        if catalog.get(name) is not None:
+    def existing(self, name: Name, action: CreateAction) -> DynamicTable | None:
+        """The dynamic table that bears the name of one to be made. DT-1105 where it is in the
+        way, or something else is."""
+        existing = self.sources.catalog.get(name)
+        if existing is not None and action is CreateAction.CREATE:
             raise error("DT-1105", kind="Dynamic table", name=name)
-        self._refuse_other(name)
-        original = catalog.require(source)
-        table = replace(
-            original,
-            id=uuid.uuid4().hex,
-            name=name,
-            created=self.clock.now(),
-            sequence=0,
-            version=None,
-            frontier=None,
-            error_count=0,
-            needs_reinit=None,
-        )
-        try:
-            catalog.create(table)
-            self.publisher.publish(table)
-            t = original.data_timestamp
-            record = self.graph.refresh_at(table, t, RefreshTrigger.CREATION) if t else None
-            _require_success(record)
-        except BaseException as e:
-            self._undo(e, table, None)
-            raise
-        return Created(catalog.require(name), None, record, f"Dynamic table {name} cloned.")
+        if existing is None:
+            require_free(self.sources.catalog, self.spark, name, temporary=False)
+        return existing
+
+    def register(self, table: DynamicTable, existing: DynamicTable | None) -> None:
+        """In the catalog, in the place of the one that it replaces, and known by name."""
+        if existing is not None:
+            self.sources.catalog.replace(table)
+        else:
+            self.sources.catalog.create(table)
+        self.publisher.publish(table)
+
+    def compute(self, table: DynamicTable, t: Timestamp) -> RefreshRecord:
+        """Its first rows, at a data timestamp."""
+        record = self.graph.refresh_at(table, t, RefreshTrigger.CREATION)
+        _require_success(record)
+        return record
 
     def _initialise(self, table: DynamicTable) -> RefreshRecord | None:
         if table.initialize is Initialize.ON_SCHEDULE:
@@ -255,10 +243,6 @@ class Creator:
             comment=statement.comment,
         )
 
-    def _refuse_other(self, name: Name) -> None:
-        """Something else has the name already."""
-        require_free(self.sources.catalog, self.spark, name, temporary=False)
-
     def _alter_sources(self, statement: CreateDynamicTable, defined: Defined) -> tuple[str, ...]:
         """The change feed turned on at the user's tables, where that is wanted and needed."""
         if defined.mode is not RefreshMode.INCREMENTAL or not statement.alter_sources:
@@ -290,7 +274,7 @@ class Creator:
             existing.id, **{field: getattr(existing, field) for field in _ALTERED}
         )
 
-    def _undo(
+    def undo(
         self, failure: BaseException, table: DynamicTable, replaced: DynamicTable | None
     ) -> None:
         """A table that could not be made leaves no trace, and what it replaced is back."""

@@ -14,6 +14,7 @@ from dt_jupyter.catalog import Catalog, CatalogWarning, Owner
 from dt_jupyter.definition import Definer
 from dt_jupyter.delivery import Deliveries, Sinks, SinkWorkers
 from dt_jupyter.engine.base_tables import LakeTables
+from dt_jupyter.engine.clone import Cloner
 from dt_jupyter.engine.context import Context, EngineState
 from dt_jupyter.engine.create import Creator
 from dt_jupyter.engine.information_schema import CatalogTables
@@ -88,6 +89,7 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
     sinks = SinkReports(sources, deliveries)
     state = EngineState()
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed)
+    creator = Creator(spark, sources, definer, sessions, graph, publisher, clock)
     return Context(
         spark,
         layout,
@@ -100,7 +102,8 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
         publisher,
         graph,
         scheduling,
-        creator=Creator(spark, sources, definer, sessions, graph, publisher, clock),
+        creator=creator,
+        cloner=Cloner(creator, refresher, travel.snapshots),
         names=TableNames(catalog, publisher, refresher.standing),
         tables=CatalogTables(spark, catalog, clock),
         sink_tables=SinkTables(spark, catalog, sinks, clock),

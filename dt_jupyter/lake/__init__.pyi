@@ -50,6 +50,7 @@ from .errors import (
     TableLocked as TableLocked,
     VersionGone as VersionGone,
 )
+from .keep.clone_files import Cloned as Cloned, CloneMark as CloneMark, clone_table as clone_table
 from .keep.contents import Contents as Contents
 from .keep.hardlinks import drop_mirror as drop_mirror, mirror as mirror, needed as needed
 from .keep.mend_log import (

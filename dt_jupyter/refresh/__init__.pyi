@@ -2,7 +2,11 @@ from .observation import Look as Look, plan_source as plan_source, source_sizes 
 from .protocol import Refresher as Refresher
 from .query_session import list_anew as list_anew, use_schema as use_schema
 from .recovery import recover_table as recover_table, restore_times as restore_times
-from .stage_facts import LogFacts as LogFacts, logs_of as logs_of
+from .stage_facts import (
+    LogFacts as LogFacts,
+    logs_of as logs_of,
+    stage_app_id as stage_app_id,
+)
 from .stage_plan import (
     SourceRead as SourceRead,
     StageFacts as StageFacts,

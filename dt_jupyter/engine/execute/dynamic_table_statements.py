@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.definition import require_clusterable
+from dt_jupyter.engine.evaluate import points
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.subjects import explain_subject
 from dt_jupyter.engine.upstream_refresh import failure_of
@@ -66,9 +67,10 @@ def _placed(statement: S.CreateDynamicTable, query: str, origin: StatementOrigin
 
 
 def clone(context: Context, statement: S.CloneDynamicTable, origin: StatementOrigin) -> Created:
+    at = None
     if statement.at is not None:
-        raise error("DT-1005", statement="CLONE … AT", hint="Clone the table as it is.")
-    return context.creator.clone(statement.name, statement.source)
+        at = points(context, origin.args).moment(statement.at)
+    return context.cloner.clone(statement, at)
 
 
 def drop_dynamic_table(

@@ -25,14 +25,15 @@ from dt_jupyter.lake.errors import NotSupported
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_DROPPED = (
+DROPPED_PROPERTIES = (
     "delta.autoOptimize.autoCompact",
     "delta.autoOptimize",
     "delta.inCommitTimestampEnablementVersion",
     "delta.inCommitTimestampEnablementTimestamp",
     "delta.universalFormat.enabledFormats",
 )
-_REFUSED = ("catalogManaged", "catalogOwned-preview", "coordinatedCommits-preview")
+KEPT_ELSEWHERE = ("catalogManaged", "catalogOwned-preview", "coordinatedCommits-preview")
+"""The features of tables whose commits another program keeps."""
 _UNQUOTED = "/!$&'()*+,;=:@~"
 
 
@@ -107,7 +108,7 @@ def stage_log(log: TableLog, version: int, folder: Path) -> Staging:
     Raises NotSupported where another program keeps the table's commits.
     """
     state = table_state(log, version)
-    held = log.protocol(version).features.intersection(_REFUSED)
+    held = log.protocol(version).features.intersection(KEPT_ELSEWHERE)
     if held:
         raise NotSupported(f"{log.path} has {', '.join(sorted(held))}", path=str(log.path))
     copy = folder / "_delta_log"
@@ -121,7 +122,9 @@ def stage_log(log: TableLog, version: int, folder: Path) -> Staging:
             vectors[_absolute_key(made["deletionVector"])] = vector
         adds.append(made)
     configuration = {
-        k: v for k, v in state.metadata.get("configuration", {}).items() if k not in _DROPPED
+        k: v
+        for k, v in state.metadata.get("configuration", {}).items()
+        if k not in DROPPED_PROPERTIES
     }
     metadata = {**state.metadata, "configuration": configuration}
     _write_checkpoint(copy, version, state, metadata, adds)
@@ -236,4 +239,12 @@ def _checkpoint_schema() -> pa.Schema:
     })  # fmt: skip
 
 
-__all__ = ["Staging", "absolute", "relative", "stage_log", "unstage"]
+__all__ = [
+    "DROPPED_PROPERTIES",
+    "KEPT_ELSEWHERE",
+    "Staging",
+    "absolute",
+    "relative",
+    "stage_log",
+    "unstage",
+]

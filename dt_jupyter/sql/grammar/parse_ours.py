@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from dt_jupyter.model import Span
+from dt_jupyter.model import Name, Span
 from dt_jupyter.sql.grammar.clauses import (
     CLUSTER_BY,
     column_list,
@@ -78,6 +78,7 @@ _STREAM = "the name of the stream"
 _ALTER = "SET …, UNSET …, SUSPEND, RESUME, REFRESH [FULL], RENAME TO … or SWAP WITH …"
 _FIXED = frozenset(name for name, option in TABLE_OPTIONS.items() if option.fixed)
 _ALTERABLE = {name: option for name, option in TABLE_OPTIONS.items() if not option.fixed}
+_OF_CLONE = {name: TABLE_OPTIONS[name] for name in ("TARGET_LAG", "WAREHOUSE")}
 _UNSETTABLE = (*_ALTERABLE, CLUSTER_BY)
 
 
@@ -161,10 +162,7 @@ def _create_table(cursor: Cursor, action: CreateAction) -> Statement:
     action = create_action(cursor, action)
     name = cursor.name(TABLE)
     if cursor.accept("CLONE"):
-        source = cursor.name("the name of the dynamic table to clone", "source")
-        point = time_point(cursor)
-        cursor.finish("Write CREATE DYNAMIC TABLE n CLONE m [AT (…)].")
-        return CloneDynamicTable(name, source, point, action)
+        return _clone_table(cursor, name, action)
     columns = column_list(cursor)
     before = frozenset(cursor.places)
     given = options(cursor, TABLE_OPTIONS, until="AS", cluster=True)
@@ -172,6 +170,15 @@ def _create_table(cursor: Cursor, action: CreateAction) -> Statement:
         raise cursor.fail("the query is missing", "End with AS SELECT ….")
     fields = {"name": name, "columns": columns, "action": action, **given}
     return defining(cursor, fields, frozenset(cursor.places) - before)
+
+
+def _clone_table(cursor: Cursor, name: Name, action: CreateAction) -> Statement:
+    if action is CreateAction.ALTER:
+        hint = "Use CREATE OR REPLACE DYNAMIC TABLE n CLONE m."
+        raise cursor.fail("there is no CREATE OR ALTER … CLONE", hint, cursor.words[0].span)
+    source = cursor.name("the name of the dynamic table to clone", "source")
+    point = time_point(cursor, common=False)
+    return CloneDynamicTable(name, source, point, action, **options(cursor, _OF_CLONE, until=None))
 
 
 def _alter_table(cursor: Cursor) -> Statement:

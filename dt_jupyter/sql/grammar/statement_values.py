@@ -138,10 +138,14 @@ class HasData:
 
 @dataclass(frozen=True)
 class CloneDynamicTable(Statement):
+    """CREATE DYNAMIC TABLE … CLONE …; `at` None is now, options None are as the other's."""
+
     name: Name
     source: Name
     at: TimePoint | None = None
     action: CreateAction = CreateAction.CREATE
+    target_lag: TargetLag | None = None
+    warehouse: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dt_jupyter.engine.execute import (
     dynamic_table_statements as dynamic_tables,
     execute,
 )
-from dt_jupyter.model import DTError, Name, SchedulingState
+from dt_jupyter.model import DTError, SchedulingState
 from dt_jupyter.sql.grammar.parse import parse_statement
 from tests.unit.catalog_lab import Lab, name, table
 
@@ -47,9 +47,8 @@ class Bench:
                     unpublish=self._call("unpublish"),
                     undrop=self._call("undrop"),
                 ),
-                "creator": SimpleNamespace(
-                    apply_options=self._call("apply_options"), clone=self._call("clone")
-                ),
+                "creator": SimpleNamespace(apply_options=self._call("apply_options")),
+                "cloner": SimpleNamespace(clone=self._call("clone")),
                 "transactions": SimpleNamespace(
                     require_allowed=lambda statement: None,
                     begin=self._call("begin"),
@@ -157,9 +156,15 @@ def test_a_dropped_table_is_cancelled_first_and_has_no_view(bench: Bench) -> Non
     assert bench.run("UNDROP DYNAMIC TABLE a") == "Dynamic table a restored."
 
 
-def test_a_clone_is_of_a_table_as_it_is(bench: Bench) -> None:
+def test_a_clone_is_of_a_table_as_it_is_or_was(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench.run("CREATE DYNAMIC TABLE c CLONE a")
-    assert bench.calls == [("clone", (Name("default", "c"), Name("default", "a")))]
-    with pytest.raises(DTError) as e:
-        bench.run("CREATE DYNAMIC TABLE c CLONE a AT (VERSION => 3)")
-    assert (e.value.code, bench.calls) == ("DT-1005", [])
+    ((what, (statement, at)),) = bench.calls
+    assert (what, statement.name, statement.source) == ("clone", name("c"), name("a"))
+    assert at is None
+    monkeypatch.setattr(
+        dynamic_tables, "points", lambda *given: SimpleNamespace(moment=lambda point: point.value)
+    )
+    bench.run("CREATE DYNAMIC TABLE c CLONE a AT (VERSION => 3)")
+    assert bench.calls[0][1][1] == "3"

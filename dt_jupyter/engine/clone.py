@@ -1,0 +1,302 @@
+"""CREATE DYNAMIC TABLE … CLONE: another table with the same definition, over the same files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.catalog import Attempt, StageRow
+from dt_jupyter.definition import found_by
+from dt_jupyter.engine.create import Created, Creator
+from dt_jupyter.lake import CloneMark, LakeError, TableLog, VersionGone, clone_table
+from dt_jupyter.model import (
+    Definition,
+    DynamicTable,
+    Frontier,
+    Name,
+    Reason,
+    RefreshAction,
+    RefreshMode,
+    RefreshRecord,
+    RefreshState,
+    RefreshStatistics,
+    RefreshTrigger,
+    Source,
+    SourceKind,
+    error,
+    undo,
+)
+from dt_jupyter.refresh import Refresher, stage_app_id
+from dt_jupyter.replay import Past, Snapshots, vacuum_lock
+from dt_jupyter.sources import Moment, is_unreadable
+from dt_jupyter.sql import CreateAction, statement_values as S
+
+if TYPE_CHECKING:
+    from dt_jupyter.sources import Layout
+
+_STAGE = "stage:"
+
+
+@dataclass(frozen=True)
+class CloneContents:
+    """What a clone takes over: the rows of a version, which are those of `definition` at
+    `frontier`."""
+
+    version: int
+    frontier: Frontier
+    definition: Definition
+    told: Mapping[str, Any] | None = None
+    """What the table was besides, as the version's commit says it; None where it is as now."""
+
+    @property
+    def stages(self) -> dict[int, int]:
+        """The versions of the hidden stages, from the bottom up."""
+        found = self.frontier.versions.items()
+        return {int(s.removeprefix(_STAGE)): v for s, v in found if s.startswith(_STAGE)}
+
+    def without_state(self) -> CloneContents:
+        """The rows alone."""
+        versions = {s: v for s, v in self.frontier.versions.items() if not s.startswith(_STAGE)}
+        frontier = replace(self.frontier, versions=versions, stateless=True)
+        return replace(self, frontier=frontier)
+
+    @property
+    def frontier_of_clone(self) -> Frontier:
+        """The versions of the sources, and of the clone's own stages, which are the first."""
+        versions = {s: 0 if s.startswith(_STAGE) else v for s, v in self.frontier.versions.items()}
+        return replace(self.frontier, versions=versions)
+
+
+@dataclass(frozen=True)
+class Cloner:
+    """Clones dynamic tables; no row is computed or copied."""
+
+    creator: Creator
+    refresher: Refresher
+    snapshots: Snapshots
+
+    @property
+    def _layout(self) -> Layout:
+        return self.creator.sources.layout
+
+    def clone(self, statement: S.CloneDynamicTable, at: Moment | None) -> Created:
+        """CREATE [OR REPLACE] DYNAMIC TABLE n CLONE m [AT (…)]: a failure leaves everything as it
+        was. DT-1101, DT-1105, DT-1106, DT-41xx."""
+        catalog, name = self.creator.sources.catalog, statement.name
+        existing = self.creator.existing(name, statement.action)
+        if existing is not None and statement.action is CreateAction.IF_NOT_EXISTS:
+            return Created(existing, None, None, f"{name} already exists, nothing done.")
+        original = self.refresher.standing(catalog.require(statement.source))
+        contents = self._contents(original, at)
+        table = self._row(original, statement, contents)
+        found = found_by(table.definition)
+        if path := self.creator.sources.cycle(name, found):
+            raise error("DT-1106", name=name, path=path)
+        if statement.warehouse is not None:
+            catalog.warehouse(statement.warehouse)
+        try:
+            self.creator.register(table, existing)
+            record = self._fill(table, original, contents)
+            self.creator.publisher.publish(catalog.require(name))
+        except BaseException as e:
+            self.creator.undo(e, table, existing)
+            raise
+        return Created(catalog.require(name), None, record, _said(name, original, contents))
+
+    def _contents(self, original: DynamicTable, at: Moment | None) -> CloneContents | None:
+        """None for a table that has no rows to take over. DT-2101, DT-4101 to DT-4104."""
+        if at is None:
+            if original.frontier is None or original.version is None or is_unreadable(original):
+                return None
+            return CloneContents(original.version, original.frontier, original.definition)
+        if original.frontier is None:
+            raise error("DT-2101", name=original.name)
+        return self._contents_at(original, at)
+
+    def _contents_at(self, original: DynamicTable, at: Moment) -> CloneContents:
+        past = Past(self.creator.sources, original)
+        source = _source(self._layout, original)
+        version = self.snapshots.versions([source], str(original.name), at)[original.id]
+        read = self.snapshots.read_at(source, version, at.time)
+        commit = past.commit_of(version)
+        frontier = past.frontier_at(read.since, version)
+        definition, told = past.definition_of(commit), commit.mark.get("table")
+        same = definition == original.definition or not isinstance(told, dict)
+        return CloneContents(version, frontier, definition, None if same else told)
+
+    def _row(
+        self, original: DynamicTable, statement: S.CloneDynamicTable, contents: CloneContents | None
+    ) -> DynamicTable:
+        modes = {} if contents is None or contents.told is None else _modes(contents.told)
+        given: dict[str, Any] = {
+            "target_lag": statement.target_lag,
+            "warehouse": statement.warehouse,
+        }
+        return replace(
+            original,
+            id=uuid.uuid4().hex,
+            name=statement.name,
+            definition=contents.definition if contents else original.definition,
+            created=self.creator.clock.now(),
+            sequence=0,
+            version=None,
+            frontier=None,
+            error_count=0,
+            needs_reinit=None,
+            **modes,
+            **{option: value for option, value in given.items() if value is not None},
+        )
+
+    def _fill(
+        self, table: DynamicTable, original: DynamicTable, contents: CloneContents | None
+    ) -> RefreshRecord | None:
+        """The clone's contents, taken over; computed where the original's cannot be read; none
+        where it has none yet."""
+        if contents is not None:
+            return self._take_over(table, original, contents)
+        t = original.data_timestamp
+        return None if t is None else self.creator.compute(table, t)
+
+    def _take_over(
+        self, table: DynamicTable, original: DynamicTable, contents: CloneContents
+    ) -> RefreshRecord:
+        """As a refresh commits: the hidden stages first, the public table is the commit point."""
+        catalog, frontier = self.creator.sources.catalog, contents.frontier_of_clone
+        attempt = catalog.begin(
+            table.id,
+            RefreshTrigger.CREATION,
+            frontier.data_timestamp,
+            uuid.uuid4().hex,
+            self.refresher.tuning.lease_seconds,
+        )
+        if original.needs_reinit is not None:  # stays when the attempt ends
+            catalog.update(table.id, needs_reinit=original.needs_reinit)
+        copies = _Copies(self.creator, self.snapshots, attempt, table, original, contents)
+        try:
+            with vacuum_lock(self._layout):
+                copies, stages = copies.with_stages()
+                copies.public()
+        except BaseException as e:
+            failed = replace(copies.record(RefreshState.FAILED), error=str(e))
+            undo(e, lambda: catalog.fail(attempt, failed))
+            raise
+        return catalog.finish(
+            attempt,
+            copies.record(RefreshState.SUCCEEDED),
+            frontier=copies.contents.frontier_of_clone,
+            sequence=1,
+            version=0,
+            stages=stages,
+        )
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """The tables behind a clone, each made of one version of the original's."""
+
+    creator: Creator
+    snapshots: Snapshots
+    attempt: Attempt
+    table: DynamicTable
+    original: DynamicTable
+    contents: CloneContents
+
+    def with_stages(self) -> tuple[_Copies, tuple[StageRow, ...]]:
+        """The hidden stages. Where a version of theirs is gone, a clone without state: its next
+        change computes that anew."""
+        try:
+            return self, tuple(self._stage(o, v) for o, v in sorted(self.contents.stages.items()))
+        except (LakeError, FileNotFoundError):
+            shutil.rmtree(self.creator.sources.layout.folder(self.table.id), ignore_errors=True)
+            return replace(self, contents=self.contents.without_state()), ()
+
+    def _stage(self, ordinal: int, version: int) -> StageRow:
+        layout, frontier = self.creator.sources.layout, self.contents.frontier_of_clone
+        app_id, path = stage_app_id(self.table.id, ordinal), layout.stage(self.table.id, ordinal)
+        origin = self.creator.sources.logs[str(layout.stage(self.original.id, ordinal))]
+        clone_table(origin, [version], path, self._mark(app_id))
+        return StageRow(self.table.id, ordinal, f"{_STAGE}{ordinal}", 1, 0, frontier, str(path))
+
+    def public(self) -> None:
+        """DT-4104 where its files are gone, and no pin has them."""
+        layout, version = self.creator.sources.layout, self.contents.version
+        source = _source(layout, self.original)
+        folder = self.snapshots.table(source, version).folder
+        path = layout.public(self.table.id)
+        try:
+            clone_table(TableLog(folder), [version], path, self._mark(f"dt:{self.table.id}"))
+        except (VersionGone, FileNotFoundError) as e:
+            raise self.snapshots.past_retention(source, version) from e
+
+    def _mark(self, app_id: str) -> CloneMark:
+        return CloneMark(app_id, json.dumps(self._metadata(), sort_keys=True))
+
+    def _metadata(self) -> dict[str, Any]:
+        """What a commit says of its refresh, for recovery and for a catalog that is rebuilt."""
+        catalog, frontier = self.creator.sources.catalog, self.contents.frontier_of_clone
+        return {
+            "seq": 1,
+            "attempt": self.attempt.id,
+            "epoch": self.attempt.epoch,
+            "data_ts": str(frontier.data_timestamp),
+            "frontier": frontier.to_json(),
+            "action": self._action.value,
+            "reason": [self._reason.code, self._reason.sentence],
+            "trigger": self.attempt.trigger.value,
+            "stages": {f"{_STAGE}{ordinal}": 0 for ordinal in self.contents.stages},
+            "definition": catalog.digest(self.contents.definition),
+            "table": catalog.registration(self.table.id, self.contents.definition),
+        }
+
+    @property
+    def _action(self) -> RefreshAction:
+        full = self.table.effective_mode is RefreshMode.FULL
+        return RefreshAction.FULL if full else RefreshAction.REINITIALIZE
+
+    @property
+    def _reason(self) -> Reason:
+        point = self.contents.frontier.data_timestamp.words
+        return Reason("CLONED", f"the rows of {self.original.name} at {point} were taken over")
+
+    def record(self, state: RefreshState) -> RefreshRecord:
+        done = state is RefreshState.SUCCEEDED
+        return RefreshRecord(
+            self.table.name,
+            self.attempt.id,
+            state,
+            self.attempt.trigger,
+            self.attempt.data_timestamp,
+            self._action,
+            self._reason,
+            self.contents.frontier_of_clone if done else None,
+            0 if done else None,
+            RefreshStatistics(),
+        )
+
+
+def _modes(told: Mapping[str, Any]) -> dict[str, Any]:
+    """The refresh modes in a commit's registration."""
+    return {
+        "mode": RefreshMode(told["mode"]),
+        "effective_mode": RefreshMode(told["effective_mode"]),
+        "mode_reason": Reason(*json.loads(str(told["mode_reason"]))),
+    }
+
+
+def _source(layout: Layout, table: DynamicTable) -> Source:
+    path = str(layout.public(table.id))
+    return Source(table.name, SourceKind.DYNAMIC_TABLE, table.id, path)
+
+
+def _said(name: Name, original: DynamicTable, contents: CloneContents | None) -> str:
+    made = f"Dynamic table {name} cloned"
+    if contents is None:
+        return f"{made}."
+    return f"{made} from {original.name} at {contents.frontier.data_timestamp.words}."
+
+
+__all__ = ["Cloner"]

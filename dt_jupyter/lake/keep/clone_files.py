@@ -1,0 +1,161 @@
+"""Versions of a table made another table: a log of its own over the same files, as hard links.
+
+The clone takes space only for what either of the two writes later, and neither's VACUUM, DROP or
+log clean-up reaches the other.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dt_jupyter.lake.delta_log.active_files import file_at, paths_of
+from dt_jupyter.lake.delta_log.log_state import Action, TableState, table_state
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.disk import make_durable, put_commit, sync
+from dt_jupyter.lake.errors import NotSupported
+from dt_jupyter.lake.paths import TablePath, local
+from dt_jupyter.lake.txn.shadow_log import DROPPED_PROPERTIES, KEPT_ELSEWHERE
+
+_NO_LINKS = frozenset((errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP))
+_OF_FILE = ("partitionValues", "size", "deletionVector", "baseRowId", "defaultRowCommitVersion")
+
+
+@dataclass(frozen=True)
+class CloneMark:
+    """What the last commit of a clone carries besides its files: sequence 1 of an application, and
+    the text of its metadata."""
+
+    app_id: str
+    metadata: str
+
+
+@dataclass(frozen=True)
+class Cloned:
+    """A table made of the versions of another: `versions` are those of the clone, by theirs."""
+
+    folder: Path
+    table_id: str
+    versions: Mapping[int, int] = field(default_factory=dict)
+
+
+def clone_table(
+    log: TableLog, versions: Iterable[int], folder: TablePath, mark: CloneMark | None = None
+) -> Cloned:
+    """A new table at `folder` whose versions 0, 1, … have the rows of these versions of the other,
+    oldest first; their differences are its changes.
+
+    Raises VersionGone, FileNotFoundError for a file that is gone, NotSupported where another
+    program keeps the table's commits; then nothing is left behind.
+    """
+    wanted, target, table_id = sorted(set(versions)), local(folder), str(uuid.uuid4())
+    try:
+        _clone(log, wanted, target, table_id, mark)
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    return Cloned(target, table_id, {v: i for i, v in enumerate(wanted)})
+
+
+def _clone(
+    log: TableLog, wanted: Sequence[int], target: Path, table_id: str, mark: CloneMark | None
+) -> None:
+    states = [_state(log, version) for version in wanted]
+    brought = {n for s in states for a in s.files.values() for n in paths_of(a) if ":/" not in n}
+    (target / "_delta_log").mkdir(parents=True)
+    _bring(log.path, target, sorted(brought))
+    now, before = time.time_ns() // 1_000_000, TableState()
+    for number, state in enumerate(states):
+        last = mark if number == len(states) - 1 else None
+        put_commit(target, number, _actions(before, state, table_id, now + number, last))
+        make_durable(target, (), number)
+        before = state
+
+
+def _state(log: TableLog, version: int) -> TableState:
+    held = log.protocol(version).features.intersection(KEPT_ELSEWHERE)
+    if held:
+        raise NotSupported(f"{log.path} has {', '.join(sorted(held))}", path=str(log.path))
+    return table_state(log, version)
+
+
+def _bring(table: Path, target: Path, names: Sequence[str]) -> None:
+    """The files under their names in the other folder; copied where there are no hard links."""
+    folders = dict.fromkeys((target / name).parent for name in names)
+    for made in folders:
+        made.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        try:
+            os.link(file_at(table, name), target / name)
+        except OSError as e:
+            if e.errno not in _NO_LINKS:
+                raise
+            shutil.copy2(file_at(table, name), target / name)
+            sync([target / name])
+    sync(folders)
+
+
+def _actions(
+    before: TableState, state: TableState, table_id: str, now: int, mark: CloneMark | None
+) -> Iterator[Mapping[str, Any]]:
+    yield {"commitInfo": _info(now, mark)}
+    if state.protocol != before.protocol:
+        yield {"protocol": state.protocol}
+    if state.metadata != before.metadata:
+        yield {"metaData": _metadata(state.metadata, table_id, now)}
+    yield from (
+        {"domainMetadata": body}
+        for name, body in state.domains.items()
+        if before.domains.get(name) != body
+    )
+    if mark is not None:
+        yield {"txn": {"appId": mark.app_id, "version": 1, "lastUpdated": now}}
+    for key, body in before.files.items():
+        if key not in state.files:
+            yield {"remove": _removed(body, now)}
+    for key, body in state.files.items():
+        if key not in before.files:
+            yield {"add": {**body, "dataChange": True}}
+
+
+def _info(now: int, mark: CloneMark | None) -> dict[str, Any]:
+    told = {"userMetadata": mark.metadata} if mark is not None else {}
+    return {
+        "inCommitTimestamp": now,
+        "timestamp": now,
+        "operation": "CLONE",
+        "operationParameters": {},
+        "isolationLevel": "Serializable",
+        "isBlindAppend": False,
+        "operationMetrics": {},
+        "engineInfo": "dt_jupyter",
+        "txnId": str(uuid.uuid4()),
+        **told,
+    }
+
+
+def _metadata(metadata: Action, table_id: str, now: int) -> dict[str, Any]:
+    known = metadata.get("configuration") or {}
+    configuration = {k: v for k, v in known.items() if k not in DROPPED_PROPERTIES}
+    return {**metadata, "id": table_id, "configuration": configuration, "createdTime": now}
+
+
+def _removed(add: Action, now: int) -> dict[str, Any]:
+    kept = {k: add[k] for k in _OF_FILE if add.get(k) is not None}
+    return {
+        "path": add["path"],
+        "deletionTimestamp": now,
+        "dataChange": True,
+        "extendedFileMetadata": True,
+        **kept,
+    }
+
+
+__all__ = ["CloneMark", "Cloned", "clone_table"]
