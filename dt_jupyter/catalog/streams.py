@@ -218,6 +218,12 @@ class StreamRows(Store):
         with self._read() as connection:
             return frozenset(connection.execute(select(_intent.c.id)).scalars())
 
+    def publishing(self) -> frozenset[str]:
+        """The ids of transactions on record as committed, and not published yet."""
+        query = select(_intent.c.id).where(_intent.c.targets.is_not(None))
+        with self._read() as connection:
+            return frozenset(connection.execute(query).scalars())
+
     def decided(self, intent_id: str) -> bool:
         """Whether the intent is a transaction on record as committed, and not published yet."""
         query = select(_intent.c.targets).where(_intent.c.id == intent_id)

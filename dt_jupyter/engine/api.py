@@ -525,12 +525,14 @@ class Engine:
         return export_script(context.catalog, meaning(context.spark))
 
     def check_history(
-        self, events: TransactionHistory | str | Iterable[HistoryEvent]
+        self, events: TransactionHistory | str | Iterable[HistoryEvent] | None = None
     ) -> HistoryReport:
         """Which guarantees of isolation a history of transactions kept: events of
         `dt_jupyter.histories`, or a text as `w1(x1) c1 r2(x1) d3(y3|x1) c2`, in which a refresh
-        derives. DT-1003 for what is no history."""
-        return check_history(events)
+        derives. Without any, the lake's own: commits and refreshes as the logs still have them,
+        and the last 1,000 queries of this engine. DT-1003 for what is no history."""
+        recorded = self._open().travel.recorded
+        return check_history(recorded() if events is None else events)
 
     def status(self) -> dict[str, Any]:
         """The engine at a glance: lake, Spark, scheduler, warehouses, what runs."""

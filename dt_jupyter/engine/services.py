@@ -83,6 +83,7 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
     graph = Graph(refresher, clock, publisher.publish, scheduling.nudge)
     changes = Changes(spark, sources, builtins, clock.now)
     streams = Streams(catalog, changes, layout)
+    sources.publications.finish = streams.recover
     deliveries = Deliveries(catalog, changes, sessions)
     workers = SinkWorkers(catalog, deliveries, spawner(spark))
     scheduling.connect(graph, workers)

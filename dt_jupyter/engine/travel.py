@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from dt_jupyter.histories import TransactionHistory
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import LakeError
 from dt_jupyter.model import (
@@ -37,7 +39,13 @@ from dt_jupyter.replay import (
     replay_refresh,
     whole,
 )
-from dt_jupyter.reports import Verification, Verifications, verify, verify_at
+from dt_jupyter.reports import (
+    Verification,
+    Verifications,
+    read_lake_history,
+    verify,
+    verify_at,
+)
 from dt_jupyter.sources import OLDEST, Moment, Sources, is_unreadable, name_of, whole_micro
 from dt_jupyter.spark import run_cancellable
 from dt_jupyter.sql import SchemaMode, SparkKind, SparkStatement, relations_in
@@ -62,6 +70,7 @@ class Travel:
     closed: Callable[[], bool]
     _labels: WeakKeyDictionary[DataFrame, Isolation] = field(default_factory=WeakKeyDictionary)
     _last: Isolation | None = None
+    queries: deque[tuple[Timestamp, Isolation]] = field(default_factory=lambda: deque(maxlen=1000))
 
     def __post_init__(self) -> None:
         self.snapshots = Snapshots(self.spark, self.sources, self.now)
@@ -192,7 +201,14 @@ class Travel:
             self._last = found
             if found is not None:
                 self._labels[frame] = found
+                self.queries.append((self.now(), found))
         return frame
+
+    def recorded(self) -> TransactionHistory:
+        """The lake's own history, with the queries of this engine."""
+        sources = self.sources
+        told = tuple(self.queries)
+        return read_lake_history(sources.catalog, sources.logs, sources.layout, told)
 
     def isolation_of(self, frame: DataFrame | None) -> Isolation | None:
         """Of a result, or of the last query."""

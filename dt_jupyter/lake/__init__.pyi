@@ -101,6 +101,7 @@ from .txn.publish import (
     loses_changes as loses_changes,
     make_staged_durable as make_staged_durable,
     publication as publication,
+    publication_millis as publication_millis,
     publish as publish,
     published as published,
     refused as refused,

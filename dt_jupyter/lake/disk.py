@@ -52,11 +52,16 @@ def write_durable(path: Path, text: str) -> None:
     sync([path])
 
 
-def put_commit(table: Path, version: int, actions: Iterable[Mapping[str, Any]]) -> None:
-    """The commit `version` of a table, whole or not at all. FileExistsError where there is one."""
+def put_commit(
+    table: Path, version: int, actions: Iterable[Mapping[str, Any]], millis: int | None = None
+) -> None:
+    """The commit `version` of a table, whole or not at all; `millis`: as of that time, which is
+    that of its file. FileExistsError where there is one."""
     log = table / "_delta_log"
     draft = log / f".{version}.{uuid.uuid4().hex}.tmp"
     write_durable(draft, "".join(f"{json.dumps(a)}\n" for a in actions))
+    if millis is not None:
+        os.utime(draft, ns=(millis * 1_000_000, millis * 1_000_000))
     try:
         os.link(draft, log / commit_name(version))
     finally:

@@ -114,6 +114,9 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "A refresh recomputes them: ALTER DYNAMIC TABLE {name} REFRESH."),
     ("DT-2116", "55000", "Column {column} of {source}, used by {name}, no longer exists.",
      "{hint}"),
+    ("DT-2122", "55P03", "A transaction of another process has been committed for over {seconds} "
+     "seconds, and is not in all of its tables yet.",
+     "Try again; if that process does not respond, end it."),
     # 4xxx time travel and retention
     ("DT-3101", "22023", "The interval of {name} is reversed: it starts at {start}, after {end}.",
      "Swap AT and END."),

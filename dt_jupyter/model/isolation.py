@@ -22,13 +22,15 @@ class Level(StrEnum):
 @dataclass(frozen=True, slots=True)
 class ReadAt:
     """A table that was read: its version, current from `since` until `until` (None: still is).
-    Of a dynamic table `since` is the data timestamp, which is the one time it speaks of."""
+    Of a dynamic table `since` is the data timestamp, which is the one time it speaks of.
+    `table_id` is Delta's, or the dynamic table's own."""
 
     name: str
     kind: SourceKind
     version: int
     since: Timestamp
     until: Timestamp | None = None
+    table_id: str = ""
 
     def holds_at(self, t: Timestamp) -> bool:
         """Whether its rows are those of the time `t`."""

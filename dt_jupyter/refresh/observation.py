@@ -62,6 +62,8 @@ def look(
         invalid = table.needs_reinit
     elif changed_view is not None:
         invalid = changed_view
+    if not forecast:
+        sources.publications.await_end()
     frontier = resolve(sources.catalog, sources.logs, now, t, table.name, forecast=forecast)
     plans: dict[str, ChangePlan] = {}
     evolved = False

@@ -208,6 +208,7 @@ class Snapshots:
     def versions(self, bases: Sequence[Source], name: str, at: Moment) -> dict[str, int]:
         """The version of each table at a point, by id. DT-4101 to DT-4103."""
         resolver = Resolver(self.sources.catalog, self.now())
+        self.sources.publications.await_end()
         return resolver.versions([(s, self.log(s)) for s in bases], name, at)
 
     def log(self, source: Source) -> TableLog:
@@ -233,9 +234,10 @@ class Snapshots:
         log = self.log(source)
         if source.kind is SourceKind.DYNAMIC_TABLE:
             t = self._data_timestamp(source, log, version, asked)
-            return ReadAt(str(source.name), source.kind, version, t, None)
+            return ReadAt(str(source.name), source.kind, version, t, None, source.table_id)
         until = log.commit_time(version + 1) if version < log.version() else None
-        return ReadAt(str(source.name), source.kind, version, log.commit_time(version), until)
+        since = log.commit_time(version)
+        return ReadAt(str(source.name), source.kind, version, since, until, source.table_id)
 
     def _data_timestamp(
         self, source: Source, log: TableLog, version: int, asked: Timestamp | None

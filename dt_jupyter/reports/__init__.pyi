@@ -26,6 +26,7 @@ from .profile import (
     TableProfile as TableProfile,
     profile_columns as profile_columns,
 )
+from .recorded_history import read_lake_history as read_lake_history
 from .report_values import (
     FrontierReport as FrontierReport,
     GraphNode as GraphNode,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
@@ -22,6 +23,7 @@ from dt_jupyter.model import (
     quote,
 )
 from dt_jupyter.sources.folders import Layout
+from dt_jupyter.sources.publications import Publications
 from dt_jupyter.spark import RelationKind, listed, lookup
 from dt_jupyter.sql import table_places
 
@@ -70,6 +72,11 @@ class Sources:
     catalog: Catalog
     layout: Layout
     logs: Logs
+
+    @cached_property
+    def publications(self) -> Publications:
+        """What whoever reads several tables at one time waits for."""
+        return Publications(self.catalog)
 
     def of_query(self, query: str, schema: str, of: Name) -> Found:
         """All sources and views of a query, views looked through.

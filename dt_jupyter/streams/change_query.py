@@ -252,6 +252,7 @@ class Changes:
         """Both ends of the interval for each source; DT-3103 for one that a frontier lacks, since
         it is another table than it was."""
         now = self.now()
+        self.sources.publications.await_end()
         resolver = Resolver(self.sources.catalog, now)
         bases: list[tuple[Source, TableLog]] = []
         for source in found.sources.values():

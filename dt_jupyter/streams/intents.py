@@ -9,7 +9,7 @@ asked for it.  Source: CQ 3.3.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,7 +106,8 @@ class Intents:
 
     def _moved(self, intent: Intent, write: Callable[[], DataFrame]) -> DataFrame:
         try:
-            with kept_alive(self.catalog, intent.id), marked(self.spark, intent=intent.id):
+            mark = {"intent": intent.id, "reads": versions_read(intent.frontiers)}
+            with kept_alive(self.catalog, intent.id), marked(self.spark, **mark):
                 frame = write()
                 reach("intent_written")
         except BaseException as e:
@@ -183,6 +184,16 @@ def app_id(stream_ids: Iterable[str]) -> str:
     """By which the commit of an intent on these streams is told from one that comes too late:
     while it is open, its streams are nobody else's."""
     return f"dt-stream:{min(stream_ids)}"
+
+
+def versions_read(frontiers: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """What consuming streams reads: the version of each base table, the newest where streams differ
+    since one of them gives its first rows."""
+    found: dict[str, int] = {}
+    for versions in frontiers.values():
+        for table_id, version in versions.items():
+            found[table_id] = max(version, found.get(table_id, version))
+    return found
 
 
 def _given_up(intent: Intent) -> DTError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,8 +15,11 @@ from dt_jupyter.catalog import INTENT_SECONDS, Catalog
 from dt_jupyter.lake import (
     LakeError,
     Publication,
+    TableLog,
     check_publication,
+    is_delta,
     make_staged_durable,
+    publication_millis,
     publish,
     published,
     reach,
@@ -83,9 +87,10 @@ class RollForward:
         as long as nothing is published, all of it can still be given up."""
         done: dict[str, int] = {}
         lost: dict[str, str] = {}
+        millis = publication_millis(self._there(made))
         for each in sorted(made, key=lambda m: m.append):
             try:
-                done[each.path] = publish(each, self.logs[each.path])
+                done[each.path] = publish(each, self.logs[each.path], millis)
             except LakeError as e:
                 if not done and not self._any_published(made):
                     self.abort(intent)
@@ -96,12 +101,18 @@ class RollForward:
                     return done
                 raise
             reach("tx_target_published")
+        _await_millis(millis)
         self.catalog.finish_intent(intent)
         reach("tx_streams_moved")
         if lost:
             raise self._half_done(intent, done, lost)
         unstage(self.folder(intent.id))
         return done
+
+    def _there(self, made: Sequence[Publication]) -> list[tuple[Publication, TableLog]]:
+        """Those whose tables are there."""
+        logs = ((each, self.logs[each.path]) for each in made if is_delta(each.path))
+        return list(logs)
 
     def _any_published(self, made: Sequence[Publication]) -> bool:
         for each in made:
@@ -173,6 +184,13 @@ class RollForward:
         for folder in folders:
             if folder.name not in known:
                 unstage(folder)
+
+
+def _await_millis(millis: int) -> None:
+    """Until a time that is a millisecond away has come; not one that a clock gone wrong wrote."""
+    left = millis / 1000 - time.time()
+    if 0 < left < 0.01:
+        time.sleep(left)
 
 
 def _conflict(e: LakeError, path: str) -> DTError:

@@ -224,6 +224,11 @@ class Streams:
                 "DT-3202", name=stream.name, since=stream.advanced, problem=e.facts["problem"]
             ) from e
 
+    def ends_at(self, stream: Stream, t: Timestamp) -> dict[str, int]:
+        """The version, by its id, of each table that a stream reads in the end, at a time."""
+        query, schema = whole(stream.source), stream.source.schema
+        return self.changes.frontier(query, schema, str(stream.name), Moment(t))
+
     def _frontier_of(self, stream: Stream, end: Mapping[str, int] | None) -> Mapping[str, int]:
         """Where a stream stands. One on a view reads whole tables there, so it goes on to the last
         version with the same rows."""
@@ -304,17 +309,26 @@ class Streams:
         read: Callable[[Stream], ChangeRows] | None = None,
     ) -> Iterator[tuple[Replaced, Ends]]:
         """Each stream as a temporary view, the same rows wherever it stands, and the frontiers
-        that the rows end at; `read` gives its rows, by default those that it holds now."""
+        that the rows end at; `read` gives its rows, by default those that it holds now: of
+        several all at one time."""
         with temporary_views(self.changes.spark) as put:
             views: dict[str, str] = {}
             ends: Ends = {}
-            for stream in {f.stream.id: f.stream for f in found}.values():
-                rows = (read or self.rows)(stream)
+            streams = {f.stream.id: f.stream for f in found}.values()
+            read = read or self._reader(len(streams))
+            for stream in streams:
+                rows = read(stream)
                 views[stream.id], ends[stream.id] = put(rows.frame), dict(rows.ends)
             yield (
                 [aliased(views[f.stream.id], f.stream.name.table, script, f.span) for f in found],
                 ends,
             )
+
+    def _reader(self, count: int) -> Callable[[Stream], ChangeRows]:
+        if count == 1:
+            return self.rows
+        now = self.changes.now()
+        return lambda stream: self.rows(stream, self.ends_at(stream, now))
 
     # -- consuming --------------------------------------------------------------------------------
 

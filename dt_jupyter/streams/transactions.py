@@ -32,6 +32,7 @@ from dt_jupyter.sources import name_of
 from dt_jupyter.spark import RelationKind, lookup
 from dt_jupyter.sql import relations_in, statement_values as S
 from dt_jupyter.streams.change_query import ChangeRows
+from dt_jupyter.streams.intents import versions_read
 from dt_jupyter.streams.rollforward import RollForward, kept_alive
 from dt_jupyter.streams.stream_verbs import CONSUMERS, FoundStream, Replaced, Streams
 from dt_jupyter.streams.time_travel import aliased
@@ -54,10 +55,11 @@ _OUTSIDE = "Run it before BEGIN, or after COMMIT."
 
 @dataclass
 class Transaction:
-    """An open transaction: the streams that it holds and how far it reads them, those that a
-    statement consumed, and the tables that it writes, by path."""
+    """An open transaction: the time of which it reads streams, those that it holds and how far it
+    reads them, those that a statement consumed, and the tables that it writes, by path."""
 
     intent: Intent
+    time: Timestamp | None = None
     recorded: bool = False
     streams: dict[str, Stream] = field(default_factory=dict)
     ends: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -164,14 +166,19 @@ class Transactions:
     # -- streams ----------------------------------------------------------------------------------
 
     def rows(self, tx: Transaction, stream: Stream) -> ChangeRows:
-        """What the stream held when the transaction first used it; it is the transaction's from
-        then on. DT-3203 where it is another's."""
+        """What the stream held when the transaction first used a stream; it is the transaction's
+        from then on. DT-3203 where it is another's, or another one moved it since.
+        Source: CQ 3.3."""
         known = tx.streams.get(stream.id)
         if known is not None:
             return self.streams.rows(known, tx.ends[known.id])
         self.streams.recover()
         known = self.streams.catalog.stream(stream.name)
-        rows = self.streams.rows(known)
+        tx.time = tx.time or self.now()
+        ends = self.streams.ends_at(known, tx.time)
+        if any(ends.get(table, version) < version for table, version in known.frontier.items()):
+            raise error("DT-3203", name=known.name, owner="another session, since BEGIN")
+        rows = self.streams.rows(known, ends)
         self._record(tx)
         self.streams.catalog.take_stream(tx.intent, known)
         tx.streams[known.id], tx.ends[known.id] = known, dict(rows.ends)
@@ -264,7 +271,8 @@ class Transactions:
     # -- its end ----------------------------------------------------------------------------------
 
     def _made(self, tx: Transaction) -> list[Publication]:
-        mark = {"intent": tx.intent.id}
+        ends = {s: tx.ends[s] for s in tx.consumed}
+        mark = {"intent": tx.intent.id, "reads": versions_read(ends)}
         made = []
         for staging in tx.tables.values():
             spark = self.streams.changes.spark

@@ -84,6 +84,7 @@ def test_a_refresh_that_is_killed_loses_and_doubles_nothing(shop: Lab, failpoint
     assert shop.refresh("d") == "INCREMENTAL"
     shop.verified("d")
     assert shop.rows("d") == [(2, 3, 21)]
+    shop.serializable()
 
 
 @pytest.mark.compiled
@@ -106,3 +107,4 @@ def test_two_processes_that_refresh_one_table_have_one_winner_for_each_sequence(
     assert commits(shop) == list(range(1, table.sequence + 1))
     assert table.version == shop.version("d")
     shop.verified("d")
+    shop.serializable()

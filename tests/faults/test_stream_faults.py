@@ -100,6 +100,7 @@ class Till:
         """What is left of the stream is taken, and each event is counted once."""
         assert self.consume() == "done", self.told
         assert counted(self.lab, self.way) == self.events, (self.way, self.told, self.forked.errors)
+        self.lab.serializable()
 
 
 def nothing_left(lab: Lab) -> bool:

@@ -66,6 +66,7 @@ def test_two_processes_on_one_stream_by_phases(till: Lab) -> None:
         assert mine == "done", "one that has read nothing yet reads what the other one left"
         assert whole(till), point
         assert clean(till), point
+    till.serializable()
     assert told == {
         "tx_intent_recorded": "done",
         "tx_statement_staged": "DT-3203",
@@ -92,3 +93,4 @@ def test_a_whole_process_that_is_killed(till: Lab) -> None:
     till.reopen()
     assert whole(till)
     assert clean(till)
+    till.serializable()

@@ -112,6 +112,11 @@ class Lab:
         assert record.action is not None
         return record.action.value
 
+    def serializable(self) -> None:
+        """What the logs tell of the lake's transactions and refreshes has no phenomenon."""
+        report = self.engine.check_history()
+        assert not report.phenomena, str(report)
+
     def record(self, name: str) -> RefreshRecord:
         return self.engine.refresh(name)
 

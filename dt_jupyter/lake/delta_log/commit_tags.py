@@ -25,7 +25,7 @@ def mark_of(text: str | None) -> Mapping[str, Any]:
 
 
 @contextmanager
-def marked(spark: SparkSession, **mark: str) -> Iterator[None]:
+def marked(spark: SparkSession, **mark: Any) -> Iterator[None]:
     """The commits of the session within the block carry the mark, beside what they carry already;
     text that the user put there is kept as `user`."""
     text = spark.conf.get(_METADATA, None)

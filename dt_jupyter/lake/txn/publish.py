@@ -219,8 +219,21 @@ def check_publication(made: Publication, log: TableLog) -> int:
     return newest
 
 
-def publish(made: Publication, log: TableLog) -> int:
-    """Commits what is staged, once however often it is called; the version that it is.
+def publication_millis(made: Iterable[tuple[Publication, TableLog]]) -> int:
+    """The one time of all commits of a transaction, after now and after those before them; that of
+    the ones that are there already, where a process died between them."""
+    latest = time.time_ns() // 1_000_000
+    for each, log in made:
+        there = published(each, log)
+        if there is not None:
+            return log.commit_time(there).micros // 1000
+        latest = max(latest, log.commit_time(log.version()).micros // 1000)
+    return latest + 1
+
+
+def publish(made: Publication, log: TableLog, millis: int) -> int:
+    """Commits what is staged, once however often it is called; the version that it is. The commit
+    is of the time `millis`, or just after the one before it.
 
     The caller holds the table's lock. Raises Conflict; what is staged is then still there.
     """
@@ -232,17 +245,19 @@ def publish(made: Publication, log: TableLog) -> int:
         for name in made.files:
             _bring(Path(made.folder) / name, log.path / name)
         try:
-            put_commit(log.path, version, _lines(made, log, version))
+            _put(made, log, version, millis)
         except FileExistsError:  # another commit was faster
             continue
         make_durable(log.path, made.files, version)
         return version
 
 
-def _lines(made: Publication, log: TableLog, version: int) -> list[dict[str, Any]]:
-    millis = time.time_ns() // 1_000_000
-    if made.in_commit_times:
-        millis = max(millis, log.commit_time(version - 1).micros // 1000 + 1)
+def _put(made: Publication, log: TableLog, version: int, millis: int) -> None:
+    millis = max(millis, log.commit_time(version - 1).micros // 1000 + 1)
+    put_commit(log.path, version, _lines(made, log, version, millis), millis)
+
+
+def _lines(made: Publication, log: TableLog, version: int, millis: int) -> list[dict[str, Any]]:
     info: dict[str, Any] = {
         "timestamp": millis,
         **made.info,

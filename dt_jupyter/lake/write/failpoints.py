@@ -29,6 +29,8 @@ TRANSACTIONS = (
     "tx_streams_moved",
 )
 """Those of a transaction of several statements."""
+READS = ("awaits_publication",)
+"""Those of whoever reads."""
 FAILPOINT = "DT_JUPYTER_FAILPOINT"
 
 _hooks: dict[str, Callable[[], None]] = {}
@@ -50,7 +52,7 @@ def reach(name: str) -> None:
 @contextmanager
 def hooked(name: str, hook: Callable[[], None]) -> Iterator[None]:
     """Run `hook` whenever the point is reached inside the block."""
-    if name not in (*POINTS, *INTENT_POINTS, *TRANSACTIONS):
+    if name not in (*POINTS, *INTENT_POINTS, *TRANSACTIONS, *READS):
         raise ValueError(f"no such point: {name}")
     _hooks[name] = hook
     try:

@@ -17,6 +17,8 @@ from dt_jupyter.lake.txn.publish import Conflict, Publication
 from dt_jupyter.lake.txn.shadow_log import Staging, relative, stage_log, uri
 from tests.unit.delta_logs import add, info, metadata, remove
 
+NOW = 1
+"""Before all commits: each is made just after the one before it."""
 VECTOR = {
     "storageType": "u",
     "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^",
@@ -129,7 +131,7 @@ def test_what_is_published_is_in_the_tables_own_terms_and_once(log: TableLog) ->
     made = published(Staging(**{**vars(staging), "folder": copy}))
     assert not made.append
     assert publish.published(made, log) is None
-    assert publish.publish(made, log) == publish.publish(made, log) == 2
+    assert publish.publish(made, log, NOW) == publish.publish(made, log, NOW) == 2
     assert log.version() == publish.published(made, log) == 2
     assert paths(log) == {"a.parquet", "p=1%252F2/b.parquet", "new one.parquet"}
     assert table_state(log, 2).row_ids == 11
@@ -150,7 +152,7 @@ def test_what_only_adds_goes_with_what_others_add(log: TableLog) -> None:
     made = published(staging)
     assert made.append
     write(log.path, 2, info(), file(log.path, "o", 3), {"domainMetadata": row_id_domain(12)})
-    assert publish.publish(made, log) == 3
+    assert publish.publish(made, log, NOW) == 3
     state = table_state(log, 3)
     assert (state.files["n", ""]["baseRowId"], state.row_ids) == (13, 13)
     assert state.files["n", ""]["defaultRowCommitVersion"] == 3
@@ -172,7 +174,7 @@ def test_what_does_not_go_together_is_a_conflict(
     assert publish.check_publication(made, log) == 1
     write(log.path, 2, info(), *since)
     with pytest.raises(Conflict):
-        publish.publish(made, log)
+        publish.publish(made, log, NOW)
     assert log.version() == 2
 
 
@@ -183,13 +185,13 @@ def test_a_faster_commit_is_looked_at(log: TableLog, monkeypatch: pytest.MonkeyP
     made = published(staging)
     lines = publish._lines
 
-    def late(made: Publication, log: TableLog, version: int) -> Any:
+    def late(made: Publication, log: TableLog, version: int, millis: int) -> Any:
         if version == 2:
             write(log.path, 2, info(), add("o"))
-        return lines(made, log, version)
+        return lines(made, log, version, millis)
 
     monkeypatch.setattr(publish, "_lines", late)
-    assert publish.publish(made, log) == 3
+    assert publish.publish(made, log, NOW) == 3
     assert paths(log) >= {"n", "o"}
     left = [p.name for p in (log.path / "_delta_log").iterdir() if p.suffix == ".tmp"]
     assert left == []
