@@ -41,7 +41,13 @@ from dt_jupyter.model import (
 from dt_jupyter.model.hidden import is_hidden, public_columns, public_rows
 from dt_jupyter.sources import UNKNOWN, Found, Sources, lost_is_named, name_of, pinned, text_at
 from dt_jupyter.spark import builtin_functions, check_cancelled
-from dt_jupyter.sql import reads_by_function, relations_in, require_bounded, require_one_query
+from dt_jupyter.sql import (
+    reads_by_function,
+    recursive_place,
+    relations_in,
+    require_bounded,
+    require_one_query,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,7 +118,7 @@ class Definer:
         refused: Refused | None = None
         try:
             require_bounded(request.query)
-            found = self.sources.of_query(request.query, request.schema, request.name)
+            found = self.sources.of_query(request.query, request.schema, request.name, placed=True)
         except Refused as e:
             found, refused = self._without_parser(spark, request), e
         if path := self.sources.cycle(request.name, found):
@@ -143,19 +149,12 @@ class Definer:
             compiled, checked = self._compile(spark, request, definition, found, verify, at)
         except Refused as e:
             if request.mode is RefreshMode.INCREMENTAL:
-                reason = e.reason
-                raise error(
-                    "DT-1107",
-                    name=request.name,
-                    reason=reason.code,
-                    sentence=reason.sentence + ".",
-                    hint=e.hint,
-                ) from None
+                raise _not_incremental(request, e) from None
             return self._full(request, definition, found, e, schemas)
         used = tuple(_with_columns(s, compiled) for s in definition.sources)
         definition = replace(definition, sources=used)
         self.made.append(((definition, *schemas), compiled))
-        reason = Reason("INCREMENTAL", "every operator has an incremental rule")
+        reason = Reason("INCREMENTAL", _RULED + _SETTLED * compiled.settles)
         return Defined(definition, compiled, RefreshMode.INCREMENTAL, reason, "", checked)
 
     def compile(
@@ -428,6 +427,17 @@ class Definer:
         return names
 
 
+def _not_incremental(request: DefinitionRequest, refused: Refused) -> DTError:
+    """DT-1107, with the place where the text tells it."""
+    reason, query = refused.reason, request.query
+    sentence = reason.sentence + "."
+    facts = {"name": request.name, "reason": reason.code, "sentence": sentence}
+    made = error("DT-1107", **facts, hint=refused.hint)
+    if refused.refusal is not Refusal.RECURSIVE:
+        return made
+    return made.at(query, recursive_place(query, dict(refused.facts)["what"]))
+
+
 def found_by(definition: Definition) -> Found:
     """What the names of a definition came to when it was made."""
     return Found({s.name: s for s in definition.sources}, {v.name: v for v in definition.views})
@@ -445,6 +455,8 @@ def _first_line(e: Exception) -> str:
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", re.sub(r"^\[[\w.]+\]\s*", "", text))
 
 
+_RULED = "every operator has an incremental rule"
+_SETTLED = "; what the query leaves open (an order, a sample) is decided by the rows' contents"
 _LISTED = 8
 _BUILT_IN = (
     "Use Spark's built-in functions: a refresh runs in its own session, which does not know "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from dt_jupyter.lake import LakeError
 from dt_jupyter.model import (
     Clock,
     DTError,
@@ -15,6 +16,7 @@ from dt_jupyter.model import (
     RefreshRecord,
     RefreshState,
     RefreshTrigger,
+    SourceKind,
     Timestamp,
     error,
 )
@@ -155,8 +157,8 @@ class Graph:
         return record
 
     def initialise(self, table: DynamicTable) -> RefreshRecord:
-        """At the newest data timestamp within the target lag at which every upstream dynamic
-        table has a version, else now, refreshing upstream (DT paper 3.1.2)."""
+        """At the newest data timestamp within the target lag at which every source has a version,
+        else now, refreshing upstream (DT paper 3.1.2)."""
         catalog = self.refresher.sources.catalog
         upstream = self.refresher.sources.upstream(table.definition)
         now = self.clock.now()
@@ -164,9 +166,19 @@ class Graph:
             common = set.intersection(*(set(catalog.timestamps(u.id)) for u in upstream))
             lag = table.target_lag.seconds
             fresh = [t for t in common if lag is None or now.since(t) <= lag]
-            if fresh:
+            if fresh and self._has_tables(table, max(fresh)):
                 return self.refresh_at(table, max(fresh), RefreshTrigger.CREATION)
         return self.refresh_at(table, now, RefreshTrigger.CREATION)
+
+    def _has_tables(self, table: DynamicTable, t: Timestamp) -> bool:
+        """Whether the base tables were there at `t`: one may be younger than the dynamic tables
+        beside it."""
+        logs = self.refresher.sources.logs
+        paths = [s.path for s in table.definition.sources if s.kind is SourceKind.DELTA]
+        try:
+            return all(p is None or logs[p].version_at(t) is not None for p in paths)
+        except LakeError:  # its log does not reach back to then
+            return False
 
 
 def failure_of(record: RefreshRecord) -> DTError:

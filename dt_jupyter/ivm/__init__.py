@@ -29,6 +29,7 @@ from dt_jupyter.ivm.reference import OperatorRow, operator_table
 from dt_jupyter.ivm.refusal import Refusal, Refused, refuse
 from dt_jupyter.ivm.rel import (
     OPERATORS,
+    SAMPLED,
     SETTLING,
     Aggregate,
     Call,
@@ -80,6 +81,7 @@ __all__ = [
     "OPERATORS",
     "RECOMPUTED",
     "ROW_ID",
+    "SAMPLED",
     "SETTLING",
     "SUPPORTED",
     "TABLES",

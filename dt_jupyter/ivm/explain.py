@@ -26,6 +26,7 @@ from dt_jupyter.ivm.rel import (
     Top,
     Union,
     Window,
+    is_sample,
 )
 from dt_jupyter.ivm.stages import Group, Stage
 from dt_jupyter.model import count_of
@@ -112,6 +113,8 @@ def _project(rel: Rel, names: Mapping[str, str]) -> _Line:
 
 def _filter(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Filter)
+    if any(map(is_sample, rel.on)):
+        return "sample by a hash of each row's contents and the seed", "σ(Δ)"
     return f"filter by {count_of(len(rel.on), 'condition')}", "σ(Δ)"
 
 
@@ -150,7 +153,10 @@ def _window(rel: Rel, names: Mapping[str, str]) -> _Line:
 
 def _top(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Top)
-    return f"first {rel.count if rel.count is not None else 'rows'} in order", "recomputed"
+    many = "all rows" if rel.count is None else f"first {count_of(rel.count, 'row')}"
+    after = f" after {count_of(rel.skip, 'row')}" if rel.skip else ""
+    order = "in order" if rel.order else "in the order of their contents, as the query names none"
+    return f"{many}{after} {order}", "recomputed"
 
 
 def _always(operator: str, rule: str) -> Callable[[Rel, Mapping[str, str]], _Line]:

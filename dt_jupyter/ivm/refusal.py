@@ -21,7 +21,10 @@ class Refusal(Enum):
     WINDOW = ("it has the window function {what}", "Use GROUP BY instead, if possible.")
     GROUPING_SETS = ("it has {what}", "Write one dynamic table for each grouping.")
     LIMIT = ("it has {what}", "Give it an ORDER BY and a number.")
-    SAMPLE = ("it uses TABLESAMPLE", "Filter by a hash of a column.")
+    SAMPLE = (
+        "it has a TABLESAMPLE that is another one in each refresh",
+        "Add REPEATABLE (a number): a hash of each row then says whether it is in.",
+    )
     TIME_TRAVEL = ("it reads a source as of a fixed time", "Read the source's current rows.")
     PIVOT = ("it has {what}", "Write the pivot as aggregates over CASE.")
     TABLE_FUNCTION = ("it calls the table function {what}", "Put its rows into a table.")
@@ -40,7 +43,10 @@ class Refusal(Enum):
         "branches of a UNION ALL may return the same source row more than once",
         "Filter the branches by conditions that exclude each other.",
     )
-    RECURSIVE = ("it is recursive", "Write out its steps.")
+    RECURSIVE = (
+        "the common table expression {what} is recursive",
+        "Write out its steps, each as a dynamic table or a subquery.",
+    )
     FOREIGN_SOURCE = ("{what} is not a Delta table, so it has no versions", "Convert it to Delta.")
     TYPE = ("column {what} has type {type}, which has no exact hash", "Cast it to STRING.")
     EXPRESSION = ("{what}", "Simplify the expression, or put it into an upstream table.")

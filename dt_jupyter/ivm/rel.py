@@ -14,6 +14,10 @@ SETTLING = frozenset({"collect_list", "array_agg", "collect_set", "min_by", "max
 """Aggregates whose order a query leaves open: the binder gives their text one."""
 
 
+SAMPLED = "PMOD(XXHASH64('sample', "
+"""How a condition begins by which a sample takes rows: which ones a query leaves open."""
+
+
 class End(StrEnum):
     """The ends of a change interval, and the interval between them."""
 
@@ -380,6 +384,11 @@ def _fixes_ties(rel: Rel) -> bool:
     return True
 
 
+def _sample_settles(rel: Rel) -> bool:
+    assert isinstance(rel, Filter | Join | Match)
+    return any(is_sample(p) for p in rel.on)
+
+
 def _window_settles(rel: Rel) -> bool:
     assert isinstance(rel, Window)
     return any(c.settles for c in rel.calls)
@@ -392,11 +401,16 @@ def _aggregate_settles(rel: Rel) -> bool:
 
 _SETTLES = PerOperator[Callable[[Rel], bool]](
     "settles",
-    dict.fromkeys(
-        (Scan, Rows, Project, Filter, Join, Match, Union, Generate, Restrict), _fixes_nothing
-    )
+    dict.fromkeys((Scan, Rows, Project, Union, Generate, Restrict), _fixes_nothing)
+    | dict.fromkeys((Filter, Join, Match), _sample_settles)
     | {Window: _window_settles, Top: _fixes_ties, Aggregate: _aggregate_settles},
 )
+
+
+def is_sample(condition: Expr) -> bool:
+    """Whether a condition takes rows as a sample does."""
+    first = condition.parts[0] if condition.parts else None
+    return isinstance(first, str) and first.startswith(SAMPLED)
 
 
 def settles(rel: Rel) -> bool:

@@ -86,6 +86,9 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1119", "42602", "{name} cannot be the name of a {kind}: {problem}.", "{hint}"),
     ("DT-1121", "40001", "{statement} on {table} conflicts with a concurrent write: {problem}.",
      "Nothing was written. Run it again."),
+    ("DT-1123", "0A000", "Dynamic table {name} reads the stream {stream}.",
+     "Read {source}, whose changes the stream holds: a refresh finds them by itself. A statement "
+     "that writes a table consumes a stream."),
     # 2xxx refresh
     ("DT-2101", "55000", "Dynamic table {name} is not initialised yet.",
      "Run ALTER DYNAMIC TABLE {name} REFRESH, or wait for its first scheduled refresh."),

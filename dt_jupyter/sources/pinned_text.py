@@ -13,7 +13,7 @@ from dt_jupyter.lake import snapshot_sql
 from dt_jupyter.model import Definition, Frontier, SourceKind, Timestamp, plain, zone_of
 from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.sources.source_names import Logs, name_of
-from dt_jupyter.sql import table_places, tokens
+from dt_jupyter.sql import after_sample, table_places, tokens
 
 _BARE = frozenset({"current_timestamp", "current_date"})
 """What Spark calls without brackets too."""
@@ -34,7 +34,8 @@ def pinned(query: str, relation: _Relation, view: ViewText) -> str:
         if found is None:
             continue
         alias = "" if aliased else f" AS {plain(parts[-1])}"
-        text = text[:start] + found + alias + text[end:]
+        last = end if aliased else after_sample(query, end)
+        text = text[:start] + found + text[end:last] + alias + text[last:]
     return text
 
 

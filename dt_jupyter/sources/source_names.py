@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,6 +19,7 @@ from dt_jupyter.model import (
     Named,
     Source,
     SourceKind,
+    Span,
     ViewSource,
     did_you_mean,
     error,
@@ -56,6 +59,17 @@ def name_of(parts: tuple[str, ...], schema: str) -> Name:
     return Name(parts[-2] if len(parts) > 1 else schema, parts[-1])
 
 
+@contextmanager
+def _at(query: str, span: Span | None) -> Iterator[None]:
+    """An error about a name stands where the query has it."""
+    try:
+        yield
+    except DTError as e:
+        if span is None or e.query is not None:
+            raise
+        raise e.at(query, span) from e
+
+
 @dataclass
 class Found:
     """What the names of one query came to, each once."""
@@ -78,34 +92,38 @@ class Sources:
         """What whoever reads several tables at one time waits for."""
         return Publications(self.catalog)
 
-    def of_query(self, query: str, schema: str, of: Name) -> Found:
-        """All sources and views of a query, views looked through.
+    def of_query(self, query: str, schema: str, of: Name, *, placed: bool = False) -> Found:
+        """All sources and views of a query, views looked through. `placed`: what is wrong with a
+        name is told with its place, as the text is a user's.
 
         Raises DT-1101 for an unknown name, DT-1106 for `of` itself, DT-1110 for a temporary view,
         Refused where the text cannot be parsed.
         """
         found = Found()
-        self._collect(query, schema, of, found, 0)
+        self._collect(query, schema, of, found, 0, placed)
         return found
 
-    def _collect(self, query: str, schema: str, of: Name, found: Found, depth: int) -> None:
-        for parts, _, _, _ in table_places(query):
+    def _collect(
+        self, query: str, schema: str, of: Name, found: Found, depth: int, placed: bool
+    ) -> None:
+        for parts, start, end, _ in table_places(query):
             name = name_of(parts, schema)
             if name in found.sources or name in found.views:
                 continue
             if name == of:
                 raise error("DT-1106", name=of, path=f"{of} → {of}")
-            source = self.source(name, of, parts[-1])
+            with _at(query, Span(start, end) if placed else None):
+                source = self.source(name, of, parts[-1])
             if isinstance(source, Source):
                 found.sources[name] = source
                 continue
             if depth > _DEPTH:
                 raise error("DT-1004", what="deeply nested", size="more", limit=f"{_DEPTH} views")
             found.views[name] = source
-            self._collect(source.text, schema, of, found, depth + 1)
+            self._collect(source.text, schema, of, found, depth + 1, False)
 
     def source(self, name: Name, of: Name, written: str | None = None) -> Source | ViewSource:
-        """What `name` is; DT-1101 if it is nothing, DT-1109 if it is a stream."""
+        """What `name` is; DT-1101 if it is nothing, DT-1123 if it is a stream."""
         if name.schema == "delta":
             return self._delta(name, written or name.table)
         table = self.catalog.get(name)
@@ -114,9 +132,8 @@ class Sources:
                 name, SourceKind.DYNAMIC_TABLE, table.id, str(self.layout.public(table.id))
             )
         relation = lookup(self.spark, name)
-        if relation is None and self.catalog.find_stream(name) is not None:
-            hint = "Read the stream's source instead: only queries read a stream."
-            raise error("DT-1109", name=name, kind="stream", expected="table or view", hint=hint)
+        if relation is None and (stream := self.catalog.find_stream(name)) is not None:
+            raise error("DT-1123", name=of, stream=name, source=stream.source)
         if relation is None:
             raise self.quarantined(str(name)) or error(
                 "DT-1101", name=name, hint=did_you_mean(str(name), self.known())

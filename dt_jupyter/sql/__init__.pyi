@@ -75,10 +75,12 @@ from .grammar.timed_relations import (
     relations_in as relations_in,
 )
 from .grammar.unsupported import later as later
+from .text.common_tables import recursive_place as recursive_place
 from .text.cursor import CATALOG as CATALOG
 from .text.item_names import unnamed_items as unnamed_items
 from .text.lex import Token as Token, TokenKind as TokenKind, tokens as tokens
 from .text.literals import literal as literal
 from .text.one_query import require_one_query as require_one_query
 from .text.places import position as position, underline as underline
+from .text.sample_clause import after_sample as after_sample
 from .text.split import Piece as Piece, split as split

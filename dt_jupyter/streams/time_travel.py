@@ -24,6 +24,7 @@ from dt_jupyter.sql import (
     Statement,
     TimedRelation,
     TimePoint,
+    after_sample,
     has_alias,
     relations_in,
 )
@@ -125,8 +126,10 @@ def temporary_views(spark: SparkSession) -> Iterator[Callable[[DataFrame], str]]
 
 def aliased(view: str, name: str | None, script: str, span: Span) -> tuple[Span, str]:
     """The view in the place of what was called `name`, which stays its alias where it has none."""
-    keeps = name is None or has_alias(script, span.end)
-    return span, view if keeps or name is None else f"{view} AS {plain(name)}"
+    end = after_sample(script, span.end)
+    if name is None or has_alias(script, end):
+        return span, view
+    return Span(span.start, end), f"{view}{script[span.end : end]} AS {plain(name)}"
 
 
 @contextmanager

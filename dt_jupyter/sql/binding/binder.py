@@ -35,11 +35,14 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql.binding.joins import refuse_merged
+from dt_jupyter.sql.binding.limit_clause import Ctes, is_ordered, top
 from dt_jupyter.sql.binding.pivots import expand_pivots
 from dt_jupyter.sql.binding.scalars import check_scalar
 from dt_jupyter.sql.binding.scope import Ids, NamedRelation, Scope, with_columns
-from dt_jupyter.sql.binding.select import Ctes, Select, top
+from dt_jupyter.sql.binding.select import Select
 from dt_jupyter.sql.binding.subqueries import Bound
+from dt_jupyter.sql.binding.table_functions import made_rows, sampled, table_rows
+from dt_jupyter.sql.text.common_tables import recursive_tables
 from dt_jupyter.sql.text.limits import (
     MOST_SELECTS,
     balance,
@@ -77,6 +80,14 @@ class View:
     """A view: its text is bound in its place."""
 
     query: str
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A table function's call, whose rows are constants."""
+
+    text: str
+    columns: tuple[str, ...]
 
 
 Resolve = Callable[[tuple[str, ...]], Table | View]
@@ -186,6 +197,8 @@ def _parse(query: str) -> exp.Expr:
         tree = parse_one(query, read="spark")
     except Exception as e:  # a call with an odd number of arguments is an IndexError there
         first = next(iter(str(e).splitlines()), type(e).__name__)
+        if named := next(recursive_tables(query), None):  # MAX RECURSION LEVEL is not known there
+            raise refuse(Refusal.RECURSIVE, what=named[0]) from None
         raise refuse(Refusal.EXPRESSION, what=f"the parser does not know it ({first})") from None
     if not isinstance(tree, exp.Query | exp.Values):
         raise refuse(Refusal.EXPRESSION, what="the parser does not take it for a query")
@@ -200,6 +213,14 @@ def _tables(tree: exp.Expr) -> list[exp.Table]:
             if isinstance(source, exp.Table) and not (common and not source.db):
                 found[id(source)] = source
     return list(found.values())
+
+
+def _recursive(with_: exp.Expr) -> str | None:
+    """The first common table expression that reads itself."""
+    for cte in with_.expressions:
+        if any(t.name == cte.alias and not t.db for t in cte.this.find_all(exp.Table)):
+            return str(cte.alias)
+    return None
 
 
 def _sides(node: exp.SetOperation) -> list[exp.Expr]:
@@ -229,7 +250,7 @@ class _Binder:
         self._resolve = resolve
         self.builtins = builtins
         self.ids = Ids()
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[str, Table | _Made] = {}
         self._selects = 0
 
     def bind(self, query: str) -> Rel:
@@ -270,19 +291,21 @@ class _Binder:
         for table in _tables(tree):
             if problem := too_many(len(self._tables), MOST_SELECTS, "tables"):
                 raise problem
-            self._refuse_table(table)
-            found = self._resolve(tuple(str(p.this) for p in table.parts))
-            alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name, quoted=True))
+            if _is_fixed(table):
+                raise refuse(Refusal.TIME_TRAVEL)
+            name = hidden(f"src_{len(self._tables)}")
+            found = self._meaning(table)
+            shown = table.alias_or_name if _is_named(table) else table.alias or name
+            alias = exp.TableAlias(this=exp.to_identifier(shown, quoted=True))
             if columns := table.args.get("alias") and table.args["alias"].args.get("columns"):
                 alias.set("columns", columns)
             if isinstance(found, View):
                 inner = self._expand(_parse(found.query))
                 replacement: exp.Expr = exp.Subquery(this=inner, alias=alias)
             else:
-                name = hidden(f"src_{len(self._tables)}")
                 self._tables[name] = found
                 replacement = exp.Table(this=exp.to_identifier(name), alias=alias)
-            for key in ("joins", "pivots"):
+            for key in ("joins", "pivots", "sample"):
                 if beside := table.args.get(key):
                     replacement.set(key, beside)
             if table is tree:
@@ -291,24 +314,21 @@ class _Binder:
                 table.replace(replacement)
         return tree
 
-    def _refuse_table(self, table: exp.Table) -> None:
-        if table.args.get("sample") or isinstance(table.parent, exp.TableSample):
-            raise refuse(Refusal.SAMPLE)
-        if _is_fixed(table):
-            raise refuse(Refusal.TIME_TRAVEL)
-        if not _is_named(table):
-            raise refuse(Refusal.TABLE_FUNCTION, what=table.sql(dialect="spark"))
+    def _meaning(self, table: exp.Table) -> Table | View | _Made:
+        if _is_named(table):
+            return self._resolve(tuple(str(p.this) for p in table.parts))
+        return _Made(*table_rows(table, self.builtins))
 
     def _query(self, node: exp.Expr, ctes: Ctes) -> NamedRelation:
         ctes = self._with(node, ctes)
         if isinstance(node, exp.Subquery):
-            return self._limited(node, self._query(node.this, ctes))
+            return self._limited(node, self._query(node.this, ctes), ctes)
         if isinstance(node, exp.SetOperation):
-            return self._limited(node, self._set_operation(node, ctes))
+            return self._limited(node, self._set_operation(node, ctes), ctes)
         if isinstance(node, exp.Select):
             return self._select(node, ctes).query()
         if isinstance(node, exp.Values):
-            return self._limited(node, self._values(node))
+            return self._limited(node, self._values(node), ctes)
         raise refuse(Refusal.EXPRESSION, what=f"{node.key.upper()} is not supported here")
 
     def _select(self, node: exp.Select, ctes: Ctes, outer: Scope | None = None) -> Select:
@@ -322,12 +342,13 @@ class _Binder:
         with_ = node.args.get("with_") or node.args.get("with")
         if with_ is None:
             return ctes
-        if with_.args.get("recursive"):
-            raise refuse(Refusal.RECURSIVE)
+        if with_.args.get("recursive") and (name := _recursive(with_)):
+            raise refuse(Refusal.RECURSIVE, what=name)
         return {**ctes, **{c.alias: c for c in with_.expressions}}
 
-    def _limited(self, node: exp.Expr, named: NamedRelation) -> NamedRelation:
-        return NamedRelation(top(node, named.rel, named.names, {}, self.builtins), named.names)
+    def _limited(self, node: exp.Expr, named: NamedRelation, ctes: Ctes) -> NamedRelation:
+        rel = top(node, named.rel, named.names, {}, self.builtins, ctes)
+        return NamedRelation(rel, named.names)
 
     def subquery(self, node: exp.Expr, ctes: Ctes, outer: Scope) -> Bound:
         """A query in an expression of `outer`."""
@@ -402,10 +423,22 @@ class _Binder:
         return NamedRelation(Rows(f"(VALUES {rows})", tuple(self.ids.new(n) for n in names)), names)
 
     def relation(self, node: exp.Expr, ctes: Ctes) -> NamedRelation:
-        """What stands in FROM: a source, a common table expression, a subquery, literal rows."""
+        """What stands in FROM: a source, a common table expression, a subquery, literal rows; or
+        a sample of it."""
+        named, sample = self._whole(node, ctes), node.args.get("sample")
+        if sample is None:
+            return named
+        if sample.args.get("size") and is_ordered(node, ctes):
+            raise refuse(Refusal.LIMIT, what="a sample of rows with an ORDER BY of their own")
+        return NamedRelation(sampled(named.rel, sample), named.names)
+
+    def _whole(self, node: exp.Expr, ctes: Ctes) -> NamedRelation:
         if isinstance(node, exp.Table):
-            if node.name in self._tables:
-                return self._scan(self._tables[node.name])
+            found = self._tables.get(node.name)
+            if isinstance(found, _Made):
+                return made_rows(found.text, found.columns, self.ids)
+            if found is not None:
+                return self._scan(found)
             if node.name in ctes:
                 return self._cte(ctes, node.name)
         if isinstance(node, exp.Subquery):

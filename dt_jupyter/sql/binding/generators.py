@@ -11,8 +11,8 @@ from dt_jupyter.ivm import Expr, Refusal, expr, refuse
 from dt_jupyter.sql.binding.scalars import function_name
 
 _COLUMNS = {"explode": ("col",), "posexplode": ("pos", "col")}
-_MAKES_OWN = frozenset({"inline"})
-"""Generators whose columns are those of their argument's type: they have to be named."""
+_OF_MAPS = {"explode": ("key", "value"), "posexplode": ("pos", "key", "value")}
+_MAKES = frozenset({*_COLUMNS, "inline", "stack", "json_tuple"})
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Generator:
 
 
 def is_generator(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Explode | exp.Posexplode | exp.Inline):
+    if isinstance(node, exp.Explode | exp.Posexplode | exp.Inline | exp.Stack):
         return True
-    return isinstance(node, exp.Anonymous | exp.Func) and _plain(node) in (*_COLUMNS, *_MAKES_OWN)
+    return isinstance(node, exp.Anonymous | exp.Func) and _plain(node) in _MAKES
 
 
 def _plain(node: exp.Expr) -> str:
@@ -34,15 +34,42 @@ def _plain(node: exp.Expr) -> str:
 
 
 def generator(
-    node: exp.Expr, bind: Callable[[exp.Expr], Expr]
+    node: exp.Expr, bind: Callable[[exp.Expr], Expr], given: int = 0
 ) -> tuple[Generator, tuple[str, ...]]:
-    """A generator call and the names of its columns (none: they must be given)."""
+    """A generator call and the names of its columns, as `column_names` has them."""
     name = function_name(node)
-    plain = name.removesuffix("_outer")
-    if plain not in (*_COLUMNS, *_MAKES_OWN):
+    made = column_names(node, given)
+    if made is None:
         raise refuse(Refusal.LATERAL, what=f"the generator {name}()")
-    arguments = list(node.expressions) if isinstance(node, exp.Anonymous) else [node.this]
-    if len(arguments) != 1 or not isinstance(arguments[0], exp.Expr):
-        raise refuse(Refusal.LATERAL, what=f"the generator {name}() with other arguments")
-    text = expr(plain.upper() + "({x})", x=bind(arguments[0]))
-    return Generator(text, name.endswith("_outer")), _COLUMNS.get(plain, ())
+    fields = {f"x{i}": bind(a) for i, a in enumerate(_arguments(node))}
+    call = name.removesuffix("_outer").upper()
+    text = expr(f"{call}({', '.join(f'{{{f}}}' for f in fields)})", **fields)
+    return Generator(text, name.endswith("_outer")), made
+
+
+def column_names(node: exp.Expr, given: int = 0) -> tuple[str, ...] | None:
+    """The names of a generator's columns, where its text names `given`; () where they have to be
+    named, as they are those of its argument's type; None for what is no generator."""
+    plain, arguments = _plain(node), _arguments(node)
+    if plain not in _MAKES or not all(isinstance(a, exp.Expr) for a in arguments):
+        return None
+    if plain == "stack":
+        return _stacked(arguments)
+    if plain == "json_tuple":
+        return tuple(f"c{i}" for i in range(len(arguments) - 1)) or None
+    if len(arguments) != 1:
+        return None
+    of_map = _OF_MAPS.get(plain, ())
+    return of_map if of_map and given == len(of_map) else _COLUMNS.get(plain, ())
+
+
+def _stacked(arguments: list[exp.Expr]) -> tuple[str, ...] | None:
+    """So many columns that the values come to as many rows as the first argument says."""
+    first, *values = arguments
+    rows = int(first.this) if isinstance(first, exp.Literal) and first.is_int else 0
+    return tuple(f"col{i}" for i in range(-(-len(values) // rows))) if rows else None
+
+
+def _arguments(node: exp.Expr) -> list[exp.Expr]:
+    first = [] if isinstance(node, exp.Anonymous) else [node.this]
+    return [*first, *node.expressions]

@@ -139,20 +139,25 @@ class From:
         self.members, self.on = [rel], []
 
     def lateral_join(self, node: exp.Join) -> None:
-        """, LATERAL generator(…) t(a, b): the same as a lateral view."""
-        if node.side or node.args.get("on") or not isinstance(node.this.this, exp.Func):
+        """, LATERAL generator(…) t(a, b): the same as a lateral view; a LEFT JOIN without a
+        condition as an outer one."""
+        on, side = node.args.get("on"), str(node.side or "").upper()
+        always = on is None or (isinstance(on, exp.Boolean) and on.this)
+        odd = side not in ("", "LEFT") or node.args.get("using") or node.args.get("method")
+        if odd or not always or not isinstance(node.this.this, exp.Func):
             raise refuse(Refusal.LATERAL, what="a lateral join")
-        self.lateral(node.this)
+        self.lateral(node.this, outer=side == "LEFT")
 
-    def lateral(self, node: exp.Lateral) -> None:
+    def lateral(self, node: exp.Lateral, *, outer: bool = False) -> None:
         """LATERAL VIEW [OUTER] generator(…) t AS a, b."""
-        call, made = generator(node.this, self._bind)
         alias = node.args["alias"]
-        names = tuple(c.name for c in alias.args.get("columns") or ()) or made
-        if len(names) != len(made) and made != ():
+        given = tuple(c.name for c in alias.args.get("columns") or ())
+        call, made = generator(node.this, self._bind, len(given))
+        names = given or made
+        if not names or (len(names) != len(made) and made != ()):
             raise refuse(Refusal.LATERAL, what="LATERAL VIEW with other columns than it makes")
         ids = tuple(self.ids.new(n) for n in names)
-        outer = bool(node.args.get("outer")) or call.outer
+        outer = outer or bool(node.args.get("outer")) or call.outer
         self._replace(Generate(self.rel, call.text, ids, outer))
         for name, column in zip(names, ids, strict=True):
             self.columns[(alias.name, name)] = column

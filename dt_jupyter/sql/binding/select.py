@@ -3,8 +3,7 @@ ORDER BY with LIMIT."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import prod
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from sqlglot import exp
@@ -13,20 +12,11 @@ from dt_jupyter.ivm import (
     Aggregate,
     Call,
     Expr,
-    Filter,
     Generate,
-    Join,
-    Match,
-    PerOperator,
     Project,
     Refusal,
     Rel,
-    Restrict,
     Rows,
-    Scan,
-    Top,
-    Union,
-    Window,
     col,
     expr as template,
     refuse,
@@ -40,6 +30,7 @@ from dt_jupyter.sql.binding.aggregation import (
 )
 from dt_jupyter.sql.binding.generators import generator, is_generator
 from dt_jupyter.sql.binding.joins import From
+from dt_jupyter.sql.binding.limit_clause import Ctes, top
 from dt_jupyter.sql.binding.scope import (
     Ids,
     NamedRelation,
@@ -51,7 +42,6 @@ from dt_jupyter.sql.binding.scope import (
 from dt_jupyter.sql.binding.subqueries import Bound, attach, filter_by, has_subquery
 from dt_jupyter.sql.binding.windows import bind_windows, windows
 
-Ctes = Mapping[str, exp.Expr]
 _UNKNOWN = ("pivots", "sample", "connect", "match", "cluster", "distribute", "sort")
 
 
@@ -358,8 +348,7 @@ class Select:
         """The names of the columns of a generator among the items."""
         if isinstance(select, exp.Aliases):
             return tuple(str(a.name) for a in select.expressions)
-        item = _item(select)
-        _, made = generator(item, self.scope.scalar)
+        _, made = generator(_item(select), self.scope.scalar)
         if isinstance(select, exp.Alias) and len(made) <= 1:
             return (select.alias,)
         if not made:
@@ -398,7 +387,8 @@ class Select:
         if not self._limit():
             return rel
         items = {i: c for (_, i), c in zip(self.items, rel.columns, strict=False)}
-        return top(self.node, rel, self._names(), {**items, **hidden}, self.binder.builtins)
+        known = {**items, **hidden}
+        return top(self.node, rel, self._names(), known, self.binder.builtins, self.ctes)
 
 
 _GROUPING = "grouping"
@@ -412,84 +402,3 @@ def _item(node: exp.Expr) -> exp.Expr:
     while isinstance(item, exp.Paren):
         item = item.this
     return item
-
-
-def top(
-    node: exp.Expr,
-    rel: Rel,
-    names: tuple[str, ...],
-    items: Mapping[exp.Expr, str],
-    builtins: frozenset[str],
-) -> Rel:
-    """ORDER BY … LIMIT over the named columns of a query; ORDER BY alone changes no bag."""
-    counts = {k: node.args.get(k) for k in ("limit", "offset", "fetch")}
-    if not any(counts.values()):
-        return rel
-    order = node.args.get("order")
-    count, skip = _number(counts["limit"]), _number(counts["offset"]) or 0
-    most = _most_rows(rel)
-    if most is not None and count is not None and most <= count and not skip:
-        return rel
-    if order is None or counts["fetch"]:
-        raise refuse(Refusal.LIMIT, what="LIMIT without ORDER BY" if not order else "FETCH")
-    columns = {("", n): c for n, c in zip(names, rel.columns, strict=False)}
-    scope = Scope(Ids(), builtins, rel, columns, known=dict(items))
-    terms = () if _is_all(order) else tuple(scope.scalar(o) for o in order.expressions)
-    return Top(rel, terms, count, skip)
-
-
-def _most_rows(rel: Rel) -> int | None:
-    """How many rows a relation has at most, where its operators say so."""
-    return _MOST_ROWS[type(rel)](rel)
-
-
-def _untold(rel: Rel) -> int | None:
-    return None
-
-
-def _most_below(rel: Rel) -> int | None:
-    return _most_rows(rel.inputs[0])
-
-
-def _most_groups(rel: Rel) -> int | None:
-    assert isinstance(rel, Aggregate)
-    return _most_rows(rel.input) if rel.keys else 1
-
-
-def _most_on_top(rel: Rel) -> int | None:
-    assert isinstance(rel, Top)
-    bounds = [n for n in (_most_rows(rel.input), rel.count) if n is not None]
-    return min(bounds, default=None)
-
-
-def _most_joined(rel: Rel) -> int | None:
-    known = [n for n in map(_most_rows, rel.inputs) if n is not None]
-    return prod(known) if len(known) == len(rel.inputs) else None
-
-
-_MOST_ROWS = PerOperator[Callable[[Rel], int | None]](
-    "most rows",
-    dict.fromkeys((Scan, Rows, Match, Union, Generate, Restrict), _untold)
-    | dict.fromkeys((Project, Filter, Window), _most_below)
-    | {Join: _most_joined, Top: _most_on_top, Aggregate: _most_groups},
-    otherwise=_untold,
-)
-
-
-def _is_all(order: exp.Expr) -> bool:
-    """ORDER BY ALL, which is the order of rows that tie."""
-    first = order.expressions[0]
-    if not isinstance(first.this, exp.Var) or first.name.upper() != "ALL":
-        return False
-    if first.args.get("desc") or not first.args.get("nulls_first"):
-        raise refuse(Refusal.LIMIT, what="ORDER BY ALL with a direction")
-    return True
-
-
-def _number(node: exp.Expr | None) -> int | None:
-    if node is None:
-        return None
-    value = node.expression
-    if not isinstance(value, exp.Literal) or value.is_string or not str(value.this).isdigit():
-        raise refuse(Refusal.LIMIT, what=f"LIMIT {value.sql(dialect='spark')[:40]}")
-    return int(value.this)

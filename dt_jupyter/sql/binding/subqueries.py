@@ -27,6 +27,7 @@ from dt_jupyter.ivm import (
     refuse,
 )
 from dt_jupyter.sql.binding.joins import match
+from dt_jupyter.sql.binding.limit_clause import without_limit
 from dt_jupyter.sql.binding.scope import Scope, Split, with_columns
 
 
@@ -66,7 +67,7 @@ def filter_by(scope: Scope, conjunct: exp.Expr, bind: Bind) -> None:
     while isinstance(node, exp.Not):
         node, negated = node.this.unnest(), not negated
     if isinstance(node, exp.Exists) and isinstance(node.this, exp.Query):
-        _exists(scope, bind(node.this, scope), negated)
+        _exists(scope, bind(without_limit(node.this), scope), negated)
     elif isinstance(node, exp.In) and node.args.get("query"):
         if negated:
             _not_in(scope, node, bind)
@@ -93,7 +94,7 @@ def attach(
         if inner in scope.known:
             continue
         if isinstance(inner, exp.Exists) and isinstance(inner.this, exp.Query):
-            scope.known[inner] = _mark(scope, bind(inner.this, scope))
+            scope.known[inner] = _mark(scope, bind(without_limit(inner.this), scope))
         elif isinstance(inner, exp.In) and inner.args.get("query"):
             if not condition or not _is_positive(node, inner):
                 raise refuse(Refusal.SUBQUERY, what="IN (subquery) where NULL is not FALSE")

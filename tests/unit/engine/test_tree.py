@@ -53,7 +53,7 @@ NODES: tuple[tuple[Rel, str, Size], ...] = (
     (Generate(A, expr("EXPLODE({x})", x=col("x")), ("e",)), "rows generated", Size(3000, 30)),
     (Window(A, ("x",), (CALL,)), "changed partitions of (x) recomputed", Size(1000, 10)),
     (Window(A, (), (CALL,)), "the only partition", Size(1000, 10)),
-    (Top(A, (col("x"),), 7), "first 7 in order", Size(7, 7)),
+    (Top(A, (col("x"),), 7), "first 7 rows in order", Size(7, 7)),
     (Aggregate(A, ("x",), ()), "aggregate", Size(1000, 10)),
     (Restrict(A, "keys", (("x", "k"),)), "restriction to changed keys", Size(1000, 10)),
 )
@@ -82,14 +82,14 @@ def test_a_hidden_stage_stands_below_the_table_with_its_state() -> None:
     drawn = tree(stages, {"a": "t", "stage:0": "hidden stage 0"}, {"stage:0": Size(12)})
     assert [str(node) for node in drawn] == [
         "the table: rows have no key: identified by a hash of all columns",
-        "  first 3 in order: recomputed  [≈ 3 rows]",
+        "  first 3 rows in order: recomputed  [≈ 3 rows]",
         "    hidden stage 0 (3 columns)  [≈ 12 rows]",
         "hidden stage 0: key (x); max from state, median recomputed for changed groups"
         "  [≈ 12 rows]",
         "  t (2 columns)",
     ]
     assert [(n.depth, n.operator, n.rule) for n in drawn[1:3]] == [
-        (1, "first 3 in order", "recomputed"),
+        (1, "first 3 rows in order", "recomputed"),
         (2, "hidden stage 0 (3 columns)", ""),
     ]
     assert drawn[3].state.startswith("key (x); max from state")

@@ -1,0 +1,177 @@
+"""LIMIT and OFFSET: the first rows of a query in its order, or in that of their contents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+
+from sqlglot import exp
+
+from dt_jupyter.ivm import (
+    Aggregate,
+    Expr,
+    Filter,
+    Generate,
+    Join,
+    Match,
+    PerOperator,
+    Project,
+    Refusal,
+    Rel,
+    Restrict,
+    Rows,
+    Scan,
+    Top,
+    Union,
+    Window,
+    refuse,
+)
+from dt_jupyter.sql.binding.aggregation import aggregates
+from dt_jupyter.sql.binding.scope import Ids, Scope
+
+Ctes = Mapping[str, exp.Expr]
+
+
+def top(
+    node: exp.Expr,
+    rel: Rel,
+    names: tuple[str, ...],
+    items: Mapping[exp.Expr, str],
+    builtins: frozenset[str],
+    ctes: Ctes,
+) -> Rel:
+    """ORDER BY … LIMIT over the named columns of a query; ORDER BY alone changes no bag. Without
+    an order the rows are taken in that of their contents."""
+    if not any(node.args.get(k) for k in ("limit", "offset", "fetch")):
+        return rel
+    if isinstance(node.args.get("limit"), exp.Fetch) or node.args.get("fetch"):
+        raise refuse(Refusal.LIMIT, what="FETCH")
+    order = node.args.get("order")
+    count, skip = _number(node.args.get("limit")), _number(node.args.get("offset")) or 0
+    if _has_all(rel, count, skip):
+        return rel
+    if order is None and any(is_ordered(m, ctes) for m in _members(node)):
+        raise refuse(Refusal.LIMIT, what="a LIMIT over a subquery with an ORDER BY of its own")
+    columns = {("", n): c for n, c in zip(names, rel.columns, strict=False)}
+    scope = Scope(Ids(), builtins, rel, columns, known=dict(items))
+    return Top(rel, _terms(order, scope), count, skip)
+
+
+def limited_to(rel: Rel, count: int) -> Rel:
+    """The first rows in the order of their contents."""
+    return rel if _has_all(rel, count, 0) else Top(rel, (), count)
+
+
+def without_limit(query: exp.Expr) -> exp.Expr:
+    """What EXISTS asks of a query: a LIMIT of at least one row says nothing there."""
+    inner = query.this if isinstance(query, exp.Subquery) else query
+    limit = inner.args.get("limit")
+    if limit is None or inner.args.get("offset") or not _number(limit):
+        return query
+    plain = query.copy()
+    for part in ("limit", "order"):
+        (plain.this if isinstance(plain, exp.Subquery) else plain).set(part, None)
+    return plain
+
+
+def is_ordered(node: exp.Expr, ctes: Ctes) -> bool:
+    """Whether Spark gives the rows of a relation in an order that its text says: a LIMIT above
+    takes the first ones in it, though no order of a subquery is promised."""
+    if node.args.get("order"):
+        return True
+    if isinstance(node, exp.Subquery):
+        return is_ordered(node.this, ctes)
+    if isinstance(node, exp.Table) and node.name in ctes and not node.db:
+        visible = dict(list(ctes.items())[: list(ctes).index(node.name)])
+        return is_ordered(ctes[node.name].this, visible)
+    if not isinstance(node, exp.Select) or _forgets_order(node):
+        return False
+    return any(is_ordered(m, ctes) for m in _members(node))
+
+
+def _forgets_order(node: exp.Select) -> bool:
+    grouped = any(node.args.get(k) for k in ("group", "having", "distinct"))
+    return grouped or any(aggregates(item) for item in node.expressions)
+
+
+def _members(node: exp.Expr) -> list[exp.Expr]:
+    """The relations whose rows a query passes on."""
+    if isinstance(node, exp.Subquery):
+        return [node.this]
+    if not isinstance(node, exp.Select) or _forgets_order(node):
+        return []
+    from_ = node.args.get("from_") or node.args.get("from")
+    joined = [j.this for j in node.args.get("joins") or ()]
+    return [from_.this, *joined] if from_ else []
+
+
+def _terms(order: exp.Expr | None, scope: Scope) -> tuple[Expr, ...]:
+    if order is None or _is_all(order):
+        return ()
+    return tuple(scope.scalar(o) for o in order.expressions)
+
+
+def _has_all(rel: Rel, count: int | None, skip: int) -> bool:
+    """Whether no row is left out."""
+    most = _most_rows(rel)
+    return not skip and (count is None or (most is not None and most <= count))
+
+
+def _most_rows(rel: Rel) -> int | None:
+    """How many rows a relation has at most, where its operators say so."""
+    return _MOST_ROWS[type(rel)](rel)
+
+
+def _untold(rel: Rel) -> int | None:
+    return None
+
+
+def _most_below(rel: Rel) -> int | None:
+    return _most_rows(rel.inputs[0])
+
+
+def _most_groups(rel: Rel) -> int | None:
+    assert isinstance(rel, Aggregate)
+    return _most_rows(rel.input) if rel.keys else 1
+
+
+def _most_on_top(rel: Rel) -> int | None:
+    assert isinstance(rel, Top)
+    bounds = [n for n in (_most_rows(rel.input), rel.count) if n is not None]
+    return min(bounds, default=None)
+
+
+def _most_joined(rel: Rel) -> int | None:
+    known = [n for n in map(_most_rows, rel.inputs) if n is not None]
+    return prod(known) if len(known) == len(rel.inputs) else None
+
+
+_MOST_ROWS = PerOperator[Callable[[Rel], int | None]](
+    "most rows",
+    dict.fromkeys((Scan, Rows, Match, Union, Generate, Restrict), _untold)
+    | dict.fromkeys((Project, Filter, Window), _most_below)
+    | {Join: _most_joined, Top: _most_on_top, Aggregate: _most_groups},
+    otherwise=_untold,
+)
+
+
+def _is_all(order: exp.Expr) -> bool:
+    """ORDER BY ALL, which is the order of rows that tie."""
+    first = order.expressions[0]
+    if not isinstance(first.this, exp.Var) or first.name.upper() != "ALL":
+        return False
+    if first.args.get("desc") or not first.args.get("nulls_first"):
+        raise refuse(Refusal.LIMIT, what="ORDER BY ALL with a direction")
+    return True
+
+
+def _number(node: exp.Expr | None) -> int | None:
+    """The rows that a LIMIT or OFFSET says; None for LIMIT ALL, and where there is none."""
+    if node is None:
+        return None
+    value = node.expression
+    if isinstance(value, exp.Var | exp.Column) and value.name.upper() == "ALL":
+        return None
+    if not isinstance(value, exp.Literal) or value.is_string or not str(value.this).isdigit():
+        raise refuse(Refusal.LIMIT, what=f"LIMIT {value.sql(dialect='spark')[:40]}")
+    return int(value.this)
