@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from dt_jupyter.catalog import DefinitionRow, Hold
 from dt_jupyter.engine import consume as streaming, script as scripts, services
@@ -16,6 +16,7 @@ from dt_jupyter.engine.consume import OpenTransaction
 from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.evaluate import Point, moment_of, timestamp_of
+from dt_jupyter.engine.frame_definition import create_from, define_by
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.profile import profile_table
 from dt_jupyter.engine.scheduling import start_refresh
@@ -23,7 +24,7 @@ from dt_jupyter.engine.sink_creation import create_sink
 from dt_jupyter.engine.status import engine_status
 from dt_jupyter.engine.subjects import explain_subject, lineage_of
 from dt_jupyter.engine.terminal_progress import terminal_line
-from dt_jupyter.failures import LARGEST_INT, coded, within
+from dt_jupyter.failures import LARGEST_INT, coded, shown, within
 from dt_jupyter.histories import HistoryEvent, HistoryReport, TransactionHistory, check_history
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import (
@@ -39,6 +40,7 @@ from dt_jupyter.model import (
     Timestamp,
     Tuning,
     count_of,
+    error,
 )
 from dt_jupyter.replay import Diff, RefreshReplay, Replay, whole
 from dt_jupyter.reports import (
@@ -147,12 +149,37 @@ class Engine:
         return self.context.state.last_query_id
 
     def create(
-        self, statement: CreateDynamicTable, args: Mapping[str, Any] | None = None
-    ) -> Created:
-        """Creates what a statement value describes; magics and SQL come through the same door."""
-        self.context.require_open()
-        with terminal_line(f"Creating {statement.name}"):
-            return scripts.create_by_cell(self.context, statement, args)
+        self, name: str | Name | CreateDynamicTable,
+        query: DataFrame | str | Mapping[str, Any] | None = None,
+        args: Mapping[str, Any] | None = None, **options: Any,
+    ) -> Created:  # fmt: skip
+        """Creates a dynamic table over a DataFrame, or over a query's text.
+
+        A DataFrame is kept as the SQL that Spark plans as it plans the DataFrame. `options` are
+        those of CREATE DYNAMIC TABLE (`target_lag="1 minute"`, `warehouse`, `refresh_mode`, …),
+        `columns` and `cluster_by` as lists, and `replace`, `if_not_exists` or `or_alter`. `args`
+        are the values of a text's `:parameters`. Also takes a statement value, with its `args`.
+        Errors: as CREATE DYNAMIC TABLE has them, DT-1125 to DT-1128.
+        """
+        context = self._open()
+        if isinstance(name, CreateDynamicTable):
+            given = args if args is not None else cast("Mapping[str, Any] | None", query)
+            with terminal_line(f"Creating {name.name}"):
+                return scripts.create_by_cell(context, name, given)
+        if query is None or isinstance(query, Mapping):
+            raise error(
+                "DT-1031", parameter="query", call="dt.create", given=shown(query),
+                expected="a DataFrame or a string",
+            )  # fmt: skip
+        return create_from(context, name, query, args, options)
+
+    def dynamic_table(
+        self, name: str | Name, **options: Any
+    ) -> Callable[[Callable[[], DataFrame]], Created]:
+        """`@dt.dynamic_table("daily", target_lag="1 minute")` over a function without parameters
+        that returns a DataFrame: creates the dynamic table, once, as `create` does with the same
+        `options`; the function's name is then what was created. DT-1129 for another result."""
+        return define_by(self._open(), name, options)
 
     def explain(
         self, subject: str | Name | CreateDynamicTable, args: Mapping[str, Any] | None = None

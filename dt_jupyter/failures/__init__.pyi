@@ -1,4 +1,4 @@
-from .arguments import LARGEST_INT as LARGEST_INT, within as within
+from .arguments import LARGEST_INT as LARGEST_INT, shown as shown, within as within
 from .boundary import FromUser as FromUser, coded as coded, coded_call as coded_call
 from .key_errors import (
     broken_key as broken_key,

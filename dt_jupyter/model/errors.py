@@ -89,6 +89,15 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1123", "0A000", "Dynamic table {name} reads the stream {stream}.",
      "Read {source}, whose changes the stream holds: a refresh finds them by itself. A statement "
      "that writes a table consumes a stream."),
+    ("DT-1125", "0A000", "{subject} has no SQL form: there is none of {what}.",
+     "Write that part as a table, or the definition as SQL."),
+    ("DT-1126", "54000", "{subject} holds {what} of its own.",
+     "Write them into a table, and read that."),
+    ("DT-1127", "0A000", "{subject} has no SQL form: {what} runs a program.",
+     "Use Spark's own functions."),
+    ("DT-1128", "0A000", "{subject} has no SQL form: Spark plans its text otherwise.",
+     "Give the definition as SQL."),
+    ("DT-1129", "22023", "{function} must return a DataFrame, not {given}.", ""),
     # 2xxx refresh
     ("DT-2101", "55000", "Dynamic table {name} is not initialised yet.",
      "Run ALTER DYNAMIC TABLE {name} REFRESH, or wait for its first scheduled refresh."),

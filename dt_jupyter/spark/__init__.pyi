@@ -54,6 +54,7 @@ from .relations import (
     RelationKind as RelationKind,
     builtin_functions as builtin_functions,
     listed as listed,
+    local_path as local_path,
     lookup as lookup,
 )
 from .session import (

@@ -39,7 +39,11 @@ from .grammar.magic_specs import (
     MagicSpec as MagicSpec,
     usage as usage,
 )
-from .grammar.options import REDUCTIONS as REDUCTIONS, TABLE_OPTIONS as TABLE_OPTIONS
+from .grammar.options import (
+    REDUCTIONS as REDUCTIONS,
+    TABLE_OPTIONS as TABLE_OPTIONS,
+    unknown_option as unknown_option,
+)
 from .grammar.parse import (
     parse_piece as parse_piece,
     parse_script as parse_script,

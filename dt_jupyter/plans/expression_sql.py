@@ -1,0 +1,300 @@
+"""Expressions of Spark's plans as SQL: one text for each, whatever stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from dt_jupyter.model import quote
+from dt_jupyter.plans.function_names import INFIX, sql_function
+from dt_jupyter.plans.literal_sql import ddl_type, literal_sql
+from dt_jupyter.plans.plan_tree import NoForm, SparkNode
+from dt_jupyter.plans.window_sql import window_clause
+from dt_jupyter.sql import literal
+
+_PROGRAMS = frozenset({"PythonUDF", "ScalaUDF", "PythonUDAF", "PythonUDTF", "ScalaAggregator"})
+"""Functions that are no SQL."""
+_NEGATED = {"IsNull": "IS NULL", "IsNotNull": "IS NOT NULL"}
+_PIVOTED = frozenset({"byte", "short", "integer", "long", "string", "boolean"})
+_INTERNAL = frozenset({"replacement"})
+
+
+class PythonFunction(NoForm):
+    """Raised where a plan calls a function of Python or of the JVM; `what` is its name."""
+
+
+@dataclass(frozen=True)
+class ExpressionWriter:
+    """What an expression may read: `columns` gives the text of each column by its number,
+    `outer` those of the query around a subquery. `query` writes a subquery, `builtins` are the
+    names of Spark's functions."""
+
+    columns: Mapping[int, str]
+    builtins: Collection[str]
+    query: Callable[[SparkNode, Mapping[int, str]], str]
+    outer: Mapping[int, str] = field(default_factory=dict)
+
+    def over(self, columns: Mapping[int, str]) -> ExpressionWriter:
+        return replace(self, columns=columns)
+
+    def sql(self, node: SparkNode) -> str:
+        """The expression as SQL; NoForm where it has none."""
+        special = _SPECIAL.get(node.kind)
+        if special is not None:
+            return special(self, node)
+        if node.kind in INFIX and len(node.children) == 2:
+            left, right = map(self.operand, node.children)
+            return f"{left} {INFIX[node.kind]} {right}"
+        return self._call(node)
+
+    def operand(self, node: SparkNode) -> str:
+        text = self.sql(node)
+        return text if node.kind in _CLOSED else f"({text})"
+
+    def list(self, nodes: tuple[SparkNode, ...]) -> str:
+        return ", ".join(map(self.sql, nodes))
+
+    def _call(self, node: SparkNode, distinct: str = "") -> str:
+        if node.kind in _PROGRAMS:
+            raise PythonFunction(str(node.fields.get("name") or node.fields.get("udfName") or "?"))
+        name = sql_function(node.kind, self.builtins)
+        if name is None:
+            raise NoForm(f"the expression {node.kind}")
+        return f"{name}({distinct}{self.list(arguments(node))})"
+
+    def column(self, node: SparkNode) -> str:
+        found = self.columns.get(node.id)
+        if found is None:
+            raise NoForm(f"the column {node.name}, which is not one of the tables' own")
+        return found
+
+    def alias(self, node: SparkNode) -> str:
+        return self.sql(node.child)
+
+    def outer_column(self, node: SparkNode) -> str:
+        inner = node.tree("e")
+        if inner is None or inner.kind != "AttributeReference":
+            raise NoForm("a subquery that reads an expression of the query around it")
+        return replace(self, columns=self.outer).column(inner)
+
+    def cast(self, node: SparkNode) -> str:
+        word = "TRY_CAST" if node.fields.get("try") else "CAST"
+        return f"{word}({self.sql(node.child)} AS {ddl_type(node.fields['dataType'])})"
+
+    def case(self, node: SparkNode) -> str:
+        given = node.children
+        branches = zip(given[0::2], given[1::2], strict=False)
+        text = " ".join(f"WHEN {self.sql(a)} THEN {self.sql(b)}" for a, b in branches)
+        rest = f" ELSE {self.sql(given[-1])}" if len(given) % 2 else ""
+        return f"CASE {text}{rest} END"
+
+    def aggregate(self, node: SparkNode) -> str:
+        call = node.child
+        distinct = "DISTINCT " if node.fields["isDistinct"] else ""
+        text = self.call_of(call, distinct)
+        if len(node.children) > 1:
+            text += f" FILTER (WHERE {self.sql(node.children[1])})"
+        return text
+
+    def call_of(self, call: SparkNode, distinct: str = "") -> str:
+        if call.kind == "PivotFirst":
+            return self.pivot(call)
+        if call.kind in ("First", "Last", "AnyValue") and call.fields.get("ignoreNulls"):
+            return f"{call.kind.lower()}({self.sql(call.child)}, TRUE)"
+        if call.kind == "HyperLogLogPlusPlus":
+            error = call.fields["relativeSD"]
+            return f"approx_count_distinct({self.sql(call.child)}, {error}D)"
+        return self._call(call, distinct)
+
+    def window(self, node: SparkNode) -> str:
+        call, spec = node.children
+        text = self.sql(call) if call.kind in _SPECIAL else self.call_of(call)
+        if call.fields.get("ignoreNulls") and call.kind in ("Lag", "Lead", "NthValue"):
+            text += " IGNORE NULLS"
+        return f"{text} OVER ({window_clause(call, spec, self.sql)})"
+
+    def subquery(self, node: SparkNode) -> str:
+        plan = node.tree("plan")
+        assert plan is not None
+        return f"({self.query(plan, self.columns)})"
+
+    def exists(self, node: SparkNode) -> str:
+        return f"EXISTS {self.subquery(node)}"
+
+    def in_subquery(self, node: SparkNode) -> str:
+        values = node.children[:-1]
+        left = self.operand(values[0]) if len(values) == 1 else f"({self.list(values)})"
+        return f"{left} IN {self.subquery(node.children[-1])}"
+
+    def in_list(self, node: SparkNode) -> str:
+        return f"{self.operand(node.child)} IN ({self.list(node.children[1:])})"
+
+    def like(self, node: SparkNode) -> str:
+        left, right = map(self.operand, node.children)
+        escape = str(node.fields.get("escapeChar") or "\\")
+        more = "" if escape == "\\" else f" ESCAPE {literal(escape)}"
+        return f"{left} {'ILIKE' if node.kind == 'ILike' else 'LIKE'} {right}{more}"
+
+    def lambda_(self, node: SparkNode) -> str:
+        body, *arguments = node.children
+        names = [_variable(a) for a in arguments]
+        listed = names[0] if len(names) == 1 else f"({', '.join(names)})"
+        return f"{listed} -> {self.sql(body)}"
+
+    def item(self, node: SparkNode) -> str:
+        return f"{self.operand(node.child)}[{self.sql(node.children[1])}]"
+
+    def struct_field(self, node: SparkNode) -> str:
+        name = node.fields.get("name")
+        if name is None:
+            raise NoForm("a field of a struct without its name")
+        return f"{self.operand(node.child)}.{quote(str(name))}"
+
+    def array_field(self, node: SparkNode) -> str:
+        return f"{self.operand(node.child)}.{quote(node.fields['field']['name'])}"
+
+    def not_null(self, node: SparkNode) -> str:
+        """What `na.drop` keeps: rows with enough values that are neither NULL nor NaN."""
+        floating = ("float", "double")
+        terms = []
+        for child in node.children:
+            text = self.operand(child)
+            nan = f" AND NOT isnan({text})" if child.fields.get("dataType") in floating else ""
+            terms.append(f"{text} IS NOT NULL{nan}")
+        if node.fields["n"] == len(terms):
+            return " AND ".join(terms)
+        return f"{' + '.join(f'if({t}, 1, 0)' for t in terms)} >= {node.fields['n']}"
+
+    def struct(self, node: SparkNode) -> str:
+        """named_struct(…), or the window of time that Spark makes of one."""
+        made = len(node.children) == 4 and node.children[1].kind == "KnownNullable"
+        return self._time_window(node) if made else self._call(node)
+
+    def _time_window(self, node: SparkNode) -> str:
+        """window(time, length[, slide, start]), of the arithmetic that it comes to."""
+        end = node.children[3]
+        conversion = next(n for n in node.walk() if n.fields.get("toType") == "long")
+        rest = next(n for n in node.walk() if n.kind == "Remainder")
+        length = end.child.child.children[1].fields["value"]
+        slide = rest.children[1].fields["value"]
+        start = rest.child.children[1].fields["value"]
+        given = [f"'{length} microseconds'"]
+        if slide != length or start != "0":
+            given += [f"'{slide} microseconds'", f"'{start} microseconds'"]
+        return f"window({self.sql(conversion.child)}, {', '.join(given)})"
+
+    def pivot(self, node: SparkNode) -> str:
+        """The values of a column by those of another, each of which has one."""
+        key, value = map(self.operand, node.children)
+        kind, values = node.child.fields.get("dataType"), node.fields["pivotColumnValues"]
+        if values is None or kind not in _PIVOTED:
+            raise NoForm("a pivot by other values than whole numbers and strings")
+        found = (literal_sql(v, kind) for v in values)
+        return f"array({', '.join(f'max({value}) FILTER (WHERE {key} <=> {v})' for v in found)})"
+
+    def trim(self, node: SparkNode) -> str:
+        if len(node.children) == 1:
+            return self._call(node)
+        source, characters = map(self.sql, node.children)
+        side = {"StringTrimLeft": "LEADING", "StringTrimRight": "TRAILING"}.get(node.kind, "BOTH")
+        return f"TRIM({side} {characters} FROM {source})"
+
+    def from_json(self, node: SparkNode) -> str:
+        return f"from_json({self.sql(node.child)}, {literal(ddl_type(node.fields['schema']))})"
+
+    def order(self, node: SparkNode) -> str:
+        """A term of an order, with where NULLs stand."""
+        descending = node.word("direction") == "Descending"
+        first = node.word("nullOrdering") == "NullsFirst"
+        text = self.constant(node.child) + (" DESC" if descending else "")
+        if first == descending:
+            text += f" NULLS {'FIRST' if first else 'LAST'}"
+        return text
+
+    def constant(self, node: SparkNode) -> str:
+        """A key of GROUP BY or ORDER BY, where a bare number would be a position."""
+        if node.kind == "Literal":
+            return f"CAST({self.sql(node)} AS {ddl_type(node.fields['dataType'])})"
+        return self.sql(node)
+
+
+def arguments(node: SparkNode) -> tuple[SparkNode, ...]:
+    """The arguments of a call as it was written, not what Spark puts in its place."""
+    if "replacement" not in node.fields:
+        return node.children
+    found: list[SparkNode | None] = []
+    for name, value in node.fields.items():
+        if name in _INTERNAL or not isinstance(value, list) or not value:
+            continue
+        found += list(node.trees(name)) if isinstance(value[0], list) else [node.tree(name)]
+    return tuple(f for f in found if f is not None)
+
+
+def _variable(node: SparkNode) -> str:
+    return node.name if node.name.isidentifier() else quote(node.name)
+
+
+def _negate(scope: ExpressionWriter, node: SparkNode) -> str:
+    return f"NOT {scope.operand(node.child)}"
+
+
+def _minus(scope: ExpressionWriter, node: SparkNode) -> str:
+    return f"-{scope.operand(node.child)}"
+
+
+def _bits(scope: ExpressionWriter, node: SparkNode) -> str:
+    return f"~{scope.operand(node.child)}"
+
+
+def _null(scope: ExpressionWriter, node: SparkNode) -> str:
+    return f"{scope.operand(node.child)} {_NEGATED[node.kind]}"
+
+
+def _literal(scope: ExpressionWriter, node: SparkNode) -> str:
+    return literal_sql(node.fields["value"], node.fields["dataType"])
+
+
+def _bare(scope: ExpressionWriter, node: SparkNode) -> str:
+    return _variable(node)
+
+
+_SPECIAL: dict[str, Callable[[ExpressionWriter, SparkNode], str]] = {
+    "AttributeReference": ExpressionWriter.column,
+    "Alias": ExpressionWriter.alias,
+    "Literal": _literal,
+    "OuterReference": ExpressionWriter.outer_column,
+    "Cast": ExpressionWriter.cast,
+    "Not": _negate,
+    "UnaryMinus": _minus,
+    "BitwiseNot": _bits,
+    "IsNull": _null,
+    "IsNotNull": _null,
+    "CaseWhen": ExpressionWriter.case,
+    "AggregateExpression": ExpressionWriter.aggregate,
+    "WindowExpression": ExpressionWriter.window,
+    "ScalarSubquery": ExpressionWriter.subquery,
+    "Exists": ExpressionWriter.exists,
+    "InSubquery": ExpressionWriter.in_subquery,
+    "In": ExpressionWriter.in_list,
+    "Like": ExpressionWriter.like,
+    "ILike": ExpressionWriter.like,
+    "LambdaFunction": ExpressionWriter.lambda_,
+    "NamedLambdaVariable": _bare,
+    "GetArrayItem": ExpressionWriter.item,
+    "GetMapValue": ExpressionWriter.item,
+    "GetStructField": ExpressionWriter.struct_field,
+    "GetArrayStructFields": ExpressionWriter.array_field,
+    "StringTrim": ExpressionWriter.trim,
+    "StringTrimLeft": ExpressionWriter.trim,
+    "StringTrimRight": ExpressionWriter.trim,
+    "JsonToStructs": ExpressionWriter.from_json,
+    "SortOrder": ExpressionWriter.order,
+    "AtLeastNNonNulls": ExpressionWriter.not_null,
+    "CreateNamedStruct": ExpressionWriter.struct,
+}
+_CLOSED = frozenset({
+    "AttributeReference", "Literal", "OuterReference", "Cast", "NamedLambdaVariable",
+    "GetArrayItem", "GetMapValue", "GetStructField", "CaseWhen", "AggregateExpression", "Coalesce",
+    "ScalarSubquery",
+})  # fmt: skip
+"""What needs no brackets as an operand."""

@@ -1,0 +1,78 @@
+"""A DataFrame as the SQL query that Spark itself plans as it plans the DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+
+from dt_jupyter.plans.expression_sql import PythonFunction
+from dt_jupyter.plans.plan_gaps import fill_gaps
+from dt_jupyter.plans.plan_leaves import ManyRows, PlanLeaves
+from dt_jupyter.plans.plan_tree import NoForm, SparkNode, read_plan
+from dt_jupyter.plans.query_sql import FromText, QueryWriter
+from dt_jupyter.plans.same_plan import same_plan
+from dt_jupyter.plans.try_casts import mark_try_casts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class NotTheSame(NoForm):
+    """Raised where Spark plans the text otherwise than the DataFrame."""
+
+
+def write_frame_query(spark: SparkSession, frame: DataFrame, builtins: Collection[str]) -> str:
+    """The query of a DataFrame. What Spark makes of the text is compared with the DataFrame's own
+    plan, so that nothing which the text does not say can pass.
+
+    Raises NoForm, or one of its kinds, where there is no such text.
+    """
+    session: Any = frame
+    original = session._jdf.queryExecution().analyzed()
+    plan = read_plan(original.toJSON())
+    fill_gaps(plan, original)
+    with PlanLeaves.of(spark, original) as leaves:
+        proof = _Proof(spark, plan, leaves, builtins)
+        if not proof.holds(plan, original) and not (
+            mark_try_casts(plan, original) and proof.holds(plan, original)
+        ):
+            raise NotTheSame("what Spark makes of its SQL")
+        return QueryWriter(leaves.stored, builtins).write(plan)
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """That Spark plans a text as it plans a DataFrame, part by part where it has no text of an
+    operator of its own."""
+
+    spark: SparkSession
+    root: SparkNode
+    leaves: PlanLeaves
+    builtins: Collection[str]
+
+    def holds(self, plan: SparkNode, original: Any) -> bool:
+        parts: list[tuple[SparkNode, Any]] = []
+
+        def cut(node: SparkNode) -> FromText:
+            named, found = self.leaves.cut(self.root, node)
+            parts.append((node.child, found.children().apply(0)))
+            return named
+
+        text = QueryWriter(self.leaves.planned, self.builtins, True, cut).write(plan)
+        return same_plan(self.spark, original, self._analysed(text)) and all(
+            self.holds(*part) for part in parts
+        )
+
+    def _analysed(self, text: str) -> Any:
+        try:
+            made: Any = self.spark.sql(text)
+        except PySparkException as e:
+            problem = str(e).splitlines()[0]
+            raise NoForm(f"something that Spark does not read again ({problem})") from e
+        return made._jdf.queryExecution().analyzed()
+
+
+__all__ = ["ManyRows", "NoForm", "NotTheSame", "PythonFunction", "write_frame_query"]

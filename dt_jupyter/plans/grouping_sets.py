@@ -1,0 +1,40 @@
+"""GROUPING SETS, as Spark expands them: each row once for each set, the keys left out NULL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dt_jupyter.plans.expression_sql import ExpressionWriter
+from dt_jupyter.plans.plan_tree import NoForm, SparkNode, tree_of
+
+_ID = "spark_grouping_id"
+
+
+@dataclass(frozen=True)
+class GroupingSets:
+    """`clause` is the text of GROUP BY, `columns` the texts of what the aggregate above reads."""
+
+    clause: str
+    columns: Mapping[int, str]
+
+
+def grouping_sets(expand: SparkNode, scope: ExpressionWriter) -> GroupingSets:
+    """The sets of an expansion over columns of `scope`."""
+    outputs = expand.trees("output")
+    projections = [[tree_of(e) for e in row] for row in expand.fields["projections"]]
+    columns, keys = dict(scope.columns), {}
+    for place, output in enumerate(outputs):
+        values = [row[place] for row in projections]
+        if output.id in scope.columns:
+            continue
+        if output.name == _ID:
+            columns[output.id] = "grouping_id()"
+            continue
+        kept = next((v for v in values if v.kind != "Literal"), None)
+        if kept is None:
+            raise NoForm("grouping sets that repeat")
+        columns[output.id] = keys[place] = scope.sql(kept)
+    sets = [[t for p, t in keys.items() if row[p].kind != "Literal"] for row in projections]
+    listed = ", ".join(f"({', '.join(s)})" for s in sets)
+    return GroupingSets(f"GROUP BY {', '.join(keys.values())} GROUPING SETS ({listed})", columns)

@@ -1,0 +1,151 @@
+"""What a plan of classic Spark reads, which its JSON does not tell: asked of the plan itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.model import quote
+from dt_jupyter.model.hidden import unique_view
+from dt_jupyter.plans.local_rows_sql import MOST_LOCAL_ROWS, values_sql
+from dt_jupyter.plans.plan_tree import NoForm, SparkNode
+from dt_jupyter.plans.query_sql import FromText, catalog_text
+from dt_jupyter.spark import local_path
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_DATASET = "org.apache.spark.sql.classic.Dataset"
+_ROWS = frozenset({"LogicalRDD", "LocalRelation"})
+_DELTA, _FILES = "TahoeLogFileIndex", "HadoopFsRelation"
+
+
+class ManyRows(NoForm):
+    """Raised where a plan holds more rows of its own than a text may."""
+
+
+@dataclass
+class PlanLeaves:
+    """The leaves of a plan by the number of their first column; `views` are the temporary views
+    that stand for rows at hand while plans are compared."""
+
+    spark: SparkSession
+    plan: Any
+    leaves: dict[int, Any]
+    views: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    @contextmanager
+    def of(cls, spark: SparkSession, plan: Any) -> Iterator[PlanLeaves]:
+        found = plan.collectLeaves()
+        known = {}
+        for i in range(found.size()):
+            output = found.apply(i).output()
+            if output.nonEmpty():
+                known[output.head().exprId().id()] = found.apply(i)
+        made = cls(spark, plan, known)
+        try:
+            yield made
+        finally:
+            for view in made.views.values():
+                spark.catalog.dropTempView(view)
+
+    def stored(self, node: SparkNode) -> FromText | None:
+        """A leaf in the text that is kept."""
+        if node.kind in _ROWS:
+            frame = self._frame(node)
+            rows = frame.limit(MOST_LOCAL_ROWS + 1).toArrow().to_pylist()
+            if len(rows) > MOST_LOCAL_ROWS:
+                raise ManyRows(f"more than {MOST_LOCAL_ROWS:,} rows")
+            return FromText(values_sql(rows, frame.schema), "rows", bare=True)
+        return self._relation(node)
+
+    def planned(self, node: SparkNode) -> FromText | None:
+        """A leaf in the text whose plan is compared."""
+        if node.kind not in _ROWS:
+            return self._relation(node)
+        (first, *_) = node.trees("output")
+        if first.id not in self.views:
+            self.views[first.id] = self._view(self._frame(node))
+        return FromText(quote(self.views[first.id]), "rows")
+
+    def cut(self, root: SparkNode, node: SparkNode) -> tuple[FromText, Any]:
+        """An operator as a relation to read, and Spark's own plan of it."""
+        plan = self.plan
+        for step in _path(root, node):
+            plan = plan.children().apply(step)
+        self.views[-len(self.views) - 1] = view = self._view(self._of(plan))
+        return FromText(quote(view), "rows"), plan
+
+    def _view(self, frame: DataFrame) -> str:
+        view = unique_view("frame")
+        frame.createOrReplaceTempView(view)
+        return view
+
+    def _frame(self, node: SparkNode) -> DataFrame:
+        leaf = self._leaf(node)
+        if leaf is None:
+            raise NoForm("a subquery over rows at hand")
+        return self._of(leaf)
+
+    def _of(self, plan: Any) -> DataFrame:
+        from py4j.java_gateway import JavaClass
+        from pyspark.sql.classic.dataframe import DataFrame as Classic
+
+        session: Any = self.spark
+        made = JavaClass(_DATASET, session._jvm._gateway_client).ofRows(
+            session._jsparkSession, plan
+        )
+        return Classic(made, self.spark)
+
+    def _leaf(self, node: SparkNode) -> Any:
+        (first, *_) = node.trees("output") or (None,)
+        return self.leaves.get(first.id) if first is not None else None
+
+    def _relation(self, node: SparkNode) -> FromText | None:
+        if node.fields.get("isStreaming"):
+            raise NoForm("a streaming source")
+        if node.kind == "Range":
+            facts = node.fields
+            bounds = f"{facts['start']}, {facts['end']}, {facts['step']}"
+            slices = facts.get("numSlices")
+            return FromText(f"range({bounds}{f', {slices}' if slices else ''})", "range")
+        if node.kind != "LogicalRelation":
+            return None
+        table = node.fields.get("catalogTable")
+        location = _delta_location(self._leaf(node))
+        found = catalog_text(table["identifier"]) if table else None
+        if location is None:
+            return found
+        if found is None:
+            path = local_path(location.path().toString())
+            found = FromText(f"delta.{quote(path)}", path.rstrip("/").rpartition("/")[2])
+        if location.isTimeTravelQuery():
+            version = location.getSnapshot().version()
+            return FromText(f"{found.text} VERSION AS OF {version}", found.name)
+        return found
+
+
+def _delta_location(leaf: Any) -> Any:
+    """Where a Delta table lies, as Delta has it; None of anything else."""
+    if leaf is None or leaf.getClass().getSimpleName() != "LogicalRelation":
+        return None
+    relation = leaf.relation()
+    kind = relation.getClass()
+    if _FILES not in (kind.getSimpleName(), kind.getSuperclass().getSimpleName()):
+        return None
+    location = relation.location()
+    return location if location.getClass().getSimpleName() == _DELTA else None
+
+
+def _path(root: SparkNode, node: SparkNode) -> tuple[int, ...]:
+    """The way from a plan to one of its operators, by the places of children."""
+    stack: list[tuple[SparkNode, tuple[int, ...]]] = [(root, ())]
+    while stack:
+        found, path = stack.pop()
+        if found is node:
+            return path
+        stack += [(child, (*path, i)) for i, child in enumerate(found.children)]
+    raise NoForm(f"a subquery with {node.kind}")

@@ -1,0 +1,87 @@
+"""Spark's own tree of a plan, as it writes it: nodes with their fields and children."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+class NoForm(Exception):
+    """Raised where a part of a plan has no form in SQL; `what` names it in plain words."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+@dataclass(frozen=True)
+class SparkNode:
+    """An operator or an expression: the class that Spark has of it, without its package, its
+    fields by name, and its children in order."""
+
+    kind: str
+    fields: Mapping[str, Any]
+    children: tuple[SparkNode, ...]
+
+    @property
+    def child(self) -> SparkNode:
+        return self.children[0]
+
+    @property
+    def id(self) -> int:
+        """Of what names a column: the number by which Spark tells it from all others."""
+        return int(self.fields["exprId"]["id"])
+
+    @property
+    def name(self) -> str:
+        return str(self.fields["name"])
+
+    def tree(self, field: str) -> SparkNode | None:
+        """The expression or plan in a field; None where it is empty."""
+        value = self.fields.get(field)
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return tree_of(value)
+        return self.children[value] if isinstance(value, int) and value is not True else None
+
+    def trees(self, field: str) -> tuple[SparkNode, ...]:
+        """The expressions in a field that holds several."""
+        return tuple(
+            self.children[v] if isinstance(v, int) else tree_of(v) for v in self.fields[field] or ()
+        )
+
+    def word(self, field: str) -> str:
+        """What a field says that is one of a few, as the kind of a join."""
+        value = self.fields.get(field) or {}
+        return _short(str(value.get("object") or value.get("product-class") or ""))
+
+    def walk(self) -> Iterator[SparkNode]:
+        """This and all that is below it by children; not what stands in other fields."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def read_plan(text: str) -> SparkNode:
+    """The tree that Spark writes as JSON: a list of nodes, each before its children."""
+    return tree_of(json.loads(text))
+
+
+def tree_of(flat: Sequence[Mapping[str, Any]]) -> SparkNode:
+    node, end = _read(flat, 0)
+    if end != len(flat):
+        raise NoForm("a plan that Spark wrote incompletely")
+    return node
+
+
+def _read(flat: Sequence[Mapping[str, Any]], at: int) -> tuple[SparkNode, int]:
+    fields, children, end = flat[at], [], at + 1
+    for _ in range(fields["num-children"]):
+        child, end = _read(flat, end)
+        children.append(child)
+    return SparkNode(_short(fields["class"]), fields, tuple(children)), end
+
+
+def _short(name: str) -> str:
+    return name.rstrip("$").rpartition(".")[2].rpartition("$")[2]

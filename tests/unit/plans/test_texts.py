@@ -1,0 +1,157 @@
+"""Literals, types and names of functions, as the JSON of Spark's plans has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import types as T
+
+from dt_jupyter.plans import NoForm
+from dt_jupyter.plans.function_names import sql_function
+from dt_jupyter.plans.literal_sql import ddl_type, literal_sql
+from dt_jupyter.plans.local_rows_sql import values_sql
+from dt_jupyter.plans.plan_tree import read_plan, tree_of
+from dt_jupyter.plans.query_sql import FromText, QueryWriter, catalog_text
+from dt_jupyter.plans.select_text import unique_names
+
+CATALYST = "org.apache.spark.sql.catalyst"
+BUILTINS = frozenset({"sum", "date_format", "array_contains", "var_samp"})
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "sql"),
+    [
+        ("5", "integer", "5"),
+        ("-5", "long", "-5L"),
+        ("1.50", "decimal(3,2)", "1.50BD"),
+        ("1.50", "decimal(10,2)", "CAST('1.50' AS DECIMAL(10,2))"),
+        ("0.00", "decimal(2,2)", "0.00BD"),
+        ("1E+3", "decimal(10,0)", "CAST('1E+3' AS DECIMAL(10,0))"),
+        ("1.0E-7", "double", "1.0E-7D"),
+        ("NaN", "float", "CAST('NaN' AS FLOAT)"),
+        ("it's \\", "string", "'it\\'s \\\\'"),
+        ("2026-01-02", "date", "DATE'2026-01-02'"),
+        ("93784000000", "interval day to second", "INTERVAL '1 02:03:04.000000' DAY TO SECOND"),
+        ("-259200000000", "interval day", "INTERVAL '-3' DAY"),
+        ("14", "interval year to month", "INTERVAL '1-2' YEAR TO MONTH"),
+        (None, "void", "NULL"),
+        (None, {"type": "array", "elementType": "long"}, "CAST(NULL AS ARRAY<BIGINT>)"),
+    ],
+)
+def test_a_literal_is_written_with_its_type(value: str | None, kind: Any, sql: str) -> None:
+    assert literal_sql(value, kind) == sql
+
+
+@pytest.mark.parametrize("kind", ["binary", "interval", "timestamp_ntz", {"type": "map"}])
+def test_a_literal_that_the_plan_does_not_tell_is_none(kind: Any) -> None:
+    with pytest.raises(NoForm):
+        literal_sql("[B@1", kind)
+
+
+def test_types_are_written_to_any_depth() -> None:
+    field = {"name": "a b", "type": {"type": "map", "keyType": "string", "valueType": "double"}}
+    assert ddl_type({"type": "struct", "fields": [field]}) == "STRUCT<`a b`: MAP<STRING, DOUBLE>>"
+    with pytest.raises(NoForm, match="udt"):
+        ddl_type({"type": "udt"})
+
+
+def test_a_function_is_found_by_the_name_of_its_class() -> None:
+    found = [sql_function(k, BUILTINS) for k in ("Sum", "DateFormatClass", "ArrayContains")]
+    assert found == ["sum", "date_format", "array_contains"]
+    assert sql_function("VarianceSamp", BUILTINS) == "var_samp"
+    assert sql_function("KnownNotNull", BUILTINS) is None
+
+
+def test_names_differ_whatever_their_case() -> None:
+    assert unique_names(["id", "ID", "id_2", ""]) == ("id", "ID_2", "id_2_2", "column")
+
+
+def test_rows_at_hand_are_values_of_their_types() -> None:
+    one = T.StructType([T.StructField("x", T.IntegerType())])
+    kinds = (T.IntegerType(), T.StringType(), T.DecimalType(4, 2), T.TimestampType(),
+             T.DateType(), T.ArrayType(one), T.BinaryType())  # fmt: skip
+    schema = T.StructType([T.StructField(f"c{i}", kind) for i, kind in enumerate(kinds)])
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    row = (1, "it's", Decimal("1.5"), moment, date(2026, 1, 2), [{"x": None}], b"\x01")
+    text = values_sql([dict(zip(schema.names, row, strict=True))], schema)
+    assert text == (
+        "VALUES (CAST(1 AS int), 'it\\'s', CAST('1.5' AS decimal(4,2)), "
+        "timestamp_micros(1767225600000000), CAST('2026-01-02' AS date), "
+        "CAST(array(CAST(named_struct('x', CAST(NULL AS int)) AS struct<x:int>)) "
+        "AS array<struct<x:int>>), X'01')"
+    )
+    assert (
+        values_sql([], T.StructType(schema.fields[:1])) == "(SELECT CAST(NULL AS int) WHERE FALSE)"
+    )
+
+
+# -- plans as Spark writes them --------------------------------------------------------------------
+
+
+def operator(kind: str, children: int = 1, **fields: Any) -> dict[str, Any]:
+    return {"class": f"{CATALYST}.plans.logical.{kind}", "num-children": children, **fields}
+
+
+def expression(kind: str, children: int = 0, **fields: Any) -> dict[str, Any]:
+    return {"class": f"{CATALYST}.expressions.{kind}", "num-children": children, **fields}
+
+
+def column(name: str, number: int) -> dict[str, Any]:
+    ids = {"id": number}
+    return expression("AttributeReference", name=name, exprId=ids, dataType="long")
+
+
+def table(name: str, *columns: tuple[str, int]) -> dict[str, Any]:
+    identifier = {"table": name, "database": "default"}
+    output = [[column(*c)] for c in columns]
+    known = {"identifier": identifier}
+    return operator("LogicalRelation", 0, catalogTable=known, output=output)
+
+
+def leaf(node: Any) -> FromText:
+    return catalog_text(node.fields["catalogTable"]["identifier"])
+
+
+def write(*flat: Mapping[str, Any]) -> str:
+    return QueryWriter(leaf, BUILTINS).write(tree_of(flat))
+
+
+def test_what_fits_into_one_select_is_written_as_one() -> None:
+    condition = [expression("GreaterThan", 2), column("id", 1),
+                 expression("Literal", value="1", dataType="long")]  # fmt: skip
+    text = write(
+        operator("Project", projectList=[[column("id", 1)]]),
+        operator("Filter", condition=condition),
+        operator("SubqueryAlias"),
+        table("t", ("id", 1), ("v", 2)),
+    )
+    assert text == "SELECT `t`.`id`\nFROM `default`.`t` AS `t`\nWHERE (`t`.`id` > 1L)"
+
+
+def test_two_columns_of_one_name_stay_two() -> None:
+    text = write(
+        operator("Filter", condition=[expression("IsNotNull", 1), column("id", 3)]),
+        operator("Window", windowExpressions=[], partitionSpec=[], orderSpec=[]),
+        operator("Join", 2, joinType={"object": "x.Inner$"}),
+        table("t", ("id", 1)),
+        table("t", ("id", 3)),
+    )
+    assert "SELECT `t`.`id`, `t_2`.`id` AS `id_2`\nFROM `default`.`t` AS `t`\n" in text
+    assert text.startswith("SELECT `q`.`id`, `q`.`id_2` AS `id`\nFROM (")
+    assert text.endswith("WHERE (`q`.`id_2` IS NOT NULL)")
+
+
+def test_an_operator_that_is_not_known_is_named() -> None:
+    with pytest.raises(NoForm, match="an as-of join"):
+        write(operator("AsOfJoin", 0))
+    with pytest.raises(NoForm, match="the operator NewOne"):
+        write(operator("NewOne", 0))
+
+
+def test_a_plan_that_is_cut_short_is_none() -> None:
+    with pytest.raises(NoForm):
+        read_plan('[{"class": "a.B", "num-children": 0}, {"class": "a.C", "num-children": 0}]')
