@@ -13,6 +13,7 @@ from docs.reference_pages.markdown import code, paragraphs, plain, table
 from dt_jupyter.catalog import Catalog, Owner
 from dt_jupyter.engine.information_schema import CatalogTables
 from dt_jupyter.engine.sink_tables import HISTORY_SCHEMA, SINKS_SCHEMA
+from dt_jupyter.engine.task_tables import TASK_HISTORY_SCHEMA, TASKS_SCHEMA
 from dt_jupyter.model import (
     FAMILIES,
     Clock,
@@ -96,6 +97,16 @@ _RELATIONS = (
         "SINK_HISTORY",
         "One row for each delivery that stored something or failed, newest first.",
     ),
+    (
+        "tasks",
+        "SHOW TASKS",
+        "Also `DESCRIBE TASK` and `dt.tasks()`.",
+    ),
+    (
+        "task_history",
+        "TASK_HISTORY",
+        "One row for each attempt of a run, and for each tick that was skipped, newest first.",
+    ),
     ("warehouses", "SHOW WAREHOUSES", ""),
     ("replay", "Steps of a replay", "What `%replay NAME --to … -o VAR` keeps."),
 )
@@ -136,6 +147,7 @@ def _schemas() -> dict[str, str]:
         spark: Any = None
         tables = Recorder(spark, catalog, Clock())
         found |= {"sinks": SINKS_SCHEMA, "sink_history": HISTORY_SCHEMA}
+        found |= {"tasks": TASKS_SCHEMA, "task_history": TASK_HISTORY_SCHEMA}
         for name in [name for name, _, _ in _RELATIONS if name not in found]:
             arguments = {"streams": ([], None), "replay": ([],)}.get(name, ())
             getattr(tables, name)(*arguments)

@@ -22,6 +22,7 @@ from dt_jupyter.sql.grammar.options import (
     SINK_OPTIONS,
     STREAM_OPTIONS,
     TABLE_OPTIONS,
+    TASK_OPTIONS,
     WAREHOUSE_OPTIONS,
     Option,
 )
@@ -82,7 +83,7 @@ FORMS: tuple[Form, ...] = (
     Form("ALTER WAREHOUSE",
          "ALTER WAREHOUSE [IF EXISTS] w {SUSPEND | RESUME | SET option …}",
          "Suspended, its dynamic tables wait, and say so.", "ALTER WAREHOUSE reports SUSPEND"),
-    Form("DROP WAREHOUSE", "DROP WAREHOUSE [IF EXISTS] w", "Refused while a dynamic table uses it.",
+    Form("DROP WAREHOUSE", "DROP WAREHOUSE [IF EXISTS] w", "Refused while something uses it.",
          "DROP WAREHOUSE reports"),
     Form("SHOW WAREHOUSES", "SHOW WAREHOUSES [LIKE 'pattern']", "A row for each.",
          "SHOW WAREHOUSES"),
@@ -111,6 +112,29 @@ FORMS: tuple[Form, ...] = (
     Form("DESCRIBE SINK", "DESCRIBE SINK s", "As SHOW SINKS, of one.", "DESCRIBE SINK s"),
     Form("SHOW SINKS", "SHOW SINKS [LIKE 'pattern']",
          "A row for each: where it stands, and why it does not deliver.", "SHOW SINKS"),
+    Form("CREATE TASK",
+         "CREATE [OR REPLACE] TASK [IF NOT EXISTS] t [option …]\n"
+         "  [SCHEDULE = '{k minutes | USING CRON minute hour day month weekday zone}' | "
+         "AFTER t1, …]\n"
+         "  [WHEN condition] AS {statement | BEGIN statement; … END}",
+         "A statement that runs by the clock, or after other tasks. It is created suspended. "
+         "The statements of a block are one transaction.",
+         "CREATE TASK load SCHEDULE = '5 minutes' WHEN SYSTEM$STREAM_HAS_DATA('s') AS INSERT INTO "
+         "copy SELECT id FROM s"),
+    Form("ALTER TASK",
+         "ALTER TASK [IF EXISTS] t {SUSPEND | RESUME | EXECUTE | SET option … | UNSET option, …\n"
+         "  | MODIFY AS {statement | BEGIN … END} | MODIFY WHEN condition | REMOVE WHEN\n"
+         "  | ADD AFTER t1, … | REMOVE AFTER t1, …}",
+         "Makes one change. RESUME starts it: durations count from then.",
+         "ALTER TASK load RESUME"),
+    Form("EXECUTE TASK", "EXECUTE TASK t",
+         "Runs it and what comes after it now, started or not, and waits for the end.",
+         "EXECUTE TASK load"),
+    Form("DROP TASK", "DROP TASK [IF EXISTS] t",
+         "Those that come after it do no more. Its history stays.", "DROP TASK load"),
+    Form("DESCRIBE TASK", "DESCRIBE TASK t", "As SHOW TASKS, of one.", "DESCRIBE TASK load"),
+    Form("SHOW TASKS", "SHOW TASKS [LIKE 'pattern']",
+         "A row for each: when it runs next, and what keeps it from running.", "SHOW TASKS"),
     Form("BEGIN", "BEGIN [TRANSACTION | WORK] [NAME x]",
          "Opens a transaction; START TRANSACTION does too.", "BEGIN"),
     Form("START TRANSACTION", "START TRANSACTION [NAME x]", "", "START TRANSACTION"),
@@ -134,6 +158,7 @@ _ALIASES = {
     "DESC DYNAMIC TABLE": "DESCRIBE DYNAMIC TABLE",
     "DESC STREAM": "DESCRIBE STREAM",
     "DESC SINK": "DESCRIBE SINK",
+    "DESC TASK": "DESCRIBE TASK",
 }
 _MISTAKES = frozenset({"UNDROP", "REFRESH DYNAMIC TABLE"})
 """Words that the parser knows to say what was meant."""
@@ -156,6 +181,8 @@ def statements_page() -> str:
         _options(STREAM_OPTIONS),
         "## Options of sinks",
         _options(SINK_OPTIONS),
+        "## Options of tasks",
+        _options(TASK_OPTIONS),
         "## Reading the past, changes and streams",
         *(_form(form, READS) for form in READS),
         "## Points in time",
@@ -253,6 +280,8 @@ _SHOWS = {
     "([columns](history.md#dynamic_table_graph_history))",
     "SINK_HISTORY": "what became of each delivery, newest first "
     "([columns](history.md#sink_history))",
+    "TASK_HISTORY": "one row for each attempt of a run, newest first "
+    "([columns](history.md#task_history))",
 }
 
 

@@ -20,6 +20,8 @@ from .sinks import SinkRows as SinkRows
 from .stages import StageRows as StageRows
 from .streams import INTENT_SECONDS as INTENT_SECONDS, INTENTS as INTENTS, StreamRows as StreamRows
 from .tables import DynamicTables as DynamicTables
+from .task_runs import TaskRuns as TaskRuns
+from .tasks import TaskRows as TaskRows
 from .values import (
     FAILURES_ALLOWED as FAILURES_ALLOWED,
     Attempt as Attempt,

@@ -114,9 +114,9 @@ class History(Store):
     def prune(self, before: Timestamp) -> int:
         """Delete what is older: history that ended, versions but the newest of each dynamic
         table, graph rows no longer in force, resolutions, runs of the scheduler, deliveries of
-        sinks that ended. Returns how many rows."""
+        sinks and runs of tasks that ended. Returns how many rows."""
         version, graph, resolved = schema.dt_version, schema.graph_history, schema.resolved
-        run, delivery = schema.scheduler_run, schema.sink_history
+        run, delivery, of_task = schema.scheduler_run, schema.sink_history, schema.task_run
         newest = (
             select(version.c.dt_id, func.max(version.c.data_timestamp).label("kept"))
             .group_by(version.c.dt_id)
@@ -126,6 +126,7 @@ class History(Store):
             newest.c.dt_id == version.c.dt_id, newest.c.kept == version.c.data_timestamp
         )
         last = select(_table.c.last_query_id).where(_table.c.last_query_id.is_not(None))
+        last_run = select(func.max(of_task.c.ordinal)).group_by(of_task.c.task_id)
         running = (RefreshState.EXECUTING, RefreshState.SCHEDULED)
         statements = (
             _history.delete().where(
@@ -138,6 +139,7 @@ class History(Store):
             resolved.delete().where(resolved.c.data_timestamp < before),
             run.delete().where(run.c.seen < before),
             delivery.delete().where(delivery.c.end_time < before),
+            of_task.delete().where(of_task.c.end_time < before, of_task.c.ordinal.not_in(last_run)),
         )
         with self._write() as connection:
             return sum(connection.execute(statement).rowcount for statement in statements)

@@ -12,6 +12,7 @@ from dt_jupyter.catalog.sinks import SinkRows
 from dt_jupyter.catalog.stages import StageRows
 from dt_jupyter.catalog.streams import StreamRows
 from dt_jupyter.catalog.tables import DynamicTables
+from dt_jupyter.catalog.task_runs import TaskRuns
 from dt_jupyter.catalog.versions import Versions
 from dt_jupyter.catalog.watch import Watch
 
@@ -29,6 +30,7 @@ class Catalog(
     Definitions,
     SchedulerRuns,
     SinkRows,
+    TaskRuns,
     Watch,
 ):
     """The catalog of a lake; a context manager that closes itself."""

@@ -182,6 +182,61 @@ _SINK_OBJECTS: Migration = (
 
 _SINK_TRIES: Migration = ("ALTER TABLE sink ADD COLUMN next_try TEXT",)
 
+_IDLE_WAREHOUSES: Migration = (
+    "ALTER TABLE warehouse ADD COLUMN auto_suspend INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE warehouse ADD COLUMN auto_resume BOOLEAN NOT NULL DEFAULT FALSE",
+    "ALTER TABLE warehouse ADD COLUMN owner TEXT",
+    "ALTER TABLE warehouse ADD COLUMN resumed TEXT",
+    *(f"DROP TRIGGER registry_warehouse_{event}" for event in ("insert", "delete", "update")),
+    *registry_triggers(
+        {
+            "warehouse": (
+                ("name",),
+                ("max_concurrency", "weight", "suspended", "auto_suspend", "auto_resume", "owner"),
+            )
+        },
+        {},
+        make_log=False,
+    ),
+)
+
+_TASKS: Migration = (
+    """CREATE TABLE task (
+        id TEXT PRIMARY KEY, schema_name TEXT NOT NULL, task_name TEXT NOT NULL,
+        body TEXT NOT NULL, current_schema TEXT NOT NULL, settings TEXT NOT NULL, schedule TEXT,
+        after TEXT NOT NULL, condition TEXT, warehouse TEXT NOT NULL, options TEXT NOT NULL,
+        created TEXT NOT NULL, since TEXT NOT NULL, comment TEXT, state TEXT NOT NULL, reason TEXT,
+        failures INTEGER NOT NULL DEFAULT 0, last_tick TEXT)""",
+    "CREATE UNIQUE INDEX task_name ON task (schema_name, task_name)",
+    """CREATE TABLE task_run (
+        id TEXT PRIMARY KEY, ordinal BIGINT NOT NULL, task_id TEXT NOT NULL,
+        schema_name TEXT NOT NULL, task_name TEXT NOT NULL, graph TEXT NOT NULL,
+        root TEXT NOT NULL, number BIGINT NOT NULL, trigger_kind TEXT NOT NULL,
+        scheduled TEXT NOT NULL, state TEXT NOT NULL, attempt INTEGER NOT NULL,
+        parents TEXT NOT NULL, warehouse TEXT NOT NULL, body TEXT NOT NULL, condition TEXT,
+        start_time TEXT, end_time TEXT, code TEXT, message TEXT, affected BIGINT,
+        committed BOOLEAN NOT NULL, host TEXT, pid INTEGER, uid TEXT, started TEXT,
+        expires TEXT)""",
+    "CREATE UNIQUE INDEX task_run_ordinal ON task_run (ordinal)",
+    "CREATE INDEX task_run_of ON task_run (task_id, number)",
+    "CREATE INDEX task_run_graph ON task_run (graph)",
+    "CREATE INDEX task_run_open ON task_run (state) WHERE state IN ('SCHEDULED', 'EXECUTING')",
+    *registry_triggers(
+        {
+            "task": (
+                ("id",),
+                (
+                    "schema_name", "task_name", "body", "current_schema", "settings", "schedule",
+                    "after", "condition", "warehouse", "options", "since", "comment", "state",
+                    "reason",
+                ),
+            )
+        },
+        {},
+        make_log=False,
+    ),
+)  # fmt: skip
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -193,4 +248,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     _SINKS,
     _SINK_OBJECTS,
     _SINK_TRIES,
+    _IDLE_WAREHOUSES,
+    _TASKS,
 )

@@ -26,6 +26,7 @@ _WORDS = {
     "dynamic_table": "dynamic tables",
     "stream": "streams",
     "sink": "sinks",
+    "task": "tasks",
     "warehouse": "warehouses",
     "base_table": "tables",
     "base_view": "views",
@@ -55,8 +56,8 @@ class Rebuilt:
         else:
             source = "the logs of the dynamic tables, as of their last commits"
             lost = (
-                "Lost: streams, sinks, pins, warehouse settings, views that no dynamic table "
-                "reads, options changed and tables dropped since, and the refresh history."
+                "Lost: streams, sinks, tasks, pins, warehouse settings, views that no dynamic "
+                "table reads, options changed and tables dropped since, and the refresh history."
             )
         return f"The catalog {was}; it was rebuilt from {source}: {'; '.join(kinds)}. {lost}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from dt_jupyter.model import (
     DEFAULT_WAREHOUSE,
     DTError,
     Name,
+    TaskRunState,
     Timestamp,
     ViewSource,
     Warehouse,
@@ -25,18 +27,29 @@ from dt_jupyter.model import (
 )
 
 _warehouse, _base, _view = schema.warehouse, schema.base_table, schema.base_view
+_COMPUTING = ("INCREMENTAL", "FULL", "REINITIALIZE")
 _DEFAULT = {
     "name": DEFAULT_WAREHOUSE,
     "max_concurrency": 2,
     "weight": 1,
     "suspended": False,
     "created": Timestamp(0),
+    "auto_suspend": 0,
+    "auto_resume": False,
 }
 
 
 def _to_warehouse(row: RowMapping, _: LakeRoot) -> Warehouse:
     return Warehouse(
-        row["name"], row["max_concurrency"], row["weight"], row["suspended"], row["created"]
+        row["name"],
+        row["max_concurrency"],
+        row["weight"],
+        row["suspended"],
+        row["created"],
+        row["auto_suspend"],
+        row["auto_resume"],
+        row["owner"],
+        row["resumed"],
     )
 
 
@@ -95,6 +108,9 @@ class Warehouses(Store):
                     weight=made.weight,
                     suspended=made.suspended,
                     created=made.created,
+                    auto_suspend=made.auto_suspend,
+                    auto_resume=made.auto_resume,
+                    owner=made.owner,
                 )
             )
         return made
@@ -106,12 +122,25 @@ class Warehouses(Store):
         suspended: bool | None = None,
         max_concurrency: int | None = None,
         weight: int | None = None,
+        auto_suspend: int | None = None,
+        auto_resume: bool | None = None,
+        owner: str | None = None,
     ) -> Warehouse:
         """Change what is given; DT-1108, DT-1003."""
-        given = {"suspended": suspended, "max_concurrency": max_concurrency, "weight": weight}
+        given = {
+            "suspended": suspended,
+            "max_concurrency": max_concurrency,
+            "weight": weight,
+            "auto_suspend": auto_suspend,
+            "auto_resume": auto_resume,
+            "owner": owner,
+        }
         changes: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         with self._write() as connection:
-            after = replace(self._require_warehouse(connection, name), **changes)
+            before = self._require_warehouse(connection, name)
+            if before.suspended and suspended is False:
+                changes["resumed"] = self.clock.now()
+            after = replace(before, **changes)
             if changes:
                 row = _warehouse.c.name == after.name
                 connection.execute(_warehouse.update().where(row).values(**changes))
@@ -121,6 +150,23 @@ class Warehouses(Store):
         """DT-1108, with the nearest names, if there is none."""
         with self._read() as connection:
             return self._require_warehouse(connection, name)
+
+    def last_use(self, name: str) -> Timestamp | None:
+        """When a refresh that computed rows, a delivery or a task last ended in it; None: never,
+        as far as is known."""
+        refresh, delivery, sink = schema.history, schema.sink_history, schema.sink
+        run, done = schema.task_run, TaskRunState.SUCCEEDED.value
+        computed = (func.lower(refresh.c.warehouse) == name, refresh.c.action.in_(_COMPUTING))
+        queries = (
+            select(func.max(refresh.c.end_time)).where(*computed),
+            select(func.max(delivery.c.end_time))
+            .join(sink, sink.c.id == delivery.c.sink_id)
+            .where(func.lower(sink.c.warehouse) == name),
+            select(func.max(run.c.end_time)).where(run.c.warehouse == name, run.c.state == done),
+        )
+        with self._read() as connection:
+            ends = [connection.scalar(query) for query in queries]
+        return max((end for end in ends if end is not None), default=None)
 
     def warehouses(self) -> tuple[Warehouse, ...]:
         """By name."""
@@ -132,8 +178,8 @@ class Warehouses(Store):
         return tuple(found)
 
     def drop_warehouse(self, name: str) -> None:
-        """DT-1115 while a dynamic table names it, and always for `default`; DT-1108."""
-        table = schema.dynamic_table
+        """DT-1115 while a dynamic table, sink or task names it, and always for `default`;
+        DT-1108."""
         with self._write() as connection:
             if broken := self._broken(connection, name.lower(), WAREHOUSES):
                 for row in broken:
@@ -149,16 +195,10 @@ class Warehouses(Store):
                     "every dynamic table that names no warehouse",
                     "The warehouse default always exists; it can be suspended.",
                 )
-            users = select(table.c.schema_name, table.c.table_name).where(
-                func.lower(table.c.warehouse) == found, table.c.dropped.is_(None)
-            )
-            names = sorted(str(Name(*pair)) for pair in connection.execute(users))
-            if names:
-                raise _used(
-                    found,
-                    ", ".join(names),
-                    "Give them another one: ALTER DYNAMIC TABLE … SET WAREHOUSE = …",
-                )
+            if users := list(_users(connection, found)):
+                hint = f"Give them another one: ALTER {users[0][0]} … SET WAREHOUSE = …"
+                told = (f"{kind.lower()} {name}" for kind, name in users)
+                raise _used(found, ", ".join(told), hint)
             connection.execute(_warehouse.delete().where(_warehouse.c.name == found))
 
     def _find_warehouse(self, connection: Connection, name: str) -> Warehouse | None:
@@ -173,6 +213,25 @@ class Warehouses(Store):
             hint = did_you_mean(name.lower(), list(known), f"Run CREATE WAREHOUSE {name}.")
             raise error("DT-1108", name=name, hint=hint)
         return found
+
+
+def _users(connection: Connection, warehouse: str) -> Iterator[tuple[str, Name]]:
+    """The kind and name of all that works in it."""
+    for kind, table, name in _WORKERS:
+        query = select(table.c.schema_name, name).where(func.lower(table.c.warehouse) == warehouse)
+        if "dropped" in table.c:
+            query = query.where(table.c.dropped.is_(None))
+        pairs = (
+            Name(*pair) for pair in connection.execute(query.order_by(*query.selected_columns))
+        )
+        yield from ((kind, found) for found in pairs)
+
+
+_WORKERS = (
+    ("DYNAMIC TABLE", schema.dynamic_table, schema.dynamic_table.c.table_name),
+    ("SINK", schema.sink, schema.sink.c.sink_name),
+    ("TASK", schema.task, schema.task.c.task_name),
+)
 
 
 def _used(name: str, users: str, hint: str) -> DTError:

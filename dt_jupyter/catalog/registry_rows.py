@@ -36,7 +36,8 @@ KINDS = {
     k.table: k
     for k in (
         RegisteredKind("warehouse", ("name",),
-             ("name", "max_concurrency", "weight", "suspended", "created"), ("name",)),
+             ("name", "max_concurrency", "weight", "suspended", "created", "auto_suspend",
+              "auto_resume", "owner"), ("name",)),
         RegisteredKind("dynamic_table", ("id",),
              ("id", "schema_name", "table_name", "definition", "target_lag_seconds", "warehouse",
               "mode", "effective_mode", "mode_reason", "initialize", "created", "scheduling",
@@ -55,6 +56,10 @@ KINDS = {
              ("id", "schema_name", "sink_name", "source_schema", "source_name", "source_kind",
               "url", "settings", "target_lag_seconds", "warehouse", "created", "comment", "state"),
              ("schema_name", "sink_name")),
+        RegisteredKind("task", ("id",),
+             ("id", "schema_name", "task_name", "body", "current_schema", "settings", "schedule",
+              "after", "condition", "warehouse", "options", "created", "since", "comment", "state",
+              "reason"), ("schema_name", "task_name")),
         RegisteredKind("hold", ("id",),
              ("id", "kind", "name", "subject", "point", "created", "expires", "tables", "host",
               "pid", "uid", "started"), ("name",), "name IS NOT NULL"),

@@ -96,6 +96,10 @@ warehouse = _table(
     Column("weight", Integer),
     Column("suspended", Boolean),
     Column("created", StoredTimestamp),
+    Column("auto_suspend", Integer),
+    Column("auto_resume", Boolean),
+    Column("owner", Text),
+    Column("resumed", StoredTimestamp),  # null: never suspended
 )
 base_table = _table(
     "base_table",
@@ -283,6 +287,57 @@ sink = _table(
     Column("started", Text),
     Column("expires", StoredTimestamp),
     Column("next_try", StoredTimestamp),  # null: nothing waits
+)
+task = _table(
+    "task",
+    Column("id", Text, primary_key=True),
+    Column("schema_name", Text),
+    Column("task_name", Text),
+    Column("body", Text),
+    Column("current_schema", Text),
+    Column("settings", Text),  # JSON: session confs
+    Column("schedule", Text),  # null: none
+    Column("after", Text),  # JSON: names
+    Column("condition", Text),
+    Column("warehouse", Text),
+    Column("options", Text),  # JSON
+    Column("created", StoredTimestamp),
+    Column("since", StoredTimestamp),
+    Column("comment", Text),
+    Column("state", Text),
+    Column("reason", Text),
+    Column("failures", Integer),
+    Column("last_tick", StoredTimestamp),
+)
+task_run = _table(
+    "task_run",
+    Column("id", Text, primary_key=True),
+    Column("ordinal", BigInteger),
+    Column("task_id", Text),
+    Column("schema_name", Text),
+    Column("task_name", Text),
+    Column("graph", Text),
+    Column("root", Text),
+    Column("number", BigInteger),
+    Column("trigger_kind", Text),
+    Column("scheduled", StoredTimestamp),
+    Column("state", Text),
+    Column("attempt", Integer),
+    Column("parents", Text),  # JSON: ids of tasks
+    Column("warehouse", Text),
+    Column("body", Text),
+    Column("condition", Text),
+    Column("start_time", StoredTimestamp),
+    Column("end_time", StoredTimestamp),
+    Column("code", Text),
+    Column("message", Text),
+    Column("affected", BigInteger),
+    Column("committed", Boolean),  # by a stream's or a transaction's intent
+    Column("host", Text),  # null: no process has it
+    Column("pid", Integer),
+    Column("uid", Text),
+    Column("started", Text),
+    Column("expires", StoredTimestamp),
 )
 sink_history = _table(
     "sink_history",

@@ -14,6 +14,7 @@ from dt_jupyter.catalog.owner import owner_columns, owner_of
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row, read_each
 from dt_jupyter.catalog.store import Shelf, Store
+from dt_jupyter.catalog.task_runs import mark_committed
 from dt_jupyter.catalog.values import StreamMove
 from dt_jupyter.model import (
     FROM_STREAM,
@@ -255,6 +256,7 @@ class StreamRows(Store):
                         number=_stream.c.number + 1,
                     )
                 )
+            mark_committed(connection, intent.id)
             return self._remove(connection, intent)
 
     def abort_intent(self, intent: Intent) -> None:

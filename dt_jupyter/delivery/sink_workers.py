@@ -12,7 +12,7 @@ from time import monotonic
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.delivery.deliver import FENCED, Deliveries, passes
-from dt_jupyter.model import DeliveryTrigger, DTError, Sink, SinkState
+from dt_jupyter.model import DeliveryTrigger, DTError, Sink, SinkState, Warehouse
 from dt_jupyter.schedule import Worker
 
 _log = logging.getLogger("dt_jupyter.sinks")
@@ -124,10 +124,13 @@ class SinkWorkers:
         if sink.state in (SinkState.SUSPENDED, SinkState.PAUSED):
             self.deliveries.close(sink)
             return LOOK_SECONDS
-        if self._rests(sink):
+        warehouse = self._asleep(sink)
+        if warehouse is not None and not warehouse.auto_resume:
             return LOOK_SECONDS
         if not self.deliveries.is_due(sink):
             return period_of(sink)
+        if warehouse is not None:
+            self.catalog.alter_warehouse(warehouse.name, suspended=False)
         try:
             self.deliveries.deliver(sink, DeliveryTrigger.SCHEDULED)
         except DTError as e:
@@ -135,9 +138,10 @@ class SinkWorkers:
         worker.failures = 0
         return period_of(sink)
 
-    def _rests(self, sink: Sink) -> bool:
-        found = [w.suspended for w in self.catalog.warehouses() if w.name == sink.warehouse]
-        return found == [True]
+    def _asleep(self, sink: Sink) -> Warehouse | None:
+        """Its warehouse, if that is suspended."""
+        known = (w for w in self.catalog.warehouses() if w.name == sink.warehouse)
+        return next((w for w in known if w.suspended), None)
 
     def _after(self, failure: DTError, sink: Sink, worker: _Worker) -> float:
         if failure.code == FENCED or not passes(failure):

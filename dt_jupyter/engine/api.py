@@ -367,6 +367,10 @@ class Engine:
         """SHOW SINKS as a DataFrame: where each stands, and why it does not deliver."""
         return self._open().sink_tables.shown()
 
+    def tasks(self) -> DataFrame:
+        """SHOW TASKS as a DataFrame: when each runs, and what became of its last run."""
+        return self._open().task_tables.shown()
+
     # -- time travel ------------------------------------------------------------------------------
 
     def replay(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.rename import TableNames
     from dt_jupyter.engine.scheduling import Scheduling
     from dt_jupyter.engine.sink_tables import SinkTables
+    from dt_jupyter.engine.task_tables import TaskTables
+    from dt_jupyter.engine.task_verbs import Tasks
     from dt_jupyter.engine.travel import Travel
     from dt_jupyter.engine.upstream_refresh import Graph
     from dt_jupyter.maintenance import Keeper
@@ -64,6 +66,7 @@ class Context:
     names: TableNames
     tables: CatalogTables
     sink_tables: SinkTables
+    task_tables: TaskTables
     lake_tables: LakeTables
     nodes: Nodes
     lineages: Lineages
@@ -71,6 +74,7 @@ class Context:
     changes: Changes
     streams: Streams
     sinks: Sinks
+    tasks: Tasks
     travel: Travel
     keeper: Keeper
     transactions: Transactions

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog, Quarantined
@@ -237,10 +238,14 @@ class CatalogTables:
             rows.append((str(table.scheduling), reason.code, "STANDING", reason.sentence))
         return self.frame(rows, schema)
 
-    def warehouses(self, like: str | None = None) -> DataFrame:
+    def warehouses(
+        self, like: str | None = None, queued: Mapping[str, int] = MappingProxyType({})
+    ) -> DataFrame:
+        """SHOW WAREHOUSES; `queued` by name, as the scheduler of this process knows it."""
         schema = (
             "name string, state string, max_concurrency_level int, weight int, running int, "
-            "created_on timestamp"
+            "queued int, auto_suspend int, auto_resume boolean, owner string, "
+            "created_on timestamp, resumed_on timestamp"
         )
         running = [self.catalog.by_id(lease.dt_id) for lease in self.catalog.running()]
         busy = [t.warehouse for t in running if t]
@@ -251,13 +256,18 @@ class CatalogTables:
                 w.max_concurrency,
                 w.weight,
                 busy.count(w.name),
+                queued.get(w.name, 0),
+                w.auto_suspend,
+                w.auto_resume,
+                w.owner,
                 _time(w.created),
+                _time(w.resumed),
             )
             for w in self.catalog.warehouses()
             if like is None or _like(w.name, like)
         )
         broken = (
-            (q.name, f"{QUARANTINED}: {q.problem}", None, None, None, None)
+            (q.name, f"{QUARANTINED}: {q.problem}", *((None,) * 9))
             for q in self._quarantined(Named.WAREHOUSE)
             if like is None or _like(q.name, like)
         )

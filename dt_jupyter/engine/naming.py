@@ -33,6 +33,8 @@ def given_names(statement: S.Statement) -> Iterator[Given]:
             yield Named.STREAM, name, "name"
         case S.CreateSink(name=name):
             yield Named.SINK, name, "name"
+        case S.CreateTask(name=name):
+            yield Named.TASK, name, "name"
         case S.SparkStatement():
             yield from _given_by_spark(statement)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dt_jupyter.delivery import SinkWorkers
+from dt_jupyter.engine.task_workers import TaskWorkers
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.failures import UNFORESEEN, catalogued
 from dt_jupyter.model import (
@@ -22,13 +24,16 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.schedule import (
     BEAT_SECONDS,
+    Decision,
     Scheduler,
     Skip,
     Start,
     State,
     StateReader,
     Wait,
+    WarehouseUse,
     Worker,
+    idle_warehouses,
     obstacles_in,
 )
 from dt_jupyter.spark import is_connect
@@ -88,6 +93,8 @@ class EnginePort:
 
     def run(self, start: Start) -> None:
         """One scheduled refresh; nothing where another process was faster."""
+        if start.resumes:
+            self._resume(start.dt)
         try:
             self.graph.run(
                 start.dt,
@@ -98,6 +105,26 @@ class EnginePort:
         except DTError as e:
             if e.code not in _RACED:
                 raise
+
+    def _resume(self, dt_id: str) -> None:
+        catalog = self.graph.refresher.sources.catalog
+        if (table := catalog.by_id(dt_id)) is not None:
+            catalog.alter_warehouse(table.warehouse, suspended=False)
+
+    def rest(self, decisions: Sequence[Decision]) -> None:
+        """Suspends the warehouses with AUTO_SUSPEND in which nothing has run for so long."""
+        catalog = self.graph.refresher.sources.catalog
+        tables = {table.id: table.warehouse.lower() for table in catalog.list()}
+        busy = {tables.get(d.dt) for d in decisions if _occupies(d)}
+        busy |= {tables.get(lease.dt_id) for lease in catalog.running()}
+        uses = (
+            WarehouseUse(w, last=catalog.last_use(w.name))
+            for w in catalog.warehouses()
+            if w.auto_suspend and not w.suspended and w.name not in busy
+        )
+        for name, reason in idle_warehouses(uses, self.graph.clock.now()).items():
+            catalog.alter_warehouse(name, suspended=True)
+            _log.info("warehouse %s is suspended: %s", name, reason.sentence)
 
     def skip(self, skip: Skip) -> None:
         catalog = self.graph.refresher.sources.catalog
@@ -115,6 +142,13 @@ class EnginePort:
 
     def cancel(self) -> None:
         self.graph.refresher.cancel_all()
+
+
+def _occupies(decision: Decision) -> bool:
+    """Whether it runs, or waits for a slot."""
+    if isinstance(decision, Wait):
+        return decision.reason.code in ("CONCURRENCY_LIMIT", "BUSY")
+    return isinstance(decision, Start) and not decision.metadata_only
 
 
 def spawner(spark: SparkSession) -> Callable[[Callable[[], None], str], Worker]:
@@ -140,11 +174,17 @@ class Scheduling:
     _port: EnginePort | None = None
     _scheduler: Scheduler | None = None
     _sinks: SinkWorkers | None = None
+    _tasks: TaskWorkers | None = None
 
-    def connect(self, graph: Graph, sinks: SinkWorkers) -> None:
-        """What is refreshed and delivered; `graph` in its turn calls `nudge`, so it is made
+    def connect(self, graph: Graph, sinks: SinkWorkers, tasks: TaskWorkers) -> None:
+        """What is refreshed, delivered and run; `graph` in its turn calls `nudge`, so it is made
         later."""
-        self._port, self._sinks = EnginePort(graph), sinks
+        self._port, self._sinks, self._tasks = EnginePort(graph), sinks, tasks
+
+    @property
+    def tasks(self) -> TaskWorkers:
+        assert self._tasks is not None
+        return self._tasks
 
     @property
     def sinks(self) -> SinkWorkers:
@@ -162,6 +202,7 @@ class Scheduling:
             self._scheduler = Scheduler(self.port, self.clock, spawn=spawner(self.spark))
             self._scheduler.start()
             self.sinks.start()
+            self.tasks.start()
 
     def stop(self, timeout: float = 30.0) -> None:
         """Refreshes that run are cancelled and waited for, at most `timeout` seconds."""
@@ -169,6 +210,7 @@ class Scheduling:
         if scheduler is not None:
             scheduler.stop(timeout)
             self.sinks.stop(timeout)
+            self.tasks.stop(timeout)
             self.port.end_run()
 
     def nudge(self) -> None:
@@ -176,6 +218,7 @@ class Scheduling:
         if self._scheduler is not None:
             self._scheduler.nudge()
             self.sinks.nudge()
+            self.tasks.nudge()
 
     @property
     def running(self) -> bool:
@@ -186,6 +229,13 @@ class Scheduling:
         here; without one nothing."""
         found = self._scheduler.periods() if self._scheduler is not None else {}
         return {dt: period.seconds for dt, period in found.items()}
+
+    def queued(self) -> Mapping[str, int]:
+        """How many refreshes wait for a slot of each warehouse, as the scheduler here sees it."""
+        waits = self._scheduler.waits() if self._scheduler is not None else ()
+        full = {w.dt for w in waits if w.reason.code == "CONCURRENCY_LIMIT"}
+        tables = self.port.graph.refresher.sources.catalog.list()
+        return Counter(table.warehouse.lower() for table in tables if table.id in full)
 
     def waits(self) -> list[str]:
         """What waits, and for what: for somebody, whether or not a scheduler runs here, or for

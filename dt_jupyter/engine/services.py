@@ -7,6 +7,7 @@ import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -21,6 +22,11 @@ from dt_jupyter.engine.information_schema import CatalogTables
 from dt_jupyter.engine.rename import TableNames
 from dt_jupyter.engine.scheduling import Scheduling, spawner
 from dt_jupyter.engine.sink_tables import SinkTables
+from dt_jupyter.engine.task_runner import TaskRunner
+from dt_jupyter.engine.task_sessions import TaskSessions
+from dt_jupyter.engine.task_tables import TaskTables
+from dt_jupyter.engine.task_verbs import Tasks
+from dt_jupyter.engine.task_workers import TaskWorkers
 from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.lake import is_delta
@@ -39,6 +45,7 @@ from dt_jupyter.spark import (
     find_java,
     local_session,
     prepare_session,
+    private_session,
     start_writer,
 )
 from dt_jupyter.streams import Changes, Streams, Transactions
@@ -86,7 +93,10 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
     sources.publications.finish = streams.recover
     deliveries = Deliveries(catalog, changes, sessions)
     workers = SinkWorkers(catalog, deliveries, spawner(spark))
-    scheduling.connect(graph, workers)
+    opener = partial(_task_context, spark, layout, clock, tuning)
+    runner = TaskRunner(catalog, streams, TaskSessions(opener), clock.now, scheduling.nudge)
+    ticking = TaskWorkers(catalog, runner, clock.now, spawner(spark))
+    scheduling.connect(graph, workers, ticking)
     sinks = SinkReports(sources, deliveries)
     state = EngineState()
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed)
@@ -108,6 +118,7 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
         names=TableNames(catalog, publisher, refresher.standing),
         tables=CatalogTables(spark, catalog, clock),
         sink_tables=SinkTables(spark, catalog, sinks, clock),
+        task_tables=TaskTables(spark, catalog, clock),
         lake_tables=LakeTables(sources, publisher.known_tables),
         nodes=Nodes(refresher, sinks),
         lineages=Lineages(refresher),
@@ -115,10 +126,16 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
         changes=changes,
         streams=streams,
         sinks=Sinks(catalog, streams, deliveries, scheduling.nudge, lambda: scheduling.running),
+        tasks=Tasks(catalog, spark, runner, clock.now, scheduling.nudge),
         travel=travel,
         keeper=Keeper(sources, travel.snapshots, layout, publisher),
         transactions=Transactions(streams, streams.forward, clock.now),
     )
+
+
+def _task_context(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> Context:
+    """The services for runs of tasks, in a session of their own."""
+    return build(private_session(spark), layout, clock, tuning)
 
 
 # -- opening ---------------------------------------------------------------------------------------
@@ -185,6 +202,7 @@ def recover_lake(context: Context) -> None:
         warnings.warn(str(catalog.rebuilt), CatalogWarning, stacklevel=3)
     context.publisher.restore()
     catalog.sinks()
+    catalog.tasks()
     catalog.streams()  # those that cannot be read are known from now on
     context.streams.recover()
     context.streams.forward.sweep()
@@ -223,6 +241,7 @@ def close(context: Context) -> None:
     if context.transactions.current is not None:
         context.transactions.rollback()
     context.scheduling.stop()
+    context.tasks.close()
     context.sinks.deliveries.close_all()
     context.refresher.cancel_all()
     context.sessions.close()

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
-    from dt_jupyter.model import Sink
+    from dt_jupyter.model import Sink, Task
 
 
 def engine_status(context: Context) -> dict[str, Any]:
-    """Lake, Spark, scheduler, warehouses, what runs, what waits for what, and how sinks do."""
+    """Lake, Spark, scheduler, warehouses, what runs, what waits for what, and how sinks and tasks
+    do."""
     catalog, scheduling = context.catalog, context.scheduling
     return {
         "lake": str(context.layout.lake),
@@ -21,9 +22,18 @@ def engine_status(context: Context) -> dict[str, Any]:
         "running": [lease.dt_id for lease in catalog.running()],
         "waiting": scheduling.waits(),
         "sinks": [_sink_line(sink) for sink in catalog.sinks()],
+        "tasks": [_task_line(context, task) for task in catalog.tasks()],
         "problems": list(scheduling.port.problems),
         "quarantine": [str(q) for q in catalog.quarantine.all()],
     }
+
+
+def _task_line(context: Context, task: Task) -> str:
+    """Its state, what became of its last run, and what keeps it from running."""
+    last = context.catalog.last_task_runs().get(task.id)
+    run = "" if last is None else f", last run {last.state} {last.code or ''}".rstrip()
+    why = f": {task.reason}" if task.reason else ""
+    return f"{task.name} {task.state}{run}{why}"
 
 
 def _sink_line(sink: Sink) -> str:

@@ -76,12 +76,17 @@ class Graph:
         self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, *, full: bool
     ) -> RefreshRecord:
         """A refresh that nobody scheduled: in a warehouse that is suspended it moves the data
-        timestamp where nothing is new, and else waits for a RESUME, and says so."""
+        timestamp where nothing is new, and else resumes it where that is allowed, or waits for a
+        RESUME, and says so."""
         catalog = self.refresher.sources.catalog
-        suspended = catalog.warehouse(table.warehouse).suspended
-        record = self.run(table.id, t, trigger, metadata_only=suspended, full=full)
+        warehouse = catalog.warehouse(table.warehouse)
+        asleep = warehouse.suspended
+        record = self.run(table.id, t, trigger, metadata_only=asleep, full=full)
         if record.state is not RefreshState.SCHEDULED:
             return record
+        if warehouse.auto_resume:
+            catalog.alter_warehouse(warehouse.name, suspended=False)
+            return self.run(table.id, t, trigger, full=full)
         failure = error("DT-2112", name=table.warehouse)
         sentence = f"Warehouse {table.warehouse} is suspended, and the refresh has rows to compute."
         reason = Reason("WAREHOUSE_SUSPENDED", sentence)

@@ -54,6 +54,16 @@ from dt_jupyter.model.states import (
 )
 from dt_jupyter.model.streams import Intent, Stream
 from dt_jupyter.model.system import system_error
+from dt_jupyter.model.task_schedule import TaskSchedule
+from dt_jupyter.model.tasks import (
+    FAILURES_BEFORE_SUSPENSION,
+    TASK_TIMEOUT_MS,
+    Task,
+    TaskRun,
+    TaskRunState,
+    TaskState,
+    TaskTrigger,
+)
 from dt_jupyter.model.time import FIRST, Clock, Timestamp, parse_time, zone_of
 from dt_jupyter.model.tuning import DEFAULTS, Tuning
 from dt_jupyter.model.undo import undo
@@ -63,10 +73,12 @@ __all__ = [
     "DEFAULTS",
     "DEFAULT_WAREHOUSE",
     "ERRORS_PAGE",
+    "FAILURES_BEFORE_SUSPENSION",
     "FAMILIES",
     "FIRST",
     "FROM_STREAM",
     "HIDDEN",
+    "TASK_TIMEOUT_MS",
     "Clock",
     "DTError",
     "Definition",
@@ -103,6 +115,12 @@ __all__ = [
     "Span",
     "Stream",
     "TargetLag",
+    "Task",
+    "TaskRun",
+    "TaskRunState",
+    "TaskSchedule",
+    "TaskState",
+    "TaskTrigger",
     "Timestamp",
     "Tooth",
     "Tuning",
@@ -127,4 +145,4 @@ __all__ = [
     "system_error",
     "undo",
     "zone_of",
-]  # fmt: skip
+]

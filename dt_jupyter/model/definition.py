@@ -114,13 +114,21 @@ DEFAULT_WAREHOUSE = "default"
 
 @dataclass(frozen=True, slots=True)
 class Warehouse:
-    """A FAIR pool of the session with a limit of refreshes at once."""
+    """A FAIR pool of the session with a limit of refreshes at once.
+
+    With `auto_suspend` it is suspended after so many idle seconds (0: never), with `auto_resume`
+    work that needs it starts it again; `resumed` is when it was last started.
+    """
 
     name: str
     max_concurrency: int = 2
     weight: int = 1
     suspended: bool = False
     created: Timestamp = field(default=Timestamp(0))
+    auto_suspend: int = 0
+    auto_resume: bool = False
+    owner: str | None = None
+    resumed: Timestamp | None = None
 
     def __post_init__(self) -> None:
         for option, value in (

@@ -29,6 +29,7 @@ class Named(StrEnum):
     DYNAMIC_TABLE = "dynamic table"
     STREAM = "stream"
     SINK = "sink"
+    TASK = "task"
     SCHEMA = "schema"
     WAREHOUSE = "warehouse"
     PIN = "pin"

@@ -84,6 +84,11 @@ class EngineNames:
             ("sinks",), lambda c: [Candidate(str(s.name), "sink") for s in c.catalog.sinks()]
         )
 
+    def tasks(self) -> list[Candidate]:
+        return self._recent(
+            ("tasks",), lambda c: [Candidate(str(t.name), "task") for t in c.catalog.tasks()]
+        )
+
     def tables(self) -> list[Candidate]:
         return self._recent(("tables",), _tables)
 

@@ -35,6 +35,14 @@ _SINK_CHANGE = re.compile(
     r"\balter\s+sink\s+(?:if\s+exists\s+)?[\w$`.]+\s+(?!set\b)\w*\Z", re.IGNORECASE
 )
 _SINK_HISTORY = re.compile(r"\bsink_history\s*\(\s*name\s*=>\s*'([\w$`.]*)\Z", re.IGNORECASE)
+_TASK = re.compile(
+    r"\b(?:alter|drop|describe|desc|execute)\s+task\s+(?:if\s+exists\s+)?[\w$`.]*\Z", re.IGNORECASE
+)
+_TASK_CHANGE = re.compile(
+    r"\balter\s+task\s+(?:if\s+exists\s+)?[\w$`.]+\s+(?!set\b|modify\b|add\b|remove\b)\w*\Z",
+    re.IGNORECASE,
+)
+_TASK_HISTORY = re.compile(r"\btask_history\s*\(\s*name\s*=>\s*'([\w$`.]*)\Z", re.IGNORECASE)
 _CLONE = re.compile(r"\b(?:clone|swap\s+with)\s+[\w$`.]*\Z", re.IGNORECASE)
 _WAREHOUSE = re.compile(
     r"\b(?:warehouse\s*=?|alter\s+warehouse|drop\s+warehouse)\s*[\w$]*\Z", re.IGNORECASE
@@ -52,6 +60,10 @@ _READ_TOO = re.compile(rf"\s*,\s*{_ALIASED}", re.IGNORECASE)
 _LAGS = ("'1 minute'", "'5 minutes'", "'1 hour'", "'1 day'", "DOWNSTREAM")
 _CHANGES = ("SUSPEND", "RESUME", "REFRESH", "RESET", "SET")
 """What ALTER SINK does."""
+_TASK_CHANGES = (
+    "SUSPEND", "RESUME", "EXECUTE", "SET", "UNSET", "MODIFY AS", "MODIFY WHEN", "REMOVE WHEN",
+    "ADD AFTER", "REMOVE AFTER",
+)  # fmt: skip
 OURS = (
     "CREATE DYNAMIC TABLE", "CREATE OR REPLACE DYNAMIC TABLE", "CREATE OR ALTER DYNAMIC TABLE",
     "ALTER DYNAMIC TABLE", "DROP DYNAMIC TABLE", "UNDROP DYNAMIC TABLE", "DESCRIBE DYNAMIC TABLE",
@@ -62,7 +74,9 @@ OURS = (
     "TABLE(DYNAMIC_TABLE_GRAPH_HISTORY())", "CREATE SINK", "ALTER SINK", "DROP SINK",
     "DESCRIBE SINK", "SHOW SINKS", "SINK", "SINKS", "RESET",
     "TABLE(SINK_HISTORY())", "DELTA_UPDATES", "PARTITIONS",
-    "REDUCE", "OPTIONS", *TABLE_OPTIONS,
+    "REDUCE", "OPTIONS", "CREATE TASK", "ALTER TASK", "EXECUTE TASK", "DROP TASK", "DESCRIBE TASK",
+    "SHOW TASKS", "TABLE(TASK_HISTORY())", "SYSTEM$STREAM_HAS_DATA(", "AFTER", "SCHEDULE",
+    "AUTO_SUSPEND", "AUTO_RESUME", *TABLE_OPTIONS,
 )  # fmt: skip
 SPARK = (
     "SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "HAVING", "JOIN", "LEFT JOIN", "INNER JOIN",
@@ -96,6 +110,7 @@ class _Names(Protocol):
     def dynamic_tables(self) -> list[Candidate]: ...
     def warehouses(self) -> list[Candidate]: ...
     def sinks(self) -> list[Candidate]: ...
+    def tasks(self) -> list[Candidate]: ...
     def tables(self) -> list[Candidate]: ...
     def columns(self, table: str) -> list[Candidate]: ...
     def variables(self) -> list[Candidate]: ...
@@ -208,6 +223,8 @@ def _sql(before: str, sql: str, names: _Names) -> tuple[str, list[Candidate]]:
     fragment = _ending(_NAME, statement)
     if of_sink := _SINK_HISTORY.search(statement):
         return of_sink[1], _starting(of_sink[1], names.sinks())
+    if of_task := _TASK_HISTORY.search(statement):
+        return of_task[1], _starting(of_task[1], names.tasks())
     option = _OPTION.search(statement)
     if option and option[1].upper() in TABLE_OPTIONS and not _WAREHOUSE.search(statement):
         values = [Candidate(v, "value") for v in _option_values(option[1].upper())]
@@ -228,6 +245,10 @@ def _words(statement: str, sql: str, names: _Names) -> list[Candidate]:
         return names.sinks()
     if _SINK_CHANGE.search(statement):
         return [Candidate(word, "keyword") for word in _CHANGES]
+    if _TASK.search(statement):
+        return names.tasks()
+    if _TASK_CHANGE.search(statement):
+        return [Candidate(word, "keyword") for word in _TASK_CHANGES]
     if _DYNAMIC.search(statement) or _CLONE.search(statement):
         return names.dynamic_tables()
     ours = [Candidate(word, "keyword") for word in OURS]

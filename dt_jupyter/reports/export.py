@@ -14,6 +14,7 @@ from dt_jupyter.model import (
     SchedulingState,
     Sink,
     Stream,
+    Task,
     ViewSource,
     Warehouse,
     plain,
@@ -44,9 +45,9 @@ class _Object:
 
 
 def export_script(catalog: Catalog, settings: Mapping[str, str]) -> str:
-    """Warehouses, views, dynamic tables in the order of what they read, streams, and sinks as
-    comments. `settings` are the session's: a table that was created under others is created under
-    those again."""
+    """Warehouses, views, dynamic tables in the order of what they read, streams, tasks, and sinks
+    as comments. `settings` are the session's: a table that was created under others is created
+    under those again."""
     tables = catalog.list()
     objects = [*map(_view, catalog.views()), *map(_table, tables)]
     known = {o.name for o in objects}
@@ -57,6 +58,9 @@ def export_script(catalog: Catalog, settings: Mapping[str, str]) -> str:
     parts += [f"CREATE SCHEMA IF NOT EXISTS {plain(s)}" for s in sorted(schemas - {"default"})]
     parts += _in_their_schemas(_in_order(objects), settings)
     parts += map(_stream, sorted(catalog.streams(), key=lambda s: s.created))
+    jobs = catalog.tasks()
+    parts += _in_their_schemas(_in_order([*map(_task, jobs)]), settings) if jobs else ()
+    parts += [f"ALTER TASK {t.name} RESUME" for t in jobs if t.started]
     parts += [f"ALTER DYNAMIC TABLE {t.name} SUSPEND" for t in tables
               if t.scheduling is SchedulingState.SUSPENDED]  # fmt: skip
     parts += [f"ALTER WAREHOUSE {plain(w.name)} SUSPEND" for w in catalog.warehouses()
@@ -144,11 +148,35 @@ def _options(table: DynamicTable) -> Iterator[str]:
 
 def _warehouse(warehouse: Warehouse) -> Iterator[str]:
     options = f"MAX_CONCURRENCY_LEVEL = {warehouse.max_concurrency} WEIGHT = {warehouse.weight}"
+    if warehouse.auto_suspend:
+        options += f" AUTO_SUSPEND = {warehouse.auto_suspend}"
+    if warehouse.auto_resume:
+        options += " AUTO_RESUME = TRUE"
     name = plain(warehouse.name)
     if warehouse.name != DEFAULT_WAREHOUSE:
         yield f"CREATE WAREHOUSE IF NOT EXISTS {name} {options}"
-    elif (warehouse.max_concurrency, warehouse.weight) != (2, 1):
+    elif options != "MAX_CONCURRENCY_LEVEL = 2 WEIGHT = 1":
         yield f"ALTER WAREHOUSE {name} SET {options}"
+
+
+def _task(task: Task) -> _Object:
+    options = [f"WAREHOUSE = {plain(task.warehouse)}"]
+    if task.schedule is not None:
+        options.append(f"SCHEDULE = '{task.schedule}'")
+    options += ["ALLOW_OVERLAPPING_EXECUTION = TRUE"] if task.overlaps else []
+    options += [
+        f"SUSPEND_TASK_AFTER_NUM_FAILURES = {task.suspend_after}",
+        f"TASK_AUTO_RETRY_ATTEMPTS = {task.retries}",
+        f"USER_TASK_TIMEOUT_MS = {task.timeout_ms}",
+    ]
+    options += [f"COMMENT = {literal(task.comment)}"] if task.comment is not None else []
+    options += [f"AFTER {', '.join(_target(n, task.schema) for n in task.after)}"] * bool(
+        task.after
+    )
+    options += [f"WHEN {task.condition}"] if task.condition else []
+    lines = [f"CREATE TASK IF NOT EXISTS {_target(task.name, task.schema)}"]
+    statement = "\n".join([*lines, *(f"  {o}" for o in options), "AS", task.body])
+    return _Object(task.name, task.schema, frozenset(task.after), statement, task.settings)
 
 
 def _sinks(sinks: Sequence[Sink]) -> list[str]:

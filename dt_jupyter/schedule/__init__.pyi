@@ -28,7 +28,21 @@ from .state import (
     State as State,
     StateReader as StateReader,
     node_of as node_of,
+    slots_of as slots_of,
     upstream_first as upstream_first,
+)
+from .task_decisions import (
+    RunDecision as RunDecision,
+    RunGo as RunGo,
+    RunSkipped as RunSkipped,
+    RunWaits as RunWaits,
+    TickBegun as TickBegun,
+    begun_ticks as begun_ticks,
+    find_task_cycle as find_task_cycle,
+    graph_of as graph_of,
+    lost_run_outcome as lost_run_outcome,
+    next_tick_of as next_tick_of,
+    run_decisions as run_decisions,
 )
 from .thread import (
     Scheduler as Scheduler,
@@ -36,3 +50,4 @@ from .thread import (
     Spawn as Spawn,
     Worker as Worker,
 )
+from .warehouses import WarehouseUse as WarehouseUse, idle_warehouses as idle_warehouses

@@ -19,12 +19,14 @@ from dt_jupyter.schedule.state import Node, Slots, State, upstream_first
 @dataclass(frozen=True, slots=True)
 class Start:
     """Refresh `dt` (an id) to `data_timestamp`. With `metadata_only` its warehouse is suspended:
-    refresh it only if its sources are unchanged, which costs nothing, else leave it."""
+    refresh it only if its sources are unchanged, which costs nothing, else leave it. With
+    `resumes` its warehouse is to be resumed for it."""
 
     dt: str
     data_timestamp: Timestamp
     reason: Reason
     metadata_only: bool = False
+    resumes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,15 +235,20 @@ def _admit(
         return this.wait(node, "WAREHOUSE_MISSING", f"There is no warehouse {node.warehouse}.")
     if warehouse.suspended:
         sentence = f"Warehouse {warehouse.name} is suspended"
-        if node.probed is not None and node.probed >= t:
+        changed = node.probed is not None and node.probed >= t
+        if not changed:
+            reason = Reason("METADATA_ONLY", f"{sentence}, but sources are unchanged.")
+            return Start(node.id, t, reason, metadata_only=True)
+        if not warehouse.auto_resume:
             return this.wait(node, "WAREHOUSE_SUSPENDED", f"{sentence}, and sources changed.")
-        reason = Reason("METADATA_ONLY", f"{sentence}, but sources are unchanged.")
-        return Start(node.id, t, reason, metadata_only=True)
     if taken[warehouse.name] >= warehouse.limit:
         sentence = (
             f"Warehouse {warehouse.name} already runs {count_of(warehouse.limit, 'refresh')}."
         )
         return this.wait(node, "CONCURRENCY_LIMIT", sentence)
+    if warehouse.suspended:
+        sentence = f"Warehouse {warehouse.name} is resumed, since sources changed."
+        return Start(node.id, t, Reason("AUTO_RESUME", sentence), resumes=True)
     if node.data_timestamp is None:
         return Start(node.id, t, Reason("FIRST_TICK", "It is initialised at its first tick."))
     return Start(node.id, t, Reason("TICK", f"Its data timestamp is {node.data_timestamp.words}."))

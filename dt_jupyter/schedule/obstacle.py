@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.model import Reason
-from dt_jupyter.schedule.state import Node, Slots, node_of, upstream_first
+from dt_jupyter.schedule.state import Node, Slots, node_of, slots_of, upstream_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def _own(node: Node) -> _Root | None:
 def obstacles(nodes: Iterable[Node], warehouses: Iterable[Slots]) -> dict[str, Reason]:
     """As `held_back`, and what waits for a warehouse: its own, or that of a table upstream."""
     ordered = upstream_first(nodes)
-    suspended = {slots.name for slots in warehouses if slots.suspended}
+    suspended = {slots.name for slots in warehouses if slots.rests}
     found = held_back(ordered)
     stopped: dict[str, Node] = {}
     for node in ordered:
@@ -80,6 +80,6 @@ def obstacles_in(catalog: Catalog) -> Mapping[str, Reason]:
     tables = catalog.list()
     by_name = {table.name: table.id for table in tables}
     nodes = [node_of(table, by_name) for table in tables]
-    warehouses = [Slots(w.name, w.max_concurrency, w.suspended) for w in catalog.warehouses()]
+    warehouses = map(slots_of, catalog.warehouses())
     active = {node.id for node in nodes if node.active}
     return {i: r for i, r in obstacles(nodes, warehouses).items() if i in active}

@@ -14,6 +14,7 @@ from dt_jupyter.model import (
     SchedulingState,
     SourceKind,
     Timestamp,
+    Warehouse,
 )
 from dt_jupyter.schedule.lag import estimate_times
 from dt_jupyter.schedule.periods import Period
@@ -81,6 +82,18 @@ class Slots:
     name: str
     limit: int
     suspended: bool = False
+    auto_resume: bool = False
+
+    @property
+    def rests(self) -> bool:
+        """Whether work waits for somebody to resume it."""
+        return self.suspended and not self.auto_resume
+
+
+def slots_of(warehouse: Warehouse) -> Slots:
+    return Slots(
+        warehouse.name, warehouse.max_concurrency, warehouse.suspended, warehouse.auto_resume
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +168,7 @@ class StateReader:
             )
         return State(
             nodes=tuple(nodes),
-            warehouses=tuple(
-                Slots(w.name, w.max_concurrency, w.suspended) for w in self._catalog.warehouses()
-            ),
+            warehouses=tuple(map(slots_of, self._catalog.warehouses())),
             outcome=self._catalog.outcome_of,
         )
 

@@ -34,6 +34,9 @@ class SchedulerPort(Protocol):
         """Record that it waits for somebody to do something; once for each time that it begins
         to."""
 
+    def rest(self, decisions: Sequence[Decision]) -> None:
+        """A round is over, in which this was decided: what is idle may be suspended."""
+
     def report(self, problem: Exception) -> None:
         """Something other than a refresh went wrong; the scheduler goes on."""
 
@@ -166,6 +169,7 @@ class Scheduler:
                 self._launch(decision, names[decision.dt])
             elif isinstance(decision, Skip):
                 self._skip(decision)
+        self._port.rest(decisions)
         if any(isinstance(decision, Skip) for decision in decisions):
             return 0.0  # who reads them may be skipped too
         wake = next_wake(state, now)

@@ -72,6 +72,8 @@ from .sessions import (
     REFRESH_CONFS as REFRESH_CONFS,
     RefreshSessions as RefreshSessions,
     meaning as meaning,
+    private_session as private_session,
+    reset_session as reset_session,
 )
 from .standby import (
     dismiss as dismiss,

@@ -102,7 +102,7 @@ class RefreshSessions:
         """
         session = self._take(warehouse)
         try:
-            _set_anew(session, {**self._confs, **(settings or {})})
+            reset_session(session, {**self._confs, **(settings or {})})
             with in_pool(session, warehouse):
                 yield session
         finally:
@@ -130,7 +130,7 @@ class RefreshSessions:
                 return idle.pop()
             self._made[warehouse] += 1
         try:
-            return _private(self._spark)
+            return private_session(self._spark)
         except BaseException:
             self._drop(warehouse)
             raise
@@ -154,13 +154,13 @@ class RefreshSessions:
             self._changed.notify_all()
 
 
-def _private(spark: Any) -> SparkSession:
+def private_session(spark: Any) -> SparkSession:
     """A session beside `spark`: same catalog, own confs and temporary views."""
     session: SparkSession = spark.cloneSession() if is_connect(spark) else spark.newSession()
     return session
 
 
-def _set_anew(session: SparkSession, confs: Mapping[str, str]) -> None:
+def reset_session(session: SparkSession, confs: Mapping[str, str]) -> None:
     """Back to the cluster's confs and no temporary views, then `confs`."""
     session.sql("RESET")
     if is_connect(session):

@@ -19,4 +19,4 @@ from .time_travel import (
     in_place as in_place,
     warn as warn,
 )
-from .transactions import Transaction as Transaction, Transactions as Transactions
+from .transactions import WRITES as WRITES, Transaction as Transaction, Transactions as Transactions

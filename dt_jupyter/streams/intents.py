@@ -8,7 +8,6 @@ asked for it.  Source: CQ 3.3.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,12 +53,13 @@ class Intents:
     logs: Logs
     forward: RollForward
     now: Callable[[], Timestamp]
+    new_id: Callable[[], str]
 
     def begin(self, text: str, path: Path, streams: Sequence[Stream], ends: Ends) -> Intent:
         """Takes the streams for a statement that is to write the table at `path`. DT-3203."""
         version = self.logs[str(path)].version() if is_delta(path) else None
         now = self.now()
-        intent = Intent(uuid.uuid4().hex, text, str(path), version, now, now, ends)
+        intent = Intent(self.new_id(), text, str(path), version, now, now, ends)
         self.catalog.begin_intent(intent, streams)
         reach("intent_recorded")
         return intent

@@ -95,6 +95,8 @@ class Streams:
     changes: Changes
     layout: Layout
     lock: threading.RLock = field(default_factory=threading.RLock)
+    new_id: Callable[[], str] = lambda: uuid.uuid4().hex
+    """What gives the ids of intents."""
 
     @cached_property
     def forward(self) -> RollForward:
@@ -105,7 +107,8 @@ class Streams:
     def intents(self) -> Intents:
         """What runs statements that consume streams."""
         changes = self.changes
-        return Intents(self.catalog, changes.spark, changes.sources.logs, self.forward, changes.now)
+        logs = changes.sources.logs
+        return Intents(self.catalog, changes.spark, logs, self.forward, changes.now, self.new_id)
 
     # -- statements -------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ COMMIT publishes each table in one commit. The rows of a stream are those of its
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -48,6 +47,7 @@ _TOLD = re.compile(
 _OURS = (
     S.Begin, S.Commit, S.Rollback, S.DescribeDynamicTable, S.ShowDynamicTables,
     S.ExplainDynamicTable, S.ShowWarehouses, S.DescribeStream, S.ShowStreams,
+    S.DescribeTask, S.ShowTasks,
 )  # fmt: skip
 _EVOLVES = re.compile(r"\bWITH\s+SCHEMA\s+EVOLUTION\b", re.IGNORECASE)
 _OUTSIDE = "Run it before BEGIN, or after COMMIT."
@@ -87,7 +87,7 @@ class Transactions:
                 raise error("DT-3206", since=self.current.intent.created)
             self.streams.recover()
             now = self.now()
-            intent = Intent(uuid.uuid4().hex, "BEGIN", "", None, now, now)
+            intent = Intent(self.streams.new_id(), "BEGIN", "", None, now, now)
             self.current = Transaction(intent)
             return self.current
 

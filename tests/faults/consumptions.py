@@ -3,6 +3,7 @@ once."""
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from tests.spark.engine_lab import Lab
 RACED = {"DT-3203", "DT-3208", "DT-5107"}
 """What the loser of a race is told; nothing of it happened."""
 LADDER = 10_000
+_LONG_AGO = 1_790_000_000
 _TWICE = {"tx_statement_staged", "tx_target_published"}
 _NAMED = tuple(f"{p}:{n}" for p in TRANSACTIONS for n in ((1, 2) if p in _TWICE else (1,)))
 UNDECIDED = {
@@ -51,6 +53,20 @@ class Consumption:
 
 def _sql(script: str) -> Callable[[Engine], object]:
     return lambda engine: engine.sql(script)
+
+
+def _tick(engine: Engine) -> None:
+    """As the scheduler does at a tick; here the next one comes with the next millisecond."""
+    workers = engine.context.scheduling.tasks
+    ahead = (time.time() - _LONG_AGO) * 10_000
+    workers.now = lambda: engine.context.clock.now().plus(ahead)
+    while True:
+        workers.look()
+        going = list(workers._workers.values())
+        if not going:
+            return
+        for worker in going:
+            worker.join()
 
 
 def _in_a_block(engine: Engine) -> None:
@@ -105,6 +121,22 @@ CONSUMPTIONS = {
     "create table": Consumption(
         "", lambda engine: engine.sql(f"CREATE TABLE made_{uuid.uuid4().hex} AS SELECT n FROM s"),
         "",
+    ),
+    "execute task": Consumption(
+        f"{ADDED}; CREATE TASK load AS INSERT INTO total SELECT 1L FROM s",
+        _sql("EXECUTE TASK load"),
+        "SELECT sum(n) FROM total",
+    ),
+    "task": Consumption(
+        f"{ADDED}; CREATE TASK load SCHEDULE = '1 second' AS INSERT INTO total SELECT 1L FROM s; "
+        "ALTER TASK load RESUME",
+        _tick, "SELECT sum(n) FROM total",
+    ),
+    "task of a block": Consumption(
+        f"{BOTH}; CREATE TASK load SCHEDULE = '1 second' AS BEGIN UPDATE total SET n = n + "
+        "(SELECT count(*) FROM s); INSERT INTO listed SELECT 0L FROM other; END; "
+        "ALTER TASK load RESUME",
+        _tick, EQUAL, _NAMED,
     ),
     "transaction": Consumption(
         BOTH,

@@ -181,6 +181,8 @@ ALLOWED_TWICE = {
     "write": "the two writers are one interface",
     "Frontier": "a message is called as the value that it shows, in TypeScript too",
     "GraphNode": "a message is called as the value that it shows, in TypeScript too",
+    "Task": "a part of a sink, by the word of its protocol",
+    "TaskState": "a message of the sink protocol, by the protocol's own word",
     "Statement": "a message is called as the value that it shows, in TypeScript too",
 }
 """Public names that more than one module defines, and why."""

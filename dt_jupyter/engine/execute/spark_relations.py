@@ -112,6 +112,8 @@ def _rows_of(context: Context, function: str, args: Mapping[str, str]) -> DataFr
     name = context.name(chosen.strip("'\"")) if chosen else None
     if function == "SINK_HISTORY":
         return context.sink_tables.history(name)
+    if function == "TASK_HISTORY":
+        return context.task_tables.history(name)
     return context.tables.history(name)
 
 

@@ -135,7 +135,7 @@ def _marked(context: Context, statement: S.SparkStatement) -> Iterator[None]:
 
 def _forget_schema(context: Context, schema: str) -> None:
     """What a schema held that is gone goes with it: dynamic tables can be brought back by UNDROP,
-    streams, sinks and remembered names cannot."""
+    streams, sinks, tasks and remembered names cannot."""
     catalog = context.catalog
     if context.spark.catalog.databaseExists(quote(schema)):
         return
@@ -146,6 +146,9 @@ def _forget_schema(context: Context, schema: str) -> None:
     for sink in catalog.sinks():
         if sink.name.schema == schema:
             context.sinks.drop(sink.name)
+    for task in catalog.tasks():
+        if task.name.schema == schema:
+            catalog.drop_task(task.name)
     for stream in catalog.streams():
         if stream.name.schema == schema:
             catalog.drop_stream(stream.name, from_sink=True)

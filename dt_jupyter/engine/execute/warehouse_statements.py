@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.execute.origin import StatementOrigin
@@ -18,11 +19,22 @@ def create_warehouse(
     context: Context, statement: S.CreateWarehouse, origin: StatementOrigin
 ) -> DataFrame:
     catalog = context.catalog
-    made = Warehouse(statement.name, statement.max_concurrency, statement.weight)
+    made = Warehouse(
+        statement.name,
+        statement.max_concurrency,
+        statement.weight,
+        auto_suspend=statement.auto_suspend,
+        auto_resume=statement.auto_resume,
+    )
     exists = statement.name in {w.name for w in catalog.warehouses()}
     if exists and statement.action is S.CreateAction.REPLACE:
         made = catalog.alter_warehouse(
-            made.name, max_concurrency=made.max_concurrency, weight=made.weight, suspended=False
+            made.name,
+            max_concurrency=made.max_concurrency,
+            weight=made.weight,
+            suspended=False,
+            auto_suspend=made.auto_suspend,
+            auto_resume=made.auto_resume,
         )
     else:
         quiet = statement.action is S.CreateAction.IF_NOT_EXISTS
@@ -35,13 +47,12 @@ def alter_warehouse(
     context: Context, statement: S.AlterWarehouse, origin: StatementOrigin
 ) -> DataFrame:
     catalog, name, change = context.catalog, statement.name, statement.change
+    known = {w.name for w in catalog.warehouses()}
+    if statement.if_exists and name not in known:
+        return context.tables.status(f"{name} does not exist, nothing done.")
     catalog.warehouse(name)
     if isinstance(change, S.SetWarehouse):
-        context.declare(
-            catalog.alter_warehouse(
-                name, max_concurrency=change.max_concurrency, weight=change.weight
-            )
-        )
+        context.declare(catalog.alter_warehouse(name, **asdict(change)))
     else:
         catalog.alter_warehouse(name, suspended=isinstance(change, S.Suspend))
     context.scheduling.nudge()
@@ -63,4 +74,4 @@ def drop_warehouse(
 def show_warehouses(
     context: Context, statement: S.ShowWarehouses, origin: StatementOrigin
 ) -> DataFrame:
-    return context.tables.warehouses(statement.like)
+    return context.tables.warehouses(statement.like, context.scheduling.queued())

@@ -129,6 +129,14 @@ def _option(
     return known[token.upper]
 
 
+def one_option(
+    cursor: Cursor, known: Mapping[str, Option], until: str | None, clauses: tuple[str, ...]
+) -> tuple[str, Any]:
+    """The option that stands here, among `clauses` that are none: its field and value."""
+    option = _option(cursor, known, until, False, clauses)
+    return option.field, _value(cursor, option)
+
+
 def _once(cursor: Cursor, name: str) -> None:
     if name in cursor.places:
         raise cursor.fail(f"{name} is given twice", "Keep one of the two.")

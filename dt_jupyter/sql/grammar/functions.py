@@ -15,6 +15,7 @@ OWN_FUNCTIONS: dict[str, tuple[str, ...]] = {
     "DYNAMIC_TABLE_REFRESH_HISTORY": ("NAME",),
     "DYNAMIC_TABLE_GRAPH_HISTORY": (),
     "SINK_HISTORY": ("NAME",),
+    "TASK_HISTORY": ("NAME",),
 }
 """The functions and the names of their arguments, which are strings."""
 

@@ -9,12 +9,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dt_jupyter.model import DTError, Initialize, RefreshMode, TargetLag, did_you_mean, error
+from dt_jupyter.model import (
+    DTError,
+    Initialize,
+    RefreshMode,
+    TargetLag,
+    TaskSchedule,
+    did_you_mean,
+    error,
+)
 from dt_jupyter.model.hidden import is_hidden
 
 _RETENTION_LIMIT = 36_500  # days: a hundred years, as for lags
 _WAREHOUSE_LIMIT = 1_000
+_LONGEST_IDLE = 31_536_000  # seconds: a year
 _MOST_PARTITIONS = 64
+_MOST_RETRIES = 30
+_LONGEST_TASK = 604_800_000  # milliseconds: seven days
 _DIGITS = 9  # more is no number that an option takes
 _INTEGER = re.compile(r"-?\d+\Z")
 
@@ -156,6 +167,20 @@ WAREHOUSE_OPTIONS = _table(
         "its share of the machine relative to other warehouses",
         "WEIGHT = 1",
     ),
+    Option(
+        "AUTO_SUSPEND",
+        "auto_suspend",
+        _integer("AUTO_SUSPEND", 0, _LONGEST_IDLE),
+        "after how many idle seconds the scheduler suspends it; 0: never",
+        "AUTO_SUSPEND = 600",
+    ),
+    _switch(
+        "AUTO_RESUME",
+        "auto_resume",
+        "TRUE",
+        "FALSE",
+        "whether work that needs it resumes it",
+    ),
 )
 
 STREAM_OPTIONS = _table(
@@ -187,6 +212,28 @@ SINK_OPTIONS = _table(
     Option("PARTITIONS", "partitions", _integer("PARTITIONS", 1, _MOST_PARTITIONS),
            "how many parts of the keys are delivered at once", "PARTITIONS = 2"),
     Option("COMMENT", "comment", str, "a comment", "COMMENT = 'for the app'", text=True),
+)  # fmt: skip
+
+TASK_OPTIONS = _table(
+    Option("SCHEDULE", "schedule", TaskSchedule.parse,
+           "how often it runs, or at which minutes, as cron writes them, in a time zone",
+           "SCHEDULE = '5 minutes'", text=True),
+    Option("WAREHOUSE", "warehouse", warehouse_name, "the warehouse that runs it",
+           "WAREHOUSE = default"),
+    _switch("ALLOW_OVERLAPPING_EXECUTION", "overlaps", "TRUE", "FALSE",
+            "whether a run begins while the one before is running"),
+    Option("SUSPEND_TASK_AFTER_NUM_FAILURES", "suspend_after",
+           _integer("SUSPEND_TASK_AFTER_NUM_FAILURES", 0, _WAREHOUSE_LIMIT),
+           "after how many failed runs in a row it is suspended; 0: never",
+           "SUSPEND_TASK_AFTER_NUM_FAILURES = 10"),
+    Option("TASK_AUTO_RETRY_ATTEMPTS", "retries",
+           _integer("TASK_AUTO_RETRY_ATTEMPTS", 0, _MOST_RETRIES),
+           "how often a run that failed is tried again at once", "TASK_AUTO_RETRY_ATTEMPTS = 0"),
+    Option("USER_TASK_TIMEOUT_MS", "timeout_ms",
+           _integer("USER_TASK_TIMEOUT_MS", 0, _LONGEST_TASK),
+           "after how many milliseconds a run is cancelled; 0: never",
+           "USER_TASK_TIMEOUT_MS = 3600000"),
+    Option("COMMENT", "comment", str, "a comment", "COMMENT = 'loads the report'", text=True),
 )  # fmt: skip
 
 SINK_SET_OPTIONS = {n: o for n, o in SINK_OPTIONS.items() if n != "DELTA_UPDATES"}

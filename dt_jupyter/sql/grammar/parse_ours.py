@@ -1,4 +1,4 @@
-"""The statements about dynamic tables, warehouses, streams, sinks and transactions."""
+"""The statements about dynamic tables, warehouses, streams, sinks, tasks and transactions."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from dt_jupyter.sql.grammar.options import (
     warehouse_name,
 )
 from dt_jupyter.sql.grammar.parse_sinks import SINK_PARSERS, parse_create_sink
+from dt_jupyter.sql.grammar.parse_tasks import TASK_PARSERS, parse_create_task
 from dt_jupyter.sql.grammar.statement_values import (
     AlterDynamicTable,
     AlterWarehouse,
@@ -133,7 +134,7 @@ def defining(cursor: Cursor, fields: Mapping[str, Any], given: Iterable[str]) ->
 
 
 def _created(cursor: Cursor) -> Statement | None:
-    """CREATE [OR REPLACE|OR ALTER] DYNAMIC TABLE|WAREHOUSE|STREAM|SINK …"""
+    """CREATE [OR REPLACE|OR ALTER] DYNAMIC TABLE|WAREHOUSE|STREAM|SINK|TASK …"""
     start = cursor.index
     if not cursor.accept("CREATE"):
         return None
@@ -154,6 +155,9 @@ def _created(cursor: Cursor) -> Statement | None:
     if cursor.accept("SINK"):
         cursor.statement = "CREATE SINK"
         return parse_create_sink(cursor, action)
+    if cursor.accept("TASK"):
+        cursor.statement = "CREATE TASK"
+        return parse_create_task(cursor, action)
     cursor.index = start
     return None
 
@@ -404,6 +408,7 @@ _PARSERS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement | None]], ..
     (("DESC", "STREAM"), _describe_stream),
     (("SHOW", "STREAMS"), _show_streams),
     *SINK_PARSERS,
+    *TASK_PARSERS,
     (("BEGIN",), _begin),
     (("START", "TRANSACTION"), _start),
     (("COMMIT",), _commit),

@@ -8,12 +8,15 @@ from enum import StrEnum
 
 from dt_jupyter.model import (
     DEFAULT_WAREHOUSE,
+    FAILURES_BEFORE_SUSPENSION,
+    TASK_TIMEOUT_MS,
     DTError,
     Initialize,
     Name,
     RefreshMode,
     Span,
     TargetLag,
+    TaskSchedule,
     error,
 )
 from dt_jupyter.sql.grammar.functions import FunctionCall
@@ -249,6 +252,8 @@ class CreateWarehouse(Statement):
     max_concurrency: int = 2
     weight: int = 1
     action: CreateAction = CreateAction.CREATE
+    auto_suspend: int = 0
+    auto_resume: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +262,8 @@ class SetWarehouse:
 
     max_concurrency: int | None = None
     weight: int | None = None
+    auto_suspend: int | None = None
+    auto_resume: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -377,6 +384,94 @@ class DescribeSink(Statement):
 
 @dataclass(frozen=True)
 class ShowSinks(Statement):
+    like: str | None = None
+
+
+@dataclass(frozen=True)
+class CreateTask(Statement):
+    """CREATE TASK … AS body; `body` is the user's exact text, at character `body_offset`."""
+
+    name: Name
+    body: str
+    schedule: TaskSchedule | None = None
+    after: tuple[Name, ...] = ()
+    condition: str | None = None
+    warehouse: str = DEFAULT_WAREHOUSE
+    overlaps: bool = False
+    suspend_after: int = FAILURES_BEFORE_SUSPENSION
+    retries: int = 0
+    timeout_ms: int = TASK_TIMEOUT_MS
+    comment: str | None = None
+    action: CreateAction = CreateAction.CREATE
+    body_offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SetTask:
+    """ALTER TASK … SET: None leaves an option as it is."""
+
+    schedule: TaskSchedule | None = None
+    warehouse: str | None = None
+    overlaps: bool | None = None
+    suspend_after: int | None = None
+    retries: int | None = None
+    timeout_ms: int | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModifyBody:
+    """ALTER TASK … MODIFY AS …"""
+
+    body: str
+    body_offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ModifyCondition:
+    """ALTER TASK … MODIFY WHEN …; None: REMOVE WHEN."""
+
+    condition: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AfterTasks:
+    """ALTER TASK … ADD AFTER or REMOVE AFTER."""
+
+    names: tuple[Name, ...]
+    remove: bool = False
+
+
+TaskChange = Suspend | Resume | SetTask | UnsetOptions | ModifyBody | ModifyCondition | AfterTasks
+
+
+@dataclass(frozen=True)
+class AlterTask(Statement):
+    name: Name
+    change: TaskChange
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class ExecuteTask(Statement):
+    """EXECUTE TASK t, or ALTER TASK t EXECUTE."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class DropTask(Statement):
+    name: Name
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DescribeTask(Statement):
+    name: Name
+
+
+@dataclass(frozen=True)
+class ShowTasks(Statement):
     like: str | None = None
 
 

@@ -54,14 +54,30 @@ def opens_block(words: list[Token] | tuple[Token, ...], first: int) -> bool:
 
 def _statement_end(words: list[Token], first: int) -> int:
     """The index of the semicolon that ends the statement at `first`, or len(words)."""
-    depth, block = 0, opens_block(words, first)
+    depth, block = 0, _block_start(words, first)
     for index in range(first, len(words)):
         word = words[index]
-        if block:
-            depth += _step(words, index, first)
+        if block is not None and index >= block:
+            depth += _step(words, index, block)
         if depth <= 0 and word.sign(";"):
             return index
     return len(words)
+
+
+def _block_start(words: list[Token], first: int) -> int | None:
+    """Where the block of a statement begins: a script's is the statement, a task's stands after
+    AS."""
+    if opens_block(words, first):
+        return first
+    start = [word.upper for word in words[first : first + 4]]
+    if start[:2] != ["ALTER", "TASK"] and not (start[:1] == ["CREATE"] and "TASK" in start[1:]):
+        return None
+    for index in range(first, len(words) - 1):
+        if words[index].sign(";"):
+            return None
+        if words[index].upper == "AS":
+            return index + 1 if opens_block(words, index + 1) else None
+    return None
 
 
 def _step(words: list[Token], index: int, first: int) -> int:

@@ -268,6 +268,49 @@ def test_a_suspended_warehouse_makes_a_manual_refresh_wait_and_says_so(shared_la
     lab.verified("wa", "wb")
 
 
+def test_a_warehouse_that_resumes_by_itself_does_so_for_rows_alone(shared_lab: Lab) -> None:
+    lab = shared_lab
+    lab.sql("CREATE WAREHOUSE dozing AUTO_SUSPEND = 600 AUTO_RESUME = TRUE")
+    lab.table("zs", "id INT, v INT", "1, 1")
+    lab.sql("ALTER WAREHOUSE dozing SUSPEND")
+    lab.dynamic_table("za", "SELECT id, v + 1 AS v FROM zs", "WAREHOUSE = dozing")
+    assert state_of(lab, "dozing") == ("STARTED", 0, 600, True, None), "it was filled"
+    lab.sql("ALTER WAREHOUSE dozing SUSPEND")
+    assert shown(lab, "za")[1] is None, "it waits for nobody"
+    assert lab.refresh("za") == "NO_DATA"
+    assert state_of(lab, "dozing")[0] == "SUSPENDED"
+    lab.insert("zs", "2, 2")
+    assert lab.refresh("za") == "INCREMENTAL"
+    assert state_of(lab, "dozing")[0] == "STARTED"
+    lab.verified("za")
+
+    port = EnginePort(lab.context.graph)
+    port.rest(())
+    assert state_of(lab, "dozing")[0] == "STARTED", "it has just been used"
+    lab.sql("ALTER WAREHOUSE dozing SET AUTO_SUSPEND = 0")
+    port.rest(())
+    assert state_of(lab, "dozing")[2] == 0
+    lab.sql("ALTER WAREHOUSE dozing SUSPEND")
+    lab.insert("zs", "3, 3")
+    t = lab.context.clock.now()
+    table = lab.engine.table("za")
+    port.run(Start(table.id, t, Reason("METADATA_ONLY", ""), metadata_only=True))
+    assert state_of(lab, "dozing")[0] == "SUSPENDED"
+    port.run(Start(table.id, t, Reason("AUTO_RESUME", ""), resumes=True))
+    assert state_of(lab, "dozing")[0] == "STARTED"
+    assert lab.engine.records("za")[0].action == "INCREMENTAL"
+    lab.verified("za")
+    with refused("DT-1115") as found:
+        lab.sql("DROP WAREHOUSE dozing")
+    assert "dynamic table za" in str(found[0])
+
+
+def state_of(lab: Lab, warehouse: str) -> tuple[object, ...]:
+    columns = ("state", "queued", "auto_suspend", "auto_resume", "owner")
+    (row,) = lab.engine.sql(f"SHOW WAREHOUSES LIKE '{warehouse}'").select(*columns).collect()
+    return tuple(row)
+
+
 def test_a_table_below_one_that_was_suspended_for_errors_says_why_it_is_stale(
     shared_lab: Lab,
 ) -> None:

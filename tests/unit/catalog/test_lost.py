@@ -25,6 +25,7 @@ from dt_jupyter.model import (
     Sink,
     Stream,
     TargetLag,
+    Task,
     Timestamp,
     Warehouse,
 )
@@ -63,6 +64,7 @@ def fill(catalog: Catalog) -> None:
     catalog.record_view(name("v"), "SELECT 1")
     catalog.create_stream(stream("s"))
     catalog.create_sink(Sink("id-k", name("k"), name("t"), "TABLE", "file:///k", at(0), ("a",)))
+    catalog.create_task(Task("id-j", name("j"), "DELETE FROM t", "default", at(0), at(0)))
     held = HeldTable("table-t", "t", "/outside/t", 1, 2)
     catalog.hold("h", HoldKind.PIN, "t", "version 1", [held], name="kept", expires=at(9e6))
     catalog.hold("r", HoldKind.REPLAY, "t", "version 1", [held])

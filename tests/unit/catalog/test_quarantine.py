@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.catalog import HeldTable, HoldKind, Owner, StageRow, schema
-from dt_jupyter.model import DTError, Frontier, Intent, Stream, Warehouse
+from dt_jupyter.model import DTError, Frontier, Intent, Stream, Task, TaskTrigger, Warehouse
 from tests.unit.catalog_lab import HERE, Lab, at, name, refused
 
 GARBAGE: tuple[Any, ...] = ("garbage", b"\xff\xfe", "{}", "", "[]", "null", 10**18)
@@ -22,11 +22,16 @@ OBJECTS = {
     "stream": "stream",
     "hold": "pin",
     "intent": "consumption",
+    "task": "task",
 }
 
 
 def stream(s: str) -> Stream:
     return Stream(f"id-{s}", name(s), name("t"), "TABLE", {"table-t": 1}, at(1), at(0))
+
+
+def task_of(j: str) -> Task:
+    return Task(f"id-{j}", name(j), "DELETE FROM t", "default", at(0), at(0))
 
 
 @pytest.fixture
@@ -54,6 +59,8 @@ def site(tmp_path: Path) -> Lab:
         catalog.record_view(name(f"v_{each}"), "SELECT 1 a")
         catalog.create_warehouse(Warehouse(f"w_{each}"))
         catalog.create_stream(stream(f"s_{each}"))
+        task = catalog.create_task(task_of(f"j_{each}"))
+        catalog.begin_task_graph(task, [(task, ())], TaskTrigger.MANUAL, at(1))
         held = [HeldTable("table-t", "t", "/lake/t", 1, 1)]
         catalog.hold(f"hold-{each}", HoldKind.PIN, "t", "VERSION 1", held, name=f"p_{each}")
     lab.dead.add(DEAD.uid)
@@ -90,10 +97,12 @@ def everything(lab: Lab) -> dict[str, set[str]]:
         "warehouse": {w.name for w in catalog.warehouses()},
         "stream": {s.name.table for s in catalog.streams()},
         "pin": {str(h.name) for h in catalog.holds()},
+        "task": {t.name.table for t in catalog.tasks()},
         "consumption": {i.id for i in catalog.orphans()},
         "told": {f"{q.kind} {q.name}" for q in catalog.quarantine.all()},
     }
     catalog.history(), catalog.last(), catalog.last_ticks(), catalog.running(), catalog.present()
+    catalog.task_runs(), catalog.open_task_runs(), catalog.lost_task_runs(())
     catalog.intents(), catalog.pins(), catalog.hold_ids()
     for dt in ("id-a", "id-b"):
         catalog.stages(dt), catalog.recent(dt), catalog.last_of(dt)

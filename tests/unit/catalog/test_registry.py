@@ -40,6 +40,19 @@ def test_alter_changes_what_is_given_and_keeps_the_rest(lab: Lab) -> None:
     assert lab.catalog.warehouse("w") == after
 
 
+def test_resuming_is_timed_and_what_a_warehouse_does_by_itself_is_kept(lab: Lab) -> None:
+    lab.catalog.create_warehouse(Warehouse("w", auto_suspend=60, auto_resume=True, owner="r"))
+    assert lab.catalog.alter_warehouse("w", suspended=True).resumed is None
+    assert lab.catalog.last_use("w") is None
+    before = lab.catalog.clock.now()
+    after = lab.catalog.alter_warehouse("w", suspended=False)
+    assert after.resumed is not None
+    assert after.resumed > before
+    assert lab.catalog.alter_warehouse("w", suspended=False).resumed == after.resumed
+    assert (after.auto_suspend, after.auto_resume, after.owner) == (60, True, "r")
+    assert lab.open().warehouse("w") == after
+
+
 def test_unknown_warehouse_names_the_nearest(lab: Lab) -> None:
     lab.catalog.create_warehouse(Warehouse("reports"))
     for use in (lab.catalog.warehouse, lab.catalog.alter_warehouse, lab.catalog.drop_warehouse):
@@ -53,7 +66,7 @@ def test_a_warehouse_in_use_is_not_dropped(lab: Lab) -> None:
     lab.catalog.create(table("a", warehouse="W"))
     with refused("DT-1115") as problem:
         lab.catalog.drop_warehouse("w")
-    assert problem[0].facts["users"] == "a"
+    assert problem[0].facts["users"] == "dynamic table a"
     lab.catalog.drop(name("a"))
     lab.catalog.drop_warehouse("w")
     assert [w.name for w in lab.catalog.warehouses()] == ["default"]

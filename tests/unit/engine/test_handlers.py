@@ -37,9 +37,9 @@ class Bench:
                 ),
                 "sessions": SimpleNamespace(limit=self._call("limit")),
                 "tables": SimpleNamespace(
-                    status=lambda text: text, warehouses=lambda like: ("w", like)
+                    status=lambda text: text, warehouses=lambda like, queued: ("w", like)
                 ),
-                "scheduling": SimpleNamespace(nudge=self._call("nudge")),
+                "scheduling": SimpleNamespace(nudge=self._call("nudge"), queued=dict),
                 "refresher": SimpleNamespace(cancel=self._call("cancel")),
                 "names": SimpleNamespace(
                     rename=self._call("rename"),

@@ -98,6 +98,7 @@ GIVING = [
     f"CREATE STREAM {BAD} ON TABLE t",
     f"CREATE OR REPLACE STREAM {BAD} ON VIEW t",
     f"CREATE SINK {BAD} FROM TABLE t INTO 'sqlite:///a.db'",
+    f"CREATE TASK {BAD} AS DELETE FROM t",
     f"CREATE TABLE {BAD} (a INT)",
     f"CREATE OR REPLACE TABLE {BAD} AS SELECT 1 a",
     f"REPLACE TABLE {BAD} AS SELECT 1 a",
@@ -150,12 +151,12 @@ def test_every_statement_was_thought_of() -> None:
         "Statement", "Begin", "Commit", "Rollback", "DropDynamicTable", "DescribeDynamicTable",
         "ShowDynamicTables", "AlterWarehouse", "DropWarehouse", "ShowWarehouses", "DropStream",
         "DescribeStream", "ShowStreams", "AlterSink", "DropSink", "DescribeSink", "ShowSinks",
-        "Unsupported",
+        "AlterTask", "ExecuteTask", "DropTask", "DescribeTask", "ShowTasks", "Unsupported",
     }  # fmt: skip
     named = {
         "CreateDynamicTable", "CloneDynamicTable", "AlterDynamicTable", "UndropDynamicTable",
         "UndropTable", "ExplainDynamicTable", "CreateWarehouse", "CreateStream", "CreateSink",
-        "SparkStatement",
+        "CreateTask", "SparkStatement",
     }  # fmt: skip
     found = {
         n

@@ -31,10 +31,11 @@ def decided(
     now: float = 1.0,
     limit: int = 9,
     suspended: bool = False,
+    auto_resume: bool = False,
     outcomes: dict[tuple[str, float], RefreshState] | None = None,
 ) -> tuple[Decision, ...]:
     known = {(dt, at(t)): state for (dt, t), state in (outcomes or {}).items()}
-    slots = (Slots("default", limit, suspended),)
+    slots = (Slots("default", limit, suspended, auto_resume),)
     return decide(State(nodes, slots, lambda dt, t: known.get((dt, t))), at(now))
 
 
@@ -228,6 +229,17 @@ def test_a_suspended_warehouse_only_lets_metadata_pass() -> None:
     assert short(probed, suspended=True) == [("Wait", "a", 48, "WAREHOUSE_SUSPENDED")]
     assert short(probed, suspended=True, now=49) == [("Start", "a", 48, "METADATA_ONLY")]
     assert short(probed) == [("Start", "a", 0, "TICK")]
+
+
+def test_changed_sources_resume_a_warehouse_that_may_be_and_unchanged_ones_do_not() -> None:
+    asleep: dict[str, Any] = {"suspended": True, "auto_resume": True}
+    assert short(node("a"), **asleep) == [("Start", "a", 0, "METADATA_ONLY")]
+    probed = node("a", probed=at(0))
+    (start,) = decided(probed, **asleep)
+    assert isinstance(start, Start)
+    assert (start.reason.code, start.resumes, start.metadata_only) == ("AUTO_RESUME", True, False)
+    running = node("b", running=at(0), since=at(0))
+    assert short(probed, running, limit=1, **asleep)[-1][3] == "CONCURRENCY_LIMIT"
 
 
 def test_a_missing_warehouse_is_waited_for() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from queue import Empty, Queue
@@ -26,6 +26,7 @@ from dt_jupyter.model import (
     Timestamp,
 )
 from dt_jupyter.schedule import (
+    Decision,
     Node,
     Scheduler,
     Skip,
@@ -98,6 +99,9 @@ class Port:
 
     def wait(self, wait: Wait) -> None:
         self.waiting.put(wait)
+
+    def rest(self, decisions: Sequence[Decision]) -> None:
+        pass
 
     def report(self, problem: Exception) -> None:
         self.problems.put(problem)
@@ -406,6 +410,9 @@ class CatalogPort:
 
     def wait(self, wait: Wait) -> None:
         self.progress.put(wait.reason.code)
+
+    def rest(self, decisions: Sequence[Decision]) -> None:
+        pass
 
     def report(self, problem: Exception) -> None:
         self.problems.put(problem)

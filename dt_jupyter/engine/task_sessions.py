@@ -1,0 +1,74 @@
+"""Engines of their own for runs of tasks: a run shares no session, no temporary view and no open
+transaction with the user, or with another run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dt_jupyter.model import quote
+from dt_jupyter.spark import reset_session
+
+if TYPE_CHECKING:
+    from dt_jupyter.engine.context import Context
+    from dt_jupyter.model import Task
+
+_KEPT = 2
+"""So many are kept for the next run."""
+
+
+@dataclass
+class TaskSessions:
+    """`make` opens one on the same lake, in a session of its own; each serves one run at a time."""
+
+    make: Callable[[], Context]
+    _idle: list[Context] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _closed: bool = False
+
+    @contextmanager
+    def lent(self, task: Task, run_id: str) -> Iterator[Context]:
+        """One for a run of the task, with its settings and its current schema; the intent of what
+        it writes has the id of the run."""
+        context = self._take()
+        try:
+            reset_session(context.spark, task.settings)
+            context.spark.catalog.setCurrentDatabase(quote(task.schema))
+            context.streams.new_id = lambda: run_id
+            yield context
+        finally:
+            if context.transactions.current is not None:
+                context.transactions.rollback()
+            self._give_back(context)
+
+    def close(self) -> None:
+        """Those that are lent end with their run."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for context in idle:
+            _close(context)
+
+    def _take(self) -> Context:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return self.make()
+
+    def _give_back(self, context: Context) -> None:
+        with self._lock:
+            if not self._closed and len(self._idle) < _KEPT:
+                self._idle.append(context)
+                return
+        _close(context)
+
+
+def _close(context: Context) -> None:
+    context.state.closed = True
+    context.events.close()
+    context.sessions.close()
+    context.tasks.close()
+    context.catalog.close()

@@ -1,0 +1,151 @@
+"""The thread that takes the ticks of tasks, and hands their runs to workers."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.engine.task_runner import TaskRunner, was_manual
+from dt_jupyter.failures import catalogued
+from dt_jupyter.model import (
+    DTError,
+    Reason,
+    TaskRun,
+    TaskRunState,
+    TaskTrigger,
+    Timestamp,
+)
+from dt_jupyter.schedule import (
+    RunDecision,
+    RunGo,
+    RunSkipped,
+    TickBegun,
+    Worker,
+    begun_ticks,
+    graph_of,
+    next_tick_of,
+    run_decisions,
+    slots_of,
+)
+
+_log = logging.getLogger("dt_jupyter.tasks")
+_LOOK_SECONDS = 2.0
+"""How often the catalog is looked at for what other processes did."""
+
+
+@dataclass
+class TaskWorkers:
+    """Between `start` and `stop` tasks run at their ticks."""
+
+    catalog: Catalog
+    runner: TaskRunner
+    now: Callable[[], Timestamp]
+    spawn: Callable[[Callable[[], None], str], Worker]
+    _workers: dict[str, Worker] = field(default_factory=dict)
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _look: threading.Event = field(default_factory=threading.Event)
+    _thread: Worker | None = None
+
+    def start(self) -> None:
+        """Once is enough."""
+        if self._thread is None:
+            self._stopped.clear()
+            self._thread = self.spawn(self._loop, "dt-tasks")
+
+    def stop(self, timeout: float = 30.0) -> None:
+        """Runs are cancelled and waited for, at most `timeout` seconds."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        self._stopped.set()
+        self.nudge()
+        until = monotonic() + timeout
+        thread.join(timeout)
+        self.runner.cancel_all()
+        for worker in list(self._workers.values()):
+            worker.join(max(until - monotonic(), 0.0))
+
+    def nudge(self) -> None:
+        """Something changed: look again now."""
+        self._look.set()
+
+    # -- the thread -------------------------------------------------------------------------------
+
+    def _loop(self) -> None:
+        while not self._stopped.is_set():
+            wait = _LOOK_SECONDS
+            try:
+                wait = self.look()
+            except Exception as e:  # a catalog that cannot be read now may be in a moment
+                _log.warning("tasks cannot be looked at: %s", catalogued(e, "The scheduler"))
+            self._look.wait(wait)
+            self._look.clear()
+
+    def look(self) -> float:
+        """Takes the ticks that have come and hands out what may run; seconds until the next look
+        is worth it."""
+        self.runner.recover()
+        now, tasks = self.now(), self.catalog.tasks()
+        for begun in begun_ticks(tasks, self.catalog.open_task_runs(), now):
+            self._take(begun)
+        for decision in self._decisions():
+            self._act(decision)
+        following = next_tick_of(tasks, now)
+        if following is None:
+            return _LOOK_SECONDS
+        return min(max(following.since(self.now()), 0.0), _LOOK_SECONDS)
+
+    def _take(self, begun: TickBegun) -> None:
+        root, reason = begun.root, begun.reason
+        if reason is None and not self.runner.holds(root):
+            reason = Reason("CONDITION_FALSE", f"Its condition is false: {root.condition}.")
+        if reason is not None:
+            self.catalog.skip_tick(root, begun.tick, reason)
+            return
+        members = [(m.task, m.parents) for m in graph_of(root, self.catalog.tasks())]
+        self.catalog.begin_task_graph(root, members, TaskTrigger.SCHEDULE, begun.tick)
+
+    def _decisions(self) -> tuple[RunDecision, ...]:
+        runs = [run for run in self.catalog.open_task_runs() if not was_manual(run)]
+        if not runs:
+            return ()
+        slots = {w.name: slots_of(w) for w in self.catalog.warehouses()}
+        return run_decisions(runs, slots, self._busy(runs))
+
+    def _busy(self, runs: list[TaskRun]) -> Counter[str]:
+        """How much runs in each warehouse: refreshes, and runs of tasks."""
+        tables = {table.id: table.warehouse.lower() for table in self.catalog.list()}
+        busy = Counter(tables[x.dt_id] for x in self.catalog.running() if x.dt_id in tables)
+        busy.update(
+            run.warehouse
+            for run in runs
+            if run.state is TaskRunState.EXECUTING or run.id in self._workers
+        )
+        return busy
+
+    def _act(self, decision: RunDecision) -> None:
+        if isinstance(decision, RunGo):
+            self._launch(decision)
+        elif isinstance(decision, RunSkipped):
+            self.catalog.skip_task_run(decision.run, decision.reason)
+        else:
+            self.catalog.note_task_wait(decision.run, decision.reason)
+
+    def _launch(self, go: RunGo) -> None:
+        if go.run.id in self._workers or self._stopped.is_set():
+            return
+        self._workers[go.run.id] = self.spawn(lambda: self._work(go), f"dt-task-{go.run.name}")
+
+    def _work(self, go: RunGo) -> None:
+        try:
+            self.runner.run(go)
+        except DTError as e:  # its end could not be recorded: the next look finds it lost
+            _log.warning("the run of task %s: %s", go.run.name, e)
+        finally:
+            self._workers.pop(go.run.id, None)
+            self.nudge()

@@ -1,0 +1,132 @@
+"""Tasks: statements that the engine runs by itself, and what became of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from dt_jupyter.model.definition import DEFAULT_WAREHOUSE
+from dt_jupyter.model.names import Name
+from dt_jupyter.model.plural import count_of
+from dt_jupyter.model.states import Reason
+from dt_jupyter.model.task_schedule import TaskSchedule
+from dt_jupyter.model.time import Timestamp
+
+FAILURES_BEFORE_SUSPENSION = 10
+TASK_TIMEOUT_MS = 3_600_000
+
+
+class TaskState(StrEnum):
+    """Whether its ticks, and its turns after other tasks, are taken."""
+
+    STARTED = "STARTED"
+    SUSPENDED = "SUSPENDED"
+
+
+class TaskRunState(StrEnum):
+    """SCHEDULED: its turn has not come, or it waits; SKIPPED: it will not be run."""
+
+    SCHEDULED = "SCHEDULED"
+    EXECUTING = "EXECUTING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    SKIPPED = "SKIPPED"
+    CANCELLED = "CANCELLED"
+
+    @property
+    def final(self) -> bool:
+        return self not in (TaskRunState.SCHEDULED, TaskRunState.EXECUTING)
+
+
+class TaskTrigger(StrEnum):
+    SCHEDULE = "SCHEDULE"
+    MANUAL = "EXECUTE TASK"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task: `body` is run under `settings` with `schema` as the current one.
+
+    A root has a `schedule` (None: it runs by EXECUTE TASK alone), others come `after` tasks.
+    `suspend_after` failed runs of its graph in a row suspend a root (0: never), `retries` are the
+    attempts more of a run that fails. `since` is when it was last started, from which durations
+    count; `last_tick` the newest tick that is done with; `failures` those in a row.
+    """
+
+    id: str
+    name: Name
+    body: str
+    schema: str
+    created: Timestamp
+    since: Timestamp
+    settings: Mapping[str, str] = field(default_factory=dict)
+    schedule: TaskSchedule | None = None
+    after: tuple[Name, ...] = ()
+    condition: str | None = None
+    warehouse: str = DEFAULT_WAREHOUSE
+    overlaps: bool = False
+    suspend_after: int = FAILURES_BEFORE_SUSPENSION
+    retries: int = 0
+    timeout_ms: int = TASK_TIMEOUT_MS
+    comment: str | None = None
+    state: TaskState = TaskState.SUSPENDED
+    reason: Reason | None = None
+    failures: int = 0
+    last_tick: Timestamp | None = None
+
+    @property
+    def started(self) -> bool:
+        return self.state is TaskState.STARTED
+
+    @property
+    def settled(self) -> Timestamp:
+        """Ticks up to here are no longer to be taken."""
+        return self.since if self.last_tick is None else max(self.since, self.last_tick)
+
+    def tick(self, now: Timestamp) -> Timestamp | None:
+        """The newest tick that is to be taken at `now`."""
+        if self.schedule is None:
+            return None
+        found = self.schedule.newest(self.since, now)
+        return found if found is not None and found > self.settled else None
+
+
+@dataclass(frozen=True)
+class TaskRun:
+    """One attempt of a task within one run of its graph.
+
+    `graph` is that run's id, `root` its first task's id; `parents` are the ids of the tasks of the
+    same run that must succeed before. `number` counts the runs of the task, all attempts of one
+    alike: a write of that number happens once.
+    """
+
+    id: str
+    task: str
+    name: Name
+    graph: str
+    root: str
+    number: int
+    trigger: TaskTrigger
+    scheduled: Timestamp
+    state: TaskRunState = TaskRunState.SCHEDULED
+    attempt: int = 1
+    parents: tuple[str, ...] = ()
+    warehouse: str = DEFAULT_WAREHOUSE
+    body: str = ""
+    condition: str | None = None
+    start: Timestamp | None = None
+    end: Timestamp | None = None
+    code: str | None = None
+    message: str | None = None
+    rows: int | None = None
+    committed: bool = False
+
+    @property
+    def seconds(self) -> float | None:
+        return self.end.since(self.start) if self.start and self.end else None
+
+    def __str__(self) -> str:
+        rows = f", {count_of(self.rows, 'row')}" if self.rows is not None else ""
+        why = f" ({self.message})" if self.message else ""
+        return f"{self.name}: {self.state} at {self.scheduled}{rows}{why}"
