@@ -42,7 +42,7 @@ from dt_jupyter.model import (
     count_of,
     error,
 )
-from dt_jupyter.replay import Diff, RefreshReplay, Replay, whole
+from dt_jupyter.replay import Archive, Archives, Diff, RefreshReplay, Replay, whole
 from dt_jupyter.reports import (
     Explanation,
     FrontierReport,
@@ -415,6 +415,35 @@ class Engine:
         known = self._open().name(name)
         start, end = moment_of(self.context, a), moment_of(self.context, b)
         return self.context.travel.diff(known, start, end)
+
+    def archive(
+        self, name: str | Name, at: Point | TimePoint | None = None, *, to: str | os.PathLike[str]
+    ) -> Archive:
+        """Writes a table, view or dynamic table as it was at a point (now) to the folder `to`,
+        which is not there yet or empty: its rows as Parquet in a fixed order, and `archive.json`
+        with schema, versions, commits and digest. No VACUUM and no DROP reaches it; `AT (…,
+        ARCHIVE => TRUE)` reads it, and an error of a point past retention names it.
+
+        Errors: DT-1101, DT-3106, DT-41xx; DT-4113 for a folder that cannot take it.
+        """
+        context, folder = self._open(), services.lake_folder(to)
+        known, point = context.name(name), self._moment(at) or Moment(context.clock.now())
+        with terminal_line(f"Archiving {known}"):
+            return context.travel.archive(known, point, folder)
+
+    def archives(self) -> Archives:
+        """The archives that this lake knows, oldest first."""
+        return self._open().travel.archives.list()
+
+    def attach_archive(self, folder: str | os.PathLike[str]) -> Archive:
+        """An archive that was made by another lake, or before this one's folder was lost, or that
+        was moved: known to this one once its rows are verified. DT-4113."""
+        context = self._open()
+        return context.travel.attach(services.lake_folder(folder))
+
+    def detach_archive(self, folder: str | os.PathLike[str]) -> Archive:
+        """The lake forgets an archive; its folder stays. DT-4113 where it knows none there."""
+        return self._open().travel.detach(services.lake_folder(folder))
 
     def definitions(self, name: str | Name) -> tuple[DefinitionRow, ...]:
         """The definitions that a dynamic table has had, oldest first, each with since when."""

@@ -33,7 +33,7 @@ from dt_jupyter.lake import is_delta
 from dt_jupyter.maintenance import Keeper
 from dt_jupyter.model import DEFAULT_WAREHOUSE, Clock, DynamicTable, Named, Tuning, error
 from dt_jupyter.refresh import Refresher, recover_table, restore_times
-from dt_jupyter.replay import release
+from dt_jupyter.replay import Pace, release
 from dt_jupyter.reports import Events, Lineages, Nodes, SinkReports
 from dt_jupyter.sources import Layout, Logs, Publisher, Sources, is_to_mend, noticed
 from dt_jupyter.spark import (
@@ -99,7 +99,8 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
     scheduling.connect(graph, workers, ticking)
     sinks = SinkReports(sources, deliveries)
     state = EngineState()
-    travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed)
+    pace = Pace(tuning.replay_bytes_per_second)
+    travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed, pace)
     creator = Creator(spark, sources, definer, sessions, graph, publisher, clock)
     return Context(
         spark,

@@ -6,6 +6,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -27,16 +28,22 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.replay import (
     NOBODY,
+    Archive,
+    ArchiveIndex,
     Bench,
     Diff,
+    Pace,
     Past as PastTable,
     RefreshReplay,
     Replay,
     Snapshots,
+    archive_snapshot,
     diff,
     find_refresh,
     open_replay,
+    read_manifest,
     replay_refresh,
+    verify_archive,
     whole,
 )
 from dt_jupyter.reports import (
@@ -68,6 +75,7 @@ class Travel:
     refresher: Refresher
     now: Callable[[], Timestamp]
     closed: Callable[[], bool]
+    pace: Pace
     _labels: WeakKeyDictionary[DataFrame, Isolation] = field(default_factory=WeakKeyDictionary)
     _last: Isolation | None = None
     queries: deque[tuple[Timestamp, Isolation]] = field(default_factory=lambda: deque(maxlen=1000))
@@ -99,6 +107,7 @@ class Travel:
             self.sources.layout,
             lambda: bool(catalog.running()),
             self.closed,
+            self.pace,
         )
 
     def kept(self, replay: Replay) -> DataFrame:
@@ -185,6 +194,37 @@ class Travel:
             f"replay of a refresh of {table.name}",
             lambda: replay_refresh(self.bench(), self.refresher, table, record),
         )
+
+    def archive(self, name: Name, at: Moment, to: Path) -> Archive:
+        """A snapshot written to a folder."""
+        return run_cancellable(
+            self.spark,
+            f"archive:{uuid.uuid4().hex}",
+            f"archive of {name}",
+            lambda: archive_snapshot(self.bench(), name, at, to),
+        )
+
+    def attach(self, folder: Path) -> Archive:
+        """An archive of a folder, known from now on, once its rows are verified."""
+        found = read_manifest(folder)
+        verify_archive(self.bench(), found)
+        for other in self.archives.list().found:
+            if other.id == found.id:
+                self.archives.remove(other)
+        self.archives.add(found)
+        return found
+
+    def detach(self, folder: Path) -> Archive:
+        """The archive of a folder, not known any more."""
+        for found in self.archives.list().found:
+            if Path(found.folder) == folder:
+                self.archives.remove(found)
+                return found
+        raise error("DT-4113", folder=folder, problem="the lake has no archive there")
+
+    @property
+    def archives(self) -> ArchiveIndex:
+        return ArchiveIndex(self.sources.layout)
 
     def diff(self, name: Name, a: Moment, b: Moment) -> Diff:
         """What changed between two points."""

@@ -200,6 +200,9 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "'interval 30 days'), or pass dt.vacuum(…, retain_hours=720)."),
     ("DT-4111", "55000", "The time asked for is before the retention of {name}, {retention}.",
      "AT (VERSION => …) reads versions that are still there; dt.pin(…) protects one."),
+    ("DT-4112", "22023", "No archive has {name} at {point}.", "{hint}"),
+    ("DT-4113", "58030", "The archive {folder} cannot be used: {problem}.",
+     "Give a folder of its own; dt.archives() shows those that there are."),
     # 5xxx catalog, leases, set-up
     ("DT-5101", "58030", "The catalog {path} has schema version {found}, not {known}.",
      "Open the lake with the release that wrote it, or with a newer one."),
@@ -337,7 +340,9 @@ class DTError(Exception):
 
     @property
     def hint(self) -> str:
-        return _worded(CATALOGUE[self.code].hint, self.facts)
+        """What helps; `also` among the facts is what helps in this case besides."""
+        hint = _worded(CATALOGUE[self.code].hint, self.facts)
+        return " ".join(filter(None, (hint, self.facts.get("also"))))
 
     def __str__(self) -> str:
         hint = self.hint

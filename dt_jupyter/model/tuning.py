@@ -79,6 +79,11 @@ class Tuning:
         "seconds",
         "The check at creation is stopped after so long, and says what it left out.",
     )
+    replay_bytes_per_second: int = _limit(
+        64 * _MEGABYTE,
+        "bytes per second",
+        "Replays and archives read no more rows than that, so that writers have the disk.",
+    )
     poll_seconds: float = _limit(
         1.0, "seconds", "Between two looks for what other processes wrote, for live views."
     )

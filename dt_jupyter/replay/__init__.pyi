@@ -1,3 +1,16 @@
+from .archive import (
+    archive_snapshot as archive_snapshot,
+    read_archive as read_archive,
+    verify_archive as verify_archive,
+)
+from .archive_files import (
+    Archive as Archive,
+    ArchiveIndex as ArchiveIndex,
+    Archives as Archives,
+    naming_archive as naming_archive,
+    read_manifest as read_manifest,
+    table_ids as table_ids,
+)
 from .definition_history import (
     Past as Past,
     elsewhere as elsewhere,
@@ -8,6 +21,9 @@ from .hold_files import (
     release as release,
     secure as secure,
     vacuum_lock as vacuum_lock,
+)
+from .pace import (
+    Pace as Pace,
 )
 from .past_refresh import (
     RefreshReplay as RefreshReplay,

@@ -17,8 +17,10 @@ from dt_jupyter.failures import LARGEST_INT, coded, within
 from dt_jupyter.lake import LiveFiles, TableLog, commit_name, read_actions
 from dt_jupyter.model import Name, Source, Timestamp, error
 from dt_jupyter.model.hidden import WEIGHT
+from dt_jupyter.replay.archive_files import naming_archive
 from dt_jupyter.replay.digest import Columns, hash_order, told
 from dt_jupyter.replay.hold_files import Secured, Wanted, release, secure
+from dt_jupyter.replay.pace import Pace
 from dt_jupyter.replay.row_diff import Marked, Marker
 from dt_jupyter.replay.snapshot_rows import query_batches, table_batches
 from dt_jupyter.replay.snapshots import Snapshot, Snapshots, TableAt
@@ -44,7 +46,7 @@ _SHORT_TASKS = {"spark.sql.files.maxPartitionBytes": str(16 << 20)}
 class Bench:
     """What replays work with. `refreshing` says whether a refresh runs, to which they give way
     between their jobs, each time for at most `patience` seconds; `closed`, whether their engine is
-    closed."""
+    closed; `pace`, how fast they read."""
 
     spark: SparkSession
     snapshots: Snapshots
@@ -52,6 +54,7 @@ class Bench:
     layout: Layout
     refreshing: Callable[[], bool]
     closed: Callable[[], bool]
+    pace: Pace
     patience: float = 1.0
 
     @contextmanager
@@ -273,6 +276,7 @@ class Replay:
     def _open(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             self._require_open()
+            self._bench.pace.spend(batch.nbytes)
             yield batch
 
     def changes(self, number: int) -> DataFrame:
@@ -397,8 +401,10 @@ def open_replay(
         raise error("DT-3106", name=name, problem=problem, hint=hint)
     end_at = to if to is not None else at
     stepped = every is not None
-    last = _stop(snapshots, bases, name, end_at, stepped=stepped)
-    first = last if to is None else _stop(snapshots, bases, name, at, stepped=stepped)
+    with naming_archive(snapshots, name, end_at):
+        last = _stop(snapshots, bases, name, end_at, stepped=stepped)
+    with naming_archive(snapshots, name, at):
+        first = last if to is None else _stop(snapshots, bases, name, at, stepped=stepped)
     stops = stops_between(snapshots, bases, first, last, every)
     wanted = [
         Wanted(
@@ -409,7 +415,8 @@ def open_replay(
         for s in bases
     ]
     point = str(at) if to is None else f"{at} to {to}"
-    secured = secure(snapshots, bench.layout, HoldKind.REPLAY, str(name), point, wanted)
+    with naming_archive(snapshots, name, at):
+        secured = secure(snapshots, bench.layout, HoldKind.REPLAY, str(name), point, wanted)
     try:
         snapshot = snapshots.at_versions(
             query, name.schema, str(name), last.versions, secured.folders

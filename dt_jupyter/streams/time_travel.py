@@ -14,7 +14,15 @@ from pyspark.errors import PySparkException
 from dt_jupyter.failures import first_line, is_syntax_error
 from dt_jupyter.model import DTError, Name, ReadAt, Span, Stream, Timestamp, error, plain
 from dt_jupyter.model.hidden import unique_view
-from dt_jupyter.replay import Snapshots, common_moment, whole
+from dt_jupyter.replay import (
+    ArchiveIndex,
+    Snapshots,
+    common_moment,
+    naming_archive,
+    read_archive,
+    table_ids,
+    whole,
+)
 from dt_jupyter.sources import OLDEST, Moment, name_of
 from dt_jupyter.sql import (
     Information,
@@ -228,7 +236,11 @@ def _rows_of(
         at = points.moment(timed.at) if timed.at else OLDEST
     end = points.moment(timed.end) if timed.end else None
     if timed.information is None:
-        snapshot = past.snapshots.of(query, schema, name, at)
+        known = name_of(timed.parts, schema) if timed.query_span is None else None
+        if timed.at is not None and timed.at.archive:
+            return _archived(past.snapshots, known, name, at)
+        with naming_archive(past.snapshots, known, at):
+            snapshot = past.snapshots.of(query, schema, name, at)
         past.reads.extend(snapshot.reads)
         return past.snapshots.frame(snapshot)
     if timed.information is Information.REDO:
@@ -240,6 +252,16 @@ def _rows_of(
     tell(f"changes of {name}", found, False)
     warn(found.query.notes)
     return found.frame
+
+
+def _archived(snapshots: Snapshots, known: Name | None, name: str, at: Moment) -> DataFrame:
+    """The rows of the archive that has a point, also of a table that is not there any more."""
+    if known is None:
+        hint = "Write AT (…, ARCHIVE => TRUE) after the names in it."
+        raise error("DT-4112", name=name, point=at, hint=hint)
+    index = ArchiveIndex(snapshots.sources.layout)
+    found = index.require(known, table_ids(snapshots, known), at)
+    return read_archive(snapshots.spark, found)
 
 
 def warn(notes: Sequence[str]) -> None:

@@ -318,7 +318,7 @@ def time_point(
 ) -> TimePoint | None:
     """[AT|BEFORE (kind => expression)], the expression as text; END by its keyword.
 
-    `common` is whether AT (COMMON) has a meaning there.
+    `common` is whether AT (COMMON) and ARCHIVE => TRUE have a meaning there.
     """
     start = cursor.peek()
     if start.upper not in keywords:
@@ -336,16 +336,41 @@ def time_point(
         raise cursor.fail("there is nothing before COMMON", "Write AT (COMMON).", start.span)
     cursor.next()
     value = "" if kind == PointKind.COMMON else _expression(cursor, hint)
+    archive = common and _archive(cursor, hint)
     last = cursor.expect_sign(")", hint)
     cursor.places["end" if start.upper == "END" else "at"] = Span(start.start, last.end)
-    return TimePoint(PointKind(kind), value, start.upper == "BEFORE")
+    return TimePoint(PointKind(kind), value, start.upper == "BEFORE", archive)
+
+
+def _archive(cursor: Cursor, hint: str) -> bool:
+    """[, ARCHIVE => TRUE|FALSE]."""
+    if not cursor.peek().sign(","):
+        return False
+    cursor.next()
+    keyword = cursor.next()
+    if keyword.upper != "ARCHIVE":
+        raise unknown_option(keyword.text, "AT", ["ARCHIVE"]).at(cursor.script, keyword.span)
+    cursor.expect_sign("=>", hint)
+    value = cursor.next()
+    if value.upper not in ("TRUE", "FALSE"):
+        raise error(
+            "DT-1003",
+            option="ARCHIVE",
+            value=value.text,
+            problem="it must be TRUE or FALSE",
+            hint="Write AT (TIMESTAMP => '…', ARCHIVE => TRUE).",
+        ).at(cursor.script, value.span)
+    return value.upper == "TRUE"
 
 
 def _expression(cursor: Cursor, hint: str) -> str:
-    """The text from `=>` to the bracket that closes around it, which is left standing."""
+    """The text from `=>` to the bracket that closes around it, or to a comma in that, which is left
+    standing."""
     cursor.expect_sign("=>", hint)
     first, depth = cursor.index, 0
-    while not cursor.done and not (depth == 0 and cursor.peek().sign(")")):
+    while not cursor.done and not (
+        depth == 0 and (cursor.peek().sign(")") or cursor.peek().sign(","))
+    ):
         text = cursor.next().text
         depth += (text == "(") - (text == ")")
     if cursor.index == first:

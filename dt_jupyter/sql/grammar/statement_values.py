@@ -89,11 +89,13 @@ class PointKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TimePoint:
-    """AT|BEFORE (kind => value); `value` is the text of a SQL expression, "" for COMMON."""
+    """AT|BEFORE (kind => value [, ARCHIVE => TRUE]); `value` is the text of a SQL expression, ""
+    for COMMON."""
 
     kind: PointKind
     value: str
     before: bool = False
+    archive: bool = False
 
 
 class Information(StrEnum):
