@@ -58,10 +58,16 @@ FORMS: tuple[Form, ...] = (
          "Another dynamic table with the definition, the rows and the state of `m`, as of a point. "
          "It shares the files of `m`; no row is computed.",
          "CREATE DYNAMIC TABLE copy CLONE daily AT (OFFSET => -3600)"),
+    Form("CREATE SCHEMA",
+         f"CREATE SCHEMA [IF NOT EXISTS] b CLONE a [{_POINT}]",
+         "Another schema with the tables, views, dynamic tables and streams of `a`, over the same "
+         "files. What reads within `a` reads the clones, all else stays. Sinks are not cloned; "
+         "streams begin at the newest version.",
+         "CREATE SCHEMA trial CLONE shop AT (OFFSET => -3600)"),
     Form("ALTER DYNAMIC TABLE",
          "ALTER DYNAMIC TABLE [IF EXISTS] n\n"
          "  {SET option … | UNSET option, … | SUSPEND | RESUME | REFRESH [FULL] | RENAME TO m | "
-         "SWAP WITH m}",
+         "SWAP WITH m\n   | CLUSTER BY (column, …) | DROP CLUSTERING KEY}",
          "Makes one change. REFRESH brings it, and all upstream, to now; FULL recomputes all rows.",
          "ALTER DYNAMIC TABLE daily SET TARGET_LAG = '1 hour'"),
     Form("DROP DYNAMIC TABLE", "DROP DYNAMIC TABLE [IF EXISTS] n",

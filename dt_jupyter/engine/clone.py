@@ -6,13 +6,13 @@ import json
 import shutil
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import Attempt, StageRow
 from dt_jupyter.definition import found_by
 from dt_jupyter.engine.create import Created, Creator
-from dt_jupyter.lake import CloneMark, LakeError, TableLog, VersionGone, clone_table
+from dt_jupyter.lake import Cloned, CloneMark, LakeError, TableLog, VersionGone, clone_table
 from dt_jupyter.model import (
     Definition,
     DynamicTable,
@@ -51,6 +51,10 @@ class CloneContents:
     definition: Definition
     told: Mapping[str, Any] | None = None
     """What the table was besides, as the version's commit says it; None where it is as now."""
+    sources: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """The source and its version that the clone stands on, in the place of one by that id."""
+    earlier: frozenset[int] = frozenset()
+    """Versions before that other clones stand on."""
 
     @property
     def stages(self) -> dict[int, int]:
@@ -67,8 +71,10 @@ class CloneContents:
     @property
     def frontier_of_clone(self) -> Frontier:
         """The versions of the sources, and of the clone's own stages, which are the first."""
-        versions = {s: 0 if s.startswith(_STAGE) else v for s, v in self.frontier.versions.items()}
-        return replace(self.frontier, versions=versions)
+        found = self.frontier.versions.items()
+        own = {s: 0 for s, _ in found if s.startswith(_STAGE)}
+        read = dict(self.sources.get(s, (s, v)) for s, v in found if s not in own)
+        return replace(self.frontier, versions={**read, **own})
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,9 @@ class Cloner:
         if existing is not None and statement.action is CreateAction.IF_NOT_EXISTS:
             return Created(existing, None, None, f"{name} already exists, nothing done.")
         original = self.refresher.standing(catalog.require(statement.source))
-        contents = self._contents(original, at)
-        table = self._row(original, statement, contents)
+        contents = self.contents(original, at)
+        given = {"target_lag": statement.target_lag, "warehouse": statement.warehouse}
+        table = self.row(original, name, contents, given)
         found = found_by(table.definition)
         if path := self.creator.sources.cycle(name, found):
             raise error("DT-1106", name=name, path=path)
@@ -107,7 +114,7 @@ class Cloner:
             raise
         return Created(catalog.require(name), None, record, _said(name, original, contents))
 
-    def _contents(self, original: DynamicTable, at: Moment | None) -> CloneContents | None:
+    def contents(self, original: DynamicTable, at: Moment | None) -> CloneContents | None:
         """None for a table that has no rows to take over. DT-2101, DT-4101 to DT-4104."""
         if at is None:
             if original.frontier is None or original.version is None or is_unreadable(original):
@@ -119,7 +126,7 @@ class Cloner:
 
     def _contents_at(self, original: DynamicTable, at: Moment) -> CloneContents:
         past = Past(self.creator.sources, original)
-        source = _source(self._layout, original)
+        source = source_of(self._layout, original)
         version = self.snapshots.versions([source], str(original.name), at)[original.id]
         read = self.snapshots.read_at(source, version, at.time)
         commit = past.commit_of(version)
@@ -128,18 +135,20 @@ class Cloner:
         same = definition == original.definition or not isinstance(told, dict)
         return CloneContents(version, frontier, definition, None if same else told)
 
-    def _row(
-        self, original: DynamicTable, statement: S.CloneDynamicTable, contents: CloneContents | None
+    def row(
+        self,
+        original: DynamicTable,
+        name: Name,
+        contents: CloneContents | None,
+        given: Mapping[str, Any],
     ) -> DynamicTable:
+        """The clone as the catalog has it before its contents; `given` are options, None: as the
+        original's."""
         modes = {} if contents is None or contents.told is None else _modes(contents.told)
-        given: dict[str, Any] = {
-            "target_lag": statement.target_lag,
-            "warehouse": statement.warehouse,
-        }
         return replace(
             original,
             id=uuid.uuid4().hex,
-            name=statement.name,
+            name=name,
             definition=contents.definition if contents else original.definition,
             created=self.creator.clock.now(),
             sequence=0,
@@ -157,14 +166,16 @@ class Cloner:
         """The clone's contents, taken over; computed where the original's cannot be read; none
         where it has none yet."""
         if contents is not None:
-            return self._take_over(table, original, contents)
+            with vacuum_lock(self._layout):
+                return self.take_over(table, original, contents)[0]
         t = original.data_timestamp
         return None if t is None else self.creator.compute(table, t)
 
-    def _take_over(
+    def take_over(
         self, table: DynamicTable, original: DynamicTable, contents: CloneContents
-    ) -> RefreshRecord:
-        """As a refresh commits: the hidden stages first, the public table is the commit point."""
+    ) -> tuple[RefreshRecord, Cloned]:
+        """As a refresh commits: the hidden stages first, the public table is the commit point.
+        The caller keeps VACUUM out."""
         catalog, frontier = self.creator.sources.catalog, contents.frontier_of_clone
         attempt = catalog.begin(
             table.id,
@@ -173,25 +184,27 @@ class Cloner:
             uuid.uuid4().hex,
             self.refresher.tuning.lease_seconds,
         )
-        if original.needs_reinit is not None:  # stays when the attempt ends
-            catalog.update(table.id, needs_reinit=original.needs_reinit)
+        waiting = table.needs_reinit or original.needs_reinit
+        if waiting is not None:  # stays when the attempt ends
+            catalog.update(table.id, needs_reinit=waiting)
         copies = _Copies(self.creator, self.snapshots, attempt, table, original, contents)
         try:
-            with vacuum_lock(self._layout):
-                copies, stages = copies.with_stages()
-                copies.public()
+            copies, stages = copies.with_stages()
+            made = copies.public()
         except BaseException as e:
             failed = replace(copies.record(RefreshState.FAILED), error=str(e))
             undo(e, lambda: catalog.fail(attempt, failed))
             raise
-        return catalog.finish(
+        version = made.versions[contents.version]
+        record = catalog.finish(
             attempt,
-            copies.record(RefreshState.SUCCEEDED),
+            copies.record(RefreshState.SUCCEEDED, version),
             frontier=copies.contents.frontier_of_clone,
             sequence=1,
-            version=0,
+            version=version,
             stages=stages,
         )
+        return record, made
 
 
 @dataclass(frozen=True)
@@ -221,14 +234,15 @@ class _Copies:
         clone_table(origin, [version], path, self._mark(app_id))
         return StageRow(self.table.id, ordinal, f"{_STAGE}{ordinal}", 1, 0, frontier, str(path))
 
-    def public(self) -> None:
+    def public(self) -> Cloned:
         """DT-4104 where its files are gone, and no pin has them."""
         layout, version = self.creator.sources.layout, self.contents.version
-        source = _source(layout, self.original)
+        source, path = source_of(layout, self.original), layout.public(self.table.id)
         folder = self.snapshots.table(source, version).folder
-        path = layout.public(self.table.id)
+        wanted = {version, *self.contents.earlier}
+        log = TableLog(folder if len(wanted) == 1 else layout.public(self.original.id))
         try:
-            clone_table(TableLog(folder), [version], path, self._mark(f"dt:{self.table.id}"))
+            return clone_table(log, wanted, path, self._mark(f"dt:{self.table.id}"))
         except (VersionGone, FileNotFoundError) as e:
             raise self.snapshots.past_retention(source, version) from e
 
@@ -262,7 +276,7 @@ class _Copies:
         point = self.contents.frontier.data_timestamp.words
         return Reason("CLONED", f"the rows of {self.original.name} at {point} were taken over")
 
-    def record(self, state: RefreshState) -> RefreshRecord:
+    def record(self, state: RefreshState, version: int | None = None) -> RefreshRecord:
         done = state is RefreshState.SUCCEEDED
         return RefreshRecord(
             self.table.name,
@@ -273,7 +287,7 @@ class _Copies:
             self._action,
             self._reason,
             self.contents.frontier_of_clone if done else None,
-            0 if done else None,
+            version,
             RefreshStatistics(),
         )
 
@@ -287,7 +301,7 @@ def _modes(told: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _source(layout: Layout, table: DynamicTable) -> Source:
+def source_of(layout: Layout, table: DynamicTable) -> Source:
     path = str(layout.public(table.id))
     return Source(table.name, SourceKind.DYNAMIC_TABLE, table.id, path)
 
@@ -299,4 +313,4 @@ def _said(name: Name, original: DynamicTable, contents: CloneContents | None) ->
     return f"{made} from {original.name} at {contents.frontier.data_timestamp.words}."
 
 
-__all__ = ["Cloner"]
+__all__ = ["CloneContents", "Cloner", "source_of"]

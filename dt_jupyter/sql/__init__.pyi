@@ -8,6 +8,10 @@ from .binding.binder import (
 )
 from .binding.column_lineage import column_sources as column_sources
 from .binding.local_rows import without_job as without_job
+from .binding.moved_schema import (
+    columns_by_schema as columns_by_schema,
+    move_schema as move_schema,
+)
 from .emit.hashing import content_hash as content_hash, exact_text as exact_text
 from .emit.render import Place as Place, Renderer as Renderer
 from .emit.state_sql import BagSql as BagSql, GroupSql as GroupSql, stage_sql as stage_sql

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.execute import (
     dynamic_table_statements,
+    schema_statements,
     sink_statements,
     spark_statements,
     stream_statements,
@@ -51,6 +52,7 @@ def _refuse(context: Context, statement: S.Unsupported, origin: StatementOrigin)
 HANDLERS: Mapping[type[S.Statement], Handler] = {
     S.CreateDynamicTable: dynamic_table_statements.create_dynamic_table,
     S.CloneDynamicTable: dynamic_table_statements.clone,
+    S.CloneSchema: schema_statements.clone_schema,
     S.AlterDynamicTable: dynamic_table_statements.alter_dynamic_table,
     S.DropDynamicTable: dynamic_table_statements.drop_dynamic_table,
     S.UndropDynamicTable: dynamic_table_statements.undrop,

@@ -160,13 +160,24 @@ def _refresh(context: Context, table: DynamicTable, *, full: bool) -> DataFrame:
 def _suspend(context: Context, table: DynamicTable, change: S.Suspend) -> str:
     state = SchedulingState.SUSPENDED
     context.catalog.update(table.id, scheduling=state, scheduling_reason=_BY_USER)
-    return "suspended"
+    below = _below(context, table)
+    return f"suspended; {', '.join(below)} downstream of it wait" if below else "suspended"
+
+
+def _below(context: Context, table: DynamicTable) -> list[str]:
+    """The tables that the scheduler would refresh and that read it, by whichever way."""
+    tables, found = context.catalog.list(), {table.name}
+    while more := {t.name for t in tables if found & set(t.upstream)} - found:
+        found |= more
+    active = (t for t in tables if t.scheduling is SchedulingState.ACTIVE)
+    return [str(t.name) for t in active if t.name in found - {table.name}]
 
 
 def _resume(context: Context, table: DynamicTable, change: S.Resume) -> str:
     state = SchedulingState.ACTIVE
     context.catalog.update(table.id, scheduling=state, scheduling_reason=None, error_count=0)
-    return "resumed"
+    below = _below(context, table)
+    return f"resumed; {', '.join(below)} downstream of it go on" if below else "resumed"
 
 
 def _rename(context: Context, table: DynamicTable, change: S.RenameTo) -> str:

@@ -52,10 +52,12 @@ def clone_table(
     """A new table at `folder` whose versions 0, 1, … have the rows of these versions of the other,
     oldest first; their differences are its changes.
 
-    Raises VersionGone, FileNotFoundError for a file that is gone, NotSupported where another
-    program keeps the table's commits; then nothing is left behind.
+    Raises FileExistsError, VersionGone, FileNotFoundError for a file that is gone, NotSupported
+    where another program keeps the table's commits; then nothing is left behind.
     """
     wanted, target, table_id = sorted(set(versions)), local(folder), str(uuid.uuid4())
+    if target.exists():
+        raise FileExistsError(f"{target} exists")
     try:
         _clone(log, wanted, target, table_id, mark)
     except BaseException:

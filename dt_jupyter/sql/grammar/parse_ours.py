@@ -34,6 +34,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     AlterWarehouse,
     Begin,
     CloneDynamicTable,
+    CloneSchema,
     Commit,
     CreateAction,
     CreateDynamicTable,
@@ -45,6 +46,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     DropStream,
     DropWarehouse,
     ExplainDynamicTable,
+    PointKind,
     Refresh,
     RenameTo,
     Resume,
@@ -76,10 +78,14 @@ from dt_jupyter.sql.text.token_guard import DEFINITION, guard_length, guard_toke
 TABLE = "the name of the dynamic table"
 _WAREHOUSE = "the name of the warehouse"
 _STREAM = "the name of the stream"
-_ALTER = "SET …, UNSET …, SUSPEND, RESUME, REFRESH [FULL], RENAME TO … or SWAP WITH …"
+_ALTER = (
+    "SET …, UNSET …, SUSPEND, RESUME, REFRESH [FULL], CLUSTER BY (…), DROP CLUSTERING KEY, "
+    "RENAME TO … or SWAP WITH …"
+)
 _FIXED = frozenset(name for name, option in TABLE_OPTIONS.items() if option.fixed)
 _ALTERABLE = {name: option for name, option in TABLE_OPTIONS.items() if not option.fixed}
 _OF_CLONE = {name: TABLE_OPTIONS[name] for name in ("TARGET_LAG", "WAREHOUSE")}
+_SCHEMA = ("SCHEMA", "DATABASE", "NAMESPACE")
 _UNSETTABLE = (*_ALTERABLE, CLUSTER_BY)
 
 
@@ -158,8 +164,34 @@ def _created(cursor: Cursor) -> Statement | None:
     if cursor.accept("TASK"):
         cursor.statement = "CREATE TASK"
         return parse_create_task(cursor, action)
+    if any(cursor.accept(word) for word in _SCHEMA):
+        cursor.statement = "CREATE SCHEMA … CLONE"
+        found = _clone_schema(cursor, action)
+        if found is not None:
+            return found
     cursor.index = start
     return None
+
+
+def _clone_schema(cursor: Cursor, action: CreateAction) -> Statement | None:
+    """None for a schema that Spark makes."""
+    cursor.accept("IF", "NOT", "EXISTS")
+    if cursor.peek(1).upper != "CLONE":
+        return None
+    cursor.index -= 3 if cursor.words[cursor.index - 1].upper == "EXISTS" else 0
+    if action is not CreateAction.CREATE:
+        hint = f"Drop the schema first, or write CREATE SCHEMA {cursor.peek().text} CLONE …."
+        raise cursor.fail(f"there is no OR {action} for a schema", hint, cursor.words[0].span)
+    action = create_action(cursor, action)
+    name, cursor.places["name"] = cursor.identifier("the name of the schema")
+    cursor.accept("CLONE")
+    source, cursor.places["source"] = cursor.identifier("the name of the schema to clone")
+    point = time_point(cursor, common=False)
+    cursor.finish("Write CREATE SCHEMA b CLONE a [AT (…)].")
+    if point is not None and point.kind is PointKind.VERSION:
+        hint = "Write AT (TIMESTAMP => …) or AT (OFFSET => -s)."
+        raise cursor.fail("a schema has no versions", hint, cursor.places["at"])
+    return CloneSchema(name.lower(), source.lower(), point, action)
 
 
 def _create_table(cursor: Cursor, action: CreateAction) -> Statement:
@@ -198,6 +230,10 @@ def _table_change(cursor: Cursor) -> TableChange:
         return SetOptions(**_set_options(cursor))
     if cursor.accept("UNSET"):
         return UnsetOptions(_unset_options(cursor))
+    if cursor.at_words("CLUSTER", "BY"):
+        return SetOptions(**options(cursor, {}, until=None, cluster=True))
+    if cursor.accept("DROP", "CLUSTERING", "KEY"):
+        return UnsetOptions(frozenset((CLUSTER_BY,)))
     if cursor.accept("RENAME", "TO"):
         return RenameTo(cursor.name("the new name", "new_name"))
     if cursor.accept("SWAP", "WITH"):

@@ -153,6 +153,16 @@ class CloneDynamicTable(Statement):
     warehouse: str | None = None
 
 
+@dataclass(frozen=True)
+class CloneSchema(Statement):
+    """CREATE SCHEMA … CLONE …: all that it holds; `at` None is now."""
+
+    name: str
+    source: str
+    at: TimePoint | None = None
+    action: CreateAction = CreateAction.CREATE
+
+
 @dataclass(frozen=True, slots=True)
 class SetOptions:
     """ALTER … SET: None leaves an option as it is."""

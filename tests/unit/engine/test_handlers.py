@@ -17,7 +17,7 @@ from dt_jupyter.engine.execute import (
 )
 from dt_jupyter.model import DTError, SchedulingState
 from dt_jupyter.sql.grammar.parse import parse_statement
-from tests.unit.catalog_lab import Lab, name, table
+from tests.unit.catalog_lab import Lab, definition, name, table
 
 
 class Bench:
@@ -168,3 +168,14 @@ def test_a_clone_is_of_a_table_as_it_is_or_was(
     )
     bench.run("CREATE DYNAMIC TABLE c CLONE a AT (VERSION => 3)")
     assert bench.calls[0][1][1] == "3"
+
+
+def test_what_waits_for_a_suspended_table_is_told(bench: Bench) -> None:
+    for one, upstream in (("a", ()), ("b", ("a",)), ("c", ("b",)), ("d", ())):
+        made = table(one)
+        made = dataclasses.replace(made, definition=definition("SELECT 1", *upstream))
+        bench.catalog.create(made)
+    said = "Dynamic table a suspended; b, c downstream of it wait."
+    assert bench.run("ALTER DYNAMIC TABLE a SUSPEND") == said
+    bench.run("ALTER DYNAMIC TABLE c SUSPEND")
+    assert bench.run("ALTER DYNAMIC TABLE a RESUME").endswith("resumed; b downstream of it go on.")

@@ -12,6 +12,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     AlterDynamicTable,
     AlterWarehouse,
     CloneDynamicTable,
+    CloneSchema,
     CreateAction,
     CreateDynamicTable,
     CreateWarehouse,
@@ -83,6 +84,23 @@ def created(text: str) -> CreateDynamicTable:
                 TimePoint(PointKind.TIMESTAMP, "'2026-01-01'", before=True),
                 CreateAction.REPLACE,
             ),
+        ),
+        (
+            "CREATE DYNAMIC TABLE t CLONE m WAREHOUSE = w TARGET_LAG = '2 hours'",
+            CloneDynamicTable(T, Name("default", "m"), target_lag=TargetLag(7200), warehouse="w"),
+        ),
+        ("CREATE SCHEMA B CLONE `A`", CloneSchema("b", "a")),
+        (
+            "CREATE DATABASE IF NOT EXISTS b CLONE a AT (OFFSET => -60)",
+            CloneSchema("b", "a", TimePoint(PointKind.OFFSET, "-60"), CreateAction.IF_NOT_EXISTS),
+        ),
+        (
+            "ALTER DYNAMIC TABLE t CLUSTER BY (a, b.c)",
+            AlterDynamicTable(T, SetOptions(cluster_by=("a", "b.c"))),
+        ),
+        (
+            "ALTER DYNAMIC TABLE t DROP CLUSTERING KEY",
+            AlterDynamicTable(T, UnsetOptions(frozenset({"CLUSTER BY"}))),
         ),
         ("ALTER DYNAMIC TABLE t SUSPEND", AlterDynamicTable(T, Suspend())),
         ("ALTER DYNAMIC TABLE IF EXISTS t RESUME", AlterDynamicTable(T, Resume(), True)),

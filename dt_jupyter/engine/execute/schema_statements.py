@@ -1,0 +1,27 @@
+"""CREATE SCHEMA … CLONE."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dt_jupyter.engine.clone_schema import SchemaCloner
+from dt_jupyter.engine.evaluate import points
+from dt_jupyter.engine.execute.origin import StatementOrigin
+from dt_jupyter.sql import statement_values as S
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from dt_jupyter.engine.context import Context
+
+
+def clone_schema(context: Context, statement: S.CloneSchema, origin: StatementOrigin) -> DataFrame:
+    evaluate = points(context, origin.args)
+    at = evaluate.moment(statement.at) if statement.at is not None else None
+    cloner = SchemaCloner(context.cloner, context.streams, context.lake_tables.known, evaluate)
+    said = cloner.clone(statement, at)
+    context.scheduling.nudge()
+    return context.tables.status(said)
+
+
+__all__ = ["clone_schema"]

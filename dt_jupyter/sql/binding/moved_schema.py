@@ -1,0 +1,55 @@
+"""The text of a query whose tables are in another schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dt_jupyter.ivm import Refused
+from dt_jupyter.model import Span, plain
+from dt_jupyter.sql.binding.binder import table_places
+from dt_jupyter.sql.grammar.functions import replace_spans
+from dt_jupyter.sql.grammar.relation_words import part_of
+from dt_jupyter.sql.grammar.timed_relations import relations_in
+from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
+
+
+def move_schema(query: str, old: str, new: str) -> str:
+    """The query, reading from schema `new` what it names in schema `old`; names without a schema
+    stay. Refused where a name cannot be told from a column's."""
+    moved = []
+    for parts, span in _named(query):
+        if len(parts) > 1 and parts[-2].lower() == old.lower():
+            moved.append((span, f"{plain(new)}.{plain(parts[-1])}"))
+    return replace_spans(query, moved)
+
+
+def columns_by_schema(query: str, schema: str) -> str | None:
+    """A column that the query names by schema, table and name, as it is written; None: none."""
+    places = [span for _, span in _named(query)]
+    for span in _dotted(tokens(query), schema):
+        if not any(p.start <= span.start and span.end <= p.end for p in places):
+            return query[span.start : span.end]
+    return None
+
+
+def _named(query: str) -> list[tuple[tuple[str, ...], Span]]:
+    try:
+        found = table_places(query, fixed=False)
+    except Refused:
+        return [(parts, span) for parts, span in relations_in(query)]
+    return [(parts, Span(start, end)) for parts, start, end, _ in found]
+
+
+def _dotted(words: list[Token], schema: str) -> Iterator[Span]:
+    """Where three parts with dots between begin with the schema's name."""
+    names = (TokenKind.WORD, TokenKind.QUOTED)
+    for i in range(len(words) - 4):
+        five = words[i : i + 5]
+        dotted = five[1].sign(".") and five[3].sign(".")
+        if dotted and all(w.kind in names for w in five[::2]):
+            before = i > 0 and words[i - 1].sign(".")
+            if not before and part_of(five[0]).lower() == schema.lower():
+                yield Span(five[0].start, five[4].end)
+
+
+__all__ = ["columns_by_schema", "move_schema"]
