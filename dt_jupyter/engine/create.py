@@ -23,7 +23,6 @@ from dt_jupyter.model import (
     DynamicTable,
     Initialize,
     Name,
-    Reason,
     RefreshMode,
     RefreshRecord,
     RefreshState,
@@ -33,6 +32,13 @@ from dt_jupyter.model import (
     Timestamp,
     error,
     undo,
+)
+from dt_jupyter.refresh import (
+    ContentsVerdict,
+    Derivable,
+    KeptContents,
+    derive_contents,
+    judge_contents,
 )
 from dt_jupyter.sources import Publisher, Sources, require_free
 from dt_jupyter.spark import RefreshSessions, check_cancelled, meaning
@@ -179,16 +185,25 @@ class Creator:
             table = self.sources.catalog.update(existing.id, **common)
             self.apply_options(existing, table)
             return Created(table, defined, None, f"Dynamic table {statement.name} altered.", notes)
-        reason = Reason("DEFINITION_CHANGED", "CREATE OR ALTER changed the definition")
-        table = self.sources.catalog.update(
-            existing.id,
-            definition=row.definition,
-            mode=row.mode,
-            effective_mode=row.effective_mode,
-            mode_reason=row.mode_reason,
-            needs_reinit=reason,
-            **common,
-        )
+        verdict = self._judge(existing, defined)
+        modes = {
+            "definition": row.definition,
+            "mode": row.mode,
+            "effective_mode": row.effective_mode,
+            "mode_reason": row.mode_reason,
+        }
+        said = f"Dynamic table {statement.name} altered"
+        if isinstance(verdict, KeptContents):
+            table = self.sources.catalog.update(existing.id, **modes, **common)
+            self._finish_alter(existing, table)
+            return Created(table, defined, None, f"{said}; its rows are kept.", notes)
+        if isinstance(verdict, Derivable):
+            derive_contents(self.graph.refresher, self._standing(existing), defined, verdict)
+            self.publisher.publish(self.sources.catalog.require(statement.name))
+            said = f"{said}; its rows were derived from those that it had"
+        else:
+            modes["needs_reinit"] = verdict
+        table = self.sources.catalog.update(existing.id, **modes, **common)
         record = None
         try:
             if existing.frontier is not None or table.initialize is Initialize.ON_CREATE:
@@ -197,14 +212,26 @@ class Creator:
         except BaseException as e:
             undo(e, lambda: self._unaltered(existing))
             raise
-        self.apply_options(existing, self.sources.catalog.require(statement.name))
-        return Created(
-            self.sources.catalog.require(statement.name),
-            defined,
-            record,
-            f"Dynamic table {statement.name} altered.",
-            notes,
-        )
+        table = self.sources.catalog.require(statement.name)
+        self._finish_alter(existing, table)
+        return Created(table, defined, record, f"{said}.", notes)
+
+    def _standing(self, table: DynamicTable) -> DynamicTable:
+        return self.graph.refresher.standing(table)
+
+    def _judge(self, existing: DynamicTable, defined: Defined) -> ContentsVerdict:
+        """What becomes of the rows under another definition."""
+        table = self._standing(existing)
+        with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
+            return judge_contents(self.graph.refresher, spark, table, defined)
+
+    def judge(self, statement: CreateDynamicTable) -> ContentsVerdict:
+        """What CREATE OR ALTER would do with the rows of the table; nothing is changed."""
+        return self._judge(self.sources.catalog.require(statement.name), self.define(statement))
+
+    def _finish_alter(self, before: DynamicTable, after: DynamicTable) -> None:
+        self.apply_options(before, after)
+        self.publisher.publish(after)
 
     def apply_options(self, before: DynamicTable, after: DynamicTable) -> None:
         """The tables behind it are as its options say; their past is kept no shorter than a stream

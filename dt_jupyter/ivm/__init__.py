@@ -16,6 +16,7 @@ from dt_jupyter.ivm.aggregates import (
     removed,
     weighted,
 )
+from dt_jupyter.ivm.derivable import Derivation, KeyColumns, Underivable, derivation
 from dt_jupyter.ivm.derive import DERIVATIVES, LAWS, Law, differentiate, equated, restrict, rule
 from dt_jupyter.ivm.equivalent import equivalent
 from dt_jupyter.ivm.estimate import LARGE, JoinSize, Size, Sizes, estimated, total_size
@@ -91,6 +92,7 @@ __all__ = [
     "Bag",
     "Call",
     "Col",
+    "Derivation",
     "End",
     "Expr",
     "Filter",
@@ -100,6 +102,7 @@ __all__ = [
     "Join",
     "JoinSize",
     "Kept",
+    "KeyColumns",
     "Kind",
     "Law",
     "Match",
@@ -121,6 +124,7 @@ __all__ = [
     "StageColumn",
     "StateColumn",
     "Top",
+    "Underivable",
     "Union",
     "Window",
     "WindowCall",
@@ -129,6 +133,7 @@ __all__ = [
     "col",
     "combines",
     "compile_stages",
+    "derivation",
     "differentiate",
     "directed",
     "equated",

@@ -19,6 +19,14 @@ def equivalent(a: Rel, b: Rel) -> bool:
     return pairing.same(a, b) and pairing.same(a.columns, b.columns)
 
 
+def paired(a: Rel, b: Rel) -> dict[str, str] | None:
+    """The ids of `a` by those of `b`, where the two have the same rows in the same columns, which
+    may stand in another order; None where they have not."""
+    pairing = _Pairing(a, b)
+    same = pairing.same(a, b) and {pairing.there.get(c) for c in a.columns} == set(b.columns)
+    return dict(pairing.back) if same else None
+
+
 class _Pairing:
     """Ids of one relation matched with those of another, one to one."""
 

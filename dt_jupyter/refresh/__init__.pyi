@@ -1,3 +1,10 @@
+from .derived_contents import (
+    ContentsVerdict as ContentsVerdict,
+    Derivable as Derivable,
+    KeptContents as KeptContents,
+    derive_contents as derive_contents,
+    judge_contents as judge_contents,
+)
 from .observation import Look as Look, plan_source as plan_source, source_sizes as source_sizes
 from .protocol import Refresher as Refresher
 from .query_session import list_anew as list_anew, use_schema as use_schema

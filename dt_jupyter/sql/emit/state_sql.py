@@ -21,6 +21,7 @@ from dt_jupyter.ivm import (
     Stage,
     StateColumn,
     at,
+    col,
     initial,
     removed,
     restrict,
@@ -107,6 +108,10 @@ class GroupSql:
     def initial(self, render: Renderer) -> str:
         """All rows, from the sources at the new end."""
         return self._finished(self._whole(render, self.stage.input), ())
+
+    def derived(self, rows: str) -> str:
+        """All rows, from those of another table that has its keys, aggregates and state by id."""
+        return self._finished(rows, ())
 
     def _whole(self, render: Renderer, source: Rel) -> str:
         keys = [quote(k) for k in self.top.keys]
@@ -296,6 +301,12 @@ class BagSql:
     def initial(self, render: Renderer) -> str:
         """All rows with their hashes, from the sources at the new end."""
         return self._hashed(render(at(self.stage.input, End.NEW)), (), self.stage.outputs)
+
+    def derived(self, rows: str) -> str:
+        """All rows, from those of another table that has its columns, and row ids, which stay."""
+        items = tuple((n, col(n)) for n in self.names)
+        named = self._hashed(rows, STORED_ID, items)
+        return f"SELECT {_list(map(quote, self.columns))}\nFROM (\n{named}\n)"
 
     def numbered(self, rows: str, sequence: int) -> str:
         """Rows with hashes, as rows of the table."""

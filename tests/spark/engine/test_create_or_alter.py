@@ -1,0 +1,96 @@
+"""CREATE OR ALTER keeps the rows where the new query's follow from them, and is never wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spark.engine_lab import Lab
+
+ROWS = "SELECT id, g, v * 2 AS w, name FROM src WHERE v > 0"
+GROUPS = "SELECT g, sum(v) AS s, min(v) AS low, count(DISTINCT name) AS d FROM src GROUP BY g"
+LEVELS = "SELECT n, count(*) AS k FROM (SELECT g, count(*) AS n FROM src GROUP BY g) GROUP BY n"
+KEPT, DERIVED, ANEW = "kept", "DERIVED", "DEFINITION_CHANGED"
+CASES = [
+    (ROWS, "SELECT id, g, v * 2 AS w, name  -- said\nFROM src WHERE v > 0", KEPT),
+    (ROWS, "SELECT name AS n, id FROM src WHERE v > 0", DERIVED),
+    (ROWS, "SELECT id, w + 1 AS z FROM (SELECT id, v * 2 AS w FROM src WHERE v > 0)", ANEW),
+    (ROWS, "SELECT id, name FROM src WHERE v > 0 AND name IS NULL", DERIVED),
+    (ROWS, "SELECT id, v FROM src WHERE v > 0", ANEW),
+    (ROWS, "SELECT id FROM src", ANEW),
+    (ROWS, "SELECT DISTINCT g FROM src WHERE v > 0", ANEW),
+    (GROUPS, "SELECT sum(v) + 1 AS t, g, count(DISTINCT name) AS d FROM src GROUP BY g", DERIVED),
+    (GROUPS, f"{GROUPS} HAVING sum(v) > 3", DERIVED),
+    (GROUPS, "SELECT g, sum(v) AS s, min(v) AS low FROM src WHERE g > 1 GROUP BY g", DERIVED),
+    (GROUPS, "SELECT g, max(v) AS s FROM src GROUP BY g", ANEW),
+    (GROUPS, "SELECT g, sum(v) AS s FROM src WHERE v > 1 GROUP BY g", ANEW),
+    (LEVELS, "SELECT k AS groups, n FROM "
+     "(SELECT n, count(*) AS k FROM (SELECT g, count(*) AS n FROM src GROUP BY g) GROUP BY n)",
+     DERIVED),
+    (LEVELS, LEVELS.replace("count(*) AS n", "count(v) AS n"), ANEW),
+]  # fmt: skip
+
+
+def outcome(lab: Lab, name: str, before: int) -> str:
+    """What CREATE OR ALTER did with the rows, by the history."""
+    records = lab.engine.records(name)[: -before or None]
+    codes = [r.reason.code for r in records if r.reason]
+    assert not any(r.error for r in records)
+    assert all(r.action == "REINITIALIZE" for r in records if r.reason.code == ANEW)
+    return next((c for c in codes if c in (DERIVED, ANEW)), KEPT)
+
+
+FEW = [CASES[i] for i in (1, 3, 8, 10, 12)]
+
+
+@pytest.mark.parametrize("cases", [FEW, pytest.param(CASES, marks=pytest.mark.nightly)])
+def test_rows_are_kept_or_derived_or_computed_anew(
+    quick_lab: Lab, cases: list[tuple[str, str, str]]
+) -> None:
+    lab = quick_lab
+    lab.table("src", "id INT, g INT, v INT, name STRING",
+              "1, 1, 1, 'a'", "1, 1, 1, 'a'", "2, 2, 5, NULL", "3, NULL, -1, 'c'")  # fmt: skip
+    tables = [f"t{i}" for i in range(len(cases))]
+    for name, (old, _, _) in zip(tables, cases, strict=True):
+        lab.dynamic_table(name, old)
+    lab.sql("DELETE FROM src WHERE id = 3; UPDATE src SET v = 7 WHERE id = 2")
+    lab.insert("src", "4, 2, 3, 'd'", "5, 3, 0, 'e'", "1, 1, 1, 'a'", "6, 9, 4, NULL")
+    for name in tables:
+        assert lab.refresh(name) == "INCREMENTAL"
+    found = {}
+    for name, (_, new, _) in zip(tables, cases, strict=True):
+        before = len(lab.engine.records(name))
+        lab.sql(f"CREATE OR ALTER DYNAMIC TABLE {name} TARGET_LAG = '2 hours' AS {new}")
+        found[new] = outcome(lab, name, before)
+        assert lab.engine.table(name).target_lag.seconds == 7200
+    assert found == {new: wanted for _, new, wanted in cases}
+    lab.verified(*tables)
+    lab.sql("DELETE FROM src WHERE id IN (1, 4); UPDATE src SET name = 'x' WHERE id = 2")
+    lab.insert("src", "2, 2, 7, 'y'", "7, 3, 3, 'z'", "8, 2, -5, 'b'")
+    for name in tables:
+        assert lab.refresh(name) == "INCREMENTAL"
+    lab.verified(*tables)
+    assert lab.engine.verify(tables[0], all=True).equal
+
+
+@pytest.mark.nightly
+def test_below_it_and_after_a_restart(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.table("src", "id INT, v INT", "1, 1", "2, 2", "2, 2")
+    lab.dynamic_table("up", "SELECT id, v FROM src")
+    lab.dynamic_table("down", "SELECT id, count(*) AS n FROM up GROUP BY id")
+    lab.sql("CREATE STREAM seen ON DYNAMIC TABLE up")
+    lab.insert("src", "3, 3")  # the refresh after the derivation brings it
+    lab.sql("CREATE OR ALTER DYNAMIC TABLE up TARGET_LAG = '1 hour' AS "
+            "SELECT v, id AS id FROM src WHERE id > 1")  # fmt: skip
+    assert outcome(lab, "up", 1) == DERIVED
+    assert lab.engine.records("up")[0].action == "INCREMENTAL"
+    assert lab.rows("up") == [(2, 2), (2, 2), (3, 3)]
+    assert lab.refresh("down") == "INCREMENTAL"
+    lab.verified("up", "down")
+    lab.sql("CREATE OR ALTER DYNAMIC TABLE up (v COMMENT 'value', id) TARGET_LAG = '1 hour' AS "
+            "SELECT v, id FROM src WHERE id > 1")  # fmt: skip
+    assert lab.refresh("up") == "NO_DATA"
+    lab.reopen()
+    lab.insert("src", "4, 4")
+    assert (lab.refresh("up"), lab.refresh("down")) == ("INCREMENTAL", "INCREMENTAL")
+    lab.verified("up", "down")
