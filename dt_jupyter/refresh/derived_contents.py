@@ -180,26 +180,26 @@ def derive_contents(
     try:
         frontier = _pinned(refresher, table, t)
         version, statistics = _commit(refresher, table, defined, found, attempt, choice, frontier)
+        done = replace(
+            record,
+            state=RefreshState.SUCCEEDED,
+            frontier=frontier,
+            version=version,
+            statistics=statistics,
+        )
+        return catalog.finish(
+            attempt,
+            done,
+            frontier=frontier,
+            sequence=attempt.sequence,
+            version=version,
+            definition=defined.definition,
+        )
     except BaseException as e:
         told = as_error(e, table.name) if isinstance(e, Exception) else _cut_off(table)
         failed = replace(record, state=RefreshState.FAILED, error_code=told.code, error=str(told))
         catalog.fail(attempt, failed, counts=False)
         raise
-    done = replace(
-        record,
-        state=RefreshState.SUCCEEDED,
-        frontier=frontier,
-        version=version,
-        statistics=statistics,
-    )
-    return catalog.finish(
-        attempt,
-        done,
-        frontier=frontier,
-        sequence=attempt.sequence,
-        version=version,
-        definition=defined.definition,
-    )
 
 
 def _cut_off(table: DynamicTable) -> DTError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dt_jupyter.refresh import derived_contents
 from tests.spark.engine_lab import Lab
 
 ROWS = "SELECT id, g, v * 2 AS w, name FROM src WHERE v > 0"
@@ -94,3 +95,36 @@ def test_below_it_and_after_a_restart(quick_lab: Lab) -> None:
     lab.insert("src", "4, 4")
     assert (lab.refresh("up"), lab.refresh("down")) == ("INCREMENTAL", "INCREMENTAL")
     lab.verified("up", "down")
+
+
+@pytest.mark.nightly
+def test_a_derivation_that_was_cut_off_is_whole_or_did_not_happen(
+    quick_lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = quick_lab
+    lab.table("src", "id INT, v INT", "1, 1", "2, 2", "2, 2")
+    lab.dynamic_table("t", "SELECT id, v FROM src")
+    new = "CREATE OR ALTER DYNAMIC TABLE t TARGET_LAG = '1 hour' AS SELECT v AS w FROM src"
+
+    def fail(*given: object, **named: object) -> None:
+        raise OSError(28, "no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(derived_contents, "commit_stage", fail)
+        with pytest.raises(Exception, match="no space"):
+            lab.sql(new)
+    assert lab.rows("t") == [(1, 1), (2, 2), (2, 2)]
+    assert lab.engine.records("t")[0].state == "FAILED"
+    lab.insert("src", "3, 3")
+    assert lab.refresh("t") == "INCREMENTAL"
+    lab.verified("t")
+    with monkeypatch.context() as patched:  # its process ended after the commit
+        patched.setattr(lab.context.catalog, "finish", fail)
+        with pytest.raises(Exception, match="no space"):
+            lab.sql(new)
+    lab.reopen()
+    assert lab.rows("t") == [(1,), (2,), (2,), (3,)]
+    lab.sql("DELETE FROM src WHERE id = 2")
+    assert lab.refresh("t") == "INCREMENTAL"
+    assert lab.engine.table("t").definition.query == "SELECT v AS w FROM src"
+    lab.verified("t")
