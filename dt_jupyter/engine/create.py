@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import (
@@ -198,7 +198,8 @@ class Creator:
             self._finish_alter(existing, table)
             return Created(table, defined, None, f"{said}; its rows are kept.", notes)
         if isinstance(verdict, Derivable):
-            derive_contents(self.graph.refresher, self._standing(existing), defined, verdict)
+            standing = replace(self._standing(existing), cluster_by=row.cluster_by)
+            derive_contents(self.graph.refresher, standing, defined, verdict)
             self.publisher.publish(self.sources.catalog.require(statement.name))
             said = f"{said}; its rows were derived from those that it had"
         else:

@@ -134,6 +134,8 @@ def _derivable(
     )
     path = refresher.sources.layout.public(table.id)
     rows = f"SELECT * FROM {sql_table(path)} VERSION AS OF {table.version}"
+    if refresher.sources.catalog.warehouse(table.warehouse).suspended:
+        raise Underivable("its warehouse is suspended")
     query = _query(found, new.public, rows)
     fields = [(f.name, f.dataType) for f in spark.sql(query).schema]
     if fields != [(f.name, f.dataType) for f in new.public.schema]:
