@@ -168,6 +168,7 @@ TELLING = {
     "flatten_joins": "others stay as they are",
     "_opposite": "no for others: nothing is known to exclude",
     "_peel": "ends at others",
+    "_peeled": "ends at others, which are the same in both or nothing is derived",
     "_cut_project": "ends at others",
     "_is_stage": "no for others, which are then put into a stage",
     "bounded": "others are not bounded",
