@@ -18,6 +18,7 @@ from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.evaluate import Point, moment_of, timestamp_of
 from dt_jupyter.engine.frame_definition import create_from, define_by
 from dt_jupyter.engine.naming import require_names
+from dt_jupyter.engine.planning import apply_plan, plan_script
 from dt_jupyter.engine.profile import profile_table
 from dt_jupyter.engine.scheduling import start_refresh
 from dt_jupyter.engine.sink_creation import create_sink
@@ -49,6 +50,7 @@ from dt_jupyter.reports import (
     GraphReport,
     LagReport,
     Lineage,
+    ScriptPlan,
     SinkReport,
     StreamReport,
     TableProfile,
@@ -583,6 +585,19 @@ class Engine:
         streams begin anew, and sinks are comments: creating one delivers."""
         context = self._open()
         return export_script(context.catalog, meaning(context.spark))
+
+    def plan(self, script: str, *, remove: bool = False) -> ScriptPlan:
+        """What a script of definitions, as `export` writes it, would change: what is added or
+        changed and how, what becomes of rows, and which dynamic tables are downstream. Nothing is
+        done. With `remove`, what the lake has and the script has not is dropped when it is
+        applied. DT-1137 for a statement that is no definition."""
+        return plan_script(self._open(), script, remove=remove)
+
+    def apply(self, plan: ScriptPlan) -> None:
+        """Runs a plan; DT-1138 where the definitions of the lake are others than when it was
+        made, with nothing done."""
+        with terminal_line("Applying the plan"):
+            apply_plan(self._open(), plan)
 
     def check_history(
         self, events: TransactionHistory | str | Iterable[HistoryEvent] | None = None

@@ -163,6 +163,20 @@ def _title(statement: Statement) -> str:
 def _statements(context: Context, script: str) -> Iterator[Statement]:
     """Those of a script, each when it is to run. A USE decides what a bare name after it means:
     a statement for which another schema is current than the USE before it said is parsed again."""
+    parsed, by_offset = _parsed(context, script)
+    for statement, expected in _ordered(script, parsed):
+        current, piece = context.schema(), by_offset[statement.offset]
+        again = parse_piece(script, piece, current) if current != expected else None
+        yield again or statement
+
+
+def definitions_of(context: Context, script: str) -> Sequence[InSchema]:
+    """The statements of a script in the order in which it runs them, each with the schema that is
+    current then; none is run."""
+    return _ordered(script, _parsed(context, script)[0])
+
+
+def _parsed(context: Context, script: str) -> tuple[list[InSchema], dict[int, Piece]]:
     schema = context.schema()
     parsed: list[InSchema] = []
     by_offset: dict[int, Piece] = {}
@@ -175,10 +189,7 @@ def _statements(context: Context, script: str) -> Iterator[Statement]:
     for statement, _ in parsed:
         if refused := later(statement):
             raise refused.error(script)
-    for statement, expected in _ordered(script, parsed):
-        current, piece = context.schema(), by_offset[statement.offset]
-        again = parse_piece(script, piece, current) if current != expected else None
-        yield again or statement
+    return parsed, by_offset
 
 
 def _ordered(script: str, parsed: Sequence[InSchema]) -> Sequence[InSchema]:

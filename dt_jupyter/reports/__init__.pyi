@@ -36,6 +36,11 @@ from .report_values import (
     frontier_report as frontier_report,
     lag_report as lag_report,
 )
+from .script_plan import (
+    PlannedAction as PlannedAction,
+    PlannedChange as PlannedChange,
+    ScriptPlan as ScriptPlan,
+)
 from .sink_report import (
     SinkReport as SinkReport,
     SinkReports as SinkReports,

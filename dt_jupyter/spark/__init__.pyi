@@ -56,6 +56,7 @@ from .relations import (
     listed as listed,
     local_path as local_path,
     lookup as lookup,
+    qualified_text as qualified_text,
 )
 from .session import (
     active_session as active_session,

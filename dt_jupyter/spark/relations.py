@@ -106,7 +106,7 @@ def view_text(text: str, schema: str, names: tuple[str, ...], queried: tuple[str
     told apart by name, they come in its order. The text of a view that was made of such a query
     is that query.
     """
-    text = _qualified(text, schema)
+    text = qualified_text(text, schema)
     listed = f") AS view_({', '.join(map(quote, names))})"
     if _EXPLICIT.match(text) or text.endswith(f"\n{listed}"):
         return text
@@ -123,7 +123,7 @@ _NAMED = r"`(?:[^`]|``)+` AS `(?:[^`]|``)+`"
 _EXPLICIT = re.compile(rf"SELECT {_NAMED}(?:, {_NAMED})* FROM \(\n")
 
 
-def _qualified(text: str, schema: str) -> str:
+def qualified_text(text: str, schema: str) -> str:
     """With the schema of each table that has none; as it is where only Spark can parse it."""
     try:
         places = table_places(text)

@@ -1,0 +1,336 @@
+"""A script of definitions compared with the lake, and applied where the lake is still the same."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.engine.script import definitions_of, run_script
+from dt_jupyter.model import (
+    DTError,
+    DynamicTable,
+    Name,
+    Reason,
+    SchedulingState,
+    SourceKind,
+    error,
+)
+from dt_jupyter.refresh import KeptContents
+from dt_jupyter.reports import PlannedAction, PlannedChange, ScriptPlan, export_script
+from dt_jupyter.sources import name_of
+from dt_jupyter.spark import RelationKind, lookup, meaning, qualified_text
+from dt_jupyter.sql import SparkKind, relations_in, statement_values as S
+
+if TYPE_CHECKING:
+    from dt_jupyter.engine.context import Context
+
+_CREATE = re.compile(
+    r"CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?DYNAMIC\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?",
+    re.IGNORECASE,
+)
+_VIEW = re.compile(r"CREATE\s+(?:OR\s+REPLACE\s+)?VIEW\s+(?:IF\s+NOT\s+EXISTS\s+)?", re.IGNORECASE)
+_EXPLICIT = re.compile(r"select (?:\*|`[^`]*` as `[^`]*`(?:, `[^`]*` as `[^`]*`)*) from \( ")
+_AS = re.compile(r"\bAS\b", re.IGNORECASE)
+_OPTIONS: Mapping[str, tuple[str, str]] = {
+    "TARGET_LAG": ("target_lag", "target_lag"),
+    "WAREHOUSE": ("warehouse", "warehouse"),
+    "REFRESH_MODE": ("refresh_mode", "mode"),
+    "SCHEDULER": ("scheduler", "scheduler_enabled"),
+    "CLUSTER BY": ("cluster_by", "cluster_by"),
+    "DATA_RETENTION_TIME_IN_DAYS": ("retention_days", "retention_days"),
+    "ALTER_SOURCES": ("alter_sources", "alter_sources"),
+    "COMMENT": ("comment", "comment"),
+}
+"""The field of each option in a statement, and in the catalog."""
+
+
+def plan_script(context: Context, script: str, *, remove: bool) -> ScriptPlan:
+    """What a script would change; with `remove`, what the lake has beside it goes. DT-1137."""
+    state = state_of(context)
+    return _Planner(context, script, remove).plan(state)
+
+
+def apply_plan(context: Context, plan: ScriptPlan) -> None:
+    """Runs the steps of a plan. DT-1138 where the definitions of the lake are others now."""
+    if state_of(context) != plan.state:
+        raise error("DT-1138")
+    before = context.schema()
+    try:
+        for _ in run_script(context, "\n;\n".join(plan.steps)):
+            pass
+    finally:
+        context.spark.catalog.setCurrentDatabase(before)
+
+
+def state_of(context: Context) -> str:
+    """Tells the definitions of a lake apart, whatever its rows are."""
+    catalog = context.catalog
+    text = export_script(catalog, meaning(context.spark))
+    ids = sorted(t.id for t in catalog.list())
+    return hashlib.blake2b("\n".join([text, *ids]).encode(), digest_size=16).hexdigest()
+
+
+@dataclass
+class _Planner:
+    context: Context
+    script: str
+    remove: bool
+    changes: list[PlannedChange] = field(default_factory=list)
+    steps: list[str] = field(default_factory=list)
+    told: set[Name] = field(default_factory=set)
+    new: set[Name] = field(default_factory=set)
+
+    def plan(self, state: str) -> ScriptPlan:
+        for statement, schema in definitions_of(self.context, self.script):
+            self._statement(statement, schema)
+        self._others()
+        return ScriptPlan(tuple(self.changes), tuple(self.steps), state)
+
+    def _statement(self, statement: S.Statement, schema: str) -> None:
+        """DT-1137 for one that is no definition."""
+        planned = _PLANNED.get(type(statement))
+        if planned is None:
+            raise self._refused(statement)
+        planned(self, statement, schema)
+
+    def _refused(self, statement: S.Statement) -> DTError:
+        words = " ".join(statement.text.split()[:3])
+        made = error("DT-1137", statement=words)
+        place = statement.places.get("name")
+        return made.at(self.script, place) if place is not None else made
+
+    def _add(self, kind: str, name: object, step: str, rows: str = "") -> None:
+        self.changes.append(PlannedChange(kind, str(name), PlannedAction.ADD, rows=rows))
+        self.steps.append(step)
+
+    def _same(self, kind: str, name: object) -> None:
+        self.changes.append(PlannedChange(kind, str(name), PlannedAction.NONE))
+
+    # -- dynamic tables ---------------------------------------------------------------------------
+
+    def dynamic_table(self, statement: S.CreateDynamicTable, schema: str) -> None:
+        name = statement.name
+        self.told.add(name)
+        existing = self.context.catalog.get(name)
+        step = _CREATE.sub("CREATE OR ALTER DYNAMIC TABLE ", statement.text, count=1)
+        if existing is None:
+            self.new.add(name)
+            later = statement.initialize == "ON_SCHEDULE"
+            rows = "computed at its first scheduled refresh" if later else "computed"
+            self._add("dynamic table", name, statement.text, rows)
+            return
+        differs = [*_definition_differs(existing, statement), *_options_differ(existing, statement)]
+        if not differs:
+            self._same("dynamic table", name)
+            return
+        rows = self._rows(existing, statement)
+        below = () if rows == _KEPT else self._below({name})
+        change = PlannedChange(
+            "dynamic table", str(name), PlannedAction.CHANGE, tuple(differs), rows, below
+        )
+        self.changes.append(change)
+        self.steps.append(step)
+
+    def _rows(self, existing: DynamicTable, statement: S.CreateDynamicTable) -> str:
+        """What CREATE OR ALTER does with the rows."""
+        if not any(_definition_differs(existing, statement)) and (
+            existing.mode is statement.refresh_mode
+        ):
+            return _KEPT
+        schema = existing.definition.current_schema
+        reads = {name_of(parts, schema) for parts, _ in relations_in(statement.query)}
+        if reads & self.new:
+            return f"computed anew: it reads {', '.join(sorted(map(str, reads & self.new)))}"
+        verdict = self.context.creator.judge(statement)
+        if isinstance(verdict, KeptContents):
+            return _KEPT
+        return (
+            f"computed anew: {verdict.sentence}"
+            if isinstance(verdict, Reason)
+            else "derived from those that it has"
+        )
+
+    def _below(self, changed: set[Name]) -> tuple[str, ...]:
+        """The dynamic tables downstream, through views too."""
+        tables, found = self.context.catalog.list(), set(changed)
+        while more := {t.name for t in tables if found & _reads(t)} - found:
+            found |= more
+        return tuple(sorted(str(n) for n in found - changed))
+
+    # -- the others -------------------------------------------------------------------------------
+
+    def spark(self, statement: S.SparkStatement, schema: str) -> None:
+        kind, name = statement.kind, statement.target
+        if kind in (SparkKind.USE, SparkKind.SET):
+            self.steps.append(statement.text)
+        elif kind is SparkKind.CREATE_SCHEMA and statement.target_parts:
+            made = statement.target_parts[-1]
+            if self.context.spark.catalog.databaseExists(f"`{made}`"):
+                self._same("schema", made)
+            else:
+                self._add("schema", made, statement.text)
+        elif kind is SparkKind.CREATE_VIEW and name is not None and not statement.temporary:
+            self._view(statement, name, schema)
+        elif kind is SparkKind.CREATE_TABLE and name is not None and not statement.temporary:
+            if lookup(self.context.spark, name) is None:
+                self.new.add(name)
+                self._add("table", name, statement.text)
+            else:
+                self._same("table", name)
+        else:
+            raise self._refused(statement)
+
+    def _view(self, statement: S.SparkStatement, name: Name, schema: str) -> None:
+        self.told.add(name)
+        known = lookup(self.context.spark, name)
+        if known is None:
+            self.new.add(name)
+            self._add("view", name, statement.text)
+            return
+        query = qualified_text(_AS.split(statement.text, maxsplit=1)[-1], schema)
+        if known.kind is RelationKind.VIEW and _is_view_of(known.text or "", query):
+            self._same("view", name)
+            return
+        below = self._below({name})
+        self.changes.append(
+            PlannedChange("view", str(name), PlannedAction.CHANGE, ("query",), "", below)
+        )
+        self.steps.append(_VIEW.sub("CREATE OR REPLACE VIEW ", statement.text, count=1))
+
+    def warehouse(self, statement: S.CreateWarehouse, schema: str) -> None:
+        known = {w.name: w for w in self.context.catalog.warehouses()}
+        found = known.get(statement.name)
+        if found is None:
+            self._add("warehouse", statement.name, statement.text)
+            return
+        wanted = (statement.max_concurrency, statement.weight)
+        if (found.max_concurrency, found.weight) == wanted:
+            self._same("warehouse", statement.name)
+            return
+        options = f"MAX_CONCURRENCY_LEVEL = {wanted[0]} WEIGHT = {wanted[1]}"
+        self.changes.append(
+            PlannedChange("warehouse", statement.name, PlannedAction.CHANGE, (options,))
+        )
+        self.steps.append(f"ALTER WAREHOUSE `{statement.name}` SET {options}")
+
+    def stream(self, statement: S.CreateStream, schema: str) -> None:
+        self.told.add(statement.name)
+        if self.context.catalog.find_stream(statement.name) is None:
+            self._add("stream", statement.name, statement.text)
+        else:
+            self._same("stream", statement.name)
+
+    def sink(self, statement: S.CreateSink, schema: str) -> None:
+        self.told.add(statement.name)
+        if self.context.catalog.find_sink(statement.name) is None:
+            self._add("sink", statement.name, statement.text, "delivered to its store")
+        else:
+            self._same("sink", statement.name)
+
+    def alter(self, statement: S.AlterDynamicTable, schema: str) -> None:
+        """What an export says of tables that are suspended."""
+        if not isinstance(statement.change, S.Suspend | S.Resume):
+            raise self._refused(statement)
+        suspend = isinstance(statement.change, S.Suspend)
+        found = self.context.catalog.get(statement.name)
+        state = found.scheduling if found is not None else SchedulingState.ACTIVE
+        if suspend == (state is SchedulingState.SUSPENDED):
+            return
+        self._state("dynamic table", statement.name, statement.text, suspend=suspend)
+
+    def alter_warehouse(self, statement: S.AlterWarehouse, schema: str) -> None:
+        found = {w.name: w for w in self.context.catalog.warehouses()}.get(statement.name)
+        if isinstance(statement.change, S.SetWarehouse):
+            self._state("warehouse", statement.name, statement.text, suspend=None)
+            return
+        suspend = isinstance(statement.change, S.Suspend)
+        if found is None or found.suspended != suspend:
+            self._state("warehouse", statement.name, statement.text, suspend=suspend)
+
+    def _state(self, kind: str, name: object, step: str, *, suspend: bool | None) -> None:
+        said = "options" if suspend is None else "suspended" if suspend else "resumed"
+        self.changes.append(PlannedChange(kind, str(name), PlannedAction.CHANGE, (said,)))
+        self.steps.append(step)
+
+    def _others(self) -> None:
+        """What the lake has beside the script, those downstream first."""
+        catalog = self.context.catalog
+        found = [("sink", s.name) for s in catalog.sinks()]
+        found += [("stream", s.name) for s in catalog.streams()]
+        tables = {t.name: t for t in catalog.list()}
+        views = {v.name for v in catalog.views()}
+        found += [("dynamic table", n) for n in reversed(list(_upstream_first(tables.values())))]
+        found += [("view", n) for n in sorted(views, key=str)]
+        for kind, name in found:
+            if name in self.told:
+                continue
+            below = self._below({name}) if kind in ("view", "dynamic table") else ()
+            action = PlannedAction.REMOVE if self.remove else PlannedAction.LEAVE
+            self.changes.append(PlannedChange(kind, str(name), action, affects=below))
+            if self.remove:
+                self.steps.append(f"DROP {kind.upper()} {name}")
+
+
+_KEPT = "kept"
+_PLANNED: Mapping[type[S.Statement], Callable[[_Planner, Any, str], None]] = {
+    S.CreateDynamicTable: _Planner.dynamic_table,
+    S.CreateWarehouse: _Planner.warehouse,
+    S.CreateStream: _Planner.stream,
+    S.CreateSink: _Planner.sink,
+    S.AlterDynamicTable: _Planner.alter,
+    S.AlterWarehouse: _Planner.alter_warehouse,
+    S.SparkStatement: _Planner.spark,
+}
+
+
+def _reads(table: DynamicTable) -> set[Name]:
+    definition = table.definition
+    return {s.name for s in definition.sources} | {v.name for v in definition.views}
+
+
+def _upstream_first(tables: Iterable[DynamicTable]) -> Iterator[Name]:
+    waiting = {t.name: {s.name for s in t.definition.sources
+                        if s.kind is SourceKind.DYNAMIC_TABLE} for t in tables}  # fmt: skip
+    while waiting:
+        ready = next((n for n, up in waiting.items() if not up & waiting.keys()), None)
+        name = ready or next(iter(waiting))
+        del waiting[name]
+        yield name
+
+
+def _definition_differs(existing: DynamicTable, statement: S.CreateDynamicTable) -> Iterator[str]:
+    if existing.definition.query.strip() != statement.query.strip():
+        yield "query"
+    if existing.definition.listed != statement.columns:
+        yield "columns"
+
+
+def _options_differ(existing: DynamicTable, statement: S.CreateDynamicTable) -> Iterator[str]:
+    for option, (wanted, known) in _OPTIONS.items():
+        new, old = getattr(statement, wanted), getattr(existing, known)
+        if new != old:
+            yield f"{option} {_shown(old)} → {_shown(new)}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "on", False: "off", None: "none"}[value]
+    return ", ".join(value) or "none" if isinstance(value, tuple) else str(value)
+
+
+def _is_view_of(known: str, query: str) -> bool:
+    """Whether a view has that query: as it was written, or as it is kept."""
+    kept, wanted = (" ".join(t.split()).casefold() for t in (known, query))
+    explicit = _EXPLICIT.match(kept)
+    inner = kept[explicit.end() :] if explicit else ""
+    return (
+        kept == wanted
+        or inner in (f"{wanted} )", f"{wanted})")
+        or (inner.startswith(f"{wanted} ) as view_(") and inner.count(") as view_(") == 1)
+    )
+
+
+__all__ = ["apply_plan", "plan_script", "state_of"]

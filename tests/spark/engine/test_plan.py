@@ -1,0 +1,79 @@
+"""What a script would change is told before, and applied only where the lake is still the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.spark.engine_lab import Lab, refused
+
+SCRIPT = """
+CREATE WAREHOUSE heavy MAX_CONCURRENCY_LEVEL = 3;
+CREATE VIEW big AS SELECT id, g, v FROM src WHERE v > 0;
+CREATE DYNAMIC TABLE base TARGET_LAG = '1 hour' AS SELECT id, g, v FROM big;
+CREATE DYNAMIC TABLE sums TARGET_LAG = '1 hour' AS SELECT g, sum(v) AS s FROM base GROUP BY g;
+CREATE DYNAMIC TABLE lone TARGET_LAG = '1 hour' AS SELECT id FROM src -- said at the end
+;
+CREATE STREAM news ON DYNAMIC TABLE base
+"""
+
+
+def told(plan: Any) -> dict[str, tuple[str, str]]:
+    return {c.name: (c.action.value, c.rows.partition(":")[0]) for c in plan.changes}
+
+
+def test_a_plan_tells_what_applying_it_does(quick_lab: Lab) -> None:
+    lab, engine = quick_lab, quick_lab.engine
+    lab.table("src", "id INT, g INT, v INT", "1, 1, 1", "2, 1, 5", "3, 2, 0")
+    first = engine.plan(SCRIPT)
+    assert {a for a, _ in told(first).values()} == {"add"}
+    assert lab.context.catalog.list() == ()
+    engine.apply(first)
+    assert lab.rows("sums") == [(1, 6)]
+    assert not engine.plan(SCRIPT)
+    assert not engine.plan(engine.export())
+    assert {a for a, _ in told(engine.plan(engine.export())).values()} == {"unchanged"}
+
+    changed = (
+        SCRIPT.replace("g, sum(v) AS s", "sum(v) AS total, g")
+        .replace("'1 hour' AS SELECT id FROM src", "'2 hours' AS SELECT id FROM src")
+        .replace("SELECT id, g, v FROM big", "SELECT id, g, v + 1 AS v FROM big")
+        .replace("MAX_CONCURRENCY_LEVEL = 3", "MAX_CONCURRENCY_LEVEL = 4")
+        .replace("CREATE STREAM news ON DYNAMIC TABLE base", "")
+        + "CREATE DYNAMIC TABLE more AS SELECT max(s) AS s FROM (SELECT v AS s FROM base)"
+    )
+    versions = {t: lab.version(t) for t in ("base", "sums", "lone")}
+    plan = engine.plan(changed)
+    assert told(plan) == {
+        "heavy": ("change", ""), "big": ("unchanged", ""),
+        "base": ("change", "computed anew"), "sums": ("change", "derived from those that it has"),
+        "lone": ("change", "kept"), "more": ("add", "computed"), "news": ("leave", ""),
+    }  # fmt: skip
+    text, html = str(plan), plan._repr_html_()
+    assert "downstream: sums" in text
+    assert "TARGET_LAG 1 hour → 2 hours" in text
+    assert html.count("<tr>") == 1 + 6
+    assert {t: lab.version(t) for t in versions} == versions, "a plan has done something"
+
+    lab.sql("ALTER DYNAMIC TABLE lone SET COMMENT = 'moved'")
+    with refused("DT-1138"):
+        engine.apply(plan)
+    assert {t: lab.version(t) for t in versions} == versions
+    lab.insert("src", "4, 2, 2")
+    assert lab.refresh("lone") == "INCREMENTAL"  # rows are no definitions
+    plan = engine.plan(changed, remove=True)
+    engine.apply(plan)
+    assert lab.rows("sums") == [(3, 2), (8, 1)]
+    reasons = {n: {r.reason.code for r in engine.records(n)} for n in ("base", "sums", "lone")}
+    assert "DEFINITION_CHANGED" in reasons["base"]
+    assert "DERIVED" in reasons["sums"]
+    assert not reasons["lone"] & {"DEFINITION_CHANGED", "DERIVED"}
+    assert lab.context.catalog.streams() == ()
+    lab.verified("base", "sums", "lone", "more")
+    assert not engine.plan(changed, remove=True)
+
+    plan = engine.plan("CREATE VIEW big AS SELECT id, g, v FROM src WHERE v > 1", remove=True)
+    assert told(plan)["base"] == ("remove", "")
+    assert next(c for c in plan.changes if c.name == "big").affects == ("base", "more", "sums")
+    for statement in ("SELECT 1", "DROP DYNAMIC TABLE base", "INSERT INTO src VALUES (1, 1, 1)"):
+        with refused("DT-1137"):
+            engine.plan(statement)
