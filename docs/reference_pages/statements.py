@@ -64,6 +64,10 @@ FORMS: tuple[Form, ...] = (
          "files. What reads within `a` reads the clones, all else stays. Sinks are not cloned; "
          "streams begin at the newest version.",
          "CREATE SCHEMA trial CLONE shop AT (OFFSET => -3600)"),
+    Form("UNDROP SCHEMA", "UNDROP SCHEMA s",
+         "Brings back the schema of that name that DROP SCHEMA … CASCADE dropped last, with its "
+         "tables in the lake's folder, views, dynamic tables and streams. Sinks stay dropped.",
+         "UNDROP SCHEMA trial"),
     Form("ALTER DYNAMIC TABLE",
          "ALTER DYNAMIC TABLE [IF EXISTS] n\n"
          "  {SET option … | UNSET option, … | SUSPEND | RESUME | REFRESH [FULL] | RENAME TO m | "
@@ -161,6 +165,7 @@ READS: tuple[Form, ...] = (
          "move it.", "INSERT INTO copy SELECT id FROM s"),
 )  # fmt: skip
 _ALIASES = {
+    "UNDROP DATABASE": "UNDROP SCHEMA",
     "DESC DYNAMIC TABLE": "DESCRIBE DYNAMIC TABLE",
     "DESC STREAM": "DESCRIBE STREAM",
     "DESC SINK": "DESCRIBE SINK",

@@ -43,20 +43,24 @@ class LakeTables:
     def drop(self, name: Name) -> bool:
         """A table in the lake's folder is put aside, so that `undrop` can bring it back; False,
         with nothing done, where it is not one."""
+        return self.put_aside(name) is not None
+
+    def put_aside(self, name: Name) -> Path | None:
+        """As `drop`; where its folder is then."""
         spark, layout = self.sources.spark, self.sources.layout
         relation = lookup(spark, name)
         if relation is None or relation.provider != "delta" or not relation.location:
-            return False
+            return None
         path = Path(relation.location)
         if layout.tables.resolve() not in path.resolve().parents or not is_delta(path):
-            return False
+            return None
         aside = drop_folder(path, layout.trash, _label(name))
         try:
             self._unregister(name)
         except BaseException as e:
             undo(e, lambda: restore_folder(aside, path))
             raise
-        return True
+        return aside
 
     def _unregister(self, name: Name) -> None:
         """Known by name no more; its folder has gone before, since Spark would delete it."""
@@ -82,7 +86,7 @@ class LakeTables:
     def undrop(self, name: Name) -> None:
         """The last dropped table of that name is back. DT-1118 where there is none, or the name
         is taken."""
-        spark, layout = self.sources.spark, self.sources.layout
+        spark = self.sources.spark
         dropped = self._dropped(_label(name))
         if dropped is None:
             hint = did_you_mean(str(name), self._dropped_names())
@@ -90,7 +94,17 @@ class LakeTables:
             raise error("DT-1118", name=name, problem=problem, hint=hint)
         if holder(self.sources.catalog, spark, name) is not None:
             raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
-        folder = layout.table(name)
+        self._bring_back(name, dropped)
+
+    def restore(self, name: Name, label: str) -> None:
+        """The table whose folder was put aside under that label. DT-1118 where it is gone."""
+        dropped = self.sources.layout.trash / label
+        if not is_delta(dropped):
+            raise error("DT-1118", name=name, problem="its files are gone", hint="")
+        self._bring_back(name, dropped)
+
+    def _bring_back(self, name: Name, dropped: Path) -> None:
+        spark, folder = self.sources.spark, self.sources.layout.table(name)
         restore_folder(dropped, folder)
         try:
             register(spark, name, folder)

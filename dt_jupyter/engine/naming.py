@@ -27,7 +27,7 @@ def given_names(statement: S.Statement) -> Iterator[Given]:
             yield Named.DYNAMIC_TABLE, statement.name, "name"
         case S.UndropTable(name=name):
             yield Named.TABLE, name, "name"
-        case S.CloneSchema(name=schema):
+        case S.CloneSchema(name=schema) | S.UndropSchema(name=schema):
             yield Named.SCHEMA, schema, "name"
         case S.CreateWarehouse(name=warehouse):
             yield Named.WAREHOUSE, warehouse, "name"

@@ -36,6 +36,11 @@ class Layout:
         return self.own / "dropped"
 
     @property
+    def dropped_schemas(self) -> Path:
+        """What schemas held that were dropped, a file for each."""
+        return self.own / "dropped_schemas"
+
+    @property
     def pins(self) -> Path:
         """Copies of versions that are held, a folder for each hold."""
         return self.own / "pins"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -137,17 +137,24 @@ class Publisher:
     def _restore_views(self) -> None:
         """The user's views, whichever reads which; one whose table is gone waits for the next
         time, and keeps nobody out."""
-        waiting = list(self.sources.catalog.views())
+        self.restore_views(self.sources.catalog.views())
+
+    def restore_views(self, views: Iterable[ViewSource]) -> list[ViewSource]:
+        """These views, each after those that it reads, in the order in which they were made; the
+        others are in quarantine."""
+        waiting, made = list(views), list[ViewSource]()
         while waiting:
             problems = {v.name: (v, p) for v in waiting if (p := self._problem_of(v)) is not None}
+            made += [v for v in waiting if v.name not in problems]
             if len(problems) == len(waiting):
                 for view, problem in problems.values():
                     hint = (
                         f"Create what it reads and open the lake again, or DROP VIEW {view.name}."
                     )
                     self.quarantine.put(Named.VIEW, view.name, problem, hint)
-                return
+                break
             waiting = [view for view, _ in problems.values()]
+        return made
 
     def _problem_of(self, view: ViewSource) -> str | None:
         """Why Spark does not take the view; None: it is there."""

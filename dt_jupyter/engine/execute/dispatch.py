@@ -53,6 +53,7 @@ HANDLERS: Mapping[type[S.Statement], Handler] = {
     S.CreateDynamicTable: dynamic_table_statements.create_dynamic_table,
     S.CloneDynamicTable: dynamic_table_statements.clone,
     S.CloneSchema: schema_statements.clone_schema,
+    S.UndropSchema: schema_statements.bring_schema_back,
     S.AlterDynamicTable: dynamic_table_statements.alter_dynamic_table,
     S.DropDynamicTable: dynamic_table_statements.drop_dynamic_table,
     S.UndropDynamicTable: dynamic_table_statements.undrop,

@@ -1,10 +1,11 @@
-"""CREATE SCHEMA … CLONE."""
+"""CREATE SCHEMA … CLONE and UNDROP SCHEMA."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.clone_schema import SchemaCloner
+from dt_jupyter.engine.dropped_schemas import undrop_schema
 from dt_jupyter.engine.evaluate import points
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.sql import statement_values as S
@@ -24,4 +25,12 @@ def clone_schema(context: Context, statement: S.CloneSchema, origin: StatementOr
     return context.tables.status(said)
 
 
-__all__ = ["clone_schema"]
+def bring_schema_back(
+    context: Context, statement: S.UndropSchema, origin: StatementOrigin
+) -> DataFrame:
+    said = undrop_schema(context, statement.name)
+    context.scheduling.nudge()
+    return context.tables.status(said)
+
+
+__all__ = ["bring_schema_back", "clone_schema"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from dt_jupyter.engine.dropped_schemas import drop_schema
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.engine.execute.spark_relations import run_in_place
@@ -45,7 +46,7 @@ def run_by_spark(
     _refuse_quarantined(context, statement)
     try:
         with confs(context.spark, {_FEED_DEFAULT: "true"}), _marked(context, statement):
-            frame = run_in_place(context, statement, origin)
+            frame = _run(context, statement, origin)
     except DTError:
         raise
     except Exception as e:
@@ -56,6 +57,19 @@ def run_by_spark(
     if statement.kind is not S.SparkKind.QUERY:
         context.scheduling.nudge()
     return frame
+
+
+def _run(context: Context, statement: S.SparkStatement, origin: StatementOrigin) -> DataFrame:
+    """DROP SCHEMA … CASCADE keeps what UNDROP SCHEMA brings back."""
+    schema = statement.target_parts[-1].lower() if statement.target_parts else ""
+    cascade = statement.text.split()[-1].upper() == "CASCADE"
+    if statement.kind is not S.SparkKind.DROP_SCHEMA or not cascade:
+        return run_in_place(context, statement, origin)
+    if schema == "default" or not context.spark.catalog.databaseExists(quote(schema)):
+        return run_in_place(context, statement, origin)
+    made: list[DataFrame] = []
+    drop_schema(context, schema, lambda: made.append(run_in_place(context, statement, origin)))
+    return made[0]
 
 
 def undrop_table(context: Context, statement: S.UndropTable, origin: StatementOrigin) -> DataFrame:

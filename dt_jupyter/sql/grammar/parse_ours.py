@@ -63,6 +63,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     SwapWith,
     TableChange,
     UndropDynamicTable,
+    UndropSchema,
     UndropTable,
     UnsetOptions,
     Unsupported,
@@ -294,8 +295,15 @@ def _undrop_table(cursor: Cursor) -> Statement:
     return UndropTable(name)
 
 
+def _undrop_schema(cursor: Cursor) -> Statement:
+    name, cursor.places["name"] = cursor.identifier("the name of the schema")
+    cursor.finish("Write UNDROP SCHEMA s.")
+    return UndropSchema(name.lower())
+
+
 def _undrop_other(cursor: Cursor) -> Statement:
-    raise cursor.expected("TABLE or DYNAMIC TABLE", "Write UNDROP [DYNAMIC] TABLE n.")
+    hint = "Write UNDROP [DYNAMIC] TABLE n, or UNDROP SCHEMA s."
+    raise cursor.expected("TABLE, DYNAMIC TABLE or SCHEMA", hint)
 
 
 def _refresh_other(cursor: Cursor) -> Statement:
@@ -430,6 +438,8 @@ _PARSERS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement | None]], ..
     (("DROP", "DYNAMIC", "TABLE"), _drop_table),
     (("UNDROP", "DYNAMIC", "TABLE"), _undrop_dynamic_table),
     (("UNDROP", "TABLE"), _undrop_table),
+    (("UNDROP", "SCHEMA"), _undrop_schema),
+    (("UNDROP", "DATABASE"), _undrop_schema),
     (("UNDROP",), _undrop_other),
     (("DESCRIBE", "DYNAMIC", "TABLE"), _describe),
     (("DESC", "DYNAMIC", "TABLE"), _describe),

@@ -238,6 +238,13 @@ class UndropTable(Statement):
 
 
 @dataclass(frozen=True)
+class UndropSchema(Statement):
+    """Names of schemas are in lower case."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class DescribeDynamicTable(Statement):
     name: Name
 

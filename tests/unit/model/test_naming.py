@@ -89,6 +89,7 @@ GIVING = [
     f"EXPLAIN CREATE DYNAMIC TABLE {BAD} AS SELECT 1 a",
     f"CREATE DYNAMIC TABLE {BAD} CLONE t",
     f"CREATE SCHEMA {BAD} CLONE a",
+    f"UNDROP SCHEMA {BAD}",
     f"ALTER DYNAMIC TABLE t RENAME TO {BAD}",
     f"ALTER DYNAMIC TABLE t SWAP WITH {BAD}",
     f"ALTER DYNAMIC TABLE {BAD} SWAP WITH t",
@@ -155,8 +156,8 @@ def test_every_statement_was_thought_of() -> None:
         "AlterTask", "ExecuteTask", "DropTask", "DescribeTask", "ShowTasks", "Unsupported",
     }  # fmt: skip
     named = {
-        "CreateDynamicTable", "CloneDynamicTable", "CloneSchema", "AlterDynamicTable",
-        "UndropDynamicTable",
+        "CreateDynamicTable", "CloneDynamicTable", "CloneSchema", "UndropSchema",
+        "AlterDynamicTable", "UndropDynamicTable",
         "UndropTable", "ExplainDynamicTable", "CreateWarehouse", "CreateStream", "CreateSink",
         "CreateTask", "SparkStatement",
     }  # fmt: skip

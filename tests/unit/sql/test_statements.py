@@ -33,6 +33,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     SwapWith,
     TimePoint,
     UndropDynamicTable,
+    UndropSchema,
     UndropTable,
     UnsetOptions,
 )
@@ -89,6 +90,7 @@ def created(text: str) -> CreateDynamicTable:
             "CREATE DYNAMIC TABLE t CLONE m WAREHOUSE = w TARGET_LAG = '2 hours'",
             CloneDynamicTable(T, Name("default", "m"), target_lag=TargetLag(7200), warehouse="w"),
         ),
+        ("UNDROP SCHEMA S", UndropSchema("s")),
         ("CREATE SCHEMA B CLONE `A`", CloneSchema("b", "a")),
         (
             "CREATE DATABASE IF NOT EXISTS b CLONE a AT (OFFSET => -60)",
