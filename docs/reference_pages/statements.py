@@ -61,12 +61,13 @@ FORMS: tuple[Form, ...] = (
     Form("CREATE SCHEMA",
          f"CREATE SCHEMA [IF NOT EXISTS] b CLONE a [{_POINT}]",
          "Another schema with the tables, views, dynamic tables and streams of `a`, over the same "
-         "files. What reads within `a` reads the clones, all else stays. Sinks are not cloned; "
-         "streams begin at the newest version.",
+         "files. What reads within `a` reads the clones, all else stays. Sinks and tasks "
+         "are not cloned; streams begin at the newest version.",
          "CREATE SCHEMA trial CLONE shop AT (OFFSET => -3600)"),
     Form("UNDROP SCHEMA", "UNDROP SCHEMA s",
          "Brings back the schema of that name that DROP SCHEMA … CASCADE dropped last, with its "
-         "tables in the lake's folder, views, dynamic tables and streams. Sinks stay dropped.",
+         "tables in the lake's folder, views, dynamic tables and streams. Sinks and tasks stay "
+         "dropped.",
          "UNDROP SCHEMA trial"),
     Form("ALTER DYNAMIC TABLE",
          "ALTER DYNAMIC TABLE [IF EXISTS] n\n"

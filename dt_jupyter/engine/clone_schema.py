@@ -114,7 +114,7 @@ class SchemaCloner:
         except BaseException as e:
             undo(e, *reversed(self.undone))
             raise
-        return _said(old, new, contents, self._sinks(old))
+        return _said(old, new, contents, self._left(old))
 
     # -- what there is ----------------------------------------------------------------------------
 
@@ -150,8 +150,11 @@ class SchemaCloner:
             return found, self.sources.logs[found.path].version()
         return found, self.cloner.snapshots.versions([found], str(name), at)[found.table_id]
 
-    def _sinks(self, schema: str) -> list[str]:
-        return [str(s.name) for s in self.sources.catalog.sinks() if s.name.schema == schema]
+    def _left(self, schema: str) -> list[str]:
+        """What acts on its own: a clone of it would act twice."""
+        catalog = self.sources.catalog
+        names = [s.name for s in catalog.sinks()] + [t.name for t in catalog.tasks()]
+        return [str(name) for name in names if name.schema == schema]
 
     # -- what is made -----------------------------------------------------------------------------
 
@@ -277,14 +280,14 @@ def _refused(name: Name, problem: str) -> DTError:
     return error("DT-1135", name=name.schema, problem=f"{name}: {problem}", hint=hint)
 
 
-def _said(old: str, new: str, contents: SchemaContents, sinks: list[str]) -> str:
+def _said(old: str, new: str, contents: SchemaContents, acting: list[str]) -> str:
     parts = (
         count_of(len(contents.tables), "table"),
         count_of(len(contents.views), "view"),
         count_of(len(contents.dynamic), "dynamic table"),
         count_of(len(contents.streams), "stream"),
     )
-    left = f" Sinks stay as they are: {', '.join(sinks)}." if sinks else ""
+    left = f" Not cloned: {', '.join(acting)}." if acting else ""
     return f"Schema {new} cloned from {old}: {', '.join(parts)}.{left}"
 
 

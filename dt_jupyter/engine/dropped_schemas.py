@@ -36,12 +36,12 @@ class DroppedSchema:
     views: Mapping[str, str]
     dynamic: Mapping[str, str]
     streams: tuple[Mapping[str, Any], ...]
-    sinks: tuple[str, ...]
+    acting: tuple[str, ...]
 
     @property
     def lost(self) -> str:
         """What does not come back, as the end of a sentence."""
-        return f" Sinks stay dropped: {', '.join(self.sinks)}." if self.sinks else ""
+        return f" Not restored: {', '.join(self.acting)}." if self.acting else ""
 
 
 def drop_schema(context: Context, schema: str, run: Callable[[], object]) -> None:
@@ -87,7 +87,11 @@ def _write(context: Context, schema: str, aside: Mapping[str, str]) -> Path:
         views,
         dynamic,
         tuple(_stream_facts(s) for s in catalog.streams() if s.name.schema == schema),
-        tuple(str(s.name) for s in catalog.sinks() if s.name.schema == schema),
+        tuple(
+            str(name)
+            for name in [s.name for s in catalog.sinks()] + [t.name for t in catalog.tasks()]
+            if name.schema == schema
+        ),
     )
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{uuid.uuid4().hex}.json"
@@ -122,7 +126,7 @@ def _files(context: Context) -> list[tuple[DroppedSchema, Path]]:
     for file in folder.glob("*.json") if folder.is_dir() else ():
         try:
             told = json.loads(file.read_text("utf-8"))
-            lists = {k: tuple(told[k]) for k in ("streams", "sinks")}
+            lists = {k: tuple(told[k]) for k in ("streams", "acting")}
             found.append((DroppedSchema(**{**told, **lists}), file))
         except (ValueError, KeyError, TypeError) as e:
             _log.warning("what a dropped schema held cannot be read from %s: %s", file, e)

@@ -17,6 +17,7 @@ from dt_jupyter.model import (
     SchedulingState,
     SourceKind,
     error,
+    plain,
 )
 from dt_jupyter.refresh import KeptContents
 from dt_jupyter.reports import PlannedAction, PlannedChange, ScriptPlan, export_script
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 _CREATE = re.compile(
     r"CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?DYNAMIC\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?",
     re.IGNORECASE,
+)
+_CREATE_TASK = re.compile(
+    r"CREATE\s+(?:OR\s+REPLACE\s+)?TASK\s+(?:IF\s+NOT\s+EXISTS\s+)?", re.IGNORECASE
 )
 _VIEW = re.compile(r"CREATE\s+(?:OR\s+REPLACE\s+)?VIEW\s+(?:IF\s+NOT\s+EXISTS\s+)?", re.IGNORECASE)
 _EXPLICIT = re.compile(r"select (?:\*|`[^`]*` as `[^`]*`(?:, `[^`]*` as `[^`]*`)*) from \( ")
@@ -45,6 +49,26 @@ _OPTIONS: Mapping[str, tuple[str, str]] = {
     "COMMENT": ("comment", "comment"),
 }
 """The field of each option in a statement, and in the catalog."""
+
+
+_WAREHOUSE = {
+    "MAX_CONCURRENCY_LEVEL": "max_concurrency",
+    "WEIGHT": "weight",
+    "AUTO_SUSPEND": "auto_suspend",
+    "AUTO_RESUME": "auto_resume",
+}
+_TASK = {
+    "body": "body",
+    "SCHEDULE": "schedule",
+    "AFTER": "after",
+    "WHEN": "condition",
+    "WAREHOUSE": "warehouse",
+    "ALLOW_OVERLAPPING_EXECUTION": "overlaps",
+    "SUSPEND_TASK_AFTER_NUM_FAILURES": "suspend_after",
+    "TASK_AUTO_RETRY_ATTEMPTS": "retries",
+    "USER_TASK_TIMEOUT_MS": "timeout_ms",
+    "COMMENT": "comment",
+}
 
 
 def plan_script(context: Context, script: str, *, remove: bool) -> ScriptPlan:
@@ -82,6 +106,7 @@ class _Planner:
     steps: list[str] = field(default_factory=list)
     told: set[Name] = field(default_factory=set)
     new: set[Name] = field(default_factory=set)
+    replaced: set[Name] = field(default_factory=set)
 
     def plan(self, state: str) -> ScriptPlan:
         for statement, schema in definitions_of(self.context, self.script):
@@ -206,15 +231,43 @@ class _Planner:
         if found is None:
             self._add("warehouse", statement.name, statement.text)
             return
-        wanted = (statement.max_concurrency, statement.weight)
-        if (found.max_concurrency, found.weight) == wanted:
+        differs = tuple(_differs(_WAREHOUSE, found, statement))
+        if not differs:
             self._same("warehouse", statement.name)
             return
-        options = f"MAX_CONCURRENCY_LEVEL = {wanted[0]} WEIGHT = {wanted[1]}"
-        self.changes.append(
-            PlannedChange("warehouse", statement.name, PlannedAction.CHANGE, (options,))
+        change = PlannedChange("warehouse", statement.name, PlannedAction.CHANGE, differs)
+        self.changes.append(change)
+        options = " ".join(
+            f"{option} = {str(getattr(statement, f)).upper()}" for option, f in _WAREHOUSE.items()
         )
-        self.steps.append(f"ALTER WAREHOUSE `{statement.name}` SET {options}")
+        self.steps.append(f"ALTER WAREHOUSE {plain(statement.name)} SET {options}")
+
+    def task(self, statement: S.CreateTask, schema: str) -> None:
+        """One that is replaced is suspended, until the script resumes it."""
+        self.told.add(statement.name)
+        found = self.context.catalog.find_task(statement.name)
+        if found is None:
+            self.replaced.add(statement.name)
+            self._add("task", statement.name, statement.text)
+            return
+        differs = tuple(_differs(_TASK, found, statement))
+        if not differs:
+            self._same("task", statement.name)
+            return
+        self.replaced.add(statement.name)
+        change = PlannedChange("task", str(statement.name), PlannedAction.CHANGE, differs)
+        self.changes.append(change)
+        self.steps.append(_CREATE_TASK.sub("CREATE OR REPLACE TASK ", statement.text, count=1))
+
+    def alter_task(self, statement: S.AlterTask, schema: str) -> None:
+        """What an export says of tasks that are started."""
+        if not isinstance(statement.change, S.Suspend | S.Resume):
+            raise self._refused(statement)
+        found = self.context.catalog.find_task(statement.name)
+        started = found is not None and found.started and statement.name not in self.replaced
+        resume = isinstance(statement.change, S.Resume)
+        if started != resume:
+            self._state("task", statement.name, statement.text, suspend=not resume)
 
     def stream(self, statement: S.CreateStream, schema: str) -> None:
         self.told.add(statement.name)
@@ -244,7 +297,11 @@ class _Planner:
     def alter_warehouse(self, statement: S.AlterWarehouse, schema: str) -> None:
         found = {w.name: w for w in self.context.catalog.warehouses()}.get(statement.name)
         if isinstance(statement.change, S.SetWarehouse):
-            self._state("warehouse", statement.name, statement.text, suspend=None)
+            given = {f: getattr(statement.change, f) for f in _WAREHOUSE.values()}
+            if found is None or any(
+                v is not None and v != getattr(found, f) for f, v in given.items()
+            ):
+                self._state("warehouse", statement.name, statement.text, suspend=None)
             return
         suspend = isinstance(statement.change, S.Suspend)
         if found is None or found.suspended != suspend:
@@ -258,7 +315,8 @@ class _Planner:
     def _others(self) -> None:
         """What the lake has beside the script, those downstream first."""
         catalog = self.context.catalog
-        found = [("sink", s.name) for s in catalog.sinks()]
+        found = [("task", t.name) for t in catalog.tasks()]
+        found += [("sink", s.name) for s in catalog.sinks()]
         found += [("stream", s.name) for s in catalog.streams()]
         tables = {t.name: t for t in catalog.list()}
         views = {v.name for v in catalog.views()}
@@ -279,6 +337,8 @@ _PLANNED: Mapping[type[S.Statement], Callable[[_Planner, Any, str], None]] = {
     S.CreateDynamicTable: _Planner.dynamic_table,
     S.CreateWarehouse: _Planner.warehouse,
     S.CreateStream: _Planner.stream,
+    S.CreateTask: _Planner.task,
+    S.AlterTask: _Planner.alter_task,
     S.CreateSink: _Planner.sink,
     S.AlterDynamicTable: _Planner.alter,
     S.AlterWarehouse: _Planner.alter_warehouse,
@@ -315,10 +375,17 @@ def _options_differ(existing: DynamicTable, statement: S.CreateDynamicTable) -> 
             yield f"{option} {_shown(old)} → {_shown(new)}"
 
 
+def _differs(fields: Mapping[str, str], known: object, wanted: object) -> Iterator[str]:
+    for what, name in fields.items():
+        old, new = getattr(known, name), getattr(wanted, name)
+        if old != new:
+            yield what if what == "body" else f"{what} {_shown(old)} → {_shown(new)}"
+
+
 def _shown(value: object) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "on", False: "off", None: "none"}[value]
-    return ", ".join(value) or "none" if isinstance(value, tuple) else str(value)
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
 
 
 def _is_view_of(known: str, query: str) -> bool:

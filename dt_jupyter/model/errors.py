@@ -98,9 +98,14 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1128", "0A000", "{subject} has no SQL form: Spark plans its text otherwise.",
      "Give the definition as SQL."),
     ("DT-1129", "22023", "{function} must return a DataFrame, not {given}.", ""),
-    # 2xxx refresh
     ("DT-1135", "0A000", "Schema {name} cannot be cloned: {problem}.", "{hint}"),
     ("DT-1136", "3F000", "Schema {name} does not exist.", "{hint}"),
+    ("DT-1137", "0A000", "{statement} is no definition, which a plan is made of.",
+     "A plan takes CREATE of schemas, tables, views, dynamic tables, streams, tasks, sinks and "
+     "warehouses, SUSPEND and RESUME, USE and SET. Run the rest by dt.sql."),
+    ("DT-1138", "40001", "The definitions of the lake have changed since the plan was made.",
+     "Make the plan again: dt.plan(script)."),
+    # 2xxx refresh
     ("DT-2101", "55000", "Dynamic table {name} is not initialised yet.",
      "Run ALTER DYNAMIC TABLE {name} REFRESH, or wait for its first scheduled refresh."),
     ("DT-2102", "55000", "Source {source} of {name} no longer exists.",

@@ -13,7 +13,9 @@ CREATE DYNAMIC TABLE base TARGET_LAG = '1 hour' AS SELECT id, g, v FROM big;
 CREATE DYNAMIC TABLE sums TARGET_LAG = '1 hour' AS SELECT g, sum(v) AS s FROM base GROUP BY g;
 CREATE DYNAMIC TABLE lone TARGET_LAG = '1 hour' AS SELECT id FROM src -- said at the end
 ;
-CREATE STREAM news ON DYNAMIC TABLE base
+CREATE STREAM news ON DYNAMIC TABLE base;
+CREATE TASK clean WAREHOUSE = heavy SCHEDULE = '1 day' AS DELETE FROM src WHERE v < 0;
+ALTER TASK clean RESUME
 """
 
 
@@ -38,8 +40,9 @@ def test_a_plan_tells_what_applying_it_does(quick_lab: Lab) -> None:
         .replace("'1 hour' AS SELECT id FROM src", "'2 hours' AS SELECT id FROM src")
         .replace("SELECT id, g, v FROM big", "SELECT id, g, v + 1 AS v FROM big")
         .replace("MAX_CONCURRENCY_LEVEL = 3", "MAX_CONCURRENCY_LEVEL = 4")
-        .replace("CREATE STREAM news ON DYNAMIC TABLE base", "")
-        + "CREATE DYNAMIC TABLE more AS SELECT max(s) AS s FROM (SELECT v AS s FROM base)"
+        .replace("CREATE STREAM news ON DYNAMIC TABLE base;", "")
+        .replace("'1 day'", "'2 days'")
+        + ";CREATE DYNAMIC TABLE more AS SELECT max(s) AS s FROM (SELECT v AS s FROM base)"
     )
     versions = {t: lab.version(t) for t in ("base", "sums", "lone")}
     plan = engine.plan(changed)
@@ -47,11 +50,12 @@ def test_a_plan_tells_what_applying_it_does(quick_lab: Lab) -> None:
         "heavy": ("change", ""), "big": ("unchanged", ""),
         "base": ("change", "computed anew"), "sums": ("change", "derived from those that it has"),
         "lone": ("change", "kept"), "more": ("add", "computed"), "news": ("leave", ""),
+        "clean": ("change", ""),
     }  # fmt: skip
     text, html = str(plan), plan._repr_html_()
     assert "downstream: sums" in text
     assert "TARGET_LAG 1 hour → 2 hours" in text
-    assert html.count("<tr>") == 1 + 6
+    assert html.count("<tr>") == 1 + len([c for c in plan.changes if c.name != "big"])
     assert {t: lab.version(t) for t in versions} == versions, "a plan has done something"
 
     lab.sql("ALTER DYNAMIC TABLE lone SET COMMENT = 'moved'")
@@ -68,6 +72,8 @@ def test_a_plan_tells_what_applying_it_does(quick_lab: Lab) -> None:
     assert "DERIVED" in reasons["sums"]
     assert not reasons["lone"] & {"DEFINITION_CHANGED", "DERIVED"}
     assert lab.context.catalog.streams() == ()
+    (task,) = lab.context.catalog.tasks()
+    assert (str(task.schedule), task.started) == ("2 days", True)
     lab.verified("base", "sums", "lone", "more")
     assert not engine.plan(changed, remove=True)
 
