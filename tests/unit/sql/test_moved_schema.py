@@ -18,7 +18,7 @@ from dt_jupyter.sql import columns_by_schema, move_schema
             "WITH t AS (SELECT * FROM a.t) SELECT * FROM t WHERE x IN (SELECT y FROM a.u)",
             "WITH t AS (SELECT * FROM b.t) SELECT * FROM t WHERE x IN (SELECT y FROM b.u)",
         ),
-        ("SELECT x FROM a.t EXCEPT SELECT a FROM aa.t", "SELECT x FROM b.t EXCEPT SELECT a FROM aa.t"),
+        ("SELECT x FROM a.t EXCEPT TABLE aa.t", "SELECT x FROM b.t EXCEPT TABLE aa.t"),
         ("SELECT é, '日本' FROM a.t", "SELECT é, '日本' FROM b.t"),
     ],
 )  # fmt: skip
