@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         FrontierReport,
         GraphReport,
         LagReport,
+        ScriptPlan,
         SinkReport,
         StreamReport,
         Verification,
@@ -397,6 +398,19 @@ def _export(notebook: Notebook, engine: Engine, file: str | None) -> str:
     return script
 
 
+def _plan(notebook: Notebook, engine: Engine, file: str | None) -> ScriptPlan:
+    """What the script in a file would change; `dt.apply(plan)` does it."""
+    try:
+        script = Path(file or "").read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        hint = "Name a script of definitions, as %dt export FILE writes it."
+        problem = f"it cannot be read ({type(e).__name__})"
+        raise error("DT-1003", option="FILE", value=file, problem=problem, hint=hint) from e
+    plan = engine.plan(script)
+    print(plan)
+    return plan
+
+
 _COMMANDS: dict[str, Callable[[Notebook, Engine, str | None], object]] = {
     "graph": _graph,
     "lag": _lag,
@@ -408,6 +422,7 @@ _COMMANDS: dict[str, Callable[[Notebook, Engine, str | None], object]] = {
     "status": _status,
     "refresh": _refresh,
     "export": _export,
+    "plan": _plan,
 }
 
 

@@ -105,6 +105,9 @@ DT: tuple[MagicSpec, ...] = (
     MagicSpec("export", "%dt export [FILE]",
               "Writes all definitions as one SQL script, to a new file or below the cell.",
               _COMMON, "file", ("%dt export definitions.sql", "%dt export -o script")),
+    MagicSpec("plan", "%dt plan FILE",
+              "Shows what a script of definitions would change; nothing is applied.",
+              _COMMON, "FILE", ("%dt plan definitions.sql", "%dt plan definitions.sql -o plan")),
     MagicSpec("help", "%dt help [CODE]", "Shows the page of an error's code, or lists the codes.",
               (_HELP,), "code", ("%dt help DT-1101",)),
 )  # fmt: skip

@@ -219,6 +219,9 @@ class Exported:
     def export(self) -> str:
         return "-- Definitions\n"
 
+    def plan(self, script: str) -> str:
+        return f"plan of {script}"
+
 
 def test_definitions_go_to_a_new_file_or_below_the_cell(
     shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -230,6 +233,9 @@ def test_definitions_go_to_a_new_file_or_below_the_cell(
     assert shown(shell, f"%dt export '{file}'") == f"Definitions written to {file}.\n"
     assert file.read_text() == "-- Definitions\n"
     assert "already exists" in shown(shell, f"%dt export '{file}'")
+    assert shown(shell, f"%dt plan '{file}' -o plan").strip() == "plan of -- Definitions"
+    assert shell.user_ns["plan"] == "plan of -- Definitions\n"
+    assert "cannot be read (FileNotFoundError)" in shown(shell, "%dt plan nowhere.sql")
 
 
 def test_the_lag_of_a_sink_is_told_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:
