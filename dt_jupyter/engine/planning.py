@@ -168,12 +168,12 @@ class _Planner:
         schema = existing.definition.current_schema
         reads = {name_of(parts, schema) for parts, _ in relations_in(statement.query)}
         if reads & self.new:
-            return f"computed anew: it reads {', '.join(sorted(map(str, reads & self.new)))}"
+            return f"recomputed: it reads {', '.join(sorted(map(str, reads & self.new)))}"
         verdict = self.context.creator.judge(statement)
         if isinstance(verdict, KeptContents):
             return _KEPT
         return (
-            f"computed anew: {verdict.sentence}"
+            f"recomputed: {verdict.sentence}"
             if isinstance(verdict, Reason)
             else "derived from those that it has"
         )

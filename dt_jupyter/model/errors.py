@@ -100,7 +100,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1129", "22023", "{function} must return a DataFrame, not {given}.", ""),
     ("DT-1135", "0A000", "Schema {name} cannot be cloned: {problem}.", "{hint}"),
     ("DT-1136", "3F000", "Schema {name} does not exist.", "{hint}"),
-    ("DT-1137", "0A000", "{statement} is no definition, which a plan is made of.",
+    ("DT-1137", "0A000", "{statement} is not a definition; a plan is made of those alone.",
      "A plan takes CREATE of schemas, tables, views, dynamic tables, streams, tasks, sinks and "
      "warehouses, SUSPEND and RESUME, USE and SET. Run the rest by dt.sql."),
     ("DT-1138", "40001", "The definitions of the lake have changed since the plan was made.",

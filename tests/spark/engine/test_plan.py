@@ -48,7 +48,7 @@ def test_a_plan_tells_what_applying_it_does(quick_lab: Lab) -> None:
     plan = engine.plan(changed)
     assert told(plan) == {
         "heavy": ("change", ""), "big": ("unchanged", ""),
-        "base": ("change", "computed anew"), "sums": ("change", "derived from those that it has"),
+        "base": ("change", "recomputed"), "sums": ("change", "derived from those that it has"),
         "lone": ("change", "kept"), "more": ("add", "computed"), "news": ("leave", ""),
         "clean": ("change", ""),
     }  # fmt: skip

@@ -7,7 +7,7 @@ from dt_jupyter.reports import PlannedAction as A, PlannedChange, ScriptPlan
 
 CHANGES = (
     PlannedChange("view", "v", A.NONE),
-    PlannedChange("dynamic table", "d", A.CHANGE, ("query",), "computed anew: x < y", ("e", "f")),
+    PlannedChange("dynamic table", "d", A.CHANGE, ("query",), "recomputed: x < y", ("e", "f")),
     PlannedChange("stream", "<s>", A.LEAVE),
 )
 
@@ -18,7 +18,7 @@ def test_what_it_says() -> None:
         "1 step: 1 to change, 1 unchanged, 1 not in the script; nothing has been applied\n"
         "~ dynamic table d\n"
         "    query\n"
-        "    rows: computed anew: x < y\n"
+        "    rows: recomputed: x < y\n"
         "    downstream: e, f\n"
         "? stream <s>"
     )
