@@ -102,7 +102,16 @@ FORMS: tuple[Form, ...] = (
          "CREATE [OR REPLACE] STREAM [IF NOT EXISTS] s ON {TABLE | VIEW | DYNAMIC TABLE} n\n"
          f"  [{_POINT}] [option …]",
          "A bookmark in the changes of `n`.", "CREATE STREAM s ON TABLE orders APPEND_ONLY = TRUE"),
-    Form("DROP STREAM", "DROP STREAM [IF EXISTS] s", "", "DROP STREAM s"),
+    Form("CREATE STREAM", f"CREATE [OR REPLACE] STREAM [IF NOT EXISTS] s CLONE t [{_POINT}]",
+         "Another stream that stands where `t` does, or at a point.", "CREATE STREAM s CLONE t"),
+    Form("ALTER STREAM", "ALTER STREAM [IF EXISTS] s {SET option … | UNSET option, …}",
+         "`COMMENT` and `MAX_DATA_EXTENSION_TIME_IN_DAYS`.",
+         "ALTER STREAM s SET MAX_DATA_EXTENSION_TIME_IN_DAYS = 30"),
+    Form("DROP STREAM", "DROP STREAM [IF EXISTS] s", "Takes it away; UNDROP brings it back.",
+         "DROP STREAM s"),
+    Form("UNDROP STREAM", "UNDROP STREAM [IF EXISTS] s",
+         "Brings back the one of that name that was dropped last, where it stood, as long as its "
+         "sources keep what it has not consumed.", "UNDROP STREAM s"),
     Form("DESCRIBE STREAM", "DESCRIBE STREAM s", "As SHOW STREAMS, of one.", "DESCRIBE STREAM s"),
     Form("SHOW STREAMS", "SHOW STREAMS [LIKE 'pattern']",
          "A row for each, and whether it can still be read.", "SHOW STREAMS"),

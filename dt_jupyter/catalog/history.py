@@ -114,7 +114,7 @@ class History(Store):
     def prune(self, before: Timestamp) -> int:
         """Delete what is older: history that ended, versions but the newest of each dynamic
         table, graph rows no longer in force, resolutions, runs of the scheduler, deliveries of
-        sinks and runs of tasks that ended. Returns how many rows."""
+        sinks and runs of tasks that ended, dropped streams. Returns how many rows."""
         version, graph, resolved = schema.dt_version, schema.graph_history, schema.resolved
         run, delivery, of_task = schema.scheduler_run, schema.sink_history, schema.task_run
         newest = (
@@ -126,6 +126,7 @@ class History(Store):
             newest.c.dt_id == version.c.dt_id, newest.c.kept == version.c.data_timestamp
         )
         last = select(_table.c.last_query_id).where(_table.c.last_query_id.is_not(None))
+        gone = schema.dropped_stream
         last_run = select(func.max(of_task.c.ordinal)).group_by(of_task.c.task_id)
         running = (RefreshState.EXECUTING, RefreshState.SCHEDULED)
         statements = (
@@ -139,6 +140,7 @@ class History(Store):
             resolved.delete().where(resolved.c.data_timestamp < before),
             run.delete().where(run.c.seen < before),
             delivery.delete().where(delivery.c.end_time < before),
+            gone.delete().where(gone.c.dropped < before),
             of_task.delete().where(of_task.c.end_time < before, of_task.c.ordinal.not_in(last_run)),
         )
         with self._write() as connection:

@@ -237,6 +237,30 @@ _TASKS: Migration = (
     ),
 )  # fmt: skip
 
+_DROPPED_STREAMS: Migration = (
+    "ALTER TABLE stream ADD COLUMN extension_days INTEGER NOT NULL DEFAULT 14",
+    """CREATE TABLE dropped_stream (
+        id TEXT PRIMARY KEY, schema_name TEXT NOT NULL, stream_name TEXT NOT NULL,
+        source_schema TEXT NOT NULL, source_name TEXT NOT NULL, source_kind TEXT NOT NULL,
+        frontier TEXT NOT NULL, advanced TEXT NOT NULL, created TEXT NOT NULL,
+        append_only BOOLEAN NOT NULL, initial BOOLEAN NOT NULL, number BIGINT NOT NULL,
+        comment TEXT, intent TEXT, extension_days INTEGER NOT NULL, dropped TEXT NOT NULL)""",
+    *(f"DROP TRIGGER registry_stream_{event}" for event in ("insert", "delete", "update")),
+    *registry_triggers(
+        {
+            "stream": (
+                ("id",),
+                (
+                    "schema_name", "stream_name", "source_schema", "source_name", "frontier",
+                    "advanced", "append_only", "initial", "number", "comment", "extension_days",
+                ),
+            )
+        },
+        {},
+        make_log=False,
+    ),
+)  # fmt: skip
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -250,4 +274,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _SINK_TRIES,
     _IDLE_WAREHOUSES,
     _TASKS,
+    _DROPPED_STREAMS,
 )

@@ -204,6 +204,12 @@ stream = _table(
     Column("number", BigInteger),
     Column("comment", Text),
     Column("intent", Text),  # null: free
+    Column("extension_days", Integer),
+)
+dropped_stream = _table(
+    "dropped_stream",
+    *(column._copy() for column in stream.columns),
+    Column("dropped", StoredTimestamp),
 )
 intent = _table(
     "intent",

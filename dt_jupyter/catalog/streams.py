@@ -27,6 +27,7 @@ from dt_jupyter.model import (
 )
 
 _stream, _intent, _sink = schema.stream, schema.intent, schema.sink
+_dropped = schema.dropped_stream
 
 
 def _to_stream(row: RowMapping, _: LakeRoot) -> Stream:
@@ -43,6 +44,7 @@ def _to_stream(row: RowMapping, _: LakeRoot) -> Stream:
         row["number"],
         row["comment"],
         row["intent"],
+        row["extension_days"],
     )
 
 
@@ -108,6 +110,7 @@ class StreamRows(Store):
                     number=made.number,
                     comment=storable(made.comment),
                     intent=None,
+                    extension_days=made.extension_days,
                 )
             )
         return made
@@ -150,9 +153,42 @@ class StreamRows(Store):
                 self._require_free(found, stuck=True)
                 if not from_sink:
                     require_no_sink(connection, found.name)
+                self._keep_dropped(connection, found.id)
                 connection.execute(_stream.delete().where(_stream.c.id == found.id))
                 self._forget_stuck(connection, found.intent)
         self.quarantine.lift(STREAM_SHELF.kind, name)
+
+    def _keep_dropped(self, connection: Connection, stream_id: str) -> None:
+        """It can be brought back as it stands."""
+        columns = [c for c in _stream.columns if c.name != "intent"]
+        row = connection.execute(select(*columns).where(_stream.c.id == stream_id)).mappings().one()
+        connection.execute(_dropped.insert().values(**row, dropped=self.clock.now()))
+
+    def dropped_stream(self, name: Name) -> Stream | None:
+        """The one of that name that was dropped last."""
+        here = (_dropped.c.schema_name == name.schema, _dropped.c.stream_name == name.table)
+        query = select(_dropped).where(*here).order_by(_dropped.c.dropped.desc()).limit(1)
+        with self._read() as connection:
+            made = read_each(connection, _dropped, query, self._made(STREAM_SHELF))[0]
+        return made[0] if made else None
+
+    def undrop_stream(self, stream: Stream) -> None:
+        """It is there again, where it stood. DT-1105 where another one has its name."""
+        gone = _dropped.c.id == stream.id
+        with self._write() as connection:
+            if self._find(connection, stream.name) is not None:
+                raise error("DT-1105", kind="Stream", name=stream.name)
+            columns = [_dropped.c[c.name] for c in _stream.columns]
+            row = connection.execute(select(*columns).where(gone)).mappings().one()
+            connection.execute(_stream.insert().values(**row))
+            connection.execute(_dropped.delete().where(gone))
+
+    def alter_stream(self, name: Name, *, comment: str | None, extension_days: int) -> None:
+        """DT-3201."""
+        with self._write() as connection:
+            own = _stream.update().where(_stream.c.id == self._require(connection, name).id)
+            values = {"comment": storable(comment), "extension_days": extension_days}
+            connection.execute(own.values(**values))
 
     # -- consumption ------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -240,16 +241,15 @@ class Creator:
         days: float | None = None
         if before.retention_days != after.retention_days:
             days = after.retention_days or DEFAULT_DAYS
-            if self._is_followed(after):
-                days = max(days, RETENTION_DAYS)
+            days = max(days, *self._followed_days(after), 0)
         with self.sessions.lease(after.warehouse) as spark:
             apply_options(spark, self.sources, after, days)
 
-    def _is_followed(self, table: DynamicTable) -> bool:
+    def _followed_days(self, table: DynamicTable) -> Iterator[int]:
+        """For how long each stream and sink on it needs its past."""
         catalog = self.sources.catalog
-        return any(table.id in stream.frontier for stream in catalog.streams()) or any(
-            sink.source == table.name for sink in catalog.sinks()
-        )
+        yield from (s.extension_days for s in catalog.streams() if table.id in s.frontier)
+        yield from (RETENTION_DAYS for s in catalog.sinks() if s.source == table.name)
 
     def _row(self, statement: CreateDynamicTable, defined: Defined) -> DynamicTable:
         return DynamicTable(

@@ -22,7 +22,6 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.schedule import idle_times, lag_statistics, obstacles_in
 from dt_jupyter.spark import rows_frame
-from dt_jupyter.streams import RETENTION_DAYS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -74,13 +73,13 @@ def _completion_target(r: RefreshRecord) -> Timestamp | None:
 _STREAMS = (
     "CREATED_ON timestamp, NAME string, DATABASE_NAME string, SCHEMA_NAME string, "
     "TABLE_NAME string, SOURCE_TYPE string, BASE_TABLES string, TYPE string, STALE boolean,"
-    " MODE string, STALE_AFTER timestamp, INVALID_REASON string, COMMENT string"
+    " MODE string, STALE_AFTER timestamp, INVALID_REASON string, COMMENT string, "
+    "MAX_DATA_EXTENSION_TIME_IN_DAYS int"
 )
 
 
 def _stream_row(stream: Stream, known: Streams) -> tuple[object, ...]:
     names, problem = known.standing(stream)
-    after = stream.advanced.plus(RETENTION_DAYS * 86_400)
     return (
         _time(stream.created),
         stream.name.table,
@@ -92,9 +91,10 @@ def _stream_row(stream: Stream, known: Streams) -> tuple[object, ...]:
         "DELTA",
         problem is not None,
         stream.mode,
-        _time(after),
+        _time(stream.kept_until),
         problem,
         stream.comment,
+        stream.extension_days,
     )
 
 
@@ -145,7 +145,19 @@ class CatalogTables:
         self.catalog.streams()  # whatever the pattern: all that cannot be read are known then
         none: tuple[None, ...] = (None,) * 4
         broken = [
-            (None, table, DATABASE, schema or "default", *none, True, None, None, q.problem, None)
+            (
+                None,
+                table,
+                DATABASE,
+                schema or "default",
+                *none,
+                True,
+                None,
+                None,
+                q.problem,
+                None,
+                None,
+            )
             for q in self._quarantined(Named.STREAM)
             if _is_like(q.name, like)
             for schema, _, table in (q.name.rpartition("."),)

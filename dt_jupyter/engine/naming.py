@@ -31,7 +31,7 @@ def given_names(statement: S.Statement) -> Iterator[Given]:
             yield Named.SCHEMA, schema, "name"
         case S.CreateWarehouse(name=warehouse):
             yield Named.WAREHOUSE, warehouse, "name"
-        case S.CreateStream(name=name):
+        case S.CreateStream(name=name) | S.CloneStream(name=name) | S.UndropStream(name=name):
             yield Named.STREAM, name, "name"
         case S.CreateSink(name=name):
             yield Named.SINK, name, "name"

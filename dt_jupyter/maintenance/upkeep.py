@@ -34,7 +34,6 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.replay import NOBODY, Snapshots, Wanted, release, secure, vacuum_lock
 from dt_jupyter.sources import Layout, Moment, Publisher, Sources
-from dt_jupyter.streams import RETENTION_DAYS
 
 
 @dataclass(frozen=True)
@@ -268,7 +267,7 @@ class Keeper:
         found += [
             Held(f"stream {s.name}", s.frontier[id_])
             for s in catalog.streams()
-            if id_ in s.frontier and now.since(s.advanced) < RETENTION_DAYS * 86_400
+            if id_ in s.frontier and now < s.kept_until
         ]
         found += [
             Held(f"sink {needed.sink}", needed.version)

@@ -52,7 +52,7 @@ from dt_jupyter.model.states import (
     RefreshTrigger,
     SchedulingState,
 )
-from dt_jupyter.model.streams import Intent, Stream
+from dt_jupyter.model.streams import EXTENSION_DAYS, Intent, Stream
 from dt_jupyter.model.system import system_error
 from dt_jupyter.model.task_schedule import TaskSchedule
 from dt_jupyter.model.tasks import (
@@ -73,6 +73,7 @@ __all__ = [
     "DEFAULTS",
     "DEFAULT_WAREHOUSE",
     "ERRORS_PAGE",
+    "EXTENSION_DAYS",
     "FAILURES_BEFORE_SUSPENSION",
     "FAMILIES",
     "FIRST",

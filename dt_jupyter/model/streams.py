@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from dt_jupyter.model.names import Name
 from dt_jupyter.model.time import Timestamp
 
+EXTENSION_DAYS = 14
+"""For so long a stream keeps what it needs of its sources, unless it says otherwise."""
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -15,7 +18,8 @@ class Stream:
 
     `frontier` is the version of each base table, by its id, up to which all changes are consumed;
     `advanced` the time that this stands for. `number` counts the consumptions; `initial` says that
-    the next one gives all rows. `intent` is the consumption that has begun.
+    the next one gives all rows. `intent` is the consumption that has begun. Its sources keep what
+    it needs for `extension_days` after it was last advanced.
     """
 
     id: str
@@ -30,6 +34,12 @@ class Stream:
     number: int = 0
     comment: str | None = None
     intent: str | None = None
+    extension_days: int = EXTENSION_DAYS
+
+    @property
+    def kept_until(self) -> Timestamp:
+        """From then on nothing keeps what it has not consumed."""
+        return self.advanced.plus(self.extension_days * 86_400)
 
     @property
     def mode(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dt_jupyter.lake import LakeError, VersionGone, is_delta, may_change
 from dt_jupyter.model import DTError, Name, Source, Stream, Timestamp
 from dt_jupyter.replay import whole
-from dt_jupyter.streams import RETENTION_DAYS, Streams, app_id
+from dt_jupyter.streams import Streams, app_id
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class StreamReport:
 
 def stream_report(streams: Streams, stream: Stream) -> StreamReport:
     """From the catalog and the logs, and for its view from the session's catalog; no Spark job."""
-    after = stream.advanced.plus(RETENTION_DAYS * 86_400)
+    after = stream.kept_until
     consumers = _consumers(streams, stream)
     try:
         bases = streams.changes.base_tables(whole(stream.source), stream.source.schema)

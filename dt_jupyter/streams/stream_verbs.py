@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.lake import (
@@ -33,6 +33,7 @@ from dt_jupyter.lake import (
     sql_table,
 )
 from dt_jupyter.model import (
+    EXTENSION_DAYS,
     DTError,
     Name,
     Named,
@@ -41,6 +42,8 @@ from dt_jupyter.model import (
     Span,
     Stream,
     Timestamp,
+    count_of,
+    did_you_mean,
     error,
     require_name,
 )
@@ -54,7 +57,10 @@ from dt_jupyter.sql import (
     SparkKind,
     SparkStatement,
     StreamSource,
+    TimePoint,
+    literal,
     relations_in,
+    statement_values as S,
 )
 from dt_jupyter.streams.change_query import ChangeRows, Changes
 from dt_jupyter.streams.intents import Ends, Intents
@@ -64,8 +70,10 @@ from dt_jupyter.streams.time_travel import Points, aliased, temporary_views
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-RETENTION_DAYS = 14
+RETENTION_DAYS = EXTENSION_DAYS
 """A stream keeps what it needs of its sources for so long (MAX_DATA_EXTENSION_TIME_IN_DAYS)."""
+_UNSET = {"COMMENT": ("comment", None), "MAX_DATA_EXTENSION_TIME_IN_DAYS":
+          ("extension_days", EXTENSION_DAYS)}  # fmt: skip
 
 CONSUMERS = frozenset(
     {SparkKind.INSERT, SparkKind.MERGE, SparkKind.UPDATE, SparkKind.DELETE, SparkKind.CREATE_TABLE}
@@ -77,6 +85,13 @@ _LOCATION = re.compile(r"\bLOCATION\b", re.IGNORECASE)
 
 Replaced = list[tuple[Span, str]]
 """Places in a script, and what is put there."""
+
+
+def _changes(change: S.SetStream | S.UnsetOptions) -> dict[str, Any]:
+    if isinstance(change, S.UnsetOptions):
+        return dict(_UNSET[name] for name in change.names)
+    given = {"comment": change.comment, "extension_days": change.extension_days}
+    return {field: value for field, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -121,7 +136,7 @@ class Streams:
         if self.catalog.find_stream(asked.name) is None:
             require_free(self.catalog, self.changes.spark, asked.name)
         self._require_kind(asked)
-        told = self.prepare(asked.source)
+        told = self.prepare(asked.source, asked.extension_days)
         frontier, advanced = self._start(asked, points)
         made = Stream(
             uuid.uuid4().hex,
@@ -134,11 +149,47 @@ class Streams:
             asked.append_only,
             asked.show_initial_rows,
             comment=asked.comment,
+            extension_days=asked.extension_days,
         )
         self.rows(replace(made, initial=False))  # what cannot be read is not made
         replacing = asked.action is CreateAction.REPLACE
         self.catalog.create_stream(made, replace_existing=replacing)
         return [f"Stream {asked.name} created on {asked.source}.", *told]
+
+    def clone(self, asked: S.CloneStream, points: Points) -> list[str]:
+        """Makes a stream that stands where another one does, or at a point, with its options.
+        DT-3201, and as `create` raises."""
+        of = self.catalog.stream(asked.source)
+        at = asked.at or TimePoint(PointKind.STREAM, literal(str(of.name)))
+        made = CreateStream(
+            asked.name, StreamSource(of.kind), of.source, at, of.append_only,
+            of.initial and asked.at is None, of.comment, of.extension_days, asked.action,
+        )  # fmt: skip
+        return self.create(made, points)
+
+    def alter(self, name: Name, change: S.SetStream | S.UnsetOptions) -> list[str]:
+        """Another comment, or another time for which its sources keep what it needs. DT-3201."""
+        stream = self.catalog.stream(name)
+        given = _changes(change)
+        days = given.get("extension_days", stream.extension_days)
+        told = self.prepare(stream.source, days) if days > stream.extension_days else []
+        comment = given.get("comment", stream.comment)
+        self.catalog.alter_stream(name, comment=comment, extension_days=days)
+        return [f"Stream {name} altered.", *told]
+
+    def undrop(self, name: Name) -> None:
+        """Brings back the one of that name that was dropped last, where it stood. DT-1118 where
+        there is none, or what it has not consumed is gone; DT-1105."""
+        known = self.catalog.dropped_stream(name)
+        if known is None:
+            hint = did_you_mean(name.table, [str(s.name) for s in self.catalog.streams()])
+            raise error("DT-1118", name=name, problem="no such stream was dropped", hint=hint)
+        require_free(self.catalog, self.changes.spark, name)
+        _, problem = self.standing(known)
+        if problem is not None:
+            hint = f"Make it anew: CREATE STREAM {name} ON {known.kind} {known.source}."
+            raise error("DT-1118", name=name, problem=problem, hint=hint)
+        self.catalog.undrop_stream(known)
 
     def _start(self, asked: CreateStream, points: Points) -> tuple[dict[str, int], Timestamp]:
         query, schema, name = whole(asked.source), asked.source.schema, str(asked.name)
@@ -176,16 +227,16 @@ class Streams:
             hint=hint,
         )
 
-    def prepare(self, source: Name) -> list[str]:
+    def prepare(self, source: Name, days: int = RETENTION_DAYS) -> list[str]:
         """Row tracking and retention of the tables that a stream or a sink reads, where they lack
         it; what was done."""
         told = []
         for base in self.changes.base_tables(whole(source), source.schema):
             if base.kind is SourceKind.DELTA and base.path is not None:
-                told += self._prepare(base, base.path)
+                told += self._prepare(base, base.path, days)
         return told
 
-    def _prepare(self, base: Source, path: str) -> list[str]:
+    def _prepare(self, base: Source, path: str, days: int) -> list[str]:
         log = self.changes.sources.logs[path]
         version = log.version()
         by, _ = told_apart(log, version, version, log.metadata().columns)
@@ -194,11 +245,11 @@ class Streams:
         if by is By.CONTENT:
             wanted[TRACKING] = "true"
             told.append(f"Turned row tracking of {base.name} on, to identify its rows.")
-        least = RETENTION_DAYS * 86_400
+        least = days * 86_400
         short = [k for k in (DELETED_FILES, LOG) if retention(log, k, base.name) < least]
         if short:
-            wanted |= dict.fromkeys(short, f"interval {RETENTION_DAYS} days")
-            told.append(f"History of {base.name} is retained for {RETENTION_DAYS} days.")
+            wanted |= dict.fromkeys(short, f"interval {days} days")
+            told.append(f"History of {base.name} is retained for {count_of(days, 'day')}.")
         if wanted:
             pairs = ", ".join(f"'{k}' = '{v}'" for k, v in wanted.items())
             spark = self.changes.spark

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import dt_jupyter.definition.define as define
 from dt_jupyter.definition.validate.creation_check import Verdict
-from dt_jupyter.engine import Engine, services
+from dt_jupyter.engine import Engine, services, task_sessions
 from dt_jupyter.engine.context import Context
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import DTError, DynamicTable, RefreshRecord, Tuning
@@ -201,6 +201,8 @@ def quick(spark: SparkSession, patched: pytest.MonkeyPatch) -> Iterator[None]:
     """
     sessions = partial(RefreshSessions, confs={**REFRESH_CONFS, **QUICK})
     patched.setattr(services, "RefreshSessions", sessions)
+    reset = task_sessions.reset_session
+    patched.setattr(task_sessions, "reset_session", lambda s, c: reset(s, {**c, **QUICK}))
     before = {key: spark.conf.get(key, None) for key in QUICK}
     for key, value in QUICK.items():
         spark.conf.set(key, value)

@@ -1,4 +1,4 @@
-"""CREATE, DROP, DESCRIBE and SHOW of streams."""
+"""CREATE, CLONE, ALTER, DROP, UNDROP, DESCRIBE and SHOW of streams."""
 
 from __future__ import annotations
 
@@ -21,13 +21,36 @@ def run_create_stream(
     return context.tables.status("\n".join(notes))
 
 
+def clone_stream(context: Context, statement: S.CloneStream, origin: StatementOrigin) -> DataFrame:
+    notes = context.streams.clone(statement, points(context, origin.args))
+    return context.tables.status("\n".join(notes))
+
+
+def alter_stream(context: Context, statement: S.AlterStream, origin: StatementOrigin) -> DataFrame:
+    name = statement.name
+    if statement.if_exists and not context.catalog.has_stream(name):
+        return context.tables.status(f"{name} does not exist, nothing done.")
+    notes = context.streams.alter(name, statement.change)
+    return context.tables.status("\n".join(notes))
+
+
+def undrop_stream(
+    context: Context, statement: S.UndropStream, origin: StatementOrigin
+) -> DataFrame:
+    name = statement.name
+    if statement.if_exists and context.catalog.dropped_stream(name) is None:
+        return context.tables.status(f"{name} cannot be restored, nothing done.")
+    context.streams.undrop(name)
+    return context.tables.status(f"Stream {name} restored.")
+
+
 def drop_stream(context: Context, statement: S.DropStream, origin: StatementOrigin) -> DataFrame:
     name = statement.name
     if statement.if_exists and not context.catalog.has_stream(name):
         return context.tables.status(f"{name} does not exist, nothing done.")
     context.streams.recover()
     context.catalog.drop_stream(name)
-    return context.tables.status(f"Stream {name} dropped.")
+    return context.tables.status(f"Stream {name} dropped; UNDROP STREAM brings it back.")
 
 
 def describe_stream(

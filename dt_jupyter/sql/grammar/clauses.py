@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -127,6 +127,23 @@ def _option(
         raise unknown_option(token.text, cursor.statement, names).at(cursor.script, token.span)
     _once(cursor, token.upper)
     return known[token.upper]
+
+
+def unset_options(cursor: Cursor, known: Collection[str]) -> frozenset[str]:
+    """UNSET option, …, to the end, as SQL names. DT-1001, DT-1002."""
+    names: set[str] = set()
+    while not names or cursor.accept_sign(",") or not cursor.done:
+        token = cursor.peek()
+        if token.kind is not TokenKind.WORD:
+            raise cursor.expected("an option", f"Options are {', '.join(known)}.")
+        name = CLUSTER_BY if cursor.at_words("CLUSTER", "BY") else token.upper
+        if name not in known:
+            raise unknown_option(token.text, f"{cursor.statement} … UNSET", known).at(
+                cursor.script, token.span
+            )
+        cursor.index += len(name.split())
+        names.add(name)
+    return frozenset(names)
 
 
 def one_option(

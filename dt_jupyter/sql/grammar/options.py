@@ -25,6 +25,7 @@ _WAREHOUSE_LIMIT = 1_000
 _LONGEST_IDLE = 31_536_000  # seconds: a year
 _MOST_PARTITIONS = 64
 _MOST_RETRIES = 30
+_LONGEST_EXTENSION = 90  # days
 _LONGEST_TASK = 604_800_000  # milliseconds: seven days
 _DIGITS = 9  # more is no number that an option takes
 _INTEGER = re.compile(r"-?\d+\Z")
@@ -183,6 +184,18 @@ WAREHOUSE_OPTIONS = _table(
     ),
 )
 
+STREAM_SETTINGS = _table(
+    Option(
+        "MAX_DATA_EXTENSION_TIME_IN_DAYS",
+        "extension_days",
+        _integer("MAX_DATA_EXTENSION_TIME_IN_DAYS", 0, _LONGEST_EXTENSION),
+        "for how many days its sources keep what it has not consumed",
+        "MAX_DATA_EXTENSION_TIME_IN_DAYS = 14",
+    ),
+    Option("COMMENT", "comment", str, "a comment", "COMMENT = 'orders for the report'", text=True),
+)
+"""Those that can be altered later."""
+
 STREAM_OPTIONS = _table(
     _switch(
         "APPEND_ONLY",
@@ -198,7 +211,7 @@ STREAM_OPTIONS = _table(
         "FALSE",
         "whether its first consumption returns all rows of its source",
     ),
-    Option("COMMENT", "comment", str, "a comment", "COMMENT = 'orders for the report'", text=True),
+    *STREAM_SETTINGS.values(),
 )
 
 SINK_OPTIONS = _table(

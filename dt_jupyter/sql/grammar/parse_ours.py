@@ -19,22 +19,25 @@ from dt_jupyter.sql.grammar.clauses import (
     stream_clauses,
     suspension,
     time_point,
+    unset_options,
 )
 from dt_jupyter.sql.grammar.functions import calls_in
 from dt_jupyter.sql.grammar.options import (
+    STREAM_SETTINGS,
     TABLE_OPTIONS,
     WAREHOUSE_OPTIONS,
-    unknown_option,
     warehouse_name,
 )
 from dt_jupyter.sql.grammar.parse_sinks import SINK_PARSERS, parse_create_sink
 from dt_jupyter.sql.grammar.parse_tasks import TASK_PARSERS, parse_create_task
 from dt_jupyter.sql.grammar.statement_values import (
     AlterDynamicTable,
+    AlterStream,
     AlterWarehouse,
     Begin,
     CloneDynamicTable,
     CloneSchema,
+    CloneStream,
     Commit,
     CreateAction,
     CreateDynamicTable,
@@ -52,6 +55,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     Resume,
     Rollback,
     SetOptions,
+    SetStream,
     SetWarehouse,
     ShowDynamicTables,
     ShowStreams,
@@ -64,13 +68,13 @@ from dt_jupyter.sql.grammar.statement_values import (
     TableChange,
     UndropDynamicTable,
     UndropSchema,
+    UndropStream,
     UndropTable,
     UnsetOptions,
     Unsupported,
 )
 from dt_jupyter.sql.grammar.unsupported import unsupported_in
 from dt_jupyter.sql.text.cursor import Cursor
-from dt_jupyter.sql.text.lex import TokenKind
 from dt_jupyter.sql.text.one_query import ONE_QUERY
 from dt_jupyter.sql.text.spark_kind import kind_of
 from dt_jupyter.sql.text.split import opens_block
@@ -230,7 +234,7 @@ def _table_change(cursor: Cursor) -> TableChange:
     if cursor.accept("SET"):
         return SetOptions(**_set_options(cursor))
     if cursor.accept("UNSET"):
-        return UnsetOptions(_unset_options(cursor))
+        return UnsetOptions(unset_options(cursor, _UNSETTABLE))
     if cursor.at_words("CLUSTER", "BY"):
         return SetOptions(**options(cursor, {}, until=None, cluster=True))
     if cursor.accept("DROP", "CLUSTERING", "KEY"):
@@ -262,22 +266,6 @@ def _set_options(cursor: Cursor) -> dict[str, Any]:
     return options(cursor, _ALTERABLE, until=None, cluster=True)
 
 
-def _unset_options(cursor: Cursor) -> frozenset[str]:
-    names: set[str] = set()
-    while not names or cursor.accept_sign(",") or not cursor.done:
-        token = cursor.peek()
-        if token.kind is not TokenKind.WORD:
-            raise cursor.expected("an option", f"Options are {', '.join(_UNSETTABLE)}.")
-        name = CLUSTER_BY if cursor.at_words("CLUSTER", "BY") else token.upper
-        if name not in _UNSETTABLE:
-            raise unknown_option(token.text, f"{cursor.statement} … UNSET", _UNSETTABLE).at(
-                cursor.script, token.span
-            )
-        cursor.index += len(name.split())
-        names.add(name)
-    return frozenset(names)
-
-
 def _drop_table(cursor: Cursor) -> Statement:
     return DropDynamicTable(*name_to_drop(cursor, TABLE, f"{cursor.statement} [IF EXISTS] n"))
 
@@ -302,8 +290,8 @@ def _undrop_schema(cursor: Cursor) -> Statement:
 
 
 def _undrop_other(cursor: Cursor) -> Statement:
-    hint = "Write UNDROP [DYNAMIC] TABLE n, or UNDROP SCHEMA s."
-    raise cursor.expected("TABLE, DYNAMIC TABLE or SCHEMA", hint)
+    hint = "Write UNDROP [DYNAMIC] TABLE n, UNDROP SCHEMA s or UNDROP STREAM s."
+    raise cursor.expected("TABLE, DYNAMIC TABLE, SCHEMA or STREAM", hint)
 
 
 def _refresh_other(cursor: Cursor) -> Statement:
@@ -380,11 +368,33 @@ def _create_stream(cursor: Cursor, action: CreateAction) -> Statement:
         )
     action = create_action(cursor, action)
     name = cursor.name(_STREAM)
+    if cursor.accept("CLONE"):
+        source = cursor.name("the name of the stream to clone", "source")
+        point = time_point(cursor, common=False)
+        cursor.finish("Write CREATE STREAM s CLONE t [AT (…)].")
+        return CloneStream(name, source, point, action)
     hint = "Write CREATE STREAM s ON TABLE t, ON VIEW v or ON DYNAMIC TABLE d."
     if not cursor.accept("ON"):
         raise cursor.expected("ON", hint)
     kind, source = source_of_changes(cursor, list(StreamSource), hint)
     return CreateStream(name, kind, source, action=action, **stream_clauses(cursor))
+
+
+def _alter_stream(cursor: Cursor) -> Statement:
+    exists = if_exists(cursor)
+    name = cursor.name(_STREAM)
+    known = f"Options are {', '.join(STREAM_SETTINGS)}."
+    if cursor.accept("SET"):
+        if cursor.done:
+            raise cursor.expected("an option", known)
+        return AlterStream(name, SetStream(**options(cursor, STREAM_SETTINGS, until=None)), exists)
+    if not cursor.accept("UNSET"):
+        raise cursor.expected("a change", "Write SET … or UNSET ….")
+    return AlterStream(name, UnsetOptions(unset_options(cursor, STREAM_SETTINGS)), exists)
+
+
+def _undrop_stream(cursor: Cursor) -> Statement:
+    return UndropStream(*name_to_drop(cursor, _STREAM, "UNDROP STREAM [IF EXISTS] s"))
 
 
 def _drop_stream(cursor: Cursor) -> Statement:
@@ -440,6 +450,7 @@ _PARSERS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement | None]], ..
     (("UNDROP", "TABLE"), _undrop_table),
     (("UNDROP", "SCHEMA"), _undrop_schema),
     (("UNDROP", "DATABASE"), _undrop_schema),
+    (("UNDROP", "STREAM"), _undrop_stream),
     (("UNDROP",), _undrop_other),
     (("DESCRIBE", "DYNAMIC", "TABLE"), _describe),
     (("DESC", "DYNAMIC", "TABLE"), _describe),
@@ -449,6 +460,7 @@ _PARSERS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement | None]], ..
     (("ALTER", "WAREHOUSE"), _alter_warehouse),
     (("DROP", "WAREHOUSE"), _drop_warehouse),
     (("SHOW", "WAREHOUSES"), _show_warehouses),
+    (("ALTER", "STREAM"), _alter_stream),
     (("DROP", "STREAM"), _drop_stream),
     (("DESCRIBE", "STREAM"), _describe_stream),
     (("DESC", "STREAM"), _describe_stream),

@@ -15,8 +15,9 @@ from dt_jupyter.sql.grammar.clauses import (
     one_option,
     options,
     suspension,
+    unset_options,
 )
-from dt_jupyter.sql.grammar.options import TASK_OPTIONS, unknown_option
+from dt_jupyter.sql.grammar.options import TASK_OPTIONS
 from dt_jupyter.sql.grammar.statement_values import (
     AfterTasks,
     AlterTask,
@@ -37,7 +38,6 @@ from dt_jupyter.sql.grammar.statement_values import (
 )
 from dt_jupyter.sql.grammar.task_condition import condition_of
 from dt_jupyter.sql.text.cursor import Cursor
-from dt_jupyter.sql.text.lex import TokenKind
 
 _TASK = "the name of the task"
 _BODY = "End with AS and a statement, or with AS BEGIN statement; … END."
@@ -144,24 +144,11 @@ def _change(cursor: Cursor) -> TaskChange:
             raise cursor.expected("an option", f"Options are {', '.join(TASK_OPTIONS)}.")
         return SetTask(**options(cursor, TASK_OPTIONS, until=None))
     if cursor.accept("UNSET"):
-        return UnsetOptions(_unset(cursor))
+        return UnsetOptions(unset_options(cursor, TASK_OPTIONS))
     change: Suspend | Resume | None = suspension(cursor)
     if change is None:
         raise cursor.expected("a change", f"Write {_ALTER}.")
     return change
-
-
-def _unset(cursor: Cursor) -> frozenset[str]:
-    names: set[str] = set()
-    while not names or cursor.accept_sign(",") or not cursor.done:
-        token = cursor.peek()
-        if token.kind is not TokenKind.WORD:
-            raise cursor.expected("an option", f"Options are {', '.join(TASK_OPTIONS)}.")
-        if token.upper not in TASK_OPTIONS:
-            made = unknown_option(token.text, "ALTER TASK … UNSET", TASK_OPTIONS)
-            raise made.at(cursor.script, token.span)
-        names.add(cursor.next().upper)
-    return frozenset(names)
 
 
 def _execute_task(cursor: Cursor) -> Statement:

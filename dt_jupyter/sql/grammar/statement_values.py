@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from dt_jupyter.model import (
     DEFAULT_WAREHOUSE,
+    EXTENSION_DAYS,
     FAILURES_BEFORE_SUSPENSION,
     TASK_TIMEOUT_MS,
     DTError,
@@ -330,7 +331,39 @@ class CreateStream(Statement):
     append_only: bool = False
     show_initial_rows: bool = False
     comment: str | None = None
+    extension_days: int = EXTENSION_DAYS
     action: CreateAction = CreateAction.CREATE
+
+
+@dataclass(frozen=True)
+class CloneStream(Statement):
+    """CREATE STREAM … CLONE …: where the other one stands, or from `at` on."""
+
+    name: Name
+    source: Name
+    at: TimePoint | None = None
+    action: CreateAction = CreateAction.CREATE
+
+
+@dataclass(frozen=True, slots=True)
+class SetStream:
+    """ALTER STREAM … SET: None leaves an option as it is."""
+
+    comment: str | None = None
+    extension_days: int | None = None
+
+
+@dataclass(frozen=True)
+class AlterStream(Statement):
+    name: Name
+    change: SetStream | UnsetOptions
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class UndropStream(Statement):
+    name: Name
+    if_exists: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,12 @@ from dt_jupyter.sql.grammar.timed_relations import has_data_in, timed_in
 from dt_jupyter.sql.text.lex import Token
 
 _STREAM = "Until then read a table's change feed: SELECT * FROM table_changes('t', 0)."
-_REPLACE = "Use CREATE OR REPLACE STREAM."
 _TRAVEL = "Spark's own form reads a table: FROM t TIMESTAMP AS OF '…', or VERSION AS OF k."
 _PRESENT = "A definition reads the current rows: query past rows or changes directly."
 _HAS_DATA = "SYSTEM$STREAM_HAS_DATA"
 _GRANT = "There are no roles: every user of a lake has the same rights."
 
 _LEADING: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (("ALTER", "STREAM"), "ALTER STREAM", _REPLACE),
-    (("UNDROP", "STREAM"), "UNDROP STREAM", _REPLACE),
     (("GRANT",), "GRANT", _GRANT),
     (("REVOKE",), "REVOKE", _GRANT),
     (("CREATE", "TRANSIENT", "DYNAMIC", "TABLE"), "TRANSIENT", "Omit it."),

@@ -153,3 +153,32 @@ def test_a_transaction_that_another_host_gave_up_cannot_commit(lab: Lab) -> None
     with refused("DT-3210"):
         there.prepare_intent(replace(transaction("i"), targets=()))
     assert lab.catalog.stream(name("s")) == made
+
+
+def test_a_dropped_stream_comes_back_where_it_stood(lab: Lab) -> None:
+    catalog = lab.catalog
+    made = catalog.create_stream(replace(stream("s"), extension_days=3, comment="ö", number=4))
+    assert catalog.dropped_stream(name("s")) is None
+    catalog.drop_stream(name("s"))
+    later = catalog.create_stream(replace(stream("s"), id="later"))
+    known = catalog.dropped_stream(name("S"))
+    assert known == made
+    with refused("DT-1105"):
+        catalog.undrop_stream(known)
+    catalog.drop_stream(name("s"))
+    assert catalog.dropped_stream(name("s")) == later, "the one that was dropped last"
+    catalog.undrop_stream(later)
+    assert lab.open().stream(name("s")) == later
+    assert catalog.dropped_stream(name("s")) == made
+    catalog.prune(catalog.clock.now())
+    assert catalog.dropped_stream(name("s")) is None
+
+
+def test_a_stream_is_altered_and_says_how_long_its_sources_are_kept(lab: Lab) -> None:
+    made = lab.catalog.create_stream(stream("s"))
+    assert made.kept_until == made.advanced.plus(14 * 86_400)
+    lab.catalog.alter_stream(name("s"), comment="why", extension_days=1)
+    found = lab.open().stream(name("s"))
+    assert (found.comment, found.kept_until) == ("why", made.advanced.plus(86_400))
+    with refused("DT-3201"):
+        lab.catalog.alter_stream(name("other"), comment=None, extension_days=1)

@@ -99,6 +99,8 @@ GIVING = [
     "CREATE OR REPLACE WAREHOUSE `<b>`",
     f"CREATE STREAM {BAD} ON TABLE t",
     f"CREATE OR REPLACE STREAM {BAD} ON VIEW t",
+    f"CREATE STREAM {BAD} CLONE t",
+    f"UNDROP STREAM {BAD}",
     f"CREATE SINK {BAD} FROM TABLE t INTO 'sqlite:///a.db'",
     f"CREATE TASK {BAD} AS DELETE FROM t",
     f"CREATE TABLE {BAD} (a INT)",
@@ -153,13 +155,14 @@ def test_every_statement_was_thought_of() -> None:
         "Statement", "Begin", "Commit", "Rollback", "DropDynamicTable", "DescribeDynamicTable",
         "ShowDynamicTables", "AlterWarehouse", "DropWarehouse", "ShowWarehouses", "DropStream",
         "DescribeStream", "ShowStreams", "AlterSink", "DropSink", "DescribeSink", "ShowSinks",
-        "AlterTask", "ExecuteTask", "DropTask", "DescribeTask", "ShowTasks", "Unsupported",
+        "AlterStream", "AlterTask", "ExecuteTask", "DropTask", "DescribeTask", "ShowTasks",
+        "Unsupported",
     }  # fmt: skip
     named = {
         "CreateDynamicTable", "CloneDynamicTable", "CloneSchema", "UndropSchema",
         "AlterDynamicTable", "UndropDynamicTable",
         "UndropTable", "ExplainDynamicTable", "CreateWarehouse", "CreateStream", "CreateSink",
-        "CreateTask", "SparkStatement",
+        "CloneStream", "UndropStream", "CreateTask", "SparkStatement",
     }  # fmt: skip
     found = {
         n

@@ -117,8 +117,6 @@ def test_what_it_says_besides() -> None:
 @pytest.mark.parametrize(
     ("text", "what", "place"),
     [
-        ("ALTER STREAM s SET COMMENT = 'x'", "ALTER STREAM", "ALTER STREAM"),
-        ("UNDROP STREAM s", "UNDROP STREAM", "UNDROP STREAM"),
         ("GRANT SELECT ON DYNAMIC TABLE t TO ROLE r", "GRANT", "GRANT"),
         ("REVOKE SELECT ON DYNAMIC TABLE t FROM ROLE r", "REVOKE", "REVOKE"),
         ("USE ROLE r", "USE ROLE", "USE ROLE"),

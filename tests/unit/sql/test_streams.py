@@ -7,7 +7,9 @@ import pytest
 from dt_jupyter.model import DTError, Name
 from dt_jupyter.sql.grammar.parse import parse_script, parse_statement
 from dt_jupyter.sql.grammar.statement_values import (
+    AlterStream,
     Begin,
+    CloneStream,
     Commit,
     CreateAction,
     CreateStream,
@@ -15,12 +17,15 @@ from dt_jupyter.sql.grammar.statement_values import (
     DropStream,
     PointKind,
     Rollback,
+    SetStream,
     ShowStreams,
     SparkKind,
     SparkStatement,
     Statement,
     StreamSource,
     TimePoint,
+    UndropStream,
+    UnsetOptions,
 )
 
 S = Name("default", "s")
@@ -78,6 +83,22 @@ STREAM = CreateStream(S, StreamSource.TABLE, T)
                 comment="c",
             ),
         ),
+        (
+            "CREATE STREAM s ON TABLE t MAX_DATA_EXTENSION_TIME_IN_DAYS = 3",
+            CreateStream(S, StreamSource.TABLE, T, extension_days=3),
+        ),
+        ("CREATE OR REPLACE STREAM s CLONE t", CloneStream(S, T, action=CreateAction.REPLACE)),
+        (
+            "CREATE STREAM IF NOT EXISTS s CLONE t AT (VERSION => 1)",
+            CloneStream(S, T, TimePoint(PointKind.VERSION, "1"), action=CreateAction.IF_NOT_EXISTS),
+        ),
+        ("ALTER STREAM s SET COMMENT = 'x'", AlterStream(S, SetStream("x"))),
+        (
+            "ALTER STREAM IF EXISTS s SET MAX_DATA_EXTENSION_TIME_IN_DAYS = 0",
+            AlterStream(S, SetStream(extension_days=0), True),
+        ),
+        ("ALTER STREAM s UNSET COMMENT", AlterStream(S, UnsetOptions(frozenset({"COMMENT"})))),
+        ("UNDROP STREAM IF EXISTS s", UndropStream(S, True)),
         ("DROP STREAM s", DropStream(S)),
         ("DROP STREAM IF EXISTS s", DropStream(S, True)),
         ("DESCRIBE STREAM s", DescribeStream(S)),
@@ -147,6 +168,12 @@ C = "CREATE STREAM s ON TABLE t "
         ("CREATE STREAM s ON t", "DT-1001", "t"),
         ("CREATE STREAM s ON STAGE t", "DT-1001", "STAGE"),
         ("CREATE STREAM s ON TABLE", "DT-1001", ""),
+        ("CREATE STREAM s CLONE t APPEND_ONLY = TRUE", "DT-1001", "APPEND_ONLY"),
+        ("ALTER STREAM s SET APPEND_ONLY = TRUE", "DT-1002", "APPEND_ONLY"),
+        ("ALTER STREAM s SET MAX_DATA_EXTENSION_TIME_IN_DAYS = 91", "DT-1003", "91"),
+        ("ALTER STREAM s SUSPEND", "DT-1001", "SUSPEND"),
+        ("ALTER STREAM s SET", "DT-1001", ""),
+        ("ALTER STREAM s UNSET APPEND_ONLY", "DT-1002", "APPEND_ONLY"),
         ("CREATE STREAM s ON DYNAMIC t", "DT-1001", "DYNAMIC"),
         ("CREATE OR ALTER STREAM s ON TABLE t", "DT-1001", "CREATE"),
         ("CREATE OR REPLACE STREAM IF NOT EXISTS s ON TABLE t", "DT-1001", "IF"),
