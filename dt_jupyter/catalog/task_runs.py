@@ -135,6 +135,14 @@ class TaskRuns(TaskRows):
         with self._read() as connection:
             return tuple(_read(connection, query))
 
+    def running_tasks(self) -> dict[str, int]:
+        """How many runs are executing in each warehouse."""
+        query = select(_run.c.warehouse, func.count()).group_by(_run.c.warehouse)
+        executing = query.where(_run.c.state == TaskRunState.EXECUTING.value)
+        with self._read() as connection:
+            rows = connection.execute(executing).all()
+        return {str(row[0]): int(row[1]) for row in rows}
+
     def task_graph_runs(self, graph: str) -> tuple[TaskRun, ...]:
         """Of one run of a graph, the oldest first."""
         query = select(_run).where(_run.c.graph == graph).order_by(_run.c.ordinal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -260,14 +261,15 @@ class CatalogTables:
             "created_on timestamp, resumed_on timestamp"
         )
         running = [self.catalog.by_id(lease.dt_id) for lease in self.catalog.running()]
-        busy = [t.warehouse for t in running if t]
+        busy = Counter(t.warehouse.lower() for t in running if t)
+        busy.update(self.catalog.running_tasks())
         rows = (
             (
                 w.name,
                 "SUSPENDED" if w.suspended else "STARTED",
                 w.max_concurrency,
                 w.weight,
-                busy.count(w.name),
+                busy[w.name],
                 queued.get(w.name, 0),
                 w.auto_suspend,
                 w.auto_resume,

@@ -117,6 +117,7 @@ class EnginePort:
         tables = {table.id: table.warehouse.lower() for table in catalog.list()}
         busy = {tables.get(d.dt) for d in decisions if _occupies(d)}
         busy |= {tables.get(lease.dt_id) for lease in catalog.running()}
+        busy |= {run.warehouse for run in catalog.open_task_runs()}
         uses = (
             WarehouseUse(w, last=catalog.last_use(w.name))
             for w in catalog.warehouses()
@@ -231,11 +232,14 @@ class Scheduling:
         return {dt: period.seconds for dt, period in found.items()}
 
     def queued(self) -> Mapping[str, int]:
-        """How many refreshes wait for a slot of each warehouse, as the scheduler here sees it."""
+        """How many refreshes wait for a slot of each warehouse, as the scheduler here sees it, and
+        how many runs of tasks."""
         waits = self._scheduler.waits() if self._scheduler is not None else ()
         full = {w.dt for w in waits if w.reason.code == "CONCURRENCY_LIMIT"}
         tables = self.port.graph.refresher.sources.catalog.list()
-        return Counter(table.warehouse.lower() for table in tables if table.id in full)
+        runs = self.port.graph.refresher.sources.catalog.open_task_runs()
+        queued = Counter(table.warehouse.lower() for table in tables if table.id in full)
+        return queued + Counter(r.warehouse for r in runs if r.code == "CONCURRENCY_LIMIT")
 
     def waits(self) -> list[str]:
         """What waits, and for what: for somebody, whether or not a scheduler runs here, or for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.model import (
@@ -98,15 +98,18 @@ def slots_of(warehouse: Warehouse) -> Slots:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All that a decision depends on, but for the time."""
+    """All that a decision depends on, but for the time. `tasks` run in each warehouse beside
+    refreshes."""
 
     nodes: tuple[Node, ...]
     warehouses: tuple[Slots, ...]
     outcome: OutcomeAt
+    tasks: Mapping[str, int] = field(default_factory=dict)
 
     def busy(self) -> Counter[str]:
-        """How many refreshes run in each warehouse."""
-        return Counter(node.warehouse for node in self.nodes if node.running is not None)
+        """How much runs in each warehouse."""
+        refreshes = Counter(node.warehouse for node in self.nodes if node.running is not None)
+        return refreshes + Counter(self.tasks)
 
 
 def _in_order(nodes: tuple[Node, ...]) -> bool:
@@ -170,6 +173,7 @@ class StateReader:
             nodes=tuple(nodes),
             warehouses=tuple(map(slots_of, self._catalog.warehouses())),
             outcome=self._catalog.outcome_of,
+            tasks=self._catalog.running_tasks(),
         )
 
     def _estimate(self, dt: DynamicTable) -> tuple[float | None, float | None]:

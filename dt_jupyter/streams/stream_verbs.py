@@ -187,7 +187,7 @@ class Streams:
         require_free(self.catalog, self.changes.spark, name)
         _, problem = self.standing(known)
         if problem is not None:
-            hint = f"Make it anew: CREATE STREAM {name} ON {known.kind} {known.source}."
+            hint = f"Create it again: CREATE STREAM {name} ON {known.kind} {known.source}."
             raise error("DT-1118", name=name, problem=problem, hint=hint)
         self.catalog.undrop_stream(known)
 

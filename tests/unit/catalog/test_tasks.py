@@ -112,6 +112,7 @@ def test_a_run_is_claimed_and_ended_once(lab: Lab) -> None:
     assert lab.catalog.task_runs()[0].message == "It ran."
     assert lab.catalog.claim_task_run(run, 1000)
     assert not other.claim_task_run(run, 1000)
+    assert other.running_tasks() == {"w": 1}
     other.skip_task_run(replace(run, id="unknown"), BUSY)
     done = lab.catalog.finish_task_run(run, TaskRunState.SUCCEEDED, rows=5)
     assert done is not None
@@ -120,6 +121,7 @@ def test_a_run_is_claimed_and_ended_once(lab: Lab) -> None:
     assert done.end is not None
     assert other.finish_task_run(run, TaskRunState.FAILED, BUSY) is None
     assert other.open_task_runs() == ()
+    assert other.running_tasks() == {}
 
 
 def test_failed_runs_in_a_row_suspend_the_root_and_a_success_forgives(lab: Lab) -> None:

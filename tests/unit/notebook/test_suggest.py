@@ -25,6 +25,9 @@ class House:
     def sinks(self) -> list[Candidate]:
         return [Candidate("app_orders", "sink"), Candidate("hook", "sink")]
 
+    def tasks(self) -> list[Candidate]:
+        return [Candidate("load", "task"), Candidate("sweep", "task")]
+
     def tables(self) -> list[Candidate]:
         return [
             Candidate("daily", "dynamic table"),
@@ -95,6 +98,11 @@ def offered(text: str) -> list[str]:
         ("%%dt\nCREATE SINK s FROM TABLE orders INTO 'file:///x' KEY (id, pri|", ["price"]),
         ("%%dt\nCREATE SINK s FROM TABLE orders INTO 'file:///x' TARGET_LAG = |", list(LAGS)),
         ("%%dt\nSELECT * FROM TABLE(SINK_HISTORY(NAME => 'h|", ["hook"]),
+        ("%%dt\nEXECUTE TASK l|", ["load"]),
+        ("%%dt\nDROP TASK IF EXISTS |", ["load", "sweep"]),
+        ("%%dt\nALTER TASK load re|", ["resume", "remove when", "remove after"]),
+        ("%%dt\nALTER TASK load SET SCH|", ["SCHEDULE", "SCHEDULER"]),
+        ("%%dt\nSELECT * FROM TABLE(TASK_HISTORY(NAME => 's|", ["sweep"]),
     ],
 )
 def test_offered(text: str, expected: list[str]) -> None:

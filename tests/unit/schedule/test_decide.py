@@ -214,6 +214,12 @@ def test_the_largest_lag_gets_the_slot() -> None:
     assert [d[0] for d in short(a, b, running, limit=2)] == ["Start", "Wait"]
 
 
+def test_tasks_take_slots_too() -> None:
+    slots = (Slots("default", 2),)
+    state = State((node("a"), node("b")), slots, lambda dt, t: None, {"default": 1, "other": 5})
+    assert [type(d) for d in decide(state, at(1))] == [Start, Wait]
+
+
 def test_warehouses_do_not_share_slots() -> None:
     other = node("b", warehouse="other")
     state = State((node("a"), other), (Slots("default", 1), Slots("other", 1)), lambda dt, t: None)
