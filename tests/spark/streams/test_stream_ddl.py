@@ -24,7 +24,7 @@ def test_streams_keep_their_place_whatever_is_done_with_them(shared_lab: Lab) ->
     lab.sql("CREATE STREAM first_s ON TABLE clicks APPEND_ONLY = TRUE COMMENT = 'a'")
     lab.insert("clicks", "2")
     lab.sql("CREATE STREAM second_s CLONE first_s")
-    lab.sql("CREATE STREAM late_s CLONE first_s AT (VERSION => 2)")
+    lab.sql("CREATE STREAM late_s CLONE first_s AT (OFFSET => 0)")
     lab.insert("clicks", "3")
     assert (held(lab, "second_s"), held(lab, "late_s")) == ([2, 3], [3])
     assert shown(lab, "second_s", "MODE", "COMMENT") == ("APPEND_ONLY", "a")
