@@ -148,8 +148,8 @@ def _marked(context: Context, statement: S.SparkStatement) -> Iterator[None]:
 
 
 def _forget_schema(context: Context, schema: str) -> None:
-    """What a schema held that is gone goes with it: dynamic tables can be brought back by UNDROP,
-    streams, sinks, tasks and remembered names cannot."""
+    """What a schema held that is gone goes with it: dynamic tables and streams can be brought back
+    by UNDROP, sinks, tasks and remembered names cannot."""
     catalog = context.catalog
     if context.spark.catalog.databaseExists(quote(schema)):
         return
