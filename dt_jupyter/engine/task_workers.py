@@ -49,6 +49,7 @@ class TaskWorkers:
     _workers: dict[str, Worker] = field(default_factory=dict)
     _stopped: threading.Event = field(default_factory=threading.Event)
     _look: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
     _thread: Worker | None = None
 
     def start(self) -> None:
@@ -137,9 +138,11 @@ class TaskWorkers:
             self.catalog.note_task_wait(decision.run, decision.reason)
 
     def _launch(self, go: RunGo) -> None:
-        if go.run.id in self._workers or self._stopped.is_set():
-            return
-        self._workers[go.run.id] = self.spawn(lambda: self._work(go), f"dt-task-{go.run.name}")
+        with self._lock:  # a worker that ends at once ends after it is known
+            if go.run.id in self._workers or self._stopped.is_set():
+                return
+            worker = self.spawn(lambda: self._work(go), f"dt-task-{go.run.name}")
+            self._workers[go.run.id] = worker
 
     def _work(self, go: RunGo) -> None:
         try:
@@ -147,5 +150,6 @@ class TaskWorkers:
         except DTError as e:  # its end could not be recorded: the next look finds it lost
             _log.warning("the run of task %s: %s", go.run.name, e)
         finally:
-            self._workers.pop(go.run.id, None)
+            with self._lock:
+                self._workers.pop(go.run.id, None)
             self.nudge()
