@@ -162,6 +162,7 @@ class StreamRows(Store):
         """It can be brought back as it stands."""
         columns = [c for c in _stream.columns if c.name != "intent"]
         row = connection.execute(select(*columns).where(_stream.c.id == stream_id)).mappings().one()
+        connection.execute(_dropped.delete().where(_dropped.c.id == stream_id))
         connection.execute(_dropped.insert().values(**row, dropped=self.clock.now()))
 
     def dropped_stream(self, name: Name) -> Stream | None:

@@ -261,6 +261,7 @@ class SchemaCloner:
             append_only=stream.append_only,
             show_initial_rows=stream.initial,
             comment=stream.comment,
+            extension_days=stream.extension_days,
         )
         self.streams.create(made, self.points)
         catalog = self.sources.catalog

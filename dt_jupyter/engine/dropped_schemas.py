@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake import write_durable
-from dt_jupyter.model import Name, Stream, Timestamp, ViewSource, did_you_mean, error, quote, undo
+from dt_jupyter.model import (
+    EXTENSION_DAYS,
+    Name,
+    Stream,
+    Timestamp,
+    ViewSource,
+    did_you_mean,
+    error,
+    quote,
+    undo,
+)
 from dt_jupyter.spark import RelationKind, lookup
 
 if TYPE_CHECKING:
@@ -112,6 +122,7 @@ def _stream_facts(stream: Stream) -> dict[str, Any]:
         "initial": stream.initial,
         "number": stream.number,
         "comment": stream.comment,
+        "extension_days": stream.extension_days,
     }
 
 
@@ -197,6 +208,7 @@ def _stream(facts: Mapping[str, Any], schema: str) -> Stream:
         facts["initial"],
         facts["number"],
         facts["comment"],
+        extension_days=facts.get("extension_days", EXTENSION_DAYS),
     )
 
 

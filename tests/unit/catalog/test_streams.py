@@ -170,6 +170,10 @@ def test_a_dropped_stream_comes_back_where_it_stood(lab: Lab) -> None:
     catalog.undrop_stream(later)
     assert lab.open().stream(name("s")) == later
     assert catalog.dropped_stream(name("s")) == made
+    catalog.drop_stream(name("s"))
+    catalog.create_stream(later)
+    catalog.drop_stream(name("s"))
+    assert catalog.dropped_stream(name("s")) == later, "made with the same id, as with a schema"
     catalog.prune(catalog.clock.now())
     assert catalog.dropped_stream(name("s")) is None
 
