@@ -16,7 +16,12 @@ from dt_jupyter.engine.consume import OpenTransaction
 from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.evaluate import Point, moment_of, timestamp_of
-from dt_jupyter.engine.frame_definition import create_from, define_by
+from dt_jupyter.engine.frame_definition import (
+    create_from,
+    define_by,
+    is_frame,
+    statement_of,
+)
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.planning import apply_plan, plan_script
 from dt_jupyter.engine.profile import profile_table
@@ -184,14 +189,21 @@ class Engine:
         return define_by(self._open(), name, options)
 
     def explain(
-        self, subject: str | Name | CreateDynamicTable, args: Mapping[str, Any] | None = None
+        self,
+        subject: str | Name | CreateDynamicTable | DataFrame,
+        args: Mapping[str, Any] | None = None,
     ) -> Explanation:
         """How a dynamic table is kept and the statements of its next refresh; of a CREATE
-        statement, all that it would decide, with nothing created."""
+        statement, or of a DataFrame that could define one, all that it would decide, with nothing
+        created."""
         self.context.require_open()
+        if is_frame(subject):
+            subject = statement_of(self.context, cast("DataFrame", subject))
         if isinstance(subject, CreateDynamicTable):
             require_names(subject, subject.query)
-        return explain_subject(self.context, subject, args or {})
+        return explain_subject(
+            self.context, cast("str | Name | CreateDynamicTable", subject), args or {}
+        )
 
     # -- refreshing -------------------------------------------------------------------------------
 

@@ -54,9 +54,18 @@ def query_of(context: Context, frame: DataFrame, subject: str = "The DataFrame")
     builtins = context.creator.definer.builtins
     try:
         return write_frame_query(context.spark, frame, builtins)
+    except RecursionError:
+        what = "operators that are nested as deeply"
+        raise error("DT-1125", subject=subject, what=what) from None
     except NoForm as e:
         code = next(code for kind, code in _CODES if isinstance(e, kind))
         raise error(code, subject=subject, what=e.what) from e
+
+
+def statement_of(context: Context, frame: DataFrame) -> CreateDynamicTable:
+    """The statement that a DataFrame would be, under a name of no table."""
+    text = query_of(context, frame)
+    return CreateDynamicTable(text=text, name=context.name("the_dataframe"), query=text)
 
 
 def define_by(
@@ -69,7 +78,7 @@ def define_by(
     def define(function: Callable[[], DataFrame]) -> Created:
         subject = f"{function.__name__}(), line {_line(function)}"
         frame = _called(function)
-        if not _is_frame(frame):
+        if not is_frame(frame):
             raise error("DT-1129", function=subject, given=shown(frame))
         return create_from(context, name, frame, None, options, subject)
 
@@ -90,7 +99,8 @@ def _line(function: Callable[[], Any]) -> int:
     return int(code.co_firstlineno) if code is not None else 0
 
 
-def _is_frame(value: Any) -> bool:
+def is_frame(value: Any) -> bool:
+    """Whether it is a DataFrame of Spark, of either kind."""
     return any(kind.__name__ == "DataFrame" for kind in type(value).__mro__) and hasattr(
         value, "sparkSession"
     )

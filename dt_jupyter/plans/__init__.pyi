@@ -1,7 +1,9 @@
 from .frame_query import (
+    write_frame_query as write_frame_query,
+)
+from .no_form import (
     ManyRows as ManyRows,
     NoForm as NoForm,
     NotTheSame as NotTheSame,
     PythonFunction as PythonFunction,
-    write_frame_query as write_frame_query,
 )

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from dt_jupyter.model import quote
 from dt_jupyter.plans.function_names import INFIX, sql_function
 from dt_jupyter.plans.literal_sql import ddl_type, literal_sql
-from dt_jupyter.plans.plan_tree import NoForm, SparkNode
+from dt_jupyter.plans.no_form import NoForm, PythonFunction
+from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.window_sql import window_clause
 from dt_jupyter.sql import literal
 
@@ -17,10 +18,6 @@ _PROGRAMS = frozenset({"PythonUDF", "ScalaUDF", "PythonUDAF", "PythonUDTF", "Sca
 _NEGATED = {"IsNull": "IS NULL", "IsNotNull": "IS NOT NULL"}
 _PIVOTED = frozenset({"byte", "short", "integer", "long", "string", "boolean"})
 _INTERNAL = frozenset({"replacement"})
-
-
-class PythonFunction(NoForm):
-    """Raised where a plan calls a function of Python or of the JVM; `what` is its name."""
 
 
 @dataclass(frozen=True)
@@ -289,6 +286,7 @@ _SPECIAL: dict[str, Callable[[ExpressionWriter, SparkNode], str]] = {
     "StringTrimRight": ExpressionWriter.trim,
     "JsonToStructs": ExpressionWriter.from_json,
     "SortOrder": ExpressionWriter.order,
+    "PipeExpression": ExpressionWriter.alias,
     "AtLeastNNonNulls": ExpressionWriter.not_null,
     "CreateNamedStruct": ExpressionWriter.struct,
 }

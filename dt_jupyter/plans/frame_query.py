@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.plans.expression_sql import PythonFunction
+from dt_jupyter.plans.connect_query import connect_query
+from dt_jupyter.plans.no_form import NoForm, NotTheSame
 from dt_jupyter.plans.plan_gaps import fill_gaps
-from dt_jupyter.plans.plan_leaves import ManyRows, PlanLeaves
-from dt_jupyter.plans.plan_tree import NoForm, SparkNode, read_plan
+from dt_jupyter.plans.plan_leaves import PlanLeaves
+from dt_jupyter.plans.plan_tree import SparkNode, read_plan
 from dt_jupyter.plans.query_sql import FromText, QueryWriter
 from dt_jupyter.plans.same_plan import same_plan
 from dt_jupyter.plans.try_casts import mark_try_casts
+from dt_jupyter.spark import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-class NotTheSame(NoForm):
-    """Raised where Spark plans the text otherwise than the DataFrame."""
 
 
 def write_frame_query(spark: SparkSession, frame: DataFrame, builtins: Collection[str]) -> str:
@@ -30,6 +28,8 @@ def write_frame_query(spark: SparkSession, frame: DataFrame, builtins: Collectio
 
     Raises NoForm, or one of its kinds, where there is no such text.
     """
+    if is_connect(spark):
+        return connect_query(spark, frame)
     session: Any = frame
     original = session._jdf.queryExecution().analyzed()
     plan = read_plan(original.toJSON())
@@ -73,6 +73,3 @@ class _Proof:
             problem = str(e).splitlines()[0]
             raise NoForm(f"something that Spark does not read again ({problem})") from e
         return made._jdf.queryExecution().analyzed()
-
-
-__all__ = ["ManyRows", "NoForm", "NotTheSame", "PythonFunction", "write_frame_query"]

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dt_jupyter.plans.expression_sql import ExpressionWriter
-from dt_jupyter.plans.plan_tree import NoForm, SparkNode, tree_of
+from dt_jupyter.plans.no_form import NoForm
+from dt_jupyter.plans.plan_tree import SparkNode, tree_of
 
 _ID = "spark_grouping_id"
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from dt_jupyter.model import quote
-from dt_jupyter.plans.plan_tree import NoForm
+from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.sql import literal
 
 _TYPES = {

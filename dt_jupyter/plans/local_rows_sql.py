@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.plans.plan_tree import NoForm
+from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.sql import literal
 
 if TYPE_CHECKING:

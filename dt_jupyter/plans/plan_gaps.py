@@ -12,15 +12,25 @@ _VALUES, _ROWS = "pivotColumnValues", "projections"
 
 def fill_gaps(plan: SparkNode, original: Any) -> None:
     """Puts the values of pivots and the rows of unpivots into a tree, from the plan itself."""
-    if not any(n.kind in ("Expand", "Aggregate") for n in plan.walk()):
+    if not any(map(_has_gap, plan.walk())):
         return
-    if plan.kind == "Expand" and not plan.fields[_ROWS]:
-        plan.fields[_ROWS] = _projections(original)  # type: ignore[index]
-    if plan.kind == "Aggregate":
-        for i, call in enumerate(plan.trees("aggregateExpressions")):
-            _fill_pivot(call, original.aggregateExpressions().apply(i)) if _is_pivot(call) else None
+    if plan.kind == "Expand":
+        plan.fields[_ROWS] = plan.fields[_ROWS] or _projections(original)
+    for i, call in enumerate(_calls(plan)):
+        if _is_pivot(call):
+            _fill_pivot(call, original.aggregateExpressions().apply(i))
     for i, child in enumerate(plan.children):
         fill_gaps(child, original.children().apply(i))
+
+
+def _has_gap(plan: SparkNode) -> bool:
+    if plan.kind == "Expand":
+        return not plan.fields[_ROWS]
+    return any(map(_is_pivot, _calls(plan)))
+
+
+def _calls(plan: SparkNode) -> tuple[SparkNode, ...]:
+    return plan.trees("aggregateExpressions") if plan.kind == "Aggregate" else ()
 
 
 def _projections(expand: Any) -> list[list[Any]]:
@@ -41,7 +51,7 @@ def _fill_pivot(call: SparkNode, original: Any) -> None:
     pivot = next(n for n in call.walk() if n.kind == "PivotFirst")
     values = original.child().aggregateFunction().pivotColumnValues()
     found = [values.apply(i) for i in range(values.size())]
-    pivot.fields[_VALUES] = [_text(v) for v in found]  # type: ignore[index]
+    pivot.fields[_VALUES] = [_text(v) for v in found]
 
 
 def _text(value: Any) -> str | None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import unique_view
 from dt_jupyter.plans.local_rows_sql import MOST_LOCAL_ROWS, values_sql
-from dt_jupyter.plans.plan_tree import NoForm, SparkNode
+from dt_jupyter.plans.no_form import ManyRows, NoForm
+from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.query_sql import FromText, catalog_text
 from dt_jupyter.spark import local_path
 
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 _DATASET = "org.apache.spark.sql.classic.Dataset"
 _ROWS = frozenset({"LogicalRDD", "LocalRelation"})
 _DELTA, _FILES = "TahoeLogFileIndex", "HadoopFsRelation"
-
-
-class ManyRows(NoForm):
-    """Raised where a plan holds more rows of its own than a text may."""
 
 
 @dataclass

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-
-class NoForm(Exception):
-    """Raised where a part of a plan has no form in SQL; `what` names it in plain words."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
+from dt_jupyter.plans.no_form import NoForm
 
 
 @dataclass(frozen=True)
@@ -22,7 +16,7 @@ class SparkNode:
     fields by name, and its children in order."""
 
     kind: str
-    fields: Mapping[str, Any]
+    fields: dict[str, Any]
     children: tuple[SparkNode, ...]
 
     @property
@@ -68,14 +62,14 @@ def read_plan(text: str) -> SparkNode:
     return tree_of(json.loads(text))
 
 
-def tree_of(flat: Sequence[Mapping[str, Any]]) -> SparkNode:
+def tree_of(flat: Sequence[dict[str, Any]]) -> SparkNode:
     node, end = _read(flat, 0)
     if end != len(flat):
         raise NoForm("a plan that Spark wrote incompletely")
     return node
 
 
-def _read(flat: Sequence[Mapping[str, Any]], at: int) -> tuple[SparkNode, int]:
+def _read(flat: Sequence[dict[str, Any]], at: int) -> tuple[SparkNode, int]:
     fields, children, end = flat[at], [], at + 1
     for _ in range(fields["num-children"]):
         child, end = _read(flat, end)

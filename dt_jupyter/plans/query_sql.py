@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from dt_jupyter.model import quote
-from dt_jupyter.plans.expression_sql import ExpressionWriter, PythonFunction
+from dt_jupyter.plans.expression_sql import ExpressionWriter
 from dt_jupyter.plans.grouping_sets import grouping_sets
-from dt_jupyter.plans.plan_tree import NoForm, SparkNode, tree_of
+from dt_jupyter.plans.no_form import NoForm, PythonFunction
+from dt_jupyter.plans.plan_facts import (
+    ONE_SIDED,
+    columns_read,
+    conditions,
+    expanded_keys,
+    is_cut,
+    plan_columns,
+    renamed_column,
+)
+from dt_jupyter.plans.plan_tree import SparkNode, tree_of
 from dt_jupyter.plans.select_text import Item, SelectText, unique_names
 
 Leaf = Callable[[SparkNode], "FromText | None"]
@@ -19,7 +28,6 @@ _JOINS = {
     "Inner": "JOIN", "Cross": "CROSS JOIN", "LeftOuter": "LEFT JOIN", "RightOuter": "RIGHT JOIN",
     "FullOuter": "FULL JOIN", "LeftSemi": "LEFT SEMI JOIN", "LeftAnti": "LEFT ANTI JOIN",
 }  # fmt: skip
-_ONE_SIDED = frozenset({"LeftSemi", "LeftAnti"})
 _SETS = {"Intersect": "INTERSECT", "Except": "EXCEPT"}
 _PROGRAMS = {
     "MapInPandas": "mapInPandas", "MapInArrow": "mapInArrow", "PythonMapInArrow": "mapInArrow",
@@ -157,33 +165,33 @@ class QueryWriter:
         condition = plan.tree("condition")
         assert condition is not None
         below = self._select(plan.child)
-        below = self._closed(below) if below.windowed else self._for(below, _read(condition))
+        below = self._closed(below) if below.windowed else self._for(below, columns_read(condition))
         scope = self._scope(below)
-        return replace(below, where=(*below.where, *(map(scope.operand, _conjuncts(condition)))))
+        return replace(below, where=(*below.where, *(map(scope.operand, conditions(condition)))))
 
     def _project(self, plan: SparkNode) -> SelectText:
         below = self._select(plan.child)
         nodes = plan.trees("projectList")
         known = {i.id: i for i in below.items}
-        sources = [_renamed(n) for n in nodes]
+        sources = [renamed_column(n) for n in nodes]
         if not below.done and all(s is not None and s.id in known for s in sources):
             pairs = zip(nodes, sources, strict=True)
             return below.with_items(
                 replace(known[s.id], id=n.id, name=n.name) for n, s in pairs if s is not None
             )
-        below = self._for(below, {i for n in nodes for i in _read(n)})
+        below = self._for(below, {i for n in nodes for i in columns_read(n)})
         return below.with_items(self._items(below, nodes))
 
     def _items(self, below: SelectText, nodes: tuple[SparkNode, ...]) -> tuple[Item, ...]:
         scope = self._scope(below)
-        return tuple(Item(n.id, n.name, scope.sql(n), _renamed(n) is not None) for n in nodes)
+        return tuple(Item(n.id, n.name, scope.sql(n), renamed_column(n) is not None) for n in nodes)
 
     def _aggregate(self, plan: SparkNode) -> SelectText:
         if plan.child.kind == "Expand":
             return self._sets(plan)
         keys, nodes = plan.trees("groupingExpressions"), plan.trees("aggregateExpressions")
         below = self._select(plan.child)
-        read = {i for n in (*keys, *nodes) for i in _read(n)}
+        read = {i for n in (*keys, *nodes) for i in columns_read(n)}
         below = self._closed(below) if below.windowed else self._for(below, read)
         scope = self._scope(below)
         group = f"GROUP BY {', '.join(map(scope.constant, keys))}" if keys else ""
@@ -193,19 +201,18 @@ class QueryWriter:
     def _sets(self, plan: SparkNode) -> SelectText:
         expand = plan.child
         below = self._select(expand.child)
-        keys = set(_key_ids(expand, below))
+        keys = set(expanded_keys(expand, below.columns))
         first = sorted(below.items, key=lambda i: i.id not in keys)
         below = self._closed(below.with_items(first))
         found = grouping_sets(expand, self._scope(below))
         below = replace(below, items=tuple(Item(i, "", t) for i, t in found.columns.items()))
         items = self._items(below, plan.trees("aggregateExpressions"))
-        made = below.with_items(items)
-        return replace(made, group=found.clause, grouped=True)
+        return replace(below.with_items(items), group=found.clause, grouped=True)
 
     def _window(self, plan: SparkNode) -> SelectText:
         below = self._select(plan.child)
         calls = plan.trees("windowExpressions")
-        below = self._for(below, {i for n in calls for i in _read(n)})
+        below = self._for(below, {i for n in calls for i in columns_read(n)})
         items = (*below.items, *self._items(below, calls))
         return replace(below.with_items(items), windowed=True)
 
@@ -245,7 +252,8 @@ class QueryWriter:
         shown = [f"{rows[0][i]} AS {quote(n)}" for i, n in enumerate(names) if fixed[i]]
         listed = ", ".join(quote(n) for i, n in enumerate(names) if not fixed[i])
         if not listed:
-            raise NoForm("the operator Expand")
+            pairs = zip(outputs, rows[0], strict=True)
+            return below.with_items(Item(o.id, o.name, t, plain=False) for o, t in pairs)
         text = ", ".join([*shown, f"stack({len(rows)}, {', '.join(made)}) AS ({listed})"])
         order = sorted(range(len(names)), key=lambda i: not fixed[i])
         items = tuple(Item(outputs[i].id, names[i], "") for i in order)
@@ -340,8 +348,8 @@ class QueryWriter:
         text = f"{left.source}\n  {word} {right.source}"
         if condition is not None:
             scope = self._scope(SelectText("", both))
-            text += f" ON {' AND '.join(map(scope.operand, _conjuncts(condition)))}"
-        return SelectText(text, left.items if kind in _ONE_SIDED else both, joined=True)
+            text += f" ON {' AND '.join(map(scope.operand, conditions(condition)))}"
+        return SelectText(text, left.items if kind in ONE_SIDED else both, joined=True)
 
     def _joinable(self, plan: SparkNode) -> SelectText:
         found = self._closed(self._select(plan))
@@ -369,78 +377,12 @@ def catalog_text(identifier: Mapping[str, str]) -> FromText:
     return FromText(".".join(map(quote, parts)), str(identifier["table"]))
 
 
-def plan_columns(plan: SparkNode) -> tuple[SparkNode, ...]:
-    """The columns of a leaf, or of what says itself what its columns are."""
-    for name in ("output", "projectList", "aggregateExpressions"):
-        if name in plan.fields:
-            return plan.trees(name)
-    if plan.kind == "Generate":
-        return (*plan_columns(plan.child), *plan.trees("generatorOutput"))
-    if plan.kind == "Window":
-        return (*plan_columns(plan.child), *plan.trees("windowExpressions"))
-    if plan.kind == "Join":
-        sides = plan.children[:1] if plan.word("joinType") in _ONE_SIDED else plan.children
-        return tuple(c for side in sides for c in plan_columns(side))
-    if not plan.children:
-        raise NoForm(f"the columns of {plan.kind}")
-    return plan_columns(plan.child)
-
-
-def is_cut(plan: SparkNode) -> bool:
-    """Whether Spark's operator is none that a text of its own brings about."""
-    if plan.kind == "Expand":
-        return True
-    if plan.kind == "Filter":
-        condition = plan.tree("condition")
-        return condition is not None and any(n.kind == "AtLeastNNonNulls" for n in condition.walk())
-    if plan.kind == "Aggregate" and plan.child.kind != "Expand":
-        calls = plan.trees("aggregateExpressions")
-        return any(n.kind == "PivotFirst" for c in calls for n in c.walk())
-    return False
-
-
-def _key_ids(expand: SparkNode, below: SelectText) -> Iterator[int]:
-    """The columns of its input by which an expansion groups: copies of what it was given."""
-    known = {i.id for i in below.items}
-    for place, output in enumerate(expand.trees("output")):
-        if output.id not in known:
-            row = (p[place][0] for p in expand.fields["projections"])
-            yield from (cell["exprId"]["id"] for cell in row if "exprId" in cell)
-
-
-def _renamed(node: SparkNode) -> SparkNode | None:
-    """The column that an item only names anew; None where it computes something."""
-    inner = node.child if node.kind == "Alias" else node
-    return inner if inner.kind == "AttributeReference" else None
-
-
-def _conjuncts(node: SparkNode) -> list[SparkNode]:
-    if node.kind != "And":
-        return [node]
-    return [c for side in node.children for c in _conjuncts(side)]
-
-
-def _read(node: SparkNode) -> set[int]:
-    """The columns that an expression reads, those of calls as they were written included."""
-    found = {n.id for n in node.walk() if n.kind == "AttributeReference"}
-    plans = [n.fields["plan"] for n in node.walk() if "plan" in n.fields]
-    return found | {a["exprId"]["id"] for a in _outer_columns(plans)}
-
-
-def _outer_columns(value: Any) -> Iterator[Mapping[str, Any]]:
-    """What a subquery reads of the query around it."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if isinstance(value, dict) and str(value.get("class", "")).endswith(".OuterReference"):
-        yield from (a for a in value["e"] if "exprId" in a)
-    for part in inner:
-        yield from _outer_columns(part)
-
-
 _RULES: dict[str, Callable[[QueryWriter, SparkNode], SelectText]] = {
     "SubqueryAlias": QueryWriter._same, "View": QueryWriter._view,
     "LogicalRelation": QueryWriter._leaf, "LocalRelation": QueryWriter._leaf,
     "LogicalRDD": QueryWriter._leaf, "Range": QueryWriter._leaf,
     "DataSourceV2Relation": QueryWriter._leaf, "HiveTableRelation": QueryWriter._leaf,
+    "PipeOperator": QueryWriter._same,
     "OneRowRelation": QueryWriter._rows, "WithCTE": QueryWriter._common,
     "CTERelationRef": QueryWriter._reference, "Filter": QueryWriter._filter,
     "Project": QueryWriter._project, "Aggregate": QueryWriter._aggregate,

@@ -20,7 +20,7 @@ def mark_try_casts(plan: SparkNode, original: Any) -> bool:
     if len(words) != len(casts) or not any(words):
         return False
     for cast, is_try in zip(casts, words, strict=True):
-        cast.fields["try"] = is_try  # type: ignore[index]
+        cast.fields["try"] = is_try
     return True
 
 

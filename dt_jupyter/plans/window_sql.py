@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dt_jupyter.plans.plan_tree import NoForm, SparkNode
+from dt_jupyter.plans.no_form import NoForm
+from dt_jupyter.plans.plan_tree import SparkNode
 
 _FRAMELESS = frozenset({
     "RowNumber", "Rank", "DenseRank", "PercentRank", "CumeDist", "NTile", "Lag", "Lead",

@@ -87,6 +87,7 @@ def frames(spark: SparkSession) -> Frames:
         "dearest": lambda: spark.table("dear").orderBy(F.desc("price"), "id").limit(2),
         "by_path": lambda: spark.read.format("delta").load(_folder(spark, "item")).exceptAll(
             item().where("kind = 'toy'")),
+        "long": lambda: sale().unpivot("id", ["item", "note"], "what", "value").where("id > 1"),
         "inner": lambda: (
             sale().where("id = (SELECT max(id) FROM sale s WHERE s.item = sale.item)")
             .where("item IN (SELECT item FROM item)")
@@ -185,6 +186,9 @@ def test_a_function_defines_a_table(quick_lab: Lab) -> None:
     assert lab.rows("named") == [(1,)]
     kept = lab.engine.create("named", spark.table("t"), if_not_exists=True)
     assert "nothing done" in kept.status
+    told = lab.engine.explain(spark.table("t").groupBy("k").agg(F.sum("v").alias("s")))
+    assert "INCREMENTAL" in str(told)
+    assert [str(t.name) for t in lab.context.catalog.list()] == ["named"]
     script = lab.engine.export()
     assert "CREATE DYNAMIC TABLE" in script
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -116,7 +115,7 @@ def leaf(node: Any) -> FromText:
     return catalog_text(node.fields["catalogTable"]["identifier"])
 
 
-def write(*flat: Mapping[str, Any]) -> str:
+def write(*flat: dict[str, Any]) -> str:
     return QueryWriter(leaf, BUILTINS).write(tree_of(flat))
 
 
