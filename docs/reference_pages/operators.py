@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import dt_jupyter.ivm as ivm
 from docs.reference_pages.markdown import code, paragraphs, plain, table
-from dt_jupyter.ivm import DERIVATIVES, OPERATORS, Rel, aggregates
+from dt_jupyter.ivm import DERIVATIVES, OPERATORS, SETTLING, UNRULED, Rel, aggregates
 from dt_jupyter.ivm.refusal import Refusal
 from dt_jupyter.sql.binding.scalars import CONTEXT_FUNCTIONS, NON_DETERMINISTIC
 
@@ -45,7 +45,7 @@ def operators_page() -> str:
         (
             code(r.name),
             plain(r.sentence.replace("{what}", "…").replace("{type}", "…")),
-            plain(r.hint.replace("{known}", "those above")),
+            plain(r.hint.replace("{known}", "what stands beside it above")),
         )
         for r in Refusal
     )
@@ -65,7 +65,14 @@ def operators_page() -> str:
         "deleted row reached it.",
         "Computed again for the groups that a change touched: "
         + ", ".join(map(code, sorted(aggregates.SUPPORTED - state)))
-        + "; also sums and averages of floating columns, and all with DISTINCT.",
+        + "; also sums and averages of floating columns, and all with DISTINCT. Of those, "
+        + ", ".join(map(code, sorted(SETTLING)))
+        + " leave an order open, which is always the same here.",
+        "Without a rule (`AGGREGATE`):",
+        table(
+            ("aggregate", "instead"),
+            [(code(name), plain(UNRULED[name])) for name in sorted(UNRULED)],
+        ),
         "## Refusals",
         "What a query has that no rule keeps: the reason's code in `REFRESH_MODE_REASON` of a "
         "table that is then computed anew (FULL), in DT-1107 where `REFRESH_MODE = INCREMENTAL` "

@@ -5,9 +5,11 @@ change of a stage's input; aggregates are then kept by the rules of `aggregates`
 """
 
 from dt_jupyter.ivm.aggregates import (
+    NOT_NULL_OF_NOTHING,
     RECOMPUTED,
     SUPPORTED,
     TOO_WIDE,
+    UNRULED,
     Kept,
     Kind,
     StateColumn,
@@ -79,6 +81,7 @@ __all__ = [
     "IDENTIFIED",
     "LARGE",
     "LAWS",
+    "NOT_NULL_OF_NOTHING",
     "OPERATORS",
     "RECOMPUTED",
     "ROW_ID",
@@ -87,6 +90,7 @@ __all__ = [
     "SUPPORTED",
     "TABLES",
     "TOO_WIDE",
+    "UNRULED",
     "WEIGHT",
     "Aggregate",
     "Bag",

@@ -25,8 +25,38 @@ RECOMPUTED = frozenset({
     "skewness", "kurtosis", "corr", "covar_pop", "covar_samp", "percentile", "bit_and", "bit_or",
     "bit_xor", "approx_count_distinct", "regr_count", "regr_slope", "regr_intercept", "regr_r2",
     "regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy", "collect_list", "array_agg",
-    "collect_set", "min_by", "max_by",
+    "collect_set", "min_by", "max_by", "first", "first_value", "last", "last_value", "any_value",
+    "mode", "listagg", "percentile_cont", "percentile_disc", "count_min_sketch",
+    "bitmap_construct_agg", "bitmap_or_agg", "bitmap_and_agg",
 })  # fmt: skip
+_EXACT, _COUNTED = "percentile, which is exact", "count(*) with GROUP BY"
+_DISTINCT = "approx_count_distinct(…), or count(DISTINCT …)"
+UNRULED = {
+    "percentile_approx": _EXACT,
+    "approx_percentile": _EXACT,
+    **{
+        f"kll_{a}_agg_{t}": _EXACT
+        for a in ("sketch", "merge")
+        for t in ("bigint", "double", "float")
+    },
+    "histogram_numeric": f"{_COUNTED} width_bucket(…)",
+    "approx_top_k": f"{_COUNTED}, and ORDER BY … LIMIT in a table over it",
+    "approx_top_k_accumulate": f"{_COUNTED}, and ORDER BY … LIMIT in a table over it",
+    "approx_top_k_combine": f"{_COUNTED}, and ORDER BY … LIMIT in a table over it",
+    "hll_sketch_agg": _DISTINCT,
+    "hll_union_agg": _DISTINCT,
+    **{f"theta_{a}_agg": _DISTINCT for a in ("sketch", "union", "intersection")},
+    **{
+        f"tuple_{a}_agg_{t}": "sum(…) and count(DISTINCT …)"
+        for a in ("sketch", "union", "intersection")
+        for t in ("double", "integer")
+    },
+    **dict.fromkeys(("vector_sum", "vector_avg"), "posexplode, and sum(…) by position"),
+    "schema_of_variant_agg": "schema_of_variant(…), and DISTINCT",
+    "measure": "the aggregate that the measure stands for",
+}
+"""Spark's other aggregates, with what to write instead: their result depends on the order of the
+rows within its own error, so that it is another one each time it is computed."""
 _ORDERED = frozenset({
     "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp",
     "timestamp_ntz", "string", "boolean",
@@ -216,6 +246,11 @@ _RULES = {
     "max": _extreme,
 }
 SUPPORTED = RECOMPUTED | frozenset(_RULES)
+NOT_NULL_OF_NOTHING = frozenset({
+    "approx_count_distinct", "regr_count", "collect_list", "collect_set", "array_agg",
+    "count_min_sketch", "bitmap_construct_agg", "bitmap_or_agg", "bitmap_and_agg",
+})  # fmt: skip
+"""Aggregates that are not NULL of no rows, besides counts."""
 WEIGHTED = {
     Kind.SUM: "SUM(CASE WHEN {w} > 0 THEN {x} ELSE -({x}) END)",
     Kind.MIN: "MIN(CASE WHEN {w} > 0 THEN {x} END)",

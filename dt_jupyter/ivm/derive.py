@@ -31,7 +31,7 @@ from dt_jupyter.ivm.rel import (
     at,
     scans,
 )
-from dt_jupyter.ivm.weighted_terms import ordered, signed, sum_of
+from dt_jupyter.ivm.weighted_terms import in_columns, signed, sum_of
 from dt_jupyter.model.hidden import WEIGHT
 
 Rule = Callable[[Rel, frozenset[str]], Rel | None]
@@ -112,10 +112,10 @@ def _join(rel: Rel, changed: frozenset[str]) -> Rel | None:
         terms: list[Rel] = []
         if delta is not None:
             rest = tuple(p for p in on if not p.columns <= known)
-            terms.append(ordered(Join((delta, _old(member, changed)), rest), (*columns, WEIGHT)))
+            terms.append(in_columns(Join((delta, _old(member, changed)), rest), (*columns, WEIGHT)))
         if (own := differentiate(member, changed)) is not None:
             before = tuple(at(m, End.NEW) for m in rel.members[:i])
-            terms.append(ordered(Join((own, *before), on), (*columns, WEIGHT)))
+            terms.append(in_columns(Join((own, *before), on), (*columns, WEIGHT)))
         delta = sum_of(terms, (*columns, WEIGHT))
     return delta
 
@@ -162,7 +162,7 @@ def _generate(rel: Rel, changed: frozenset[str]) -> Rel | None:
     delta = differentiate(rel.input, changed)
     if delta is None:
         return None
-    return ordered(replace(rel, input=delta), (*rel.columns, WEIGHT))
+    return in_columns(replace(rel, input=delta), (*rel.columns, WEIGHT))
 
 
 @rule(
@@ -182,7 +182,7 @@ def _match(rel: Rel, changed: frozenset[str]) -> Rel | None:
     terms: list[Rel] = []
     if (delta := differentiate(rel.left, changed)) is not None:
         partners = _of_keys(at(rel.right, End.NEW), right_keys, delta, left_keys, nulls=False)
-        terms.append(ordered(replace(rel, left=delta, right=partners), columns))
+        terms.append(in_columns(replace(rel, left=delta, right=partners), columns))
     if (delta := differentiate(rel.right, changed)) is not None:
         kept = _of_keys(_old(rel.left, changed), left_keys, delta, right_keys, nulls=False)
         for end, sign in ((End.NEW, "+1"), (End.OLD, "-1")):

@@ -12,6 +12,7 @@ from dt_jupyter.ivm.expr import col
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.provenance import origins
 from dt_jupyter.ivm.rel import (
+    SETTLING,
     Aggregate,
     Filter,
     Generate,
@@ -68,7 +69,7 @@ def _kept(stage: Stage, public: bool) -> str:
     top = stage.top
     if not isinstance(top, Group):
         return "rows have no key: identified by a hash of all columns"
-    again = [a.call.function for a in top.aggregates if a.kept is None]
+    again = [_again(a.call.function) for a in top.aggregates if a.kept is None]
     kept = [a.call.function for a in top.aggregates if a.kept is not None]
     named = {e: n for n, e in stage.outputs} if public else {}
     keys = ", ".join(named.get(col(k)) or _in_query(stage.input, k) for k in top.keys)
@@ -77,6 +78,10 @@ def _kept(stage: Stage, public: bool) -> str:
     if again:
         parts.append(f"{', '.join(dict.fromkeys(again))} recomputed for changed groups")
     return f"{key}; " + (", ".join(parts) or "row count of each group")
+
+
+def _again(function: str) -> str:
+    return f"{function} (in the order of its values)" if function in SETTLING else function
 
 
 def _in_query(rel: Rel, column: str) -> str:
@@ -148,7 +153,8 @@ def _window(rel: Rel, names: Mapping[str, str]) -> _Line:
     assert isinstance(rel, Window)
     keys = ", ".join(_in_query(rel.input, c) for c in rel.partition)
     over = f"changed partitions of ({keys})" if keys else "the only partition"
-    return "window", f"{over} recomputed"
+    ties = ", ties in the order of contents" if any(c.settles for c in rel.calls) else ""
+    return "window", f"{over} recomputed{ties}"
 
 
 def _top(rel: Rel, names: Mapping[str, str]) -> _Line:

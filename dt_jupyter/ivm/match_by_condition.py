@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dt_jupyter.ivm.expr import col, expr
 from dt_jupyter.ivm.rel import End, Filter, Join, Match, MatchKind, Project, Rel, at
-from dt_jupyter.ivm.weighted_terms import ordered, signed
+from dt_jupyter.ivm.weighted_terms import in_columns, signed
 from dt_jupyter.model.hidden import WEIGHT
 
 
@@ -24,11 +24,11 @@ def terms_by_condition(
     terms: list[Rel] = []
     if left is not None:
         moved = replace(rel, left=left, right=at(rel.right, End.NEW))
-        terms.append(ordered(moved, columns))
+        terms.append(in_columns(moved, columns))
     if right is None:
         return terms
     if rel.kind is MatchKind.LEFT:
-        terms.append(ordered(Join((right, old), rel.on), columns))
+        terms.append(in_columns(Join((right, old), rel.on), columns))
     touched = _touched(rel, old, values)
     for end, sign in ((End.NEW, "+1"), (End.OLD, "-1")):
         terms.append(signed(_judged(rel, touched, at(rel.right, end)), sign))

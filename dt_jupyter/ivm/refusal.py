@@ -19,6 +19,10 @@ class Refusal(Enum):
     SUBQUERY = ("it has {what}", "Join with the subquery in FROM.")
     SET_OPERATION = ("it has {what}", "Name the columns in the same order on both sides.")
     WINDOW = ("it has the window function {what}", "Use GROUP BY instead, if possible.")
+    TIES = (
+        "{what} depends on which of the rows that tie comes first",
+        "Write ROWS BETWEEN …: rows that tie are then in the order of their contents.",
+    )
     GROUPING_SETS = ("it has {what}", "Write one dynamic table for each grouping.")
     LIMIT = ("it has {what}", "Give it an ORDER BY and a number.")
     SAMPLE = (

@@ -10,7 +10,10 @@ from dt_jupyter.ivm.expr import Expr
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.model.hidden import WEIGHT
 
-SETTLING = frozenset({"collect_list", "array_agg", "collect_set", "min_by", "max_by"})
+SETTLING = frozenset({
+    "collect_list", "array_agg", "collect_set", "min_by", "max_by", "first", "first_value", "last",
+    "last_value", "any_value", "mode", "listagg",
+})  # fmt: skip
 """Aggregates whose order a query leaves open: the binder gives their text one."""
 
 

@@ -11,6 +11,7 @@ from dt_jupyter.ivm.expr import Col, Expr, col, conjunction, expr
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.refusal import Refusal, refuse
 from dt_jupyter.ivm.rel import (
+    SETTLING,
     Aggregate,
     Call,
     Filter,
@@ -341,9 +342,17 @@ def _unstable_window(rel: Rel, below: frozenset[str], types: TypesOf) -> frozens
     passed = _decided_by("a window", _windowed)(rel, below, types)
     known = types(rel)
     for call in rel.calls:
-        if not call.total and is_floating(known[call.id]) and call.function.columns:
+        by_ties = not call.total and (call.order or call.frame)
+        if by_ties and is_floating(known[call.id]) and call.function.columns:
             raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="a window over ties")
     return passed
+
+
+def _chosen_by(call: Call) -> tuple[Expr, ...]:
+    """The arguments by which a call chooses a row, whose value it then gives."""
+    if call.function == "mode":
+        return call.args
+    return call.args[1:] if call.function in SETTLING else ()
 
 
 def _unstable_aggregates(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
@@ -354,7 +363,8 @@ def _unstable_aggregates(rel: Rel, below: frozenset[str], types: TypesOf) -> fro
     for a in _group(rel, None, types).aggregates:
         moved = any(e.columns & below for e in a.call.args)
         plain = a.call.function == "count" and not a.call.distinct
-        if moved and not is_floating(a.type) and not plain:
+        chosen_by = any(e.columns & below for e in _chosen_by(a.call))
+        if chosen_by or (moved and not is_floating(a.type) and not plain):
             raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=f"{a.call.function}()")
         if is_floating(a.type) and (moved or a.kept is None):
             found.add(a.id)

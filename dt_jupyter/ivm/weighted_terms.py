@@ -12,7 +12,7 @@ def signed(rel: Rel, sign: str) -> Rel:
     return Project(rel, (*((c, col(c)) for c in rel.columns), (WEIGHT, expr(sign))))
 
 
-def ordered(rel: Rel, columns: tuple[str, ...]) -> Rel:
+def in_columns(rel: Rel, columns: tuple[str, ...]) -> Rel:
     return Project(rel, tuple((c, col(c)) for c in columns))
 
 

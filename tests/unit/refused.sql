@@ -1,15 +1,15 @@
 -- AGGREGATE
-SELECT k, first(v) FROM t GROUP BY k
+SELECT mode() WITHIN GROUP (ORDER BY v, f) FROM t
+SELECT mode(DISTINCT v) FROM t
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY v, f) FROM t
+SELECT k, histogram_numeric(v, 5) FROM t GROUP BY k
+SELECT hll_sketch_agg(v) FROM t
+SELECT kll_sketch_agg_bigint(v) OVER (PARTITION BY k) FROM t
+SELECT first(v, v > 1) FROM t
+SELECT percentile_cont(v, 0.5) FROM t
 SELECT k, percentile_approx(v, 0.5) FROM t GROUP BY k
 SELECT k, grouping(k) FROM t GROUP BY k
-SELECT mode(v) OVER (PARTITION BY k) FROM t
-SELECT any_value(v) FROM t
-SELECT first(v), last(v) FROM t
 SELECT approx_percentile(v, 0.5) FROM t
-SELECT mode(v) FROM t
-SELECT listagg(k) FROM t
-SELECT k, collect_list(v) FILTER (WHERE v > 1) FROM t GROUP BY k
-SELECT k, max_by(v, id) FILTER (WHERE v > 1) FROM t GROUP BY k
 -- CONTEXT_FUNCTION
 SELECT current_timestamp() FROM t
 SELECT id FROM t WHERE v > current_date
@@ -45,7 +45,6 @@ SELECT k FROM t RIGHT JOIN u USING (k) LEFT JOIN w USING (k)
 SELECT sum(v) OVER w1, sum(f) OVER w2 FROM t WINDOW w1 AS (PARTITION BY k), w2 AS (w1 ORDER BY v)
 SELECT sum(v) OVER nope FROM t
 SELECT session_window(ts, '5 minutes'), count(*) FROM t GROUP BY 1
-SELECT 1 FROM t HAVING 1 = 1
 SELECT k, v, count(*) FROM t GROUP BY ROLLUP(1, 2), id
 SELECT sum(v) OVER (CLUSTER BY k) FROM t
 SELECT id FROM t CLUSTER BY id
@@ -93,13 +92,10 @@ SELECT uuid() FROM t
 SELECT k, sum(rand()) FROM t GROUP BY k
 SELECT k, count(*) FROM t GROUP BY k HAVING rand() > 0.5
 SELECT reflect('java.lang.System', 'nanoTime') FROM t
-SELECT last_value(v) OVER (PARTITION BY k ORDER BY v) FROM t
-SELECT k, collect_list(v) OVER (PARTITION BY k ORDER BY v) FROM t
 SELECT row_number() OVER (ORDER BY rand()) FROM t
 SELECT sum(v) OVER (PARTITION BY rand()) FROM t
 SELECT sum(rand()) OVER () FROM t
 SELECT id FROM t ORDER BY rand() LIMIT 2
-SELECT k, histogram_numeric(v, 5) FROM t GROUP BY k
 -- NON_EQUI_JOIN
 SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k AND u.id > t.v) AS m FROM t
 SELECT id, (SELECT max(id) FROM u WHERE u.id > t.v) AS m FROM t
@@ -144,6 +140,8 @@ SELECT * FROM t TABLESAMPLE (10 PERCENT)
 -- SET_OPERATION
 SELECT * FROM t UNION BY NAME SELECT * FROM t
 -- SUBQUERY
+SELECT id, (SELECT collect_list(id) FROM u WHERE u.k = t.k) AS l FROM t
+SELECT id, (SELECT approx_count_distinct(id) FROM u WHERE u.k = t.k) AS n FROM t
 SELECT id FROM t WHERE NOT (k IN (SELECT k FROM u) OR v > 1)
 SELECT id FROM t WHERE NOT (k IN (SELECT k FROM u) AND v > 1)
 SELECT id FROM t WHERE EXISTS (SELECT max(id) FROM u WHERE u.k = t.k)
@@ -185,6 +183,11 @@ SELECT * FROM my_rows(1)
 SELECT * FROM t, range(t.v)
 SELECT * FROM inline(array(struct(1, 2)))
 SELECT * FROM explode((SELECT array(1)))
+-- TIES
+SELECT k, collect_list(v) OVER (PARTITION BY k ORDER BY v) FROM t
+SELECT last_value(v) IGNORE NULLS OVER (PARTITION BY k ORDER BY f) FROM t
+SELECT first_value(v) OVER (ORDER BY f RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t
+SELECT nth_value(v, 2) OVER (ORDER BY f RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM t
 -- TIME_TRAVEL
 SELECT * FROM t VERSION AS OF 1
 SELECT * FROM t TIMESTAMP AS OF '2020-01-01'
@@ -192,8 +195,8 @@ SELECT * FROM t FOR TIMESTAMP AS OF '2020-01-01'
 -- UNKNOWN_FUNCTION
 SELECT my_udf(v) FROM t
 SELECT k, my_agg(v) FROM t GROUP BY k
-SELECT k, count_min_sketch(v, 0.5, 0.5, 1) FROM t GROUP BY k
 -- WINDOW
+SELECT max_by(v, f, 2) OVER (PARTITION BY k) FROM t
 SELECT max(rank() OVER (ORDER BY v)) FROM t
 SELECT my_f(v) OVER () FROM t
 SELECT upper(k) OVER () FROM t

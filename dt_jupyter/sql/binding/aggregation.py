@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import SETTLING, SUPPORTED, Call, Expr, Refusal, expr, refuse
-from dt_jupyter.sql.binding.scalars import Lookup, function_name, scalar
-from dt_jupyter.sql.binding.scope import check_parts
-
-_SAME = {
-    "any": "bool_or",
-    "some": "bool_or",
-    "every": "bool_and",
-    "logical_or": "bool_or",
-    "logical_and": "bool_and",
-    "mean": "avg",
-    "std": "stddev",
-}
-_UNKNOWN_TO_PARSER = frozenset({
-    "bit_and", "bit_or", "bit_xor", "kurtosis", "skewness", "regr_count", "regr_slope",
-    "regr_intercept", "regr_r2", "regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy",
-    "try_sum", "try_avg", "some", "every", "any", "median", "mean", "std",
-})  # fmt: skip
+from dt_jupyter.ivm import SUPPORTED, UNRULED, Call, Expr, Refusal, Refused, expr, refuse
+from dt_jupyter.sql.binding.aggregate_calls import (
+    PICKS,
+    CallParts,
+    bare_call,
+    call_name,
+    call_parts,
+    settled_call,
+)
+from dt_jupyter.sql.binding.scalars import Lookup, scalar
+from dt_jupyter.sql.binding.scope import Scope, check_parts
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Filter):
+    """Whether it is an aggregate call, with FILTER, WITHIN GROUP and what is said of NULLs."""
+    bare = bare_call(node)
+    if isinstance(bare, exp.Any):
+        return not isinstance(bare.this, exp.Query)
+    if isinstance(bare, exp.AggFunc):
         return True
-    if isinstance(node, exp.AggFunc):
-        return True
-    return isinstance(node, exp.Any | exp.Anonymous) and function_name(node) in _UNKNOWN_TO_PARSER
+    if not isinstance(bare, exp.Anonymous | exp.PercentileCont | exp.PercentileDisc):
+        return False
+    name = call_name(bare)
+    return name in SUPPORTED or name in UNRULED
 
 
 def aggregates(node: exp.Expr) -> list[exp.Expr]:
@@ -49,68 +47,80 @@ def aggregates(node: exp.Expr) -> list[exp.Expr]:
 
 def _beside_call(node: exp.Window) -> list[exp.Expr]:
     """What of a window call this query computes: its arguments, partitions and order."""
-    call = node.this
-    while isinstance(call, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-        call = call.this
+    call = bare_call(node.this)
     beside = [v for k, v in node.args.items() if k != "this"]
     flat = [x for v in beside for x in (v if isinstance(v, list) else [v])]
     return [*call.iter_expressions(), *(x for x in flat if isinstance(x, exp.Expr))]
 
 
 def bind_call(
-    node: exp.Expr, lookup: Lookup, known: Mapping[exp.Expr, str], builtins: frozenset[str]
+    node: exp.Expr,
+    lookup: Lookup,
+    known: Mapping[exp.Expr, str],
+    builtins: frozenset[str],
+    picked: tuple[Expr, ...] = (),
 ) -> Call:
-    """An aggregate call; FILTER (WHERE p) becomes CASE WHEN p in its arguments."""
+    """An aggregate call; FILTER (WHERE p) becomes CASE WHEN p in its arguments. `picked` are the
+    values that calls of the same SELECT pick from one row."""
     if any(isinstance(n, exp.Query) for n in node.walk()):
         raise refuse(Refusal.SUBQUERY, what="a subquery inside of an aggregate")
-    text = scalar(node, lookup, known)
-    condition: Expr | None = None
-    if isinstance(node, exp.Filter):
-        where = node.expression.this
-        check_parts(where, builtins)
-        condition = scalar(where, lookup, known)
-        node = node.this
-    name = _SAME.get(function_name(node), function_name(node))
-    if name not in SUPPORTED:
-        raise refuse(Refusal.AGGREGATE, what=name, known="count, sum, avg, min, max")
-    nodes, distinct = _arguments(node)
-    for argument in nodes:
-        check_parts(argument, builtins)
-    args = tuple(scalar(a, lookup, known) for a in nodes)
-    if name in SETTLING:
-        if condition is not None:
-            raise refuse(
-                Refusal.AGGREGATE, what=f"{name} with FILTER", known="CASE in its argument"
-            )
-        return Call(name, args, _settled(name, args, distinct), distinct)
-    if condition is None:
-        return Call(name, args, text, distinct)
+    parts = call_parts(node)
+    if parts.name not in SUPPORTED:
+        raise unruled(parts.name)
+    for part in parts.read:
+        check_parts(part, builtins)
+    found = settled_call(parts, lambda n: scalar(n, lookup, known), picked)
+    if found is not None:
+        return Call(parts.name, found.args, found.text, parts.distinct)
+    return _as_written(node, parts, lambda n: scalar(n, lookup, known))
+
+
+def _as_written(node: exp.Expr, parts: CallParts, bind: Callable[[exp.Expr], Expr]) -> Call:
+    text, args = bind(node), tuple(map(bind, parts.args))
+    if parts.condition is None:
+        return Call(parts.name, args, text, parts.distinct)
+    condition = bind(parts.condition)
     if not args:
-        return Call("count_if", (condition,), text, distinct)
+        return Call("count_if", (condition,), text, parts.distinct)
     chosen = expr("CASE WHEN {p} THEN {x} END", p=condition, x=args[0])
-    return Call(name, (chosen, *args[1:]), text, distinct)
+    return Call(parts.name, (chosen, *args[1:]), text, parts.distinct)
 
 
-def _settled(name: str, args: tuple[Expr, ...], distinct: bool) -> Expr:
-    """The call with an order of its own, where the query leaves one open: lists are sorted, and
-    of rows that tie the one with the smaller value (of max_by: the larger) is taken."""
-    if name in ("min_by", "max_by"):
-        x, y = args
-        by = expr("CASE WHEN ({y}) IS NOT NULL THEN STRUCT({y}, {x}) END", x=x, y=y)
-        return expr(name.upper() + "({x}, {by})", x=x, by=by)
-    word = "DISTINCT " if distinct else ""
-    return expr("SORT_ARRAY(" + name.upper() + "(" + word + "{x}))", x=args[0])
+def unruled(name: str) -> Refused:
+    """Why an aggregate has no rule, with what to write instead."""
+    return refuse(Refusal.AGGREGATE, what=name, known=UNRULED.get(name, _KNOWN))
 
 
-def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
-    found: list[exp.Expr] = []
-    for value in node.args.values():
-        found += [
-            v for v in (value if isinstance(value, list) else [value]) if isinstance(v, exp.Expr)
-        ]
-    if len(found) == 1 and isinstance(found[0], exp.Distinct):
-        return list(found[0].expressions), True
-    return [f for f in found if not isinstance(f, exp.Star)], False
+_KNOWN = "count, sum, avg, min, max"
+
+
+def bind_calls(scope: Scope, calls: Sequence[exp.Expr]) -> list[tuple[str, Call]]:
+    """The aggregate calls of a SELECT, each with the id of its column."""
+    picked = _picked_values(calls, scope.text)
+    return [
+        (scope.ids.new(f"a{i}"), bind_call(c, scope.lookup, {}, scope.builtins, picked))
+        for i, c in enumerate(calls)
+    ]
+
+
+def _picked_values(calls: Iterable[exp.Expr], bind: Callable[[exp.Expr], Expr]) -> tuple[Expr, ...]:
+    """What first, last, any_value and kin among the calls of a SELECT pick, each once."""
+    parts = [call_parts(c) for c in calls if call_name(bare_call(c)) in PICKS]
+    return tuple(dict.fromkeys(bind(p.args[0]) for p in parts if p.args))
+
+
+def having_of(select: exp.Select, items: Iterable[tuple[str, exp.Expr]]) -> exp.Expr | None:
+    """HAVING with the items that it names; sqlglot leaves the names of literals."""
+    having: exp.Expr | None = select.args.get("having")
+    literals = {name: item for name, item in items if isinstance(item, exp.Literal)}
+    if having is None or not literals:
+        return having
+
+    def named(n: exp.Expr) -> exp.Expr:
+        is_name = isinstance(n, exp.Column) and not n.table and n.name in literals
+        return literals[n.name].copy() if is_name else n
+
+    return having.copy().transform(named)
 
 
 _FORMS = (exp.Rollup, exp.Cube, exp.GroupingSets)

@@ -34,6 +34,7 @@ from dt_jupyter.ivm import (
     refuse,
 )
 from dt_jupyter.model.hidden import hidden
+from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.joins import refuse_merged
 from dt_jupyter.sql.binding.limit_clause import Ctes, is_ordered, top
 from dt_jupyter.sql.binding.pivots import expand_pivots
@@ -194,7 +195,7 @@ def deep(fn: Callable[[], T]) -> T:
 
 def _parse(query: str) -> exp.Expr:
     try:
-        tree = parse_one(query, read="spark")
+        tree = parse_one(query, read=WholeSpark)
     except Exception as e:  # a call with an odd number of arguments is an IndexError there
         first = next(iter(str(e).splitlines()), type(e).__name__)
         if named := next(recursive_tables(query), None):  # MAX RECURSION LEVEL is not known there

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from dt_jupyter.ivm import Refusal, Refused, refuse
 from dt_jupyter.model.hidden import hidden
+from dt_jupyter.sql.binding.aggregate_calls import PICKS, bare_call, call_name
 from dt_jupyter.sql.binding.aggregation import aggregates, is_aggregate
 from dt_jupyter.sql.binding.scalars import function_name
 from dt_jupyter.sql.text.limits import too_many
@@ -265,6 +266,13 @@ def _has_value(columns: Sequence[exp.Expr], value: Sequence[exp.Expr]) -> exp.Ex
     return exp.and_(*tests)
 
 
+_OF_WHOLE_ROWS = PICKS | {
+    "listagg", "mode", "percentile_cont", "percentile_disc", "count_min_sketch",
+    "bitmap_construct_agg", "bitmap_or_agg", "bitmap_and_agg",
+}  # fmt: skip
+"""Aggregates that do not pass over a row whose argument is NULL, or are not NULL of no rows."""
+
+
 def _of_rows(call: exp.Expr, condition: exp.Expr) -> exp.Expr:
     """The aggregates in an expression, over the rows of the condition alone."""
 
@@ -273,6 +281,8 @@ def _of_rows(call: exp.Expr, condition: exp.Expr) -> exp.Expr:
 
     def narrowed(node: exp.Expr) -> None:
         inner = node.this if isinstance(node, exp.Filter) else node
+        if (name := call_name(bare_call(inner))) in _OF_WHOLE_ROWS:
+            raise _refuse(f"PIVOT of {name}()")
         while isinstance(inner.this, exp.Distinct):
             inner = inner.this
         if isinstance(inner, exp.Distinct) and len(inner.expressions) > 1:

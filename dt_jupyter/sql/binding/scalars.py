@@ -14,9 +14,8 @@ Lookup = Callable[[exp.Column], str]
 NON_DETERMINISTIC = frozenset({
     "rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id", "randstr",
     "uniform", "spark_partition_id", "input_file_name", "input_file_block_start",
-    "input_file_block_length", "java_method", "reflect", "try_reflect", "first", "first_value",
-    "last", "last_value", "any_value", "listagg", "string_agg", "percentile_approx",
-    "approx_percentile", "mode", "histogram_numeric", "aes_encrypt", "raise_error",
+    "input_file_block_length", "java_method", "reflect", "try_reflect", "aes_encrypt",
+    "raise_error",
 })  # fmt: skip
 CONTEXT_FUNCTIONS = frozenset({
     "current_timestamp", "current_date", "current_time", "now", "curdate", "localtimestamp",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Expr, Filter, Join, Project, Refusal, Rel, col, refuse
+from dt_jupyter.ivm import Expr, Filter, Join, Project, Refusal, Rel, col, expr, refuse
 from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.sql.binding.scalars import check_scalar, scalar
 from dt_jupyter.sql.text.limits import is_plain
@@ -83,6 +83,12 @@ class Scope:
         """A deterministic scalar of the row, checked."""
         check_parts(self._masked(node), self.builtins)
         return scalar(node, self.lookup, self.known)
+
+    def condition(self, node: exp.Expr) -> Expr:
+        """A scalar as a condition, which a number or a text may be too."""
+        text = self.scalar(node)
+        is_boolean = isinstance(node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean)
+        return text if is_boolean else expr("CAST({x} AS BOOLEAN)", x=text)
 
     def text(self, node: exp.Expr) -> Expr:
         """The text with its columns found, for what is checked elsewhere."""

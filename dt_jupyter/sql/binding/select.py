@@ -9,6 +9,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from dt_jupyter.ivm import (
+    NOT_NULL_OF_NOTHING,
     Aggregate,
     Call,
     Expr,
@@ -24,8 +25,9 @@ from dt_jupyter.ivm import (
 from dt_jupyter.sql.binding.aggregation import (
     Grouping,
     aggregates,
-    bind_call,
+    bind_calls,
     grouping,
+    having_of,
     is_aggregate,
 )
 from dt_jupyter.sql.binding.generators import generator, is_generator
@@ -214,7 +216,7 @@ class Select:
 
     def _group(self, texts: list[exp.Expr], keys: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """The aggregate; above it only its keys and calls are known."""
-        scope, having = self.scope, self.node.args.get("having")
+        scope, having = self.scope, having_of(self.node, self.items)
         above = texts + ([having.this] if having else [])
         found = grouping(self.node)
         known, carried = self._keys(found)
@@ -226,16 +228,13 @@ class Select:
             moved.append(scope.ids.new("k"))
             carried[moved[-1]] = key
         calls = list(dict.fromkeys(a for t in above for a in aggregates(t) if a not in known))
-        bound = [
-            (scope.ids.new(f"a{i}"), bind_call(c, scope.lookup, {}, scope.builtins))
-            for i, c in enumerate(calls)
-        ]
+        bound = bind_calls(scope, calls)
         for _, call in bound:
             for column in call.text.columns | {c for a in call.args for c in a.columns}:
                 carried.setdefault(column, col(column))
         self.grouped_alone = not ids
         if not bound and not ids and not moved:
-            raise refuse(Refusal.EXPRESSION, what="HAVING without an aggregate")
+            bound = [(scope.ids.new("n"), Call("count", (), template("COUNT(*)")))]
         if self.grouped_alone and having and keys:
             raise refuse(Refusal.SUBQUERY, what="a correlated subquery with HAVING")
         below = Project(scope.rel, tuple(carried.items())) if carried else scope.rel
@@ -243,7 +242,7 @@ class Select:
         scope.columns = {
             (k.table, k.name): i for k, i in known.items() if isinstance(k, exp.Column)
         }
-        scope.known = known | {c: i for c, (i, _) in zip(calls, bound, strict=True)}
+        scope.known = known | {c: i for c, (i, _) in zip(calls, bound, strict=False)}
         if self.grouped_alone and keys and len(self.items) == 1:
             self.empty = self._of_no_rows(dict(bound))
         self._having(having)
@@ -316,6 +315,9 @@ class Select:
         item = self.items[0][1]
         if has_subquery(item):
             raise refuse(Refusal.SUBQUERY, what="a subquery beside an aggregate in a subquery")
+        if some := sorted({c.function for c in calls.values()} & NOT_NULL_OF_NOTHING):
+            what = f"a correlated subquery with {some[0]}(), which is not NULL of no rows"
+            raise refuse(Refusal.SUBQUERY, what=what)
         zero = {i for i, c in calls.items() if c.function in ("count", "count_if")}
         text = self.scope.text(item)
         inside = item.walk(prune=lambda n: n in self.scope.known)
@@ -328,7 +330,7 @@ class Select:
         if having is None:
             return
         found = conjuncts(having.this)
-        self.scope.filter(self.scope.scalar(c) for c in found if not has_subquery(c))
+        self.scope.filter(self.scope.condition(c) for c in found if not has_subquery(c))
         for conjunct in found:
             if has_subquery(conjunct):
                 filter_by(self.scope, conjunct, self._bind)

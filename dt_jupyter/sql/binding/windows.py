@@ -6,13 +6,37 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import SETTLING, SUPPORTED, Expr, Refusal, Window, WindowCall, refuse
-from dt_jupyter.sql.binding.scalars import function_name
+from dt_jupyter.ivm import (
+    SETTLING,
+    SUPPORTED,
+    UNRULED,
+    Expr,
+    Refusal,
+    Window,
+    WindowCall,
+    col,
+    expr as template,
+    refuse,
+)
+from dt_jupyter.sql.binding.aggregate_calls import bare_call, call_name, call_parts
+from dt_jupyter.sql.binding.aggregation import bind_call, unruled
 from dt_jupyter.sql.binding.scope import Scope
 
 _RANKS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
 _BY_ROW = frozenset({"row_number", "ntile", "lag", "lead"})
 _PICKS = frozenset({"first_value", "first", "last_value", "last", "nth_value", "any_value"})
+_ORDERED_THEMSELVES = frozenset({
+    "mode", "listagg", "min_by", "max_by", "percentile_cont", "percentile_disc",
+})  # fmt: skip
+"""Aggregates whose text has an order, so that of a frame they have one value."""
+_UP_TO_PEERS = ("", "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW")
+_FROM_PEERS = ("RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",)
+_ALIKE = "RANGE BETWEEN CURRENT ROW AND CURRENT ROW"
+_EDGES = {
+    **dict.fromkeys(("last", "last_value"), (*_UP_TO_PEERS, _ALIKE)),
+    **dict.fromkeys(("first", "first_value", "any_value"), (*_FROM_PEERS, _ALIKE)),
+}
+"""The frames of which a function gives a row among those that tie with the current one."""
 _WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 
 
@@ -25,16 +49,66 @@ def windows(nodes: Iterable[exp.Expr]) -> list[exp.Window]:
 def bind_windows(scope: Scope, select: exp.Select, nodes: Iterable[exp.Expr]) -> None:
     """Computes the window calls of a SELECT: one `Window` for each set of partition columns."""
     named = {w.alias_or_name or w.name: w for w in select.args.get("windows") or ()}
-    groups: dict[tuple[str, ...], list[tuple[exp.Window, WindowCall]]] = {}
+    groups: dict[tuple[str, ...], list[WindowCall]] = {}
+    found: dict[exp.Window, Expr] = {}
     for node in windows(nodes):
-        whole = _with_name(node, named)
+        whole = _over_peers(_with_name(node, named))
         keys = tuple(
             sorted({scope.column(scope.scalar(p)) for p in whole.args.get("partition_by") or ()})
         )
-        groups.setdefault(keys, []).append((node, _call(scope, whole)))
-    for keys, calls in groups.items():
-        scope.rel = Window(scope.rel, keys, tuple(c for _, c in calls))
-        scope.known.update({n: c.id for n, c in calls})
+        calls, found[node] = _nth(scope, whole) or _alone(_call(scope, whole))
+        groups.setdefault(keys, []).extend(calls)
+    for keys, own in groups.items():
+        scope.rel = Window(scope.rel, keys, tuple(own))
+    scope.known.update({n: scope.column(value, "w") for n, value in found.items()})
+
+
+def _alone(call: WindowCall) -> tuple[list[WindowCall], Expr]:
+    return [call], col(call.id)
+
+
+def _over_peers(node: exp.Window) -> exp.Window:
+    """The last row of a frame that ends with the rows that tie is the last of those; so is the
+    first of one that begins with them. Both are asked of those rows alone."""
+    inner, order = node.this, node.args.get("order")
+    edge = _EDGES.get(call_name(bare_call(inner)))
+    if edge is None or not order or isinstance(inner, exp.IgnoreNulls):
+        return node
+    if _frame(node.args.get("spec")) not in edge:
+        return node
+    peers = node.copy()
+    terms = [o.this.copy() for o in order.expressions]
+    peers.set("partition_by", [*(peers.args.get("partition_by") or ()), *terms])
+    peers.set("order", None)
+    peers.set("spec", None)
+    return peers
+
+
+def _nth(scope: Scope, node: exp.Window) -> tuple[list[WindowCall], Expr] | None:
+    """NTH_VALUE up to the rows that tie: that row of the whole partition in a settled order, if
+    the frame has as many rows."""
+    inner, order = node.this, node.args.get("order")
+    bare = bare_call(inner)
+    if not isinstance(bare, exp.NthValue) or not order:
+        return None
+    if _frame(node.args.get("spec")) not in _UP_TO_PEERS:
+        return None
+    terms = tuple(scope.scalar(o) for o in order.expressions)
+    counted, x = template("COUNT(*)"), scope.scalar(bare.this)
+    if isinstance(inner, exp.IgnoreNulls):
+        counted = template("COUNT({x})", x=x)
+    rows, value = scope.ids.new("w"), scope.ids.new("w")
+    calls = [
+        WindowCall(rows, counted, terms, "", total=False, settles=False),
+        WindowCall(value, _function(scope, inner), terms, _WHOLE, total=True, settles=True),
+    ]
+    there = template(
+        "CASE WHEN {r} >= {n} THEN {v} END",
+        r=col(rows),
+        n=scope.scalar(bare.args["offset"]),
+        v=col(value),
+    )
+    return calls, there
 
 
 def _with_name(node: exp.Window, named: dict[str, exp.Window]) -> exp.Window:
@@ -54,10 +128,11 @@ def _with_name(node: exp.Window, named: dict[str, exp.Window]) -> exp.Window:
 
 
 def _call(scope: Scope, node: exp.Window) -> WindowCall:
-    inner = node.this
-    bare = inner.this if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls) else inner
-    bare = bare.this if isinstance(bare, exp.Filter) else bare
-    name = function_name(bare)
+    inner = node.this.copy()
+    bare = bare_call(inner)
+    name = call_name(bare)
+    if isinstance(bare, exp.GroupConcat) and not bare.args.get("separator"):
+        bare.set("separator", exp.Literal.string(""))  # sqlglot would write ','
     order = node.args.get("order")
     terms = tuple(scope.scalar(o) for o in order.expressions) if order else ()
     frame = _frame(node.args.get("spec"))
@@ -69,20 +144,25 @@ def _call(scope: Scope, node: exp.Window) -> WindowCall:
         return WindowCall(made, function, terms, frame, total=True, settles=True)
     if name in _PICKS:
         if terms and not frame.startswith("ROWS") and not _from_start(name, frame):
-            raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}() over rows that tie")
+            raise refuse(Refusal.TIES, what=f"{name}()")
         return WindowCall(
             made, function, terms, frame or ("" if terms else _WHOLE), total=True, settles=True
         )
-    if name not in SUPPORTED and not isinstance(bare, exp.AggFunc):
+    if name not in SUPPORTED and name not in UNRULED and not isinstance(bare, exp.AggFunc):
         raise refuse(Refusal.WINDOW, what=f"{name}()")
     if name not in SUPPORTED:
-        raise refuse(Refusal.AGGREGATE, what=name, known="count, sum, avg, min, max")
+        raise unruled(name)
     open_ = name in SETTLING
+    if name in _ORDERED_THEMSELVES and not (name == "listagg" and terms):
+        if len(call_parts(inner).args) > 2:
+            raise refuse(Refusal.WINDOW, what=f"{name}() of several rows")
+        function = bind_call(inner, scope.lookup, scope.known, scope.builtins).text
+        return WindowCall(made, function, terms, frame, total=False, settles=open_)
     if not terms and not frame:
         return WindowCall(made, function, (), _WHOLE, total=True, settles=open_)
     by_row = frame.startswith("ROWS")
     if open_ and not by_row:
-        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}() over rows that tie")
+        raise refuse(Refusal.TIES, what=f"{name}()")
     return WindowCall(made, function, terms, frame, total=by_row, settles=by_row)
 
 
@@ -91,13 +171,14 @@ def _from_start(name: str, frame: str) -> bool:
     first = name in ("first_value", "first", "any_value")
     if first:
         return not frame or "UNBOUNDED PRECEDING" in frame
+    if name == "nth_value":
+        return "UNBOUNDED PRECEDING" in frame and frame.endswith("UNBOUNDED FOLLOWING")
     return frame.endswith("UNBOUNDED FOLLOWING")
 
 
 def _function(scope: Scope, node: exp.Expr) -> Expr:
     """The call's text; its arguments are checked like any scalar, the function by its name."""
-    inner = node.this if isinstance(node, exp.IgnoreNulls | exp.RespectNulls) else node
-    for argument in inner.iter_expressions():
+    for argument in bare_call(node).iter_expressions():
         if not isinstance(argument, exp.Star | exp.Distinct | exp.Where):
             scope.scalar(argument)
     return scope.text(node)

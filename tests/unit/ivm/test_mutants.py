@@ -156,7 +156,7 @@ class MatchRule:
         terms: list[Rel] = []
         if mine is not None and self.left:
             partners = derive._of_keys(at(rel.right, self.partners), theirs, mine, own)
-            terms.append(derive.ordered(replace(rel, left=mine, right=partners), columns))
+            terms.append(derive.in_columns(replace(rel, left=mine, right=partners), columns))
         if other is not None and self.right:
             found, names = self.keys_of(other), theirs
             if self.keys == "left" and mine is not None:
