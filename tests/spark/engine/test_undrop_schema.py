@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from dt_jupyter.engine import dropped_schemas
@@ -9,7 +11,7 @@ from tests.spark.engine_lab import Lab, refused
 
 
 @pytest.fixture
-def shop(quick_lab: Lab) -> Lab:
+def shop(quick_lab: Lab) -> Iterator[Lab]:
     lab = quick_lab
     folder = lab.context.layout.tables / "a.db" / "src"
     lab.sql(
@@ -23,7 +25,8 @@ def shop(quick_lab: Lab) -> Lab:
         "CREATE DYNAMIC TABLE outside TARGET_LAG = '1 hour' AS SELECT g, s FROM a.sums;"
         "INSERT INTO a.src VALUES (3, 3)"
     )
-    return lab
+    yield lab
+    lab.spark.sql("DROP SCHEMA IF EXISTS a CASCADE")
 
 
 def test_all_that_a_schema_held_is_back(shop: Lab) -> None:
@@ -44,7 +47,7 @@ def test_all_that_a_schema_held_is_back(shop: Lab) -> None:
     with refused("DT-1118"):
         lab.sql("UNDROP SCHEMA a")
     lab.reopen()
-    assert lab.rows("a.bigger") == [(2,), (3,)]
+    assert lab.rows("a.bigger") == [(1,), (2,), (3,)]
     lab.sql("DROP SCHEMA a CASCADE; CREATE SCHEMA a; DROP SCHEMA a CASCADE; UNDROP SCHEMA a")
     assert lab.spark.sql("SHOW TABLES IN a").count() == 0  # the last one of that name
     lab.spark.sql("DROP SCHEMA a CASCADE")
