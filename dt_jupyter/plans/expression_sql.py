@@ -184,7 +184,7 @@ class ExpressionWriter:
         """The values of a column by those of another, each of which has one."""
         key, value = map(self.operand, node.children)
         kind, values = node.child.fields.get("dataType"), node.fields["pivotColumnValues"]
-        if values is None or kind not in _PIVOTED:
+        if values is None or not isinstance(kind, str) or kind not in _PIVOTED:
             raise NoForm("a pivot by other values than whole numbers and strings")
         found = (literal_sql(v, kind) for v in values)
         return f"array({', '.join(f'max({value}) FILTER (WHERE {key} <=> {v})' for v in found)})"

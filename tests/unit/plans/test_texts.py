@@ -144,6 +144,21 @@ def test_two_columns_of_one_name_stay_two() -> None:
     assert text.endswith("WHERE (`q`.`id_2` IS NOT NULL)")
 
 
+def test_a_pivot_by_several_columns_is_none() -> None:
+    pair = expression("AttributeReference", name="p", exprId={"id": 1}, dataType={"type": "struct"})
+    first = expression("aggregate.PivotFirst", 2, pivotColumnValues=["[1,2]"])
+    call = [
+        expression("Alias", 1, name="x", exprId={"id": 4}),
+        expression("aggregate.AggregateExpression", 1, isDistinct=False),
+        first, pair, column("v", 2),
+    ]  # fmt: skip
+    with pytest.raises(NoForm, match="a pivot by other values"):
+        write(
+            operator("Aggregate", groupingExpressions=[], aggregateExpressions=[call]),
+            table("t", ("p", 1), ("v", 2)),
+        )
+
+
 def test_an_operator_that_is_not_known_is_named() -> None:
     with pytest.raises(NoForm, match="an as-of join"):
         write(operator("AsOfJoin", 0))
