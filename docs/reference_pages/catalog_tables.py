@@ -11,7 +11,9 @@ from typing import Any
 import dt_jupyter
 from docs.reference_pages.markdown import code, paragraphs, plain, table
 from dt_jupyter.catalog import Catalog, Owner
+from dt_jupyter.engine.context import EngineState
 from dt_jupyter.engine.information_schema import CatalogTables
+from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.sink_tables import HISTORY_SCHEMA, SINKS_SCHEMA
 from dt_jupyter.engine.task_tables import TASK_HISTORY_SCHEMA, TASKS_SCHEMA
 from dt_jupyter.model import (
@@ -145,7 +147,7 @@ def _schemas() -> dict[str, str]:
     with TemporaryDirectory() as folder:
         catalog = Catalog(Path(folder, "c.sqlite"), Clock(), Owner.here("docs"), lake=Path(folder))
         spark: Any = None
-        tables = Recorder(spark, catalog, Clock())
+        tables = Recorder(spark, catalog, Clock(), Access(spark, catalog, EngineState()))
         found |= {"sinks": SINKS_SCHEMA, "sink_history": HISTORY_SCHEMA}
         found |= {"tasks": TASKS_SCHEMA, "task_history": TASK_HISTORY_SCHEMA}
         for name in [name for name, _, _ in _RELATIONS if name not in found]:

@@ -14,6 +14,7 @@ from .registry import (
     RegisteredSources as RegisteredSources,
     Warehouses as Warehouses,
 )
+from .rights import RightRows as RightRows, require_role as require_role
 from .scheduler_runs import SchedulerRuns as SchedulerRuns
 from .sink_tasks import SinkTasks as SinkTasks
 from .sinks import SinkRows as SinkRows

@@ -7,6 +7,7 @@ from dt_jupyter.catalog.definitions import Definitions
 from dt_jupyter.catalog.history import History
 from dt_jupyter.catalog.holds import Holds
 from dt_jupyter.catalog.registry import RegisteredSources, Warehouses
+from dt_jupyter.catalog.rights import RightRows
 from dt_jupyter.catalog.scheduler_runs import SchedulerRuns
 from dt_jupyter.catalog.sinks import SinkRows
 from dt_jupyter.catalog.stages import StageRows
@@ -31,6 +32,7 @@ class Catalog(
     SchedulerRuns,
     SinkRows,
     TaskRuns,
+    RightRows,
     Watch,
 ):
     """The catalog of a lake; a context manager that closes itself."""

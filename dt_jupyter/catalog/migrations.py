@@ -261,6 +261,27 @@ _DROPPED_STREAMS: Migration = (
     ),
 )  # fmt: skip
 
+_RIGHTS: Migration = (
+    "CREATE TABLE role (name TEXT PRIMARY KEY, created TEXT NOT NULL, comment TEXT)",
+    """CREATE TABLE granted (
+        role TEXT NOT NULL, right_name TEXT NOT NULL, kind TEXT NOT NULL, space TEXT NOT NULL,
+        schema_name TEXT NOT NULL, object_name TEXT NOT NULL, dropped TEXT NOT NULL,
+        granted_on TEXT NOT NULL, granted_by TEXT NOT NULL,
+        PRIMARY KEY (role, right_name, space, schema_name, object_name, dropped))""",
+    "CREATE INDEX granted_on_object ON granted (space, schema_name, object_name)",
+    *registry_triggers(
+        {
+            "role": (("name",), ("comment",)),
+            "granted": (
+                ("role", "right_name", "space", "schema_name", "object_name", "dropped"),
+                ("kind", "granted_by"),
+            ),
+        },
+        {},
+        make_log=False,
+    ),
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -275,4 +296,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _IDLE_WAREHOUSES,
     _TASKS,
     _DROPPED_STREAMS,
+    _RIGHTS,
 )

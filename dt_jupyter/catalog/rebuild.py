@@ -14,6 +14,7 @@ from dt_jupyter.catalog import definition_rows, schema
 from dt_jupyter.catalog.codec import to_table
 from dt_jupyter.catalog.registry_log import RegistryLog, RegistryPicture, RegistryRow
 from dt_jupyter.catalog.registry_rows import KINDS, key_of, last_stamp, renumber, restore
+from dt_jupyter.catalog.rights_mark import mark_rights
 from dt_jupyter.catalog.roots import LakeRoot, root_of
 from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.lake import LakeError, TableLog, is_delta, mark_of
@@ -31,6 +32,8 @@ _WORDS = {
     "base_table": "tables",
     "base_view": "views",
     "hold": "pins",
+    "role": "roles",
+    "granted": "grants",
 }
 
 
@@ -56,8 +59,9 @@ class Rebuilt:
         else:
             source = "the logs of the dynamic tables, as of their last commits"
             lost = (
-                "Lost: streams, sinks, tasks, pins, warehouse settings, views that no dynamic "
-                "table reads, options changed and tables dropped since, and the refresh history."
+                "Lost: roles and grants, streams, sinks, tasks, pins, warehouse settings, views "
+                "that no dynamic table reads, options changed and tables dropped since, and the "
+                "refresh history."
             )
         return f"The catalog {was}; it was rebuilt from {source}: {'; '.join(kinds)}. {lost}"
 
@@ -75,6 +79,7 @@ def rebuild(
         return None
     changed = restore(connection, wanted)
     _open_rows(connection, now)
+    mark_rights(connection)
     renumber(connection, wanted.stamp)
     made = {k: n for k, n in changed.items() if (k, n) != ("warehouse", ["default"])}
     return Rebuilt(not fresh, known is not None, made) if made else None

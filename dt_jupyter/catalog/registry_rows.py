@@ -64,6 +64,11 @@ KINDS = {
         RegisteredKind("hold", ("id",),
              ("id", "kind", "name", "subject", "point", "created", "expires", "tables", "host",
               "pid", "uid", "started"), ("name",), "name IS NOT NULL"),
+        RegisteredKind("role", ("name",), ("name", "created", "comment"), ("name",)),
+        RegisteredKind("granted",
+             ("role", "right_name", "space", "schema_name", "object_name", "dropped"),
+             ("role", "right_name", "kind", "space", "schema_name", "object_name", "dropped",
+              "granted_on", "granted_by"), ("role", "right_name")),
     )
 }  # fmt: skip
 _KEPT = 1000

@@ -363,3 +363,21 @@ sink_history = _table(
     Column("error_code", Text),
     Column("error", Text),
 )
+role = _table(
+    "role",
+    Column("name", Text, primary_key=True),
+    Column("created", StoredTimestamp),
+    Column("comment", Text),
+)
+granted = _table(
+    "granted",
+    Column("role", Text, primary_key=True),
+    Column("right_name", Text, primary_key=True),
+    Column("kind", Text),
+    Column("space", Text, primary_key=True),  # relation, schema, warehouse, role
+    Column("schema_name", Text, primary_key=True),  # "" where it has none
+    Column("object_name", Text, primary_key=True),  # "" of a schema
+    Column("dropped", Text, primary_key=True),  # "": in force; else since when the object is gone
+    Column("granted_on", StoredTimestamp),
+    Column("granted_by", Text),
+)

@@ -50,6 +50,7 @@ from dt_jupyter.sinks import (
     is_transient,
     parse_store_url,
 )
+from dt_jupyter.sources import require_sink_reads
 from dt_jupyter.spark import RefreshSessions
 from dt_jupyter.sql import StreamSource
 from dt_jupyter.streams import Changes
@@ -156,6 +157,7 @@ class Deliveries:
             record = self._retried.get(sink.id) or self._started(sink, trigger)
             counts: list[DeliveryCounts] = [DeliveryCounts()]
             try:
+                require_sink_reads(self.catalog, sink)
                 done, moved = self._deliver(sink, record, counts)
             except Exception as e:
                 self.close(sink)

@@ -215,7 +215,8 @@ def catalogue(context: Context) -> CatalogueMessage:
     """All that a lake holds, dynamic tables first."""
     catalog, last = context.catalog, context.catalog.last()
     items = []
-    for table in catalog.list():
+    sees = context.access.sees
+    for table in filter(lambda t: sees(t.name), catalog.list()):
         record = last.get(table.id)
         state = record.state.value if record else "NEW"
         suspended = table.scheduling.value == "SUSPENDED"
@@ -229,19 +230,25 @@ def catalogue(context: Context) -> CatalogueMessage:
                 about,
             )
         )
-    for stream in catalog.streams():
+    for stream in filter(lambda s: sees(s.name), catalog.streams()):
         about = f"on {stream.kind.lower()} {stream.source}"
         items.append(CatalogueItem(str(stream.name), "stream", stream.mode, about))
-    for sink in catalog.sinks():
+    for sink in filter(lambda s: sees(s.name), catalog.sinks()):
         about = f"{sink.kind.lower()} {sink.source} into {address_text(sink)}"
         items.append(CatalogueItem(str(sink.name), "sink", sink.state.value, about))
-    items += [CatalogueItem(str(t.name), "table", "", t.path) for t in catalog.tables()]
-    items += [CatalogueItem(str(v.name), "view", "", _line(v.text)) for v in catalog.views()]
-    for w in catalog.warehouses():
+    items += [
+        CatalogueItem(str(t.name), "table", "", t.path) for t in catalog.tables() if sees(t.name)
+    ]
+    items += [
+        CatalogueItem(str(v.name), "view", "", _line(v.text))
+        for v in catalog.views()
+        if sees(v.name)
+    ]
+    for w in filter(lambda w: context.access.sees_warehouse(w.name), catalog.warehouses()):
         state = "SUSPENDED" if w.suspended else "ACTIVE"
         about = f"{w.max_concurrency} at once, weight {w.weight}"
         items.append(CatalogueItem(w.name, "warehouse", state, about))
-    for pin in context.keeper.pins().holds:
+    for pin in context.keeper.pins().holds if not context.access.bound else ():
         if pin.name is not None:
             items.append(CatalogueItem(pin.name, "pin", "", f"{pin.subject} at {pin.point}"))
     return CatalogueMessage(tuple(items), str(context.layout.lake))

@@ -128,7 +128,9 @@ class Desk:
     def _frontiers(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import frontiers
 
-        reports = [engine.frontier(table.name) for table in engine.context.catalog.list()]
+        context = engine.context
+        tables = [t.name for t in context.catalog.list() if context.access.monitors(t.name)]
+        reports = [engine.frontier(name) for name in tables]
         return frontiers(reports, engine.context.clock.now())
 
     def _streams(self, engine: Engine, request: Request) -> LiveMessage:
@@ -163,6 +165,7 @@ class Desk:
         from dt_jupyter.dispatch.sink_answers import sink_message
 
         context = engine.context
+        context.access.require_sees(_name(request))
         sink = context.catalog.sink(_name(request))
         return sink_message(context.nodes.sinks.one(sink, context.clock.now()))
 
@@ -228,12 +231,14 @@ class Desk:
 
     def _rows(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import rows
+        from dt_jupyter.sql import qualified_name
 
         with self._lock:
             opened = self._replays.get(request.replay or "")
         if opened is None:
             raise error("DT-4108", hint=self._again)
         assert request.step is not None
+        engine.context.access.require_read(qualified_name(opened.name))
         with opened.lock:
             found = opened.replay.marked(request.step, request.against, limit=_ROWS)
         return rows(opened.name, request.step, found)

@@ -102,6 +102,7 @@ class EventFeed:
 
     def _heard(self, engine: Engine, event: Event) -> None:
         from dt_jupyter.dispatch.static_messages import node_message
+        from dt_jupyter.engine import seen_node
         from dt_jupyter.wire import EventMessage
 
         if engine is not self._engine:
@@ -109,6 +110,10 @@ class EventFeed:
         if event.happened is Happened.CHANGED or self._held is None:
             self._held = engine.context.nodes.held()
         node = self._node(engine, event, self._held)
+        if node is not None:
+            node = seen_node(node, engine.context.access)
+        if node is None and event.name is not None and not engine.context.access.sees(event.name):
+            return
         name = node.name if node is not None else event.name
         seconds = event.record.duration if event.record is not None else None
         message = EventMessage(
@@ -135,11 +140,15 @@ class EventFeed:
     def _tell_sinks(self, engine: Engine, source: Name) -> None:
         """Those of a table that was refreshed are behind it from now on."""
         from dt_jupyter.dispatch.static_messages import node_message
+        from dt_jupyter.engine import seen_node
         from dt_jupyter.wire import EventMessage
 
         now = engine.context.clock.now()
         for node in engine.context.nodes.sinks_of(source, now):
-            shown = node_message(node, {})
+            seen = seen_node(node, engine.context.access)
+            if seen is None:
+                continue
+            shown = node_message(seen, {})
             told = EventMessage(Happened.PROGRESS, now.datetime, str(node.name), shown)
             self._tell(told.to_json())
 

@@ -1,6 +1,7 @@
 from .api import Engine as Engine
 from .context import Context as Context
 from .create import Created as Created
+from .rights.graph import seen_node as seen_node
 from .rows import (
     ResultRows as ResultRows,
     interruptible as interruptible,

@@ -25,6 +25,9 @@ from dt_jupyter.engine.frame_definition import (
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.planning import apply_plan, plan_script
 from dt_jupyter.engine.profile import profile_table
+from dt_jupyter.engine.rights.graph import seen_graph
+from dt_jupyter.engine.rights.methods import guarded
+from dt_jupyter.engine.rights.shared import Shared
 from dt_jupyter.engine.scheduling import start_refresh
 from dt_jupyter.engine.sink_creation import create_sink
 from dt_jupyter.engine.status import engine_status
@@ -34,6 +37,7 @@ from dt_jupyter.failures import LARGEST_INT, coded, shown, within
 from dt_jupyter.histories import HistoryEvent, HistoryReport, TransactionHistory, check_history
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import (
+    ADMIN,
     DEFAULT_WAREHOUSE,
     DEFAULTS,
     Clock,
@@ -80,6 +84,7 @@ _TIMES = 200
 
 
 @coded("dt.")
+@guarded
 class Engine:
     """Dynamic tables over one lake folder, on one Spark session. A context manager.
 
@@ -95,7 +100,8 @@ class Engine:
     def connect(
         cls, lake: str | os.PathLike[str] = "lake", spark: SparkSession | None = None, *,
         scheduler: bool | None = None, clock: Clock | None = None, memory: str = services.MEMORY,
-        tuning: Tuning = DEFAULTS,
+        tuning: Tuning = DEFAULTS, role: str = ADMIN, shared: bool = False,
+        roots: Sequence[str | os.PathLike[str]] = (),
     ) -> Engine:  # fmt: skip
         """Opens the engine on a lake folder, made where it is missing; all tables, views and
         dynamic tables of the lake are known by name again.
@@ -103,14 +109,19 @@ class Engine:
         `spark`: the session to use; None adopts the active one, else starts a local Delta-enabled
         one with `memory` of heap. `scheduler`: whether scheduled refreshes start now; None: in a
         notebook. `tuning`: thresholds, by which no table's rows are others.
-        Errors: DT-5103 (folder), DT-51xx (catalog, Java, Spark).
+        `role`: the role that the session has; it may change to those granted to it. `shared`:
+        the engine runs as a service for others, and refuses what would let a statement out of the
+        lake: files by their path, but for the folders `roots`, programs, and settings of Spark.
+        Errors: DT-5103 (folder), DT-51xx (catalog, Java, Spark), DT-5203, DT-5209.
         """
         layout = services.lake_layout(lake)
         with terminal_line("Starting Spark"):
             session = spark or services.own_session(layout, memory)
         with terminal_line(f"Opening {layout.lake}"):
-            context = services.build(session, layout, clock or Clock(), tuning)
+            opened = Shared.of(roots) if shared else None
+            context = services.build(session, layout, clock or Clock(), tuning, opened)
             services.recover_lake(context)
+            services.log_in(context, role)
         if scheduler or (scheduler is None and in_notebook()):
             context.scheduling.start()
         return cls(context)
@@ -224,7 +235,8 @@ class Engine:
         table = self._open().table(name)
         t = timestamp_of(self.context, at) if at is not None else None
         with terminal_line(f"Refreshing {table.name}"):
-            return self.context.graph.refresh(table.id, RefreshTrigger.MANUAL, t, full=full)
+            done = self.context.graph.refresh(table.id, RefreshTrigger.MANUAL, t, full=full)
+        return self.context.access.redacted(done)
 
     def start_refresh(self, name: str | Name, *, full: bool = False) -> None:
         """As `refresh`, in a thread of its own: what comes of it is told by `events`, and is in
@@ -530,11 +542,12 @@ class Engine:
         """The history as values, newest first."""
         within("limit", limit, 0, LARGEST_INT)
         known = self.context.name(name) if name is not None else None
-        return self.context.catalog.history(known, limit)
+        return self.context.access.told(self.context.catalog.history(known, limit))
 
     def graph(self) -> GraphReport:
         """All dynamic tables, what they read, the streams and sinks, as they stand now."""
-        return self.context.nodes.report(self.context.clock.now())
+        report = self.context.nodes.report(self.context.clock.now())
+        return seen_graph(report, self.context.access)
 
     def lag(self, name: str | Name) -> LagReport | SinkReport:
         """The lag of a dynamic table over its newest refreshes, or of a sink as it stands."""
@@ -553,7 +566,8 @@ class Engine:
     def stream_reports(self) -> list[StreamReport]:
         """All streams: where they stand, what waits for them, whether they can be read."""
         context = self._open()
-        return [stream_report(context.streams, stream) for stream in context.catalog.streams()]
+        seen = [s for s in context.catalog.streams() if context.access.sees(s.name)]
+        return [stream_report(context.streams, stream) for stream in seen]
 
     def profile(
         self, name: str | Name, at: Point | TimePoint | None = None, rows: int = 20

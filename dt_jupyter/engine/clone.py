@@ -100,6 +100,7 @@ class Cloner:
         contents = self.contents(original, at)
         given = {"target_lag": statement.target_lag, "warehouse": statement.warehouse}
         table = self.row(original, name, contents, given)
+        self.creator.access.require_definition(table.definition)
         found = found_by(table.definition)
         if path := self.creator.sources.cycle(name, found):
             raise error("DT-1106", name=name, path=path)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.evaluate import points
+from dt_jupyter.engine.rights.lives import followed
 from dt_jupyter.engine.script import run_last
 from dt_jupyter.failures import FromUser, coded
 from dt_jupyter.model import Name, Named, did_you_mean, error, require_name, undo
@@ -38,6 +39,7 @@ class OpenTransaction:
     def rows(self, stream: str | Name) -> DataFrame:
         """What a stream holds: the same rows throughout. At the end of the block the stream has
         moved past them. DT-3201, DT-3203."""
+        self.context.access.require_stream(self.context.name(stream))
         return self.context.transactions.consume(self.context.name(stream))
 
     def insert(self, frame: DataFrame, into: str | Name) -> None:
@@ -133,7 +135,8 @@ def create_stream(
         name, kind, source, at, append_only=append_only, show_initial_rows=show_initial_rows
     )
     try:
-        return " ".join(context.streams.create(statement, points(context)))
+        with followed(context.access, statement):
+            return " ".join(context.streams.create(statement, points(context)))
     except BaseException as e:
         if view is not None:
             undo(e, lambda: run_last(context, f"DROP VIEW IF EXISTS {view.sql}"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dt_jupyter.model import DynamicTable, Name, Warehouse, error
+from dt_jupyter.engine.rights.spark_rights import SparkRights
+from dt_jupyter.model import ADMIN, DynamicTable, Name, Warehouse, error
 from dt_jupyter.spark import SHARE, Pool, declare_pool, lookup
 from dt_jupyter.sql import qualified_name
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.create import Creator
     from dt_jupyter.engine.information_schema import CatalogTables
     from dt_jupyter.engine.rename import TableNames
+    from dt_jupyter.engine.rights.access import Access
     from dt_jupyter.engine.scheduling import Scheduling
     from dt_jupyter.engine.sink_tables import SinkTables
     from dt_jupyter.engine.task_tables import TaskTables
@@ -36,11 +38,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class EngineState:
-    """What changes while an engine is open: whether it still is, and the id of the last statement
-    that wrote rows."""
+    """What changes while an engine is open: whether it still is, the id of the last statement that
+    wrote rows, and the session's role; `login` is the one that it was opened with."""
 
     closed: bool = False
     last_query_id: str | None = None
+    role: str = ADMIN
+    login: str = ADMIN
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +82,12 @@ class Context:
     travel: Travel
     keeper: Keeper
     transactions: Transactions
+    access: Access
+
+    @property
+    def spark_rights(self) -> SparkRights:
+        """What looks at Spark's plans before they run."""
+        return SparkRights(self.access, self.layout.lake)
 
     def require_open(self) -> None:
         """DT-5108 after `close`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,9 @@ from dt_jupyter.definition import (
     apply_options,
     require_clusterable,
 )
+from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.upstream_refresh import Graph, failure_of
+from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import enable_feed
 from dt_jupyter.model import (
     Clock,
@@ -80,10 +83,14 @@ class Creator:
     graph: Graph
     publisher: Publisher
     clock: Clock
+    access: Access
 
     def define(self, statement: CreateDynamicTable) -> Defined:
-        """The definition of a statement, analysed and checked; creates nothing."""
+        """The definition of a statement, analysed and checked; creates nothing. DT-5201 for what
+        the session's role may not read: before, as far as the text is understood, and by what the
+        definition came to read."""
         self.sources.catalog.warehouse(statement.warehouse)
+        self._require_read(statement.query)
         settings = meaning(self.spark)
         request = DefinitionRequest(
             statement.name,
@@ -99,7 +106,12 @@ class Creator:
                 require_clusterable(defined.definition, statement.cluster_by)
             except DTError as e:
                 raise e if e.query is not None else e.at(statement.query, None) from e
+        self.access.require_definition(defined.definition)
         return defined
+
+    def _require_read(self, query: str) -> None:
+        with suppress(Refused):  # only Spark reads it: its definition is looked at
+            self.access.require_query(query, self.spark.catalog.currentDatabase().lower())
 
     def create(self, statement: CreateDynamicTable) -> Created:
         """CREATE [OR REPLACE|OR ALTER] DYNAMIC TABLE: registers, initialises, publishes.

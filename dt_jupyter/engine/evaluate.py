@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.model import DTError, Timestamp, error, parse_time, zone_of
-from dt_jupyter.spark import Args, binding, values_in
-from dt_jupyter.sql import TimePoint, find_last_query_id, literal, replace_spans
+from dt_jupyter.engine.rights.spark_rights import PlacedByEngine
+from dt_jupyter.model import DTError, Name, Stream, Timestamp, error, parse_time, zone_of
+from dt_jupyter.spark import Args, bind_parameters, binding, values_in
+from dt_jupyter.sql import TimePoint, find_current_role, find_last_query_id, literal, replace_spans
 from dt_jupyter.streams import Points, moment
 
 if TYPE_CHECKING:
@@ -21,13 +22,21 @@ if TYPE_CHECKING:
 Point = datetime | str | int | timedelta | Timestamp
 """A time (or "now"), a version, or a distance from now."""
 _NO_ARGS: Mapping[str, Any] = {}
+_QUERY = PlacedByEngine(reads_only=True)
 
 
-def run_spark(context: Context, text: str, args: Args = _NO_ARGS) -> DataFrame:
-    """Spark's result of a text with its parameters, and LAST_QUERY_ID() in it as its value."""
+def run_spark(
+    context: Context, text: str, args: Args = _NO_ARGS, placed: PlacedByEngine = _QUERY
+) -> DataFrame:
+    """Spark's result of a text with its parameters, and LAST_QUERY_ID() and CURRENT_ROLE() in it as
+    their values. DT-52xx for what the session's role may not do; `placed` is what the engine put
+    into the text."""
     last = context.state.last_query_id
     known = literal(last) if last else "CAST(NULL AS STRING)"
-    text = replace_spans(text, [(span, known) for span in find_last_query_id(text)])
+    role = [(span, literal(context.state.role)) for span in find_current_role(text)]
+    text = replace_spans(text, [*role, *((span, known) for span in find_last_query_id(text))])
+    if context.access.guarded:
+        return context.spark_rights.run(bind_parameters(text, args), placed)
     bound = values_in(text, args)
     with binding(context.spark, bound):
         return context.spark.sql(text, args=bound or None)
@@ -37,9 +46,14 @@ def points(context: Context, args: Args = _NO_ARGS) -> Points:
     """What evaluates AT, BEFORE and END; their expressions may have parameters."""
     return Points(
         lambda text: run_spark(context, text, args),
-        lambda stream: context.catalog.stream(context.name(stream)),
+        lambda stream: _stream(context, context.name(stream)),
         context.clock.now,
     )
+
+
+def _stream(context: Context, name: Name) -> Stream:
+    context.access.require_stream(name)
+    return context.catalog.stream(name)
 
 
 def moment_of(context: Context, point: Point | TimePoint) -> Moment:

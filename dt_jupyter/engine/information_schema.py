@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog, Quarantined
+from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.model import (
     Clock,
     DynamicTable,
@@ -101,11 +102,12 @@ def _stream_row(stream: Stream, known: Streams) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class CatalogTables:
-    """Each method gives a DataFrame of the session."""
+    """Each method gives a DataFrame of the session, of what its role may see."""
 
     spark: SparkSession
     catalog: Catalog
     clock: Clock
+    access: Access
 
     def frame(self, rows: Iterable[tuple[object, ...]], schema: str) -> DataFrame:
         return rows_frame(self.spark, rows, schema)
@@ -116,7 +118,7 @@ class CatalogTables:
     def history(self, name: Name | None = None, limit: int | None = None) -> DataFrame:
         """DYNAMIC_TABLE_REFRESH_HISTORY, newest first."""
         schema = ", ".join(f"{n} {t}" for n, t, _ in _HISTORY)
-        records = self.catalog.history(name, limit)
+        records = self.access.told(self.catalog.history(name, limit))
         return self.frame((tuple(get(r) for _, _, get in _HISTORY) for r in records), schema)
 
     def dynamic_tables(self, like: str | None = None) -> DataFrame:
@@ -131,10 +133,11 @@ class CatalogTables:
             "LAST_COMPLETED_REFRESH_STATE string, ROWS_REFRESHED_VERSION bigint, "
             "CREATED_ON timestamp, COMMENT string, TEXT string"
         )
-        tables = self.catalog.list(like)
+        tables = [t for t in self.catalog.list(like) if self.access.sees(t.name)]
         broken = {q.name: q for q in self._quarantined(Named.DYNAMIC_TABLE)}
         rows = [self._row(t, now, waiting.get(t.id), broken.pop(str(t.name), None)) for t in tables]
-        rows += [_told(q) for q in broken.values() if q.row and _is_like(q.name, like)]
+        if not self.access.bound:
+            rows += [_told(q) for q in broken.values() if q.row and is_like(q.name, like)]
         return self.frame(rows, schema)
 
     def _quarantined(self, kind: Named) -> list[Quarantined]:
@@ -142,7 +145,8 @@ class CatalogTables:
 
     def all_streams(self, like: str | None, known: Streams) -> DataFrame:
         """SHOW STREAMS: as `streams`, and those that cannot be read."""
-        rows = [_stream_row(stream, known) for stream in self.catalog.streams(like)]
+        listed = [s for s in self.catalog.streams(like) if self.access.sees(s.name)]
+        rows = [_stream_row(stream, known) for stream in listed]
         self.catalog.streams()  # whatever the pattern: all that cannot be read are known then
         none: tuple[None, ...] = (None,) * 4
         broken = [
@@ -160,7 +164,7 @@ class CatalogTables:
                 None,
             )
             for q in self._quarantined(Named.STREAM)
-            if _is_like(q.name, like)
+            if is_like(q.name, like) and not self.access.bound
             for schema, _, table in (q.name.rpartition("."),)
         ]
         return self.frame([*rows, *broken], _STREAMS)
@@ -238,6 +242,7 @@ class CatalogTables:
                 g.trigger,
             )
             for g in self.catalog.graph_history()
+            if self.access.monitors(g.name)
         )
         return self.frame(rows, schema)
 
@@ -278,7 +283,7 @@ class CatalogTables:
                 _time(w.resumed),
             )
             for w in self.catalog.warehouses()
-            if like is None or _like(w.name, like)
+            if (like is None or _like(w.name, like)) and self.access.sees_warehouse(w.name)
         )
         broken = (
             (q.name, f"{QUARANTINED}: {q.problem}", *((None,) * 9))
@@ -296,7 +301,7 @@ def _told(q: Quarantined) -> tuple[object, ...]:
     return (table, schema or "default", DATABASE, full, *none[:4], QUARANTINED, q.problem, *none)
 
 
-def _is_like(name: str, like: str | None) -> bool:
+def is_like(name: str, like: str | None) -> bool:
     return like is None or _like(name.rpartition(".")[2], like)
 
 

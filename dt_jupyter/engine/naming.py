@@ -37,6 +37,8 @@ def given_names(statement: S.Statement) -> Iterator[Given]:
             yield Named.SINK, name, "name"
         case S.CreateTask(name=name):
             yield Named.TASK, name, "name"
+        case S.CreateRole(name=role):
+            yield Named.ROLE, role, "name"
         case S.SparkStatement():
             yield from _given_by_spark(statement)
 

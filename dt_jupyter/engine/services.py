@@ -20,6 +20,8 @@ from dt_jupyter.engine.context import Context, EngineState
 from dt_jupyter.engine.create import Creator
 from dt_jupyter.engine.information_schema import CatalogTables
 from dt_jupyter.engine.rename import TableNames
+from dt_jupyter.engine.rights.access import Access
+from dt_jupyter.engine.rights.shared import Shared
 from dt_jupyter.engine.scheduling import Scheduling, spawner
 from dt_jupyter.engine.sink_tables import SinkTables
 from dt_jupyter.engine.task_runner import TaskRunner
@@ -76,7 +78,13 @@ _OWN: _Own = {
 }
 
 
-def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> Context:
+def build(
+    spark: SparkSession,
+    layout: Layout,
+    clock: Clock,
+    tuning: Tuning,
+    shared: Shared | None = None,
+) -> Context:
     """The services of an engine, each made once and given what it works with; opens the catalog,
     and recovers nothing."""
     catalog = Catalog(layout.catalog, clock, Owner.here(uuid.uuid4().hex), lake=layout.lake)
@@ -93,15 +101,16 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
     sources.publications.finish = streams.recover
     deliveries = Deliveries(catalog, changes, sessions)
     workers = SinkWorkers(catalog, deliveries, spawner(spark))
-    opener = partial(_task_context, spark, layout, clock, tuning)
+    opener = partial(_task_context, spark, layout, clock, tuning, shared)
     runner = TaskRunner(catalog, streams, TaskSessions(opener), clock.now, scheduling.nudge)
     ticking = TaskWorkers(catalog, runner, clock.now, spawner(spark))
     scheduling.connect(graph, workers, ticking)
     sinks = SinkReports(sources, deliveries)
     state = EngineState()
+    access = Access(spark, catalog, state, shared)
     pace = Pace(tuning.replay_bytes_per_second)
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed, pace)
-    creator = Creator(spark, sources, definer, sessions, graph, publisher, clock)
+    creator = Creator(spark, sources, definer, sessions, graph, publisher, clock, access)
     return Context(
         spark,
         layout,
@@ -117,9 +126,9 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
         creator=creator,
         cloner=Cloner(creator, refresher, travel.snapshots),
         names=TableNames(catalog, publisher, refresher.standing),
-        tables=CatalogTables(spark, catalog, clock),
-        sink_tables=SinkTables(spark, catalog, sinks, clock),
-        task_tables=TaskTables(spark, catalog, clock),
+        tables=CatalogTables(spark, catalog, clock, access),
+        sink_tables=SinkTables(spark, catalog, sinks, clock, access),
+        task_tables=TaskTables(spark, catalog, clock, access),
         lake_tables=LakeTables(sources, publisher.known_tables),
         nodes=Nodes(refresher, sinks),
         lineages=Lineages(refresher),
@@ -131,12 +140,15 @@ def build(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> 
         travel=travel,
         keeper=Keeper(sources, travel.snapshots, layout, publisher),
         transactions=Transactions(streams, streams.forward, clock.now),
+        access=access,
     )
 
 
-def _task_context(spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning) -> Context:
+def _task_context(
+    spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning, shared: Shared | None
+) -> Context:
     """The services for runs of tasks, in a session of their own."""
-    return build(private_session(spark), layout, clock, tuning)
+    return build(private_session(spark), layout, clock, tuning, shared)
 
 
 # -- opening ---------------------------------------------------------------------------------------
@@ -208,6 +220,12 @@ def recover_lake(context: Context) -> None:
     context.streams.recover()
     context.streams.forward.sweep()
     context.sessions.warm("default")
+
+
+def log_in(context: Context, role: str) -> None:
+    """The role that a session is opened with. DT-5203, DT-5209."""
+    context.access.use(role.lower())
+    context.state.login = context.state.role
 
 
 def _recover_table(context: Context, table: DynamicTable) -> None:

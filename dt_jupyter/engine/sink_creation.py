@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dt_jupyter.engine.context import Context
+from dt_jupyter.engine.rights.lives import followed
+from dt_jupyter.engine.rights.needs import require_statement
 from dt_jupyter.failures import within
 from dt_jupyter.model import Name, TargetLag, did_you_mean, error
 from dt_jupyter.sql import REDUCTIONS, SinkSource, statement_values as S
@@ -41,7 +43,9 @@ def create_sink(
         partitions,
         tuple((option.lower(), value) for option, value in options.items()),
     )
-    return "\n".join(context.sinks.create(statement))
+    require_statement(context.access, statement)
+    with followed(context.access, statement):
+        return "\n".join(context.sinks.create(statement))
 
 
 def _kind(context: Context, source: Name) -> SinkSource:

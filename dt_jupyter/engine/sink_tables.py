@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.information_schema import DATABASE, QUARANTINED
+from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.model import Clock, DeliveryRecord, Name, Named, Sink, Timestamp
 from dt_jupyter.reports import SinkReport, SinkReports
 from dt_jupyter.spark import rows_frame
@@ -68,10 +69,12 @@ class SinkTables:
     catalog: Catalog
     reports: SinkReports
     clock: Clock
+    access: Access
 
     def shown(self, like: str | None = None) -> DataFrame:
         """SHOW SINKS: one row for each, where it stands, and why it does not deliver."""
-        rows = [self._row(found) for found in self.reports.all(self.clock.now(), like)]
+        told = self.reports.all(self.clock.now(), like)
+        rows = [self._row(found) for found in told if self.access.sees(found.sink.name)]
         return rows_frame(self.spark, [*rows, *self._broken(like)], SINKS_SCHEMA)
 
     def described(self, sink: Sink) -> DataFrame:
@@ -81,12 +84,13 @@ class SinkTables:
 
     def history(self, name: Name | None = None, limit: int | None = None) -> DataFrame:
         """SINK_HISTORY, newest first."""
-        records = self.catalog.deliveries(name, limit)
+        told = self.catalog.deliveries(name, limit)
+        records = [r for r in told if self.access.monitors(r.name)]
         rows = (tuple(get(r) for _, _, get in _HISTORY) for r in records)
         return rows_frame(self.spark, rows, HISTORY_SCHEMA)
 
     def _broken(self, like: str | None) -> list[tuple[object, ...]]:
-        if like is not None:
+        if like is not None or self.access.bound:
             return []
         none: tuple[None, ...] = (None,) * 9
         return [

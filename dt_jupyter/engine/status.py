@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.model import Right
+
 if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
     from dt_jupyter.model import Sink, Task
@@ -17,14 +19,23 @@ def engine_status(context: Context) -> dict[str, Any]:
         "lake": str(context.layout.lake),
         "spark": context.spark.version,
         "scheduler": "running" if scheduling.running else "stopped",
-        "dynamic_tables": len(catalog.list()),
-        "warehouses": [w.name for w in catalog.warehouses()],
+        "role": context.state.role,
+        "dynamic_tables": len([t for t in catalog.list() if context.access.sees(t.name)]),
+        "warehouses": [
+            w.name for w in catalog.warehouses() if context.access.sees_warehouse(w.name)
+        ],
         "running": [lease.dt_id for lease in catalog.running()],
-        "waiting": scheduling.waits(),
-        "sinks": [_sink_line(sink) for sink in catalog.sinks()],
-        "tasks": [_task_line(context, task) for task in catalog.tasks()],
-        "problems": list(scheduling.port.problems),
-        "quarantine": [str(q) for q in catalog.quarantine.all()],
+        "waiting": {} if context.access.bound else scheduling.waits(),
+        "sinks": [
+            _sink_line(sink) for sink in catalog.sinks() if context.access.monitors(sink.name)
+        ],
+        "tasks": [
+            _task_line(context, task)
+            for task in catalog.tasks()
+            if context.access.may_task(Right.MONITOR, task.name)
+        ],
+        "problems": [] if context.access.bound else list(scheduling.port.problems),
+        "quarantine": [] if context.access.bound else [str(q) for q in catalog.quarantine.all()],
     }
 
 

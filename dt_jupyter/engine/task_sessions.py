@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dt_jupyter.model import quote
+from dt_jupyter.model import Named, Securable, quote
 from dt_jupyter.spark import reset_session
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ class TaskSessions:
             reset_session(context.spark, task.settings)
             context.spark.catalog.setCurrentDatabase(quote(task.schema))
             context.streams.new_id = lambda: run_id
+            on = Securable.of(Named.TASK, task.name)
+            context.state.role = context.state.login = context.access.book.owner(on)
             yield context
         finally:
             if context.transactions.current is not None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.information_schema import DATABASE, QUARANTINED
-from dt_jupyter.model import Clock, Name, Named, Task, TaskRun, TaskRunState, Timestamp
+from dt_jupyter.engine.rights.access import Access
+from dt_jupyter.model import Clock, Name, Named, Right, Task, TaskRun, TaskRunState, Timestamp
 from dt_jupyter.spark import rows_frame
 
 if TYPE_CHECKING:
@@ -54,16 +55,17 @@ TASK_HISTORY_SCHEMA = ", ".join(f"{n} {t}" for n, t, _ in _HISTORY)
 
 @dataclass(frozen=True)
 class TaskTables:
-    """Each method gives a DataFrame of the session."""
+    """Each method gives a DataFrame of the session, of what its role may see."""
 
     spark: SparkSession
     catalog: Catalog
     clock: Clock
+    access: Access
 
     def shown(self, like: str | None = None) -> DataFrame:
         """SHOW TASKS: one row for each, and why it does not run."""
         last, now = self.catalog.last_task_runs(), self.clock.now()
-        rows = [_row(task, last.get(task.id), now) for task in self.catalog.tasks(like)]
+        rows = [_row(task, last.get(task.id), now) for task in self._seen(like)]
         return rows_frame(self.spark, [*rows, *self._broken(like)], TASKS_SCHEMA)
 
     def described(self, task: Task) -> DataFrame:
@@ -73,12 +75,16 @@ class TaskTables:
 
     def history(self, name: Name | None = None, limit: int | None = None) -> DataFrame:
         """TASK_HISTORY, newest first."""
-        runs = self.catalog.task_runs(name, limit)
+        told = self.catalog.task_runs(name, limit)
+        runs = [run for run in told if self.access.may_task(Right.MONITOR, run.name)]
         rows = (tuple(get(run) for _, _, get in _HISTORY) for run in runs)
         return rows_frame(self.spark, rows, TASK_HISTORY_SCHEMA)
 
+    def _seen(self, like: str | None) -> list[Task]:
+        return [t for t in self.catalog.tasks(like) if self.access.may_task(Right.MONITOR, t.name)]
+
     def _broken(self, like: str | None) -> list[tuple[object, ...]]:
-        if like is not None:
+        if like is not None or self.access.bound:
             return []
         none: tuple[None, ...] = (None,) * 4
         return [

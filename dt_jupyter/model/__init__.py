@@ -30,6 +30,21 @@ from dt_jupyter.model.names import Name, plain, quote
 from dt_jupyter.model.naming import Named, is_word, require_name
 from dt_jupyter.model.plural import count_of, plural_of
 from dt_jupyter.model.records import Progress, RefreshRecord, RefreshStatistics
+from dt_jupyter.model.rights import (
+    ADMIN,
+    BUILT_IN,
+    PUBLIC,
+    RIGHTS_ON,
+    Grant,
+    Right,
+    RightsBook,
+    Role,
+    Securable,
+    denied,
+    require,
+    require_acyclic,
+    require_right_on,
+)
 from dt_jupyter.model.sawtooth import Sawtooth, Tooth, sawtooth_of
 from dt_jupyter.model.sinks import (
     FROM_STREAM,
@@ -69,6 +84,8 @@ from dt_jupyter.model.tuning import DEFAULTS, Tuning
 from dt_jupyter.model.undo import undo
 
 __all__ = [
+    "ADMIN",
+    "BUILT_IN",
     "CATALOGUE",
     "DEFAULTS",
     "DEFAULT_WAREHOUSE",
@@ -79,6 +96,8 @@ __all__ = [
     "FIRST",
     "FROM_STREAM",
     "HIDDEN",
+    "PUBLIC",
+    "RIGHTS_ON",
     "TASK_TIMEOUT_MS",
     "Clock",
     "DTError",
@@ -90,6 +109,7 @@ __all__ = [
     "DeliveryTrigger",
     "DynamicTable",
     "Frontier",
+    "Grant",
     "Happened",
     "Initialize",
     "Intent",
@@ -107,8 +127,12 @@ __all__ = [
     "RefreshState",
     "RefreshStatistics",
     "RefreshTrigger",
+    "Right",
+    "RightsBook",
+    "Role",
     "Sawtooth",
     "SchedulingState",
+    "Securable",
     "Sink",
     "SinkState",
     "Source",
@@ -128,6 +152,7 @@ __all__ = [
     "ViewSource",
     "Warehouse",
     "count_of",
+    "denied",
     "did_you_mean",
     "error",
     "error_page",
@@ -141,7 +166,10 @@ __all__ = [
     "plain",
     "plural_of",
     "quote",
+    "require",
+    "require_acyclic",
     "require_name",
+    "require_right_on",
     "sawtooth_of",
     "system_error",
     "undo",

@@ -33,9 +33,10 @@ class Named(StrEnum):
     SCHEMA = "schema"
     WAREHOUSE = "warehouse"
     PIN = "pin"
+    ROLE = "role"
 
 
-_LABELS = frozenset((Named.WAREHOUSE, Named.PIN))
+_LABELS = frozenset((Named.WAREHOUSE, Named.PIN, Named.ROLE))
 """Known to the catalog alone: neither Spark nor a folder bears their names."""
 
 
@@ -44,8 +45,8 @@ def require_name(kind: Named, name: Name | str) -> None:
     for a reserved one.
 
     Tables, views, dynamic tables, streams, sinks and schemas: letters a to z, digits and _.
-    Warehouses and pins: any printable text without quotes, < or >. At most LONGEST characters;
-    case does not count.
+    Warehouses, pins and roles: any printable text without quotes, < or >. At most LONGEST
+    characters; case does not count.
     """
     parts = [name.schema, name.table] if isinstance(name, Name) else [name]
     hidden = [p for p in parts if isinstance(p, str) and is_hidden(p)]

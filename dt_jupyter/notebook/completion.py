@@ -127,10 +127,12 @@ class EngineNames:
 
 
 def _tables(context: Context) -> list[Candidate]:
-    ours = {str(table.name) for table in context.catalog.list()}
+    sees = context.access.sees
+    ours = {str(table.name) for table in context.catalog.list() if sees(table.name)}
     found = [Candidate(name, "dynamic table") for name in sorted(ours)]
     for row in context.spark.sql("SHOW TABLES").collect():
-        if row["tableName"] not in ours and not is_hidden(row["tableName"]):
+        named = row["isTemporary"] or sees(Name(row["namespace"], row["tableName"]))
+        if named and row["tableName"] not in ours and not is_hidden(row["tableName"]):
             found.append(Candidate(row["tableName"], "table"))
     return found
 
@@ -138,6 +140,8 @@ def _tables(context: Context) -> list[Candidate]:
 def _columns(context: Context, table: str) -> list[Candidate]:
     """From the catalog or the Delta log; only of a view does Spark's analyser say."""
     name = context.name(table)
+    if not context.access.sees(name):
+        return []
     ours = context.catalog.get(name)
     if ours is not None:
         return [Candidate(n, "column") for n, _, _ in ours.definition.columns]

@@ -305,7 +305,9 @@ def _lag(notebook: Notebook, engine: Engine, name: str | None) -> LagReport | Si
 def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> list[FrontierReport]:
     from dt_jupyter.dispatch import frontiers_message, picture_of
 
-    reports = [engine.frontier(table.name) for table in engine.context.catalog.list()]
+    context = engine.context
+    tables = [t.name for t in context.catalog.list() if context.access.monitors(t.name)]
+    reports = [engine.frontier(name) for name in tables]
 
     def message(_: Desk) -> dict[str, Any]:
         from dt_jupyter.dispatch import frontiers

@@ -53,7 +53,15 @@ from dt_jupyter.refresh.recovery import recover_contents, recover_table
 from dt_jupyter.refresh.redefinition import define_anew, definition_now
 from dt_jupyter.refresh.stage_facts import observe_stages
 from dt_jupyter.refresh.stage_plan import Observation, StagePlan, plan_stages
-from dt_jupyter.sources import Sources, is_to_mend, mend, noticed, rows_at, text_at
+from dt_jupyter.sources import (
+    Sources,
+    is_to_mend,
+    mend,
+    noticed,
+    require_owner_reads,
+    rows_at,
+    text_at,
+)
 from dt_jupyter.spark import (
     CancelFlag,
     Cancelled,
@@ -114,6 +122,7 @@ class Refresher:
         watch = Stopwatch(self.clock)
         attempt_id = uuid.uuid4().hex
         try:
+            require_owner_reads(self.sources.catalog, table)
             table = self.standing(table)
             seen = look(self.sources, table, t, classic=not is_connect(self.spark))
             choice = self._choose(table, seen, full=full)

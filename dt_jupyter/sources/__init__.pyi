@@ -16,6 +16,11 @@ from .mend_table import (
     mend as mend,
     noticed as noticed,
 )
+from .owner_reads import (
+    direct_reads as direct_reads,
+    require_owner_reads as require_owner_reads,
+    require_sink_reads as require_sink_reads,
+)
 from .pinned_text import (
     pinned as pinned,
     reads_the_clock as reads_the_clock,

@@ -1,3 +1,17 @@
+from .analysed import (
+    BLIND as BLIND,
+    Analysed as Analysed,
+    analyse as analyse,
+    class_of as class_of,
+    conf_of as conf_of,
+    file_paths as file_paths,
+    has_files as has_files,
+    is_query as is_query,
+    locations as locations,
+    of_frame as of_frame,
+    parsed_plan as parsed_plan,
+    provider_of as provider_of,
+)
 from .class_archive import (
     archive_of as archive_of,
     start_writer as start_writer,
@@ -40,6 +54,12 @@ from .parameters import (
     bind_parameters as bind_parameters,
     binding as binding,
     values_in as values_in,
+)
+from .plan_reads import (
+    FILE_SCHEMAS as FILE_SCHEMAS,
+    PlanFacts as PlanFacts,
+    PlanRead as PlanRead,
+    ReadKind as ReadKind,
 )
 from .pools import (
     SHARE as SHARE,

@@ -78,6 +78,7 @@ from .grammar.subquery_dml import as_merge as as_merge
 from .grammar.table_properties import require_table_properties as require_table_properties
 from .grammar.task_condition import Condition as Condition, parse_condition as parse_condition
 from .grammar.timed_relations import (
+    find_current_role as find_current_role,
     find_last_query_id as find_last_query_id,
     has_alias as has_alias,
     quote_change_columns as quote_change_columns,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.execute import (
     dynamic_table_statements,
+    rights_statements,
     schema_statements,
     sink_statements,
     spark_statements,
@@ -18,6 +19,8 @@ from dt_jupyter.engine.execute import (
 from dt_jupyter.engine.execute.named_places import place_at_name
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.naming import require_names
+from dt_jupyter.engine.rights.lives import followed
+from dt_jupyter.engine.rights.needs import require_statement
 from dt_jupyter.model import DTError
 from dt_jupyter.sql import statement_values as S
 
@@ -34,12 +37,15 @@ def execute(
     context: Context, statement: S.Statement, origin: StatementOrigin
 ) -> DataFrame | Created:
     """The statement's result: rows, or what was created."""
+    access = context.access
     context.transactions.require_allowed(statement)
     require_names(statement, origin.script)
     try:
-        return HANDLERS[type(statement)](context, statement, origin)
+        require_statement(access, statement)
+        with followed(access, statement):
+            return HANDLERS[type(statement)](context, statement, origin)
     except DTError as e:
-        placed = place_at_name(e, statement, origin.script)
+        placed = access.discreet(place_at_name(e, statement, origin.script))
         if placed is e:
             raise
         raise placed from e
@@ -82,6 +88,13 @@ HANDLERS: Mapping[type[S.Statement], Handler] = {
     S.DropTask: task_statements.drop_task,
     S.DescribeTask: task_statements.describe_task,
     S.ShowTasks: task_statements.show_tasks,
+    S.CreateRole: rights_statements.create_role,
+    S.DropRole: rights_statements.drop_role,
+    S.ShowRoles: rights_statements.show_roles,
+    S.UseRole: rights_statements.use_role,
+    S.GrantRights: rights_statements.grant,
+    S.RevokeRights: rights_statements.revoke,
+    S.ShowGrants: rights_statements.show_grants,
     S.Begin: transaction_statements.begin,
     S.Commit: transaction_statements.commit_transaction,
     S.Rollback: transaction_statements.rollback,

@@ -138,7 +138,8 @@ def alter_dynamic_table(
 
 
 def _refresh(context: Context, table: DynamicTable, *, full: bool) -> DataFrame:
-    record = context.graph.refresh(table.id, RefreshTrigger.MANUAL, full=full)
+    done = context.graph.refresh(table.id, RefreshTrigger.MANUAL, full=full)
+    record = context.access.redacted(done)
     if record.error_code is not None:
         raise failure_of(record)
     s = record.statistics

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.evaluate import points, run_spark
+from dt_jupyter.engine.execute.names_read import require_names_read
 from dt_jupyter.engine.execute.origin import StatementOrigin
+from dt_jupyter.engine.rights.spark_rights import PlacedByEngine
 from dt_jupyter.model import Span, error
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql import (
@@ -33,6 +35,7 @@ def run_in_place(
     """Spark's result, with relations of other times and streams as views of what they hold."""
     schema, script = context.schema(), origin.script
     streams = context.streams.found_in(statement, schema)
+    require_names_read(context, statement, streams, origin)
     plans, past = ChangePlans(), context.travel.past(context.changes)
     at = points(context, origin.args)
     with in_place(statement, script, past, schema, at, plans.add) as timed:
@@ -73,10 +76,24 @@ def _run(
     context: Context, statement: S.SparkStatement, origin: StatementOrigin, replaced: Replaced
 ) -> DataFrame:
     text = _text(context, statement, replaced)
+    placed = _placed_in(statement, replaced)
     merge = as_merge(text) if statement.kind in _CHOOSING else None
     if merge is not None:
-        return run_spark(context, merge, origin.args).select("num_affected_rows")
-    return run_spark(context, text, origin.args)
+        return run_spark(context, merge, origin.args, placed).select("num_affected_rows")
+    return run_spark(context, text, origin.args, placed)
+
+
+def _placed_in(statement: S.SparkStatement, replaced: Replaced) -> PlacedByEngine:
+    """What the engine put into a statement, by which its plan differs from the user's text."""
+    values = [value.partition(" AS ")[0] for _, value in replaced]
+    functions = [function_view(i) for i in range(len(statement.functions))]
+    paths = [v.removeprefix("DELETE FROM ") for v in values]
+    return PlacedByEngine(
+        frozenset((*values, *functions)),
+        frozenset(p.partition(".")[2].strip("`") for p in paths if p.startswith("delta.")),
+        statement.targets,
+        statement.kind is S.SparkKind.QUERY,
+    )
 
 
 def _text(context: Context, statement: S.SparkStatement, placed: Replaced) -> str:
@@ -93,11 +110,15 @@ def _text(context: Context, statement: S.SparkStatement, placed: Replaced) -> st
     return quote_change_columns(text) if placed else text
 
 
+def function_view(number: int) -> str:
+    return hidden(f"function_{number}")
+
+
 def _functions(context: Context, statement: S.SparkStatement) -> Replaced:
     """Our table functions as views of what they give."""
     replaced = []
     for i, call in enumerate(statement.functions):
-        view = hidden(f"function_{i}")
+        view = function_view(i)
         _rows_of(context, call.name, dict(call.args)).createOrReplaceTempView(view)
         replaced.append((call.span, view))
     return replaced
@@ -119,6 +140,8 @@ def _rows_of(context: Context, function: str, args: Mapping[str, str]) -> DataFr
 
 def _has_data(context: Context, statement: S.SparkStatement) -> Replaced:
     """SYSTEM$STREAM_HAS_DATA as TRUE or FALSE."""
+    for has in statement.has_data:
+        context.access.require_stream(context.name(has.stream))
     return [
         (has.span, str(context.streams.has_data(context.name(has.stream))).upper())
         for has in statement.has_data

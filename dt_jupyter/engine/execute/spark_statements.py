@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.dropped_schemas import drop_schema
+from dt_jupyter.engine.execute.names_read import require_named
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.engine.execute.spark_relations import run_in_place
@@ -50,6 +51,8 @@ def run_by_spark(
     except DTError:
         raise
     except Exception as e:
+        if context.access.bound:  # what Spark says of a table is for those who may read it
+            require_named(context, statement, context.schema())
         raise place_failure(e, context.sources, statement, origin.script) from e
     context.lake_tables.remember(statement)
     if statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:

@@ -28,6 +28,7 @@ from dt_jupyter.sql.grammar.options import (
     WAREHOUSE_OPTIONS,
     warehouse_name,
 )
+from dt_jupyter.sql.grammar.parse_rights import RIGHTS_PARSERS
 from dt_jupyter.sql.grammar.parse_sinks import SINK_PARSERS, parse_create_sink
 from dt_jupyter.sql.grammar.parse_tasks import TASK_PARSERS, parse_create_task
 from dt_jupyter.sql.grammar.statement_values import (
@@ -467,6 +468,7 @@ _PARSERS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement | None]], ..
     (("SHOW", "STREAMS"), _show_streams),
     *SINK_PARSERS,
     *TASK_PARSERS,
+    *RIGHTS_PARSERS,
     (("BEGIN",), _begin),
     (("START", "TRANSACTION"), _start),
     (("COMMIT",), _commit),

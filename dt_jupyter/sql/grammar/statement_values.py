@@ -15,6 +15,8 @@ from dt_jupyter.model import (
     Initialize,
     Name,
     RefreshMode,
+    Right,
+    Securable,
     Span,
     TargetLag,
     TaskSchedule,
@@ -525,6 +527,57 @@ class DescribeTask(Statement):
 @dataclass(frozen=True)
 class ShowTasks(Statement):
     like: str | None = None
+
+
+@dataclass(frozen=True)
+class CreateRole(Statement):
+    """Names of roles are in lower case."""
+
+    name: str
+    comment: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropRole(Statement):
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class ShowRoles(Statement):
+    like: str | None = None
+
+
+@dataclass(frozen=True)
+class UseRole(Statement):
+    name: str
+
+
+@dataclass(frozen=True)
+class GrantRights(Statement):
+    """GRANT right, … ON kind name TO ROLE role; of a role, USAGE on it."""
+
+    rights: tuple[Right, ...]
+    on: Securable
+    role: str
+
+
+@dataclass(frozen=True)
+class RevokeRights(Statement):
+    """REVOKE right, … ON kind name FROM ROLE role."""
+
+    rights: tuple[Right, ...]
+    on: Securable
+    role: str
+
+
+@dataclass(frozen=True)
+class ShowGrants(Statement):
+    """All; those on an object, or those of a role."""
+
+    on: Securable | None = None
+    role: str | None = None
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,15 @@ from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 from dt_jupyter.sql.text.token_guard import SET_OPERATIONS
 
 __all__ = [
-    "HasData", "Information", "TimedRelation", "find_has_data", "find_last_query_id", "find_timed",
+    "HasData", "Information", "TimedRelation", "find_current_role", "find_has_data",
+    "find_last_query_id", "find_timed",
     "has_alias", "has_data_in", "quote_change_columns", "relations_in", "timed_in",
 ]  # fmt: skip
 
 CHANGE_COLUMNS = frozenset({"$ACTION", "$ISUPDATE", "$ROW_ID"})
 _HAS_DATA = "SYSTEM$STREAM_HAS_DATA"
 _LAST_QUERY_ID = "LAST_QUERY_ID"
+_CURRENT_ROLE = "CURRENT_ROLE"
 _QUERY = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
 _NO_READS = frozenset({"SHOW", "DESCRIBE", "DESC", "DELETE", "UPDATE", "MERGE", "USE", "SET",
                        "ANALYZE", "COPY", "FETCH", "GRANT", "REVOKE"})  # fmt: skip
@@ -89,14 +91,23 @@ def has_data_in(script: str, words: Sequence[Token]) -> tuple[HasData, ...]:
 
 def find_last_query_id(text: str) -> tuple[Span, ...]:
     """The places of LAST_QUERY_ID() in a text; with arguments it is not ours."""
-    if _LAST_QUERY_ID not in text.upper():
+    return _calls_of(text, _LAST_QUERY_ID)
+
+
+def find_current_role(text: str) -> tuple[Span, ...]:
+    """The places of CURRENT_ROLE() in a text."""
+    return _calls_of(text, _CURRENT_ROLE)
+
+
+def _calls_of(text: str, function: str) -> tuple[Span, ...]:
+    if function not in text.upper():
         return ()
     words = tokens(text)
     calls = zip(words, words[1:], words[2:], strict=False)
     return tuple(
         Span(name.start, close.end)
         for name, opened, close in calls
-        if name.upper == _LAST_QUERY_ID and opened.sign("(") and close.sign(")")
+        if name.upper == function and opened.sign("(") and close.sign(")")
     )
 
 

@@ -13,11 +13,8 @@ _STREAM = "Until then read a table's change feed: SELECT * FROM table_changes('t
 _TRAVEL = "Spark's own form reads a table: FROM t TIMESTAMP AS OF '…', or VERSION AS OF k."
 _PRESENT = "A definition reads the current rows: query past rows or changes directly."
 _HAS_DATA = "SYSTEM$STREAM_HAS_DATA"
-_GRANT = "There are no roles: every user of a lake has the same rights."
 
 _LEADING: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (("GRANT",), "GRANT", _GRANT),
-    (("REVOKE",), "REVOKE", _GRANT),
     (("CREATE", "TRANSIENT", "DYNAMIC", "TABLE"), "TRANSIENT", "Omit it."),
     (("CREATE", "OR", "REPLACE", "TRANSIENT", "DYNAMIC", "TABLE"), "TRANSIENT",
      "Omit it."),
@@ -34,8 +31,6 @@ def unsupported_statement(words: Sequence[Token]) -> Unsupported | None:
     for keywords, statement, hint in _LEADING:
         if tuple(start[: len(keywords)]) == keywords:
             return Unsupported(statement, hint, _span(words[: len(keywords)]))
-    if start[:2] == ["USE", "ROLE"] and len(words) > 2:  # USE role is a schema
-        return Unsupported("USE ROLE", _GRANT, _span(words[:2]))
     return None
 
 

@@ -11,7 +11,7 @@ from dt_jupyter.model import Span, quote
 from dt_jupyter.sql.grammar.functions import replace_spans
 from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 
-_FUNCTIONS = frozenset({"SYSTEM$STREAM_HAS_DATA", "LAST_QUERY_ID"})
+_FUNCTIONS = frozenset({"SYSTEM$STREAM_HAS_DATA", "LAST_QUERY_ID", "CURRENT_ROLE"})
 _ENDS = frozenset({
     "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET",
     "WINDOW", "QUALIFY", "UNION", "INTERSECT", "EXCEPT", "MINUS",

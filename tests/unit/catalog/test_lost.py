@@ -20,8 +20,11 @@ from dt_jupyter.catalog.registry_log import RegistryLog
 from dt_jupyter.catalog.registry_rows import KINDS, picture
 from dt_jupyter.model import (
     DTError,
+    Named,
     Reason,
+    Right,
     SchedulingState,
+    Securable,
     Sink,
     Stream,
     TargetLag,
@@ -67,6 +70,8 @@ def fill(catalog: Catalog) -> None:
     catalog.create_task(Task("id-j", name("j"), "DELETE FROM t", "default", at(0), at(0)))
     held = HeldTable("table-t", "t", "/outside/t", 1, 2)
     catalog.hold("h", HoldKind.PIN, "t", "version 1", [held], name="kept", expires=at(9e6))
+    catalog.create_role("reader")
+    catalog.grant("reader", [Right.SELECT], Securable.of(Named.TABLE, name("t")), "admin")
     catalog.hold("r", HoldKind.REPLAY, "t", "version 1", [held])
     catalog.create(table("a"))
     catalog.create(table("b", comment="ö 🚆", definition=definition("SELECT b FROM t", "a")))

@@ -15,6 +15,7 @@ from dt_jupyter.engine.execute import (
     dynamic_table_statements as dynamic_tables,
     execute,
 )
+from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.model import DTError, SchedulingState
 from dt_jupyter.sql.grammar.parse import parse_statement
 from tests.unit.catalog_lab import Lab, definition, name, table
@@ -32,6 +33,7 @@ class Bench:
                 **services,
                 "catalog": catalog,
                 "state": EngineState(),
+                "access": Access(None, catalog, EngineState()),  # type: ignore[arg-type]
                 "spark": SimpleNamespace(
                     catalog=SimpleNamespace(currentDatabase=lambda: "default")
                 ),
@@ -76,6 +78,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr("dt_jupyter.engine.context.lookup", lambda spark, known: None)
     monkeypatch.setattr(dynamic_tables, "require_free", lambda *given: None)
     monkeypatch.setattr(dynamic_tables, "holder", lambda *given: None)
+    monkeypatch.setattr("dt_jupyter.engine.rights.access.holder", lambda *given, **_: None)
     return Bench(Lab(tmp_path).catalog)
 
 

@@ -13,7 +13,7 @@ from dt_jupyter.sql.grammar import statement_values as S
 from dt_jupyter.sql.grammar.parse import parse_script
 
 RELATIONS = (Named.TABLE, Named.VIEW, Named.DYNAMIC_TABLE, Named.STREAM)
-LABELS = (Named.WAREHOUSE, Named.PIN)
+LABELS = (Named.WAREHOUSE, Named.PIN, Named.ROLE)
 NEVER = [
     "", "\0", "a\nb", "a\tb", "a\x7fb", "\ud800", "a\udfff", "<script>", "a`b", "a'b", 'a"b',
     "a\\b", " a", "a ", "a\u200bb", "a\u202eb", "a\u2028b", "x" * (LONGEST_NAME + 1),
@@ -103,6 +103,7 @@ GIVING = [
     f"UNDROP STREAM {BAD}",
     f"CREATE SINK {BAD} FROM TABLE t INTO 'sqlite:///a.db'",
     f"CREATE TASK {BAD} AS DELETE FROM t",
+    "CREATE ROLE `<b>`",
     f"CREATE TABLE {BAD} (a INT)",
     f"CREATE OR REPLACE TABLE {BAD} AS SELECT 1 a",
     f"REPLACE TABLE {BAD} AS SELECT 1 a",
@@ -157,12 +158,13 @@ def test_every_statement_was_thought_of() -> None:
         "DescribeStream", "ShowStreams", "AlterSink", "DropSink", "DescribeSink", "ShowSinks",
         "AlterStream", "AlterTask", "ExecuteTask", "DropTask", "DescribeTask", "ShowTasks",
         "Unsupported",
+        "DropRole", "ShowRoles", "UseRole", "GrantRights", "RevokeRights", "ShowGrants",
     }  # fmt: skip
     named = {
         "CreateDynamicTable", "CloneDynamicTable", "CloneSchema", "UndropSchema",
         "AlterDynamicTable", "UndropDynamicTable",
         "UndropTable", "ExplainDynamicTable", "CreateWarehouse", "CreateStream", "CreateSink",
-        "CloneStream", "UndropStream", "CreateTask", "SparkStatement",
+        "CloneStream", "UndropStream", "CreateTask", "CreateRole", "SparkStatement",
     }  # fmt: skip
     found = {
         n

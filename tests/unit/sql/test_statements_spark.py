@@ -117,9 +117,6 @@ def test_what_it_says_besides() -> None:
 @pytest.mark.parametrize(
     ("text", "what", "place"),
     [
-        ("GRANT SELECT ON DYNAMIC TABLE t TO ROLE r", "GRANT", "GRANT"),
-        ("REVOKE SELECT ON DYNAMIC TABLE t FROM ROLE r", "REVOKE", "REVOKE"),
-        ("USE ROLE r", "USE ROLE", "USE ROLE"),
         ("CREATE DYNAMIC TABLE u AS SELECT * FROM t AT (VERSION => 3)",
          "AT (…) in the query of a dynamic table", "t AT (VERSION => 3)"),
         ("CREATE DYNAMIC TABLE u AS SELECT * FROM t BEFORE (STATEMENT => 'x')",

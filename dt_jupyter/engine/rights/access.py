@@ -1,0 +1,266 @@
+"""What the session's role may do, asked before anything is done, and who owns what is made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dt_jupyter.catalog import Catalog, require_role
+from dt_jupyter.engine.rights.shared import Shared
+from dt_jupyter.model import (
+    ADMIN,
+    DEFAULT_WAREHOUSE,
+    Definition,
+    DTError,
+    Name,
+    Named,
+    RefreshRecord,
+    Right,
+    RightsBook,
+    Securable,
+    error,
+    require,
+)
+from dt_jupyter.sources import direct_reads, holder, name_of
+from dt_jupyter.spark import FILE_SCHEMAS, RelationKind, is_connect, lookup
+from dt_jupyter.sql import table_places
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from dt_jupyter.engine.context import EngineState
+
+_HIDDEN_ERROR = "Its message may show rows: it takes SELECT on {name} to read it."
+
+
+@dataclass(frozen=True)
+class Access:
+    """The rights of one engine's session. `bound` is False for `admin`, who is asked nothing."""
+
+    spark: SparkSession
+    catalog: Catalog
+    state: EngineState
+    shared: Shared | None = None
+
+    @property
+    def role(self) -> str:
+        return self.state.role
+
+    @property
+    def bound(self) -> bool:
+        return self.state.role != ADMIN
+
+    @property
+    def guarded(self) -> bool:
+        """Whether Spark's plans are looked at before they run."""
+        return self.bound or self.shared is not None
+
+    @property
+    def book(self) -> RightsBook:
+        return self.catalog.rights()
+
+    # -- roles ------------------------------------------------------------------------------------
+
+    def use(self, role: str) -> None:
+        """The session's role from now on. DT-5203; DT-5204 for one that the session was not
+        opened for; DT-5209 over Spark Connect."""
+        book = self.book
+        require_role(book, role)
+        if role != ADMIN and is_connect(self.spark):
+            raise error("DT-5209", problem="what a query reads is known to the server alone")
+        login = self.state.login
+        if ADMIN not in book.closure(login) and role not in book.closure(login):
+            problem = f"this session was opened as {login}, to which it was not granted"
+            hint = f"Role admin may run: GRANT ROLE {role} TO ROLE {login}."
+            raise error("DT-5204", name=role, problem=problem, hint=hint)
+        self.state.role = role
+
+    def require_admin(self, statement: str) -> None:
+        """DT-5207 for a role that is not admin."""
+        if self.bound and ADMIN not in self.book.closure(self.role):
+            hint = "USE ROLE admin, where the session may."
+            problem = "it is open to admin alone"
+            raise self.refusal(statement, problem, hint)
+
+    def refusal(self, statement: str, problem: str, hint: str = "") -> DTError:
+        """DT-5207."""
+        return error("DT-5207", statement=statement, role=self.role, problem=problem, hint=hint)
+
+    # -- rights -----------------------------------------------------------------------------------
+
+    def require(self, right: Right, name: Name) -> None:
+        """DT-5201 where the role has not the right on a table, view, dynamic table, stream or sink;
+        nothing where there is none of that name, which whoever looks for it will say."""
+        if self.bound:
+            self.require_as(self.book, self.role, right, name)
+
+    def require_as(self, book: RightsBook, role: str, right: Right, name: Name) -> None:
+        on = Securable.of(Named.TABLE, name)
+        if book.holds(role, right, on):
+            return
+        kind = self.kind_of(name)
+        if kind is not None:
+            require(book, role, right, Securable.of(kind, name))
+
+    def require_whatever(self, right: Right, name: Name) -> None:
+        """As `require`, also where nothing bears the name any more."""
+        if self.bound:
+            kind = self.kind_of(name) or Named.TABLE
+            require(self.book, self.role, right, Securable.of(kind, name))
+
+    def require_task(self, right: Right, name: Name) -> None:
+        """As `require`, of a task."""
+        if self.bound and self.catalog.has_task(name):
+            require(self.book, self.role, right, Securable.of(Named.TASK, name))
+
+    def may_task(self, right: Right, name: Name) -> bool:
+        on = Securable.of(Named.TASK, name)
+        return not self.bound or self.book.holds(self.role, right, on)
+
+    def require_warehouse(self, right: Right, name: str) -> None:
+        """As `require`; everybody may use the warehouse default."""
+        if self.bound and (name, right) != (DEFAULT_WAREHOUSE, Right.USAGE):
+            require(self.book, self.role, right, Securable.of(Named.WAREHOUSE, name))
+
+    def require_owner(self, on: Securable) -> None:
+        """DT-5201 for who does not own it; of a role, who is not admin."""
+        if on.kind is Named.ROLE:
+            self.require_admin("GRANT and REVOKE of roles")
+        elif self.bound:
+            require(self.book, self.role, Right.OWNERSHIP, on)
+
+    def require_last_owner(self, name: Name) -> None:
+        """DT-5201 for who did not own what bore the name last."""
+        on = Securable.of(Named.TABLE, name)
+        roles = self.book.closure(self.role) if self.bound else frozenset((ADMIN,))
+        if ADMIN not in roles and self.catalog.last_owner(on) not in roles:
+            require(self.book, self.role, Right.OWNERSHIP, on)
+
+    def require_read(self, name: Name, role: str | None = None) -> None:
+        """SELECT on what is read by that name, by the session's role; what a view reads is read
+        with the rights of its owner. DT-5201, DT-5208 for files by their path."""
+        if not self.bound and role is None:
+            return
+        self._require_read(self.book, role or self.role, name, frozenset())
+
+    def _require_read(self, book: RightsBook, role: str, name: Name, seen: frozenset[Name]) -> None:
+        if name.schema in FILE_SCHEMAS:
+            raise error("DT-5208", role=role, path=name.table)
+        self.require_as(book, role, Right.SELECT, name)
+        owner = book.owner(Securable.of(Named.VIEW, name))
+        if owner == ADMIN or name in seen or self.catalog.get(name) is not None:
+            return
+        stream = self.catalog.find_stream(name)
+        relation = lookup(self.spark, name) if stream is None else None
+        if stream is not None:
+            self._require_read(book, owner, stream.source, seen | {name})
+        elif relation is not None and relation.kind is RelationKind.VIEW:
+            for parts, *_ in table_places(relation.text or ""):
+                self._require_read(book, owner, name_of(parts, name.schema), seen | {name})
+
+    def require_query(self, query: str, schema: str) -> None:
+        """`require_read` of all that a query names, temporary views aside."""
+        if not self.bound:
+            return
+        for parts, *_ in table_places(query):
+            self.require_named(parts, schema)
+
+    def require_named(self, parts: tuple[str, ...], schema: str) -> None:
+        """`require_read` of a name as it is written, unless it is a temporary view."""
+        name = name_of(parts, schema)
+        if self.bound and (len(parts) > 1 or not self._is_temporary(name)):
+            self.require_read(name)
+
+    def _is_temporary(self, name: Name) -> bool:
+        relation = lookup(self.spark, name)
+        return relation is not None and relation.kind is RelationKind.TEMPORARY_VIEW
+
+    def require_stream(self, name: Name) -> None:
+        """SELECT on a stream, and on what it is on."""
+        if not self.bound:
+            return
+        self.require(Right.SELECT, name)
+        found = self.catalog.find_stream(name)
+        if found is not None:
+            self.require_read(found.source)
+
+    def require_definition(self, definition: Definition) -> None:
+        """`require_read` of all that a dynamic table's definition names itself."""
+        if self.bound:
+            for name in direct_reads(definition):
+                self.require_read(name)
+
+    def may(self, right: Right, name: Name) -> bool:
+        return not self.bound or self.book.holds(self.role, right, Securable.of(Named.TABLE, name))
+
+    def sees(self, name: Name) -> bool:
+        """Whether the role has any right on what bears the name."""
+        return not self.bound or self.book.sees(self.role, Securable.of(Named.TABLE, name))
+
+    def monitors(self, name: Name) -> bool:
+        """Whether the role sees the state and the history of it."""
+        return self.may(Right.MONITOR, name)
+
+    def sees_warehouse(self, name: str) -> bool:
+        on = Securable.of(Named.WAREHOUSE, name)
+        return not self.bound or name == DEFAULT_WAREHOUSE or self.book.sees(self.role, on)
+
+    def require_sees(self, name: Name) -> None:
+        """DT-5201 for what the role has no right on at all: it wants MONITOR."""
+        if not self.sees(name):
+            self.require(Right.MONITOR, name)
+
+    def kind_of(self, name: Name) -> Named | None:
+        """What bears the name; None where nothing does."""
+        if (broken := self.catalog.quarantine.find(name)) is not None:
+            return Named(broken.kind) if broken.kind in tuple(Named) else None
+        kind = holder(self.catalog, self.spark, name, temporary=False)
+        return Named(kind) if kind is not None else None
+
+    # -- what is told -----------------------------------------------------------------------------
+
+    def redacted(self, record: RefreshRecord) -> RefreshRecord:
+        """A record without its error's text, which may show rows, for who may not read them."""
+        if record.error is None or self.may(Right.SELECT, record.name):
+            return record
+        return replace(
+            record, error=f"[{record.error_code}] {_HIDDEN_ERROR}".format(name=record.name)
+        )
+
+    def told(self, records: Iterable[RefreshRecord]) -> list[RefreshRecord]:
+        """Those of what the role monitors, as it may see them."""
+        return [self.redacted(r) for r in records if not self.bound or self.monitors(r.name)]
+
+    def discreet(self, failure: DTError) -> DTError:
+        """An error without suggestions of names that the role may not see."""
+        hint = failure.facts.get("hint")
+        if not self.bound or not isinstance(hint, str) or not hint.startswith("Did you mean"):
+            return failure
+        names = _SUGGESTED.split(hint.removeprefix("Did you mean ").rpartition("?")[0])
+        if failure.code not in _NAMES_OBJECTS or all(map(self._sees_text, names)):
+            return failure
+        facts = {**failure.facts, "hint": ""}
+        return DTError(failure.code, facts, failure.query, failure.span, failure.details)
+
+    def _sees_text(self, text: str) -> bool:
+        schema, _, table = text.replace("`", "").rpartition(".")
+        return bool(table) and self.sees(Name(schema or "default", table))
+
+    # -- what becomes of objects ------------------------------------------------------------------
+
+    def made(self, kind: Named, name: Name | str) -> None:
+        """What was just made is the role's; what was granted on its name before is gone."""
+        on = Securable.of(kind, name)
+        if any(g.on.key == on.key for g in self.book.grants):
+            self.catalog.rights_dropped(on)
+        if self.bound:
+            self.catalog.grant(self.role, [Right.OWNERSHIP], on, self.role)
+
+
+_SUGGESTED = re.compile(r" or ")
+_NAMES_OBJECTS = frozenset(("DT-1101", "DT-1108", "DT-2102", "DT-3201", "DT-6104", "DT-1118"))
+
+
+__all__ = ["Access"]

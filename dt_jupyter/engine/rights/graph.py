@@ -1,0 +1,35 @@
+"""The part of a graph that a role sees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dt_jupyter.engine.rights.access import Access
+from dt_jupyter.model import Name
+from dt_jupyter.reports import GraphNode, GraphReport
+
+
+def seen_graph(report: GraphReport, access: Access) -> GraphReport:
+    """Its nodes on which the role has any right, and the edges between them; the state of those
+    that it may not monitor is left out."""
+    if not access.bound:
+        return report
+    nodes = tuple(shown for n in report.nodes if (shown := seen_node(n, access)) is not None)
+    kept = {n.name for n in nodes}
+    edges = tuple((a, b) for a, b in report.edges if a in kept and b in kept)
+    return replace(report, nodes=nodes, edges=edges)
+
+
+def seen_node(node: GraphNode, access: Access) -> GraphNode | None:
+    """The node as the role sees it; None where it has no right on it."""
+    name = node.name if isinstance(node.name, Name) else node.name.of
+    if not access.sees(name):
+        return None
+    if not access.bound:
+        return node
+    if not access.monitors(name) and node.last is not None:
+        return replace(node, last=None, running=None, problem=None)
+    return node if node.last is None else replace(node, last=access.redacted(node.last))
+
+
+__all__ = ["seen_graph", "seen_node"]

@@ -1,0 +1,136 @@
+"""What a statement does to the grants of objects: what it makes has an owner, what it renames keeps
+its grants, what it drops has none until it is brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from dt_jupyter.engine.rights.access import Access
+from dt_jupyter.model import Name, Named, Securable
+from dt_jupyter.sql import CATALOG, statement_values as S
+
+Made = tuple[Named, Name | str]
+_MAKES = {
+    S.SparkKind.CREATE_TABLE: Named.TABLE,
+    S.SparkKind.CREATE_VIEW: Named.VIEW,
+}
+_DROPS = (S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW)
+
+
+@contextmanager
+def followed(access: Access, statement: S.Statement) -> Iterator[None]:
+    """Grants follow what the statement does, once it has done it."""
+    made = made_by(statement)
+    if made is not None and not (access.bound or access.book.grants):
+        made = None  # nothing was ever granted
+    there = made is not None and _exists(access, *made)
+    yield
+    if made is not None:
+        if not there and _exists(access, *made):
+            access.made(*made)
+        return
+    after = changed_by(statement)
+    if after is not None and access.catalog.has_grants():
+        after(access)
+
+
+def made_by(statement: S.Statement) -> Made | None:
+    """What is there after the statement, and may be new."""
+    match statement:
+        case S.CreateDynamicTable(name=name) | S.CloneDynamicTable(name=name):
+            return Named.DYNAMIC_TABLE, name
+        case S.CreateStream(name=name) | S.CloneStream(name=name):
+            return Named.STREAM, name
+        case S.CreateSink(name=name):
+            return Named.SINK, name
+        case S.CreateTask(name=name):
+            return Named.TASK, name
+        case S.CreateWarehouse(name=warehouse):
+            return Named.WAREHOUSE, warehouse
+        case S.SparkStatement(kind=S.SparkKind.CREATE_SCHEMA, target_parts=parts) if parts:
+            return Named.SCHEMA, parts[-1]
+        case S.SparkStatement(kind=kind, target=Name() as target, temporary=False):
+            return (_MAKES[kind], target) if kind in _MAKES else None
+    return None
+
+
+def _exists(access: Access, kind: Named, name: Name | str) -> bool:
+    if kind is Named.TASK and isinstance(name, Name):
+        return access.catalog.has_task(name)
+    if isinstance(name, Name):
+        return access.kind_of(name) is not None
+    if kind is Named.WAREHOUSE:
+        return name in {w.name for w in access.catalog.warehouses()}
+    return access.spark.catalog.databaseExists(name)
+
+
+def changed_by(statement: S.Statement) -> Callable[[Access], None] | None:
+    """What becomes of the grants of objects that were there."""
+    match statement:
+        case S.AlterDynamicTable(name=old, change=S.RenameTo(new_name=new)):
+            return _renamed(Named.DYNAMIC_TABLE, old, new)
+        case S.AlterDynamicTable(name=one, change=S.SwapWith(other=other)):
+            return _swapped(one, other)
+        case S.DropDynamicTable(name=name) | S.DropStream(name=name) | S.DropSink(name=name):
+            return _dropped(name)
+        case S.UndropDynamicTable(name=name) | S.UndropTable(name=name) | S.UndropStream(name=name):
+            return lambda access: access.catalog.rights_restored(_relation(name))
+        case S.UndropSchema(name=schema):
+            return lambda access: access.catalog.rights_restored_in(schema)
+        case S.DropWarehouse(name=warehouse):
+            on = Securable.of(Named.WAREHOUSE, warehouse)
+            return lambda access: access.catalog.rights_dropped(on)
+        case S.DropTask(name=name):
+            task = Securable.of(Named.TASK, name)
+            return lambda access: access.catalog.rights_dropped(task)
+        case S.SparkStatement():
+            return _changed_by_spark(statement)
+    return None
+
+
+def _changed_by_spark(statement: S.SparkStatement) -> Callable[[Access], None] | None:
+    if statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:
+        return _schema_dropped(statement.target_parts)
+    if statement.target is None:
+        return None
+    if statement.kind in _DROPS:
+        return _dropped(statement.target)
+    if statement.new_name is not None:
+        return _renamed(Named.TABLE, statement.target, statement.new_name)
+    return None
+
+
+def _renamed(kind: Named, old: Name, new: Name) -> Callable[[Access], None]:
+    pair = Securable.of(kind, old), Securable.of(kind, new)
+    return lambda access: access.catalog.rights_renamed(*pair)
+
+
+def _swapped(one: Name, other: Name) -> Callable[[Access], None]:
+    return lambda access: access.catalog.rights_swapped(_relation(one), _relation(other))
+
+
+def _dropped(name: Name) -> Callable[[Access], None]:
+    def forget(access: Access) -> None:
+        if access.kind_of(name) is None:
+            access.catalog.rights_dropped(_relation(name))
+
+    return forget
+
+
+def _schema_dropped(parts: tuple[str, ...]) -> Callable[[Access], None]:
+    *catalog, schema = (part.lower() for part in parts)
+
+    def forget(access: Access) -> None:
+        if catalog in ([], [CATALOG]) and not access.spark.catalog.databaseExists(schema):
+            for on in {g.on for g in access.book.grants if g.on.schema == schema}:
+                access.catalog.rights_dropped(on)
+
+    return forget
+
+
+def _relation(name: Name) -> Securable:
+    return Securable.of(Named.TABLE, name)
+
+
+__all__ = ["changed_by", "followed", "made_by"]

@@ -1,0 +1,89 @@
+"""What a shared engine refuses: all by which a statement leaves the lake, or runs a program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from dt_jupyter.model import DTError, error
+
+_CODE = {
+    "ScriptTransformation": "TRANSFORM … USING",
+    "CallMethodViaReflection": "Calling a method of Java",
+    "TryReflect": "Calling a method of Java",
+    "AddJarsCommand": "ADD JAR",
+    "AddFilesCommand": "ADD FILE",
+    "AddArchivesCommand": "ADD ARCHIVE",
+    "CreateFunctionCommand": "CREATE FUNCTION of a class",
+    "CreateTempViewUsing": "CREATE TEMPORARY VIEW … USING",
+    "LoadData": "LOAD DATA",
+    "LoadDataCommand": "LOAD DATA",
+    "InsertIntoDir": "INSERT OVERWRITE DIRECTORY",
+    "InsertIntoDataSourceDirCommand": "INSERT OVERWRITE DIRECTORY",
+    "ConvertToDeltaCommand": "CONVERT TO DELTA",
+    "CreateVariable": "DECLARE VARIABLE",
+}
+"""By the class of a node or an expression of the analysed plan, what it is called."""
+_PROGRAM = "it runs programs, or reads and writes files, of the service"
+OPEN_CONFS = frozenset((
+    "spark.sql.ansi.enabled", "spark.sql.session.timezone", "spark.sql.shuffle.partitions",
+    "spark.sql.autobroadcastjointhreshold", "spark.sql.adaptive.enabled",
+))  # fmt: skip
+"""Those that a statement may set; all others are the service's."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """How a shared engine is open: `roots` are folders outside of the lake that may be read, and
+    that tables may lie in, links resolved."""
+
+    roots: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, roots: Iterable[str | os.PathLike[str]]) -> Shared:
+        return cls(tuple(Path(os.path.realpath(Path(r).expanduser())) for r in roots))
+
+    def holds(self, path: str) -> bool:
+        """Whether a path, as it is written, leads into one of the roots."""
+        found = real_path(path)
+        return found is not None and any(found.is_relative_to(root) for root in self.roots)
+
+
+def real_path(path: str) -> Path | None:
+    """Where a path leads in the end: percent signs, `..` and links resolved; None for another
+    store, and for what is no whole path."""
+    parsed = urlparse(path)
+    if parsed.scheme not in ("", "file") or parsed.netloc not in ("", "localhost"):
+        return None
+    text = unquote(parsed.path) if parsed.scheme == "file" else path
+    if "\0" in text or not text.startswith("/"):
+        return None
+    return Path(os.path.realpath(unquote(text)))
+
+
+def refused_code(classes: frozenset[str]) -> DTError | None:
+    """DT-5211 for a plan in which one of these classes is."""
+    for name, what in _CODE.items():
+        if name in classes:
+            return error("DT-5211", what=what, problem=_PROGRAM)
+    return None
+
+
+def refused_conf(key: str | None) -> DTError | None:
+    """DT-5211 for a conf that is the service's; None: for all of them."""
+    if key is not None and key.lower() in OPEN_CONFS:
+        return None
+    return error("DT-5211", what=f"SET {key or ''}".strip(), problem="the service sets it")
+
+
+def refused_place(path: str, shared: Shared) -> DTError | None:
+    """DT-5211 for a path that is not in one of the roots."""
+    if shared.holds(path):
+        return None
+    return error("DT-5211", what=f"The path {path}", problem="it is outside of the allowed folders")
+
+
+__all__ = ["OPEN_CONFS", "Shared", "real_path", "refused_code", "refused_conf", "refused_place"]

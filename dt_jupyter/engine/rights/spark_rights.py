@@ -1,0 +1,263 @@
+"""The rights that a statement of Spark's needs, by its analysed plan: whatever its text looks like,
+what it reads and what it changes are what Spark has bound.
+
+The tables of commands are closed: of one that is not in them OWNERSHIP of its target is needed, and
+without a target it is open to admin alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.engine.rights.access import Access
+from dt_jupyter.engine.rights.shared import (
+    Shared,
+    real_path,
+    refused_code,
+    refused_conf,
+    refused_place,
+)
+from dt_jupyter.model import ADMIN, Name, Named, Right, RightsBook, Securable, error, require
+from dt_jupyter.spark import (
+    BLIND,
+    FILE_SCHEMAS,
+    Analysed,
+    PlanRead,
+    ReadKind,
+    analyse,
+    class_of,
+    conf_of,
+    file_paths,
+    has_files,
+    is_query,
+    locations,
+    of_frame,
+    parsed_plan,
+    provider_of,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_WRITES: Mapping[str, tuple[Right, ...]] = {
+    "AppendData": (Right.INSERT,),
+    "OverwriteByExpression": (Right.INSERT, Right.DELETE),
+    "OverwritePartitionsDynamic": (Right.INSERT, Right.DELETE),
+    "InsertIntoHadoopFsRelationCommand": (Right.INSERT, Right.DELETE),
+    "InsertIntoDataSourceCommand": (Right.INSERT, Right.DELETE),
+    "DeleteCommand": (Right.DELETE,),
+    "UpdateCommand": (Right.UPDATE,),
+    "MergeIntoCommand": (),
+    "TruncateDeltaTableCommand": (Right.DELETE,),
+    "TruncateTableCommand": (Right.DELETE,),
+}
+_CLAUSES = {
+    "DeltaMergeIntoMatchedDeleteClause": Right.DELETE,
+    "DeltaMergeIntoNotMatchedBySourceDeleteClause": Right.DELETE,
+    "DeltaMergeIntoMatchedUpdateClause": Right.UPDATE,
+    "DeltaMergeIntoNotMatchedBySourceUpdateClause": Right.UPDATE,
+    "DeltaMergeIntoNotMatchedInsertClause": Right.INSERT,
+}
+_TELLS = frozenset({
+    "DescribeRelation", "DescribeTableCommand", "DescribeColumn", "DescribeColumnCommand",
+    "DescribeDeltaHistoryCommand", "DescribeDeltaDetailCommand", "ShowDeltaTableColumnsCommand",
+    "ShowColumns", "ShowColumnsCommand", "ShowTableProperties", "ShowTablePropertiesCommand",
+    "ShowCreateTable", "ShowCreateTableCommand", "ShowDeltaPartitionsCommand", "ShowPartitions",
+    "RefreshTable", "RefreshTableCommand",
+})  # fmt: skip
+"""What says of a table what its rows say, or nearly: SELECT."""
+_MAKES = frozenset({
+    "CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect",
+    "CreateDataSourceTableCommand", "CreateDataSourceTableAsSelectCommand", "CreateTableLike",
+    "CreateTableLikeCommand", "CreateViewCommand", "CreateTempViewUsing",
+})  # fmt: skip
+_LISTS = frozenset({"ShowTables", "ShowTablesCommand", "ShowViews", "ShowViewsCommand"})
+_OPEN = frozenset({
+    "SetCommand", "ResetCommand", "SetCatalogAndNamespace", "SetNamespaceCommand",
+    "ShowNamespaces", "ShowNamespacesCommand", "ShowFunctions", "ShowFunctionsCommand",
+    "ShowCatalogs", "ShowCatalogsCommand", "ShowCurrentNamespaceCommand", "CreateNamespace",
+    "CreateSQLFunctionCommand", "DescribeFunctionCommand", "CacheTable", "CacheTableAsSelect",
+    "ExplainCommand", "CreateVariable", "SetVariable",
+})  # fmt: skip
+_UNTOLD = frozenset({"CloneTableStatement"})
+"""Commands whose plan does not tell what they read."""
+_LAKE_FORMATS = FILE_SCHEMAS - {"binaryfile"}
+
+
+@dataclass(frozen=True)
+class PlacedByEngine:
+    """What the engine put into a statement: temporary views, and folders of its own. `targets` are
+    those that the text names, for what Spark's plan does not tell."""
+
+    views: frozenset[str] = frozenset()
+    paths: frozenset[str] = frozenset()
+    targets: tuple[Name, ...] = ()
+    reads_only: bool = False
+
+
+@dataclass(frozen=True)
+class SparkRights:
+    """Looks at the plans of one engine's session; `lake` is its folder."""
+
+    access: Access
+    lake: Path
+
+    def run(self, text: str, placed: PlacedByEngine) -> DataFrame:
+        """Spark's result of a text that it may run: DT-5201, DT-5207, DT-5208, DT-5211. Nothing has
+        been run when one of them is raised."""
+        spark = self.access.spark
+        plan = parsed_plan(spark, text)
+        self._require_parsed(plan)
+        if placed.reads_only and is_query(spark, plan):
+            frame = spark.sql(text)
+            self._require(of_frame(frame, placed.views), placed, query=True)
+            return frame
+        found = analyse(spark, plan, placed.views)
+        self._require(found, placed, query=False)
+        frame = spark.sql(text)
+        lists = self.access.bound and found.facts.root in _LISTS
+        return self._listed(frame) if lists else frame
+
+    def require_frame(self, frame: DataFrame) -> None:
+        """What a DataFrame reads: DT-5201, DT-5208, DT-5211."""
+        self._require(of_frame(frame), PlacedByEngine(), query=True)
+
+    # -- whatever the role ------------------------------------------------------------------------
+
+    def _require_parsed(self, plan: Any) -> None:
+        kind, shared = class_of(plan), self.access.shared
+        if kind in BLIND:
+            problem = "what it runs is not known before"
+            if shared is not None:
+                raise error("DT-5211", what=_called(kind), problem=problem)
+            raise self.access.refusal(_called(kind), problem, "Write the statement itself.")
+        if shared is not None:
+            self._require_shared(plan, kind, shared)
+        for path in locations(plan):
+            self._require_place(path)
+
+    def _require_shared(self, plan: Any, kind: str, shared: Shared) -> None:
+        if kind in ("SetCommand", "ResetCommand"):
+            conf = conf_of(plan) if kind == "SetCommand" else None
+            if (conf is None or conf[1]) and (e := refused_conf(conf[0] if conf else None)):
+                raise e
+        provider = provider_of(plan)
+        if provider is not None and provider not in _LAKE_FORMATS:
+            raise error("DT-5211", what=f"USING {provider}", problem="it reads another system")
+        for path in locations(plan):
+            if (refused := refused_place(path, shared)) is not None:
+                raise refused
+
+    def _require_place(self, path: str) -> None:
+        """A table that somebody makes lies in no other's folder: DT-5208."""
+        if self.access.bound and self._of_the_lake(path):
+            raise error("DT-5208", role=self.access.role, path=path)
+
+    # -- what is read and changed -----------------------------------------------------------------
+
+    def _require(self, found: Analysed, placed: PlacedByEngine, *, query: bool) -> None:
+        shared = self.access.shared
+        if shared is not None and (refused := refused_code(found.facts.classes)) is not None:
+            raise refused
+        if has_files(found.facts.reads):
+            paths = [p for p in file_paths(found.plan, placed.views) if p not in placed.paths]
+            self._require_paths(paths)
+        if not self.access.bound:
+            return
+        book, role = self.access.book, self.access.role
+        for read in found.facts.reads:
+            self._require_read(book, role, read)
+        if not query:
+            self._require_command(found, placed)
+
+    def _require_paths(self, paths: Iterable[str]) -> None:
+        shared = self.access.shared
+        for path in paths:
+            if shared is not None and (refused := refused_place(path, shared)) is not None:
+                raise refused
+            self._require_place(path)
+
+    def _of_the_lake(self, path: str) -> bool:
+        """Whether a path leads into the lake, or to a table that the lake knows elsewhere."""
+        real = real_path(path if "/" in path else str(Path.cwd() / path))
+        if real is None:
+            return False
+        known = [Path(t.path) for t in self.access.catalog.tables()]
+        return any(
+            real.is_relative_to(f) or f.is_relative_to(real)
+            for f in (self.lake.resolve(), *(k.resolve() for k in known))
+        )
+
+    def _require_read(self, book: RightsBook, role: str, read: PlanRead) -> None:
+        """SELECT on what is named; what a view reads is read with the rights of its owner."""
+        if read.kind is ReadKind.TEMPORARY_VIEW:
+            for inner in read.inner:
+                self._require_read(book, role, inner)
+        elif read.name is not None:
+            on = Securable.of(Named.VIEW, read.name)
+            if not book.holds(role, Right.SELECT, on):  # it is there: Spark has bound it
+                kind = self.access.kind_of(read.name) or Named(read.kind.value)
+                require(book, role, Right.SELECT, Securable.of(kind, read.name))
+            owner = book.owner(on)
+            if read.kind is ReadKind.VIEW and owner != ADMIN:
+                for inner in read.inner:
+                    self._require_read(book, owner, inner)
+
+    def _require_command(self, found: Analysed, placed: PlacedByEngine) -> None:
+        root, access = found.facts.root, self.access
+        if found.parsed in _UNTOLD:
+            raise access.refusal("CLONE of a table", "what it reads is not in its plan")
+        if found.path is not None and found.path not in placed.paths:
+            raise error("DT-5208", role=access.role, path=found.path)
+        if root in _OPEN or root in _LISTS or found.parsed in _OPEN or found.path is not None:
+            return
+        targets = (found.target,) if found.target is not None else placed.targets
+        rights = self._rights_for(found)
+        if not targets and found.schema is not None and not found.facts.classes & _WRITES.keys():
+            access.require_owner(Securable.of(Named.SCHEMA, found.schema))
+        elif targets and (root in _WRITES or not found.facts.classes & _WRITES.keys()):
+            for target in targets:
+                for right in rights:
+                    access.require(right, target)
+        elif root not in _MAKES:
+            hint = "Write one statement for each table."
+            raise access.refusal(found.parsed, "its effect is not known by name", hint)
+
+    @staticmethod
+    def _rights_for(found: Analysed) -> tuple[Right, ...]:
+        root, classes = found.facts.root, found.facts.classes
+        if root == "MergeIntoCommand":
+            return tuple(dict.fromkeys(r for c, r in _CLAUSES.items() if c in classes))
+        if root in _WRITES:
+            return _WRITES[root]
+        if root in _TELLS:
+            return (Right.SELECT,)
+        if root in _MAKES:
+            replaces = root.startswith("Replace") or found.facts.replaces
+            return (Right.OWNERSHIP,) if replaces else ()
+        return (Right.OWNERSHIP,)
+
+    def _listed(self, frame: DataFrame) -> DataFrame:
+        """The rows of SHOW TABLES of what the role sees."""
+        rows = [r for r in frame.collect() if self._shows(r)]
+        return self.access.spark.createDataFrame(rows, frame.schema)
+
+    def _shows(self, row: Any) -> bool:
+        fields = row.asDict()
+        name = fields.get("tableName") or fields.get("viewName")
+        if fields.get("isTemporary") or not name:
+            return True
+        return self.access.sees(Name(fields.get("namespace") or "default", name))
+
+
+_CALLED = {"CompoundBody": "BEGIN … END"}
+
+
+def _called(kind: str) -> str:
+    return _CALLED.get(kind, "EXECUTE IMMEDIATE")
+
+
+__all__ = ["PlacedByEngine", "SparkRights"]

@@ -1,0 +1,264 @@
+"""Statements analysed by Spark before they are run, and what their plans read and write.
+
+Over Spark Connect there is no plan to look at: see `modes.is_connect`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.model import Name
+from dt_jupyter.spark.plan_reads import FILE_SCHEMAS, PlanFacts, PlanRead, ReadKind, facts_of
+from dt_jupyter.spark.relations import local_path
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
+_PARSED = "org.apache.spark.sql.catalyst.plans.logical.ParsedStatement"
+_RUN_BY_ANALYSIS = frozenset({"RestoreTableStatement"})
+"""What Delta does as it analyses it."""
+_EXPLAINS = frozenset({"ExplainCommand", "DescribeQueryCommand", "StreamingExplainCommand"})
+_TARGETS = frozenset({"ResolvedTable", "ResolvedIdentifier", "ResolvedPersistentView"})
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """A statement's plan. `parsed` is the class of what the parser made of it, `target` what a
+    command makes or changes, `path` where that is files by their path; `schema` what it is about
+    where that is a schema."""
+
+    parsed: str
+    facts: PlanFacts
+    plan: Any
+    target: Name | None = None
+    path: str | None = None
+    schema: str | None = None
+
+
+def parsed_plan(spark: SparkSession, text: str) -> Any:
+    """What Spark's parser makes of a text, nothing looked up."""
+    return _state(spark).sqlParser().parsePlan(text)
+
+
+def is_query(spark: SparkSession, plan: Any) -> bool:
+    """Whether a parsed plan only reads: nothing runs before its rows are asked for."""
+    session: Any = spark
+    loader = session._jvm.java.lang.Class
+    if any(loader.forName(name).isInstance(plan) for name in (_COMMAND, _PARSED)):
+        return False
+    kind = class_of(plan)
+    if kind in BLIND or kind.endswith("Statement") or kind.startswith("Describe"):
+        return False
+    return "InsertInto" not in plan.toString()
+
+
+BLIND = frozenset({"UnresolvedExecuteImmediate", "ExecuteImmediateQuery", "CompoundBody"})
+"""What runs statements that no plan shows."""
+
+
+def analyse(spark: SparkSession, plan: Any, own: frozenset[str] = frozenset()) -> Analysed:
+    """A parsed plan analysed; of EXPLAIN and DESCRIBE QUERY the query's. It runs nothing."""
+    state, kind = _state(spark), class_of(plan)
+    if kind in _RUN_BY_ANALYSIS:
+        return Analysed(kind, PlanFacts(kind, (), frozenset()), plan)
+    if kind in _EXPLAINS:
+        inner = plan.logicalPlan() if kind != "DescribeQueryCommand" else plan.plan()
+        return replace(analyse(spark, inner, own), parsed=kind)
+    mode = getattr(state, "executePlan$default$2")()
+    analysed = state.executePlan(plan, mode).analyzed()
+    return _named(Analysed(kind, _facts(analysed, own), analysed))
+
+
+def of_frame(frame: DataFrame, own: frozenset[str] = frozenset()) -> Analysed:
+    """Of a query that is a DataFrame already."""
+    plan = frame._jdf.queryExecution().analyzed()
+    return Analysed(class_of(plan), _facts(plan, own), plan)
+
+
+def _facts(plan: Any, own: frozenset[str]) -> PlanFacts:
+    return facts_of(json.loads(plan.toJSON()), own)
+
+
+def class_of(node: Any) -> str:
+    return str(node.getClass().getSimpleName())
+
+
+def _state(spark: SparkSession) -> Any:
+    session: Any = spark
+    return session._jsparkSession.sessionState()
+
+
+# -- what a command is about -----------------------------------------------------------------------
+
+
+def _named(found: Analysed) -> Analysed:
+    if found.facts.target is not None:
+        return _with_target(found, [found.facts.target.schema], found.facts.target.table)
+    if found.facts.root == "DescribeDeltaHistoryCommand":
+        table = found.plan.table().catalogTable()
+        if not table.isDefined():
+            return replace(found, path=str(found.plan.table().path()))
+        identifier = table.get().identifier()
+        return _with_target(found, [identifier.database().get()], identifier.table())
+    for node in _candidates(found):
+        kind = class_of(node)
+        if kind in _TARGETS:
+            identifier = node.identifier()
+            return _with_target(found, list(identifier.namespace()), identifier.name())
+        if kind == "DataSourceV2Relation" and node.identifier().isDefined():
+            identifier = node.identifier().get()
+            return _with_target(found, list(identifier.namespace()), identifier.name())
+        if kind == "ResolvedNamespace":
+            parts = node.namespace()
+            return replace(found, schema=str(parts.last()).lower() if parts.nonEmpty() else None)
+    return found
+
+
+def _with_target(found: Analysed, namespace: list[str], name: str) -> Analysed:
+    schema = (namespace[-1] if namespace else "default").lower()
+    if schema in FILE_SCHEMAS:
+        return replace(found, path=name)
+    return replace(found, target=Name(schema, name))
+
+
+def _candidates(found: Analysed) -> Iterator[Any]:
+    """The nodes that may say what a command is about: its table's field, and its children."""
+    if found.facts.root in ("AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"):
+        yield from _unwrapped(found.plan.table())
+    if found.facts.root in ("CreateTableAsSelect", "ReplaceTableAsSelect"):
+        yield found.plan.name()
+    children = found.plan.children()
+    for i in range(children.size()):
+        yield from _unwrapped(children.apply(i))
+
+
+def _unwrapped(node: Any) -> Iterator[Any]:
+    yield node
+    while class_of(node) == "SubqueryAlias":
+        node = node.child()
+        yield node
+
+
+_SPECIFIED = frozenset({
+    "CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect",
+})  # fmt: skip
+
+
+def locations(plan: Any) -> list[str]:
+    """The folders that a parsed plan names for a table or a schema."""
+    kind = class_of(plan)
+    if kind in _SPECIFIED:
+        return [*_option(plan.tableSpec().location()), *_path_option(plan.tableSpec())]
+    if kind == "CreateNamespace":
+        return _option(plan.properties().get("location"))
+    if kind in ("SetTableLocation", "SetNamespaceLocation", "SetNamespaceLocationCommand"):
+        return [str(plan.location())]
+    if kind == "CreateTableLike":
+        return [str(plan.location().get())] if _has(plan, "location") else []
+    return []
+
+
+def provider_of(plan: Any) -> str | None:
+    """The format that a parsed plan makes a table in, where it says one."""
+    if class_of(plan) not in _SPECIFIED:
+        return None
+    found = _option(plan.tableSpec().provider())
+    return found[0].lower() if found else None
+
+
+def conf_of(plan: Any) -> tuple[str, bool] | None:
+    """The conf that SET names, and whether it sets it; None where it names none."""
+    pair = plan.kv()
+    if not pair.isDefined():
+        return None
+    return str(pair.get()._1()), bool(pair.get()._2().isDefined())
+
+
+def _has(plan: Any, name: str) -> bool:
+    return any(m.getName() == name for m in plan.getClass().getMethods()) and bool(
+        getattr(plan, name)().isDefined()
+    )
+
+
+def _option(value: Any) -> list[str]:
+    return [str(value.get())] if value.isDefined() else []
+
+
+def _path_option(spec: Any) -> list[str]:
+    """OPTIONS (path = '…')."""
+    options = spec.optionExpression().options()
+    found = (options.apply(i) for i in range(options.size()))
+    return [str(o._2()).strip("'\"") for o in found if str(o._1()).lower() == "path"]
+
+
+# -- files by their path ---------------------------------------------------------------------------
+
+
+def has_files(reads: tuple[PlanRead, ...]) -> bool:
+    """Whether files are read by their path, those within views of the lake aside."""
+    return any(
+        r.kind is ReadKind.FILES or (r.kind is ReadKind.TEMPORARY_VIEW and has_files(r.inner))
+        for r in reads
+    )
+
+
+def file_paths(plan: Any, own: frozenset[str] = frozenset()) -> list[str]:
+    """The paths that a plan reads, views of the lake not looked into; of what has no path, what it
+    is."""
+    kind = class_of(plan)
+    if kind == "View":
+        name = str(plan.desc().identifier().table()).lower()
+        if not plan.isTempView() or name in own:
+            return []
+    found = _paths(plan) if kind in ("LogicalRelation", "DataSourceV2Relation") else []
+    for below in (plan.children(), plan.innerChildren(), plan.subqueries()):
+        for i in range(below.size()):
+            found += file_paths(below.apply(i), own)
+    return found
+
+
+def _paths(relation: Any) -> list[str]:
+    if class_of(relation) == "DataSourceV2Relation":
+        return [] if relation.identifier().isDefined() else [str(relation.table().name())]
+    table = relation.catalogTable()
+    if table.isDefined() and not _is_path(table.get().identifier()):
+        return []
+    source = relation.relation()
+    if "HadoopFsRelation" not in _ancestry(source):
+        return [class_of(source)]
+    roots = source.location().rootPaths()
+    return [local_path(roots.apply(i).toUri().toString()) for i in range(roots.size())]
+
+
+def _ancestry(value: Any) -> list[str]:
+    """The names of its class and of those above: Delta's relation is of a class without a name."""
+    found, kind = [], value.getClass()
+    while kind is not None:
+        found.append(str(kind.getSimpleName()))
+        kind = kind.getSuperclass()
+    return found
+
+
+def _is_path(identifier: Any) -> bool:
+    schema = identifier.database()
+    return bool(schema.isDefined()) and str(schema.get()).lower() in FILE_SCHEMAS
+
+
+__all__ = [
+    "BLIND",
+    "Analysed",
+    "analyse",
+    "class_of",
+    "conf_of",
+    "file_paths",
+    "has_files",
+    "is_query",
+    "locations",
+    "of_frame",
+    "parsed_plan",
+    "provider_of",
+]  # fmt: skip
