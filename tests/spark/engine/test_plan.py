@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.spark.engine_lab import Lab, refused
 
 SCRIPT = """
@@ -23,6 +25,7 @@ def told(plan: Any) -> dict[str, tuple[str, str]]:
     return {c.name: (c.action.value, c.rows.partition(":")[0]) for c in plan.changes}
 
 
+@pytest.mark.nightly
 def test_a_plan_tells_what_applying_it_does(quick_lab: Lab) -> None:
     lab, engine = quick_lab, quick_lab.engine
     lab.table("src", "id INT, g INT, v INT", "1, 1, 1", "2, 1, 5", "3, 2, 0")
