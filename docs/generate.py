@@ -1,4 +1,5 @@
-"""Writes `docs/reference` and `docs/images` from the data that the program itself uses.
+"""Writes `docs/reference`, `docs/images` and a page of the guide from the data that the program and
+its tests use.
 
     python docs/generate.py            write what has changed
     python docs/generate.py --check    say what is not current, and end with status 1
@@ -17,10 +18,18 @@ DOCS = ROOT / "docs"
 if __name__ == "__main__":  # run as a file: the packages are those beside this folder
     sys.path.insert(0, str(ROOT))
 
-from docs.reference_pages import catalog_tables, operators, pictures, python_api, statements  # noqa: E402
+from docs.reference_pages import (  # noqa: E402
+    catalog_tables,
+    operators,
+    pictures,
+    python_api,
+    statements,
+    upstream_changes,
+)
 from docs.reference_pages.markdown import GENERATED  # noqa: E402
 
 PAGES: Mapping[str, Callable[[], str]] = {
+    "guide/upstream-changes.md": upstream_changes.upstream_page,
     "reference/statements.md": statements.statements_page,
     "reference/magics.md": statements.magics_page,
     "reference/command-line.md": statements.command_line_page,

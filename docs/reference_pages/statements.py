@@ -82,7 +82,8 @@ FORMS: tuple[Form, ...] = (
     Form("UNDROP TABLE", "UNDROP TABLE n", "The same for a table that the engine dropped.",
          "UNDROP TABLE orders"),
     Form("DESCRIBE DYNAMIC TABLE", "DESCRIBE DYNAMIC TABLE n",
-         "Its columns, and why it is not refreshed where it is not.", "DESC DYNAMIC TABLE daily"),
+         "Its columns, what it reads and which columns of it, and why it is not refreshed where it "
+         "is not.", "DESC DYNAMIC TABLE daily"),
     Form("SHOW DYNAMIC TABLES", "SHOW DYNAMIC TABLES [LIKE 'pattern']",
          "A row for each, with mode, reason and lag.", "SHOW DYNAMIC TABLES LIKE 'd%'"),
     Form("EXPLAIN DYNAMIC TABLE", "EXPLAIN {DYNAMIC TABLE n | CREATE DYNAMIC TABLE … AS query}",

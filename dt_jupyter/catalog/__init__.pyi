@@ -25,6 +25,7 @@ from .task_runs import TaskRuns as TaskRuns
 from .tasks import TaskRows as TaskRows
 from .values import (
     FAILURES_ALLOWED as FAILURES_ALLOWED,
+    TOO_MANY_FAILURES as TOO_MANY_FAILURES,
     Attempt as Attempt,
     BaseTable as BaseTable,
     DefinitionRow as DefinitionRow,

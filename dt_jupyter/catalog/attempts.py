@@ -220,7 +220,7 @@ class Attempts(Store):
                 changes["error_count"] = count
                 if count >= FAILURES_ALLOWED:
                     changes["scheduling"] = SchedulingState.SUSPENDED
-                    changes["scheduling_reason"] = suspended_by_failures(count)
+                    changes["scheduling_reason"] = suspended_by_failures(count, record.error)
             return tables.apply(connection, attempt.dt_id, changes, "SUSPEND", now)
 
     def record_skip(

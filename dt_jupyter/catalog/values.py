@@ -174,11 +174,14 @@ class GraphRow:
     trigger: str
 
 
-def suspended_by_failures(count: int) -> Reason:
-    return Reason(
-        "TOO_MANY_FAILURES",
-        f"{count_of(count, 'scheduled refresh')} failed in a row. Fix the cause, then RESUME.",
-    )
+TOO_MANY_FAILURES = "TOO_MANY_FAILURES"
+
+
+def suspended_by_failures(count: int, last: str | None) -> Reason:
+    """`last` is what the last of them failed with, which every table below is told too."""
+    told = f"{count_of(count, 'scheduled refresh')} failed in a row"
+    told = f"{told}, the last with: {last}" if last else f"{told}."
+    return Reason(TOO_MANY_FAILURES, f"{told} Fix the cause, then RESUME.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,13 @@ _NEWEST_STATE = (
     .order_by(_history.c.ordinal.desc())
     .limit(1)
 )
+_NEWEST_ERROR = (
+    select(_history.c.error)
+    .where(_history.c.dt_id == bindparam("of_dt"))
+    .where(_history.c.data_timestamp == bindparam("of_time"))
+    .order_by(_history.c.ordinal.desc())
+    .limit(1)
+)
 
 
 class Versions(Store):
@@ -168,3 +175,9 @@ class Versions(Store):
                 return RefreshState.SUCCEEDED
             state = connection.scalar(_NEWEST_STATE, at)
         return RefreshState(state) if state is not None else None
+
+    def error_at(self, dt_id: str, data_timestamp: Timestamp) -> str | None:
+        """What its newest attempt at a data timestamp failed with; None: it did not fail."""
+        at = {"of_dt": dt_id, "of_time": data_timestamp}
+        with self._read() as connection:
+            return connection.scalar(_NEWEST_ERROR, at)

@@ -118,7 +118,8 @@ class Definer:
         refused: Refused | None = None
         try:
             require_bounded(request.query)
-            found = self.sources.of_query(request.query, request.schema, request.name, placed=True)
+            sources = self.sources if at is None else self.sources.lasting
+            found = sources.of_query(request.query, request.schema, request.name, placed=True)
         except Refused as e:
             found, refused = self._without_parser(spark, request), e
         if path := self.sources.cycle(request.name, found):

@@ -342,7 +342,7 @@ def node_message(node: ReportNode, periods: Mapping[str, float]) -> GraphNode:
         node.lag,
         _instant(t) if t else None,
         node.rows,
-        node.problem or (last.error if last else None),
+        node.obstacle,
         node.effective_lag,
         table.warehouse,
         None,

@@ -13,6 +13,8 @@ from dt_jupyter.sources import Sources, holder
 from dt_jupyter.spark import RelationKind, lookup
 from dt_jupyter.sql import SparkKind, SparkStatement
 
+_MADE = (SparkKind.CREATE_TABLE, SparkKind.CREATE_VIEW)
+_ALTERED = (SparkKind.ALTER_TABLE, SparkKind.ALTER_VIEW)
 _DROPPED = {SparkKind.DROP_TABLE: Named.TABLE, SparkKind.DROP_VIEW: Named.VIEW}
 
 
@@ -26,19 +28,34 @@ class LakeTables:
 
     def remember(self, statement: SparkStatement) -> None:
         """What a statement made or dropped, for later sessions."""
-        catalog, name = self.sources.catalog, statement.target
+        name, kind = statement.target, statement.kind
         if name is None or statement.temporary:
             return
-        if statement.kind in (SparkKind.CREATE_TABLE, SparkKind.CREATE_VIEW):
-            relation = lookup(self.sources.spark, name)
-            if relation is None:
-                return
-            if relation.kind is RelationKind.VIEW and relation.text is not None:
-                catalog.record_view(name, relation.text)
-            elif relation.provider == "delta" and relation.location and is_delta(relation.location):
-                self._record(name, relation.location)
-        elif statement.kind in (SparkKind.DROP_TABLE, SparkKind.DROP_VIEW):
-            catalog.forget(name)
+        if kind in _MADE:
+            self._remember(name)
+        elif kind in _DROPPED:
+            self.sources.catalog.forget(name)
+        elif kind in _ALTERED and name in self._recorded():
+            if statement.new_name is not None:
+                self.sources.catalog.forget(name)
+            self._remember(statement.new_name or name)
+
+    def _remember(self, name: Name) -> None:
+        """What stands under a name now, where it is another text or place than is recorded."""
+        relation = lookup(self.sources.spark, name, temporary=False)
+        if relation is None:
+            return
+        known, catalog = self._recorded().get(name), self.sources.catalog
+        if relation.kind is RelationKind.VIEW and relation.text not in (None, known):
+            catalog.record_view(name, relation.text or "")
+        elif relation.provider == "delta" and relation.location and is_delta(relation.location):
+            self._record(name, relation.location)
+
+    def _recorded(self) -> Mapping[Name, str]:
+        """The tables and views that later sessions know, by path and text."""
+        catalog = self.sources.catalog
+        tables = {table.name: table.path for table in catalog.tables()}
+        return tables | {view.name: view.text for view in catalog.views()}
 
     def drop(self, name: Name) -> bool:
         """A table in the lake's folder is put aside, so that `undrop` can bring it back; False,

@@ -18,9 +18,12 @@ from dt_jupyter.model import (
     Name,
     Named,
     Reason,
+    RefreshMode,
     RefreshRecord,
+    Source,
     Stream,
     Timestamp,
+    plain,
 )
 from dt_jupyter.schedule import idle_times, lag_statistics, obstacles_in
 from dt_jupyter.spark import rows_frame
@@ -247,10 +250,12 @@ class CatalogTables:
         return self.frame(rows, schema)
 
     def describe(self, name: Name) -> DataFrame:
-        """DESCRIBE DYNAMIC TABLE: its columns, and why it is not refreshed, where it is not."""
+        """DESCRIBE DYNAMIC TABLE: its columns, what it reads and which columns of it, and why it is
+        not refreshed, where it is not."""
         table = self.catalog.require(name)
         schema = "name string, type string, kind string, comment string"
         rows = [(n, t, "COLUMN", c) for n, t, c in table.definition.columns]
+        rows += [_reads(source, table) for source in table.definition.sources]
         reason = table.scheduling_reason or obstacles_in(self.catalog).get(table.id)
         if reason is not None:
             rows.append((str(table.scheduling), reason.code, "STANDING", reason.sentence))
@@ -291,6 +296,15 @@ class CatalogTables:
             if like is None or _like(q.name, like)
         )
         return self.frame((*rows, *broken), schema)
+
+
+def _reads(source: Source, table: DynamicTable) -> tuple[str, str, str, str]:
+    """What a definition reads, and which columns of it."""
+    if table.effective_mode is RefreshMode.FULL:
+        columns = "every column"
+    else:
+        columns = ", ".join(map(plain, source.columns)) or "no column, the rows alone"
+    return str(source.name), source.kind.value, "READS", columns
 
 
 def _told(q: Quarantined) -> tuple[object, ...]:

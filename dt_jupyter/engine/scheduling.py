@@ -96,6 +96,8 @@ class EnginePort:
         if start.resumes:
             self._resume(start.dt)
         try:
+            if not start.metadata_only:
+                self.graph.bring_new(start.dt, start.data_timestamp, RefreshTrigger.SCHEDULED)
             self.graph.run(
                 start.dt,
                 start.data_timestamp,

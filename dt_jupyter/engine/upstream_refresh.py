@@ -21,6 +21,7 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.refresh import Refresher
+from dt_jupyter.sources import upstream_now
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Graph:
     ) -> RefreshRecord:
         """The table at `t`, after everything upstream of it at `t`; theirs come with the record."""
         upstream: list[RefreshRecord] = []
-        for other in self.refresher.sources.upstream(table.definition):
+        for other in upstream_now(self.refresher.sources, table):
             if self.refresher.sources.catalog.version_of(other.id, t) is not None:
                 continue
             record = self.refresh_at(other, t, trigger)
@@ -71,6 +72,18 @@ class Graph:
                 return self._upstream_failed(table, t, trigger, other.name, tuple(upstream))
         record = self._asked_for(table, t, trigger, full=full)
         return replace(record, upstream=tuple(upstream))
+
+    def bring_new(self, dt_id: str, t: Timestamp, trigger: RefreshTrigger) -> None:
+        """Dynamic tables that a replaced view reads, and of which no definition tells the
+        scheduler before this refresh has succeeded, at `t`."""
+        sources = self.refresher.sources
+        table = sources.catalog.by_id(dt_id)
+        if table is None or not table.definition.views:
+            return
+        known = {s.name for s in table.definition.sources}
+        for other in upstream_now(sources, table):
+            if other.name not in known and sources.catalog.version_of(other.id, t) is None:
+                self.refresh_at(other, t, trigger)
 
     def _asked_for(
         self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, *, full: bool
@@ -115,7 +128,8 @@ class Graph:
         skipped = last.state is RefreshState.SKIPPED
         state = RefreshState.SKIPPED if skipped else RefreshState.UPSTREAM_FAILED
         failure = error("DT-2110", upstream=upstream, name=table.name, timestamp=t)
-        reason = Reason("UPSTREAM_FAILED", failure.sentence)
+        told = f"{failure.sentence} {last.error}" if last.error else failure.sentence
+        reason = Reason("UPSTREAM_FAILED", told)
         if skipped and last.reason is not None:
             sentence = f"{upstream}, which it reads, was skipped: {last.reason.sentence}"
             reason = Reason("UPSTREAM_SKIPPED", sentence)
@@ -165,7 +179,7 @@ class Graph:
         """At the newest data timestamp within the target lag at which every source has a version,
         else now, refreshing upstream (DT paper 3.1.2)."""
         catalog = self.refresher.sources.catalog
-        upstream = self.refresher.sources.upstream(table.definition)
+        upstream = upstream_now(self.refresher.sources, table)
         now = self.clock.now()
         if upstream:
             common = set.intersection(*(set(catalog.timestamps(u.id)) for u in upstream))

@@ -133,6 +133,8 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "A refresh recomputes them: ALTER DYNAMIC TABLE {name} REFRESH."),
     ("DT-2116", "55000", "Column {column} of {source}, used by {name}, no longer exists.",
      "{hint}"),
+    ("DT-2117", "55000", "Source {source} of {name} is a {kind} now, which no dynamic table reads.",
+     "Give that name back to a table or a view, or change the query with CREATE OR ALTER."),
     ("DT-2122", "55P03", "A transaction of another process has been committed for over {seconds} "
      "seconds, and is not in all of its tables yet.",
      "Try again; if that process does not respond, end it."),

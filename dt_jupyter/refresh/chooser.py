@@ -60,8 +60,9 @@ class Chooser:
         """The action of a refresh that found this; nothing is recorded. `full`: somebody asks
         for all rows to be recomputed, which a table whose rows may be wrong does anyway."""
         invalid = seen.invalid
-        if invalid is None and seen.evolved:
-            invalid = self._evolution(table, seen)
+        if invalid is None and seen.evolved and table.frontier is not None:
+            evolution = self._evolution(table, seen)
+            invalid = evolution and (seen.reworded or evolution)
         if invalid is None and table.frontier is not None and self._is_of_another_format(table):
             invalid = Reason("STATE_FORMAT", "another release of dt_jupyter has written it")
         choice = choose(table, seen.plans, seen.names, invalid)

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from dt_jupyter.ivm import Size
 from dt_jupyter.lake import (
     ChangePlan,
     LakeError,
-    TableGone,
     TableLog,
     Unreadable,
-    is_delta,
     plan_changes,
     readable,
 )
 from dt_jupyter.model import (
-    DTError,
     DynamicTable,
     Frontier,
     Reason,
+    RefreshMode,
     Source,
     SourceKind,
     Timestamp,
     ViewSource,
-    error,
 )
-from dt_jupyter.sources import UNKNOWN, Logs, Sources, gone_is_named, resolve
+from dt_jupyter.sources import Logs, Sources, follow_names, resolve
 
 
 @dataclass(frozen=True)
@@ -35,8 +32,8 @@ class Look:
     """The state of a dynamic table's world at a data timestamp.
 
     `sources` and `views` are as they are now; `plans` say how each source changed since the
-    table's frontier (by id); `evolved` that a source's columns may be others; `invalid` why the
-    stored rows may be wrong.
+    table's frontier (by id); `evolved` that the columns of a source may be others, or, as
+    `reworded` says, the text of a view; `invalid` why the stored rows may be wrong.
     """
 
     frontier: Frontier
@@ -45,6 +42,7 @@ class Look:
     plans: Mapping[str, ChangePlan]
     evolved: bool
     invalid: Reason | None
+    reworded: Reason | None = None
 
     @property
     def names(self) -> dict[str, str]:
@@ -55,18 +53,14 @@ def look(
     sources: Sources, table: DynamicTable, t: Timestamp, *, classic: bool, forecast: bool = False
 ) -> Look:
     """Looks, without a Spark job; a `forecast` for EXPLAIN records nothing. Raises DT-2102,
-    DT-2103, DT-4101."""
-    now, invalid = _current(sources, table)
-    views, changed_view = _views(sources, table)
-    if table.needs_reinit is not None:
-        invalid = table.needs_reinit
-    elif changed_view is not None:
-        invalid = changed_view
+    DT-2103, DT-2117, DT-1106, DT-4101."""
+    found = follow_names(sources, table)
+    now, invalid = found.sources, table.needs_reinit or found.replaced
     if not forecast:
         sources.publications.await_end()
     frontier = resolve(sources.catalog, sources.logs, now, t, table.name, forecast=forecast)
     plans: dict[str, ChangePlan] = {}
-    evolved = False
+    evolved = found.reworded is not None
     for source in now:
         if source.kind is SourceKind.FOREIGN:
             plans[source.table_id] = Unreadable("FOREIGN_SOURCE", "it is not a Delta table")
@@ -74,9 +68,10 @@ def look(
         elif table.frontier is not None and source.table_id in table.frontier.versions:
             log = _log(sources, source)
             old, new = table.frontier.versions[source.table_id], frontier.versions[source.table_id]
-            plans[source.table_id] = plan_source(log, old, new, source, classic=classic, now=t)
+            used = None if table.effective_mode is RefreshMode.FULL else source.columns
+            plans[source.table_id] = plan_source(log, old, new, used, classic=classic, now=t)
             evolved = evolved or _evolved(log, old, new)
-    return Look(frontier, now, views, plans, evolved, invalid)
+    return Look(frontier, now, found.views, plans, evolved, invalid, found.reworded)
 
 
 def rows_of(plan: ChangePlan) -> int | None:
@@ -106,14 +101,13 @@ def plan_source(
     log: TableLog,
     old: int,
     new: int,
-    source: Source,
+    columns: Collection[str] | None,
     *,
     classic: bool,
     now: Timestamp | None = None,
 ) -> ChangePlan:
-    """How the source's rows between the versions can be read; with `now` the files are looked for
-    that a VACUUM up to then may have taken."""
-    columns = source.columns or None
+    """How a source's rows between the versions can be read, of which `columns` are used (None: all
+    of them); with `now` the files are looked for that a VACUUM up to then may have taken."""
     try:
         found = plan_changes(log, old, new, columns, file_diff=classic)
         return found if now is None else readable(log, found, now)
@@ -132,66 +126,3 @@ def _evolved(log: TableLog, old: int, new: int) -> bool:
 
 def _columns(log: TableLog, version: int) -> list[tuple[str, object]]:
     return [(f["name"], f["type"]) for f in log.metadata(version).fields]
-
-
-def _current(sources: Sources, table: DynamicTable) -> tuple[tuple[Source, ...], Reason | None]:
-    """The sources of a definition as they are now; a reason if one is another table."""
-    now: list[Source] = []
-    reason: Reason | None = None
-    for source in table.definition.sources:
-        found = _current_source(sources, table, source)
-        if found.table_id != source.table_id:
-            reason = Reason("SOURCE_REPLACED", f"{source.name} is a different table now")
-        now.append(found)
-    return tuple(now), reason
-
-
-def _current_source(sources: Sources, table: DynamicTable, source: Source) -> Source:
-    if source.name == UNKNOWN:
-        return source
-    if source.kind is SourceKind.DYNAMIC_TABLE:
-        upstream = sources.catalog.by_id(source.table_id)
-        if upstream is not None and upstream.dropped is None and upstream.name == source.name:
-            return source
-    if (
-        source.kind is SourceKind.DELTA
-        and source.path is not None
-        and source.name.schema == "delta"
-    ):
-        with gone_is_named(source, table.name):
-            return replace(source, table_id=sources.logs[source.path].table_id())
-    try:
-        found = sources.source(source.name, table.name)
-    except DTError as e:
-        raise error("DT-2102", source=source.name, name=table.name) from e
-    except TableGone as e:
-        raise error("DT-2102", source=source.name, name=table.name) from e
-    if isinstance(found, ViewSource):
-        raise error("DT-2102", source=f"{source.name} (now a view)", name=table.name)
-    if _is_twin(sources, source, found):
-        return source
-    return replace(found, columns=source.columns)
-
-
-def _is_twin(sources: Sources, source: Source, found: Source) -> bool:
-    """Whether the session's table of that name is a copy, in another lake, of the one in this."""
-    if source.path is None or found.path is None or found.table_id != source.table_id:
-        return False
-    holds = sources.catalog.root.holds
-    return holds(source.path) and not holds(found.path) and is_delta(source.path)
-
-
-def _views(sources: Sources, table: DynamicTable) -> tuple[tuple[ViewSource, ...], Reason | None]:
-    views: list[ViewSource] = []
-    reason: Reason | None = None
-    for view in table.definition.views:
-        try:
-            found = sources.source(view.name, table.name)
-        except DTError as e:
-            raise error("DT-2102", source=view.name, name=table.name) from e
-        if not isinstance(found, ViewSource):
-            reason = Reason("VIEW_REPLACED", f"{view.name} is no longer a view")
-        elif found.text != view.text:
-            reason = Reason("VIEW_CHANGED", f"the view {view.name} was replaced")
-        views.append(found if isinstance(found, ViewSource) else view)
-    return tuple(views), reason

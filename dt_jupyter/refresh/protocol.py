@@ -25,6 +25,7 @@ from dt_jupyter.model import (
     DynamicTable,
     Frontier,
     Progress,
+    Reason,
     RefreshAction,
     RefreshMode,
     RefreshRecord,
@@ -50,7 +51,12 @@ from dt_jupyter.refresh.heartbeat import (
 from dt_jupyter.refresh.lost_files_choice import choice_anew
 from dt_jupyter.refresh.observation import Look, look, rows_of
 from dt_jupyter.refresh.recovery import recover_contents, recover_table
-from dt_jupyter.refresh.redefinition import define_anew, definition_now
+from dt_jupyter.refresh.redefinition import (
+    define_anew,
+    define_as_asked,
+    definition_now,
+    may_be_incremental,
+)
 from dt_jupyter.refresh.stage_facts import observe_stages
 from dt_jupyter.refresh.stage_plan import Observation, StagePlan, plan_stages
 from dt_jupyter.sources import (
@@ -125,6 +131,8 @@ class Refresher:
             require_owner_reads(self.sources.catalog, table)
             table = self.standing(table)
             seen = look(self.sources, table, t, classic=not is_connect(self.spark))
+            if not metadata_only and may_be_incremental(table, seen):
+                table, seen = self._incremental_again(table, seen)
             choice = self._choose(table, seen, full=full)
         except Exception as e:
             return self._refused(table, t, trigger, attempt_id, as_error(e, table.name))
@@ -176,7 +184,7 @@ class Refresher:
 
     def explained(self, e: DTError, table: DynamicTable) -> DTError:
         """The error, or what is behind it: a column that a source has not any more, a row."""
-        made = explained(e, table, self.sources.logs.__getitem__)
+        made = explained(e, table, self.sources)
         return with_offending_row(made, self.sources.spark, table.definition.query)
 
     # -- looking ----------------------------------------------------------------------------------
@@ -198,6 +206,19 @@ class Refresher:
             return table
         table = recover_table(catalog, self.sources.logs[str(path)], table)
         return recover_contents(self.sources, self.contents, table)
+
+    def _incremental_again(self, table: DynamicTable, seen: Look) -> tuple[DynamicTable, Look]:
+        """A table that is FULL since its sources had no incremental form, where they have one
+        now: checked as at creation."""
+        with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
+            defined = define_as_asked(spark, self.definer, table, seen)
+        if defined.mode is RefreshMode.FULL:
+            return table, seen
+        why = Reason("INCREMENTAL_AGAIN", "its sources have an incremental form again")
+        table = self.sources.catalog.update(
+            table.id, effective_mode=defined.mode, mode_reason=defined.reason, needs_reinit=why
+        )
+        return table, replace(seen, invalid=why)
 
     def _choose(self, table: DynamicTable, seen: Look, *, full: bool = False) -> Choice:
         return self._chooser.choose(table, seen, full=full)

@@ -6,7 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import Defined, Definer, DefinitionRequest
-from dt_jupyter.model import Definition, DynamicTable, Frontier, RefreshAction, RefreshMode
+from dt_jupyter.model import (
+    Definition,
+    DynamicTable,
+    Frontier,
+    RefreshAction,
+    RefreshMode,
+    SourceKind,
+)
 from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.observation import Look
 from dt_jupyter.refresh.query_session import use_schema
@@ -31,6 +38,26 @@ def define_anew(
     request = DefinitionRequest(table.name, old.query, mode, old.listed, old.current_schema)
     use_schema(spark, old)
     return definer.define(spark, request, old.settings, verify=False, at=seen.frontier)
+
+
+def may_be_incremental(table: DynamicTable, seen: Look) -> bool:
+    """Whether a table that is FULL though AUTO was asked for has other sources than when it became
+    that, all of which have versions. One that is to be mended is mended first."""
+    full = table.mode is RefreshMode.AUTO and table.effective_mode is RefreshMode.FULL
+    versions = all(s.kind is not SourceKind.FOREIGN for s in seen.sources)
+    moved = seen.invalid is not None or seen.evolved
+    return full and versions and moved and table.frontier is not None and not table.needs_reinit
+
+
+def define_as_asked(
+    spark: SparkSession, definer: Definer, table: DynamicTable, seen: Look
+) -> Defined:
+    """The definition in the mode that was asked for, over its sources at the frontier that was
+    seen, with the check at creation."""
+    old = table.definition
+    request = DefinitionRequest(table.name, old.query, table.mode, old.listed, old.current_schema)
+    use_schema(spark, old)
+    return definer.define(spark, request, old.settings, at=seen.frontier)
 
 
 def _is_current(definer: Definer, table: DynamicTable, frontier: Frontier) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dt_jupyter.definition import Compiled
 from dt_jupyter.lake import ChangePlan, TableLog, is_delta, next_sequence, plain_type
-from dt_jupyter.model import Definition, DynamicTable, Frontier, Name, Source, SourceKind
+from dt_jupyter.model import Definition, DynamicTable, Frontier, Name, Source
 from dt_jupyter.refresh.observation import plan_source
 from dt_jupyter.refresh.recovery import stage_standing
 from dt_jupyter.refresh.stage_plan import Observation, Standing
@@ -31,9 +31,7 @@ class LogFacts:
         return column_type(self.logs[source], column)
 
     def change(self, source: str, columns: frozenset[str], before: int, after: int) -> ChangePlan:
-        hidden = Source(self.name, SourceKind.DELTA, source, None)
-        looked = replace(self.sources.get(source, hidden), columns=tuple(sorted(columns)))
-        return plan_source(self.logs[source], before, after, looked, classic=self.classic)
+        return plan_source(self.logs[source], before, after, columns, classic=self.classic)
 
 
 def column_type(log: TableLog, column: str) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from dt_jupyter.catalog import Catalog
+from dt_jupyter.catalog import TOO_MANY_FAILURES, Catalog
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import LakeError, is_delta
 from dt_jupyter.model import (
@@ -18,6 +18,7 @@ from dt_jupyter.model import (
     Name,
     Named,
     Progress,
+    Reason,
     RefreshRecord,
     Source,
     SourceKind,
@@ -26,7 +27,7 @@ from dt_jupyter.model import (
 from dt_jupyter.refresh import Refresher
 from dt_jupyter.reports.report_values import GraphNode, GraphReport, StageName
 from dt_jupyter.reports.sink_report import SinkReport, SinkReports
-from dt_jupyter.schedule import StateReader, effective_lags
+from dt_jupyter.schedule import StateReader, effective_lags, obstacles_in
 from dt_jupyter.sources import name_of
 from dt_jupyter.sql import qualified_name, table_places
 
@@ -81,10 +82,12 @@ class Nodes:
     def report(self, now: Timestamp) -> GraphReport:
         """All of it."""
         held, last, running = self.held(), self._catalog.last(), self._running()
+        waits = obstacles_in(self._catalog)
         drawn = _Drawing(self)
         for table in self._catalog.list():
             drawn.table(table)
             node = self._node(table, last.get(table.id), held, running.get(table.id), now)
+            node = replace(node, standing=_standing(table, waits))
             drawn.nodes[table.name] = node
         for stream in self._catalog.streams():
             if stream.name in drawn.nodes:
@@ -114,7 +117,9 @@ class Nodes:
         table = self._catalog.by_id(dt_id)
         if table is None or table.dropped is not None:
             return None
-        return self._node(table, self._catalog.last_of(dt_id), held, progress, now)
+        node = self._node(table, self._catalog.last_of(dt_id), held, progress, now)
+        waits = obstacles_in(self._catalog) if table.upstream else {}
+        return replace(node, standing=_standing(table, waits))
 
     def sink(self, id_: str, now: Timestamp) -> GraphNode | None:
         """A sink; None where it is gone."""
@@ -172,6 +177,12 @@ class Nodes:
         here = self.refresher.running()
         leases = self._catalog.running()
         return {x.dt_id: here[x.attempt]() if x.attempt in here else Progress() for x in leases}
+
+
+def _standing(table: DynamicTable, waits: Mapping[str, Reason]) -> Reason | None:
+    """Why it does not go on; that somebody suspended it is no trouble of its own."""
+    own = table.scheduling_reason
+    return own if own is not None and own.code == TOO_MANY_FAILURES else waits.get(table.id)
 
 
 def sink_node(found: SinkReport) -> GraphNode:

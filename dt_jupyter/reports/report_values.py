@@ -10,7 +10,9 @@ from dt_jupyter.model import (
     DynamicTable,
     Name,
     Progress,
+    Reason,
     RefreshRecord,
+    RefreshState,
     Source,
     TargetLag,
     Timestamp,
@@ -36,7 +38,8 @@ class StageName:
 class GraphNode:
     """A table, view, stream, sink, hidden stage or dynamic table; of the last, its standing, its
     last refresh, its lag in seconds now, the lag it is held to (DOWNSTREAM resolved), and how far
-    the refresh is that runs. `problem` says why it is in quarantine."""
+    the refresh is that runs. `problem` says why it is in quarantine, `standing` why it cannot go
+    on, or what upstream of it keeps it from that."""
 
     name: Name | StageName
     kind: str
@@ -48,6 +51,19 @@ class GraphNode:
     running: Progress | None = None
     problem: str | None = None
     sink: SinkReport | None = None
+    standing: Reason | None = None
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why it is not fresh, in words: what it waits for, or what its last refresh met."""
+        if self.problem is not None:
+            return self.problem
+        if self.standing is not None:
+            return str(self.standing)
+        if self.last is None or self.last.error is not None:
+            return self.last.error if self.last is not None else None
+        lost = self.last.state in (RefreshState.UPSTREAM_FAILED, RefreshState.SKIPPED)
+        return str(self.last.reason) if lost and self.last.reason is not None else None
 
 
 @dataclass(frozen=True)

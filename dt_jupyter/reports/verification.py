@@ -60,7 +60,7 @@ def verify(
     query = refresher.full_text(there, table.frontier)
     other = _other_columns(spark, table.definition, left, query)
     found = _compared(spark, table, left, right, table.version, other)
-    lost = find_lost_column(spark, table, refresher.sources.logs.__getitem__)
+    lost = find_lost_column(spark, table, refresher.sources)
     return replace(found, note=str(lost)) if lost is not None else found
 
 

@@ -204,7 +204,7 @@ def _behind(node: Node, upstream: Node, t: Timestamp, this: _Round) -> Skip | Wa
         if outcome is RefreshState.SUCCEEDED:
             return None
         if outcome in _LOST:
-            sentence = f"The refresh of {upstream.name} to {t.words} is {outcome}."
+            sentence = _lost(upstream, outcome, t, this)
             return Skip(node.id, t, Reason(f"UPSTREAM_{outcome}", sentence), _LOST[outcome])
         if done > t:
             sentence = f"{upstream.name} has no version for {t.words}."
@@ -213,6 +213,29 @@ def _behind(node: Node, upstream: Node, t: Timestamp, this: _Round) -> Skip | Wa
     if held is not None and (not upstream.active or upstream.id in this.held):
         return this.wait(node, held.code, held.sentence)
     return this.wait(node, "UPSTREAM_PENDING", f"{upstream.name} has not reached that tick yet.")
+
+
+def _lost(upstream: Node, outcome: RefreshState, t: Timestamp, this: _Round) -> str:
+    """What a table below is told: what came of the one that it reads, and of which one further up,
+    with the error there."""
+    root = _root(upstream, t, this)
+    told = f"The refresh of {upstream.name} to {t.words} is {outcome}"
+    if root.id != upstream.id:
+        told += f", since that of {root.name} is {this.state.outcome(root.id, t)}"
+    problem = this.state.error(root.id, t)
+    return f"{told}: {problem}" if problem else f"{told}."
+
+
+def _root(node: Node, t: Timestamp, this: _Round) -> Node:
+    """The table furthest up of those through which a node has no version for `t`."""
+    seen = {node.id}
+    while True:
+        above = [this.by_id[u] for u in node.upstream if u in this.by_id and u not in seen]
+        lost = [u for u in above if this.state.outcome(u.id, t) in _LOST]
+        if not lost:
+            return node
+        node = min(lost, key=lambda u: this.state.outcome(u.id, t) is RefreshState.SKIPPED)
+        seen.add(node.id)
 
 
 def _admitted(ready: list[tuple[Node, Timestamp]], this: _Round) -> list[Decision]:

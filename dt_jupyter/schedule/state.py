@@ -21,6 +21,12 @@ from dt_jupyter.schedule.periods import Period
 
 OutcomeAt = Callable[[str, Timestamp], RefreshState | None]
 """What came of a dynamic table (by id) at a data timestamp; None: nothing yet."""
+ErrorAt = Callable[[str, Timestamp], str | None]
+"""What the refresh of a dynamic table (by id) to a data timestamp failed with; None: nothing."""
+
+
+def _no_error(dt_id: str, t: Timestamp) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,7 @@ class State:
     warehouses: tuple[Slots, ...]
     outcome: OutcomeAt
     tasks: Mapping[str, int] = field(default_factory=dict)
+    error: ErrorAt = _no_error
 
     def busy(self) -> Counter[str]:
         """How much runs in each warehouse."""
@@ -174,6 +181,7 @@ class StateReader:
             warehouses=tuple(map(slots_of, self._catalog.warehouses())),
             outcome=self._catalog.outcome_of,
             tasks=self._catalog.running_tasks(),
+            error=self._catalog.error_at,
         )
 
     def _estimate(self, dt: DynamicTable) -> tuple[float | None, float | None]:
@@ -187,9 +195,10 @@ class StateReader:
 
 def node_of(dt: DynamicTable, by_name: Mapping[Name, str]) -> Node:
     """The node of a dynamic table. `by_name` has the ids of all live ones: an upstream is who
-    bears its name now, so one that was dropped and made anew is followed."""
+    bears its name now, so one that was dropped and made anew, or that took a table's name, is
+    followed."""
     kind = SourceKind.DYNAMIC_TABLE
-    sources = [source for source in dt.definition.sources if source.kind is kind]
+    sources = [s for s in dt.definition.sources if s.kind is kind or s.name in by_name]
     return Node(
         id=dt.id,
         name=str(dt.name),

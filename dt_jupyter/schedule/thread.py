@@ -87,7 +87,7 @@ class Scheduler:
         self._probed: dict[str, Timestamp] = {}
         self._periods: dict[str, Period] = {}
         self._waits: tuple[Wait, ...] = ()
-        self._held: dict[str, str] = {}
+        self._held: dict[str, tuple[str, Timestamp]] = {}
 
     @property
     def alive(self) -> bool:
@@ -225,12 +225,14 @@ class Scheduler:
             self._report(problem)
 
     def _tell_held(self, decisions: Sequence[Decision]) -> None:
-        """What has begun to wait for somebody, or for something else than before. Looking at
-        sources while a warehouse is suspended does not end the waiting."""
+        """What waits for somebody, at each of its data timestamps, and anew where it waits for
+        something else than before. Looking at sources while a warehouse is suspended does not end
+        the waiting."""
         for decision in decisions:
             if isinstance(decision, Wait):
-                if decision.is_held and self._held.get(decision.dt) != decision.reason.code:
-                    self._held[decision.dt] = decision.reason.code
+                told = decision.reason.code, decision.data_timestamp
+                if decision.is_held and self._held.get(decision.dt) != told:
+                    self._held[decision.dt] = told
                     self._tell(decision)
             elif not (isinstance(decision, Start) and decision.metadata_only):
                 self._held.pop(decision.dt, None)

@@ -16,6 +16,11 @@ from .mend_table import (
     mend as mend,
     noticed as noticed,
 )
+from .names_now import (
+    NamesNow as NamesNow,
+    follow_names as follow_names,
+    upstream_now as upstream_now,
+)
 from .owner_reads import (
     direct_reads as direct_reads,
     require_owner_reads as require_owner_reads,

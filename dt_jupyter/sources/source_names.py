@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -80,12 +80,19 @@ class Found:
 
 @dataclass(frozen=True)
 class Sources:
-    """Finds what a name means, in the catalog of dynamic tables first, then in Spark's."""
+    """Finds what a name means, in the catalog of dynamic tables first, then in Spark's; to a
+    refresh, which runs in a session of its own, the `temporary` views of the user's are nothing."""
 
     spark: SparkSession
     catalog: Catalog
     layout: Layout
     logs: Logs
+    temporary: bool = True
+
+    @property
+    def lasting(self) -> Sources:
+        """The same without temporary views."""
+        return replace(self, temporary=False)
 
     @cached_property
     def publications(self) -> Publications:
@@ -131,7 +138,7 @@ class Sources:
             return Source(
                 name, SourceKind.DYNAMIC_TABLE, table.id, str(self.layout.public(table.id))
             )
-        relation = lookup(self.spark, name)
+        relation = lookup(self.spark, name, temporary=self.temporary)
         if relation is None and (stream := self.catalog.find_stream(name)) is not None:
             raise error("DT-1123", name=of, stream=name, source=stream.source)
         if relation is None:
@@ -185,13 +192,10 @@ class Sources:
         return None
 
     def upstream(self, definition: Definition) -> tuple[DynamicTable, ...]:
-        """The dynamic tables that a definition reads, those that took another's name included.
+        """The dynamic tables that a definition reads, those that took another's name, or a
+        table's, included.
 
         One that is gone is left out: the refresh that reads it says so, and is recorded.
         """
-        found = (
-            self.catalog.get(s.name)
-            for s in definition.sources
-            if s.kind is SourceKind.DYNAMIC_TABLE
-        )
+        found = (self.catalog.get(s.name) for s in definition.sources)
         return tuple(t for t in found if t is not None)

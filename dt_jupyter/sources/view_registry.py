@@ -169,16 +169,25 @@ class Publisher:
         return None
 
     def known_tables(self) -> dict[Name, str]:
-        """Tables in the lake's folder, and those elsewhere that the catalog remembers."""
-        root = self.sources.layout.tables
+        """The tables that the catalog remembers, by whichever names they have now, and others in
+        the lake's folder by the folders' names."""
+        canonical = self.sources.catalog.root.canonical
         found = {t.name: t.path for t in self.sources.catalog.tables()}
+        named = {canonical(path) for path in found.values()}
+        for name, folder in self._folders():
+            recorded = found.get(name)
+            if canonical(folder) not in named and (recorded is None or not is_delta(recorded)):
+                found[name] = folder
+        return found
+
+    def _folders(self) -> Iterator[tuple[Name, str]]:
+        root = self.sources.layout.tables
         for folder in sorted(root.iterdir()) if root.is_dir() else ():
             if folder.name.endswith(".db") and folder.is_dir():
                 schema = folder.name.removesuffix(".db")
-                found |= {Name(schema, f.name): str(f) for f in folder.iterdir() if is_delta(f)}
+                yield from ((Name(schema, f.name), str(f)) for f in folder.iterdir() if is_delta(f))
             elif is_delta(folder):
-                found[Name("default", folder.name)] = str(folder)
-        return found
+                yield Name("default", folder.name), str(folder)
 
 
 def _is_known_to_spark(name: Name) -> bool:

@@ -38,14 +38,15 @@ class CatalogRelation:
     text: str | None = None
 
 
-def lookup(spark: SparkSession, name: Name) -> CatalogRelation | None:
-    """What `name` is to this session; None: nothing. Starts no Spark job."""
+def lookup(spark: SparkSession, name: Name, *, temporary: bool = True) -> CatalogRelation | None:
+    """What `name` is to this session, or without `temporary` to every session; None: nothing.
+    Starts no Spark job."""
     if is_connect(spark):
-        return _described(spark, name)
+        return _described(spark, name, temporary=temporary)
     session: Any = spark
     catalog = session._jsparkSession.sessionState().catalog()
     identifier, option = _class(session, _IDENTIFIER), _class(session, "scala.Option")
-    here = name.schema == catalog.getCurrentDatabase().lower()
+    here = temporary and name.schema == catalog.getCurrentDatabase().lower()
     if here and catalog.isTempView(identifier(name.table, option.empty())):
         return CatalogRelation(RelationKind.TEMPORARY_VIEW)
     full = identifier(name.table, option.apply(name.schema))
@@ -77,9 +78,9 @@ def _class(session: Any, name: str) -> Any:
     return JavaClass(name, session._jvm._gateway_client)
 
 
-def _described(spark: SparkSession, name: Name) -> CatalogRelation | None:
+def _described(spark: SparkSession, name: Name, *, temporary: bool) -> CatalogRelation | None:
     if not spark.catalog.tableExists(f"{name.schema}.{name.table}"):
-        for table in spark.catalog.listTables():
+        for table in spark.catalog.listTables() if temporary else ():
             if table.isTemporary and table.name.lower() == name.table:
                 return CatalogRelation(RelationKind.TEMPORARY_VIEW)
         return None

@@ -225,6 +225,9 @@ def test_five_scheduled_failures_in_a_row_suspend(lab: Lab) -> None:
     assert dt.scheduling is SchedulingState.SUSPENDED
     assert dt.scheduling_reason is not None
     assert dt.scheduling_reason.code == "TOO_MANY_FAILURES"
+    assert "division by zero" in dt.scheduling_reason.sentence
+    assert lab.catalog.error_at("id-a", at(FAILURES_ALLOWED)) == "division by zero"
+    assert lab.catalog.error_at("id-a", at(FAILURES_ALLOWED + 1)) is None
     assert lab.catalog.graph_history()[0].scheduling is SchedulingState.SUSPENDED
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -33,10 +34,14 @@ def decided(
     suspended: bool = False,
     auto_resume: bool = False,
     outcomes: dict[tuple[str, float], RefreshState] | None = None,
+    errors: Mapping[str, str] | None = None,
 ) -> tuple[Decision, ...]:
     known = {(dt, at(t)): state for (dt, t), state in (outcomes or {}).items()}
     slots = (Slots("default", limit, suspended, auto_resume),)
-    return decide(State(nodes, slots, lambda dt, t: known.get((dt, t))), at(now))
+    state = State(
+        nodes, slots, lambda dt, t: known.get((dt, t)), error=lambda dt, t: (errors or {}).get(dt)
+    )
+    return decide(state, at(now))
 
 
 def short(*arguments: Node, **options: Any) -> list[tuple[str, str, float, str]]:
@@ -116,6 +121,26 @@ def test_downstream_of_what_did_not_happen(outcome: RefreshState, state: Refresh
     assert found[0].state is state
     assert found[0].reason.code == f"UPSTREAM_{outcome}"
     assert "up" in found[0].reason.sentence
+
+
+def test_what_is_below_a_failure_is_told_its_root() -> None:
+    failed, lost = RefreshState.FAILED, RefreshState.UPSTREAM_FAILED
+    root, mid = node("root", attempted=at(0)), node("mid", "idle", "root", attempted=at(0))
+    idle = node("idle", data_timestamp=at(0))
+    outcomes = {("root", 0.0): failed, ("mid", 0.0): lost, ("idle", 0.0): RefreshState.SUCCEEDED}
+    errors = {"root": "[DT-2102] Source item of root no longer exists."}
+    top = decided(root, idle, mid, node("top", "mid"), outcomes=outcomes, errors=errors)
+    assert [(d.dt, d.reason.code) for d in top] == [("top", "UPSTREAM_UPSTREAM_FAILED")]
+    assert top[0].reason.sentence == (
+        f"The refresh of mid to {at(0).words} is UPSTREAM_FAILED, since that of root is FAILED: "
+        "[DT-2102] Source item of root no longer exists."
+    )
+
+
+def test_the_root_of_tables_that_read_each_other_is_found_all_the_same() -> None:
+    a, b = node("a", "b", attempted=at(0)), node("b", "a", attempted=at(0))
+    outcomes = {("a", 0.0): RefreshState.UPSTREAM_FAILED, ("b", 0.0): RefreshState.UPSTREAM_FAILED}
+    assert [d.dt for d in decided(a, b, node("top", "a"), outcomes=outcomes)] == ["top"]
 
 
 def test_a_cancelled_upstream_that_will_be_tried_again_is_waited_for() -> None:

@@ -291,18 +291,20 @@ def test_a_suspended_warehouse_is_probed_once_a_tick(bench: Callable[..., Bench]
     assert not lab.port.started.get(timeout=PATIENCE).metadata_only
 
 
-def test_waiting_for_somebody_is_told_once_until_it_has_ended(
+def test_waiting_for_somebody_is_told_once_for_each_data_timestamp(
     bench: Callable[..., Bench],
 ) -> None:
     suspended = replace(node("up"), suspended=True)
     lab = bench(suspended, node("a", "up"))
     lab.scheduler.start()
-    wait = lab.port.waiting.get(timeout=PATIENCE)
-    assert (wait.dt, wait.reason.code) == ("a", "UPSTREAM_SUSPENDED")
-    for _ in range(3):
-        lab.forward(48)
+    for tick in range(3):
+        wait = lab.port.waiting.get(timeout=PATIENCE)
+        assert (wait.dt, wait.reason.code) == ("a", "UPSTREAM_SUSPENDED")
+        assert wait.data_timestamp == at(FIRST + 48 * tick)
         lab.settle()
-    assert lab.port.waiting.empty()
+        assert lab.port.waiting.empty()
+        lab.forward(48)
+    lab.port.waiting.get(timeout=PATIENCE)
     lab.port.change("up", suspended=False)
     lab.scheduler.nudge()
     assert [lab.started()[0], lab.started()[0]] == ["up", "a"]
@@ -312,7 +314,7 @@ def test_waiting_for_somebody_is_told_once_until_it_has_ended(
     assert lab.port.waiting.get(timeout=PATIENCE).dt == "a"
 
 
-def test_looking_at_sources_does_not_end_the_waiting_for_a_warehouse(
+def test_looking_at_sources_does_not_tell_the_waiting_for_a_warehouse_twice(
     bench: Callable[..., Bench],
 ) -> None:
     lab = bench(node("a"))
@@ -321,11 +323,14 @@ def test_looking_at_sources_does_not_end_the_waiting_for_a_warehouse(
     for turn in range(3):
         assert lab.port.started.get(timeout=PATIENCE).metadata_only
         lab.ended()
-        if turn == 0:
-            assert lab.port.waiting.get(timeout=PATIENCE).reason.code == "WAREHOUSE_SUSPENDED"
+        wait = lab.port.waiting.get(timeout=PATIENCE)
+        assert (wait.reason.code, wait.data_timestamp) == (
+            "WAREHOUSE_SUSPENDED",
+            at(FIRST + 48 * turn),
+        )
         lab.settle()
+        assert lab.port.waiting.empty()
         lab.forward(48)
-    assert lab.port.waiting.empty()
 
 
 def test_stop_cancels_and_waits(bench: Callable[..., Bench]) -> None:

@@ -1,0 +1,70 @@
+"""What a refresh does after each change upstream: from the values that the tests run."""
+
+from __future__ import annotations
+
+import re
+
+from docs.reference_pages.markdown import code, paragraphs, plain, table
+from tests.upstream_ddl.chapters import CHAPTERS
+from tests.upstream_ddl.worlds import GOES_ON, Case, Chapter
+
+_NAMES = {"t": "item", "u": "other", "w": "seen", "x": "spare", "d": "daily", "dir": "tables"}
+_STORED = re.compile(r" USING delta LOCATION '[^']*'| TBLPROPERTIES \([^)]*\)")
+_INTRODUCTION = """\
+# When something changes upstream
+
+What is upstream takes precedence: nobody is kept from dropping, replacing or renaming a table since
+a dynamic table reads it. The dynamic table finds out at its next refresh, and goes on by itself
+wherever it can. Each of these cases is run by a test, over named columns and over `*`, with and
+without rows written in between, with another dynamic table above, and after a restart; each time
+the contents are compared with what the query gives, or, where the refresh failed, with what they
+were.
+
+| word | what the next refresh does |
+| --- | --- |
+| goes on | `NO_DATA` where no rows were written, else `INCREMENTAL` |
+| `INCREMENTAL` | follows the rows that the statement itself changed |
+| `REINITIALIZE` | computes all rows anew, once: the stored ones may be of other tables or columns |
+| a code | fails by it and keeps the old contents; the last column says what mends it |
+
+**Columns.** For each source it is known which columns a definition uses: `DESCRIBE DYNAMIC TABLE`
+lists them (kind `READS`), and `dt.lineage` says what is computed from them. Others may come, go and
+change their types, in a table as in a view. Of a struct the whole is used.
+
+**Views** are looked through. Where a view was replaced, what the query means is compared with what
+it meant, over the tables as they are: a text that means the same changes nothing.
+
+**Modes.** A table with `REFRESH_MODE = AUTO` over sources that have no incremental form any more
+(Parquet in place of Delta, say) is FULL from then on, with the reason; once they have one again it
+is checked as at its creation, and incremental again (`INCREMENTAL_AGAIN`).
+
+**What cannot go on says why**: in `SHOW DYNAMIC TABLES` (`SCHEDULING_STATE_REASON`), in `DESCRIBE`,
+in the graph and the panel, and in the history, with a row for each data timestamp. The tables below
+say it too, with the name and the error of the table where it began: `UPSTREAM_FAILED` while that
+one fails, and `SKIPPED` (`UPSTREAM_SUSPENDED`) once five failures in a row have suspended it."""
+_END = """\
+"Paper" is what the design follows, with its section. Where it promises recovery without a person,
+no case needs one, but for what is gone: a table, or a column that is used.
+A suspended table waits for `ALTER DYNAMIC TABLE … RESUME`."""
+
+
+def upstream_page() -> str:
+    return paragraphs(_INTRODUCTION, *map(_chapter, CHAPTERS), _END)
+
+
+def _chapter(chapter: Chapter) -> str:
+    rows = ((plain(c.what), _outcome(c.named), _outcome(c.star), _mend(c)) for c in chapter.cases)
+    head = ("what happens", "over named columns", "over `*`", "mended by")
+    return paragraphs(f"## {chapter.title}", f"Paper: {chapter.paper}", table(head, rows))
+
+
+def _outcome(outcome: str) -> str:
+    if outcome.startswith("DT-"):
+        return f"[{outcome}](../reference/errors.md#{outcome.lower()})"
+    return outcome if outcome == GOES_ON else code(outcome)
+
+
+def _mend(case: Case) -> str:
+    """The statements, without where the test puts its tables."""
+    script = _STORED.sub("", case.mend.format(**_NAMES))
+    return ", ".join(code(part.strip()) for part in script.split(";") if part.strip())
