@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition.change_size import refuse_large_change
-from dt_jupyter.ivm import Group, Rel, Scan, Stage, compile_stages, scans, settle_types, settles
+from dt_jupyter.ivm import (
+    Group,
+    Refusal,
+    Rel,
+    Scan,
+    Stage,
+    compile_stages,
+    refuse,
+    scans,
+    settle_types,
+    settles,
+)
 from dt_jupyter.model import Name, Source, quote
 from dt_jupyter.model.hidden import VISIBLE, public_columns
 from dt_jupyter.sources import name_of
@@ -139,6 +150,8 @@ def compile_query(
     """
     bound = bind_query(spark, query, schema, sources, views, builtins, schemas)
     relation, known, analysed = bound.relation, bound.known, bound.types
+    if len(relation.columns) != len(names):  # what a generator makes of a map is not in the text
+        raise refuse(Refusal.LATERAL, what="a generator whose columns are not named")
 
     def place(scan: Scan) -> str:
         return empty_relation(known[scan.source])

@@ -555,3 +555,25 @@ SELECT DISTINCT k, count(*) OVER (PARTITION BY v) + 1 AS n FROM t QUALIFY rank()
 SELECT id, bool_or(v > 1) OVER (PARTITION BY k ORDER BY id) AS b FROM t
 SELECT k, percentile_cont(0.5) WITHIN GROUP (ORDER BY v) AS m FROM t GROUP BY k
 SELECT k, listagg(DISTINCT k, '-') AS l FROM t GROUP BY k
+SELECT t.id, x.m, x.c FROM t, LATERAL (SELECT max(id) AS m, count(*) AS c FROM u WHERE u.k = t.k) AS x
+SELECT t.id, x.m FROM t, LATERAL (SELECT max(id) + 1 FROM u WHERE u.k = t.k) AS x(m)
+SELECT t.id, x.m, x.c FROM t LEFT JOIN LATERAL (SELECT max(id) AS m, count(*) AS c FROM u WHERE u.k = t.k) x ON true
+SELECT t.id, x.y, z.w FROM t, LATERAL (SELECT t.v + 1 AS y) x, LATERAL (SELECT x.y * 2 AS w) z
+SELECT t.id, x.id AS j FROM t JOIN LATERAL (SELECT id FROM u WHERE u.k = t.k AND u.id > t.v) x ON true
+SELECT t.id, x.b FROM t LEFT JOIN LATERAL (SELECT DISTINCT id FROM u WHERE k = t.k) x(b) ON true
+SELECT t.id, x.b FROM t LEFT JOIN LATERAL (SELECT id FROM u WHERE id < t.v) x(b) ON true
+SELECT t.id, x.one FROM t, LATERAL (SELECT 1 AS one) x
+SELECT t.id, x.s FROM t, LATERAL (SELECT sum(id) AS s FROM u) x
+SELECT t.id, x.name, x.c FROM t, LATERAL (SELECT name, count(*) AS c FROM u WHERE u.k = t.k GROUP BY name) x
+SELECT t.id, x.id AS j, y.x AS z FROM t, LATERAL (SELECT id FROM u WHERE u.k = t.k) x, LATERAL (SELECT x FROM w WHERE w.y = x.id) y
+SELECT t.k, sum(x.c) FROM t, LATERAL (SELECT count(*) AS c FROM u WHERE u.k = t.k) x GROUP BY t.k
+SELECT t.id FROM t WHERE EXISTS (SELECT 1 FROM u, LATERAL (SELECT u.id + 1 AS n) x WHERE u.k = t.k AND x.n > 1)
+SELECT id, (SELECT id FROM u WHERE u.k = t.k ORDER BY id DESC LIMIT 1) AS m FROM t
+SELECT id, (SELECT u.id + 1 FROM u WHERE u.k = t.k ORDER BY u.name DESC, u.id LIMIT 1) AS m FROM t
+SELECT id, (SELECT id FROM u WHERE u.k = t.k AND u.name = t.k ORDER BY id LIMIT 1 OFFSET 1) AS m FROM t
+SELECT t.id, x.id AS j, x.name FROM t, LATERAL (SELECT id, name FROM u WHERE u.k = t.k ORDER BY id, name LIMIT 2) x
+SELECT t.id, x.id AS j FROM t LEFT JOIN LATERAL (SELECT id FROM u WHERE u.k = t.k ORDER BY id LIMIT 1) x ON true
+SELECT t.id, x.name, x.c FROM t, LATERAL (SELECT name, count(*) AS c FROM u WHERE u.k = t.k GROUP BY name ORDER BY name LIMIT 1) x
+SELECT id FROM t WHERE v IN (SELECT id FROM u WHERE u.k = t.k ORDER BY id LIMIT 1)
+SELECT id FROM t WHERE EXISTS (SELECT * FROM u WHERE u.k = t.k LIMIT 0)
+SELECT id FROM t WHERE EXISTS (SELECT * FROM u WHERE u.k = t.k LIMIT 1 OFFSET 1)

@@ -47,10 +47,6 @@ SELECT sum(v) OVER nope FROM t
 SELECT session_window(ts, '5 minutes'), count(*) FROM t GROUP BY 1
 SELECT k, v, count(*) FROM t GROUP BY ROLLUP(1, 2), id
 SELECT sum(v) OVER (CLUSTER BY k) FROM t
-SELECT id FROM t CLUSTER BY id
-SELECT id FROM t DISTRIBUTE BY k SORT BY id
-SELECT id FROM t SORT BY id
-SELECT id FROM t SORT BY id LIMIT 3
 SELECT * FROM t FOR SYSTEM_VERSION AS OF 1
 SELECT id, e FROM t LATERAL VIEW explode(array(v, f)) x
 SELECT id, key FROM t LATERAL VIEW explode(map('a', v)) x
@@ -64,18 +60,19 @@ SELECT k, count(*) FROM t GROUP BY GROUPING SETS ((k), (k))
 SELECT k, v, count(*) FROM t GROUP BY id, GROUPING SETS (ROLLUP(k), CUBE(v, f))
 SELECT k, count(*) FROM t GROUP BY CUBE(k), k
 -- LATERAL
+SELECT t.id FROM t RIGHT JOIN LATERAL (SELECT id FROM u) x ON true
+SELECT t.id, x.c FROM t JOIN LATERAL (SELECT count(*) AS c FROM u WHERE u.k = t.k) x ON x.c > 1
+SELECT t.id, x.id AS j FROM t JOIN LATERAL (SELECT DISTINCT id FROM u WHERE u.id > t.v) x
 SELECT * FROM t LEFT JOIN LATERAL explode(array(v, f)) AS x(e) ON x.e = t.v
 SELECT * FROM t, LATERAL variant_explode(v) AS x(p, q, r)
 SELECT * FROM t LATERAL VIEW stack(v, v, f) x AS s
 SELECT id, inline(array(struct(v, f))) FROM t LATERAL VIEW inline(array(struct(v))) x
-SELECT id FROM t, LATERAL (SELECT 1 AS one)
-SELECT * FROM t, LATERAL (SELECT max(id) FROM u WHERE u.k = t.k) AS x(m)
-SELECT * FROM t JOIN LATERAL (SELECT id FROM u WHERE u.k = t.k) x ON true
 SELECT id, explode(array(1)), explode(array(2)) FROM t
 SELECT id, explode(array(1)) + 1 FROM t
 SELECT explode(array(v, f)) e FROM t WHERE e > 1
-SELECT id FROM t LEFT JOIN LATERAL (SELECT 1) x
 -- LIMIT
+SELECT id FROM t SORT BY id LIMIT 3
+SELECT id FROM (SELECT id FROM t CLUSTER BY id) LIMIT 3
 WITH c AS (SELECT id FROM t ORDER BY v) SELECT * FROM c TABLESAMPLE (3 ROWS)
 SELECT * FROM (SELECT id FROM t ORDER BY v) LIMIT 3
 SELECT id FROM (SELECT id FROM t ORDER BY v LIMIT 9) LIMIT 3
@@ -97,6 +94,7 @@ SELECT sum(v) OVER (PARTITION BY rand()) FROM t
 SELECT sum(rand()) OVER () FROM t
 SELECT id FROM t ORDER BY rand() LIMIT 2
 -- NON_EQUI_JOIN
+SELECT t.id, x.c FROM t, LATERAL (SELECT count(*) AS c FROM u WHERE u.id > t.v) x
 SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k AND u.id > t.v) AS m FROM t
 SELECT id, (SELECT max(id) FROM u WHERE u.id > t.v) AS m FROM t
 -- PIVOT
@@ -142,14 +140,19 @@ SELECT * FROM t UNION BY NAME SELECT * FROM t
 -- SUBQUERY
 SELECT id, (SELECT collect_list(id) FROM u WHERE u.k = t.k) AS l FROM t
 SELECT id, (SELECT approx_count_distinct(id) FROM u WHERE u.k = t.k) AS n FROM t
+SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k GROUP BY () LIMIT 0) AS m FROM t
+SELECT id, (SELECT id FROM u WHERE u.id > t.v ORDER BY id LIMIT 1) AS m FROM t
+SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k LIMIT 1) AS m FROM t
+SELECT id, (SELECT DISTINCT name FROM u WHERE u.k = t.k ORDER BY name LIMIT 1) AS m FROM t
+SELECT id, (SELECT explode(array(id)) FROM u WHERE u.k = t.k LIMIT 1) AS m FROM t
+SELECT id, (SELECT id FROM u WHERE u.k = t.k QUALIFY rank() OVER (ORDER BY id) = 1) AS m FROM t
+SELECT t.id, x.s FROM t, LATERAL (SELECT u.id + t.v AS s FROM u WHERE u.k = t.k) x
 SELECT id FROM t WHERE NOT (k IN (SELECT k FROM u) OR v > 1)
 SELECT id FROM t WHERE NOT (k IN (SELECT k FROM u) AND v > 1)
 SELECT id FROM t WHERE EXISTS (SELECT max(id) FROM u WHERE u.k = t.k)
 SELECT id FROM t WHERE k IN (SELECT k FROM u WHERE EXISTS (SELECT 1 FROM w WHERE w.k = t.k))
 SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND EXISTS (SELECT 1 FROM w WHERE w.k = u.k AND w.x = t.v))
 SELECT id FROM t WHERE v IN (SELECT max(id) FROM u WHERE u.k = t.k)
-SELECT id FROM t WHERE EXISTS (SELECT * FROM u WHERE u.k = t.k LIMIT 0)
-SELECT id FROM t WHERE EXISTS (SELECT * FROM u WHERE u.k = t.k LIMIT 1 OFFSET 1)
 SELECT id, k IN (SELECT k FROM u) AS b FROM t
 SELECT id, CASE WHEN k IN (SELECT k FROM u) THEN 1 ELSE 0 END AS b FROM t
 SELECT id, (SELECT max(id + t.v) FROM u WHERE u.k = t.k) AS m FROM t

@@ -60,7 +60,8 @@ class From:
             raise refuse(Refusal.EXPRESSION, what=f"column {name} cannot be resolved")
         return found
 
-    def _bind(self, node: exp.Expr) -> Expr:
+    def bound(self, node: exp.Expr) -> Expr:
+        """An expression over the columns that are visible."""
         check_parts(node, self.builtins)
         return scalar(node, self._lookup, {})
 
@@ -89,7 +90,7 @@ class From:
         self.name(table, named)
         if not side:
             self.members.append(named.rel)
-            self.on += [self._bind(c) for c in conjuncts(condition)] if condition else []
+            self.on += [self.bound(c) for c in conjuncts(condition)] if condition else []
             return
         self._outer(side, named, condition, left)
 
@@ -107,10 +108,10 @@ class From:
         self.name(table, named)
         found = self._condition(condition, left)
         self.columns = visible
-        self._replace(match(self.ids, self.rel, named.rel, kind, found))
+        self.replace(match(self.ids, self.rel, named.rel, kind, found))
 
     def _condition(self, node: exp.Expr | None, left: frozenset[str]) -> Split:
-        return split_conjuncts(conjuncts(node), self._bind, left) if node else Split((), ())
+        return split_conjuncts(conjuncts(node), self.bound, left) if node else Split((), ())
 
     def _outer(
         self, side: str, named: NamedRelation, condition: exp.Expr | None, left: frozenset[str]
@@ -118,11 +119,11 @@ class From:
         found = self._condition(condition, left)
         before = self.rel
         if side == "LEFT":
-            self._replace(match(self.ids, before, named.rel, MatchKind.LEFT, found))
+            self.replace(match(self.ids, before, named.rel, MatchKind.LEFT, found))
             return
         turned = Split(tuple((b, a) for a, b in found.pairs), found.rest)
         if side == "RIGHT":
-            self._replace(match(self.ids, named.rel, before, MatchKind.LEFT, turned))
+            self.replace(match(self.ids, named.rel, before, MatchKind.LEFT, turned))
             return
         inner = match(self.ids, before, named.rel, MatchKind.LEFT, found)
         alone = match(self.ids, named.rel, before, MatchKind.ANTI, turned)
@@ -131,11 +132,12 @@ class From:
         nulls = tuple((c, col(c) if c in own else expr("NULL")) for c in columns)
         both = tuple(self.ids.new(c) for c in columns)
         first = Project(inner, tuple((c, col(c)) for c in columns))
-        self._replace(Union((first, Project(alone, nulls)), both))
+        self.replace(Union((first, Project(alone, nulls)), both))
         renamed = dict(zip(columns, both, strict=True))
         self.columns = {k: renamed.get(c, c) for k, c in self.columns.items()}
 
-    def _replace(self, rel: Rel) -> None:
+    def replace(self, rel: Rel) -> None:
+        """All that is bound so far is this relation."""
         self.members, self.on = [rel], []
 
     def lateral_join(self, node: exp.Join) -> None:
@@ -152,13 +154,13 @@ class From:
         """LATERAL VIEW [OUTER] generator(…) t AS a, b."""
         alias = node.args["alias"]
         given = tuple(c.name for c in alias.args.get("columns") or ())
-        call, made = generator(node.this, self._bind, len(given))
+        call, made = generator(node.this, self.bound, len(given))
         names = given or made
         if not names or (len(names) != len(made) and made != ()):
             raise refuse(Refusal.LATERAL, what="LATERAL VIEW with other columns than it makes")
         ids = tuple(self.ids.new(n) for n in names)
         outer = outer or bool(node.args.get("outer")) or call.outer
-        self._replace(Generate(self.rel, call.text, ids, outer))
+        self.replace(Generate(self.rel, call.text, ids, outer))
         for name, column in zip(names, ids, strict=True):
             self.columns[(alias.name, name)] = column
 

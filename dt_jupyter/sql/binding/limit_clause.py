@@ -24,6 +24,9 @@ from dt_jupyter.ivm import (
     Top,
     Union,
     Window,
+    WindowCall,
+    col,
+    expr,
     refuse,
 )
 from dt_jupyter.sql.binding.aggregation import aggregates
@@ -44,17 +47,53 @@ def top(
     an order the rows are taken in that of their contents."""
     if not any(node.args.get(k) for k in ("limit", "offset", "fetch")):
         return rel
-    if isinstance(node.args.get("limit"), exp.Fetch) or node.args.get("fetch"):
-        raise refuse(Refusal.LIMIT, what="FETCH")
-    order = node.args.get("order")
-    count, skip = _number(node.args.get("limit")), _number(node.args.get("offset")) or 0
+    count, skip = _bounds(node)
     if _has_all(rel, count, skip):
         return rel
-    if order is None and any(is_ordered(m, ctes) for m in _members(node)):
-        raise refuse(Refusal.LIMIT, what="a LIMIT over a subquery with an ORDER BY of its own")
+    terms = _order(node, limit_scope(rel, names, items, builtins), ctes)
+    return Top(rel, terms, count, skip)
+
+
+def limit_scope(
+    rel: Rel, names: tuple[str, ...], items: Mapping[exp.Expr, str], builtins: frozenset[str]
+) -> Scope:
+    """What ORDER BY beside a LIMIT sees: the columns of the query by name, and its items."""
     columns = {("", n): c for n, c in zip(names, rel.columns, strict=False)}
-    scope = Scope(Ids(), builtins, rel, columns, known=dict(items))
-    return Top(rel, _terms(order, scope), count, skip)
+    return Scope(Ids(), builtins, rel, columns, known=dict(items))
+
+
+def first_of_each(
+    node: exp.Expr, scope: Scope, keys: tuple[str, ...], number: str, ctes: Ctes
+) -> Rel:
+    """The first rows by the ORDER BY of a query for each of these keys; `number` is a new id."""
+    count, skip = _bounds(node)
+    terms, rel = _order(node, scope, ctes), scope.rel
+    call = WindowCall(number, expr("ROW_NUMBER()"), terms, "", total=True, settles=True)
+    kept = [expr("{n} > " + str(skip), n=col(number))] if skip else []
+    kept += [expr("{n} <= " + str(skip + count), n=col(number))] if count is not None else []
+    numbered = Filter(Window(rel, keys, (call,)), tuple(kept)) if kept else rel
+    return Project(numbered, tuple((c, col(c)) for c in rel.columns))
+
+
+def _bounds(node: exp.Expr) -> tuple[int | None, int]:
+    """How many rows (None: all) after how many others."""
+    if isinstance(node.args.get("limit"), exp.Fetch) or node.args.get("fetch"):
+        raise refuse(Refusal.LIMIT, what="FETCH")
+    return _number(node.args.get("limit")), _number(node.args.get("offset")) or 0
+
+
+def _order(node: exp.Expr, scope: Scope, ctes: Ctes) -> tuple[Expr, ...]:
+    order = node.args.get("order")
+    if order is None and (_is_sorted(node) or any(is_ordered(m, ctes) for m in _members(node))):
+        raise refuse(Refusal.LIMIT, what="a LIMIT over rows with an order of their own")
+    if order is None or _is_all(order):
+        return ()
+    return tuple(scope.scalar(o) for o in order.expressions)
+
+
+def _is_sorted(node: exp.Expr) -> bool:
+    """SORT BY and the like: they change no bag, but what a LIMIT takes."""
+    return any(node.args.get(k) for k in ("sort", "cluster", "distribute"))
 
 
 def limited_to(rel: Rel, count: int) -> Rel:
@@ -77,7 +116,7 @@ def without_limit(query: exp.Expr) -> exp.Expr:
 def is_ordered(node: exp.Expr, ctes: Ctes) -> bool:
     """Whether Spark gives the rows of a relation in an order that its text says: a LIMIT above
     takes the first ones in it, though no order of a subquery is promised."""
-    if node.args.get("order"):
+    if node.args.get("order") or _is_sorted(node):
         return True
     if isinstance(node, exp.Subquery):
         return is_ordered(node.this, ctes)
@@ -103,12 +142,6 @@ def _members(node: exp.Expr) -> list[exp.Expr]:
     from_ = node.args.get("from_") or node.args.get("from")
     joined = [j.this for j in node.args.get("joins") or ()]
     return [from_.this, *joined] if from_ else []
-
-
-def _terms(order: exp.Expr | None, scope: Scope) -> tuple[Expr, ...]:
-    if order is None or _is_all(order):
-        return ()
-    return tuple(scope.scalar(o) for o in order.expressions)
 
 
 def _has_all(rel: Rel, count: int | None, skip: int) -> bool:

@@ -32,7 +32,8 @@ from dt_jupyter.sql.binding.aggregation import (
 )
 from dt_jupyter.sql.binding.generators import generator, is_generator
 from dt_jupyter.sql.binding.joins import From
-from dt_jupyter.sql.binding.limit_clause import Ctes, top
+from dt_jupyter.sql.binding.lateral_subqueries import join_lateral
+from dt_jupyter.sql.binding.limit_clause import Ctes, first_of_each, limit_scope, top
 from dt_jupyter.sql.binding.scope import (
     Ids,
     NamedRelation,
@@ -44,7 +45,7 @@ from dt_jupyter.sql.binding.scope import (
 from dt_jupyter.sql.binding.subqueries import Bound, attach, filter_by, has_subquery
 from dt_jupyter.sql.binding.windows import bind_windows, windows
 
-_UNKNOWN = ("pivots", "sample", "connect", "match", "cluster", "distribute", "sort")
+_UNKNOWN = ("pivots", "sample", "connect", "match")
 
 
 class Relations(Protocol):
@@ -70,7 +71,7 @@ class Select:
         self.items = [(s.alias_or_name, _item(s)) for s in node.expressions]
         self.correlation = Split((), ())
         self.grouped_alone = False
-        self.empty: Expr | None = None
+        self.empty: tuple[Expr, ...] = ()
 
     # -- the two ways in --------------------------------------------------------------------------
 
@@ -94,18 +95,21 @@ class Select:
 
     def _correlated(self) -> Bound:
         pairs, rest = self.correlation.pairs, self.correlation.rest
-        if self._limit() or self.node.args.get("qualify"):
-            raise refuse(Refusal.SUBQUERY, what="a correlated subquery with LIMIT or QUALIFY")
-        if windows(i for _, i in self.items):
-            raise refuse(Refusal.SUBQUERY, what="a correlated subquery with a window function")
-        keys = self._body(tuple(b for _, b in pairs))
+        self._refuse_correlated()
+        unseen = self._unseen()
+        keys = self._body(tuple(b for _, b in pairs), unseen)
         if rest and self._is_grouped():
             raise refuse(Refusal.NON_EQUI_JOIN, what="subquery with an aggregate")
-        if self.grouped_alone and any(is_generator(i) for _, i in self.items):
-            raise refuse(Refusal.SUBQUERY, what="a row generator over a correlated aggregate")
+        if self.grouped_alone and (self._limit() or any(is_generator(i) for _, i in self.items)):
+            what = "a row generator or a LIMIT over a correlated aggregate"
+            raise refuse(Refusal.SUBQUERY, what=what)
         own = [c for c in self.scope.rel.columns if any(c in p.columns for p in rest)]
         extra = [(self.scope.ids.new("k"), e) for e in keys]
-        rel = self._project((*extra, *((c, col(c)) for c in own)))
+        hidden = {n: self.scope.ids.new("o") for n in unseen}
+        seen = tuple((i, self.scope.scalar(n)) for n, i in hidden.items())
+        rel = self._project((*extra, *((c, col(c)) for c in own), *seen))
+        if self._limit():
+            rel = self._first_of_each(rel, tuple(i for i, _ in extra), hidden)
         return Bound(
             rel,
             rel.columns[: len(self._names())],
@@ -115,6 +119,29 @@ class Select:
             self.empty,
             bool(self.node.args.get("distinct")),
         )
+
+    def _refuse_correlated(self) -> None:
+        if self.node.args.get("qualify"):
+            raise refuse(Refusal.SUBQUERY, what="a correlated subquery with QUALIFY")
+        if windows(i for _, i in self.items):
+            raise refuse(Refusal.SUBQUERY, what="a correlated subquery with a window function")
+        if not self._limit():
+            return
+        if self.correlation.rest or not self.correlation.pairs:
+            what = "a subquery with LIMIT that is correlated on other than equal columns"
+            raise refuse(Refusal.SUBQUERY, what=what)
+        made = any(is_generator(i) for _, i in self.items)
+        if made or self.node.args.get("distinct"):
+            what = "a correlated subquery with LIMIT over DISTINCT or a generator"
+            raise refuse(Refusal.SUBQUERY, what=what)
+
+    def _first_of_each(
+        self, rel: Rel, keys: tuple[str, ...], hidden: Mapping[exp.Expr, str]
+    ) -> Rel:
+        """LIMIT of a correlated subquery: the first rows for each of its keys."""
+        items = {i: c for (_, i), c in zip(self.items, rel.columns, strict=False)}
+        scope = limit_scope(rel, self._names(), {**items, **hidden}, self.binder.builtins)
+        return first_of_each(self.node, scope, keys, self.scope.ids.new("n"), self.ctes)
 
     def _rows(self) -> Rel:
         """Everything after WHERE."""
@@ -158,7 +185,10 @@ class Select:
         for lateral in from_.this.args.get("laterals") or []:
             made.lateral(lateral)
         for join in [*(from_.this.args.get("joins") or []), *(node.args.get("joins") or [])]:
-            if isinstance(join.this, exp.Lateral):
+            if isinstance(join.this, exp.Lateral) and isinstance(join.this.this, exp.Subquery):
+                scope = Scope(binder.ids, binder.builtins, made.rel, made.columns, outer)
+                join_lateral(made, join, scope, self._bind)
+            elif isinstance(join.this, exp.Lateral):
                 made.lateral_join(join)
             else:
                 made.join(join, join.this.alias_or_name, self._member(join.this))
@@ -243,8 +273,8 @@ class Select:
             (k.table, k.name): i for k, i in known.items() if isinstance(k, exp.Column)
         }
         scope.known = known | {c: i for c, (i, _) in zip(calls, bound, strict=False)}
-        if self.grouped_alone and keys and len(self.items) == 1:
-            self.empty = self._of_no_rows(dict(bound))
+        if self.grouped_alone and keys:
+            self.empty = tuple(self._of_no_rows(i, dict(bound)) for _, i in self.items)
         self._having(having)
         return tuple(col(k) for k in moved)
 
@@ -310,9 +340,8 @@ class Select:
         )
         return made
 
-    def _of_no_rows(self, calls: Mapping[str, Call]) -> Expr:
+    def _of_no_rows(self, item: exp.Expr, calls: Mapping[str, Call]) -> Expr:
         """The item's value where no row is aggregated: counts are 0, the rest is NULL."""
-        item = self.items[0][1]
         if has_subquery(item):
             raise refuse(Refusal.SUBQUERY, what="a subquery beside an aggregate in a subquery")
         if some := sorted({c.function for c in calls.values()} & NOT_NULL_OF_NOTHING):

@@ -36,8 +36,8 @@ class Bound:
     """A subquery: `items` are the ids of its columns, `pairs` equate expressions of the scope
     around it with its own columns, `rest` are further conditions over both.
 
-    `grouped` says that it is one row always, an aggregate without GROUP BY; `empty` is then the
-    value of its first item where there are no rows. `distinct` is still to be done.
+    `grouped` says that it is one row always, an aggregate without GROUP BY; `empty` are then the
+    values of its items where there are no rows. `distinct` is still to be done.
     """
 
     rel: Rel
@@ -45,7 +45,7 @@ class Bound:
     pairs: tuple[tuple[Expr, str], ...] = ()
     rest: tuple[Expr, ...] = ()
     grouped: bool = False
-    empty: Expr | None = None
+    empty: tuple[Expr, ...] = ()
     distinct: bool = False
 
     @property
@@ -145,12 +145,12 @@ def _in(scope: Scope, node: exp.In, bind: Bind) -> Bound:
     return Bound(bound.rel, bound.items, (*own, *bound.pairs), bound.rest)
 
 
-def _split(bound: Bound) -> Split:
+def split_of(bound: Bound) -> Split:
     return Split(tuple((a, col(b)) for a, b in bound.pairs), bound.rest)
 
 
 def _semi(scope: Scope, bound: Bound, kind: MatchKind) -> None:
-    scope.rel = match(scope.ids, scope.rel, bound.rel, kind, _split(bound))
+    scope.rel = match(scope.ids, scope.rel, bound.rel, kind, split_of(bound))
 
 
 def _exists(scope: Scope, bound: Bound, negated: bool) -> None:
@@ -224,7 +224,7 @@ def _mark(scope: Scope, bound: Bound) -> str:
     distinct = Aggregate(Project(bound.rel, tuple((k, col(k)) for k in keys)), keys, ())
     there = scope.ids.new("there")
     right = with_columns(distinct, ((there, template("TRUE")),))
-    scope.rel = match(scope.ids, scope.rel, right, MatchKind.LEFT, _split(bound))
+    scope.rel = match(scope.ids, scope.rel, right, MatchKind.LEFT, split_of(bound))
     return scope.column(template("{t} IS NOT NULL", t=col(there)), "mark")
 
 
@@ -233,7 +233,7 @@ def _mark_by_condition(scope: Scope, bound: Bound) -> str:
     apart by keys, so that they cannot be made one before a join."""
     mark, columns = scope.ids.new("mark"), scope.rel.columns
     sides = tuple(
-        with_columns(match(scope.ids, scope.rel, bound.rel, kind, _split(bound)), ((mark, said),))
+        with_columns(match(scope.ids, scope.rel, bound.rel, kind, split_of(bound)), ((mark, said),))
         for kind, said in ((MatchKind.SEMI, template("TRUE")), (MatchKind.ANTI, template("FALSE")))
     )
     scope.rel = Union(sides, (*columns, mark))
@@ -263,26 +263,25 @@ def _value(scope: Scope, bound: Bound, rejects_null: bool) -> str:
 def _value_of_keys(scope: Scope, bound: Bound, rel: Rel, value: Expr, rejects_null: bool) -> str:
     """The value joined in by the columns that the subquery is correlated on; `value` is computed
     above the join, so that a key of no row here cannot fail."""
-    if rejects_null and (bound.empty is None or _is_null(bound.empty)):
+    empty = bound.empty[0] if bound.empty else None
+    if rejects_null and (empty is None or is_null(empty)):
         on = tuple(
             Expr((*a.parts, " = ", Col(b))) if a.column else template("({a}) = {b}", a=a, b=col(b))
             for a, b in bound.pairs
         )
         scope.rel = Join((scope.rel, rel), on)
         return scope.column(value, "value")
-    if bound.empty is None or _is_null(bound.empty):
-        scope.rel = match(scope.ids, scope.rel, rel, MatchKind.LEFT, _split(bound))
+    if empty is None or is_null(empty):
+        scope.rel = match(scope.ids, scope.rel, rel, MatchKind.LEFT, split_of(bound))
         return scope.column(value, "value")
     there = scope.ids.new("there")
     right = with_columns(rel, ((there, template("TRUE")),))
-    scope.rel = match(scope.ids, scope.rel, right, MatchKind.LEFT, _split(bound))
-    found = template(
-        "CASE WHEN {t} IS NULL THEN {e} ELSE {x} END", t=col(there), e=bound.empty, x=value
-    )
+    scope.rel = match(scope.ids, scope.rel, right, MatchKind.LEFT, split_of(bound))
+    found = template("CASE WHEN {t} IS NULL THEN {e} ELSE {x} END", t=col(there), e=empty, x=value)
     return scope.column(found, "value")
 
 
-def _is_null(e: Expr) -> bool:
+def is_null(e: Expr) -> bool:
     return e.sql(str).strip() == "NULL"
 
 

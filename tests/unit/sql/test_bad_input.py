@@ -140,7 +140,7 @@ REFUSED = {
     "correlated in its items": ("SUBQUERY",
         "SELECT id, (SELECT max(u.id + t.v) FROM u WHERE u.k = t.k) FROM t"),
     "correlated under a limit": ("SUBQUERY",
-        "SELECT id FROM t WHERE id IN (SELECT id FROM u WHERE u.k = t.k ORDER BY id LIMIT 1)"),
+        "SELECT id FROM t WHERE id IN (SELECT id FROM u WHERE u.k > t.k ORDER BY id LIMIT 1)"),
     "correlated in a union": ("EXPRESSION",
         "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k UNION ALL"
         " SELECT 1 FROM u WHERE u.id = t.id)"),
@@ -151,7 +151,7 @@ REFUSED = {
     "correlated with a window": ("SUBQUERY",
         "SELECT id FROM t WHERE id IN (SELECT rank() OVER (ORDER BY id) FROM u WHERE u.k = t.k)"),
     "correlated in a lateral join": ("LATERAL",
-        "SELECT * FROM t, LATERAL (SELECT id FROM u WHERE u.k = t.k) x"),
+        "SELECT * FROM t, LATERAL (SELECT DISTINCT id FROM u WHERE u.id > t.v) x"),
     "a comparison with ALL": ("SUBQUERY", "SELECT id FROM t WHERE id > ALL (SELECT id FROM u)"),
 }  # fmt: skip
 
