@@ -39,7 +39,8 @@ def choose(
         return Choice(again, invalid, everything)
     changed = frozenset(s for s, p in plans.items() if not isinstance(p, Unchanged))
     if not changed:
-        return Choice(RefreshAction.NO_DATA, Reason("SOURCES_UNCHANGED", "no source has new data"))
+        sentence = "no source has new data" if names else "the query reads no table"
+        return Choice(RefreshAction.NO_DATA, Reason("SOURCES_UNCHANGED", sentence))
     told = ", ".join(sorted(names[s] for s in changed))
     if full:
         return Choice(RefreshAction.FULL, table.mode_reason, changed)

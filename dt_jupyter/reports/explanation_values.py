@@ -69,7 +69,8 @@ class Explanation:
         lines += [f"  hint: {self.hint}"] if self.hint else []
         lines += [f"  {validation_sentence(self.checked)}"] if self.checked else []
         lines.append("  columns: " + ", ".join(f"{n} {t}" for n, t, _ in self.columns))
-        lines.append("  reads: " + ", ".join(f"{n} ({k})" for n, k in self.sources))
+        reads = ", ".join(f"{n} ({k})" for n, k in self.sources)
+        lines.append(f"  reads: {reads or 'no table'}")
         if self.action is not None:
             lines.append(f"  next refresh: {self.action} ({self.action_reason})")
         for step in self.parts:

@@ -150,7 +150,10 @@ def test_a_table_without_a_source_lives_as_any_other(quick_lab: Lab) -> None:
     assert lab.engine.foretell("words", target_lag=300.0) is not None
     graph = str(lab.engine.graph())
     assert "top_words (dynamic_table" in graph
-    assert "literal rows" in str(lab.engine.explain("numbers"))
+    plan = str(lab.engine.explain("numbers"))
+    assert "reads: no table" in plan
+    assert "NO_DATA (SOURCES_UNCHANGED: the query reads no table)" in plan
+    assert "literal rows" in plan
     lab.reopen()
     for name in names:
         assert lab.refresh(name) == "NO_DATA"
