@@ -17,6 +17,7 @@ _PROGRAMS = frozenset({"PythonUDF", "ScalaUDF", "PythonUDAF", "PythonUDTF", "Sca
 """Functions that are no SQL."""
 _NEGATED = {"IsNull": "IS NULL", "IsNotNull": "IS NOT NULL"}
 _PIVOTED = frozenset({"byte", "short", "integer", "long", "string", "boolean"})
+_DAYS = "ExtractANSIIntervalDays"
 _INTERNAL = frozenset({"replacement"})
 
 
@@ -149,6 +150,15 @@ class ExpressionWriter:
 
     def array_field(self, node: SparkNode) -> str:
         return f"{self.operand(node.child)}.{quote(node.fields['field']['name'])}"
+
+    def date_add(self, node: SparkNode) -> str:
+        """date_add(…), or a date and an interval of days, which Spark makes the same call."""
+        date, days = node.children
+        minus = days.kind == "UnaryMinus" and days.child.kind == _DAYS
+        inner = days.child if minus else days
+        if inner.kind != _DAYS:
+            return self._call(node)
+        return f"{self.operand(date)} {'-' if minus else '+'} {self.operand(inner.child)}"
 
     def not_null(self, node: SparkNode) -> str:
         """What `na.drop` keeps: rows with enough values that are neither NULL nor NaN."""
@@ -287,6 +297,7 @@ _SPECIAL: dict[str, Callable[[ExpressionWriter, SparkNode], str]] = {
     "JsonToStructs": ExpressionWriter.from_json,
     "SortOrder": ExpressionWriter.order,
     "PipeExpression": ExpressionWriter.alias,
+    "DateAdd": ExpressionWriter.date_add,
     "AtLeastNNonNulls": ExpressionWriter.not_null,
     "CreateNamedStruct": ExpressionWriter.struct,
 }

@@ -144,6 +144,17 @@ def test_two_columns_of_one_name_stay_two() -> None:
     assert text.endswith("WHERE (`q`.`id_2` IS NOT NULL)")
 
 
+def test_a_date_and_an_interval_of_days_are_written_as_such() -> None:
+    days = expression("Literal", value="259200000000", dataType="interval day")
+    item = [
+        expression("Alias", 1, name="x", exprId={"id": 4}),
+        expression("DateAdd", 2), column("d", 1),
+        expression("UnaryMinus", 1), expression("ExtractANSIIntervalDays", 1), days,
+    ]  # fmt: skip
+    text = write(operator("Project", projectList=[item]), table("t", ("d", 1)))
+    assert text.startswith("SELECT `t`.`d` - INTERVAL '3' DAY AS `x`\n")
+
+
 def test_a_pivot_by_several_columns_is_none() -> None:
     pair = expression("AttributeReference", name="p", exprId={"id": 1}, dataType={"type": "struct"})
     first = expression("aggregate.PivotFirst", 2, pivotColumnValues=["[1,2]"])
