@@ -1,5 +1,6 @@
 from .attempts import Attempts as Attempts, Overtaken as Overtaken
 from .definitions import Definitions as Definitions
+from .functions import FunctionRows as FunctionRows
 from .history import History as History
 from .holds import Holds as Holds
 from .lake_catalog import Catalog as Catalog

@@ -16,6 +16,7 @@ from dt_jupyter.model import (
     Definition,
     DynamicTable,
     Frontier,
+    FunctionUse,
     Initialize,
     Name,
     Reason,
@@ -73,7 +74,11 @@ def to_frontier(text: str | None) -> Frontier | None:
 
 def from_definition(definition: Definition, root: LakeRoot) -> str:
     definition = root.stored_definition(definition)
-    own = {"query_columns": list(definition.query_columns)} if definition.query_columns else {}
+    own: dict[str, Any] = (
+        {"query_columns": list(definition.query_columns)} if definition.query_columns else {}
+    )
+    if definition.functions:
+        own["functions"] = [[f.name, f.digest] for f in definition.functions]
     return dump(
         {
             "query": definition.query,
@@ -111,6 +116,7 @@ def to_definition(text: str, root: LakeRoot) -> Definition:
         views=tuple(ViewSource(to_name(name), view) for name, view in value["views"]),
         current_schema=value["current_schema"],
         query_columns=tuple(value.get("query_columns", ())),
+        functions=tuple(FunctionUse(*f) for f in value.get("functions", ())),
     )
     return root.found_definition(definition)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dt_jupyter.catalog.attempts import Attempts
 from dt_jupyter.catalog.definitions import Definitions
+from dt_jupyter.catalog.functions import FunctionRows
 from dt_jupyter.catalog.history import History
 from dt_jupyter.catalog.holds import Holds
 from dt_jupyter.catalog.registry import RegisteredSources, Warehouses
@@ -33,6 +34,7 @@ class Catalog(
     SinkRows,
     TaskRuns,
     RightRows,
+    FunctionRows,
     Watch,
 ):
     """The catalog of a lake; a context manager that closes itself."""

@@ -282,6 +282,27 @@ _RIGHTS: Migration = (
     ),
 )
 
+_FUNCTIONS: Migration = (
+    """CREATE TABLE user_function (
+        name TEXT PRIMARY KEY, kind TEXT NOT NULL, returns TEXT NOT NULL,
+        immutable BOOLEAN NOT NULL, source TEXT NOT NULL, place TEXT NOT NULL,
+        captured TEXT NOT NULL, packages TEXT NOT NULL, parameters TEXT NOT NULL, comment TEXT,
+        created TEXT NOT NULL)""",
+    *registry_triggers(
+        {
+            "user_function": (
+                ("name",),
+                (
+                    "kind", "returns", "immutable", "source", "place", "captured", "packages",
+                    "parameters", "comment",
+                ),
+            )
+        },
+        {},
+        make_log=False,
+    ),
+)  # fmt: skip
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -297,4 +318,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _TASKS,
     _DROPPED_STREAMS,
     _RIGHTS,
+    _FUNCTIONS,
 )

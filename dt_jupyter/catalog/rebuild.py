@@ -31,6 +31,7 @@ _WORDS = {
     "warehouse": "warehouses",
     "base_table": "tables",
     "base_view": "views",
+    "user_function": "functions",
     "hold": "pins",
     "role": "roles",
     "granted": "grants",
@@ -59,9 +60,9 @@ class Rebuilt:
         else:
             source = "the logs of the dynamic tables, as of their last commits"
             lost = (
-                "Lost: roles and grants, streams, sinks, tasks, pins, warehouse settings, views "
-                "that no dynamic table reads, options changed and tables dropped since, and the "
-                "refresh history."
+                "Lost: roles and grants, streams, sinks, tasks, functions, pins, warehouse "
+                "settings, views that no dynamic table reads, options changed and tables dropped "
+                "since, and the refresh history."
             )
         return f"The catalog {was}; it was rebuilt from {source}: {'; '.join(kinds)}. {lost}"
 

@@ -262,6 +262,20 @@ definition = _table(
     Column("digest", Text),
     Column("text", Text),
 )
+user_function = _table(
+    "user_function",
+    Column("name", Text, primary_key=True),
+    Column("kind", Text),
+    Column("returns", Text),
+    Column("immutable", Boolean),
+    Column("source", Text),
+    Column("place", Text),
+    Column("captured", Text),  # JSON
+    Column("packages", Text),  # JSON
+    Column("parameters", Text),  # JSON
+    Column("comment", Text),
+    Column("created", StoredTimestamp),
+)
 sink_task = _table(
     "sink_task",
     Column("sink_id", Text, primary_key=True),

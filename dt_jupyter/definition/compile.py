@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition.change_size import refuse_large_change
+from dt_jupyter.definition.compute_once import compute_once
 from dt_jupyter.ivm import (
     Group,
     Refusal,
@@ -142,22 +143,24 @@ def compile_query(
     views: Mapping[Name, str],
     builtins: frozenset[str],
     schemas: Mapping[str, StructType],
+    functions: frozenset[str] = frozenset(),
 ) -> Compiled:
     """The stages that keep `query` up to date; Refused where there are none.
 
-    `names` and `types` are the public columns as Spark analysed the text; `schemas` those of the
-    sources by id.
+    `functions` are the user's among `builtins`: each call is computed once. `names` and `types`
+    are the public columns as Spark analysed the text; `schemas` those of the sources by id.
     """
     bound = bind_query(spark, query, schema, sources, views, builtins, schemas)
     relation, known, analysed = bound.relation, bound.known, bound.types
     if len(relation.columns) != len(names):  # what a generator makes of a map is not in the text
         raise refuse(Refusal.LATERAL, what="a generator whose columns are not named")
+    once = compute_once(relation, functions, analysed)
 
     def place(scan: Scan) -> str:
         return empty_relation(known[scan.source])
 
     stages: list[CompiledStage] = []
-    made = compile_stages(relation, names, analysed)
+    made = compile_stages(once, names, analysed)
     refuse_large_change(made)
     for stage in made:
         own = types if stage is made[-1] else _output_types(stage, analysed)

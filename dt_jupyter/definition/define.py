@@ -20,7 +20,8 @@ from dt_jupyter.definition.compile import (
 from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.sandbox import as_rows
 from dt_jupyter.failures import is_syntax_error, out_of_reach, syntax_error
-from dt_jupyter.ivm import Refusal, Refused, Rel, refuse, simplify
+from dt_jupyter.functions import called_by, expanded, is_registered, scalar_names
+from dt_jupyter.ivm import Group, Refusal, Refused, Rel, refuse, simplify
 from dt_jupyter.lake import LakeError, head, is_delta, spark_schema
 from dt_jupyter.model import (
     DEFAULTS,
@@ -99,6 +100,11 @@ class Definer:
         default_factory=lambda: deque(maxlen=_MADE), compare=False, repr=False
     )
 
+    @property
+    def scalars(self) -> frozenset[str]:
+        """The names of functions that give the same value for the same arguments."""
+        return scalar_names(self.builtins, self.sources.catalog)
+
     def define(
         self,
         spark: SparkSession,
@@ -140,6 +146,7 @@ class Definer:
             tuple(found.views.values()),
             request.schema,
             tuple(f.name for f in fields) if request.columns else (),
+            called_by(self.sources.catalog, request.query, *(v.text for v in found.views.values())),
         )
         schemas = self._written(definition, at)
         if request.mode is RefreshMode.FULL:
@@ -149,6 +156,7 @@ class Definer:
                 raise refused
             compiled, checked = self._compile(spark, request, definition, found, verify, at)
         except Refused as e:
+            e = self._told(e)
             if request.mode is RefreshMode.INCREMENTAL:
                 raise _not_incremental(request, e) from None
             return self._full(request, definition, found, e, schemas)
@@ -179,20 +187,28 @@ class Definer:
         """What the text means over the columns that its sources had at a frontier; None where the
         algebra has no form of it, or the log does not tell them any more."""
         found = found_by(definition)
-        views = {n: v.text for n, v in found.views.items()}
         try:
+            views = {n: self._expanded(v.text) for n, v in found.views.items()}
             bound = bind_query(
                 spark,
-                definition.query,
+                self._expanded(definition.query),
                 definition.current_schema,
                 found.sources,
                 views,
-                self.builtins,
+                self.scalars,
                 self._schemas(spark, found, at),
             )
         except (Refused, LakeError):
             return None
         return simplify(bound.relation)
+
+    def _told(self, refused: Refused) -> Refused:
+        """The refusal of a function that is no built-in one, where it is the user's."""
+        called = dict(refused.facts).get("what", "").removesuffix("()")
+        unknown = refused.refusal is Refusal.UNKNOWN_FUNCTION
+        if unknown and is_registered(called, self.sources.catalog):
+            return refuse(Refusal.NOT_IMMUTABLE, what=f"{called}()")
+        return refused
 
     def _text(
         self,
@@ -241,6 +257,8 @@ class Definer:
         check_cancelled()
         if not verify:
             return compiled, "no rows: the check is turned off"
+        if any(isinstance(s.stage.top, Group) and s.stage.top.once for s in compiled.stages):
+            return compiled, "no rows: the check calls no functions of yours"
         real = {s.table_id: self._sample(spark, s, request.name) for s in found.sources.values()}
         verdict = check(
             spark,
@@ -265,22 +283,27 @@ class Definer:
     ) -> Compiled:
         names = tuple(n for n, _, _ in definition.columns)
         types = tuple(t for _, t, _ in definition.columns)
-        views = {n: v.text for n, v in found.views.items()}
+        views = {n: self._expanded(v.text) for n, v in found.views.items()}
         try:
             return compile_query(
                 spark,
-                definition.query,
+                self._expanded(definition.query),
                 definition.current_schema,
                 names,
                 types,
                 found.sources,
                 views,
-                self.builtins,
+                self.scalars,
                 schemas,
+                frozenset(f.name for f in definition.functions),
             )
         except AnalysisException as e:
             what = f"Spark does not accept what was bound ({_first_line(e)})"
             raise refuse(Refusal.EXPRESSION, what=what) from e
+
+    def _expanded(self, text: str) -> str:
+        """The text with what functions of SQL return in the place of their calls."""
+        return expanded(self.sources.catalog, text)
 
     def _schemas(
         self, spark: SparkSession, found: Found, at: Frontier | None
@@ -460,8 +483,8 @@ _RULED = "every operator has an incremental rule"
 _SETTLED = "; what the query leaves open (an order, a sample) is decided by the rows' contents"
 _LISTED = 8
 _BUILT_IN = (
-    "Use Spark's built-in functions: a refresh runs in its own session, which does not know "
-    "functions that this one has registered."
+    "Use Spark's built-in functions, or register it by dt.register_udf: a refresh runs in its own "
+    "session, which does not know functions that only this one has registered."
 )
 
 

@@ -22,6 +22,7 @@ from dt_jupyter.engine.frame_definition import (
     is_frame,
     statement_of,
 )
+from dt_jupyter.engine.functions import drop_function, register_function
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.planning import apply_plan, plan_script
 from dt_jupyter.engine.profile import profile_table
@@ -42,6 +43,7 @@ from dt_jupyter.model import (
     DEFAULTS,
     Clock,
     DynamicTable,
+    FunctionInfo,
     Isolation,
     Name,
     RefreshRecord,
@@ -78,6 +80,7 @@ from dt_jupyter.streams import ChangeRows, warn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
 _HISTORY = 500
 _TIMES = 200
@@ -396,6 +399,32 @@ class Engine:
     def tasks(self) -> DataFrame:
         """SHOW TASKS as a DataFrame: when each runs, and what became of its last run."""
         return self._open().task_tables.shown()
+
+    # -- functions --------------------------------------------------------------------------------
+
+    def register_udf(
+        self, name: str, fn: Callable[..., Any], returns: str | DataType, *,
+        immutable: bool = False, kind: str = "python",
+    ) -> FunctionInfo:  # fmt: skip
+        """A function of Python for queries, kept with the lake by its source text, and known again
+        in every session and process. In place of one of its name: if that was another function,
+        the dynamic tables that call it reinitialise.
+
+        `returns` is a Spark type, as `array<float>`. `immutable`: equal arguments always give
+        equal values; a dynamic table that calls it is then incremental. `kind`: python (called for
+        each row), pandas (from Series to Series) or arrow (from Arrow arrays to one); of a UDF of
+        PySpark it is that UDF's. Errors: DT-1003, DT-1130 to DT-1132.
+        """
+        return register_function(self._open(), name, fn, returns, kind, immutable=immutable)
+
+    def udfs(self) -> tuple[FunctionInfo, ...]:
+        """The functions of the lake by name: each with its source, the dynamic tables that call
+        it, and why it cannot be called in this process, if it cannot."""
+        return self._open().functions.infos()
+
+    def drop_udf(self, name: str) -> None:
+        """Forgets a function. Errors: DT-1115 (a dynamic table calls it), DT-1117."""
+        drop_function(self._open(), name)
 
     # -- time travel ------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.task_verbs import Tasks
     from dt_jupyter.engine.travel import Travel
     from dt_jupyter.engine.upstream_refresh import Graph
+    from dt_jupyter.functions import Functions
     from dt_jupyter.maintenance import Keeper
     from dt_jupyter.model import Clock
     from dt_jupyter.refresh import Refresher
@@ -81,6 +82,7 @@ class Context:
     tasks: Tasks
     travel: Travel
     keeper: Keeper
+    functions: Functions
     transactions: Transactions
     access: Access
 

@@ -31,6 +31,7 @@ from dt_jupyter.engine.task_verbs import Tasks
 from dt_jupyter.engine.task_workers import TaskWorkers
 from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upstream_refresh import Graph
+from dt_jupyter.functions import Functions
 from dt_jupyter.lake import is_delta
 from dt_jupyter.maintenance import Keeper
 from dt_jupyter.model import DEFAULT_WAREHOUSE, Clock, DynamicTable, Named, Tuning, error
@@ -89,7 +90,8 @@ def build(
     and recovers nothing."""
     catalog = Catalog(layout.catalog, clock, Owner.here(uuid.uuid4().hex), lake=layout.lake)
     sources = Sources(spark, catalog, layout, Logs())
-    sessions = RefreshSessions(spark)
+    functions = Functions(catalog, spark)
+    sessions = RefreshSessions(spark, prepare=functions.install)
     builtins = builtin_functions(spark)
     definer = Definer(sources, builtins, tuning)
     refresher = Refresher(spark, sources, definer, sessions, clock, tuning)
@@ -139,6 +141,7 @@ def build(
         tasks=Tasks(catalog, spark, runner, clock.now, scheduling.nudge),
         travel=travel,
         keeper=Keeper(sources, travel.snapshots, layout, publisher),
+        functions=functions,
         transactions=Transactions(streams, streams.forward, clock.now),
         access=access,
     )
@@ -213,6 +216,8 @@ def recover_lake(context: Context) -> None:
             _recover_table(context, table)
     if catalog.rebuilt is not None:
         warnings.warn(str(catalog.rebuilt), CatalogWarning, stacklevel=3)
+    context.functions.install(context.spark)  # views may call those of SQL
+    context.functions.tell_changes()
     context.publisher.restore()
     catalog.sinks()
     catalog.tasks()

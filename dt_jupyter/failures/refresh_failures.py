@@ -6,6 +6,7 @@ import re
 
 from pyspark.errors import PySparkException
 
+from dt_jupyter.failures.function_errors import function_error
 from dt_jupyter.failures.signs import environment_error
 from dt_jupyter.failures.words import details_of, spoken
 from dt_jupyter.lake import TableLocked
@@ -18,7 +19,7 @@ def as_error(e: BaseException, name: Name) -> DTError:
     gone) by its own code, else DT-2105; what the JVM said is kept one click away."""
     if isinstance(e, DTError):
         return e
-    made = environment_error(e)
+    made = environment_error(e) or function_error(e)
     if made is None and isinstance(e, TableLocked):
         made = error("DT-5107", name=name, owner="another process")
     if made is None:

@@ -10,6 +10,7 @@ import sys
 import traceback
 from dataclasses import replace
 
+from dt_jupyter.failures.function_errors import function_error
 from dt_jupyter.failures.lost_errors import find_lost_error
 from dt_jupyter.failures.signs import (
     causes,
@@ -90,6 +91,7 @@ def catalogued(
     made = (
         environment_error(failure)
         or conflict_error(failure, what)
+        or function_error(failure)
         or _ours(failure, what)
         or _sparks(failure, what)
         or error(UNFORESEEN, what=what, problem=_named(failure))

@@ -6,6 +6,7 @@ change of a stage's input; aggregates are then kept by the rules of `aggregates`
 
 from dt_jupyter.ivm.aggregates import (
     NOT_NULL_OF_NOTHING,
+    ONCE,
     RECOMPUTED,
     SUPPORTED,
     TOO_WIDE,
@@ -23,7 +24,7 @@ from dt_jupyter.ivm.derive import DERIVATIVES, LAWS, Law, differentiate, equated
 from dt_jupyter.ivm.equivalent import equivalent
 from dt_jupyter.ivm.estimate import LARGE, JoinSize, Size, Sizes, estimated, total_size
 from dt_jupyter.ivm.explain import PlanNode, list_laws, tree
-from dt_jupyter.ivm.expr import Col, Expr, col, expr
+from dt_jupyter.ivm.expr import Between, Closing, Col, Expr, Opening, col, expr
 from dt_jupyter.ivm.identity import IDENTIFIED, Identified, identified
 from dt_jupyter.ivm.join_order import arranged, directed
 from dt_jupyter.ivm.operators import TABLES, PerOperator, missing_entries
@@ -69,11 +70,13 @@ from dt_jupyter.ivm.stages import (
     Group,
     Stage,
     StageColumn,
+    TypesOf,
     compile_stages,
     settle_types,
     stage_source,
     unstable,
 )
+from dt_jupyter.ivm.user_calls import UserCall, innermost_calls, with_results
 from dt_jupyter.model.hidden import ROW_ID, WEIGHT
 
 __all__ = [
@@ -82,6 +85,7 @@ __all__ = [
     "LARGE",
     "LAWS",
     "NOT_NULL_OF_NOTHING",
+    "ONCE",
     "OPERATORS",
     "RECOMPUTED",
     "ROW_ID",
@@ -94,7 +98,9 @@ __all__ = [
     "WEIGHT",
     "Aggregate",
     "Bag",
+    "Between",
     "Call",
+    "Closing",
     "Col",
     "Derivation",
     "End",
@@ -111,6 +117,7 @@ __all__ = [
     "Law",
     "Match",
     "MatchKind",
+    "Opening",
     "OperatorRow",
     "Origin",
     "PerOperator",
@@ -128,8 +135,10 @@ __all__ = [
     "StageColumn",
     "StateColumn",
     "Top",
+    "TypesOf",
     "Underivable",
     "Union",
+    "UserCall",
     "Window",
     "WindowCall",
     "arranged",
@@ -147,6 +156,7 @@ __all__ = [
     "flows",
     "identified",
     "initial",
+    "innermost_calls",
     "is_floating",
     "key_relations",
     "list_laws",
@@ -172,4 +182,5 @@ __all__ = [
     "walk",
     "weighted",
     "with_keys",
+    "with_results",
 ]

@@ -14,6 +14,9 @@ from dt_jupyter.ivm.expr import Expr, col, conjunction, expr
 from dt_jupyter.ivm.rel import Call
 from dt_jupyter.model.hidden import COUNT, WEIGHT, hidden
 
+ONCE = "the value of a function"
+"""An aggregate of ours: the value of a user's function for arguments that all rows of the group
+have. It is computed when the group is new, and kept."""
 _INTEGRAL = frozenset({"tinyint", "smallint", "int", "bigint"})
 _FLOATING = frozenset({"float", "double"})
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)\Z")
@@ -105,6 +108,8 @@ def keep(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | 
 
     `result` is the id of its column, `type_` the result's Spark type, `types` its arguments'.
     """
+    if call.function == ONCE:
+        return Kept((), col(result))
     if call.distinct and call.function not in ("min", "max"):
         return None
     rule = _RULES.get(call.function)

@@ -18,6 +18,25 @@ class Col:
     id: str
 
 
+class Opening(str):
+    """The text that opens a call of a function that is none of Spark's, or may be none; what
+    reads an expression as text sees no difference."""
+
+    __slots__ = ()
+
+
+class Between(str):
+    """The text between two arguments of such a call."""
+
+    __slots__ = ()
+
+
+class Closing(str):
+    """The text that ends such a call."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Expr:
     """Text fragments and columns, in order. Deterministic: the binder lets nothing else pass."""

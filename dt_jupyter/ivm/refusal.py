@@ -37,7 +37,14 @@ class Refusal(Enum):
         "Use it in the query that reads the table.",
     )
     NON_DETERMINISTIC = ("{what} is not deterministic", "Compute it when the rows are inserted.")
-    UNKNOWN_FUNCTION = ("{what} is not a built-in function", "Use built-in functions.")
+    UNKNOWN_FUNCTION = (
+        "{what} is not a built-in function",
+        "Use built-in functions, or register it by dt.register_udf.",
+    )
+    NOT_IMMUTABLE = (
+        "the function {what} was not declared immutable",
+        "Register it with immutable=True, if equal arguments always give it equal values.",
+    )
     AGGREGATE = ("the aggregate {what} has no incremental rule", "Use {known}.")
     FLOATING_AGGREGATE_DECIDES = (
         "{what} depends on a floating-point aggregate, which is exact only within a tolerance",

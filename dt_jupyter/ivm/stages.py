@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dt_jupyter.ivm.aggregates import Kept, is_floating, keep
+from dt_jupyter.ivm.aggregates import ONCE, Kept, is_floating, keep
 from dt_jupyter.ivm.derive import equated
 from dt_jupyter.ivm.expr import Col, Expr, col, conjunction, expr
 from dt_jupyter.ivm.operators import PerOperator
@@ -61,6 +61,11 @@ class Group:
     keys: tuple[str, ...]
     aggregates: tuple[StageColumn, ...]
     visible: Expr | None = None
+
+    @property
+    def once(self) -> tuple[StageColumn, ...]:
+        """The values of functions, which are computed for new groups alone."""
+        return tuple(a for a in self.aggregates if a.call.function == ONCE)
 
     @property
     def recomputes(self) -> bool:
@@ -449,6 +454,8 @@ def _cut_group(
 def _hidden(
     inner: Rel, top: Bag | Group, outputs: tuple[tuple[str, Expr], ...], stages: list[Stage]
 ) -> Rel:
-    source = stage_source(len(stages))
-    stages.append(Stage(source, inner, top, outputs))
+    known = [s for s in stages if (s.input, s.top, s.outputs) == (inner, top, outputs)]
+    source = known[0].id if known else stage_source(len(stages))
+    if not known:
+        stages.append(Stage(source, inner, top, outputs))
     return Scan(source, tuple((c, c) for c, _ in outputs))

@@ -22,6 +22,14 @@ from dt_jupyter.model.error_page import (
 )
 from dt_jupyter.model.errors import CATALOGUE, DTError, Span, did_you_mean, error
 from dt_jupyter.model.frontier import Frontier
+from dt_jupyter.model.functions import (
+    Captured,
+    CapturedKind,
+    FunctionInfo,
+    FunctionKind,
+    FunctionUse,
+    UserFunction,
+)
 from dt_jupyter.model.hidden import HIDDEN
 from dt_jupyter.model.interval import parse_interval
 from dt_jupyter.model.isolation import Isolation, Level, ReadAt, isolation
@@ -99,6 +107,8 @@ __all__ = [
     "PUBLIC",
     "RIGHTS_ON",
     "TASK_TIMEOUT_MS",
+    "Captured",
+    "CapturedKind",
     "Clock",
     "DTError",
     "Definition",
@@ -109,6 +119,9 @@ __all__ = [
     "DeliveryTrigger",
     "DynamicTable",
     "Frontier",
+    "FunctionInfo",
+    "FunctionKind",
+    "FunctionUse",
     "Grant",
     "Happened",
     "Initialize",
@@ -149,6 +162,7 @@ __all__ = [
     "Timestamp",
     "Tooth",
     "Tuning",
+    "UserFunction",
     "ViewSource",
     "Warehouse",
     "count_of",

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from dt_jupyter.model.errors import error
 from dt_jupyter.model.frontier import Frontier
+from dt_jupyter.model.functions import FunctionUse
 from dt_jupyter.model.lag import TargetLag
 from dt_jupyter.model.names import Name
 from dt_jupyter.model.states import Initialize, Reason, RefreshMode, SchedulingState
@@ -47,7 +48,8 @@ class Definition:
     `query` is the user's text; `settings` the session confs (ANSI mode, time zone, case
     sensitivity) it is run under for ever; `columns` the public columns (name, Spark type DDL,
     comment); `query_columns` the names that the query itself gives them, where the statement
-    lists others: empty where the public names are the query's and follow it.
+    lists others: empty where the public names are the query's and follow it; `functions` those of
+    the user's that it calls.
     """
 
     query: str
@@ -57,6 +59,7 @@ class Definition:
     views: tuple[ViewSource, ...] = ()
     current_schema: str = "default"
     query_columns: tuple[str, ...] = ()
+    functions: tuple[FunctionUse, ...] = ()
 
     @property
     def listed(self) -> tuple[tuple[str, str | None], ...]:

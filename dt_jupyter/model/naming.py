@@ -34,6 +34,7 @@ class Named(StrEnum):
     WAREHOUSE = "warehouse"
     PIN = "pin"
     ROLE = "role"
+    FUNCTION = "function"
 
 
 _LABELS = frozenset((Named.WAREHOUSE, Named.PIN, Named.ROLE))

@@ -17,6 +17,7 @@ from dt_jupyter.definition import (
     too_wide,
 )
 from dt_jupyter.failures import as_error
+from dt_jupyter.functions import calls_only_sql
 from dt_jupyter.ivm import Bag, Size, monotone, total_size
 from dt_jupyter.lake import Added, Unchanged
 from dt_jupyter.model import (
@@ -74,7 +75,7 @@ class Chooser:
             return replace(choice, action=RefreshAction.FULL, reason=reason)
         if choice.action is not RefreshAction.INCREMENTAL:
             return choice
-        if table.mode is RefreshMode.AUTO:
+        if table.mode is RefreshMode.AUTO and self._may_compute_all(table):
             work = self._work(table, seen)
             history = self.sources.catalog.measured(table.id)
             anew = work and cheaper_whole(work, history, self.tuning)
@@ -86,6 +87,10 @@ class Chooser:
         if wide := self._too_wide(table, seen, choice):
             return replace(choice, action=RefreshAction.REINITIALIZE, reason=wide)
         return choice
+
+    def _may_compute_all(self, table: DynamicTable) -> bool:
+        """Whether a cost may decide it: what the user's functions cost nobody knows."""
+        return calls_only_sql(self.sources.catalog, table.definition.functions)
 
     def _too_wide(self, table: DynamicTable, seen: Look, choice: Choice) -> Reason | None:
         """Why the sources that changed are too many to be followed; None where they are not."""
@@ -123,7 +128,7 @@ class Chooser:
         """Why the text means something else over the columns that its sources have now."""
         assert table.frontier is not None
         old = table.definition
-        now = replace(old, sources=seen.sources, views=seen.views)
+        now = replace(old, sources=seen.sources, views=seen.views, functions=seen.functions)
         with self.sessions.lease(table.warehouse, old.settings) as spark:
             list_anew(spark, old)
             outputs = self._outputs(spark, table.name, now, seen.frontier)

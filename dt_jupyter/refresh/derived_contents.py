@@ -107,6 +107,9 @@ def _standing_problem(refresher: Refresher, table: DynamicTable, defined: Define
         return f"it is {defined.mode} now"
     if old.settings != new.settings:
         return "the session's settings are others"
+    digests = {f.name: f.digest for f in old.functions}
+    if any(digests.get(f.name, f.digest) != f.digest for f in new.functions):
+        return "a function that it calls was replaced"
     ids = [{s.table_id for s in d.sources} for d in (old, new)]
     if ids[0] != ids[1]:
         return "it reads other tables"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from dt_jupyter.functions import functions_now, why_replaced
 from dt_jupyter.ivm import Size
 from dt_jupyter.lake import (
     ChangePlan,
@@ -17,6 +18,7 @@ from dt_jupyter.lake import (
 from dt_jupyter.model import (
     DynamicTable,
     Frontier,
+    FunctionUse,
     Reason,
     RefreshMode,
     Source,
@@ -31,14 +33,15 @@ from dt_jupyter.sources import Logs, Sources, follow_names, resolve
 class Look:
     """The state of a dynamic table's world at a data timestamp.
 
-    `sources` and `views` are as they are now; `plans` say how each source changed since the
-    table's frontier (by id); `evolved` that the columns of a source may be others, or, as
-    `reworded` says, the text of a view; `invalid` why the stored rows may be wrong.
+    `sources`, `views` and `functions` are as they are now; `plans` say how each source changed
+    since the table's frontier (by id); `evolved` that the columns of a source may be others, or,
+    as `reworded` says, the text of a view; `invalid` why the stored rows may be wrong.
     """
 
     frontier: Frontier
     sources: tuple[Source, ...]
     views: tuple[ViewSource, ...]
+    functions: tuple[FunctionUse, ...]
     plans: Mapping[str, ChangePlan]
     evolved: bool
     invalid: Reason | None
@@ -55,7 +58,9 @@ def look(
     """Looks, without a Spark job; a `forecast` for EXPLAIN records nothing. Raises DT-2102,
     DT-2103, DT-2117, DT-1106, DT-4101."""
     found = follow_names(sources, table)
+    functions = functions_now(sources.catalog, table.definition.functions)
     now, invalid = found.sources, table.needs_reinit or found.replaced
+    invalid = invalid or why_replaced(table.definition.functions, functions)
     if not forecast:
         sources.publications.await_end()
     frontier = resolve(sources.catalog, sources.logs, now, t, table.name, forecast=forecast)
@@ -71,7 +76,7 @@ def look(
             used = None if table.effective_mode is RefreshMode.FULL else source.columns
             plans[source.table_id] = plan_source(log, old, new, used, classic=classic, now=t)
             evolved = evolved or _evolved(log, old, new)
-    return Look(frontier, now, found.views, plans, evolved, invalid, found.reworded)
+    return Look(frontier, now, found.views, functions, plans, evolved, invalid, found.reworded)
 
 
 def rows_of(plan: ChangePlan) -> int | None:

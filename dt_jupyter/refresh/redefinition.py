@@ -30,7 +30,8 @@ def define_anew(
     if choice.action not in (RefreshAction.REINITIALIZE, RefreshAction.FULL):
         return None
     old = table.definition
-    same = (seen.sources, seen.views) == (old.sources, old.views) and not seen.evolved
+    before = (old.sources, old.views, old.functions)
+    same = before == (seen.sources, seen.views, seen.functions) and not seen.evolved
     if same and _is_current(definer, table, seen.frontier):
         return None
     full = table.effective_mode is RefreshMode.FULL
@@ -70,4 +71,6 @@ def definition_now(defined: Defined | None, table: DynamicTable, seen: Look) -> 
     """The definition as it was analysed anew, else the table's, with its sources as they are."""
     if defined is not None:
         return defined.definition
-    return replace(table.definition, sources=seen.sources, views=seen.views)
+    return replace(
+        table.definition, sources=seen.sources, views=seen.views, functions=seen.functions
+    )

@@ -245,9 +245,22 @@ class StageRun:
             fresh = self._rescan(sql, self.reading.view(self.reading.keys["keys"])).toArrow()
             fresh = fresh.filter(pc.is_valid(fresh[OP])).select(columns)
             parts.append(fresh.cast(parts[0].schema))
+        if sql.once:
+            parts = self._with_values(done, sql)
         changes = pa.concat_tables(parts)
         self._refuse_repeated(changes.select(list(sql.keys)))
         return Merge(sql.keys, changes) if changes.num_rows else None
+
+    def _with_values(self, rows: pa.Table, sql: GroupSql) -> list[pa.Table]:
+        """The rows of a merge, functions called for those of new groups."""
+        import pyarrow.compute as pc
+
+        new = pc.equal(rows[OP], "I")
+        kept = rows.filter(pc.invert(new)).select([*sql.columns, OP])
+        if not pc.any(new).as_py():
+            return [kept]
+        view = quote(self.reading.view(rows.filter(new)))
+        return [kept, self.spark.sql(sql.computed(view)).toArrow().cast(kept.schema)]
 
     def _rescan(self, sql: GroupSql, view: str) -> DataFrame:
         render = self.reading.renderer(quote(view))
@@ -328,6 +341,13 @@ class StageRun:
         self._refuse_negative(bad)
         columns = ", ".join(quote(c) for c in (*sql.columns, OP))
         done = f"SELECT {columns} FROM {change} WHERE {OP} IS NOT NULL AND NOT {RESCAN}"
+        if sql.once:
+            new = f"(SELECT * FROM {change} WHERE {OP} = 'I')"
+            values = self.staged(self.spark.sql(sql.computed(new)), "values")
+            return Merge(
+                sql.keys,
+                self.spark.sql(f"{done} AND {OP} <> 'I' UNION ALL SELECT * FROM {values}"),
+            )
         again = self.spark.sql(
             f"SELECT {', '.join((*sql.keys, EXISTED))} FROM {change} WHERE {RESCAN}"
         )

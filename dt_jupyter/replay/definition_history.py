@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import DefinitionRow
 from dt_jupyter.definition import Compiled, compile_query
+from dt_jupyter.functions import expanded
 from dt_jupyter.lake import TableLog, mark_of, spark_schema
 from dt_jupyter.model import (
     Definition,
@@ -126,14 +127,15 @@ class Past:
         types = tuple(t for _, t, _ in definition.columns)
         return compile_query(
             spark,
-            definition.query,
+            expanded(refresher.sources.catalog, definition.query),
             definition.current_schema,
             names,
             types,
             {s.name: s for s in definition.sources},
-            {v.name: v.text for v in definition.views},
-            refresher.definer.builtins,
+            {v.name: expanded(refresher.sources.catalog, v.text) for v in definition.views},
+            refresher.definer.scalars,
             schemas,
+            frozenset(f.name for f in definition.functions),
         )
 
 

@@ -110,7 +110,7 @@ class Lineages:
                 return View(views[name])
             return Table(sources[name].table_id, columns[name])
 
-        rel = bind(definition.query, resolve, self.refresher.definer.builtins)
+        rel = bind(definition.query, resolve, self.refresher.definer.scalars)
         found = flows(rel)
         return [found[c] for c in rel.columns]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -59,18 +59,25 @@ class RefreshSessions:
 
     A lent session has the confs of the cluster, then `REFRESH_CONFS`, then the lease's settings:
     whatever an earlier lease set, and its temporary views, are gone. Views and tables of the
-    catalog are shared; temporary views and Python UDFs of the user's session are not.
+    catalog are shared; temporary views and functions of the user's session are not.
     """
 
     def __init__(
-        self, spark: SparkSession, *, slots: int = 2, confs: Mapping[str, str] = REFRESH_CONFS
+        self,
+        spark: SparkSession,
+        *,
+        slots: int = 2,
+        confs: Mapping[str, str] = REFRESH_CONFS,
+        prepare: Callable[[SparkSession], None] = lambda session: None,
     ) -> None:
-        """`slots` sessions for each warehouse at most; `confs` are set for every lease."""
+        """`slots` sessions for each warehouse at most; `confs` are set for every lease, and
+        `prepare` is called with its session."""
         if slots < 1:
             raise ValueError(f"not a number of slots: {slots}")
         self._spark = spark
         self._slots = slots
         self._confs = dict(confs)
+        self._prepare = prepare
         self._idle: dict[str, list[SparkSession]] = defaultdict(list)
         self._made: dict[str, int] = defaultdict(int)
         self._limits: dict[str, int] = {}
@@ -103,6 +110,7 @@ class RefreshSessions:
         session = self._take(warehouse)
         try:
             reset_session(session, {**self._confs, **(settings or {})})
+            self._prepare(session)
             with in_pool(session, warehouse):
                 yield session
         finally:

@@ -12,6 +12,10 @@ from .binding.moved_schema import (
     columns_by_schema as columns_by_schema,
     move_schema as move_schema,
 )
+from .binding.user_functions import (
+    called_functions as called_functions,
+    is_free_function as is_free_function,
+)
 from .emit.hashing import content_hash as content_hash, exact_text as exact_text
 from .emit.render import Place as Place, Renderer as Renderer
 from .emit.state_sql import BagSql as BagSql, GroupSql as GroupSql, stage_sql as stage_sql
@@ -57,6 +61,12 @@ from .grammar.script_order import (
     Cycle as Cycle,
     InSchema as InSchema,
     order_by_dependencies as order_by_dependencies,
+)
+from .grammar.sql_functions import (
+    SqlFunction as SqlFunction,
+    created_function as created_function,
+    dropped_function as dropped_function,
+    expand_functions as expand_functions,
 )
 from .grammar.statement_values import (
     CreateAction as CreateAction,

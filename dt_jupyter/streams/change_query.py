@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 
 from dt_jupyter.definition import bind_query, empty_relation
 from dt_jupyter.failures import is_syntax_error, syntax_error
+from dt_jupyter.functions import expanded, scalar_names
 from dt_jupyter.ivm import Refused, Rel, scans
 from dt_jupyter.lake import TableLog, VersionGone, plan_changes
 from dt_jupyter.model import FIRST, DTError, Name, Source, SourceKind, Timestamp, count_of, error
@@ -150,8 +151,10 @@ class Changes:
         self, query: str, schema: str, name: str, at: _Start, end: _Start | None, make: _Make
     ) -> ChangeRows:
         found, versions, schemas = self._resolved(query, schema, name, at, end)
-        views = {n: v.text for n, v in found.views.items()}
-        bound = bind_query(self.spark, query, schema, found.sources, views, self.builtins, schemas)
+        catalog = self.sources.catalog
+        views = {n: expanded(catalog, v.text) for n, v in found.views.items()}
+        known, text = scalar_names(self.builtins, catalog), expanded(catalog, query)
+        bound = bind_query(self.spark, text, schema, found.sources, views, known, schemas)
         names = self._names(query, schema, found, schemas)
         sides = self._sides(bound.relation, found, versions, schemas)
         with confs(self.spark, HELD):

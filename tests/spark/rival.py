@@ -168,6 +168,7 @@ def _session_of(lab: Lab, table: DynamicTable) -> Iterator[SparkSession]:
     spark._jsparkSession.sessionState().catalog().invalidateAllCachedTables()
     plans = {key: lab.spark.conf.get(key) for key in _PLANS}
     settings = {**plans, **table.definition.settings}
+    lab.context.functions.install(spark)
     for key, value in settings.items():
         spark.conf.set(key, value)
     try:

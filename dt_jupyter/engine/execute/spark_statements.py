@@ -12,6 +12,7 @@ from dt_jupyter.engine.execute.names_read import require_named
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.engine.execute.spark_relations import run_in_place
+from dt_jupyter.engine.functions import forget_function, keep_sql_function
 from dt_jupyter.lake import marked
 from dt_jupyter.model import DTError, Named, Span, error, quote
 from dt_jupyter.spark import confs
@@ -39,12 +40,15 @@ def run_by_spark(
     context: Context, statement: S.SparkStatement, origin: StatementOrigin
 ) -> DataFrame:
     """Spark's result; errors are placed in the script."""
+    context.functions.install(context.spark)
     _require_properties(statement, origin)
     _require_writable(context, statement)
     _require_free(context, statement)
     if said := _drop_ours(context, statement):
         return context.tables.status(said)
     _refuse_quarantined(context, statement)
+    if statement.kind is S.SparkKind.OTHER:
+        forget_function(context, statement.text)
     try:
         with confs(context.spark, {_FEED_DEFAULT: "true"}), _marked(context, statement):
             frame = _run(context, statement, origin)
@@ -55,6 +59,8 @@ def run_by_spark(
             require_named(context, statement, context.schema())
         raise place_failure(e, context.sources, statement, origin.script) from e
     context.lake_tables.remember(statement)
+    if statement.kind is S.SparkKind.OTHER:
+        keep_sql_function(context, statement.text)
     if statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:
         _forget_schema(context, statement.target_parts[-1].lower())
     if statement.kind is not S.SparkKind.QUERY:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Col, Expr, Refusal, refuse
+from dt_jupyter.ivm import Between, Closing, Col, Expr, Opening, Refusal, refuse
 
 _MARK = "\ue000"  # private use: stands around column ids while sqlglot writes the text
+_CALL, _NEXT, _END = "\ue001", "\ue002", "\ue003"  # the same for calls that are none of Spark's
+_PIECES = re.compile(f"{_MARK}(.*?){_MARK}|{_CALL}(.*?){_CALL}|({_NEXT})|({_END})")
 Lookup = Callable[[exp.Column], str]
 
 NON_DETERMINISTIC = frozenset({
@@ -40,7 +43,7 @@ _UNSUPPORTED: tuple[tuple[type[exp.Expr], Refusal, str], ...] = (
 def function_name(node: exp.Expr) -> str:
     """The Spark name of a function call, in lower case."""
     if isinstance(node, exp.Anonymous):
-        return str(node.this).lower()
+        return str(node.name).lower()
     text: str = node.sql(dialect="spark")
     return text.partition("(")[0].strip().lower()
 
@@ -104,8 +107,31 @@ def scalar(node: exp.Expr, lookup: Lookup, known: Mapping[exp.Expr, str]) -> Exp
             return exp.Var(this=f"{_MARK}{known[n]}{_MARK}")
         if isinstance(n, exp.Column) and not isinstance(n.this, exp.Star):
             return exp.Var(this=f"{_MARK}{lookup(n)}{_MARK}")
+        if isinstance(n, exp.Anonymous):
+            name = n.sql(dialect="spark").partition("(")[0]
+            args = _NEXT.join(written(a) for a in n.expressions)
+            return exp.Var(this=f"{_CALL}{name}{_CALL}{args}{_END}")
         return n
 
-    text: str = node.copy().transform(place).sql(dialect="spark")
-    pieces = text.split(_MARK)
-    return Expr(tuple(Col(p) if i % 2 else p for i, p in enumerate(pieces) if i % 2 or p))
+    def written(n: exp.Expr) -> str:
+        text: str = n.copy().transform(place).sql(dialect="spark")
+        return text
+
+    return Expr(tuple(_parts(written(node))))
+
+
+def _parts(text: str) -> Iterator[str | Col]:
+    end = 0
+    for match in _PIECES.finditer(text):
+        if match.start() > end:
+            yield text[end : match.start()]
+        end = match.end()
+        column, name, between, _ = match.groups()
+        if column is not None:
+            yield Col(column)
+        elif name is not None:
+            yield Opening(f"{name}(")
+        else:
+            yield Between(", ") if between else Closing(")")
+    if end < len(text):
+        yield text[end:]

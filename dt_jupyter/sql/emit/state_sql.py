@@ -19,6 +19,7 @@ from dt_jupyter.ivm import (
     Kind,
     Rel,
     Stage,
+    StageColumn,
     StateColumn,
     at,
     col,
@@ -92,7 +93,28 @@ class GroupSql:
     @property
     def state_columns(self) -> tuple[str, ...]:
         """What a merge reads of the table."""
-        return (*self.keys, COUNT, *(s.id for s in self.states))
+        return (*self.keys, COUNT, *(s.id for s in self.states), *(n for n, _ in self.once))
+
+    @property
+    def once(self) -> tuple[tuple[str, StageColumn], ...]:
+        """The output columns with the values of functions; a stage of ours has them as they are."""
+        names = {e.column: n for n, e in self.stage.outputs if e.column}
+        return tuple((names[a.id], a) for a in self.top.once)
+
+    @staticmethod
+    def _arguments(a: StageColumn) -> tuple[str, ...]:
+        """The columns of a change with the arguments of a function."""
+        return tuple(f"{a.id}_{i}" for i in range(len(a.call.args)))
+
+    def computed(self, new: str) -> str:
+        """The rows of new groups, of a relation as `merged` gives it, with their values: the only
+        statement of a change that calls a function."""
+        values = {}
+        for name, a in self.once:
+            opening = a.call.text.parts[0]  # the function's name and its bracket
+            values[name] = f"{opening}{', '.join(map(quote, self._arguments(a)))})"
+        items = [f"{values[c]} AS {quote(c)}" if c in values else quote(c) for c in self.columns]
+        return f"SELECT {_list([*items, OP])}\nFROM {new}"
 
     def shown(self, sequence: int) -> dict[str, str] | None:
         """The columns of the table that the query's own rows tell, over its outputs; None where
@@ -120,7 +142,7 @@ class GroupSql:
         items += [
             f"{a.call.text.sql(quote)} AS {quote(a.id)}"
             for a in self.top.aggregates
-            if a.kept is None
+            if a.kept is None or a in self.top.once
         ]
         rows = render(at(source, End.NEW))
         return self._by_keys(f"SELECT {_list(items)}\nFROM (\n{rows}\n)")
@@ -137,7 +159,9 @@ class GroupSql:
             return f"CASE WHEN {alive} THEN {text} END" if alive and e.column is None else text
 
         values = [
-            f"{a.kept.result.sql(quote)} AS {quote(a.id)}" for a in self.top.aggregates if a.kept
+            f"{a.kept.result.sql(quote)} AS {quote(a.id)}"
+            for a in self.top.aggregates
+            if a.kept and a not in self.top.once
         ]
         inner = f"SELECT {_list(['*', *values])}\nFROM (\n{grouped}\n)"
         items = [f"{k} AS {c}" for k, c in zip(self._key_texts, self.keys, strict=True)]
@@ -157,6 +181,11 @@ class GroupSql:
             for s in self.states
             if s.kind is not Kind.SUM
         ]
+        items += [
+            f"ANY_VALUE({x.sql(quote)}) AS {quote(c)}"
+            for _, a in self.once
+            for x, c in zip(a.call.args, self._arguments(a), strict=True)
+        ]
         return self._by_keys(f"SELECT {_list(items)}\nFROM (\n{render(delta)}\n)")
 
     def merged(self, touched: str, state: str, *, hint: str = "") -> str:
@@ -171,6 +200,9 @@ class GroupSql:
             f"COALESCE(o.{COUNT}, 0) + t.{COUNT} AS {COUNT}",
         ]
         items += [f"{_merge(s)} AS {quote(s.id)}" for s in self.states]
+        arguments = tuple(quote(c) for _, a in self.once for c in self._arguments(a))
+        items += [f"o.{quote(n)} AS {quote(a.id)}" for n, a in self.once]
+        items += [f"t.{c}" for c in arguments]
         rescan = (
             "TRUE"
             if self.top.recomputes
@@ -200,7 +232,9 @@ class GroupSql:
             f"CASE WHEN {COUNT} < 0 THEN 'X' {gone} WHEN {_SAME} THEN NULL"
             f" WHEN {EXISTED} THEN 'U' ELSE 'I' END AS {OP}"
         )
-        return self._finished(self._with_placeholders(joined), (op, RESCAN, EXISTED), alive)
+        return self._finished(
+            self._with_placeholders(joined), (op, RESCAN, EXISTED, *arguments), alive
+        )
 
     def _with_placeholders(self, joined: str) -> str:
         """Aggregates that are recomputed have no value yet; the rescan gives it."""

@@ -20,6 +20,7 @@ from dt_jupyter.catalog.registry_log import RegistryLog
 from dt_jupyter.catalog.registry_rows import KINDS, picture
 from dt_jupyter.model import (
     DTError,
+    FunctionKind,
     Named,
     Reason,
     Right,
@@ -30,6 +31,7 @@ from dt_jupyter.model import (
     TargetLag,
     Task,
     Timestamp,
+    UserFunction,
     Warehouse,
 )
 from tests.unit.catalog_lab import Lab, at, definition, name, refused, table
@@ -68,6 +70,7 @@ def fill(catalog: Catalog) -> None:
     catalog.create_stream(stream("s"))
     catalog.create_sink(Sink("id-k", name("k"), name("t"), "TABLE", "file:///k", at(0), ("a",)))
     catalog.create_task(Task("id-j", name("j"), "DELETE FROM t", "default", at(0), at(0)))
+    catalog.put_function(UserFunction("f", FunctionKind.PYTHON, "int", True, "f = lambda x: x"))
     held = HeldTable("table-t", "t", "/outside/t", 1, 2)
     catalog.hold("h", HoldKind.PIN, "t", "version 1", [held], name="kept", expires=at(9e6))
     catalog.create_role("reader")

@@ -24,7 +24,7 @@ CHANGED: Mapping[str, ChangePlan] = {"id:a": Feed(1, 2, 7, 0, 0), "id:b": Unchan
 
 def look(*sources: Source, plans: Mapping[str, ChangePlan] = CHANGED) -> Look:
     frontier = Frontier(Timestamp(0), {})
-    return Look(frontier, sources, (), plans, evolved=False, invalid=None)
+    return Look(frontier, sources, (), (), plans, evolved=False, invalid=None)
 
 
 def test_each_source_has_the_rows_of_its_log_and_those_of_its_change() -> None:

@@ -1,0 +1,74 @@
+"""Functions of the user's, registered, listed and dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import DataType
+
+from dt_jupyter.engine.context import Context
+from dt_jupyter.failures import first_line
+from dt_jupyter.functions import checked_function_name, keep_function, kept_sql_function
+from dt_jupyter.model import FunctionInfo, FunctionKind, error
+from dt_jupyter.sql import dropped_function
+
+
+def register_function(
+    context: Context,
+    name: str,
+    fn: Callable[..., Any],
+    returns: str | DataType,
+    kind: str,
+    *,
+    immutable: bool,
+) -> FunctionInfo:
+    """The function kept with the lake, and known to this session. DT-1003, DT-1130 to DT-1132."""
+    known = checked_function_name(name, context.refresher.definer.builtins)
+    wanted = _kind(kind)
+    made = keep_function(known, fn, _type_text(context, returns), wanted, immutable=immutable)
+    context.catalog.put_function(made)
+    context.functions.install(context.spark)
+    return next(f for f in context.functions.infos() if f.function.name == known)
+
+
+def drop_function(context: Context, name: str) -> None:
+    """DT-1115 while a dynamic table calls it, DT-1117 where there is none."""
+    context.catalog.drop_function(name.lower())
+    context.functions.install(context.spark)
+
+
+def _kind(kind: str) -> FunctionKind:
+    known = [k.value.lower() for k in FunctionKind if k is not FunctionKind.SQL]
+    if kind.lower() not in known:
+        problem = f"it must be {', '.join(known[:-1])} or {known[-1]}"
+        raise error("DT-1003", option="kind", value=kind, problem=problem, hint="")
+    return FunctionKind(kind.upper())
+
+
+def _type_text(context: Context, returns: str | DataType) -> str:
+    """The type as Spark writes it. DT-1003 for what is none."""
+    text = returns if isinstance(returns, str) else returns.simpleString()
+    try:
+        (found,) = context.spark.createDataFrame([], f"x {text}").schema.fields
+    except (PySparkException, ValueError) as e:
+        hint = "Use a type as in CREATE TABLE: int, string, array<float>."
+        problem = f"it is not a type ({first_line(e)})"
+        raise error("DT-1003", option="returns", value=text, problem=problem, hint=hint) from e
+    return found.dataType.simpleString()
+
+
+def keep_sql_function(context: Context, statement: str) -> None:
+    """What CREATE FUNCTION made is kept with the lake; any other statement is passed."""
+    if (made := kept_sql_function(statement, context.schema())) is not None:
+        context.catalog.put_function(made)
+
+
+def forget_function(context: Context, statement: str) -> None:
+    """Before DROP FUNCTION: DT-1115 while a dynamic table calls it; any other statement is
+    passed."""
+    name = dropped_function(statement)
+    known = {f.name for f in context.catalog.functions() if f.kind is FunctionKind.SQL}
+    if name and name[-1] in known and (len(name) > 1 or context.schema() == "default"):
+        context.catalog.drop_function(name[-1])
