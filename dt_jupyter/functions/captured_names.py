@@ -37,7 +37,7 @@ class Capture:
         around = _around(fn)
         for used in dict.fromkeys((*_read(fn.__code__), *_in_defaults(source))):
             value = around.get(used, _MISSING)
-            if value is _MISSING and hasattr(builtins, used):
+            if hasattr(builtins, used) and _is_builtin(used, value):
                 continue
             if value is _MISSING:
                 raise unkept(self.name, f"it uses {used}, which is not defined")
@@ -116,6 +116,11 @@ def _around(fn: FunctionType) -> Mapping[str, Any]:
     """The values of the names outside of a function: those around it, then the module's."""
     cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
     return {**fn.__globals__, **{n: _content(c) for n, c in cells}}
+
+
+def _is_builtin(used: str, value: Any) -> bool:
+    """Whether a name means Python's own: IPython's `open`, around it, refuses three files."""
+    return value is _MISSING or getattr(value, "__wrapped__", None) is getattr(builtins, used)
 
 
 def _content(cell: Any) -> Any:

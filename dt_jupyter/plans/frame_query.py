@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from dt_jupyter.plans.connect_query import connect_query
@@ -69,7 +70,7 @@ class _Proof:
     def _analysed(self, text: str) -> Any:
         try:
             made: Any = self.spark.sql(text)
-        except PySparkException as e:
+        except (PySparkException, Py4JJavaError) as e:  # its analyser fails on some texts
             problem = str(e).splitlines()[0]
             raise NoForm(f"something that Spark does not read again ({problem})") from e
         return made._jdf.queryExecution().analyzed()

@@ -63,6 +63,18 @@ def test_lambdas_recursion_members_and_built_in_functions() -> None:
     assert kept(json.dumps).place == "json:dumps"
 
 
+def test_the_open_of_a_notebook_is_the_one_of_python() -> None:
+    """IPython puts one around it into the names of its user."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    try:
+        shell.run_cell("def reads(path):\n    with open(path) as file:\n        return file.read()")
+        assert again(shell.user_ns["reads"])(__file__).startswith('"""')
+    finally:
+        InteractiveShell.clear_instance()
+
+
 def test_what_cannot_be_kept_is_refused_by_its_name() -> None:
     def locked(x: int) -> int:
         with LOCK:
