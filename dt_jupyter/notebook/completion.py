@@ -16,12 +16,12 @@ from IPython.core.completer import (
     context_matcher,
 )
 
+from dt_jupyter.model import Name
 from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.notebook.suggest import Candidate, cell_of, suggest
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Context
-    from dt_jupyter.model import Name
     from dt_jupyter.notebook.session import Notebook
 
 _KEPT_SECONDS = 1.0

@@ -147,6 +147,7 @@ def entries() -> dict[str, object]:
         "restrict": _pushed,
         "unstable": _decided,
         "line in EXPLAIN": _line,
+        "calls looked up": TABLES["calls looked up"][Scan],  # it has no expression of its own
     }
 
 
