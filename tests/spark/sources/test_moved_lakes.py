@@ -184,8 +184,15 @@ def test_a_lake_opened_by_a_link(
     lab.close()
 
 
-LATER = ("registry_change", "scheduler_run", "sink_task", "sink", "sink_history")
-"""Tables that the release before did not have."""
+LATER = (
+    "registry_change", "scheduler_run", "sink_task", "sink", "sink_history", "task", "task_run",
+    "dropped_stream", "role", "granted", "user_function",
+)  # fmt: skip
+LATER_COLUMNS = (
+    *(("warehouse", c) for c in ("auto_suspend", "auto_resume", "owner", "resumed")),
+    ("stream", "extension_days"),
+)
+"""Tables and columns that an early release did not have."""
 
 
 def with_absolute_paths(catalog: Path, lake: Path) -> None:
@@ -210,6 +217,8 @@ def with_absolute_paths(catalog: Path, lake: Path) -> None:
     names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
     for drop in [*(f"TRIGGER {n}" for (n,) in names), *(f"TABLE {n}" for n in LATER)]:
         connection.execute(f"DROP {drop}")
+    for table, column in LATER_COLUMNS:
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
     connection.execute("UPDATE dt_meta SET value = '4' WHERE key = 'schema_version'")
     catalog.with_name("registry.jsonl").unlink()
     connection.commit()
