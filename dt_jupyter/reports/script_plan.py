@@ -85,7 +85,8 @@ class ScriptPlan:
 
     def __str__(self) -> str:
         shown = [str(c) for c in self.changes if c.action is not PlannedAction.NONE]
-        return "\n".join([f"{count_of(len(self.steps), 'step')}: {self.summary}", *shown])
+        steps = f"{count_of(len(self.steps), 'step')}: " if self.changed else ""
+        return "\n".join([f"{steps}{self.summary}", *shown])
 
     def _repr_html_(self) -> str:
         rows = "".join(map(_row, (c for c in self.changes if c.action is not PlannedAction.NONE)))
