@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DEPTH = 50
+OWN_SCHEMA = "__dt"
+"""Of names that readers have which are no dynamic tables."""
 UNKNOWN = Name("unknown", "sources")
 """What a query reads that is not known by name: it has no versions."""
 
@@ -68,6 +70,13 @@ def _at(query: str, span: Span | None) -> Iterator[None]:
         if span is None or e.query is not None:
             raise
         raise e.at(query, span) from e
+
+
+def _reads_stream(of: Name, stream: Name, source: Name) -> DTError:
+    if of.schema != OWN_SCHEMA:
+        return error("DT-1123", name=of, stream=stream, source=source)
+    hint = f"Read {source}, its source, instead: only queries read a stream."
+    return error("DT-1109", name=stream, kind="stream", expected="table or view", hint=hint)
 
 
 @dataclass
@@ -130,7 +139,8 @@ class Sources:
             self._collect(source.text, schema, of, found, depth + 1, False)
 
     def source(self, name: Name, of: Name, written: str | None = None) -> Source | ViewSource:
-        """What `name` is; DT-1101 if it is nothing, DT-1123 if it is a stream."""
+        """What `name` is; DT-1101 if it is nothing, DT-1123 if it is a stream, of which another
+        reader than a dynamic table is told by DT-1109."""
         if name.schema == "delta":
             return self._delta(name, written or name.table)
         table = self.catalog.get(name)
@@ -140,7 +150,7 @@ class Sources:
             )
         relation = lookup(self.spark, name, temporary=self.temporary)
         if relation is None and (stream := self.catalog.find_stream(name)) is not None:
-            raise error("DT-1123", name=of, stream=name, source=stream.source)
+            raise _reads_stream(of, name, stream.source)
         if relation is None:
             raise self.quarantined(str(name)) or error(
                 "DT-1101", name=name, hint=did_you_mean(str(name), self.known())

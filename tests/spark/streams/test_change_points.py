@@ -126,7 +126,7 @@ def test_marks_are_of_the_statement_alone(quick_lab: Lab) -> None:
     lab.insert("src", "1")
     lab.sql("INSERT INTO t SELECT id FROM s")
     found = json.loads(mark(lab))
-    assert found.keys() == {"statement", "intent"}
+    assert found.keys() == {"statement", "intent", "reads"}
     assert found["statement"] == lab.engine.last_query_id
     assert lab.spark.conf.get(conf, None) is None
     last = lab.engine.last_query_id

@@ -140,14 +140,14 @@ def test_a_table_that_is_there_already_takes_nothing(till: Lab) -> None:
 
 def test_a_table_made_from_a_stream_is_like_any_other(till: Lab) -> None:
     till.sql(
-        "CREATE SCHEMA IF NOT EXISTS shop; CREATE TABLE shop.made USING delta "
+        "CREATE SCHEMA IF NOT EXISTS fenced; CREATE TABLE fenced.made USING delta "
         "TBLPROPERTIES ('dt.primaryKey' = 'n') COMMENT 'what was sold' AS SELECT n FROM s"
     )
     assert till.sql("SELECT n FROM s") == []
     till.reopen()
-    assert till.sql("SELECT n FROM shop.made") == [(5,)]
-    told = {r[0]: r[1] for r in till.sql("DESCRIBE TABLE EXTENDED shop.made")}
-    assert told["Location"].endswith("/tables/shop.db/made")
+    assert till.sql("SELECT n FROM fenced.made") == [(5,)]
+    told = {r[0]: r[1] for r in till.sql("DESCRIBE TABLE EXTENDED fenced.made")}
+    assert told["Location"].endswith("/tables/fenced.db/made")
     assert "dt.primaryKey=n" in told["Table Properties"]
     assert told["Comment"] == "what was sold"
-    till.sql("DROP TABLE shop.made; DROP SCHEMA shop")
+    till.sql("DROP TABLE fenced.made; DROP SCHEMA fenced")
