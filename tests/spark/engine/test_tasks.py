@@ -104,6 +104,7 @@ def test_a_task_takes_what_a_stream_holds_once_at_its_ticks(clockwork: Clockwork
     assert [n for n, _ in lab.rows("taken")] == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.nightly
 def test_a_graph_of_tasks_runs_in_order_and_a_failure_ends_what_is_behind_it(
     clockwork: Clockwork,
 ) -> None:

@@ -141,6 +141,7 @@ def test_a_refresh_reads_all_of_a_transaction_or_nothing(quick_lab: Lab) -> None
     assert report.guarantees == _ALL, str(report)
 
 
+@pytest.mark.nightly
 def test_snapshots_by_label_are_snapshots_by_history(quick_lab: Lab) -> None:
     lab, chance = quick_lab, random.Random(7)
     lab.sql("CREATE TABLE a (n INT); CREATE TABLE b (n INT)")
