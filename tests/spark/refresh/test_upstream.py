@@ -3,8 +3,9 @@ are the query's or, where it failed, what they were."""
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -197,6 +198,15 @@ def played(
             scene.run(scene.case.rows)
             scene.refreshed(lambda said: DONE)
     return [p for scene in scenes for p in scene.problems]
+
+
+@pytest.fixture(autouse=True)
+def without_schemas(quick_lab: Lab) -> Iterator[None]:
+    """Schemas that cases make are gone afterwards: the session is that of all tests."""
+    yield
+    for (name,) in quick_lab.spark.sql("SHOW SCHEMAS").collect():
+        if re.match(r"c\d+_", name):
+            quick_lab.spark.sql(f"DROP SCHEMA {name} CASCADE")
 
 
 def test_every_kind_of_change_upstream(quick_lab: Lab) -> None:
