@@ -28,7 +28,7 @@ from dt_jupyter.lake import LakeError, find_same_rows, may_change, plan_changes
 from dt_jupyter.model import DTError, Name, Sink, Stream
 from dt_jupyter.replay import whole
 from dt_jupyter.sinks import KIND, ChangeInterval, ChangeKind, SinkColumn
-from dt_jupyter.sources import Moment
+from dt_jupyter.sources import OWN_SCHEMA, Moment
 from dt_jupyter.spark import RefreshSessions, arrow_frame
 from dt_jupyter.streams import Changes
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-_OF = Name("__dt", "sink")
+_OF = Name(OWN_SCHEMA, "sink")
 ViewColumns = dict[tuple[str, ...], tuple[SinkColumn, ...]]
 """The columns of a view by its stream, and by the texts and schemas that they come of."""
 

@@ -34,6 +34,7 @@ from dt_jupyter.model import (
 from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.replay.schema_modes import Projected, as_it_was, as_now, same_columns, select_list
 from dt_jupyter.sources import (
+    OWN_SCHEMA,
     Found,
     Moment,
     Resolver,
@@ -49,7 +50,7 @@ from dt_jupyter.sql import SchemaMode
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-NOBODY = Name("__dt", "snapshot")
+NOBODY = Name(OWN_SCHEMA, "snapshot")
 
 
 def whole(name: Name) -> str:

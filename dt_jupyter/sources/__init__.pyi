@@ -49,6 +49,7 @@ from .row_identity import (
     told_apart as told_apart,
 )
 from .source_names import (
+    OWN_SCHEMA as OWN_SCHEMA,
     UNKNOWN as UNKNOWN,
     Found as Found,
     Logs as Logs,

@@ -21,6 +21,7 @@ from dt_jupyter.model.hidden import WEIGHT, public_rows, unique_view
 from dt_jupyter.replay import whole
 from dt_jupyter.sources import (
     OLDEST,
+    OWN_SCHEMA,
     By,
     Found,
     Identity,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 MOST_COMMITS = 500
 """A redo log of more is not read at once."""
 
-_OF = Name("__dt", "changes")
+_OF = Name(OWN_SCHEMA, "changes")
 _Start = Moment | Mapping[str, int]
 """Where an interval starts or ends: a point, or the version of each base table by its id."""
 _Make = Callable[
