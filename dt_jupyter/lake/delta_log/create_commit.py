@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.delta_log.version_checksum import write_checksum
 from dt_jupyter.lake.disk import make_durable, put_commit
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.types import arrow_schema, leaves
@@ -85,3 +87,4 @@ def write_first(path: Path, fields: list[dict[str, Any]], properties: Mapping[st
     (path / "_delta_log").mkdir(parents=True, exist_ok=True)
     put_commit(path, 0, actions)
     make_durable(path, (), 0)
+    write_checksum(TableLog(path), 0)

@@ -28,7 +28,13 @@ from dt_jupyter.lake.delta_log.commits import Read, ReadCommit, Remembered, in_c
 from dt_jupyter.lake.delta_log.metadata import Metadata, Protocol
 from dt_jupyter.lake.delta_log.snapshot_files import LiveFile, TableSnapshot
 from dt_jupyter.lake.errors import LogBroken, TableGone, VersionGone
-from dt_jupyter.lake.log_replay import STATE, LogState, advance_state, checkpoint_state
+from dt_jupyter.lake.log_replay import (
+    STATE,
+    LogState,
+    TableState,
+    advance_state,
+    checkpoint_state,
+)
 from dt_jupyter.lake.paths import TablePath, local
 from dt_jupyter.model import Timestamp
 
@@ -179,6 +185,10 @@ class TableLog:
 
     def protocol(self, version: int | None = None) -> Protocol:
         return self._state_at(version).protocol
+
+    def raw_state(self, version: int | None = None) -> TableState:
+        """The actions in force besides the files; not to be changed."""
+        return self._state_at(version).raw
 
     def table_id(self, version: int | None = None) -> str:
         """`metaData.id`: another one is another table."""

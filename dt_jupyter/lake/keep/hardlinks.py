@@ -16,6 +16,7 @@ from dt_jupyter.lake.delta_log.actions import commit_name, read_actions
 from dt_jupyter.lake.delta_log.active_files import LiveFiles, file_at, paths_of
 from dt_jupyter.lake.delta_log.checkpoints import last_checkpoint
 from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.delta_log.version_checksum import checksum_name
 from dt_jupyter.lake.errors import LakeError, VersionGone
 
 _BROUGHT = frozenset(("add", "cdc"))
@@ -93,7 +94,7 @@ def _link_log(log: Path, folder: Path, first: int, last: int) -> None:
         if version == start < first and not (log / commit_name(version)).exists():
             continue
         names.append(commit_name(version))
-        checksum = f"{version:020d}.crc"
+        checksum = checksum_name(version)
         names += [checksum] if (log / checksum).exists() else []
     for name in names:
         os.link(log / name, folder / name)

@@ -30,6 +30,7 @@ from dt_jupyter.lake.delta_log.log_state import (
     table_state,
 )
 from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.delta_log.version_checksum import write_checksum
 from dt_jupyter.lake.disk import make_durable, put_commit, sync
 from dt_jupyter.lake.errors import LakeError, TableGone
 from dt_jupyter.lake.txn.shadow_log import Staging
@@ -249,6 +250,7 @@ def publish(made: Publication, log: TableLog, millis: int) -> int:
         except FileExistsError:  # another commit was faster
             continue
         make_durable(log.path, made.files, version)
+        write_checksum(log, version)
         return version
 
 

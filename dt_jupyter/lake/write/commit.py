@@ -11,6 +11,7 @@ from dt_jupyter.lake.delta_log.actions import CommitFacts
 from dt_jupyter.lake.delta_log.commit_tags import mark_of
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog, size_of
+from dt_jupyter.lake.delta_log.version_checksum import write_checksum
 from dt_jupyter.lake.disk import data_files, make_durable, remove_orphans
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.paths import TablePath
@@ -93,6 +94,8 @@ def _locked(
     reach("before_fsync")
     make_durable(log.path, data_files(log.path) - before, mine.version)
     reach("after_fsync")
+    if refusal is None:
+        write_checksum(log, mine.version)
     if request.cluster_by is not None and spark is not None:
         _recluster(spark, log, request.cluster_by)
     if refusal is None and spark is not None:

@@ -29,10 +29,12 @@ from dt_jupyter.lake import (
     relation,
 )
 from dt_jupyter.lake.delta_log.create_commit import plain_fields
+from dt_jupyter.lake.delta_log.version_checksum import checksum_name
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.write import backing_table as tables
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import OP
+from dt_jupyter.spark import count_jobs
 from tests.cases import some
 from tests.spark.lake_tables import LOCAL, NOT_LOCAL, make, weighted
 
@@ -177,6 +179,27 @@ class Table:
         )
         assert found == wanted
         self.held = {n for n, _ in wanted}
+        self.check_checksum()
+
+    def check_checksum(self) -> None:
+        """The newest version has a checksum that Delta finds to be true of the log."""
+        java: Any = self.spark._jvm
+        log = java.org.apache.spark.sql.delta.DeltaLog
+        log.clearCache()
+        snapshot = log.forTable(
+            self.spark._jsparkSession, str(self.log.path)
+        ).unsafeVolatileSnapshot()  # type: ignore[attr-defined]
+        file = self.log.path / "_delta_log" / checksum_name(self.log.version())
+        known = json.loads(file.read_text())
+        state = snapshot.computedState()
+        assert snapshot.version() == self.log.version()
+        assert snapshot.checksumOpt().isDefined()
+        assert (known["numFiles"], known["tableSizeBytes"]) == (
+            state.numOfFiles(),
+            state.sizeInBytes(),
+        )
+        assert json.loads(state.metadata().json())["metaData"] == known["metadata"]
+        assert json.loads(state.protocol().json())["protocol"] == known["protocol"]
 
     def check_feed(self, before: Counter[str], after: Counter[str]) -> None:
         """Both ways to read the newest commit's change give the difference."""
@@ -250,6 +273,28 @@ def test_writers_take_turns(spark: SparkSession, lake_dir: Path) -> None:
     t.merge({2: ("U", row(2, LAST)), 30: ("I", row(30, PLAIN))}, "spark")
     t.merge({2: ("D", row(2, LAST)), 30: ("U", row(30, FIRST))}, "delta-rs")
     t.check()
+
+
+def test_the_first_read_after_a_small_commit_costs_as_much_as_after_one_by_spark(
+    spark: SparkSession, lake_dir: Path
+) -> None:
+    t = Table(spark, lake_dir / "t", "auto")
+    t.commit(Append(t.arrow(*BASE.values())), "spark")
+
+    def first_read(writer: str, group: str) -> int:
+        t.merge({2: ("U", row(2, FIRST))}, writer)
+        spark.sparkContext.setJobGroup(group, "")
+        spark.read.format("delta").load(str(t.log.path)).count()
+        return count_jobs(spark, group)
+
+    jobs = {w: [first_read(w, f"{w}-{n}") for n in range(3)] for w in WRITERS}
+    assert max(jobs["delta-rs"]) <= min(jobs["spark"])
+    # Whatever the checksum before it is, Delta gets one that is true of the files.
+    for text in ("", "{", "{}", "\0" * 40):
+        before = t.log.path / "_delta_log" / checksum_name(t.log.version())
+        before.write_text(text)
+        t.merge({2: ("U", row(2, LAST))}, "delta-rs")
+        t.check_checksum()
 
 
 def test_int96_is_left_to_spark(spark: SparkSession, lake_dir: Path) -> None:
