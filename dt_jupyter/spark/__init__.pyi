@@ -1,16 +1,15 @@
 from .analysed import (
-    BLIND as BLIND,
     Analysed as Analysed,
+    ParsedText as ParsedText,
     analyse as analyse,
-    class_of as class_of,
     conf_of as conf_of,
     file_paths as file_paths,
     has_files as has_files,
-    is_query as is_query,
     locations as locations,
     of_frame as of_frame,
-    parsed_plan as parsed_plan,
+    parse_text as parse_text,
     provider_of as provider_of,
+    run_analysed as run_analysed,
 )
 from .class_archive import (
     archive_of as archive_of,

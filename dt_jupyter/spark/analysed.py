@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Name
@@ -17,8 +19,8 @@ from dt_jupyter.spark.relations import local_path
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
-_PARSED = "org.apache.spark.sql.catalyst.plans.logical.ParsedStatement"
+_SURVEY = "PlanSurvey"
+_OF_SPARK = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
 _RUN_BY_ANALYSIS = frozenset({"RestoreTableStatement"})
 """What Delta does as it analyses it."""
 _EXPLAINS = frozenset({"ExplainCommand", "DescribeQueryCommand", "StreamingExplainCommand"})
@@ -26,10 +28,37 @@ _TARGETS = frozenset({"ResolvedTable", "ResolvedIdentifier", "ResolvedPersistent
 
 
 @dataclass(frozen=True)
+class ParsedText:
+    """What Spark's parser makes of a text, nothing looked up."""
+
+    text: str
+    plan: Any
+    facts: PlanFacts
+
+    @property
+    def kind(self) -> str:
+        return self.facts.root
+
+    @property
+    def is_query(self) -> bool:
+        """Whether it only reads: nothing runs before its rows are asked for."""
+        named = self.kind.endswith("Statement") or self.kind.startswith("Describe")
+        return not (self.facts.acts or named or self.is_blind)
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether it runs statements that no plan shows."""
+        return not _BLIND.isdisjoint(self.facts.classes)
+
+
+_BLIND = frozenset({"UnresolvedExecuteImmediate", "ExecuteImmediateQuery", "CompoundBody"})
+
+
+@dataclass(frozen=True)
 class Analysed:
     """A statement's plan. `parsed` is the class of what the parser made of it, `target` what a
     command makes or changes, `path` where that is files by their path; `schema` what it is about
-    where that is a schema."""
+    where that is a schema; `runs` whether the plan is the whole statement, as it is run."""
 
     parsed: str
     facts: PlanFacts
@@ -37,50 +66,72 @@ class Analysed:
     target: Name | None = None
     path: str | None = None
     schema: str | None = None
+    runs: bool = False
 
 
-def parsed_plan(spark: SparkSession, text: str) -> Any:
-    """What Spark's parser makes of a text, nothing looked up."""
-    return _state(spark).sqlParser().parsePlan(text)
+def parse_text(spark: SparkSession, text: str) -> ParsedText:
+    plan = _state(spark).sqlParser().parsePlan(text)
+    return ParsedText(text, plan, _facts(spark, plan))
 
 
-def is_query(spark: SparkSession, plan: Any) -> bool:
-    """Whether a parsed plan only reads: nothing runs before its rows are asked for."""
-    session: Any = spark
-    loader = session._jvm.java.lang.Class
-    if any(loader.forName(name).isInstance(plan) for name in (_COMMAND, _PARSED)):
-        return False
-    kind = class_of(plan)
-    if kind in BLIND or kind.endswith("Statement") or kind.startswith("Describe"):
-        return False
-    return "InsertInto" not in plan.toString()
-
-
-BLIND = frozenset({"UnresolvedExecuteImmediate", "ExecuteImmediateQuery", "CompoundBody"})
-"""What runs statements that no plan shows."""
-
-
-def analyse(spark: SparkSession, plan: Any, own: frozenset[str] = frozenset()) -> Analysed:
-    """A parsed plan analysed; of EXPLAIN and DESCRIBE QUERY the query's. It runs nothing."""
-    state, kind = _state(spark), class_of(plan)
-    if kind in _RUN_BY_ANALYSIS:
-        return Analysed(kind, PlanFacts(kind, (), frozenset()), plan)
-    if kind in _EXPLAINS:
-        inner = plan.logicalPlan() if kind != "DescribeQueryCommand" else plan.plan()
-        return replace(analyse(spark, inner, own), parsed=kind)
+def analyse(spark: SparkSession, parsed: ParsedText, own: frozenset[str] = frozenset()) -> Analysed:
+    """The plan analysed; of EXPLAIN and DESCRIBE QUERY the query's. It runs nothing."""
+    if parsed.kind in _RUN_BY_ANALYSIS:
+        return Analysed(parsed.kind, PlanFacts(parsed.kind, (), frozenset()), parsed.plan)
+    if parsed.kind in _EXPLAINS:
+        told = _explained(parsed)
+        inner = ParsedText(parsed.text, told, _facts(spark, told))
+        return replace(analyse(spark, inner, own), parsed=parsed.kind, runs=False)
+    state = _state(spark)
     mode = getattr(state, "executePlan$default$2")()
-    analysed = state.executePlan(plan, mode).analyzed()
-    return _named(Analysed(kind, _facts(analysed, own), analysed))
+    plan = state.executePlan(parsed.plan, mode).analyzed()
+    found = Analysed(parsed.kind, _facts(spark, plan, own), plan, runs=True)
+    return found if parsed.is_query else _named(found)
+
+
+def _explained(parsed: ParsedText) -> Any:
+    return (
+        parsed.plan.plan() if parsed.kind == "DescribeQueryCommand" else parsed.plan.logicalPlan()
+    )
+
+
+def run_analysed(spark: SparkSession, parsed: ParsedText, found: Analysed) -> DataFrame:
+    """Spark's result: of the very plan that was analysed, which Spark analyses no second time."""
+    from pyspark.sql import DataFrame
+
+    if not found.runs:
+        return spark.sql(parsed.text)
+    session: Any = spark
+    return DataFrame(_rows_of(session._jvm)(session._jsparkSession, found.plan), spark)
 
 
 def of_frame(frame: DataFrame, own: frozenset[str] = frozenset()) -> Analysed:
     """Of a query that is a DataFrame already."""
     plan = frame._jdf.queryExecution().analyzed()
-    return Analysed(class_of(plan), _facts(plan, own), plan)
+    facts = _facts(frame.sparkSession, plan, own)
+    return Analysed(facts.root, facts, plan)
 
 
-def _facts(plan: Any, own: frozenset[str]) -> PlanFacts:
-    return facts_of(json.loads(plan.toJSON()), own)
+def _facts(spark: SparkSession, plan: Any, own: frozenset[str] = frozenset()) -> PlanFacts:
+    session: Any = spark
+    survey = _surveyor(session._jvm).of(plan)
+    return facts_of(json.loads(survey), own)
+
+
+@lru_cache(maxsize=1)
+def _rows_of(jvm: Any) -> Any:
+    """What makes a DataFrame of a plan; to find a class by its name takes 1 ms."""
+    return jvm.org.apache.spark.sql.classic.Dataset.ofRows
+
+
+@lru_cache(maxsize=1)
+def _surveyor(jvm: Any) -> Any:
+    """`PlanSurvey.java`, compiled: 30 ms, once for each JVM."""
+    source = Path(__file__).with_name(f"{_SURVEY}.java").read_text("utf-8")
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.java.lang.Class.forName(_OF_SPARK).getClassLoader())
+    compiler.cook(source)
+    return compiler.getClassLoader().loadClass(_SURVEY).newInstance()
 
 
 def class_of(node: Any) -> str:
@@ -148,9 +199,9 @@ _SPECIFIED = frozenset({
 })  # fmt: skip
 
 
-def locations(plan: Any) -> list[str]:
-    """The folders that a parsed plan names for a table or a schema."""
-    kind = class_of(plan)
+def locations(parsed: ParsedText) -> list[str]:
+    """The folders that it names for a table or a schema."""
+    kind, plan = parsed.kind, parsed.plan
     if kind in _SPECIFIED:
         return [*_option(plan.tableSpec().location()), *_path_option(plan.tableSpec())]
     if kind == "CreateNamespace":
@@ -162,17 +213,17 @@ def locations(plan: Any) -> list[str]:
     return []
 
 
-def provider_of(plan: Any) -> str | None:
-    """The format that a parsed plan makes a table in, where it says one."""
-    if class_of(plan) not in _SPECIFIED:
+def provider_of(parsed: ParsedText) -> str | None:
+    """The format that it makes a table in, where it says one."""
+    if parsed.kind not in _SPECIFIED:
         return None
-    found = _option(plan.tableSpec().provider())
+    found = _option(parsed.plan.tableSpec().provider())
     return found[0].lower() if found else None
 
 
-def conf_of(plan: Any) -> tuple[str, bool] | None:
+def conf_of(parsed: ParsedText) -> tuple[str, bool] | None:
     """The conf that SET names, and whether it sets it; None where it names none."""
-    pair = plan.kv()
+    pair = parsed.plan.kv()
     if not pair.isDefined():
         return None
     return str(pair.get()._1()), bool(pair.get()._2().isDefined())
@@ -249,16 +300,15 @@ def _is_path(identifier: Any) -> bool:
 
 
 __all__ = [
-    "BLIND",
     "Analysed",
+    "ParsedText",
     "analyse",
-    "class_of",
     "conf_of",
     "file_paths",
     "has_files",
-    "is_query",
     "locations",
     "of_frame",
-    "parsed_plan",
+    "parse_text",
     "provider_of",
-]  # fmt: skip
+    "run_analysed",
+]

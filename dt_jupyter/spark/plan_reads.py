@@ -1,12 +1,12 @@
-"""What a plan of Spark's reads, from its JSON: tables, views with what is in them, and files.
+"""What a plan of Spark's reads: tables, views with what is in them, and files.
 
-Pure. A plan as JSON is an array of nodes in the order of a walk from the root, each with the number
-of its children; a plan within an expression, or within a command, is such an array in a field.
+Pure: `PlanSurvey.java` says what a plan consists of.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,8 +14,7 @@ from typing import Any
 
 from dt_jupyter.model import Name
 
-_Node = Mapping[str, Any]
-_CLASS = "class"
+_Names = Mapping[str, Sequence[str]]
 _TARGETS = {
     "AppendData": ("table",),
     "OverwriteByExpression": ("table",),
@@ -52,83 +51,81 @@ class PlanRead:
 @dataclass(frozen=True)
 class PlanFacts:
     """The class of the root, what is read, the classes of all nodes and expressions, the target
-    that the root names, and whether it says that it replaces it."""
+    that the root names, and whether it says that it replaces it; `acts` where a node is a command,
+    or what the parser makes of one."""
 
     root: str
     reads: tuple[PlanRead, ...]
     classes: frozenset[str]
     target: Name | None = None
     replaces: bool = False
+    acts: bool = False
 
 
-def facts_of(nodes: Sequence[_Node], own: frozenset[str] = frozenset()) -> PlanFacts:
-    """Of a plan as JSON; the temporary views of `own` are not looked into."""
-    root = _simple(nodes[0])
-    reader = _Reader(own, set())
-    reads = tuple(reader.tree(nodes, _TARGETS.get(root, ())))
+@dataclass(frozen=True)
+class SurveyedNode:
+    """A node of a plan: `up` is the place of the one above it, `field` that one's field, "" for a
+    child; `names` are the tables that its own fields name, `flags` those of its fields that are
+    true."""
+
+    kind: str
+    up: int
+    field: str
+    names: _Names
+    flags: Sequence[str]
+
+
+def facts_of(survey: Mapping[str, Any], own: frozenset[str] = frozenset()) -> PlanFacts:
+    """Of a plan; the temporary views of `own` are not looked into."""
+    nodes = [SurveyedNode(*fields) for fields in survey["nodes"]]
+    root = nodes[0]
     return PlanFacts(
-        root, reads, frozenset(reader.classes), _target(nodes[0]), nodes[0].get("replace") is True
+        root.kind,
+        tuple(_reads(nodes, own)),
+        frozenset(survey["classes"]),
+        _target(root),
+        "replace" in root.flags,
+        survey["acts"],
     )
 
 
-@dataclass
-class _Reader:
-    own: frozenset[str]
-    classes: set[str]
-
-    def tree(self, nodes: Sequence[_Node], skipped: tuple[str, ...] = ()) -> Iterator[PlanRead]:
-        """Of an array of nodes; `skipped` are fields of the root."""
-        at = 0
-        while at < len(nodes):
-            found, at = self._node(nodes, at, skipped if at == 0 else ())
-            yield from found
-
-    def _node(
-        self, nodes: Sequence[_Node], at: int, skipped: tuple[str, ...] = ()
-    ) -> tuple[list[PlanRead], int]:
-        """What is read at and below a node, and the place after it."""
-        node, kind = nodes[at], _simple(nodes[at])
-        self.classes.add(kind)
-        found = [r for k, v in node.items() if k not in skipped for r in self._field(v)]
-        is_plan = not node[_CLASS].startswith("org.apache.spark.sql.catalyst.expressions.")
-        place, inner = at + 1, list[PlanRead]()
-        for _ in range(int(node["num-children"])):
-            below, place = self._node(nodes, place)
-            inner += below
-        if kind == "View":
-            return [*found, self._view(node, tuple(inner))], place
-        if is_plan and not node["num-children"] and kind not in _NO_DATA:
-            found += _leaf(node, kind)
-        return [*found, *inner], place
-
-    def _field(self, value: object) -> Iterator[PlanRead]:
-        """Of a field that holds trees, or lists of them."""
-        if isinstance(value, list) and value:
-            if isinstance(value[0], dict) and _CLASS in value[0]:
-                yield from self.tree(value)
-            elif isinstance(value[0], list | dict):
-                for each in value:
-                    yield from self._field(each)
-        elif isinstance(value, dict):
-            for each in value.values():
-                yield from self._field(each)
-
-    def _view(self, node: _Node, inner: tuple[PlanRead, ...]) -> PlanRead:
-        name = _identifier(node["desc"].get("identifier"))
-        if not node.get("isTempView"):
-            return PlanRead(ReadKind.VIEW, name, inner)
-        table = str(node["desc"]["identifier"]["table"]).lower()
-        return PlanRead(ReadKind.TEMPORARY_VIEW, None, () if table in self.own else inner)
+def _reads(nodes: Sequence[SurveyedNode], own: frozenset[str]) -> Iterator[PlanRead]:
+    """From the leaves up: a plan may be deeper than Python calls functions."""
+    children: list[deque[PlanRead]] = [deque() for _ in nodes]
+    fields: list[deque[PlanRead]] = [deque() for _ in nodes]
+    parents = {node.up for node in nodes if not node.field}
+    for at in range(len(nodes) - 1, 0, -1):
+        node = nodes[at]
+        found = [*fields[at], *_inner(node, children[at], own, is_leaf=at not in parents)]
+        skipped = node.up == 0 and node.field in _TARGETS.get(nodes[0].kind, ())
+        if not skipped:
+            (fields if node.field else children)[node.up].extendleft(reversed(found))
+    yield from fields[0]
+    yield from _inner(nodes[0], children[0], own, is_leaf=0 not in parents)
 
 
-def _leaf(node: _Node, kind: str) -> Iterator[PlanRead]:
-    table = node.get("catalogTable") or node.get("tableMeta")
-    if isinstance(table, dict):
-        name = _identifier(table.get("identifier"))
-        if name is not None and name.schema not in FILE_SCHEMAS:
-            yield PlanRead(ReadKind.TABLE, name)
-            return
-    if _IS_RELATION.search(kind):
+def _inner(
+    node: SurveyedNode, below: Sequence[PlanRead], own: frozenset[str], *, is_leaf: bool
+) -> Sequence[PlanRead]:
+    """What a node reads, its fields aside."""
+    if node.kind == "View":
+        return [_view(node, tuple(below), own)]
+    return list(_leaf(node)) if is_leaf and node.kind not in _NO_DATA else below
+
+
+def _view(node: SurveyedNode, below: tuple[PlanRead, ...], own: frozenset[str]) -> PlanRead:
+    schema, table = node.names["desc"]
+    if "isTempView" not in node.flags:
+        return PlanRead(ReadKind.VIEW, _name(schema, table), below)
+    return PlanRead(ReadKind.TEMPORARY_VIEW, None, () if table.lower() in own else below)
+
+
+def _leaf(node: SurveyedNode) -> Iterator[PlanRead]:
+    found = node.names.get("catalogTable") or node.names.get("tableMeta")
+    name = _name(*found) if found else None
+    if name is not None and name.schema not in FILE_SCHEMAS:
+        yield PlanRead(ReadKind.TABLE, name)
+    elif _IS_RELATION.search(node.kind):
         yield PlanRead(ReadKind.FILES)
 
 
@@ -138,22 +135,11 @@ _IS_RELATION = re.compile(r"Relation|Scan|Files|Stream")
 """Leaves that are not known are commands, unless they are called so."""
 
 
-def _target(root: _Node) -> Name | None:
-    for field in _NAMED:
-        value = root.get(field)
-        if isinstance(value, dict):
-            name = _identifier(value.get("identifier", value))
-            if name is not None:
-                return name
-    return None
+def _target(root: SurveyedNode) -> Name | None:
+    named = (_name(*root.names[field]) for field in _NAMED if field in root.names)
+    return next((name for name in named if name is not None), None)
 
 
-def _identifier(value: object) -> Name | None:
-    """A TableIdentifier with a schema."""
-    if not isinstance(value, dict) or "table" not in value or not value.get("database"):
-        return None
-    return Name(str(value["database"]), str(value["table"]))
-
-
-def _simple(node: _Node) -> str:
-    return str(node[_CLASS]).rpartition(".")[2]
+def _name(schema: str, table: str) -> Name | None:
+    """None for a name without a schema."""
+    return Name(schema, table) if schema else None

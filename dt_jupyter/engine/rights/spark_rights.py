@@ -22,21 +22,21 @@ from dt_jupyter.engine.rights.shared import (
 )
 from dt_jupyter.model import ADMIN, Name, Named, Right, RightsBook, Securable, error, require
 from dt_jupyter.spark import (
-    BLIND,
     FILE_SCHEMAS,
     Analysed,
+    ParsedText,
     PlanRead,
     ReadKind,
     analyse,
-    class_of,
     conf_of,
     file_paths,
     has_files,
-    is_query,
     locations,
     of_frame,
-    parsed_plan,
+    parse_text,
     provider_of,
+    rows_frame,
+    run_analysed,
 )
 
 if TYPE_CHECKING:
@@ -109,15 +109,11 @@ class SparkRights:
         """Spark's result of a text that it may run: DT-5201, DT-5207, DT-5208, DT-5211. Nothing has
         been run when one of them is raised."""
         spark = self.access.spark
-        plan = parsed_plan(spark, text)
-        self._require_parsed(plan)
-        if placed.reads_only and is_query(spark, plan):
-            frame = spark.sql(text)
-            self._require(of_frame(frame, placed.views), placed, query=True)
-            return frame
-        found = analyse(spark, plan, placed.views)
-        self._require(found, placed, query=False)
-        frame = spark.sql(text)
+        parsed = parse_text(spark, text)
+        self._require_parsed(parsed)
+        found = analyse(spark, parsed, placed.views)
+        self._require(found, placed, query=placed.reads_only and parsed.is_query)
+        frame = run_analysed(spark, parsed, found)
         lists = self.access.bound and found.facts.root in _LISTS
         return self._listed(frame) if lists else frame
 
@@ -127,27 +123,27 @@ class SparkRights:
 
     # -- whatever the role ------------------------------------------------------------------------
 
-    def _require_parsed(self, plan: Any) -> None:
-        kind, shared = class_of(plan), self.access.shared
-        if kind in BLIND:
+    def _require_parsed(self, parsed: ParsedText) -> None:
+        shared = self.access.shared
+        if parsed.is_blind:
             problem = "what it runs is not known before"
             if shared is not None:
-                raise error("DT-5211", what=_called(kind), problem=problem)
-            raise self.access.refusal(_called(kind), problem, "Write the statement itself.")
+                raise error("DT-5211", what=_called(parsed.kind), problem=problem)
+            raise self.access.refusal(_called(parsed.kind), problem, "Write the statement itself.")
         if shared is not None:
-            self._require_shared(plan, kind, shared)
-        for path in locations(plan):
+            self._require_shared(parsed, shared)
+        for path in locations(parsed):
             self._require_place(path)
 
-    def _require_shared(self, plan: Any, kind: str, shared: Shared) -> None:
-        if kind in ("SetCommand", "ResetCommand"):
-            conf = conf_of(plan) if kind == "SetCommand" else None
+    def _require_shared(self, parsed: ParsedText, shared: Shared) -> None:
+        if parsed.kind in ("SetCommand", "ResetCommand"):
+            conf = conf_of(parsed) if parsed.kind == "SetCommand" else None
             if (conf is None or conf[1]) and (e := refused_conf(conf[0] if conf else None)):
                 raise e
-        provider = provider_of(plan)
+        provider = provider_of(parsed)
         if provider is not None and provider not in _LAKE_FORMATS:
             raise error("DT-5211", what=f"USING {provider}", problem="it reads another system")
-        for path in locations(plan):
+        for path in locations(parsed):
             if (refused := refused_place(path, shared)) is not None:
                 raise refused
 
@@ -242,8 +238,9 @@ class SparkRights:
 
     def _listed(self, frame: DataFrame) -> DataFrame:
         """The rows of SHOW TABLES of what the role sees."""
-        rows = [r for r in frame.collect() if self._shows(r)]
-        return self.access.spark.createDataFrame(rows, frame.schema)
+        rows = [tuple(r) for r in frame.collect() if self._shows(r)]
+        schema = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in frame.schema)
+        return rows_frame(self.access.spark, rows, schema)
 
     def _shows(self, row: Any) -> bool:
         fields = row.asDict()

@@ -3,14 +3,19 @@ on a view of it has that, and no more."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
 from dt_jupyter.dispatch import Desk
 from dt_jupyter.model import DTError
+from dt_jupyter.spark import PlanRead, of_frame
 from dt_jupyter.wire import Ask, Request
 from tests.spark.engine_lab import Lab
 
@@ -145,6 +150,44 @@ def test_a_statement_of_a_role_without_rights_is_refused(world: Lab, statement: 
     assert world.context.catalog.list()[0].name.table == "counted"
 
 
+def test_what_a_plan_reads_is_all_that_spark_says_of_it(world: Lab) -> None:
+    """Each table that `TreeNode.toJSON` names anywhere in a plan is among those that are asked
+    for."""
+    for text in (
+        "SELECT * FROM peek p JOIN secret s USING (id) WHERE id IN (SELECT id FROM plain)",
+        "SELECT most(), (SELECT max(n) FROM counted) FROM plain",
+        "WITH a AS (SELECT * FROM fleeting), b AS (SELECT * FROM a) SELECT * FROM b, a, LATERAL"
+        " (SELECT count(*) FROM plain WHERE plain.id = a.id)",
+        "SELECT id FROM plain ORDER BY (SELECT max(id) FROM secret) - id",
+        "SELECT max(id) FILTER (WHERE id > (SELECT min(id) FROM secret)) OVER () FROM plain",
+        "SELECT id FROM plain UNION SELECT id FROM peek EXCEPT SELECT 1 FROM secret",
+        "SELECT * FROM table_changes('secret', 0), secret VERSION AS OF 1",
+        "FROM secret |> AGGREGATE count(*) AS n GROUP BY word |> JOIN plain ON id = n",
+    ):
+        frame = world.spark.sql(text)
+        read = set(_names_of(of_frame(frame).facts.reads))
+        told = set(_named_in(json.loads(frame._jdf.queryExecution().analyzed().toJSON())))
+        assert read == told != set(), text
+
+
+def _names_of(reads: tuple[PlanRead, ...]) -> Iterator[str]:
+    for read in reads:
+        if read.name is not None:
+            yield read.name.table
+        yield from _names_of(read.inner)
+
+
+def _named_in(value: Any) -> Iterator[str]:
+    """The tables and lasting views in a plan as Spark's JSON."""
+    if isinstance(value, dict):
+        if value.get("database"):
+            yield value["table"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _named_in(each)
+
+
 def test_files_are_no_way_round(world: Lab) -> None:
     """The folder of a table, and of a dynamic table's rows; and a table made over them."""
     layout = world.context.layout
@@ -163,9 +206,8 @@ def test_files_are_no_way_round(world: Lab) -> None:
                 f"INSERT INTO delta.`{path}` SELECT 1, 'x'",
                 f"DESCRIBE HISTORY delta.`{path}`",
             ):
-                assert code_of(lambda s=statement: world.engine.sql(s).collect()) in DENIED, (  # type: ignore[misc]
-                    statement
-                )
+                asked = partial(lambda s: world.engine.sql(s).collect(), statement)
+                assert code_of(asked) in DENIED, statement
 
 
 def test_methods_ask_as_statements_do(world: Lab) -> None:
@@ -292,6 +334,73 @@ def test_a_dynamic_table_runs_with_its_owners_role(quick_lab: Lab) -> None:
     with role(lab, "maker"):
         assert lab.sql("ALTER DYNAMIC TABLE d REFRESH")[0][1] == "INCREMENTAL"
         assert lab.refresh("d") == "NO_DATA"
+
+
+def test_what_a_text_reads_is_asked_anew_each_time(quick_lab: Lab) -> None:
+    """The same text is run before and after its names mean something else, or the right is gone."""
+    lab, text = quick_lab, "SELECT count(*) FROM eye"
+    lab.sql(
+        "CREATE TABLE hid (id INT) USING delta; CREATE TABLE open (id INT) USING delta;"
+        "CREATE ROLE maker; CREATE ROLE r; CREATE SCHEMA aside; CREATE VIEW aside.eye AS SELECT 1;"
+        "GRANT SELECT ON TABLE open TO ROLE maker"
+    )
+    with role(lab, "maker"):
+        lab.sql("CREATE VIEW eye AS SELECT * FROM open; GRANT SELECT ON VIEW eye TO ROLE r")
+
+    def outcome() -> str | None:
+        with role(lab, "r"):
+            return code_of(lambda: lab.engine.sql(text))
+
+    def poisoned(change: Callable[[], Any], cure: Callable[[], Any]) -> None:
+        assert outcome() is None
+        change()
+        assert outcome() == "DT-5201"
+        cure()
+        assert outcome() is None
+
+    def run(script: str) -> Callable[[], Any]:
+        return lambda: lab.sql(script)
+
+    poisoned(  # a view of its owner's, over what its owner may not read
+        lambda: lab.spark.sql("CREATE OR REPLACE VIEW eye AS SELECT * FROM hid"),
+        lambda: lab.spark.sql("CREATE OR REPLACE VIEW eye AS SELECT * FROM open"),
+    )
+    poisoned(  # behind the engine's back
+        lambda: lab.spark.table("hid").createOrReplaceTempView("eye"),
+        run("DROP VIEW eye"),
+    )
+    poisoned(run("USE SCHEMA aside"), run("USE SCHEMA default"))
+    poisoned(
+        run("ALTER VIEW eye RENAME TO eye2; ALTER TABLE hid RENAME TO eye"),
+        run("ALTER TABLE eye RENAME TO hid; ALTER VIEW eye2 RENAME TO eye"),
+    )
+    poisoned(
+        run("REVOKE SELECT ON TABLE open FROM ROLE maker"),
+        run("GRANT SELECT ON TABLE open TO ROLE maker"),
+    )
+    poisoned(lambda: _revoke_elsewhere(lab), run("GRANT SELECT ON VIEW eye TO ROLE r"))
+    with role(lab, "r"):
+        lab.sql("CREATE TEMPORARY VIEW mine AS SELECT * FROM eye")
+    text = "SELECT count(*) FROM mine"
+    poisoned(run("REVOKE SELECT ON VIEW eye FROM ROLE r"), run("GRANT ALL ON VIEW eye TO ROLE r"))
+
+
+_PROCESS = """
+import sys
+from pathlib import Path
+from dt_jupyter.catalog import Catalog, Owner
+from dt_jupyter.model import Name, Named, Right, Securable, Clock
+
+catalog = Catalog(Path(sys.argv[1]), Clock(), Owner.here("other"), lake=Path(sys.argv[2]))
+assert catalog.revoke("r", [Right.SELECT], Securable.of(Named.VIEW, Name("default", "eye")))
+"""
+
+
+def _revoke_elsewhere(lab: Lab) -> None:
+    """In another process."""
+    layout = lab.context.layout
+    words = [sys.executable, "-c", _PROCESS, str(layout.catalog), str(layout.lake)]
+    subprocess.run(words, check=True, timeout=60)
 
 
 def test_a_sink_and_a_task_run_with_their_owners_role(
