@@ -12,6 +12,7 @@ import dt_jupyter
 from docs.reference_pages.markdown import code, paragraphs, plain, table
 from dt_jupyter.catalog import Catalog, Owner
 from dt_jupyter.engine.context import EngineState
+from dt_jupyter.engine.event_tables import EVENTS_SCHEMA
 from dt_jupyter.engine.information_schema import CatalogTables
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.sink_tables import HISTORY_SCHEMA, SINKS_SCHEMA
@@ -19,11 +20,13 @@ from dt_jupyter.engine.task_tables import TASK_HISTORY_SCHEMA, TASKS_SCHEMA
 from dt_jupyter.model import (
     FAMILIES,
     Clock,
+    EventKind,
     RefreshAction,
     RefreshState,
     RefreshStatistics,
     RefreshTrigger,
     SchedulingState,
+    Severity,
 )
 from dt_jupyter.model.errors import CATALOGUE
 
@@ -109,6 +112,14 @@ _RELATIONS = (
         "TASK_HISTORY",
         "One row for each attempt of a run, and for each tick that was skipped, newest first.",
     ),
+    (
+        "events",
+        "DT_EVENTS",
+        "What happened in the lake, newest first, whichever process did it; `dt.events(name)` "
+        "gives the same. Of refreshes without data and of skipped ticks the history alone tells. "
+        "`ATTRIBUTES` is a JSON text: seconds, counts of rows, the trigger. The newest 50,000 "
+        "events of the last 14 days are kept.",
+    ),
     ("warehouses", "SHOW WAREHOUSES", ""),
     ("replay", "Steps of a replay", "What `%replay NAME --to … -o VAR` keeps."),
 )
@@ -117,6 +128,8 @@ _STATES = (
     ("`REFRESH_ACTION`", RefreshAction),
     ("`REFRESH_TRIGGER`", RefreshTrigger),
     ("`SCHEDULING_STATE`", SchedulingState),
+    ("`KIND` of events", EventKind),
+    ("`SEVERITY` of events", tuple(s for s in Severity if s is not Severity.DEBUG)),
 )
 
 
@@ -150,6 +163,7 @@ def _schemas() -> dict[str, str]:
         tables = Recorder(spark, catalog, Clock(), Access(spark, catalog, EngineState()))
         found |= {"sinks": SINKS_SCHEMA, "sink_history": HISTORY_SCHEMA}
         found |= {"tasks": TASKS_SCHEMA, "task_history": TASK_HISTORY_SCHEMA}
+        found["events"] = EVENTS_SCHEMA
         for name in [name for name, _, _ in _RELATIONS if name not in found]:
             arguments = {"streams": ([], None), "replay": ([],)}.get(name, ())
             getattr(tables, name)(*arguments)

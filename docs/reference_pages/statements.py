@@ -321,6 +321,7 @@ _SHOWS = {
     "([columns](history.md#sink_history))",
     "TASK_HISTORY": "one row for each attempt of a run, newest first "
     "([columns](history.md#task_history))",
+    "DT_EVENTS": "what happened in the lake, newest first ([columns](history.md#dt_events))",
 }
 
 

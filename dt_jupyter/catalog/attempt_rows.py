@@ -10,6 +10,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, func, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import from_frontier, from_record, name_in
+from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.model import (
     Frontier,
     RefreshRecord,
@@ -17,6 +18,7 @@ from dt_jupyter.model import (
     RefreshTrigger,
     Timestamp,
     error,
+    refresh_event,
 )
 
 _table, _history, _version = schema.dynamic_table, schema.history, schema.dt_version
@@ -129,16 +131,23 @@ def complete_record(
 def insert_record(connection: Connection, dt_id: str, record: RefreshRecord) -> None:
     assert RefreshState.SCHEDULED.may_become(record.state), record.state
     connection.execute(_INSERT, from_record(record) | {"dt_id": dt_id})
+    _tell(connection, dt_id, record)
 
 
-def rewrite_record(connection: Connection, record: RefreshRecord) -> bool:
+def rewrite_record(connection: Connection, dt_id: str, record: RefreshRecord) -> bool:
     """The row of an attempt as it ended; False if there is none."""
     of = {"of_query": record.query_id}
     if connection.execute(_REWRITE[record.state], from_record(record) | of).rowcount == 1:
+        _tell(connection, dt_id, record)
         return True
     before = connection.execute(_STATE, of).scalar_one_or_none()
     assert before is None, f"{record.query_id} is {before}, and never {record.state}"
     return False
+
+
+def _tell(connection: Connection, dt_id: str, record: RefreshRecord) -> None:
+    if record.state.final and record.end is not None:
+        add_event(connection, refresh_event(dt_id, record, record.end))
 
 
 def add_pins(connection: Connection, attempt_id: str, pins: Iterable[tuple[str, int]]) -> None:

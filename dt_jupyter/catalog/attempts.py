@@ -165,7 +165,7 @@ class Attempts(Store):
             replace_stages(connection, attempt.dt_id, stages)
             if definition is not None and not changed:
                 tables.apply(connection, attempt.dt_id, {"definition": definition}, "EVOLVE", now)
-            rewrite_record(connection, stored)
+            rewrite_record(connection, attempt.dt_id, stored)
             leases.free_lease(connection, attempt.dt_id, attempt.id)
         return stored
 
@@ -212,7 +212,7 @@ class Attempts(Store):
             stored = complete_record(record, row, now, attempt.started)
             done = {} if record.state is RefreshState.CANCELLED else newest_tick(stored, row)
             set_standing(connection, attempt.dt_id, last_query_id=stored.query_id, **done)
-            rewrite_record(connection, stored)
+            rewrite_record(connection, attempt.dt_id, stored)
             leases.free_lease(connection, attempt.dt_id, attempt.id)
             changes: dict[str, Any] = {}
             if counts:
@@ -298,7 +298,7 @@ class Attempts(Store):
             advance_standing(connection, dt_id, after | {"needs_reinit": waiting})
             if not same and waiting is None:
                 tables.apply(connection, dt_id, {"definition": definition}, "EVOLVE", now)
-            if not rewrite_record(connection, stored):
+            if not rewrite_record(connection, dt_id, stored):
                 insert_record(connection, dt_id, stored)
             if mine:
                 leases.free_lease(connection, dt_id, record.query_id)

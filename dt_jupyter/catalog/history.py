@@ -114,7 +114,7 @@ class History(Store):
     def prune(self, before: Timestamp) -> int:
         """Delete what is older: history that ended, versions but the newest of each dynamic
         table, graph rows no longer in force, resolutions, runs of the scheduler, deliveries of
-        sinks and runs of tasks that ended, dropped streams. Returns how many rows."""
+        sinks and runs of tasks that ended, dropped streams, events. Returns how many rows."""
         version, graph, resolved = schema.dt_version, schema.graph_history, schema.resolved
         run, delivery, of_task = schema.scheduler_run, schema.sink_history, schema.task_run
         newest = (
@@ -141,6 +141,7 @@ class History(Store):
             run.delete().where(run.c.seen < before),
             delivery.delete().where(delivery.c.end_time < before),
             gone.delete().where(gone.c.dropped < before),
+            schema.event.delete().where(schema.event.c.time < before),
             of_task.delete().where(of_task.c.end_time < before, of_task.c.ordinal.not_in(last_run)),
         )
         with self._write() as connection:

@@ -7,6 +7,7 @@ from dt_jupyter.catalog.definitions import Definitions
 from dt_jupyter.catalog.functions import FunctionRows
 from dt_jupyter.catalog.history import History
 from dt_jupyter.catalog.holds import Holds
+from dt_jupyter.catalog.lake_events import LakeEvents
 from dt_jupyter.catalog.registry import RegisteredSources, Warehouses
 from dt_jupyter.catalog.rights import RightRows
 from dt_jupyter.catalog.scheduler_runs import SchedulerRuns
@@ -35,6 +36,7 @@ class Catalog(
     TaskRuns,
     RightRows,
     FunctionRows,
+    LakeEvents,
     Watch,
 ):
     """The catalog of a lake; a context manager that closes itself."""

@@ -10,11 +10,19 @@ from collections.abc import Callable, Mapping
 from sqlalchemy import Connection, Integer, RowMapping, bindparam, cast, func, select
 
 from dt_jupyter.catalog import schema
-from dt_jupyter.catalog.codec import from_reason
+from dt_jupyter.catalog.codec import from_reason, to_record
+from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.catalog.owner import Owner, owner_columns, owner_of
 from dt_jupyter.catalog.rows import BrokenRow, overwrite_row, read_each
 from dt_jupyter.catalog.values import Attempt, Lease
-from dt_jupyter.model import Reason, RefreshState, RefreshTrigger, Timestamp
+from dt_jupyter.model import (
+    LakeEvent,
+    Reason,
+    RefreshState,
+    RefreshTrigger,
+    Timestamp,
+    refresh_event,
+)
 
 Liveness = Callable[[Owner], bool]
 LeaseTest = Callable[[RowMapping, Timestamp], bool]
@@ -108,12 +116,22 @@ def abandon(connection: Connection, row: RowMapping, why: Reason, now: Timestamp
         .where(*executing)
         .values(state=RefreshState.CANCELLED, end_time=now, reason=from_reason(why))
     )
+    _tell(connection, attempt, now)
     table = schema.dynamic_table
     connection.execute(
         table.update().where(table.c.id == row["dt_id"]).values(last_query_id=attempt)
     )
     free_lease(connection, row["dt_id"], attempt)
     return attempt
+
+
+def _tell(connection: Connection, attempt: str, now: Timestamp) -> None:
+    def ended(row: RowMapping) -> LakeEvent:
+        return refresh_event(row["dt_id"], to_record(row), now)
+
+    cancelled = (_history.c.query_id == attempt, _history.c.state == RefreshState.CANCELLED)
+    for event in read_each(connection, _history, select(_history).where(*cancelled), ended)[0]:
+        add_event(connection, event)
 
 
 def abandon_of(connection: Connection, dt_id: str, why: Reason, now: Timestamp) -> None:

@@ -303,6 +303,15 @@ _FUNCTIONS: Migration = (
     ),
 )  # fmt: skip
 
+_EVENTS: Migration = (
+    """CREATE TABLE event (
+        ordinal INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL,
+        severity TEXT NOT NULL, state TEXT NOT NULL, schema_name TEXT NOT NULL,
+        object_name TEXT NOT NULL, object_id TEXT NOT NULL, code TEXT, message TEXT,
+        attributes TEXT NOT NULL)""",
+    "CREATE INDEX event_of ON event (schema_name, object_name, ordinal)",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -319,4 +328,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _DROPPED_STREAMS,
     _RIGHTS,
     _FUNCTIONS,
+    _EVENTS,
 )

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, RowMapping, func, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import name_in
+from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row
 from dt_jupyter.catalog.store import Shelf, Store
@@ -17,6 +18,7 @@ from dt_jupyter.catalog.values import BaseTable
 from dt_jupyter.model import (
     DEFAULT_WAREHOUSE,
     DTError,
+    EventKind,
     Name,
     TaskRunState,
     Timestamp,
@@ -24,6 +26,7 @@ from dt_jupyter.model import (
     Warehouse,
     did_you_mean,
     error,
+    standing_event,
 )
 
 _warehouse, _base, _view = schema.warehouse, schema.base_table, schema.base_view
@@ -144,6 +147,11 @@ class Warehouses(Store):
             if changes:
                 row = _warehouse.c.name == after.name
                 connection.execute(_warehouse.update().where(row).values(**changes))
+            if after.suspended is not before.suspended:
+                state = "SUSPENDED" if after.suspended else "STARTED"
+                now = self.clock.now()
+                told = standing_event(EventKind.WAREHOUSE, after.name, after.name, state, None, now)
+                add_event(connection, told)
         return after
 
     def warehouse(self, name: str) -> Warehouse:

@@ -7,9 +7,11 @@ import logging
 from sqlalchemy import RowMapping, select
 
 from dt_jupyter.catalog import schema
+from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.catalog.store import Store
 from dt_jupyter.catalog.values import SchedulerRun
+from dt_jupyter.model import EventKind, standing_event
 
 _run = schema.scheduler_run
 _log = logging.getLogger("dt_jupyter.catalog")
@@ -26,6 +28,10 @@ class SchedulerRuns(Store):
             known = connection.execute(_run.update().where(_run.c.id == run).values(**values))
             if not known.rowcount:
                 connection.execute(_run.insert().values(id=run, began=now, **values))
+            if ended or not known.rowcount:
+                state = "STOPPED" if ended else "STARTED"
+                kind, host = EventKind.SCHEDULER, f"{self.owner.host}:{self.owner.pid}"
+                add_event(connection, standing_event(kind, host, run, state, None, now))
 
     def scheduler_runs(self) -> list[SchedulerRun]:
         """Those that are not pruned, in the order of their begin."""

@@ -377,6 +377,20 @@ sink_history = _table(
     Column("error_code", Text),
     Column("error", Text),
 )
+event = _table(
+    "event",
+    Column("ordinal", Integer, primary_key=True),
+    Column("time", StoredTimestamp),
+    Column("kind", Text),
+    Column("severity", Text),
+    Column("state", Text),
+    Column("schema_name", Text),  # "" where it is in none
+    Column("object_name", Text),
+    Column("object_id", Text),
+    Column("code", Text),
+    Column("message", Text),
+    Column("attributes", Text),  # JSON
+)
 role = _table(
     "role",
     Column("name", Text, primary_key=True),

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, RowMapping, func, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, storable
+from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.catalog.owner import Owner, owner_columns, owner_of
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row, read_each
@@ -24,13 +25,17 @@ from dt_jupyter.model import (
     DeliveryRecord,
     DeliveryState,
     DeliveryTrigger,
+    EventKind,
     Name,
+    Reason,
     Sink,
     SinkState,
     TargetLag,
     Timestamp,
+    delivery_event,
     did_you_mean,
     error,
+    standing_event,
 )
 
 _sink, _delivery, _task = schema.sink, schema.sink_history, schema.sink_task
@@ -133,7 +138,11 @@ class SinkRows(SinkTasks):
                 mine = mine.where(_sink.c.state != SinkState.SUSPENDED.value)
             told = storable(problem)
             values = {"state": state.value, "code": code, "problem": told, "next_try": None}
-            connection.execute(mine.values(**values))
+            before = self._told_state(connection, id_)
+            if connection.execute(mine.values(**values)).rowcount and before is not None:
+                name, known = before
+                reason = None if code is None else Reason(code, told or "")
+                _tell(connection, name, id_, known, state, reason, self.clock.now())
 
     def set_next_try(self, id_: str, at: Timestamp) -> None:
         """When a delivery that failed is tried again."""
@@ -195,7 +204,7 @@ class SinkRows(SinkTasks):
     def record_delivery(self, record: DeliveryRecord) -> None:
         """Writes it, or what it has become."""
         with self._write() as connection:
-            _write_delivery(connection, record)
+            _write_delivery(connection, record, self.clock.now())
 
     def finish_delivery(self, record: DeliveryRecord | None, moved: StreamMove) -> None:
         """A delivery of a stream, written if it is to be told of, and the stream moves: both or
@@ -205,7 +214,7 @@ class SinkRows(SinkTasks):
             if connection.execute(select(_sink.c.id).where(*mine)).first() is None:
                 raise error("DT-6122", task=moved.sink)
             if record is not None:
-                _write_delivery(connection, record)
+                _write_delivery(connection, record, self.clock.now())
             move_stream(connection, moved)
 
     def deliveries(
@@ -227,6 +236,17 @@ class SinkRows(SinkTasks):
         with self._read() as connection:
             found = read_each(connection, _delivery, newest, _to_record)[0]
         return found[0] if found else None
+
+    @staticmethod
+    def _told_state(connection: Connection, id_: str) -> tuple[Name, str] | None:
+        query = select(_sink).where(_sink.c.id == id_)
+        made = read_each(
+            connection,
+            _sink,
+            query,
+            lambda row: (Name(row["schema_name"], row["sink_name"]), str(row["state"])),
+        )[0]
+        return made[0] if made else None
 
     # -- small things -----------------------------------------------------------------------------
 
@@ -270,7 +290,26 @@ def _values_of(sink: Sink) -> dict[str, Any]:
     }
 
 
-def _write_delivery(connection: Connection, record: DeliveryRecord) -> None:
+def _tell(
+    connection: Connection,
+    name: Name,
+    id_: str,
+    before: str,
+    state: SinkState,
+    reason: Reason | None,
+    now: Timestamp,
+) -> None:
+    """That it delivers no more, or again; a try that failed is the delivery's to tell."""
+    retries = SinkState.RETRYING.value
+    if state.value in (before, retries) or (before, state) == (retries, SinkState.ACTIVE):
+        return
+    bad = state is SinkState.PAUSED
+    told = standing_event(EventKind.SINK, name, id_, state.value, reason, now, bad=bad)
+    add_event(connection, told)
+
+
+def _write_delivery(connection: Connection, record: DeliveryRecord, now: Timestamp) -> None:
+    add_event(connection, delivery_event(record, now))
     values = {
         "id": record.id,
         "sink_id": record.sink,

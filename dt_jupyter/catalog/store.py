@@ -16,6 +16,8 @@ from sqlalchemy import Column, Connection, Engine, RowMapping, Select, Table, fu
 from sqlalchemy.exc import DBAPIError
 
 from dt_jupyter.catalog import schema, sqlite
+from dt_jupyter.catalog.event_log import log_events
+from dt_jupyter.catalog.event_rows import NOTED
 from dt_jupyter.catalog.file_identity import disown_copy
 from dt_jupyter.catalog.migrations import MIGRATIONS, Migration
 from dt_jupyter.catalog.owner import Owner, running
@@ -25,7 +27,7 @@ from dt_jupyter.catalog.registry_log import RegistryLog
 from dt_jupyter.catalog.registry_rows import changes, last_stamp, picture, prune_changes
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import UNREADABLE, BrokenRow, read_each, require_unreadable, texts
-from dt_jupyter.model import Clock, Name, Timestamp, error
+from dt_jupyter.model import Clock, LakeEvent, Name, Timestamp, error
 
 T = TypeVar("T")
 _log = logging.getLogger("dt_jupyter.catalog")
@@ -77,7 +79,8 @@ class Store:
     file's own folder. `alive` tells whether the process of an owner on this host runs, `new_id`
     gives ids to history rows without an attempt, `migrations` is what brings a file to this
     release.
-    `written`, where it is set, is called after each transaction of this object that wrote.
+    `written`, where it is set, is called after each transaction of this object that wrote, and
+    `noted` with what happened in it.
     """
 
     def __init__(
@@ -95,6 +98,8 @@ class Store:
         self.root = LakeRoot.of(lake or path.parent.parent)
         self._alive, self._new_id, self._migrations = alive, new_id, migrations
         self.written: Callable[[], None] | None = None
+        self.noted: Callable[[tuple[LakeEvent, ...]], None] | None = None
+        self._noted: list[LakeEvent] = []  # by the transaction that writes
         self.rebuilt: Rebuilt | None = None
         self.quarantine = Quarantine()
         self._writing = threading.Lock()  # threads queue here; only processes poll the file's lock
@@ -106,7 +111,8 @@ class Store:
 
     def _open_file(self, before: Engine | None = None) -> None:
         engine = sqlite.open_file(self.path, self._migrate, before=before)
-        self._engine = engine.execution_options(**self.root.option)
+        options = {**self.root.option, NOTED: self._noted}
+        self._engine = engine.execution_options(**options)
         self._readers = self._engine.execution_options(**{sqlite.READ: True})
         self._log_registry(whole=True)
 
@@ -114,13 +120,19 @@ class Store:
     def _write(self) -> Iterator[Connection]:
         """A transaction that may write: all of it is on the disk after, or nothing."""
         try:
-            with self._writing, self._begun(lambda: self._engine) as connection:
-                yield connection
-                stamp = last_stamp(connection)
+            with self._writing:
+                self._noted.clear()
+                with self._begun(lambda: self._engine) as connection:
+                    yield connection
+                    stamp = last_stamp(connection)
+                noted = tuple(self._noted)
         except DBAPIError as problem:
             raise sqlite.unusable(self.path, problem) from problem
         if stamp > self._stamp:
             self._log_registry()
+        log_events(noted)
+        if noted and self.noted is not None:
+            self.noted(noted)
         if self.written is not None:
             self.written()
 

@@ -10,10 +10,21 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Select, select
 
 from dt_jupyter.catalog import definition_rows, graph, leases, schema
 from dt_jupyter.catalog.codec import TABLE_FIELDS, from_table, name_in, to_table
+from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.catalog.roots import root_of
 from dt_jupyter.catalog.rows import overwrite_row, read_each
 from dt_jupyter.catalog.store import Shelf, name_text
-from dt_jupyter.model import DTError, DynamicTable, Name, Timestamp, did_you_mean, error
+from dt_jupyter.catalog.values import TOO_MANY_FAILURES
+from dt_jupyter.model import (
+    DTError,
+    DynamicTable,
+    EventKind,
+    Name,
+    Timestamp,
+    did_you_mean,
+    error,
+    standing_event,
+)
 
 _table = schema.dynamic_table
 _IN_GRAPH = frozenset(("name", "definition", "target_lag", "warehouse", "scheduling"))
@@ -80,9 +91,18 @@ def apply(
         values["generation"] = row["generation"] + 1
     if values:
         connection.execute(_table.update().where(_table.c.id == dt_id).values(**values))
+    if after.scheduling is not before.scheduling:
+        _tell(connection, after, now)
     if any(getattr(after, field) != getattr(before, field) for field in _IN_GRAPH):
         definition_rows.open_row(connection, after, trigger, now)
     return after
+
+
+def _tell(connection: Connection, dt: DynamicTable, now: Timestamp) -> None:
+    reason, state = dt.scheduling_reason, dt.scheduling.value
+    bad = reason is not None and reason.code == TOO_MANY_FAILURES
+    kind = EventKind.DYNAMIC_TABLE
+    add_event(connection, standing_event(kind, dt.name, dt.id, state, reason, now, bad=bad))
 
 
 def _exists(name: Name) -> DTError:
@@ -246,6 +266,8 @@ class DynamicTables(graph.GraphHistory):
                 schema.definition,
             ):
                 connection.execute(table.delete().where(table.c.dt_id == dt_id))
+            event = schema.event
+            connection.execute(event.delete().where(event.c.object_id == dt_id))
             connection.execute(_table.delete().where(_table.c.id == dt_id))
 
     def _required(self, connection: Connection, name: Name) -> DynamicTable:

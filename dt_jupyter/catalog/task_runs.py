@@ -13,10 +13,12 @@ from sqlalchemy import Connection, RowMapping, func, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, from_reason, storable
+from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.catalog.owner import owner_columns, owner_of
 from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.catalog.tasks import TaskRows
 from dt_jupyter.model import (
+    EventKind,
     Name,
     Reason,
     Task,
@@ -26,6 +28,8 @@ from dt_jupyter.model import (
     TaskTrigger,
     Timestamp,
     count_of,
+    standing_event,
+    task_run_event,
 )
 
 _task, _run = schema.task, schema.task_run
@@ -253,15 +257,16 @@ class TaskRuns(TaskRows):
             return
         failed = TaskRunState.FAILED.value in states
         if failed:
-            _count_failure(connection, run.root)
+            _count_failure(connection, run.root, self.clock.now())
         elif TaskRunState.SUCCEEDED.value in states:
             own = _task.update().where(_task.c.id == run.root)
             connection.execute(own.values(failures=0))
 
 
-def _count_failure(connection: Connection, root: str) -> None:
+def _count_failure(connection: Connection, root: str, now: Timestamp) -> None:
     """One more; too many in a row suspend it."""
-    query = select(_task.c.failures, _task.c.options).where(_task.c.id == root)
+    named = (_task.c.schema_name, _task.c.task_name)
+    query = select(_task.c.failures, _task.c.options, *named).where(_task.c.id == root)
     row = connection.execute(query).one_or_none()
     if row is None:
         return
@@ -269,8 +274,11 @@ def _count_failure(connection: Connection, root: str) -> None:
     values: dict[str, Any] = {"failures": count}
     if allowed and count >= allowed:
         sentence = f"{count_of(count, 'run')} failed in a row. Fix the cause, then RESUME."
-        reason = from_reason(Reason("TOO_MANY_FAILURES", sentence))
-        values |= {"state": TaskState.SUSPENDED.value, "reason": reason}
+        reason, suspended = Reason("TOO_MANY_FAILURES", sentence), TaskState.SUSPENDED.value
+        values |= {"state": suspended, "reason": from_reason(reason)}
+        name, kind = Name(row.schema_name, row.task_name), EventKind.TASK
+        told = standing_event(kind, name, root, suspended, reason, now, bad=True)
+        add_event(connection, told)
     connection.execute(_task.update().where(_task.c.id == root).values(**values))
 
 
@@ -294,7 +302,11 @@ def _end(
     before = _run.update().where(_run.c.id == run.id, _run.c.state.in_(_OPEN))
     told = {} if reason is None else {"code": reason.code, "message": storable(reason.sentence)}
     values = {"state": state.value, "end_time": now, "affected": rows, **told}
-    return connection.execute(before.values(**values)).rowcount == 1
+    if connection.execute(before.values(**values)).rowcount != 1:
+        return False
+    for ended in _read(connection, select(_run).where(_run.c.id == run.id)):
+        add_event(connection, task_run_event(ended, now))
+    return True
 
 
 def _read(connection: Connection, query: Any) -> list[TaskRun]:

@@ -10,10 +10,12 @@ from sqlalchemy import Connection, RowMapping, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, from_name, from_reason, storable, to_name, to_reason
+from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row, read_each
 from dt_jupyter.catalog.store import Shelf, Store
 from dt_jupyter.model import (
+    EventKind,
     Name,
     Task,
     TaskRunState,
@@ -21,6 +23,7 @@ from dt_jupyter.model import (
     TaskState,
     did_you_mean,
     error,
+    standing_event,
 )
 
 _task, _run = schema.task, schema.task_run
@@ -111,8 +114,14 @@ class TaskRows(Store):
             del values[kept]
         with self._write() as connection:
             mine = _task.update().where(_task.c.id == made.id)
+            was = connection.scalar(select(_task.c.state).where(_task.c.id == made.id))
             if connection.execute(mine.values(**values)).rowcount != 1:
                 raise error("DT-3301", name=made.name, hint="")
+            if was != made.state.value:
+                state, now = made.state.value, self.clock.now()
+                kind = EventKind.TASK
+                told = standing_event(kind, made.name, made.id, state, made.reason, now)
+                add_event(connection, told)
 
     def drop_task(self, name: Name) -> tuple[Name, ...]:
         """Its runs that have not begun are cancelled; those that came after it do no more: their

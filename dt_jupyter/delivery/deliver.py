@@ -31,10 +31,14 @@ from dt_jupyter.model import (
     DeliveryState,
     DeliveryTrigger,
     DTError,
+    EventKind,
+    Reason,
+    Severity,
     Sink,
     SinkState,
     Timestamp,
     error,
+    standing_event,
 )
 from dt_jupyter.sinks import (
     Binding,
@@ -304,9 +308,13 @@ class Deliveries:
         return done
 
     def _fail(self, sink: Sink, record: DeliveryRecord, failure: DTError) -> None:
-        """Of another process that has the task nothing is told: it tells itself."""
+        """Of another process that has the task it is told that it has it: what it does it tells
+        itself."""
         if failure.code == FENCED:
             self._retried.pop(sink.id, None)
+            why, now = Reason(failure.code, failure.sentence), self.changes.now()
+            fenced = standing_event(EventKind.SINK, sink.name, sink.id, "FENCED", why, now)
+            self.catalog.note(replace(fenced, severity=Severity.WARN))
             return
         told = replace(record, code=failure.code, error=failure.sentence)
         if passes(failure) and record.trigger is not DeliveryTrigger.CREATION:

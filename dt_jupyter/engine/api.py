@@ -573,6 +573,14 @@ class Engine:
         known = self.context.name(name) if name is not None else None
         return self.context.access.told(self.context.catalog.history(known, limit))
 
+    def events(self, name: str | Name | None = None, limit: int | None = None) -> DataFrame:
+        """DT_EVENTS as a DataFrame, newest first: refreshes that did something or failed,
+        deliveries, runs of tasks, what was suspended or resumed, schedulers, alerts."""
+        within("limit", limit, 0, LARGEST_INT)
+        context = self._open()
+        known = context.name(name) if name is not None else None
+        return context.event_tables.events(known, limit)
+
     def graph(self) -> GraphReport:
         """All dynamic tables, what they read, the streams and sinks, as they stand now."""
         report = self.context.nodes.report(self.context.clock.now())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.base_tables import LakeTables
     from dt_jupyter.engine.clone import Cloner
     from dt_jupyter.engine.create import Creator
+    from dt_jupyter.engine.event_tables import EventTables
     from dt_jupyter.engine.information_schema import CatalogTables
     from dt_jupyter.engine.rename import TableNames
     from dt_jupyter.engine.rights.access import Access
@@ -72,6 +73,7 @@ class Context:
     tables: CatalogTables
     sink_tables: SinkTables
     task_tables: TaskTables
+    event_tables: EventTables
     lake_tables: LakeTables
     nodes: Nodes
     lineages: Lineages

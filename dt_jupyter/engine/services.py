@@ -18,6 +18,7 @@ from dt_jupyter.engine.base_tables import LakeTables
 from dt_jupyter.engine.clone import Cloner
 from dt_jupyter.engine.context import Context, EngineState
 from dt_jupyter.engine.create import Creator
+from dt_jupyter.engine.event_tables import EventTables
 from dt_jupyter.engine.information_schema import CatalogTables
 from dt_jupyter.engine.rename import TableNames
 from dt_jupyter.engine.rights.access import Access
@@ -34,7 +35,18 @@ from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.functions import Functions
 from dt_jupyter.lake import is_delta
 from dt_jupyter.maintenance import Keeper
-from dt_jupyter.model import DEFAULT_WAREHOUSE, Clock, DynamicTable, Named, Tuning, error
+from dt_jupyter.model import (
+    DEFAULT_WAREHOUSE,
+    Clock,
+    DynamicTable,
+    EventKind,
+    Named,
+    Reason,
+    Timestamp,
+    Tuning,
+    error,
+    standing_event,
+)
 from dt_jupyter.refresh import Refresher, recover_table, restore_times
 from dt_jupyter.replay import Pace, release
 from dt_jupyter.reports import Events, Lineages, Nodes, SinkReports
@@ -131,6 +143,7 @@ def build(
         tables=CatalogTables(spark, catalog, clock, access),
         sink_tables=SinkTables(spark, catalog, sinks, clock, access),
         task_tables=TaskTables(spark, catalog, clock, access),
+        event_tables=EventTables(spark, catalog, access),
         lake_tables=LakeTables(sources, publisher.known_tables),
         nodes=Nodes(refresher, sinks),
         lineages=Lineages(refresher),
@@ -216,6 +229,7 @@ def recover_lake(context: Context) -> None:
             _recover_table(context, table)
     if catalog.rebuilt is not None:
         warnings.warn(str(catalog.rebuilt), CatalogWarning, stacklevel=3)
+        _tell_rebuilt(catalog, context.clock.now())
     context.functions.install(context.spark)  # views may call those of SQL
     context.functions.tell_changes()
     context.publisher.restore()
@@ -225,6 +239,11 @@ def recover_lake(context: Context) -> None:
     context.streams.recover()
     context.streams.forward.sweep()
     context.sessions.warm("default")
+
+
+def _tell_rebuilt(catalog: Catalog, now: Timestamp) -> None:
+    why = Reason("CATALOG_LOST", str(catalog.rebuilt))
+    catalog.note(standing_event(EventKind.CATALOG, "", "", "REBUILT", why, now, bad=True))
 
 
 def log_in(context: Context, role: str) -> None:

@@ -34,6 +34,15 @@ from dt_jupyter.model.hidden import HIDDEN
 from dt_jupyter.model.interval import parse_interval
 from dt_jupyter.model.isolation import Isolation, Level, ReadAt, isolation
 from dt_jupyter.model.lag import TargetLag
+from dt_jupyter.model.lake_events import (
+    EventKind,
+    LakeEvent,
+    Severity,
+    delivery_event,
+    refresh_event,
+    standing_event,
+    task_run_event,
+)
 from dt_jupyter.model.names import Name, plain, quote
 from dt_jupyter.model.naming import Named, is_word, require_name
 from dt_jupyter.model.plural import count_of, plural_of
@@ -118,6 +127,7 @@ __all__ = [
     "DeliveryState",
     "DeliveryTrigger",
     "DynamicTable",
+    "EventKind",
     "Frontier",
     "FunctionInfo",
     "FunctionKind",
@@ -127,6 +137,7 @@ __all__ = [
     "Initialize",
     "Intent",
     "Isolation",
+    "LakeEvent",
     "Level",
     "Mark",
     "Name",
@@ -146,6 +157,7 @@ __all__ = [
     "Sawtooth",
     "SchedulingState",
     "Securable",
+    "Severity",
     "Sink",
     "SinkState",
     "Source",
@@ -166,6 +178,7 @@ __all__ = [
     "ViewSource",
     "Warehouse",
     "count_of",
+    "delivery_event",
     "denied",
     "did_you_mean",
     "error",
@@ -180,12 +193,15 @@ __all__ = [
     "plain",
     "plural_of",
     "quote",
+    "refresh_event",
     "require",
     "require_acyclic",
     "require_name",
     "require_right_on",
     "sawtooth_of",
+    "standing_event",
     "system_error",
+    "task_run_event",
     "undo",
     "zone_of",
 ]

@@ -135,6 +135,8 @@ def _rows_of(context: Context, function: str, args: Mapping[str, str]) -> DataFr
         return context.sink_tables.history(name)
     if function == "TASK_HISTORY":
         return context.task_tables.history(name)
+    if function == "DT_EVENTS":
+        return context.event_tables.events(name)
     return context.tables.history(name)
 
 

@@ -225,9 +225,12 @@ class Access:
         """A record without its error's text, which may show rows, for who may not read them."""
         if record.error is None or self.may(Right.SELECT, record.name):
             return record
-        return replace(
-            record, error=f"[{record.error_code}] {_HIDDEN_ERROR}".format(name=record.name)
-        )
+        return replace(record, error=self.hidden_error(record.error_code, str(record.name)))
+
+    @staticmethod
+    def hidden_error(code: str | None, name: str) -> str:
+        """What stands for an error's text."""
+        return f"[{code}] {_HIDDEN_ERROR.format(name=name)}"
 
     def told(self, records: Iterable[RefreshRecord]) -> list[RefreshRecord]:
         """Those of what the role monitors, as it may see them."""

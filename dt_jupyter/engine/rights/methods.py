@@ -169,6 +169,7 @@ METHODS: Mapping[str, MethodNeed] = {
     "table": _seen,
     "history": _nothing,
     "records": _nothing,
+    "events": _nothing,
     "graph": _nothing,
     "lag": _named(Right.MONITOR),
     "frontier": _named(Right.MONITOR),

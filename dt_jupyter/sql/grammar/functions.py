@@ -16,6 +16,7 @@ OWN_FUNCTIONS: dict[str, tuple[str, ...]] = {
     "DYNAMIC_TABLE_GRAPH_HISTORY": (),
     "SINK_HISTORY": ("NAME",),
     "TASK_HISTORY": ("NAME",),
+    "DT_EVENTS": ("NAME",),
 }
 """The functions and the names of their arguments, which are strings."""
 
