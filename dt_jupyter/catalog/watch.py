@@ -26,14 +26,15 @@ _MOST = 500
 @dataclass(frozen=True, slots=True)
 class News:
     """`ordinal` is the newest row of the history, `standing` a value that is another one when the
-    graph, a stream, a sink, a warehouse, a table or a pin is; `records` are (dynamic table's id,
-    refresh) in the order of their begin. `sinks` has by id a value that is another one when the
-    state of a sink is, or its last delivery."""
+    graph, a stream, a sink, a task, a warehouse, a table or a pin is; `records` are (dynamic
+    table's id, refresh) in the order of their begin. `sinks` has by id a value that is another one
+    when the state of a sink is, or its last delivery; `tasks` of a task, or its last run."""
 
     ordinal: int
     standing: tuple[object, ...]
     records: tuple[tuple[str, RefreshRecord], ...] = ()
     sinks: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+    tasks: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
 
 
 class Watch(Store):
@@ -73,12 +74,14 @@ class Watch(Store):
         rows = read_each(connection, _history, query, lambda r: (str(r["dt_id"]), to_record(r)))[0]
         newest = connection.scalar(_NEWEST) or 0
         standing, sinks = _standing(connection), _sink_standings(connection)
-        return News(int(newest), standing, tuple(reversed(rows)), sinks)
+        tasks = _task_standings(connection)
+        return News(int(newest), standing, tuple(reversed(rows)), sinks, tasks)
 
 
 def _standing(connection: Connection) -> tuple[object, ...]:
     stream, warehouse, hold = schema.stream.c, schema.warehouse, schema.hold.c
     base, view, sink = schema.base_table, schema.base_view, schema.sink.c
+    task = schema.task.c
     queries = (
         select(func.max(_raw(_graph.c.valid_from)), func.max(_raw(_graph.c.valid_to))),
         _raws(stream.id, stream.number, stream.schema_name, stream.stream_name),
@@ -86,6 +89,7 @@ def _standing(connection: Connection) -> tuple[object, ...]:
         _raws(*base.c),
         _raws(view.c.schema_name, view.c.table_name, view.c.ordinal),
         _raws(sink.id, sink.source_name, sink.target_lag_seconds, sink.warehouse, sink.comment),
+        _raws(task.id, task.schema_name, task.task_name, task.after, task.body, task.condition),
         _raws(hold.name).where(hold.name.is_not(None)).order_by(hold.name),
     )
     return tuple(tuple(tuple(row) for row in connection.execute(query)) for query in queries)
@@ -107,6 +111,17 @@ def _sink_standings(connection: Connection) -> dict[str, tuple[object, ...]]:
     told = map(_raw, (sink.c.state, sink.c.code, sink.c.problem))
     of_last = map(_raw, (delivery.c.id, delivery.c.state, delivery.c.retries))
     rows = select(sink.c.id, *told, *of_last).outerjoin(delivery, delivery.c.id == last)
+    return {str(id_): tuple(rest) for id_, *rest in connection.execute(rows)}
+
+
+def _task_standings(connection: Connection) -> dict[str, tuple[object, ...]]:
+    """By the id of a task, its state and what its last run came to."""
+    task, run = schema.task, schema.task_run
+    newest = select(func.max(run.c.ordinal)).where(run.c.task_id == task.c.id)
+    last = newest.correlate(task).scalar_subquery()
+    told = map(_raw, (task.c.state, task.c.reason, task.c.schedule))
+    of_last = map(_raw, (run.c.id, run.c.state, run.c.code))
+    rows = select(task.c.id, *told, *of_last).outerjoin(run, run.c.ordinal == last)
     return {str(id_): tuple(rest) for id_, *rest in connection.execute(rows)}
 
 

@@ -17,7 +17,7 @@ from dt_jupyter.dispatch.static_messages import (
 )
 from dt_jupyter.engine import Context
 from dt_jupyter.ivm import PlanNode as Node
-from dt_jupyter.model import DynamicTable, RefreshRecord, Timestamp
+from dt_jupyter.model import DynamicTable, RefreshRecord, Right, Timestamp
 from dt_jupyter.replay import Marked
 from dt_jupyter.reports import (
     Explanation,
@@ -25,6 +25,7 @@ from dt_jupyter.reports import (
     Lineage,
     StreamReport,
     TableProfile,
+    TaskName,
 )
 from dt_jupyter.schedule import Foretold
 from dt_jupyter.wire import (
@@ -236,6 +237,10 @@ def catalogue(context: Context) -> CatalogueMessage:
     for sink in filter(lambda s: sees(s.name), catalog.sinks()):
         about = f"{sink.kind.lower()} {sink.source} into {address_text(sink)}"
         items.append(CatalogueItem(str(sink.name), "sink", sink.state.value, about))
+    for task in context.nodes.tasks.all(context.clock.now()):
+        if context.access.may_task(Right.MONITOR, task.task.name):
+            state = task.task.state.value
+            items.append(CatalogueItem(str(TaskName(task.task.name)), "task", state, str(task)))
     items += [
         CatalogueItem(str(t.name), "table", "", t.path) for t in catalog.tables() if sees(t.name)
     ]

@@ -169,6 +169,15 @@ class Desk:
         sink = context.catalog.sink(_name(request))
         return sink_message(context.nodes.sinks.one(sink, context.clock.now()))
 
+    def _task(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.task_answers import task_message, task_of
+        from dt_jupyter.model import Right
+
+        context, name = engine.context, task_of(request.name) or _name(request)
+        task = context.catalog.task(name)
+        context.access.require_task(Right.MONITOR, name)
+        return task_message(context.nodes.tasks.one(task, context.clock.now()))
+
     def _lineage(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import lineage
 
@@ -266,6 +275,8 @@ class Desk:
     # -- acting -----------------------------------------------------------------------------------
 
     def _refresh(self, engine: Engine, request: Request) -> LiveMessage:
+        if (task := _task_of(request)) is not None:
+            return _ran(engine, f"EXECUTE TASK {task.sql}")
         name = _name(request)
         if _is_sink(engine, name):
             return _ran(engine, f"ALTER SINK {name.sql} REFRESH")
@@ -290,10 +301,12 @@ class Desk:
         return self._schedule(engine, request, SchedulingState.ACTIVE)
 
     def _schedule(self, engine: Engine, request: Request, to: SchedulingState) -> LiveMessage:
-        name = _name(request)
         verb, done = (
             ("SUSPEND", "suspended") if to is SchedulingState.SUSPENDED else ("RESUME", "resumed")
         )
+        if (task := _task_of(request)) is not None:
+            return _ran(engine, f"ALTER TASK {task.sql} {verb}")
+        name = _name(request)
         if _is_sink(engine, name):
             return _ran(engine, f"ALTER SINK {name.sql} {verb}")
         engine.sql(f"ALTER DYNAMIC TABLE {name.sql} {verb}")
@@ -308,6 +321,8 @@ class Desk:
         return DoneMessage(f"Target lag of {name}: {engine.table(name).target_lag}.")
 
     def _drop(self, engine: Engine, request: Request) -> LiveMessage:
+        if (task := _task_of(request)) is not None:
+            return _ran(engine, f"DROP TASK {task.sql}")
         name = _name(request)
         if _is_sink(engine, name):
             return _ran(engine, f"DROP SINK {name.sql}")
@@ -327,6 +342,7 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.REFRESH_FULL: Desk._refresh_full, Ask.CANCEL: Desk._cancel,
     Ask.SUSPEND: Desk._suspend, Ask.RESUME: Desk._resume, Ask.PIN: Desk._pin,
     Ask.ALTER: Desk._alter, Ask.DROP: Desk._drop, Ask.SINK: Desk._sink, Ask.RESET: Desk._reset,
+    Ask.TASK: Desk._task,
 }  # fmt: skip
 
 
@@ -334,10 +350,16 @@ def _is_sink(engine: Engine, name: Name) -> bool:
     return engine.context.catalog.has_sink(name)
 
 
+def _task_of(request: Request) -> Name | None:
+    from dt_jupyter.dispatch.task_answers import task_of
+
+    return task_of(request.name)
+
+
 def _ran(engine: Engine, statement: str) -> DoneMessage:
     """What a statement says of itself, once it has run."""
-    row = engine.sql(statement).first()
-    return DoneMessage(str(row[0]) if row is not None else "Done.")
+    rows = engine.sql(statement).collect()
+    return DoneMessage(" ".join(str(row[0]) for row in rows) or "Done.")
 
 
 def _told(failure: BaseException, what: str) -> ErrorMessage:

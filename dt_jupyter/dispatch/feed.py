@@ -133,6 +133,8 @@ class EventFeed:
         nodes, now = engine.context.nodes, engine.context.clock.now()
         if event.sink_id is not None:
             return nodes.sink(event.sink_id, now)
+        if event.task_id is not None:
+            return nodes.task(event.task_id, now)
         if event.dt_id is not None:
             return nodes.one(event.dt_id, held, event.progress, now)
         return None

@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.dispatch.sink_answers import sink_graph_node, sink_message
+from dt_jupyter.dispatch.task_answers import task_graph_node
 from dt_jupyter.engine import Created, ResultRows
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
-from dt_jupyter.model import DynamicTable, Name, RefreshRecord, RefreshState, Timestamp, count_of
+from dt_jupyter.model import DynamicTable, RefreshRecord, RefreshState, Timestamp, count_of
 from dt_jupyter.replay import Diff, RefreshReplay
 from dt_jupyter.reports import (
     Explanation,
@@ -17,6 +18,7 @@ from dt_jupyter.reports import (
     GraphNode as ReportNode,
     GraphReport,
     LagReport,
+    NodeName,
     SinkReport,
     StageName,
     StreamReport,
@@ -124,7 +126,7 @@ def _forward(pairs: Sequence[tuple[str, str]]) -> tuple[GraphEdge, ...]:
     return tuple(kept)
 
 
-def _table_of(name: Name | StageName) -> Name:
+def _table_of(name: NodeName) -> NodeName:
     return name.of if isinstance(name, StageName) else name
 
 
@@ -325,6 +327,8 @@ def node_message(node: ReportNode, periods: Mapping[str, float]) -> GraphNode:
     kind = NodeKind(node.kind)
     if node.sink is not None:
         return sink_graph_node(node.sink)
+    if node.task is not None:
+        return task_graph_node(node.task)
     if table is None:
         parent = str(node.name.of) if isinstance(node.name, StageName) else None
         return GraphNode(str(node.name), kind, rows=node.rows, parent=parent, error=node.problem)

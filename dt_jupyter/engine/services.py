@@ -49,7 +49,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.refresh import Refresher, recover_table, restore_times
 from dt_jupyter.replay import Pace, release
-from dt_jupyter.reports import Events, Lineages, Nodes, SinkReports
+from dt_jupyter.reports import Events, Lineages, Nodes, SinkReports, TaskReports
 from dt_jupyter.sources import Layout, Logs, Publisher, Sources, is_to_mend, noticed
 from dt_jupyter.spark import (
     SHARE,
@@ -145,7 +145,7 @@ def build(
         task_tables=TaskTables(spark, catalog, clock, access),
         event_tables=EventTables(spark, catalog, access),
         lake_tables=LakeTables(sources, publisher.known_tables),
-        nodes=Nodes(refresher, sinks),
+        nodes=Nodes(refresher, sinks, TaskReports(catalog)),
         lineages=Lineages(refresher),
         events=Events(catalog, clock, refresher.running, tuning),
         changes=changes,

@@ -13,12 +13,12 @@ from dt_jupyter.sql import (
     SparkKind,
     SparkStatement,
     Statement,
+    block_script,
     find_parameters,
     later,
     parse_script,
     quote_change_columns,
     statement_values as S,
-    tokens,
 )
 from dt_jupyter.streams import WRITES
 
@@ -51,22 +51,14 @@ def read_body(text: str, schema: str) -> TaskBody:
     if len(found) != 1:
         raise _refused("several statements", "it has one", _BLOCK).at(text, _whole(text))
     (only,) = found
-    if isinstance(only, SparkStatement) and only.kind is SparkKind.SCRIPT and _is_block(text):
-        return _block(text, schema)
+    script = only.kind is SparkKind.SCRIPT if isinstance(only, SparkStatement) else False
+    if script and (block := block_script(text)) is not None:
+        return _block(text, block, schema)
     _require_single(only, text)
     return TaskBody(text, found)
 
 
-def _is_block(text: str) -> bool:
-    words = tokens(text)
-    return words[0].upper == "BEGIN" and words[-1].upper == "END"
-
-
-def _block(text: str, schema: str) -> TaskBody:
-    """Read where it stands: blanks in the place of BEGIN, and nothing in that of END."""
-    words = tokens(text)
-    start = words[0].end
-    script = " " * start + text[start : words[-1].start]
+def _block(text: str, script: str, schema: str) -> TaskBody:
     try:
         found = parse_script(script, schema)
     except DTError as e:

@@ -12,10 +12,11 @@ from .explanation_values import (
     Verifications as Verifications,
     validation_sentence as validation_sentence,
 )
-from .export import export_script as export_script
+from .export import export_script as export_script, task_definition as task_definition
 from .graph_report import (
     Nodes as Nodes,
     sink_node as sink_node,
+    task_node as task_node,
 )
 from .lineage import (
     Lineage as Lineage,
@@ -32,7 +33,9 @@ from .report_values import (
     GraphNode as GraphNode,
     GraphReport as GraphReport,
     LagReport as LagReport,
+    NodeName as NodeName,
     StageName as StageName,
+    TaskName as TaskName,
     frontier_report as frontier_report,
     lag_report as lag_report,
 )
@@ -49,6 +52,10 @@ from .sink_report import (
 from .stream_standing import (
     StreamReport as StreamReport,
     stream_report as stream_report,
+)
+from .task_report import (
+    TaskReport as TaskReport,
+    TaskReports as TaskReports,
 )
 from .verification import (
     verify as verify,

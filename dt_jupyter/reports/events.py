@@ -32,7 +32,8 @@ _log = logging.getLogger("dt_jupyter.events")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something happened at `at`: to the dynamic table `name`, to a sink, or else to the graph.
+    """Something happened at `at`: to the dynamic table `name`, to a sink, to a task, or else to
+    the graph.
 
     `record` is the refresh as it is then, `progress` how far it is while it runs.
     """
@@ -44,6 +45,7 @@ class Event:
     record: RefreshRecord | None = None
     progress: Progress | None = None
     sink_id: str | None = None
+    task_id: str | None = None
 
 
 Listener = Callable[[Event], None]
@@ -183,13 +185,22 @@ class _Watch:
         found = self._catalog.news(self._last.ordinal, self._open.keys())
         before, self._last = (
             self._last,
-            News(max(found.ordinal, self._last.ordinal), found.standing, (), found.sinks),
+            News(
+                max(found.ordinal, self._last.ordinal),
+                found.standing,
+                (),
+                found.sinks,
+                found.tasks,
+            ),
         )
         if found.standing != before.standing:
             self._tell(Event(Happened.CHANGED, self._clock.now()))
         for sink_id, standing in found.sinks.items():
             if before.sinks.get(sink_id, standing) != standing:
                 self._tell(Event(Happened.ENDED, self._clock.now(), sink_id=sink_id))
+        for task_id, standing in found.tasks.items():
+            if before.tasks.get(task_id, standing) != standing:
+                self._tell(Event(Happened.ENDED, self._clock.now(), task_id=task_id))
         for dt_id, record in found.records:
             self._refresh(dt_id, record)
         self._forget_purged({r.query_id for _, r in found.records})

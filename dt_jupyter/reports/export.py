@@ -160,6 +160,12 @@ def _warehouse(warehouse: Warehouse) -> Iterator[str]:
 
 
 def _task(task: Task) -> _Object:
+    after = frozenset(task.after)
+    return _Object(task.name, task.schema, after, task_definition(task), task.settings)
+
+
+def task_definition(task: Task) -> str:
+    """The statement that makes a task as it is, in the schema of its creation."""
     options = [f"WAREHOUSE = {plain(task.warehouse)}"]
     if task.schedule is not None:
         options.append(f"SCHEDULE = '{task.schedule}'")
@@ -175,8 +181,7 @@ def _task(task: Task) -> _Object:
     )
     options += [f"WHEN {task.condition}"] if task.condition else []
     lines = [f"CREATE TASK IF NOT EXISTS {_target(task.name, task.schema)}"]
-    statement = "\n".join([*lines, *(f"  {o}" for o in options), "AS", task.body])
-    return _Object(task.name, task.schema, frozenset(task.after), statement, task.settings)
+    return "\n".join([*lines, *(f"  {o}" for o in options), "AS", task.body])
 
 
 def _sinks(sinks: Sequence[Sink]) -> list[str]:

@@ -1,11 +1,12 @@
-"""The graph as it stands: tables, views, dynamic tables with their hidden stages, streams, sinks.
+"""The graph as it stands: tables, views, dynamic tables with their hidden stages, streams, sinks,
+tasks.
 
 From the catalog, the logs and what is compiled already: no Spark job, and no analysis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
@@ -25,13 +26,13 @@ from dt_jupyter.model import (
     Timestamp,
 )
 from dt_jupyter.refresh import Refresher
-from dt_jupyter.reports.report_values import GraphNode, GraphReport, StageName
+from dt_jupyter.reports.report_values import GraphNode, GraphReport, NodeName, StageName, TaskName
 from dt_jupyter.reports.sink_report import SinkReport, SinkReports
+from dt_jupyter.reports.task_report import TaskReport, TaskReports
 from dt_jupyter.schedule import StateReader, effective_lags, obstacles_in
 from dt_jupyter.sources import name_of
 from dt_jupyter.sql import qualified_name, table_places
 
-_Node = Name | StageName
 _TEXTS = 1000
 _KINDS: dict[str, str] = {
     Named.DYNAMIC_TABLE: "dynamic_table",
@@ -39,6 +40,7 @@ _KINDS: dict[str, str] = {
     Named.VIEW: "view",
     Named.STREAM: "stream",
     Named.SINK: "sink",
+    Named.TASK: "task",
 }
 
 
@@ -66,6 +68,7 @@ class Nodes:
 
     refresher: Refresher
     sinks: SinkReports
+    tasks: TaskReports
 
     @cached_property
     def _states(self) -> StateReader:
@@ -97,6 +100,7 @@ class Nodes:
             drawn.edges[stream.source, stream.name] = None
         for found in self.sinks.all(now):
             drawn.sink(found)
+        drawn.tasks(self.tasks.all(now))
         return GraphReport(self._told(drawn), tuple(drawn.edges), now)
 
     def _told(self, drawn: _Drawing) -> tuple[GraphNode, ...]:
@@ -106,8 +110,10 @@ class Nodes:
             kind = _KINDS.get(q.kind)
             if kind is None:
                 continue
-            known = nodes.get(q.name) or GraphNode(_name_of(q.name), kind)
-            nodes[q.name] = replace(known, problem=q.problem)
+            plain = _name_of(q.name)
+            name: NodeName = TaskName(plain) if kind == "task" else plain
+            known = nodes.get(str(name)) or GraphNode(name, kind)
+            nodes[str(name)] = replace(known, problem=q.problem)
         return tuple(nodes.values())
 
     def one(
@@ -125,6 +131,11 @@ class Nodes:
         """A sink; None where it is gone."""
         found = self.sinks.by_id(id_, now)
         return sink_node(found) if found is not None else None
+
+    def task(self, id_: str, now: Timestamp) -> GraphNode | None:
+        """A task; None where it is gone."""
+        found = self.tasks.by_id(id_, now)
+        return task_node(found) if found is not None else None
 
     def sinks_of(self, source: Name, now: Timestamp) -> list[GraphNode]:
         """The sinks that deliver a table."""
@@ -190,13 +201,17 @@ def sink_node(found: SinkReport) -> GraphNode:
     return GraphNode(found.sink.name, "sink", lag=found.lag, effective_lag=limit, sink=found)
 
 
+def task_node(found: TaskReport) -> GraphNode:
+    return GraphNode(TaskName(found.task.name), "task", task=found)
+
+
 @dataclass
 class _Drawing:
     """Nodes and edges as they are found."""
 
     of: Nodes
-    nodes: dict[_Node, GraphNode] = field(default_factory=dict)
-    edges: dict[tuple[_Node, _Node], None] = field(default_factory=dict)
+    nodes: dict[NodeName, GraphNode] = field(default_factory=dict)
+    edges: dict[tuple[NodeName, NodeName], None] = field(default_factory=dict)
     _below: dict[Name, frozenset[Name]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -227,6 +242,21 @@ class _Drawing:
         self.read(sink.source, sink.source.schema)
         self.nodes[sink.name] = sink_node(found)
         self.edges[sink.source, sink.name] = None
+
+    def tasks(self, found: Sequence[TaskReport]) -> None:
+        """Tasks after what they read and come after, and last what they change: where that leads
+        back to what they read, it is the edge that a picture leaves out."""
+        for report in found:
+            task = report.task
+            self.nodes[TaskName(task.name)] = task_node(report)
+            self.edges.update({(TaskName(n), TaskName(task.name)): None for n in task.after})
+            for name in report.flow.reads:
+                self.read(name, task.schema)
+                self.edges[name, TaskName(task.name)] = None
+        for report in found:
+            for name in report.flow.writes:
+                self.read(name, report.task.schema)
+                self.edges[TaskName(report.task.name), name] = None
 
     def read(
         self,
@@ -261,7 +291,9 @@ class _Drawing:
         rows = self.of.refresher.sources.catalog.stages(table.id)
         compiled = self.of.refresher.known(table.id) if rows else None
         hidden = {row.id: StageName(table.name, row.ordinal) for row in rows}
-        wanted: dict[_Node, frozenset[str] | None] = dict.fromkeys((*hidden.values(), table.name))
+        wanted: dict[NodeName, frozenset[str] | None] = dict.fromkeys(
+            (*hidden.values(), table.name)
+        )
         if compiled is not None:
             wanted = {
                 hidden.get(s.stage.id, table.name): frozenset(s.reads) for s in compiled.stages

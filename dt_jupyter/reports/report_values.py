@@ -19,6 +19,7 @@ from dt_jupyter.model import (
     count_of,
 )
 from dt_jupyter.reports.sink_report import SinkReport
+from dt_jupyter.reports.task_report import TaskReport
 from dt_jupyter.schedule import LagStatistics, idle_times, lag_statistics
 
 
@@ -34,14 +35,28 @@ class StageName:
         return f"{self.of} stage {self.ordinal}"
 
 
+@dataclass(frozen=True, order=True)
+class TaskName:
+    """A task as a node: it may be called as a table is, so its text has a blank that is not
+    quoted."""
+
+    of: Name
+
+    def __str__(self) -> str:
+        return f"task {self.of}"
+
+
+NodeName = Name | StageName | TaskName
+
+
 @dataclass(frozen=True)
 class GraphNode:
-    """A table, view, stream, sink, hidden stage or dynamic table; of the last, its standing, its
-    last refresh, its lag in seconds now, the lag it is held to (DOWNSTREAM resolved), and how far
-    the refresh is that runs. `problem` says why it is in quarantine, `standing` why it cannot go
-    on, or what upstream of it keeps it from that."""
+    """A table, view, stream, sink, task, hidden stage or dynamic table; of the last, its standing,
+    its last refresh, its lag in seconds now, the lag it is held to (DOWNSTREAM resolved), and how
+    far the refresh is that runs. `problem` says why it is in quarantine, `standing` why it cannot
+    go on, or what upstream of it keeps it from that."""
 
-    name: Name | StageName
+    name: NodeName
     kind: str
     table: DynamicTable | None = None
     last: RefreshRecord | None = None
@@ -51,6 +66,7 @@ class GraphNode:
     running: Progress | None = None
     problem: str | None = None
     sink: SinkReport | None = None
+    task: TaskReport | None = None
     standing: Reason | None = None
 
     @property
@@ -68,11 +84,11 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class GraphReport:
-    """All dynamic tables with what they read, the streams and sinks; `edges` go from upstream to
-    downstream, through views and hidden stages."""
+    """All dynamic tables with what they read, the streams, sinks and tasks; `edges` go from
+    upstream to downstream, through views and hidden stages."""
 
     nodes: tuple[GraphNode, ...]
-    edges: tuple[tuple[Name | StageName, Name | StageName], ...]
+    edges: tuple[tuple[NodeName, NodeName], ...]
     as_of: Timestamp
 
     def __str__(self) -> str:
@@ -83,6 +99,7 @@ class GraphReport:
             told = f"  {node.name} ({node.kind}{lag})" + (f" ← {reads}" if reads else "")
             if node.sink is not None:
                 told += f" → {node.sink.address}: {node.sink}"
+            told += f": {node.task}" if node.task is not None else ""
             lines.append(told + (f" in quarantine: {node.problem}" if node.problem else ""))
         return "\n".join(lines)
 

@@ -86,6 +86,7 @@ from .grammar.statement_values import (
 )
 from .grammar.subquery_dml import as_merge as as_merge
 from .grammar.table_properties import require_table_properties as require_table_properties
+from .grammar.task_block import block_script as block_script
 from .grammar.task_condition import Condition as Condition, parse_condition as parse_condition
 from .grammar.timed_relations import (
     find_current_role as find_current_role,

@@ -40,6 +40,7 @@ _KINDS = {
     NodeKind.VIEW: "M-7 0Q0 -8.5 7 0Q0 8.5 -7 0ZM-2 0A2 2 0 1 0 2 0A2 2 0 1 0 -2 0Z",
     NodeKind.STREAM: "M-7 -3Q-3.5 -7 0 -3T7 -3M-7 3Q-3.5 -1 0 3T7 3",
     NodeKind.SINK: "M-6 0V6H6V0M0 -6V2M-3 -1L0 2L3 -1",
+    NodeKind.TASK: "M-2.5 -5.5L6 0L-2.5 5.5ZM-6 -5.5V5.5",
     NodeKind.STAGE: "M-5 -5H5V5H-5ZM-5 0H5",
 }
 
@@ -93,7 +94,7 @@ def action_glyph(action: RefreshAction, x: float, y: float, r: float) -> Markup:
 
 
 def kind_glyph(kind: NodeKind, x: float, y: float) -> Markup:
-    """A small grid for a table, an eye for a view, waves for a stream."""
+    """A small grid for a table, an eye for a view, waves for a stream, a start for a task."""
     return _at(x, y, _sign(_KINDS[kind], "soft", 1.2))
 
 

@@ -25,6 +25,7 @@ from dt_jupyter.widgets.sink_words import (
     store_text,
     stored_text,
 )
+from dt_jupyter.widgets.task_words import task_facts, tick_text, written_text
 from dt_jupyter.widgets.theme import fill, paint
 from dt_jupyter.widgets.typeset import pixels, wrap
 from dt_jupyter.wire import GraphMessage, GraphNode, NodeKind, count, duration, instant
@@ -36,6 +37,8 @@ _ARROW = 7.0
 _NOTE = 10.5  # pixels of its type
 _WIDEST_PILL = 0.6  # of a card
 _BROKEN = (RefreshState.FAILED, RefreshState.UPSTREAM_FAILED)
+_RUN = (NodeKind.DYNAMIC_TABLE, NodeKind.TASK)
+"""What has a state of a last run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +101,11 @@ def summary(message: GraphMessage) -> str:
             (NodeKind.VIEW, "view"),
             (NodeKind.STREAM, "stream"),
             (NodeKind.SINK, "sink"),
+            (NodeKind.TASK, "task"),
         )
         if kinds[kind]
     ]
-    states = Counter(n.state for n in message.nodes if n.kind is NodeKind.DYNAMIC_TABLE)
+    states = Counter(n.state for n in message.nodes if n.kind in _RUN)
     told = (
         RefreshState.FAILED,
         RefreshState.UPSTREAM_FAILED,
@@ -125,14 +129,17 @@ def is_late(node: GraphNode) -> bool:
 
 
 def _has_standing(node: GraphNode) -> bool:
-    """Whether there is a state and a lag to show: of a dynamic table and of a sink."""
-    return node.kind is NodeKind.DYNAMIC_TABLE or node.sink is not None
+    """Whether there is a state to show: of a dynamic table, of a sink and of a task."""
+    return node.kind is NodeKind.DYNAMIC_TABLE or node.sink is not None or node.task is not None
 
 
 def mode_text(node: GraphNode) -> str:
-    """`AUTO → INCREMENTAL`, or the mode that was asked for; of a sink `sqlite → shops`."""
+    """`AUTO → INCREMENTAL`, or the mode that was asked for; of a sink `sqlite → shops`, of a task
+    when it runs."""
     if node.sink is not None:
         return store_text(node.sink)
+    if node.task is not None:
+        return one_line(node.task.runs_when)
     if node.refresh_mode is None:
         return node.declared_mode or ""
     automatic = node.declared_mode is RefreshMode.AUTO is not node.refresh_mode
@@ -145,11 +152,14 @@ def facts(node: GraphNode) -> str:
     if node.sink is not None:
         lines += [f"state: {node.sink.state}"]
         lines += [f"{name}: {value}" for name, value in sink_facts(node)]
+    elif node.task is not None:
+        lines += [f"{name}: {value}" for name, value in task_facts(node.task)]
     else:
         lines += [f"mode: {mode_text(node)}"] if mode_text(node) else []
     lines += [f"why: {node.mode_reason}"] if node.mode_reason else []
-    lines += [f"scheduling: {node.scheduling_state}"] if node.scheduling_state else []
-    last = " ".join(filter(None, (node.state, node.action)))
+    scheduled = node.scheduling_state if node.task is None else None
+    lines += [f"scheduling: {scheduled}"] if scheduled else []
+    last = " ".join(filter(None, (node.state, node.action))) if node.task is None else ""
     lines += [f"last refresh: {last}"] if last else []
     lines += [f"lag: {lag_words(node)}"] if lag_words(node) else []
     lines += [f"data timestamp: {instant(node.data_timestamp)}"] if node.data_timestamp else []
@@ -190,7 +200,7 @@ def _header(message: GraphMessage, width: float) -> Markup:
 
 def _legend(message: GraphMessage, width: float, y: float) -> Markup:
     """The states that occur, with their signs."""
-    tables = [n for n in message.nodes if n.kind is NodeKind.DYNAMIC_TABLE]
+    tables = [n for n in message.nodes if n.kind in _RUN]
     states = [s for s in STATE_TOKENS if any(n.state is s for n in tables)]
     parts, x = [], _MARGIN + 7
     for state in states:
@@ -266,7 +276,7 @@ def _border(node: GraphNode) -> str:
     if node.sink is not None:
         return SINK_BORDERS.get(node.sink.state, "line")
     loud = (*_BROKEN, RefreshState.EXECUTING)
-    own = node.kind is NodeKind.DYNAMIC_TABLE
+    own = node.kind in _RUN
     return STATE_TOKENS[node.state] if own and node.state in loud else "line"
 
 
@@ -309,7 +319,8 @@ def _table_lines(node: GraphNode, box: Placed, look: _Look) -> Markup:
 
 def _second_line(node: GraphNode, box: Placed, y: float, size: float) -> Markup:
     """Mode on the left as a pill; on the right what was done last, or what holds it up."""
-    words = mode_text(node) if node.sink is not None else mode_text(node).lower()
+    words = mode_text(node)
+    words = words.lower() if node.kind is NodeKind.DYNAMIC_TABLE else words
     if size < 10:
         words = words.replace("incremental", "incr.")
     token = "full" if node.refresh_mode is RefreshMode.FULL else "incremental"
@@ -337,7 +348,7 @@ def _outcome(node: GraphNode, right: float, y: float, size: float, room: float) 
         shown = label(node.action, edge, y, size=size, token="soft", anchor="end", width=room - 11)
         return joined(shown, action_glyph(node.action, right - 4, y - size * 0.36, 3.6))
     token = STATE_TOKENS[node.state] if node.state else "soft"
-    text = node.state or "not initialised"
+    text = node.state or ("not run yet" if node.task is not None else "not initialised")
     return label(text, right, y, size=size, token=token, bold=True, anchor="end", width=room)
 
 
@@ -364,6 +375,8 @@ def _lag_line(node: GraphNode, box: Placed, y: float) -> Markup:
     text = lag_words(node)
     rows = stored_text(node.sink) if node.sink is not None else _known_rows(node)
     lag = f"lag {text}" if node.lag_seconds is not None else text
+    if node.task is not None:
+        lag, rows = tick_text(node.task), written_text(node.task)
     room = box.width - 32 - pixels(rows, 10.5)
     return joined(
         label(lag, 12, y, size=10.5, token="bad" if is_late(node) else "soft", width=room),

@@ -73,7 +73,7 @@ def graph_dot(message: GraphMessage) -> str:
     for node in message.nodes:
         border = TOKENS[_border(node)].light
         style = "dashed" if node.suspended or node.kind is NodeKind.VIEW else "solid"
-        kept = node.kind is NodeKind.DYNAMIC_TABLE or node.sink is not None
+        kept = node.kind in (NodeKind.DYNAMIC_TABLE, NodeKind.SINK, NodeKind.TASK)
         style = f"rounded,{style}" if kept else style
         label = "\\n".join(graphviz.escape(line) for line in _dot_lines(node))
         tooltip = graphviz.escape(clean(facts(node)).replace("\n", " | "))

@@ -44,6 +44,7 @@ from .messages import (
     ReportMessage as ReportMessage,
     ResultMessage as ResultMessage,
     SinkMessage as SinkMessage,
+    TaskMessage as TaskMessage,
     Underline as Underline,
 )
 from .requests import (
@@ -55,6 +56,7 @@ from .schema import (
     redact as redact,
 )
 from .sink_values import SinkDelivery as SinkDelivery, SinkStanding as SinkStanding
+from .task_values import TaskRunRow as TaskRunRow, TaskStanding as TaskStanding
 from .units import (
     count as count,
     duration as duration,

@@ -22,6 +22,7 @@ from dt_jupyter.wire.messages import (
     LagMessage,
     ResultMessage,
     SinkMessage,
+    TaskMessage,
 )
 from dt_jupyter.wire.schema import check_instants, message_json, redact_fields
 
@@ -44,8 +45,8 @@ class HelloMessage:
 
 @dataclass(frozen=True, slots=True)
 class EventMessage:
-    """Something happened at `at`. `node` is the dynamic table or sink as it stands now, with its
-    progress while it runs; `seconds` is how long a refresh that ended took."""
+    """Something happened at `at`. `node` is the dynamic table, sink or task as it stands now, with
+    its progress while it runs; `seconds` is how long a refresh that ended took."""
 
     happened: Happened
     at: datetime
@@ -286,7 +287,7 @@ class CatalogueItem:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueMessage:
-    """What a lake holds: dynamic tables, streams, sinks, tables, warehouses, pins."""
+    """What a lake holds: dynamic tables, streams, sinks, tasks, tables, warehouses, pins."""
 
     items: tuple[CatalogueItem, ...]
     lake: str = ""
@@ -343,6 +344,7 @@ class Ask(StrEnum):
     LAG = "lag"
     DETAIL = "detail"
     SINK = "sink"
+    TASK = "task"
     LINEAGE = "lineage"
     EXPORT = "export"
     PROFILE = "profile"
@@ -362,7 +364,8 @@ class Ask(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`id` comes back in the reply. `name` is a table's or a sink's; the other fields belong to
+    """`id` comes back in the reply. `name` is a table's, a sink's
+    or a task's node's; the other fields belong to
     the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or
     version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in
     seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and
@@ -388,7 +391,7 @@ class Request:
 
 LiveMessage = (
     HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage
-    | StreamsMessage | LagMessage | DetailMessage | SinkMessage | LineageMessage
+    | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage
     | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage
     | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage
 )  # fmt: skip

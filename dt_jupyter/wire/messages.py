@@ -24,6 +24,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.wire.schema import check_instants, message_json, redact_fields
 from dt_jupyter.wire.sink_values import SinkDelivery, SinkStanding
+from dt_jupyter.wire.task_values import TaskRunRow, TaskStanding
 
 
 class NodeKind(StrEnum):
@@ -32,6 +33,7 @@ class NodeKind(StrEnum):
     DYNAMIC_TABLE = "dynamic_table"
     STREAM = "stream"
     SINK = "sink"
+    TASK = "task"
     STAGE = "stage"
 
 
@@ -41,7 +43,8 @@ class GraphNode:
     what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in
     seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden
     stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it
-    at the multiples of `period` seconds since 1970. A sink has `sink`."""
+    at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the
+    `state` of a task is that of its last run."""
 
     name: str
     kind: NodeKind
@@ -62,6 +65,7 @@ class GraphNode:
     running: Progress | None = None
     period: float | None = None
     sink: SinkStanding | None = None
+    task: TaskStanding | None = None
 
     def __post_init__(self) -> None:
         check_instants(self)
@@ -287,6 +291,32 @@ class SinkMessage:
 
     def to_json(self) -> dict[str, Any]:
         return message_json("sink", self)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMessage:
+    """A task as it stands: the statement that makes it, what it comes after, what it reads and
+    writes as far as its text tells, and its newest runs. `error` is of its last run."""
+
+    name: str
+    node: GraphNode
+    created: datetime
+    definition: str
+    after: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    runs: tuple[TaskRunRow, ...] = ()
+    comment: str | None = None
+    error: ErrorMessage | None = None
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+        redact_fields(self, "definition")
+        if self.node.task is None:
+            raise ValueError("the node of a task says where it stands")
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("task", self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _LONGEST = 2_000
 """Characters of a text in a request."""
 _LARGEST = 1e12
 NEEDS: Mapping[Ask, tuple[str, ...]] = {
-    Ask.LAG: ("name",), Ask.DETAIL: ("name",), Ask.SINK: ("name",),
+    Ask.LAG: ("name",), Ask.DETAIL: ("name",), Ask.SINK: ("name",), Ask.TASK: ("name",),
     Ask.LINEAGE: ("name",), Ask.PROFILE: ("name",), Ask.REPLAY: ("name",),
     Ask.ROWS: ("replay", "step"), Ask.SIMULATE: ("name",), Ask.REFRESH: ("name",),
     Ask.REFRESH_FULL: ("name",),

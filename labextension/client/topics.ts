@@ -2,12 +2,13 @@
 import type { Question } from '../view/elements/dom';
 import type { EventMessage, GraphMessage, LiveMessage } from '../view/wire';
 
-export type Topic = 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'detail' | 'sink' | 'lag';
+export type Topic =
+  'graph' | 'catalogue' | 'frontiers' | 'streams' | 'detail' | 'sink' | 'task' | 'lag';
 
 export type MessageOf<T extends Topic> = Extract<LiveMessage, { readonly type: T }>;
 
-/** The topics that are of one table or sink, the chosen one. */
-export const OF_ONE: ReadonlySet<Topic> = new Set<Topic>(['detail', 'sink', 'lag']);
+/** The topics that are of one table, sink or task, the chosen one. */
+export const OF_ONE: ReadonlySet<Topic> = new Set<Topic>(['detail', 'sink', 'task', 'lag']);
 
 export const TOPICS: readonly Topic[] = [
   'graph',
@@ -16,6 +17,7 @@ export const TOPICS: readonly Topic[] = [
   'streams',
   'detail',
   'sink',
+  'task',
   'lag',
 ];
 

@@ -3,7 +3,7 @@ import type { Session } from '../client/session';
 import { h, type Host } from '../view/elements/dom';
 import { mountCatalogue } from '../view/catalogue/index';
 import { mountDag } from '../view/dag/index';
-import { mountDetail, mountSink } from '../view/detail/index';
+import { mountDetail, mountSink, mountTask } from '../view/detail/index';
 import { mountFrontiers } from '../view/frontiers/index';
 import { nothing } from '../view/elements/parts';
 import { mountReplay } from '../view/replay/index';
@@ -66,12 +66,15 @@ export function graphPane(root: HTMLElement, session: Session, { rightward }: Gr
   });
 }
 
-/** All about the chosen table or sink; of another there is only its place in the graph. */
+const DETAILED: ReadonlySet<string> = new Set(['dynamic_table', 'sink', 'task']);
+
+/** All about the chosen table, sink or task; of another there is only its place in the graph. */
 export function detailPane(root: HTMLElement, session: Session): Pane {
   const say = h('div', { class: 'dtj-view' });
   const dynamic = h('div', { class: 'dtjp-details' });
   const sink = h('section', { class: 'dtjp-details', 'aria-label': 'Sink' });
-  root.append(say, dynamic, sink);
+  const task = h('section', { class: 'dtjp-details', 'aria-label': 'Task' });
+  root.append(say, dynamic, sink, task);
   const lag = h('section', { 'aria-label': 'Lag' });
   const detail = h('section', { 'aria-label': 'Details' });
   dynamic.append(detail, lag);
@@ -80,22 +83,24 @@ export function detailPane(root: HTMLElement, session: Session): Pane {
     topicPane(lag, session, { topic: 'lag', mount: mountSawtooth }),
   );
   const ofSink = topicPane(sink, session, { topic: 'sink', mount: mountSink });
+  const ofTask = topicPane(task, session, { topic: 'task', mount: mountTask });
   const watching = whileSeen(() => {
     const draw = () => {
       const name = session.chosen?.name ?? null;
       const kind = name === null ? null : kindOf(session, name);
-      const other = kind !== null && kind !== 'dynamic_table' && kind !== 'sink';
-      dynamic.hidden = name === null || other || kind === 'sink';
-      sink.hidden = kind !== 'sink';
+      const other = kind !== null && !DETAILED.has(kind);
+      [sink.hidden, task.hidden] = [kind !== 'sink', kind !== 'task'];
+      dynamic.hidden = name === null || other || !sink.hidden || !task.hidden;
       inner.seen(!dynamic.hidden);
       ofSink.seen(!sink.hidden);
+      ofTask.seen(!task.hidden);
       say.replaceChildren(
         name === null
           ? nothing('No table is chosen', 'Choose one in the graph or the catalogue.')
           : other
             ? nothing(
                 `${name} is a ${kind.replace('_', ' ')}`,
-                'Details are of dynamic tables and sinks.',
+                'Details are of dynamic tables, sinks and tasks.',
               )
             : '',
       );
@@ -106,6 +111,7 @@ export function detailPane(root: HTMLElement, session: Session): Pane {
       stops.forEach(stop => stop());
       inner.seen(false);
       ofSink.seen(false);
+      ofTask.seen(false);
     };
   });
   return {
@@ -114,6 +120,7 @@ export function detailPane(root: HTMLElement, session: Session): Pane {
       watching.dispose();
       inner.dispose();
       ofSink.dispose();
+      ofTask.dispose();
     },
   };
 }

@@ -1,4 +1,4 @@
-/** A refresh or a delivery that failed in the background, said once until it is well again. */
+/** A refresh, a run of a task or a delivery that failed in the background, said once until it is well again. */
 import type { EventMessage, GraphNode } from '../view/wire';
 
 export interface Failure {
@@ -7,9 +7,10 @@ export interface Failure {
 }
 
 /** A sentence that says of which table or sink it is. */
-function sentenceOf(name: string, { error, sink }: GraphNode): string {
+function sentenceOf(name: string, { error, sink, task }: GraphNode): string {
   const known = error ?? '';
-  const what = sink === null ? `The refresh of ${name} failed.` : `Sink ${name} is paused.`;
+  const refresh = task === null ? `The refresh of ${name} failed.` : `The run of ${name} failed.`;
+  const what = sink === null ? refresh : `Sink ${name} is paused.`;
   return known.includes(name) ? known : `${what} ${known}`.trim();
 }
 

@@ -7,6 +7,8 @@ import type {
   RefreshState,
   SinkDelivery,
   SinkStanding,
+  TaskRunRow,
+  TaskStanding,
 } from '../view/wire';
 
 export const AS_OF = '2026-11-22T12:00:00+00:00';
@@ -34,6 +36,7 @@ const NOTHING: Omit<GraphNode, 'name' | 'kind'> = {
   running: null,
   period: null,
   sink: null,
+  task: null,
 };
 
 export function source(name: string, fields: Partial<GraphNode> = {}): GraphNode {
@@ -58,6 +61,47 @@ export function table(name: string, fields: Partial<GraphNode> = {}): GraphNode 
     warehouse: 'main',
   };
   return { ...NOTHING, ...own, name, kind: 'dynamic_table', ...fields };
+}
+
+/** A task that took two rows 30 s ago, unless `standing` and `fields` say otherwise. */
+export function task(
+  name: string,
+  standing: Partial<TaskStanding> = {},
+  fields: Partial<GraphNode> = {},
+): GraphNode {
+  const stands: TaskStanding = {
+    state: 'STARTED',
+    runs_when: '5 minutes',
+    condition: "SYSTEM$STREAM_HAS_DATA('new_orders')",
+    next: ago(-270),
+    last: taskRun(),
+    failures: 0,
+    ...standing,
+  };
+  return {
+    ...NOTHING,
+    name: `task ${name}`,
+    kind: 'task',
+    scheduling_state: stands.state === 'STARTED' ? 'ACTIVE' : 'SUSPENDED',
+    state: stands.last?.state ?? null,
+    warehouse: 'main',
+    task: stands,
+    ...fields,
+  };
+}
+
+export function taskRun(fields: Partial<TaskRunRow> = {}): TaskRunRow {
+  return {
+    state: 'SUCCEEDED',
+    trigger: 'SCHEDULE',
+    scheduled: ago(30),
+    start: ago(30),
+    end: ago(29),
+    attempt: 1,
+    rows: 2,
+    message: null,
+    ...fields,
+  };
 }
 
 /** A sink into PostgreSQL that has delivered all, unless `standing` and `fields` say otherwise. */

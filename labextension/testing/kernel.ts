@@ -123,6 +123,7 @@ export const node = (name: string, more: Partial<GraphNode> = {}): GraphNode => 
   running: null,
   period: null,
   sink: null,
+  task: null,
   ...more,
 });
 

@@ -18,7 +18,7 @@ export type Happened = 'started' | 'progress' | 'ended' | 'changed';
 /** ISO 8601 in UTC. */
 export type Instant = string;
 
-export type NodeKind = 'table' | 'view' | 'dynamic_table' | 'stream' | 'sink' | 'stage';
+export type NodeKind = 'table' | 'view' | 'dynamic_table' | 'stream' | 'sink' | 'task' | 'stage';
 
 export type SchedulingState = 'ACTIVE' | 'SUSPENDED';
 
@@ -79,7 +79,35 @@ export interface SinkStanding {
   readonly next_try: Instant | null;
 }
 
-/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`. */
+export type TaskState = 'STARTED' | 'SUSPENDED';
+
+export type TaskRunState = 'SCHEDULED' | 'EXECUTING' | 'SUCCEEDED' | 'FAILED' | 'SKIPPED' | 'CANCELLED';
+
+export type TaskTrigger = 'SCHEDULE' | 'EXECUTE TASK';
+
+/** One run, as TASK_HISTORY has it; one that waits or was skipped has no `start`. `message` says why it failed, was skipped or waits. */
+export interface TaskRunRow {
+  readonly state: TaskRunState;
+  readonly trigger: TaskTrigger;
+  readonly scheduled: Instant;
+  readonly start: Instant | null;
+  readonly end: Instant | null;
+  readonly attempt: number;
+  readonly rows: number | null;
+  readonly message: string | null;
+}
+
+/** Where a task stands. `runs_when` is its schedule, or what it comes after, in words; `next` is its next tick while it is started; `failures` are those in a row. */
+export interface TaskStanding {
+  readonly state: TaskState;
+  readonly runs_when: string;
+  readonly condition: string | null;
+  readonly next: Instant | null;
+  readonly last: TaskRunRow | null;
+  readonly failures: number;
+}
+
+/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the `state` of a task is that of its last run. */
 export interface GraphNode {
   readonly name: string;
   readonly kind: NodeKind;
@@ -100,9 +128,10 @@ export interface GraphNode {
   readonly running: Progress | null;
   readonly period: number | null;
   readonly sink: SinkStanding | null;
+  readonly task: TaskStanding | null;
 }
 
-/** Something happened at `at`. `node` is the dynamic table or sink as it stands now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
+/** Something happened at `at`. `node` is the dynamic table, sink or task as it stands now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
 export interface EventMessage {
   readonly type: 'event';
   readonly version: number;
@@ -136,7 +165,7 @@ export interface CatalogueItem {
   readonly about: string;
 }
 
-/** What a lake holds: dynamic tables, streams, sinks, tables, warehouses, pins. */
+/** What a lake holds: dynamic tables, streams, sinks, tasks, tables, warehouses, pins. */
 export interface CatalogueMessage {
   readonly type: 'catalogue';
   readonly version: number;
@@ -353,6 +382,22 @@ export interface SinkMessage {
   readonly error: ErrorMessage | null;
 }
 
+/** A task as it stands: the statement that makes it, what it comes after, what it reads and writes as far as its text tells, and its newest runs. `error` is of its last run. */
+export interface TaskMessage {
+  readonly type: 'task';
+  readonly version: number;
+  readonly name: string;
+  readonly node: GraphNode;
+  readonly created: Instant;
+  readonly definition: string;
+  readonly after: readonly string[];
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+  readonly runs: readonly TaskRunRow[];
+  readonly comment: string | null;
+  readonly error: ErrorMessage | null;
+}
+
 /** `target_column` of `target` is computed from `source_column` of `source`. */
 export interface ColumnEdge {
   readonly source: string;
@@ -446,9 +491,9 @@ export interface DoneMessage {
   readonly sentence: string;
 }
 
-export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset';
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset';
 
-/** `id` comes back in the reply. `name` is a table's or a sink's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
+/** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
 export interface Request {
   readonly id: number;
   readonly ask: Ask;
@@ -470,7 +515,7 @@ export interface Request {
 /** The answer to the request of that `id`; an ErrorMessage where it could not be done. */
 export interface Reply {
   readonly id: number;
-  readonly message: HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+  readonly message: HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
 }
 
-export type LiveMessage = HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+export type LiveMessage = HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;

@@ -8,7 +8,7 @@ import { Session } from '../client/session';
 import type { MessageOf, Topic } from '../client/topics';
 import { mountCatalogue } from '../view/catalogue/index';
 import { mountDag } from '../view/dag/index';
-import { mountDetail, mountSink } from '../view/detail/index';
+import { mountDetail, mountSink, mountTask } from '../view/detail/index';
 import { h, type View } from '../view/elements/dom';
 import { mountFrontiers } from '../view/frontiers/index';
 import { mountReplay } from '../view/replay/index';
@@ -40,6 +40,7 @@ const VIEWS: Readonly<Record<Kind, Make>> = {
   lag: single('lag', mountSawtooth),
   detail: single('detail', mountDetail),
   sink: single('sink', mountSink),
+  task: single('task', mountTask),
   replay: (root, session, message) => {
     const view = mountReplay(root, session);
     if (message?.type === 'replay') {

@@ -12,7 +12,11 @@ from dt_jupyter.model import (
     RefreshMode,
     RefreshState,
     RefreshTrigger,
+    SchedulingState,
     SinkState,
+    TaskRunState,
+    TaskState,
+    TaskTrigger,
 )
 from dt_jupyter.wire import (
     CatalogueItem,
@@ -20,17 +24,20 @@ from dt_jupyter.wire import (
     Column,
     DetailMessage,
     DoneMessage,
+    ErrorMessage,
     Fact,
     Frontier,
     FrontiersMessage,
     FrontierSource,
     GraphEdge,
+    GraphNode,
     HelloMessage,
     HistoryMessage,
     HistoryRow,
     IdleTime,
     LagMessage,
     LiveMessage,
+    NodeKind,
     ProfileMessage,
     ReplayMessage,
     ReplayStep,
@@ -40,6 +47,9 @@ from dt_jupyter.wire import (
     Statement,
     StreamRow,
     StreamsMessage,
+    TaskMessage,
+    TaskRunRow,
+    TaskStanding,
     TreeNode,
 )
 from tests.unit.widgets_lab import (
@@ -216,16 +226,59 @@ PROFILE = ProfileMessage(
     ),
 )
 GRAPH = flights()
+HAS_DATA = "SYSTEM$STREAM_HAS_DATA('news')"
+RUN = TaskRunRow(
+    TaskRunState.SUCCEEDED, TaskTrigger.SCHEDULE, later(-60), later(-60), later(-58), rows=1204
+)
+LOST = replace(RUN, state=TaskRunState.FAILED, rows=None, attempt=2, message=DOWN)
+TASKS = tuple(
+    GraphNode(
+        f"task {name}",
+        NodeKind.TASK,
+        SchedulingState.ACTIVE if standing.state == "STARTED" else SchedulingState.SUSPENDED,
+        state=RefreshState(standing.last.state.value) if standing.last is not None else None,
+        error=standing.last.message if standing.last is not None else None,
+        warehouse="main",
+        task=standing,
+    )
+    for name, standing in (
+        (
+            "load",
+            TaskStanding(
+                TaskState.STARTED, "5 minutes", "SYSTEM$STREAM_HAS_DATA('news')", later(240), RUN
+            ),
+        ),
+        ("sum_up", TaskStanding(TaskState.STARTED, "after load", None, None, LOST, 2)),
+        ("sweep", TaskStanding(TaskState.SUSPENDED, "USING CRON 0 9 * * MON-FRI Europe/Berlin")),
+    )
+)
+TASK = TaskMessage(
+    "task sum_up",
+    TASKS[1],
+    later(-86_400),
+    "CREATE TASK sum_up AFTER load AS\nINSERT INTO revenue SELECT shop, sum(price) FROM flights",
+    ("task load",),
+    ("flights",),
+    ("revenue",),
+    (LOST, replace(RUN, trigger=TaskTrigger.MANUAL), replace(RUN, state=TaskRunState.SKIPPED)),
+    error=ErrorMessage("DT-1101", DOWN),
+)
 SINKS = (
     sink("app_delays", below="with_weather"),
     sink("hook_of_alerts", SinkState.PAUSED, below="alerts", lag=4000.0, error=TWINS),
     sink("reports", SinkState.RETRYING, below="ranking", lag=400.0, error=DOWN),
     sink("archive", SinkState.SUSPENDED, below="flights", lag=None),
 )
-EDGES = tuple(GraphEdge(s.sink.source, s.name) for s in SINKS if s.sink is not None)
+EDGES = (
+    *(GraphEdge(s.sink.source, s.name) for s in SINKS if s.sink is not None),
+    GraphEdge("flights", "task load"),
+    GraphEdge("task load", "task sum_up"),
+    GraphEdge("task sum_up", "task sweep"),
+)
 VIEWS: dict[str, LiveMessage] = {
-    "graph": replace(GRAPH, nodes=(*GRAPH.nodes, *SINKS), edges=(*GRAPH.edges, *EDGES)),
+    "graph": replace(GRAPH, nodes=(*GRAPH.nodes, *SINKS, *TASKS), edges=(*GRAPH.edges, *EDGES)),
     "sink": SINK,
+    "task": TASK,
     "catalogue": ITEMS,
     "frontiers": FRONTIERS,
     "streams": STREAMS,

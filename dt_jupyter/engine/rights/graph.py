@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dt_jupyter.engine.rights.access import Access
-from dt_jupyter.model import Name
-from dt_jupyter.reports import GraphNode, GraphReport
+from dt_jupyter.model import Name, Right
+from dt_jupyter.reports import GraphNode, GraphReport, TaskName
 
 
 def seen_graph(report: GraphReport, access: Access) -> GraphReport:
@@ -22,6 +22,8 @@ def seen_graph(report: GraphReport, access: Access) -> GraphReport:
 
 def seen_node(node: GraphNode, access: Access) -> GraphNode | None:
     """The node as the role sees it; None where it has no right on it."""
+    if isinstance(node.name, TaskName):
+        return node if access.may_task(Right.MONITOR, node.name.of) else None
     name = node.name if isinstance(node.name, Name) else node.name.of
     if not access.sees(name):
         return None

@@ -19,6 +19,7 @@ const KINDS: readonly (readonly [kind: string, title: string])[] = [
   ['table', 'Tables'],
   ['view', 'Views'],
   ['sink', 'Sinks'],
+  ['task', 'Tasks'],
   ['warehouse', 'Warehouses'],
   ['pin', 'Pins'],
 ];
@@ -28,6 +29,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ACTIVE: 'ok',
   OK: 'ok',
   RUNNING: 'run',
+  STARTED: 'ok',
   RESUMED: 'ok',
   SUSPENDED: 'warn',
   STALE: 'bad',

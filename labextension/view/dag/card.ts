@@ -187,7 +187,8 @@ export class Card {
     const share = words.lagShare(node, now);
     const broken = words.isBroken(node) && node.error !== null;
     write(inside.lag, broken ? oneLine(node.error) : words.lagText(node, now));
-    const next = broken && node.sink === null ? '' : words.nextText(node, now);
+    const next =
+      broken && node.sink === null && node.task === null ? '' : words.nextText(node, now);
     write(inside.next, next);
     write(inside.rows, broken && next ? '' : words.rowsText(node)); // no room for all three
     set(inside.lag, 'data-late', broken || (share !== null && share > 1) ? 'true' : null);

@@ -1,6 +1,12 @@
 /** What can be done with a node, and how it is done. */
 import type { Host, Question } from '../elements/dom';
-import { definitionOf, deliveriesCell, historyCell, selectOf } from '../elements/sqlTexts';
+import {
+  definitionOf,
+  deliveriesCell,
+  historyCell,
+  runsCell,
+  selectOf,
+} from '../elements/sqlTexts';
 import { oneLine } from '../elements/text';
 import type { GraphNode, TargetLag } from '../wire';
 import { isSuspended } from './words';
@@ -47,6 +53,9 @@ export function isForm(command: Command): command is Form {
 export function menuOf(node: GraphNode, { live, cells, views }: Able): Entry[][] {
   if (node.kind === 'sink') {
     return sinkMenu(node, { live, cells, views });
+  }
+  if (node.kind === 'task') {
+    return taskMenu(node, { live, cells, views });
   }
   const own = node.kind === 'dynamic_table';
   const kept = own || node.kind === 'table';
@@ -96,9 +105,31 @@ function sinkMenu(node: GraphNode, { live, cells, views }: Able): Entry[][] {
   ].filter(group => group.length > 0);
 }
 
+/** A task is acted on by the statements of its own; one in quarantine can only be dropped. */
+function taskMenu(node: GraphNode, { live, cells, views }: Able): Entry[][] {
+  const acts = live && node.task !== null;
+  return [
+    [
+      ...entry('refresh', 'Run now', acts && node.state !== 'EXECUTING'),
+      ...entry('resume', 'Resume', acts && isSuspended(node)),
+      ...entry('suspend', 'Suspend …', acts && !isSuspended(node)),
+    ],
+    [
+      ...entry('details', 'Details', views && node.task !== null),
+      ...entry('history', 'History as a DataFrame', cells),
+      ...entry('jump', 'Go to its cell', cells),
+    ],
+    entry('definition', 'Copy definition', acts),
+    entry('drop', 'Drop …', live),
+  ].filter(group => group.length > 0);
+}
+
 function entry(command: Command, label: string, wanted: boolean): Entry[] {
   return wanted ? [{ command, label }] : [];
 }
+
+/** The cell with the history of what is no dynamic table. */
+const CELLS = { sink: deliveriesCell, task: runsCell } as const;
 
 /** Does it; resolves with what there is to say, rejects with what people can read. */
 export async function perform(
@@ -118,14 +149,17 @@ export async function perform(
       }
       return null;
     case 'history':
-      host.cells?.insert(kind === 'sink' ? deliveriesCell(name) : historyCell(name));
+      host.cells?.insert(CELLS[kind as keyof typeof CELLS]?.(name) ?? historyCell(name));
       return null;
     case 'select':
       return copy(selectOf(name), 'SELECT copied.');
     case 'definition': {
-      const answer = await host.ask({ ask: kind === 'sink' ? 'sink' : 'detail', name });
+      const answer = await host.ask({
+        ask: kind === 'sink' || kind === 'task' ? kind : 'detail',
+        name,
+      });
       const definition =
-        answer.type === 'sink'
+        answer.type === 'sink' || answer.type === 'task'
           ? answer.definition
           : answer.type === 'detail'
             ? definitionOf(answer)

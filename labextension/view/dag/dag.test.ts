@@ -5,7 +5,17 @@ import type { Host } from '../elements/dom';
 import { oneLine } from '../elements/text';
 import type { EventMessage, GraphMessage, GraphNode, LiveMessage } from '../wire';
 import { mountDag, type DagView } from './index';
-import { AS_OF, ago, graph, SHOP, SHOP_LINEAGE, sink, source, table } from '../../testing/graphs';
+import {
+  AS_OF,
+  ago,
+  graph,
+  SHOP,
+  SHOP_LINEAGE,
+  sink,
+  source,
+  table,
+  task,
+} from '../../testing/graphs';
 
 let root: HTMLElement;
 let view: DagView;
@@ -464,6 +474,49 @@ test('a sink that is chosen has no columns to ask for; a paused one is resumed',
   expect(host.choose).toHaveBeenCalledWith('hook');
   expect(host.ask).not.toHaveBeenCalled();
   card('hook').focus();
+  press('m');
+  expect(items()).toContain('Resume');
+});
+
+const LOAD = graph(
+  [
+    source('news'),
+    task('load'),
+    task('sweep', { state: 'SUSPENDED', runs_when: 'after load', last: null, next: null }),
+  ],
+  [
+    ['news', 'task load'],
+    ['task load', 'task sweep'],
+  ],
+);
+
+test('a task shows when it runs, what came of its last run, and when it is next', async () => {
+  await show(LOAD);
+  expect(part('task load', 'mode').textContent).toBe('5 minutes');
+  expect(part('task load', 'outcome').textContent).toBe('SUCCEEDED');
+  expect(part('task load', 'next').textContent).toBe('next in 5 min');
+  expect(part('task load', 'rows').textContent).toBe('2 rows');
+  expect(part('task sweep', 'mode').textContent).toBe('after load');
+  expect(part('task sweep', 'outcome').textContent).toBe('SUSPENDED');
+  expect(root.textContent).toContain('2 tasks');
+  expect(root.querySelector('.dtj-chip[data-word="suspended"]')!.textContent).toBe('1suspended');
+});
+
+test('the menu of a task runs, resumes and suspends it; it has no columns', async () => {
+  await show(LOAD);
+  answer = async () => ({ type: 'done', version: 1, sentence: 'Task load succeeded, 2 rows.' });
+  card('task load').click();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(host.choose).toHaveBeenCalledWith('task load');
+  expect(host.ask).not.toHaveBeenCalled();
+  card('task load').focus();
+  press('m');
+  expect(items()).toEqual(['Run now', 'Suspend …', 'Copy definition', 'Drop …']);
+  root.querySelector<HTMLElement>('[data-command=refresh]')!.click();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(host.ask).toHaveBeenLastCalledWith({ ask: 'refresh', name: 'task load' });
+  expect(root.querySelector('.dtj-told')!.textContent).toContain('Task load succeeded, 2 rows.');
+  card('task sweep').focus();
   press('m');
   expect(items()).toContain('Resume');
 });

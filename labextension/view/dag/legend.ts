@@ -54,6 +54,7 @@ export class Legend {
       ['view', 'view'],
       ['stream', 'stream'],
       ['sink', 'sink'],
+      ['task', 'task'],
     ] as const) {
       parts.push(many(kind) ? plural(many(kind), word) : '');
     }

@@ -93,22 +93,32 @@ function confirmationOf(
   name: string,
   { node, also }: MenuOf,
 ): readonly [string, string] {
-  const sink = node.kind === 'sink';
+  const { kind } = node;
   switch (form) {
     case 'reset':
       return [RESET(name), 'Reset'];
     case 'suspend':
-      return sink
-        ? [`Suspend ${name}? Nothing is delivered until it is resumed.`, 'Suspend']
-        : [suspension(name, also), 'Suspend'];
+      return [REST[kind as keyof typeof REST]?.(name) ?? suspension(name, also), 'Suspend'];
     case 'drop': {
-      const kept = sink
-        ? 'What it delivered stays in the store.'
-        : 'UNDROP DYNAMIC TABLE brings it back while its files are kept.';
+      const kept =
+        KEPT[kind as keyof typeof KEPT] ??
+        'UNDROP DYNAMIC TABLE brings it back while its files are kept.';
       return [`Drop ${name}? ${kept}`, 'Drop'];
     }
   }
 }
+
+/** What a suspension of what is no dynamic table means. */
+const REST = {
+  sink: (name: string) => `Suspend ${name}? Nothing is delivered until it is resumed.`,
+  task: (name: string) => `Suspend ${name}? It is as if it were not there until it is resumed.`,
+} as const;
+
+/** What stays when it is dropped. */
+const KEPT = {
+  sink: 'What it delivered stays in the store.',
+  task: 'What it wrote stays; tasks after it come after it no more.',
+} as const;
 
 const NAMED = 5;
 

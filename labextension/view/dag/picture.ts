@@ -71,7 +71,7 @@ function card(node: GraphNode, { x, y, width, height }: Placed, now: Now): SVGEl
   const lines: (readonly [string, TokenName])[] = outcome
     ? [
         [[words.modeText(node), outcome.text].filter(Boolean).join(' · '), outcome.token],
-        [[words.lagText(node, now), words.rowsText(node)].filter(Boolean).join(' · '), 'soft'],
+        [[lagLine(node, now), words.rowsText(node)].filter(Boolean).join(' · '), 'soft'],
       ]
     : [[[words.KIND_WORDS[node.kind], words.rowsText(node)].filter(Boolean).join(' · '), 'soft']];
   return s(
@@ -84,6 +84,11 @@ function card(node: GraphNode, { x, y, width, height }: Placed, now: Now): SVGEl
       text(line, PAD, (own ? 48 : 38) + 20 * i, width - 2 * PAD, SMALL_LETTER, token, 400),
     ),
   );
+}
+
+/** Of a task that has one, its next time. */
+function lagLine(node: GraphNode, now: Now): string {
+  return words.lagText(node, now) || (node.task === null ? '' : words.nextText(node, now));
 }
 
 function toneOf(node: GraphNode): TokenName {

@@ -159,7 +159,7 @@ function showEvent(state: State, { node, at, happened }: EventMessage, now: Now)
   const { message } = state;
   const nodes = message.nodes.map(other => (other.name === node.name ? node : other));
   const text = announcement(before, node);
-  const over = happened === 'ended' && node.sink === null; // of a delivery it is said when it ended
+  const over = happened === 'ended' && node.kind === 'dynamic_table'; // of others it is said then
   const next = search(
     {
       ...state,
@@ -203,7 +203,7 @@ function chooseHome(state: State, name: string | null): Updated {
 function pickNode(state: State, name: string): Updated {
   const again = state.chosen === name && state.columns !== null;
   const next = setChosen(closeColumns(state), name);
-  const columnless = state.nodes.get(name)?.kind === 'sink';
+  const columnless = COLUMNLESS.has(state.nodes.get(name)?.kind ?? null);
   if (again || !state.live || columnless) {
     return [next, { is: 'tell', name }];
   }
@@ -214,6 +214,9 @@ function pickNode(state: State, name: string): Updated {
     { is: 'tell', name },
   ];
 }
+
+/** What has no columns that could be followed. */
+const COLUMNLESS: ReadonlySet<string | null> = new Set(['sink', 'task']);
 
 function setChosen(state: State, chosen: string | null): State {
   return { ...state, chosen, roving: chosen ?? state.roving, flow: null };

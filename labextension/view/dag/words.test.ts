@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { AS_OF, ago, sink, source, table } from '../../testing/graphs';
+import { AS_OF, ago, sink, source, table, task } from '../../testing/graphs';
 import {
   changeText,
   facts,
@@ -142,4 +142,16 @@ test('of a sink another state is worth hearing, a delivery is not', () => {
   expect(changeText(active, DOWN)).toBe('app retrying');
   expect(changeText(active, sink('app', 'daily', { state: 'SUSPENDED' }))).toBe('app suspended');
   expect(changeText(active, sink('app', 'daily', { version: 8, newest: 8 }))).toBeNull();
+});
+
+test('a task says when it runs, how its last run ended and when the next one is', () => {
+  expect(sentence(task('load'), NOW)).toBe('task load, task, 5 minutes, succeeded');
+  expect(facts(task('load', { failures: 3 }), NOW)).toContain('failed in a row: 3');
+  expect(facts(task('load'), NOW)).toContain('last run: SUCCEEDED at');
+  const failed = task('load', {}, { state: 'FAILED', error: 'no such column' });
+  expect(sentence(failed, NOW)).toContain('failed, error: no such column');
+  expect(changeText(task('load'), failed)).toBe('task load failed');
+  expect(changeText(task('load'), task('load', { state: 'SUSPENDED' }))).toBe(
+    'task load suspended',
+  );
 });

@@ -3,7 +3,7 @@ import { SINK_TOKENS, STATE_TOKENS } from '../icons/marks';
 import { oneLine } from '../elements/text';
 import type { TokenName } from '../elements/theme';
 import { bytes, count, duration, exact, plural, utc } from '../elements/units';
-import type { GraphNode, NodeKind, RefreshAction, SinkDelivery } from '../wire';
+import type { GraphNode, NodeKind, RefreshAction, SinkDelivery, TaskRunRow } from '../wire';
 
 /** A time in milliseconds since 1970, on the kernel's clock. */
 export type Now = number | null;
@@ -14,6 +14,7 @@ export const KIND_WORDS: Readonly<Record<NodeKind, string>> = {
   dynamic_table: 'dynamic table',
   stream: 'stream',
   sink: 'sink',
+  task: 'task',
   stage: 'hidden stage',
 };
 
@@ -23,14 +24,18 @@ export function isSuspended(node: GraphNode): boolean {
   return node.scheduling_state === 'SUSPENDED';
 }
 
-/** Whether a node is refreshed, and so has a state, a mode and a lag. */
+/** Whether a node is refreshed or run, and so has the state of its last time. */
 export function isOwn(node: GraphNode): boolean {
-  return node.kind === 'dynamic_table' || (node.kind === 'stage' && node.state !== null);
+  return (
+    node.task !== null ||
+    node.kind === 'dynamic_table' ||
+    (node.kind === 'stage' && node.state !== null)
+  );
 }
 
-/** Whether there is a state and a lag to show: of a dynamic table and of a sink. */
+/** Whether there is a state to show: of a dynamic table, of a sink and of a task. */
 export function hasStanding(node: GraphNode): boolean {
-  return node.kind === 'dynamic_table' || node.sink !== null;
+  return node.kind === 'dynamic_table' || node.sink !== null || node.task !== null;
 }
 
 /** Whether a refresh or a delivery failed, and nothing has come since. */
@@ -39,8 +44,11 @@ export function isBroken(node: GraphNode): boolean {
   return BROKEN.has(node.state) || sink?.state === 'RETRYING' || sink?.state === 'PAUSED';
 }
 
-/** `auto → incremental`, or the mode that was asked for; of a sink `sqlite → shops`. */
+/** `auto → incremental`, or the mode; of a sink `sqlite → shops`, of a task when it runs. */
 export function modeText(node: GraphNode): string {
+  if (node.task !== null) {
+    return oneLine(node.task.runs_when);
+  }
   if (node.sink !== null) {
     return oneLine(`${node.sink.scheme} → ${node.sink.target}`);
   }
@@ -73,7 +81,8 @@ export function outcome(node: GraphNode): Outcome {
   if (node.state === 'SUCCEEDED' && node.action) {
     return { text: node.action, token: 'soft', action: node.action };
   }
-  const text = node.state ?? (node.kind === 'dynamic_table' ? 'not initialised' : '');
+  const never = { dynamic_table: 'not initialised', task: 'not run yet' };
+  const text = node.state ?? never[node.kind as keyof typeof never] ?? '';
   return { text, token: tokenOfState(node), action: null };
 }
 
@@ -104,6 +113,9 @@ export function limitOf(node: GraphNode): number | null {
 
 /** `lag 12 s of 5 min`; `target 5 min` as long as there is no data. */
 export function lagText(node: GraphNode, now: Now): string {
+  if (node.task !== null) {
+    return node.task.next === null ? oneLine(node.task.condition ?? '') : '';
+  }
   const [lag, limit] = [lagOf(node, now), limitOf(node)];
   const downstream = node.target_lag === 'DOWNSTREAM' ? 'downstream' : null;
   const target = limit === null ? downstream : duration(limit);
@@ -132,7 +144,9 @@ export function untilNext(node: GraphNode, now: Now): number | null {
 
 /** `next in 48 s`, `next in 12 min`: never less than there is. */
 export function nextText(node: GraphNode, now: Now): string {
-  const seconds = node.sink === null ? untilNext(node, now) : untilTry(node.sink.next_try, now);
+  const { sink, task } = node;
+  const at = task === null ? (sink?.next_try ?? null) : task.next;
+  const seconds = sink === null && task === null ? untilNext(node, now) : untilTime(at, now);
   if (seconds === null) {
     return '';
   }
@@ -140,8 +154,8 @@ export function nextText(node: GraphNode, now: Now): string {
   return `next in ${duration(Math.ceil(seconds / unit) * unit)}`;
 }
 
-/** Seconds until a delivery is tried again. */
-function untilTry(next: string | null, now: Now): number | null {
+/** Seconds until a delivery is tried again, or a task runs. */
+function untilTime(next: string | null, now: Now): number | null {
   return next === null || now === null ? null : Math.max(0, (Date.parse(next) - now) / 1000);
 }
 
@@ -149,8 +163,12 @@ export function shareToken(share: number): TokenName {
   return share > 1 ? 'bad' : share > 0.85 ? 'warn' : 'ok';
 }
 
-/** The size of a table; of a sink the rows that its last delivery stored. */
+/** The size of a table; of a sink or a task the rows that were stored or written last. */
 export function rowsText(node: GraphNode): string {
+  if (node.task !== null) {
+    const written = node.task.last?.rows ?? null;
+    return written === null ? '' : plural(written, 'row');
+  }
   if (node.sink !== null) {
     return node.sink.last === null ? '' : `${count(node.sink.last.stored)} stored`;
   }
@@ -167,7 +185,7 @@ export function sentence(node: GraphNode, now: Now): string {
     parts.push(atLength(lagText(node, now)), late ? 'late' : '', rowsText(node));
   } else if (isOwn(node)) {
     const last = [
-      spoken(node.state ?? 'not initialised'),
+      spoken(node.state ?? (node.task === null ? 'not initialised' : 'not run yet')),
       node.action ? spoken(node.action) : null,
     ];
     parts.push(modeText(node).replace('→', 'to'), last.filter(Boolean).join(', '));
@@ -231,9 +249,30 @@ function sinkFacts(node: GraphNode, now: Now): NamedFact[] {
   ];
 }
 
+function taskFacts(node: GraphNode, now: Now): NamedFact[] {
+  const { state, runs_when, condition, next, last, failures } = node.task!;
+  return [
+    ['state', state],
+    ['runs', runs_when],
+    ['when', condition],
+    ['next', next === null ? '' : `${utc(next)} (${nextText(node, now).replace(/^next /, '')})`],
+    ['last run', last === null ? 'none yet' : runText(last)],
+    ['failed in a row', failures ? exact(failures) : null],
+    ['warehouse', node.warehouse],
+    ['error', node.error],
+  ];
+}
+
+/** What became of a run, in a few words. */
+export function runText(run: TaskRunRow): string {
+  const rows = run.rows === null ? '' : `, ${plural(run.rows, 'row')}`;
+  return `${run.state} at ${utc(run.scheduled)}${rows}`;
+}
+
 /** All that is known of a node, a line each: its tooltip. */
 export function facts(node: GraphNode, now: Now): string {
-  const lines = node.sink === null ? tableFacts(node, now) : sinkFacts(node, now);
+  const factsOf = node.task ? taskFacts : node.sink ? sinkFacts : tableFacts;
+  const lines = factsOf(node, now);
   const known = lines
     .filter(([, value]) => value)
     .map(([name, value]) => `${name}: ${oneLine(value!)}`);

@@ -33,6 +33,7 @@ export function mountDetail(root: HTMLElement, host: Host): View<DetailMessage> 
 }
 
 export { mountSink } from './sink';
+export { mountTask } from './task';
 
 type Form = 'suspend' | 'pin' | null;
 

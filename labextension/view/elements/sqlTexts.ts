@@ -39,6 +39,13 @@ export function deliveriesCell(name: string): string {
   return `deliveries = dt.sql(${JSON.stringify(sql)})\ndeliveries.show(truncate=False)`;
 }
 
+/** A cell with the runs of a task, whose node is called `task name`, as a DataFrame. */
+export function runsCell(name: string): string {
+  const task = name.replace(/^task /, '').replaceAll("'", "''");
+  const sql = `SELECT * FROM TABLE(TASK_HISTORY(NAME => '${task}'))`;
+  return `runs = dt.sql(${JSON.stringify(sql)})\nruns.show(truncate=False)`;
+}
+
 /** What is asked before a sink is reset. */
 export const RESET = (name: string): string =>
   `Reset ${name}? Its target is emptied, and all rows are delivered again.`;

@@ -57,6 +57,7 @@ export const KINDS: Readonly<Record<NodeKind, string>> = {
   dynamic_table: 'M-6 -5.5H6V5.5H-6ZM-6 -2H6M1 -.4L-2 2.2H.4L-.6 4.4L2.6 1.6H.2Z',
   stream: 'M-6.5 -3Q-3.2 -6.5 0 -3T6.5 -3M-6.5 3.2Q-3.2 -.3 0 3.2T6.5 3.2',
   sink: 'M0 -6V2M-3 -1L0 2L3 -1M-6 1V5.5H6V1',
+  task: 'M-2.5 -5.5L6 0L-2.5 5.5ZM-6 -5.5V5.5',
   stage: 'M0 -6L6.5 -2.6L0 .8L-6.5 -2.6ZM-6.5 1.2L0 4.6L6.5 1.2',
 };
 

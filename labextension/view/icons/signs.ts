@@ -3,7 +3,7 @@ import { s } from '../elements/dom';
 import { icon, KINDS } from './marks';
 import type { NodeKind } from '../wire';
 
-/** A grid for a table, an eye for a view, waves for a stream, a tray for a sink, sheets for a stage. */
+/** A grid for a table, an eye for a view, waves for a stream, a tray for a sink, a start for a task, sheets for a stage. */
 export function kindSign(kind: NodeKind): SVGSVGElement {
   return icon(line(KINDS[kind], 'soft', 1.2));
 }

@@ -82,7 +82,7 @@ def test_a_card_has_these_words(node: GraphNode) -> None:
     figures = FIGURES[node.name]
     shown = Reader(graph_svg(GraphMessage((node,), ()))).texts
     wanted = [figures[part] for part in ("mode", "outcome", "lag", "rows")]
-    assert [text for text in wanted if text is not None and text not in shown] == []
+    assert [text for text in wanted if text and text not in shown] == []
 
 
 @pytest.mark.parametrize("node", GRAPH.nodes, ids=lambda node: node.name)
