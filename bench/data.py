@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
 
 TABLES = ("region", "nation", "supplier", "part", "partsupp", "customer", "orders", "lineitem")
-MIXES = ("insert", "mixed", "line_inserts", "lines")
-"""What `change` knows: the first two change orders with their lineitems, the others lineitem."""
+MIXES = ("insert", "mixed", "recent", "line_inserts", "lines")
+"""What `change` knows: the first three change orders with their lineitems, the others lineitem."""
+NEWEST = 20
+"""One in so many orders is recent, by its date."""
 RARE = 10
 """One in so many as of the orders is changed in a table other than orders and lineitem."""
 VIEWS = {
@@ -63,7 +65,8 @@ def change(dt: Engine, share: float, mix: str, salt: int) -> None:
     """Changes `share` of orders with their lineitems, or of lineitem alone, chosen by `salt`.
 
     `insert` and `line_inserts` only insert; `mixed` and `lines` are a third each of inserts,
-    deletes and updates. `mixed` also updates a few customers, parts, suppliers and partsupps.
+    deletes and updates. `mixed` also updates a few customers, parts, suppliers and partsupps;
+    `recent` is a third each too, all of it among the newest orders.
     """
     part = max(1, round(1 / share))
     match mix:
@@ -71,6 +74,8 @@ def change(dt: Engine, share: float, mix: str, salt: int) -> None:
             _insert_orders(dt, _chosen("o_orderkey", salt, part), salt)
         case "mixed":
             _refresh_stream(dt, part, salt)
+        case "recent":
+            _change_recent(dt, max(1, part // NEWEST), salt)
         case "lines" | "line_inserts":
             _change_lines(dt, part, salt, only_inserts=mix == "line_inserts")
         case _:
@@ -103,6 +108,23 @@ def _refresh_stream(dt: Engine, part: int, salt: int) -> None:
     for table, keys, columns in _others(salt):
         few = f"{number(salt, part * RARE, *keys)} = 0"
         dt.sql(f"UPDATE {table} SET {_listed(columns)} WHERE {few}")
+
+
+def _change_recent(dt: Engine, part: int, salt: int) -> None:
+    """Orders of the newest dates and their lineitems: new ones like them, some gone, some other."""
+    share = f"PERCENTILE(DATEDIFF(o_orderdate, DATE'1970-01-01'), {1 - 1 / NEWEST})"
+    since = dt.spark.sql(f"SELECT CAST({share} AS INT) FROM orders").collect()[0][0]
+    recent = f"o_orderdate >= DATE_ADD(DATE'1970-01-01', {since})"
+    for table, key, columns in (
+        ("lineitem", "l_orderkey", _moved_lines(salt)),
+        ("orders", "o_orderkey", _moved_orders(salt)),
+    ):
+        for third, action in ((1, "DELETE"), (2, f"UPDATE SET {_listed(columns)}")):
+            chosen = f"{recent} AND {_third('o_orderkey', salt, third, part)}"
+            keys = f"SELECT o_orderkey AS chosen_key FROM orders WHERE {chosen}"
+            dt.sql(f"MERGE INTO {table} USING ({keys}) ON {key} = chosen_key "
+                   f"WHEN MATCHED THEN {action}")  # fmt: skip
+    _insert_orders(dt, f"{recent} AND {_third('o_orderkey', salt, 0, part)}", salt)
 
 
 def _insert_orders(dt: Engine, chosen: str, salt: int) -> None:

@@ -1,0 +1,88 @@
+"""Where the time of a piece of work goes: CPU of the JVM and of Python, and of what in the JVM."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Seconds, but for the number of classes that Spark generated.
+
+    `cpu` is of both processes; `python` its part outside the JVM, which delta-rs and Arrow run in.
+    `jit` and `gc` are what the JVM says of its compiler and collector; `rules` the analyser's and
+    optimizer's; `tasks` the CPU of Spark's tasks.
+    """
+
+    wall: float
+    cpu: float
+    python: float
+    jit: float
+    gc: float
+    rules: float
+    tasks: float
+    classes: float
+
+    def since(self, before: Reading) -> Reading:
+        """What was spent between two readings."""
+        return Reading(*(b - a for a, b in zip(astuple(before), astuple(self), strict=True)))
+
+
+class Meters:
+    """Reads the meters of a classic Spark session and of this process."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._java: Any = spark._jvm
+        self._context = spark.sparkContext._jsc.sc()
+        factory = self._java.java.lang.management.ManagementFactory
+        self._compiler = factory.getCompilationMXBean()
+        self._collectors = list(factory.getGarbageCollectorMXBeans())
+        system = self._java.javax.management.ObjectName("java.lang:type=OperatingSystem")
+        gauge = self._java.com.codahale.metrics.jvm.JmxAttributeGauge
+        self._jvm_cpu = gauge(system, "ProcessCpuTime")
+        package = self._java.org.apache.spark
+        self._classes = package.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
+        self._rules = package.sql.catalyst.rules.RuleExecutor
+        gateway = spark.sparkContext._gateway
+        self._no_quantiles = gateway.new_array(gateway.jvm.double, 0)
+        self._tasks = 0.0
+        self._stages: set[int] = set()
+
+    def read(self) -> Reading:
+        self._context.listenerBus().waitUntilEmpty()
+        python = time.process_time()
+        jvm = self._jvm_cpu.getValue() / 1e9
+        return Reading(
+            wall=time.perf_counter(),
+            cpu=python + jvm,
+            python=python,
+            jit=self._compiler.getTotalCompilationTime() / 1e3,
+            gc=sum(c.getCollectionTime() for c in self._collectors) / 1e3,
+            rules=self._rules.getCurrentMetrics().time() / 1e9,
+            tasks=self._task_seconds(),
+            classes=float(self._classes.getCount()),
+        )
+
+    def _task_seconds(self) -> float:
+        """CPU of all stages' tasks so far; those that the status store has dropped stay counted."""
+        none = self._java.java.util.ArrayList()
+        store = self._context.statusStore()
+        stages = store.stageList(None, False, False, self._no_quantiles, none)
+        for at in range(stages.size()):
+            stage = stages.apply(at)
+            if stage.stageId() in self._stages or str(stage.status()) != "COMPLETE":
+                continue
+            self._stages.add(stage.stageId())
+            self._tasks += stage.executorCpuTime() / 1e9
+        return self._tasks
+
+    def measure(self, work: Callable[[], object]) -> Reading:
+        before = self.read()
+        work()
+        return self.read().since(before)

@@ -1,0 +1,158 @@
+"""`python -m bench.steady --scale 1`: the queries of TPC-H refreshed round after round in one
+process: the first round, the second, and the median from the fifth on, beside a recompute of each
+round; wall time, and CPU by what it was spent on; rows read against rows changed. What a process
+that has just begun pays is measured by `bench.cold`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import dt_jupyter
+from bench.data import MIXES, change, generate, load
+from bench.meters import Meters, Reading
+from bench.tpch import queries as tpch
+from dt_jupyter.engine import Engine
+from dt_jupyter.model import RefreshRecord
+
+STEADY = 5
+"""Rounds are steady from this one on, counted from one."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One query in one round: the refresh, its record, and a CTAS of the same query."""
+
+    refresh: Reading
+    record: RefreshRecord
+    recompute: Reading
+
+
+def middle(readings: Sequence[Reading]) -> Reading:
+    """The median of each meter."""
+    return Reading(*(statistics.median(m) for m in zip(*map(astuple, readings), strict=True)))
+
+
+def run_round(dt: Engine, meters: Meters, queries: dict[str, str]) -> dict[str, Run]:
+    """All queries once, each refreshed and computed anew. SystemExit where a refresh fails."""
+    found = {}
+    for name, query in queries.items():
+        records: list[RefreshRecord] = []
+        refresh = meters.measure(lambda n=name, r=records: r.append(dt.refresh(n)))
+        if records[0].error is not None:
+            raise SystemExit(f"{name}: {records[0].error}")
+        again = f"CREATE OR REPLACE TABLE recomputed USING delta AS {query}"
+        found[name] = Run(refresh, records[0], meters.measure(lambda t=again: dt.spark.sql(t)))
+    return found
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def ratio(runs: Sequence[Run], meter: str) -> float:
+    """What a recompute costs over what a refresh costs, by medians."""
+    again, refresh = (
+        statistics.median(getattr(getattr(r, side), meter) for r in runs)
+        for side in ("recompute", "refresh")
+    )
+    return float(again / refresh)
+
+
+def ratio_row(name: str, rounds: Sequence[Run]) -> str:
+    cells = [f"{ratio(part, m):.1f}×" for part in parts(rounds) for m in ("wall", "cpu")]
+    actions = "/".join(dict.fromkeys(str(r.record.action) for r in rounds))
+    return f"| {name} | {actions} | {' | '.join(cells)} |"
+
+
+def parts(rounds: Sequence[Run]) -> tuple[Sequence[Run], ...]:
+    """The first round, the second, and those that are steady (the last where there are few)."""
+    return rounds[:1], rounds[1:2], rounds[STEADY - 1 :] or rounds[-1:]
+
+
+def split_row(name: str, runs: Sequence[Run]) -> str:
+    """Where the CPU of a steady refresh goes; what the JVM does besides is in none of the parts."""
+    spent = middle([r.refresh for r in runs])
+    record = runs[-1].record.statistics
+    amplification = record.rows_read / max(1, record.changed_rows)
+    seconds = (spent.wall, spent.cpu, spent.python, spent.rules, spent.jit, spent.gc, spent.tasks)
+    cells = (*(f"{s:.2f}" for s in seconds), f"{spent.classes:.0f}", record.spark_jobs,
+             f"{record.changed_rows:,}", f"{record.rows_read:,}",
+             f"{amplification:.0f}")  # fmt: skip
+    return f"| {name} | {' | '.join(map(str, cells))} |"
+
+
+def header(*columns: str) -> str:
+    return f"\n| {' | '.join(columns)} |\n|{' --- |' * len(columns)}"
+
+
+def report(found: dict[str, list[Run]]) -> None:
+    print(header("query", "action", "first: wall", "cpu", "second: wall", "cpu", "steady: wall",
+                 "cpu"))  # fmt: skip
+    for name, rounds in found.items():
+        print(ratio_row(name, rounds))
+    for at, label in enumerate(("first", "second", "steady")):
+        for meter in ("wall", "cpu"):
+            ratios = [ratio(parts(rounds)[at], meter) for rounds in found.values()]
+            mean = statistics.geometric_mean(ratios)
+            print(f"{label}, {meter}: geometric mean {mean:.2f}×, least {min(ratios):.2f}×")
+    print(header("query", "wall s", "CPU s", "Python", "rules", "JIT", "GC", "tasks", "classes",
+                 "jobs", "rows changed", "rows read", "read / changed"))  # fmt: skip
+    for name, rounds in found.items():
+        print(split_row(name, parts(rounds)[2]))
+    sys.stdout.flush()
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def measure(dt: Engine, queries: dict[str, str], mix: str, share: float, rounds: int) -> None:
+    """Creates the queries' tables and refreshes them round after round. SystemExit where one does
+    not hold what its query gives at the end."""
+    for name, query in queries.items():
+        dt.sql(f"CREATE OR REPLACE DYNAMIC TABLE {name} AS {query}")
+    meters = Meters(dt.spark)
+    found: dict[str, list[Run]] = {name: [] for name in queries}
+    for number in range(rounds):
+        change(dt, share, mix, 7 * (number + 1))
+        for name, run in run_round(dt, meters, queries).items():
+            found[name].append(run)
+        print(f"round {number + 1} of {rounds} done", file=sys.stderr, flush=True)
+    print(f"\n## {mix}, {share:.2%}, {rounds} rounds")
+    report(found)
+    for name in queries:
+        checked = dt.verify(name)
+        if not checked:
+            raise SystemExit(f"{name}: {checked}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench.steady", description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor")
+    parser.add_argument("--share", type=float, default=0.001, help="share of the orders changed")
+    parser.add_argument("--mixes", default="insert,mixed,recent", help=", ".join(MIXES))
+    parser.add_argument("--queries", help="q1,q5,…; all where it is left out")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--data", type=Path, default=Path("artifacts/tpch"), help="generated files")
+    args = parser.parse_args()
+    texts = tpch(args.scale)
+    queries = {q: texts[q] for q in args.queries.split(",")} if args.queries else texts
+    data = args.data / f"sf{args.scale:g}"
+    generate(data, args.scale)
+    for mix in args.mixes.split(","):
+        lake = Path(tempfile.mkdtemp(prefix="dt_bench_"))
+        try:
+            with dt_jupyter.connect(lake, scheduler=False, memory="6g") as dt:
+                load(dt, data)
+                measure(dt, queries, mix, args.share, args.rounds)
+        finally:
+            shutil.rmtree(lake, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
