@@ -79,6 +79,8 @@ def from_definition(definition: Definition, root: LakeRoot) -> str:
     )
     if definition.functions:
         own["functions"] = [[f.name, f.digest] for f in definition.functions]
+    if definition.read_as:
+        own["read_as"] = definition.read_as
     return dump(
         {
             "query": definition.query,
@@ -117,6 +119,7 @@ def to_definition(text: str, root: LakeRoot) -> Definition:
         current_schema=value["current_schema"],
         query_columns=tuple(value.get("query_columns", ())),
         functions=tuple(FunctionUse(*f) for f in value.get("functions", ())),
+        read_as=value.get("read_as", ""),
     )
     return root.found_definition(definition)
 

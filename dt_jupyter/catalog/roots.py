@@ -78,6 +78,7 @@ class LakeRoot:
         return replace(
             definition,
             query=self.stored_text(definition.query),
+            read_as=self.stored_text(definition.read_as),
             sources=tuple(self._stored_source(s) for s in definition.sources),
             views=tuple(ViewSource(v.name, self.stored_text(v.text)) for v in definition.views),
         )
@@ -86,6 +87,7 @@ class LakeRoot:
         return replace(
             definition,
             query=self.found_text(definition.query),
+            read_as=self.found_text(definition.read_as),
             sources=tuple(self._found_source(s) for s in definition.sources),
             views=tuple(ViewSource(v.name, self.found_text(v.text)) for v in definition.views),
         )

@@ -1,3 +1,4 @@
+from .analysis_errors import placed as placed
 from .change_size import too_wide as too_wide
 from .compile import (
     Compiled as Compiled,
@@ -10,13 +11,12 @@ from .define import (
     Defined as Defined,
     Definer as Definer,
     DefinitionRequest as DefinitionRequest,
-    found_by as found_by,
-    placed as placed,
 )
 from .evolution import (
     Outputs as Outputs,
     changed_meaning as changed_meaning,
     changed_outputs as changed_outputs,
+    changed_reading as changed_reading,
     expected as expected,
     in_words as in_words,
     outputs_of as outputs_of,
@@ -25,6 +25,7 @@ from .evolution import (
 from .lost_columns import explained as explained, find_lost_column as find_lost_column
 from .offending_row import with_offending_row as with_offending_row
 from .pinned_definition import defining_text as defining_text
+from .query_reader import QueryReader as QueryReader, found_by as found_by
 from .table_options import (
     DEFAULT_DAYS as DEFAULT_DAYS,
     apply_options as apply_options,

@@ -119,7 +119,9 @@ def bind_query(
         name = name_of(parts, schema)
         if name in views:
             return View(views[name])
-        source = sources[name]
+        source = sources.get(name)
+        if source is None:  # the parser took a name for one that is computed
+            raise refuse(Refusal.EXPRESSION, what=f"what {name} is, is computed")
         columns = tuple(schemas[source.table_id].names)
         public = public_columns(columns)
         return Table(source.table_id, public, VISIBLE if VISIBLE in columns else None)

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import random
-import re
-from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 
+from dt_jupyter.definition.analysis_errors import analysis_error, first_line
+from dt_jupyter.definition.column_names import column_names
 from dt_jupyter.definition.compile import (
     Compiled,
     bind_query,
     compile_query,
-    source_schema,
 )
+from dt_jupyter.definition.query_reader import UNKNOWN_SOURCE, QueryReader, ReadQuery, found_by
 from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.sandbox import as_rows
-from dt_jupyter.failures import is_syntax_error, out_of_reach, syntax_error
-from dt_jupyter.functions import called_by, expanded, is_registered, scalar_names
+from dt_jupyter.failures import is_syntax_error, syntax_error
+from dt_jupyter.functions import called_by, is_registered, scalar_names
 from dt_jupyter.ivm import Group, Refusal, Refused, Rel, refuse, simplify
-from dt_jupyter.lake import LakeError, head, is_delta, spark_schema
+from dt_jupyter.lake import LakeError, head, is_delta
 from dt_jupyter.model import (
     DEFAULTS,
     Definition,
@@ -33,20 +34,16 @@ from dt_jupyter.model import (
     RefreshMode,
     Source,
     SourceKind,
-    Span,
     Tuning,
-    count_of,
-    did_you_mean,
     error,
 )
-from dt_jupyter.model.hidden import is_hidden, public_columns, public_rows
-from dt_jupyter.sources import UNKNOWN, Found, Sources, lost_is_named, name_of, pinned, text_at
-from dt_jupyter.spark import builtin_functions, check_cancelled
+from dt_jupyter.model.hidden import public_columns, public_rows
+from dt_jupyter.sources import UNKNOWN, Found, Sources, lost_is_named, name_of, pinned_query, text_at
+from dt_jupyter.spark import check_cancelled
 from dt_jupyter.sql import (
     reads_by_function,
     recursive_place,
     relations_in,
-    require_bounded,
     require_one_query,
 )
 
@@ -55,8 +52,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField, StructType
 
 _MADE = 8
-_UNKNOWN = Source(UNKNOWN, SourceKind.FOREIGN, str(UNKNOWN), None)
-_UNSTORABLE = re.compile(r"(void|interval\b.*|.*\bvoid\b.*|time\(\d\))\Z")
 
 
 @dataclass(frozen=True)
@@ -101,6 +96,11 @@ class Definer:
     )
 
     @property
+    def reader(self) -> QueryReader:
+        """Finds what queries read."""
+        return QueryReader(self.sources, self.builtins)
+
+    @property
     def scalars(self) -> frozenset[str]:
         """The names of functions that give the same value for the same arguments."""
         return scalar_names(self.builtins, self.sources.catalog)
@@ -121,18 +121,14 @@ class Definer:
         DT-1107 where INCREMENTAL was demanded and cannot be.
         """
         require_one_query(request.query)
-        refused: Refused | None = None
-        try:
-            require_bounded(request.query)
-            sources = self.sources if at is None else self.sources.lasting
-            found = sources.of_query(request.query, request.schema, request.name, placed=True)
-        except Refused as e:
-            found, refused = self._without_parser(spark, request), e
+        read = self.reader.read(spark, request.query, request.schema, request.name, at)
+        found, refused = read.found, read.refused
         if path := self.sources.cycle(request.name, found):
             raise error("DT-1106", name=request.name, path=path)
-        fields = self._analyse(spark, request, found, self._text(request, settings, found, at))
+        text = self._text(request, settings, read, at)
+        fields = self._analyse(spark, request, found, text)
         check_cancelled()
-        names = self._names(request, fields)
+        names = column_names(request.name, [n for n, _ in request.columns], fields)
         comments = [c for _, c in request.columns] or [None] * len(names)
         columns = tuple(
             (n, f.dataType.simpleString(), c)
@@ -147,6 +143,7 @@ class Definer:
             request.schema,
             tuple(f.name for f in fields) if request.columns else (),
             called_by(self.sources.catalog, request.query, *(v.text for v in found.views.values())),
+            read.read_as,
         )
         schemas = self._written(definition, at)
         if request.mode is RefreshMode.FULL:
@@ -154,7 +151,8 @@ class Definer:
         try:
             if refused is not None:
                 raise refused
-            compiled, checked = self._compile(spark, request, definition, found, verify, at)
+            made = self._compile_as_read(spark, request, definition, found, verify, at)
+            definition, compiled, checked = made
         except Refused as e:
             e = self._told(e)
             if request.mode is RefreshMode.INCREMENTAL:
@@ -163,7 +161,8 @@ class Definer:
         used = tuple(_with_columns(s, compiled) for s in definition.sources)
         definition = replace(definition, sources=used)
         self.made.append(((definition, *schemas), compiled))
-        reason = Reason("INCREMENTAL", _RULED + _SETTLED * compiled.settles)
+        told = _RULED + _SETTLED * compiled.settles + _BY_PLAN * bool(definition.read_as)
+        reason = Reason("INCREMENTAL", told)
         return Defined(definition, compiled, RefreshMode.INCREMENTAL, reason, "", checked)
 
     def compile(
@@ -176,7 +175,7 @@ class Definer:
             if known == signature and compiled is not None:
                 return compiled
         found = found_by(definition)
-        return self._stages(spark, definition, found, self._schemas(spark, found, at))
+        return self._stages(spark, definition, found, self.reader.schemas(spark, found, at))
 
     def is_current(self, definition: Definition, at: Frontier) -> bool:
         """Whether the definition was made here over the very columns of the sources at `at`."""
@@ -188,15 +187,15 @@ class Definer:
         algebra has no form of it, or the log does not tell them any more."""
         found = found_by(definition)
         try:
-            views = {n: self._expanded(v.text) for n, v in found.views.items()}
+            views = {n: self.reader.expanded(v.text) for n, v in found.views.items()}
             bound = bind_query(
                 spark,
-                self._expanded(definition.query),
+                self.reader.expanded(definition.bound),
                 definition.current_schema,
                 found.sources,
                 views,
                 self.scalars,
-                self._schemas(spark, found, at),
+                self.reader.schemas(spark, found, at),
             )
         except (Refused, LakeError):
             return None
@@ -214,14 +213,15 @@ class Definer:
         self,
         request: DefinitionRequest,
         settings: Mapping[str, str],
-        found: Found,
+        read: ReadQuery,
         at: Frontier | None,
     ) -> str:
         if at is None:
             return request.query
+        found = read.found
         sources, views = tuple(found.sources.values()), tuple(found.views.values())
         plain = Definition(request.query, settings, (), sources, views, request.schema)
-        return text_at(self.sources.logs, plain, at)
+        return text_at(self.sources.logs, replace(plain, read_as=read.read_as), at)
 
     def _written(self, definition: Definition, at: Frontier | None = None) -> tuple[str, ...]:
         """The schemas of the sources as their logs have them."""
@@ -238,6 +238,28 @@ class Definer:
             return str(log.schema_json())
         return str(log.metadata(at.versions[source.table_id]).schema_string)
 
+    def _compile_as_read(
+        self,
+        spark: SparkSession,
+        request: DefinitionRequest,
+        definition: Definition,
+        found: Found,
+        verify: bool,
+        at: Frontier | None,
+    ) -> tuple[Definition, Compiled, str]:
+        """The stages of a query as our reader reads it, else as Spark's plan of it says; Refused
+        with what ours says where neither has any."""
+        try:
+            return definition, *self._compile(spark, request, definition, found, verify, at)
+        except Refused as e:
+            again = self.reader.read_again(spark, definition, e, at)
+            if again is None:
+                raise
+            try:
+                return again, *self._compile(spark, request, again, found, verify, at)
+            except Refused:
+                raise e from None
+
     def _compile(
         self,
         spark: SparkSession,
@@ -252,7 +274,7 @@ class Definer:
         for source in found.sources.values():
             if source.kind is SourceKind.FOREIGN:
                 raise refuse(Refusal.FOREIGN_SOURCE, what=str(source.name))
-        schemas = self._schemas(spark, found, at)
+        schemas = self.reader.schemas(spark, found, at)
         compiled = self._stages(spark, definition, found, schemas)
         check_cancelled()
         if not verify:
@@ -283,11 +305,11 @@ class Definer:
     ) -> Compiled:
         names = tuple(n for n, _, _ in definition.columns)
         types = tuple(t for _, t, _ in definition.columns)
-        views = {n: self._expanded(v.text) for n, v in found.views.items()}
+        views = {n: self.reader.expanded(v.text) for n, v in found.views.items()}
         try:
             return compile_query(
                 spark,
-                self._expanded(definition.query),
+                self.reader.expanded(definition.bound),
                 definition.current_schema,
                 names,
                 types,
@@ -298,24 +320,8 @@ class Definer:
                 frozenset(f.name for f in definition.functions),
             )
         except AnalysisException as e:
-            what = f"Spark does not accept what was bound ({_first_line(e)})"
+            what = f"Spark does not accept what was bound ({first_line(e)})"
             raise refuse(Refusal.EXPRESSION, what=what) from e
-
-    def _expanded(self, text: str) -> str:
-        """The text with what functions of SQL return in the place of their calls."""
-        return expanded(self.sources.catalog, text)
-
-    def _schemas(
-        self, spark: SparkSession, found: Found, at: Frontier | None
-    ) -> dict[str, StructType]:
-        known = (s for s in found.sources.values() if s.name != UNKNOWN)
-        return {s.table_id: self._schema(spark, s, at) for s in known}
-
-    def _schema(self, spark: SparkSession, source: Source, at: Frontier | None) -> StructType:
-        if at is None or source.path is None or source.table_id not in at.versions:
-            return source_schema(spark, source)
-        metadata = self.sources.logs[source.path].metadata(at.versions[source.table_id])
-        return spark_schema(metadata.fields)
 
     def _sample(self, spark: SparkSession, source: Source, of: Name) -> list[dict[str, Any]]:
         """A few real rows; a dynamic table that has no contents yet has none. DT-2114."""
@@ -346,7 +352,7 @@ class Definer:
         def relation(parts: tuple[str, ...]) -> str:
             return relations[found.sources[name_of(parts, definition.current_schema)].table_id]
 
-        return pinned(definition.query, relation, self.view_text(found, definition))
+        return pinned_query(definition, relation, self.view_text(found, definition))
 
     @staticmethod
     def view_text(found: Found, definition: Definition) -> Callable[[tuple[str, ...]], str | None]:
@@ -364,24 +370,19 @@ class Definer:
         refused: Refused,
         schemas: tuple[str, ...],
     ) -> Defined:
-        if UNKNOWN not in found.sources and self._reads_more(request, found):
-            definition = replace(definition, sources=(*definition.sources, _UNKNOWN))
+        if UNKNOWN not in found.sources and self._reads_more(definition, found):
+            definition = replace(definition, sources=(*definition.sources, UNKNOWN_SOURCE))
         self.made.append(((definition, *schemas), None))
         return Defined(definition, None, RefreshMode.FULL, refused.reason, refused.hint)
 
-    def _reads_more(self, request: DefinitionRequest, found: Found) -> bool:
+    def _reads_more(self, definition: Definition, found: Found) -> bool:
         """Whether the text reads what the parser did not tell: tables that only our own pass over
         its words sees, and functions that may read any."""
         known = found.sources.keys() | found.views.keys()
-        texts = (request.query, *(v.text for v in found.views.values()))
-        named = (name_of(p, request.schema) for t in texts for p, _ in relations_in(t))
+        texts = (definition.bound, *(v.text for v in found.views.values()))
+        schema = definition.current_schema
+        named = (name_of(p, schema) for t in texts for p, _ in relations_in(t))
         return any(n not in known for n in named) or any(map(reads_by_function, texts))
-
-    def _without_parser(self, spark: SparkSession, request: DefinitionRequest) -> Found:
-        """The sources of a text that only Spark can parse: unknown, so it is always FULL, and
-        its tables are read as they are at the time."""
-        self._analyse(spark, request, Found(), request.query)
-        return Found({UNKNOWN: _UNKNOWN})
 
     def _analyse(
         self, spark: SparkSession, request: DefinitionRequest, found: Found, text: str
@@ -392,63 +393,15 @@ class Definer:
         except AnalysisException as e:
             if is_syntax_error(e):
                 raise syntax_error(e, request.query) from e
-            made = self._named(e, request, found)
+            made = analysis_error(e, request.query, self.sources, lambda: self._columns(found))
             if text != request.query:  # the places that Spark names are not those of the query
                 made = DTError(made.code, made.facts, details=made.details)
             raise made from e
 
-    def _near_columns(self, name: str, found: Found) -> str:
-        """The nearest of the sources' own: of Spark's proposals a short name is always near."""
-        schemas = self._schemas(self.sources.spark, found, None).values()
-        known = list(dict.fromkeys(c for s in schemas for c in public_columns(s.names)))
-        more = ", …" if len(known) > _LISTED else ""
-        listed = f"Known columns: {', '.join(known[:_LISTED])}{more}."
-        return did_you_mean(name, known, listed if known else "")
-
-    def _named(self, e: AnalysisException, request: DefinitionRequest, found: Found) -> DTError:
-        """Spark's analysis errors as the catalogue's."""
-        condition, facts = e.getCondition() or "", e.getMessageParameters() or {}
-        if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
-            name = facts.get("relationName", "?").replace("`", "")
-            hint = did_you_mean(name, self.sources.known())
-            return placed(e, request.query, "DT-1101", name=name, hint=hint)
-        if condition.startswith("UNRESOLVED_COLUMN"):
-            name = facts.get("objectName", "?").replace("`", "")
-            hint = self._near_columns(name.rpartition(".")[2], found)
-            return placed(e, request.query, "DT-1102", name=name, hint=hint)
-        if condition.startswith("AMBIGUOUS_REFERENCE"):
-            name = facts.get("name", "?").replace("`", "")
-            candidates = facts.get("referenceNames", "").strip("[]").replace("`", "")
-            return placed(e, request.query, "DT-1103", name=name, candidates=candidates)
-        if condition.startswith("UNRESOLVED_ROUTINE"):
-            name = facts.get("routineName", "?").replace("`", "")
-            hint = did_you_mean(name, sorted(builtin_functions(self.sources.spark)), _BUILT_IN)
-            return placed(e, request.query, "DT-1117", name=name, hint=hint)
-        past = out_of_reach(e, request.query)
-        if past is not None:
-            return placed(e, request.query, past.code, **past.facts)
-        return placed(e, request.query, "DT-1112", problem=_first_line(e), hint="")
-
-    def _names(self, request: DefinitionRequest, fields: Sequence[StructField]) -> tuple[str, ...]:
-        names = tuple(n for n, _ in request.columns) or tuple(f.name for f in fields)
-        if len(names) != len(fields):
-            raise error(
-                "DT-1111",
-                given=count_of(len(names), "name"),
-                actual=count_of(len(fields), "column"),
-            )
-        repeated = [n for n, k in Counter(n.lower() for n in names).items() if k > 1]
-        if repeated:
-            raise error("DT-1104", name=repeated[0])
-        for name in names:
-            if is_hidden(name):
-                raise error("DT-1114", name=name)
-        for column in fields:
-            kind = column.dataType.simpleString()
-            if _UNSTORABLE.match(kind):
-                problem = f"{column.name} has type {kind}"
-                raise error("DT-1116", name=request.name, problem=problem)
-        return names
+    def _columns(self, found: Found) -> list[str]:
+        """The columns that a query may name."""
+        schemas = self.reader.schemas(self.sources.spark, found, None).values()
+        return [c for s in schemas for c in public_columns(s.names)]
 
 
 def _not_incremental(request: DefinitionRequest, refused: Refused) -> DTError:
@@ -462,11 +415,6 @@ def _not_incremental(request: DefinitionRequest, refused: Refused) -> DTError:
     return made.at(query, recursive_place(query, dict(refused.facts)["what"]))
 
 
-def found_by(definition: Definition) -> Found:
-    """What the names of a definition came to when it was made."""
-    return Found({s.name: s for s in definition.sources}, {v.name: v for v in definition.views})
-
-
 def _with_columns(source: Source, compiled: Compiled) -> Source:
     used = frozenset[str]().union(
         *(s.reads.get(source.table_id, frozenset()) for s in compiled.stages)
@@ -474,26 +422,6 @@ def _with_columns(source: Source, compiled: Compiled) -> Source:
     return Source(source.name, source.kind, source.table_id, source.path, tuple(sorted(used)))
 
 
-def _first_line(e: Exception) -> str:
-    text = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
-    return re.sub(r"\s*SQLSTATE: \w+.*$", "", re.sub(r"^\[[\w.]+\]\s*", "", text))
-
-
 _RULED = "every operator has an incremental rule"
+_BY_PLAN = "; its text was read by Spark's plan of it"
 _SETTLED = "; what the query leaves open (an order, a sample) is decided by the rows' contents"
-_LISTED = 8
-_BUILT_IN = (
-    "Use Spark's built-in functions, or register it by dt.register_udf: a refresh runs in its own "
-    "session, which does not know functions that only this one has registered."
-)
-
-
-def placed(e: PySparkException, query: str, code: str, **facts: Any) -> DTError:
-    """The catalogue's error with the place that Spark names, and its trace one click away."""
-    made = error(code, **facts)
-    contexts = e.getQueryContext() or []
-    span = None
-    if contexts and contexts[0].startIndex() >= 0:
-        start, stop = contexts[0].startIndex(), contexts[0].stopIndex() + 1
-        span = Span(start, stop) if 0 <= start <= stop <= len(query) else None
-    return DTError(code, made.facts, query, span, str(e))

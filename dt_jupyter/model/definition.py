@@ -49,7 +49,8 @@ class Definition:
     sensitivity) it is run under for ever; `columns` the public columns (name, Spark type DDL,
     comment); `query_columns` the names that the query itself gives them, where the statement
     lists others: empty where the public names are the query's and follow it; `functions` those of
-    the user's that it calls.
+    the user's that it calls; `read_as` the text of Spark's plan of the query, where our reader has
+    to be given that instead of the query.
     """
 
     query: str
@@ -60,6 +61,12 @@ class Definition:
     current_schema: str = "default"
     query_columns: tuple[str, ...] = ()
     functions: tuple[FunctionUse, ...] = ()
+    read_as: str = ""
+
+    @property
+    def bound(self) -> str:
+        """The text that our reader reads."""
+        return self.read_as or self.query
 
     @property
     def listed(self) -> tuple[tuple[str, str | None], ...]:

@@ -7,3 +7,5 @@ from .no_form import (
     NotTheSame as NotTheSame,
     PythonFunction as PythonFunction,
 )
+from .query_sql import FromText as FromText
+from .standing_tables import standing_tables as standing_tables

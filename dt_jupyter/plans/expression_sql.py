@@ -143,7 +143,7 @@ class ExpressionWriter:
         return f"{self.operand(node.child)}[{self.sql(node.children[1])}]"
 
     def struct_field(self, node: SparkNode) -> str:
-        name = node.fields.get("name")
+        name = node.fields.get("name") or _field_name(node)
         if name is None:
             raise NoForm("a field of a struct without its name")
         return f"{self.operand(node.child)}.{quote(str(name))}"
@@ -235,6 +235,13 @@ def arguments(node: SparkNode) -> tuple[SparkNode, ...]:
             continue
         found += list(node.trees(name)) if isinstance(value[0], list) else [node.tree(name)]
     return tuple(f for f in found if f is not None)
+
+
+def _field_name(node: SparkNode) -> str | None:
+    """The name of a field by its place, as `.*` gives it, where the struct is a column."""
+    kind = node.child.fields.get("dataType")
+    fields = kind.get("fields") if isinstance(kind, dict) else None
+    return fields[int(node.fields["ordinal"])]["name"] if fields else None
 
 
 def _variable(node: SparkNode) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def write_frame_query(spark: SparkSession, frame: DataFrame, builtins: Collection[str]) -> str:
+def write_frame_query(
+    spark: SparkSession,
+    frame: DataFrame,
+    builtins: Collection[str],
+    standing: Mapping[str, FromText] | None = None,
+) -> str:
     """The query of a DataFrame. What Spark makes of the text is compared with the DataFrame's own
-    plan, so that nothing which the text does not say can pass.
+    plan, so that nothing which the text does not say can pass. `standing` are tables for which
+    temporary views stand in it, by the views' names.
 
     Raises NoForm, or one of its kinds, where there is no such text.
     """
@@ -35,7 +41,7 @@ def write_frame_query(spark: SparkSession, frame: DataFrame, builtins: Collectio
     original = session._jdf.queryExecution().analyzed()
     plan = read_plan(original.toJSON())
     fill_gaps(plan, original)
-    with PlanLeaves.of(spark, original) as leaves:
+    with PlanLeaves.of(spark, original, standing or {}) as leaves:
         proof = _Proof(spark, plan, leaves, builtins)
         if not proof.holds(plan, original) and not (
             mark_try_casts(plan, original) and proof.holds(plan, original)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -26,23 +26,27 @@ _DELTA, _FILES = "TahoeLogFileIndex", "HadoopFsRelation"
 @dataclass
 class PlanLeaves:
     """The leaves of a plan by the number of their first column; `views` are the temporary views
-    that stand for rows at hand while plans are compared."""
+    that stand for rows at hand while plans are compared, `standing` what others stand for, by
+    name."""
 
     spark: SparkSession
     plan: Any
     leaves: dict[int, Any]
+    standing: Mapping[str, FromText]
     views: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     @contextmanager
-    def of(cls, spark: SparkSession, plan: Any) -> Iterator[PlanLeaves]:
+    def of(
+        cls, spark: SparkSession, plan: Any, standing: Mapping[str, FromText]
+    ) -> Iterator[PlanLeaves]:
         found = plan.collectLeaves()
         known = {}
         for i in range(found.size()):
             output = found.apply(i).output()
             if output.nonEmpty():
                 known[output.head().exprId().id()] = found.apply(i)
-        made = cls(spark, plan, known)
+        made = cls(spark, plan, known, standing)
         try:
             yield made
         finally:
@@ -50,7 +54,9 @@ class PlanLeaves:
                 spark.catalog.dropTempView(view)
 
     def stored(self, node: SparkNode) -> FromText | None:
-        """A leaf in the text that is kept."""
+        """A leaf in the text that is kept; None for a temporary view that stands for nothing."""
+        if node.kind == "View":
+            return self.standing.get(_view_name(node))
         if node.kind in _ROWS:
             frame = self._frame(node)
             rows = frame.limit(MOST_LOCAL_ROWS + 1).toArrow().to_pylist()
@@ -61,6 +67,9 @@ class PlanLeaves:
 
     def planned(self, node: SparkNode) -> FromText | None:
         """A leaf in the text whose plan is compared."""
+        if node.kind == "View":
+            found = self.standing.get(_view_name(node))
+            return FromText(quote(_view_name(node)), found.name) if found is not None else None
         if node.kind not in _ROWS:
             return self._relation(node)
         (first, *_) = node.trees("output")
@@ -123,6 +132,10 @@ class PlanLeaves:
             version = location.getSnapshot().version()
             return FromText(f"{found.text} VERSION AS OF {version}", found.name)
         return found
+
+
+def _view_name(view: SparkNode) -> str:
+    return str(view.fields["desc"]["identifier"]["table"])
 
 
 def _delta_location(leaf: Any) -> Any:

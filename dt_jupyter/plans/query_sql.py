@@ -123,7 +123,8 @@ class QueryWriter:
 
     def _view(self, plan: SparkNode) -> SelectText:
         if plan.fields["isTempView"]:
-            return self._select(plan.child)
+            named = self.leaf(plan)
+            return self._member(named, plan_columns(plan)) if named else self._select(plan.child)
         parts = plan.fields["desc"]["identifier"]
         return self._member(catalog_text(parts), plan_columns(plan.child))
 

@@ -12,6 +12,7 @@ from dt_jupyter.definition import (
     Outputs,
     changed_meaning,
     changed_outputs,
+    changed_reading,
     expected,
     outputs_of,
     too_wide,
@@ -131,17 +132,21 @@ class Chooser:
         now = replace(old, sources=seen.sources, views=seen.views, functions=seen.functions)
         with self.sessions.lease(table.warehouse, old.settings) as spark:
             list_anew(spark, old)
+            use_schema(spark, old)
+            if old.read_as:
+                now = self.definer.reader.read_now(spark, now, seen.frontier)
             outputs = self._outputs(spark, table.name, now, seen.frontier)
             moved = changed_outputs(expected(old), outputs)
             if moved or any(s.kind is SourceKind.FOREIGN for s in seen.sources):
                 return moved
+            if old.read_as:
+                return changed_reading(old, now)
             meant = self.definer.relation(spark, old, table.frontier)
             return changed_meaning(meant, self.definer.relation(spark, now, seen.frontier))
 
     def _outputs(
         self, spark: SparkSession, name: Name, definition: Definition, frontier: Frontier
     ) -> Outputs:
-        use_schema(spark, definition)
         try:
             return outputs_of(
                 spark.sql(text_at(self.sources.logs, definition, frontier)).schema.fields

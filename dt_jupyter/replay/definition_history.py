@@ -127,7 +127,7 @@ class Past:
         types = tuple(t for _, t, _ in definition.columns)
         return compile_query(
             spark,
-            expanded(refresher.sources.catalog, definition.query),
+            expanded(refresher.sources.catalog, definition.bound),
             definition.current_schema,
             names,
             types,

@@ -110,7 +110,7 @@ class Lineages:
                 return View(views[name])
             return Table(sources[name].table_id, columns[name])
 
-        rel = bind(definition.query, resolve, self.refresher.definer.scalars)
+        rel = bind(definition.bound, resolve, self.refresher.definer.scalars)
         found = flows(rel)
         return [found[c] for c in rel.columns]
 
@@ -128,7 +128,7 @@ class Lineages:
 
         try:
             text = pinned(
-                definition.query, lambda p: plain.get(named(p)), lambda p: views.get(named(p))
+                definition.bound, lambda p: plain.get(named(p)), lambda p: views.get(named(p))
             )
             found = column_sources(text, {plain[n]: c for n, c in columns.items()})
         except Refused:

@@ -28,6 +28,7 @@ from .owner_reads import (
 )
 from .pinned_text import (
     pinned as pinned,
+    pinned_query as pinned_query,
     reads_the_clock as reads_the_clock,
     rows_at as rows_at,
     text_at as text_at,

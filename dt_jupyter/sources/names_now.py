@@ -18,7 +18,7 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.sources.frontiers import gone_is_named
-from dt_jupyter.sources.source_names import UNKNOWN, Sources
+from dt_jupyter.sources.source_names import UNKNOWN, Found, Sources
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _find_anew(sources: Sources, table: DynamicTable, reason: Reason) -> NamesNo
     """Where a view came, went or was replaced, other names may be read than before."""
     old = table.definition
     try:
-        found = sources.of_query(old.query, old.current_schema, table.name)
+        found = _found(sources, table)
     except Refused:  # the names are not all told, as they were not before: Spark reads the text
         return NamesNow(old.sources, old.views, reason)
     except DTError as e:
@@ -92,6 +92,17 @@ def _find_anew(sources: Sources, table: DynamicTable, reason: Reason) -> NamesNo
     if reason.code == "VIEW_CHANGED":
         return NamesNow(kept, views, reworded=reason)
     return NamesNow(kept, views, reason)
+
+
+def _found(sources: Sources, table: DynamicTable) -> Found:
+    """Of the user's text, or of that of its plan, where only Spark can parse it."""
+    definition = table.definition
+    try:
+        return sources.of_query(definition.query, definition.current_schema, table.name)
+    except Refused:
+        if not definition.read_as:
+            raise
+    return sources.of_query(definition.read_as, definition.current_schema, table.name)
 
 
 def _find(sources: Sources, table: DynamicTable, name: Name) -> Source | ViewSource:

@@ -39,9 +39,21 @@ def pinned(query: str, relation: _Relation, view: ViewText) -> str:
     return text
 
 
+def pinned_query(definition: Definition, relation: _Relation, view: ViewText) -> str:
+    """The query of a definition, its tables and views replaced as by `pinned`; the text of its
+    plan, where only Spark parses its own. Refused where there is neither."""
+    try:
+        return pinned(definition.query, relation, view)
+    except Refused:
+        if not definition.read_as:
+            raise
+    return pinned(definition.read_as, relation, view)
+
+
 def text_at(logs: Logs, definition: Definition, frontier: Frontier) -> str:
-    """The user's text at a frontier, its context functions at the data timestamp. Sources that
-    have no versions stay as they are written, as does a text that only Spark can parse."""
+    """The user's text at a frontier, its context functions at the data timestamp; of one that only
+    Spark can parse that of its plan, which Spark has found to mean the same. Sources that have no
+    versions stay as they are written, as does what has no such text."""
     by_name = {s.name: s for s in definition.sources}
     views = {v.name: v.text for v in definition.views}
     schema = definition.current_schema
@@ -54,8 +66,12 @@ def text_at(logs: Logs, definition: Definition, frontier: Frontier) -> str:
         return rows_at(logs, source.path, frontier.versions[source.table_id])
 
     zone = definition.settings.get("spark.sql.session.timeZone", "UTC")
+
+    def view(parts: Parts) -> str | None:
+        return views.get(name_of(parts, schema))
+
     try:
-        text = pinned(definition.query, relation, lambda p: views.get(name_of(p, schema)))
+        text = pinned_query(definition, relation, view)
     except Refused:
         text = definition.query
     return at_time(text, frontier.data_timestamp, zone)

@@ -100,6 +100,7 @@ from .text.common_tables import recursive_place as recursive_place
 from .text.cursor import CATALOG as CATALOG
 from .text.item_names import unnamed_items as unnamed_items
 from .text.lex import Token as Token, TokenKind as TokenKind, tokens as tokens
+from .text.limits import is_large as is_large
 from .text.literals import literal as literal
 from .text.one_query import require_one_query as require_one_query
 from .text.places import position as position, underline as underline

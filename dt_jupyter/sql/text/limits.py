@@ -18,6 +18,7 @@ MOST_NODES = 2_000
 DEEPEST = 150
 """Operators below each other: what renders and rewrites them is recursive."""
 
+_LARGE = "it comes to more than"
 _MOST_GROWN = 20_000
 _MOST_WRITTEN = 200_000
 _LONG_CHAIN = 50
@@ -27,7 +28,12 @@ def too_many(count: int, most: int, what: str) -> Refused | None:
     """The refusal, where there are more than `most`."""
     if count <= most:
         return None
-    return refuse(Refusal.EXPRESSION, what=f"it comes to more than {most:,} {what}")
+    return refuse(Refusal.EXPRESSION, what=f"{_LARGE} {most:,} {what}")
+
+
+def is_large(refused: Refused) -> bool:
+    """Whether it is the refusal of what is too much."""
+    return dict(refused.facts).get("what", "").startswith(_LARGE)
 
 
 def require_few_relations(tree: exp.Expr) -> None:
