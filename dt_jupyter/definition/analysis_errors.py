@@ -43,7 +43,7 @@ def analysis_error(
     past = out_of_reach(e, query)
     if past is not None:
         return placed(e, query, past.code, **past.facts)
-    return placed(e, query, "DT-1112", problem=first_line(e), hint="")
+    return placed(e, query, "DT-1112", problem=analyser_words(e), hint="")
 
 
 def _near_columns(name: str, columns: Sequence[str]) -> str:
@@ -65,7 +65,7 @@ def placed(e: PySparkException, query: str, code: str, **facts: Any) -> DTError:
     return DTError(code, made.facts, query, span, str(e))
 
 
-def first_line(e: Exception) -> str:
+def analyser_words(e: Exception) -> str:
     """What an error of Spark says, without its condition and state."""
     text = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", re.sub(r"^\[[\w.]+\]\s*", "", text))

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
 
-from dt_jupyter.definition.analysis_errors import analysis_error, first_line
-from dt_jupyter.definition.column_names import column_names
+from dt_jupyter.definition.analysis_errors import analyser_words, analysis_error
 from dt_jupyter.definition.compile import (
     Compiled,
     bind_query,
     compile_query,
 )
 from dt_jupyter.definition.query_reader import UNKNOWN_SOURCE, QueryReader, ReadQuery, found_by
+from dt_jupyter.definition.table_columns import checked_names
 from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.sandbox import as_rows
 from dt_jupyter.failures import is_syntax_error, syntax_error
@@ -38,7 +38,15 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.model.hidden import public_columns, public_rows
-from dt_jupyter.sources import UNKNOWN, Found, Sources, lost_is_named, name_of, pinned_query, text_at
+from dt_jupyter.sources import (
+    UNKNOWN,
+    Found,
+    Sources,
+    lost_is_named,
+    name_of,
+    pinned_query,
+    text_at,
+)
 from dt_jupyter.spark import check_cancelled
 from dt_jupyter.sql import (
     reads_by_function,
@@ -128,7 +136,7 @@ class Definer:
         text = self._text(request, settings, read, at)
         fields = self._analyse(spark, request, found, text)
         check_cancelled()
-        names = column_names(request.name, [n for n, _ in request.columns], fields)
+        names = checked_names(request.name, [n for n, _ in request.columns], fields)
         comments = [c for _, c in request.columns] or [None] * len(names)
         columns = tuple(
             (n, f.dataType.simpleString(), c)
@@ -320,7 +328,7 @@ class Definer:
                 frozenset(f.name for f in definition.functions),
             )
         except AnalysisException as e:
-            what = f"Spark does not accept what was bound ({first_line(e)})"
+            what = f"Spark does not accept what was bound ({analyser_words(e)})"
             raise refuse(Refusal.EXPRESSION, what=what) from e
 
     def _sample(self, spark: SparkSession, source: Source, of: Name) -> list[dict[str, Any]]:

@@ -8,4 +8,4 @@ from .no_form import (
     PythonFunction as PythonFunction,
 )
 from .query_sql import FromText as FromText
-from .standing_tables import standing_tables as standing_tables
+from .stand_ins import standing_tables as standing_tables

@@ -54,7 +54,7 @@ FUNCTIONS = {
     "over": ("SELECT * FROM seen", "NO_DATA"),
     "fed": ("SELECT id, _change_type AS kind FROM table_changes('src', 0)", "FULL"),
     "meant": ("SELECT id FROM IDENTIFIER('src')", "FULL"),
-    "whole": ("TABLE src", "FULL"),
+    "whole": ("TABLE src", "INCREMENTAL"),
     "piped": ("FROM src |> WHERE id > 0 |> SELECT id", None),
 }
 """Queries, and the action of their refresh after `src` has changed."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _UNSTORABLE = re.compile(r"(void|interval\b.*|.*\bvoid\b.*|time\(\d\))\Z")
 
 
-def column_names(
+def checked_names(
     table: Name, listed: Sequence[str], fields: Sequence[StructField]
 ) -> tuple[str, ...]:
     """The names of columns of a query's `fields`. DT-1111 where the list has another number of
