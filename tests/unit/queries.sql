@@ -577,3 +577,32 @@ SELECT t.id, x.name, x.c FROM t, LATERAL (SELECT name, count(*) AS c FROM u WHER
 SELECT id FROM t WHERE v IN (SELECT id FROM u WHERE u.k = t.k ORDER BY id LIMIT 1)
 SELECT id FROM t WHERE EXISTS (SELECT * FROM u WHERE u.k = t.k LIMIT 0)
 SELECT id FROM t WHERE EXISTS (SELECT * FROM u WHERE u.k = t.k LIMIT 1 OFFSET 1)
+SELECT t.id, u.id, w.x FROM t JOIN (u LEFT JOIN w ON u.k = w.k) ON t.k = u.k
+SELECT t.id, u.id, w.x FROM t LEFT JOIN (u JOIN w ON u.k = w.k) ON t.k = u.k
+SELECT id FROM t WHERE NOT (k IN (SELECT k FROM u) OR v > 1)
+SELECT id FROM t WHERE NOT (k IN (SELECT k FROM u) AND v > 1)
+SELECT id, CASE WHEN k IN (SELECT k FROM u) THEN 1 ELSE 0 END AS b FROM t
+SELECT k, sum((SELECT max(id) FROM u)) FROM t GROUP BY k
+SELECT k, sum(CASE WHEN v IN (SELECT id FROM u) THEN 1 END) FROM t GROUP BY k
+SELECT k, count(*) FILTER (WHERE v IN (SELECT id FROM u)) FROM t GROUP BY k
+SELECT t.k, sum((SELECT 1)) FROM t GROUP BY t.k
+SELECT sum(v) FILTER (WHERE v > (SELECT max(id) FROM u)) FROM t
+SELECT there, n, `set`, value, mark FROM (SELECT id AS there, v AS n, f AS `set`, k AS value, id AS mark FROM t) x WHERE n NOT IN (SELECT id FROM u) OR EXISTS (SELECT 1 FROM u WHERE u.k = x.value)
+SELECT (SELECT max(id) FROM u) m, count(*) FROM t GROUP BY (SELECT max(id) FROM u)
+SELECT (SELECT max(id) FROM u) m, count(*) FROM t GROUP BY 1
+SELECT t.id, u.id AS j, w.x FROM (t JOIN u ON t.k = u.k) LEFT JOIN w ON t.k = w.k
+SELECT * FROM ((t JOIN u ON t.k = u.k))
+SELECT t.id, b.id AS j, c.id AS l FROM t FULL JOIN (u b FULL JOIN u c ON b.id = c.id + 1) ON t.k = c.k
+SELECT t.id, b.id AS j, c.id AS l FROM t RIGHT JOIN (u b LEFT JOIN (u c JOIN w ON c.k = w.k) ON b.k = w.k) ON t.k = c.k
+SELECT t.id, j, x FROM t LEFT JOIN (w JOIN (SELECT id AS j, k AS uk FROM u) q ON q.uk = w.k) ON t.k = w.k
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM (u JOIN w ON u.k = w.k) WHERE u.k = t.k)
+SELECT id FROM t WHERE NOT (k NOT IN (SELECT k FROM u) AND v > 1)
+SELECT id FROM t WHERE NOT (NOT (k IN (SELECT k FROM u) OR v > 1) OR NOT (NOT (v IN (SELECT id FROM u))))
+SELECT id FROM t WHERE CASE WHEN k IN (SELECT k FROM u) THEN v = 1 ELSE v > 1 END
+SELECT CASE WHEN k IN (SELECT k FROM u) THEN 'in' ELSE 'out' END AS c, count(*), sum(CASE WHEN v NOT IN (SELECT id FROM u) THEN v END) AS s FROM t GROUP BY 1
+SELECT EXISTS (SELECT 1 FROM u WHERE u.k = t.k) AS b, count(*) FROM t GROUP BY EXISTS (SELECT 1 FROM u WHERE u.k = t.k)
+SELECT k, count(*) FILTER (WHERE NOT (v IN (SELECT id FROM u) OR f IS NULL)) AS n FROM t GROUP BY k
+SELECT k, max((SELECT max(id) FROM u WHERE u.k = t.k)) AS m FROM t GROUP BY k
+SELECT id, sum(CASE WHEN v IN (SELECT id FROM u) THEN 1 ELSE 0 END) OVER (PARTITION BY k) AS n FROM t
+SELECT id, median(v) OVER (PARTITION BY k) AS m FROM t
+SELECT q.id FROM t LEFT JOIN (u JOIN w ON u.k = w.k) q ON t.k = q.name

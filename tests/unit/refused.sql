@@ -32,8 +32,7 @@ SELECT id FROM t WHERE v > :p
 SELECT k, v FROM t GROUP BY k
 SELECT FROM WHERE
 SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k UNION SELECT 1 FROM w)
-SELECT t.id, u.id, w.x FROM t JOIN (u LEFT JOIN w ON u.k = w.k) ON t.k = u.k
-SELECT t.id, u.id, w.x FROM t LEFT JOIN (u JOIN w ON u.k = w.k) ON t.k = u.k
+SELECT t.id, w.x FROM t LEFT JOIN (u JOIN w USING (k)) ON t.k = u.k
 SELECT a.k, x.e, t.id FROM a LATERAL VIEW explode(arr) x AS e JOIN t ON t.v = x.e
 SELECT id FROM t JOIN u ON t.k = u.k AND u.id IN (SELECT x FROM w)
 SELECT id FROM t WHERE EXISTS (SELECT u.id FROM u JOIN w ON u.k = w.k AND w.x = t.v)
@@ -147,39 +146,30 @@ SELECT id, (SELECT DISTINCT name FROM u WHERE u.k = t.k ORDER BY name LIMIT 1) A
 SELECT id, (SELECT explode(array(id)) FROM u WHERE u.k = t.k LIMIT 1) AS m FROM t
 SELECT id, (SELECT id FROM u WHERE u.k = t.k QUALIFY rank() OVER (ORDER BY id) = 1) AS m FROM t
 SELECT t.id, x.s FROM t, LATERAL (SELECT u.id + t.v AS s FROM u WHERE u.k = t.k) x
-SELECT id FROM t WHERE NOT (k IN (SELECT k FROM u) OR v > 1)
-SELECT id FROM t WHERE NOT (k IN (SELECT k FROM u) AND v > 1)
 SELECT id FROM t WHERE EXISTS (SELECT max(id) FROM u WHERE u.k = t.k)
 SELECT id FROM t WHERE k IN (SELECT k FROM u WHERE EXISTS (SELECT 1 FROM w WHERE w.k = t.k))
 SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND EXISTS (SELECT 1 FROM w WHERE w.k = u.k AND w.x = t.v))
 SELECT id FROM t WHERE v IN (SELECT max(id) FROM u WHERE u.k = t.k)
-SELECT id, k IN (SELECT k FROM u) AS b FROM t
-SELECT id, CASE WHEN k IN (SELECT k FROM u) THEN 1 ELSE 0 END AS b FROM t
 SELECT id, (SELECT max(id + t.v) FROM u WHERE u.k = t.k) AS m FROM t
 SELECT id, (SELECT t.v) AS m FROM t
 SELECT id, (SELECT t.v + 1 FROM u WHERE u.k = t.k) AS m FROM t
 SELECT id, (SELECT count(*) FROM u WHERE u.k = t.k HAVING count(*) > 1) AS m FROM t
+SELECT id, NULL IN (SELECT id FROM u) AS b FROM t
+SELECT id, CASE v IN (SELECT id FROM u) WHEN TRUE THEN 1 END AS b FROM t
+SELECT id, (k NOT IN (SELECT k FROM u)) = (v IN (SELECT id FROM u)) AS b FROM t
 SELECT id FROM t WHERE v = ANY (SELECT id FROM u)
 SELECT id FROM t WHERE v > ALL (SELECT id FROM u)
 SELECT t.id FROM t LEFT JOIN u ON t.k = u.k AND u.id IN (SELECT x FROM w)
-SELECT k, sum((SELECT max(id) FROM u)) FROM t GROUP BY k
-SELECT k, sum(CASE WHEN v IN (SELECT id FROM u) THEN 1 END) FROM t GROUP BY k
-SELECT k, count(*) FILTER (WHERE v IN (SELECT id FROM u)) FROM t GROUP BY k
-SELECT (SELECT max(id) FROM u) m, count(*) FROM t GROUP BY 1
-SELECT (SELECT max(id) FROM u) m, count(*) FROM t GROUP BY (SELECT max(id) FROM u)
 SELECT id FROM t WHERE (k IN (SELECT k FROM u)) = TRUE
 SELECT id FROM t WHERE (k IN (SELECT k FROM u)) IS NULL
 SELECT id FROM t WHERE k IN (SELECT k FROM u) IS NOT TRUE
 SELECT id, (SELECT 1 FROM u WHERE u.k = t.k HAVING count(*) > 0) FROM t
-SELECT t.k, sum((SELECT 1)) FROM t GROUP BY t.k
 SELECT id FROM t ORDER BY (SELECT max(id) FROM u), id LIMIT 2
 SELECT id FROM t WHERE v IN (SELECT rank() OVER (ORDER BY id) FROM u WHERE u.k = t.k)
 SELECT id FROM t WHERE EXISTS (SELECT rank() OVER (ORDER BY id) FROM u WHERE u.k = t.k)
-SELECT sum(v) FILTER (WHERE v > (SELECT max(id) FROM u)) FROM t
 SELECT id FROM t WHERE EXISTS (SELECT count(*) FROM u WHERE u.k = t.k GROUP BY ALL)
 SELECT id FROM t WHERE EXISTS (SELECT count(*) FROM u WHERE u.k = t.k GROUP BY ())
 SELECT id FROM t WHERE EXISTS (SELECT explode(array(count(*))) FROM u WHERE u.k = t.k)
-SELECT there, n, `set`, value, mark FROM (SELECT id AS there, v AS n, f AS `set`, k AS value, id AS mark FROM t) x WHERE n NOT IN (SELECT id FROM u) OR EXISTS (SELECT 1 FROM u WHERE u.k = x.value)
 -- TABLE_FUNCTION
 SELECT * FROM sql_keywords()
 SELECT * FROM my_rows(1)

@@ -17,7 +17,7 @@ from dt_jupyter.sql.binding.aggregate_calls import (
     settled_call,
 )
 from dt_jupyter.sql.binding.scalars import Lookup, scalar
-from dt_jupyter.sql.binding.scope import Scope, check_parts
+from dt_jupyter.sql.binding.scope import Scope, check_parts, masked
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -62,13 +62,11 @@ def bind_call(
 ) -> Call:
     """An aggregate call; FILTER (WHERE p) becomes CASE WHEN p in its arguments. `picked` are the
     values that calls of the same SELECT pick from one row."""
-    if any(isinstance(n, exp.Query) for n in node.walk()):
-        raise refuse(Refusal.SUBQUERY, what="a subquery inside of an aggregate")
     parts = call_parts(node)
     if parts.name not in SUPPORTED:
         raise unruled(parts.name)
     for part in parts.read:
-        check_parts(part, builtins)
+        check_parts(masked(part, known), builtins)
     found = settled_call(parts, lambda n: scalar(n, lookup, known), picked)
     if found is not None:
         return Call(parts.name, found.args, found.text, parts.distinct)
@@ -98,7 +96,7 @@ def bind_calls(scope: Scope, calls: Sequence[exp.Expr]) -> list[tuple[str, Call]
     """The aggregate calls of a SELECT, each with the id of its column."""
     picked = _picked_values(calls, scope.text)
     return [
-        (scope.ids.new(f"a{i}"), bind_call(c, scope.lookup, {}, scope.builtins, picked))
+        (scope.ids.new(f"a{i}"), bind_call(c, scope.lookup, scope.known, scope.builtins, picked))
         for i, c in enumerate(calls)
     ]
 
@@ -145,7 +143,7 @@ def grouping(select: exp.Select) -> Grouping:
         return Grouping(tuple(i for i in items if not aggregates(i)))
     keys: dict[exp.Expr, None] = {}
     if group.args.get("grouping_sets"):
-        keys.update(dict.fromkeys(f.unnest() for f in group.expressions))
+        keys.update(dict.fromkeys(map(_without_brackets, group.expressions)))
     sets: list[tuple[exp.Expr, ...]] = [()]
     forms = _forms(group)
     for form in forms:
@@ -165,7 +163,7 @@ def grouping(select: exp.Select) -> Grouping:
 
 def _forms(group: exp.Expr) -> list[exp.Expr]:
     """What stands in GROUP BY; a form behind the keys (WITH ROLLUP) takes them in."""
-    forms = [f.unnest() for f in group.expressions]
+    forms = [_without_brackets(f) for f in group.expressions]
     behind = [f for k in ("rollup", "cube", "grouping_sets") for f in group.args.get(k) or []]
     if not behind:
         return forms
@@ -175,6 +173,11 @@ def _forms(group: exp.Expr) -> list[exp.Expr]:
     if not isinstance(form, exp.GroupingSets):
         form.set("expressions", [f.copy() for f in forms])
     return [form]
+
+
+def _without_brackets(node: exp.Expr) -> exp.Expr:
+    """The brackets of a subquery are its own."""
+    return node if isinstance(node, exp.Subquery) else node.unnest()
 
 
 def _sets(form: exp.Expr) -> list[tuple[exp.Expr, ...]]:

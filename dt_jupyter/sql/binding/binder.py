@@ -35,8 +35,10 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql.binding.dialect import WholeSpark
+from dt_jupyter.sql.binding.from_clause import open_brackets
 from dt_jupyter.sql.binding.joins import refuse_merged
 from dt_jupyter.sql.binding.limit_clause import Ctes, is_ordered, top
+from dt_jupyter.sql.binding.negations import push_negations
 from dt_jupyter.sql.binding.pivots import expand_pivots
 from dt_jupyter.sql.binding.scalars import check_scalar
 from dt_jupyter.sql.binding.scope import Ids, NamedRelation, Scope, with_columns
@@ -252,12 +254,15 @@ class _Binder:
         self.builtins = builtins
         self.ids = Ids()
         self._tables: dict[str, Table | _Made] = {}
+        self._known: dict[Table, str] = {}
         self._selects = 0
 
     def bind(self, query: str) -> Rel:
         tree = self._expand(_parse(query))
+        open_brackets(tree)
         refuse_large_text(tree)
         balance(tree)
+        push_negations(tree)
         refuse_merged(tree)
         tree = self._qualified(expand_pivots(tree, self._names))
         rel = self._query(tree, {}).rel
@@ -296,6 +301,7 @@ class _Binder:
                 raise refuse(Refusal.TIME_TRAVEL)
             name = hidden(f"src_{len(self._tables)}")
             found = self._meaning(table)
+            name = self._known.get(found, name) if isinstance(found, Table) else name
             shown = table.alias_or_name if _is_named(table) else table.alias or name
             alias = exp.TableAlias(this=exp.to_identifier(shown, quoted=True))
             if columns := table.args.get("alias") and table.args["alias"].args.get("columns"):
@@ -305,6 +311,8 @@ class _Binder:
                 replacement: exp.Expr = exp.Subquery(this=inner, alias=alias)
             else:
                 self._tables[name] = found
+                if isinstance(found, Table):
+                    self._known[found] = name
                 replacement = exp.Table(this=exp.to_identifier(name), alias=alias)
             for key in ("joins", "pivots", "sample"):
                 if beside := table.args.get(key):

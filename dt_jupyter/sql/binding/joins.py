@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -37,6 +38,22 @@ _ANY = "*"
 _KINDS = {"SEMI": MatchKind.SEMI, "ANTI": MatchKind.ANTI}
 
 
+@dataclass(frozen=True)
+class VisibleRelation:
+    """What stands in FROM, and the columns that it makes visible."""
+
+    rel: Rel
+    columns: Mapping[Key, str]
+
+
+def name_columns(table: str, named: NamedRelation) -> VisibleRelation:
+    """A relation by its name."""
+    if len(named.names) != len(named.rel.columns):
+        raise refuse(Refusal.EXPRESSION, what=f"{table} has another number of column names")
+    columns = zip(named.names, named.rel.columns, strict=True)
+    return VisibleRelation(named.rel, {(table, name): column for name, column in columns})
+
+
 @dataclass
 class From:
     """The relation of a FROM clause as far as it is bound, and its columns."""
@@ -65,18 +82,11 @@ class From:
         check_parts(node, self.builtins)
         return scalar(node, self._lookup, {})
 
-    def name(self, table: str, named: NamedRelation) -> None:
-        """The columns of a member become visible."""
-        if len(named.names) != len(named.rel.columns):
-            raise refuse(Refusal.EXPRESSION, what=f"{table} has another number of column names")
-        for name, column in zip(named.names, named.rel.columns, strict=True):
-            self.columns[(table, name)] = column
+    def add(self, found: VisibleRelation) -> None:
+        self.columns.update(found.columns)
+        self.members.append(found.rel)
 
-    def add(self, table: str, named: NamedRelation) -> None:
-        self.name(table, named)
-        self.members.append(named.rel)
-
-    def join(self, node: exp.Join, table: str, named: NamedRelation) -> None:
+    def join(self, node: exp.Join, found: VisibleRelation) -> None:
         """One more relation, by the kind of join that the text says."""
         side, kind = str(node.side or "").upper(), str(node.kind or "").upper()
         odd = node.args.get("method") or node.args.get("using")
@@ -85,50 +95,49 @@ class From:
         condition = node.args.get("on")
         left = frozenset(self.rel.columns)
         if kind in _KINDS:
-            self._semi(node, table, named, condition, left)
+            self._semi(node, found, condition, left)
             return
-        self.name(table, named)
+        self.columns.update(found.columns)
         if not side:
-            self.members.append(named.rel)
+            self.members.append(found.rel)
             self.on += [self.bound(c) for c in conjuncts(condition)] if condition else []
             return
-        self._outer(side, named, condition, left)
+        self._outer(side, found.rel, condition, left)
 
     def _semi(
         self,
         node: exp.Join,
-        table: str,
-        named: NamedRelation,
+        found: VisibleRelation,
         condition: exp.Expr | None,
         left: frozenset[str],
     ) -> None:
         """The columns of the right side are seen by the condition alone."""
         kind = _KINDS[str(node.kind).upper()]
         visible = dict(self.columns)
-        self.name(table, named)
-        found = self._condition(condition, left)
+        self.columns.update(found.columns)
+        on = self._condition(condition, left)
         self.columns = visible
-        self.replace(match(self.ids, self.rel, named.rel, kind, found))
+        self.replace(match(self.ids, self.rel, found.rel, kind, on))
 
     def _condition(self, node: exp.Expr | None, left: frozenset[str]) -> Split:
         return split_conjuncts(conjuncts(node), self.bound, left) if node else Split((), ())
 
     def _outer(
-        self, side: str, named: NamedRelation, condition: exp.Expr | None, left: frozenset[str]
+        self, side: str, right: Rel, condition: exp.Expr | None, left: frozenset[str]
     ) -> None:
         found = self._condition(condition, left)
         before = self.rel
         if side == "LEFT":
-            self.replace(match(self.ids, before, named.rel, MatchKind.LEFT, found))
+            self.replace(match(self.ids, before, right, MatchKind.LEFT, found))
             return
         turned = Split(tuple((b, a) for a, b in found.pairs), found.rest)
         if side == "RIGHT":
-            self.replace(match(self.ids, named.rel, before, MatchKind.LEFT, turned))
+            self.replace(match(self.ids, right, before, MatchKind.LEFT, turned))
             return
-        inner = match(self.ids, before, named.rel, MatchKind.LEFT, found)
-        alone = match(self.ids, named.rel, before, MatchKind.ANTI, turned)
-        columns = (*before.columns, *named.rel.columns)
-        own = frozenset(named.rel.columns)
+        inner = match(self.ids, before, right, MatchKind.LEFT, found)
+        alone = match(self.ids, right, before, MatchKind.ANTI, turned)
+        columns = (*before.columns, *right.columns)
+        own = frozenset(right.columns)
         nulls = tuple((c, col(c) if c in own else expr("NULL")) for c in columns)
         both = tuple(self.ids.new(c) for c in columns)
         first = Project(inner, tuple((c, col(c)) for c in columns))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -81,7 +81,7 @@ class Scope:
 
     def scalar(self, node: exp.Expr) -> Expr:
         """A deterministic scalar of the row, checked."""
-        check_parts(self._masked(node), self.builtins)
+        check_parts(masked(node, self.known), self.builtins)
         return scalar(node, self.lookup, self.known)
 
     def condition(self, node: exp.Expr) -> Expr:
@@ -96,14 +96,8 @@ class Scope:
 
     def mixed(self, node: exp.Expr) -> Expr:
         """The same over the columns of this scope and of the one around it."""
-        check_parts(self._masked(node), self.builtins)
+        check_parts(masked(node, self.known), self.builtins)
         return scalar(node, self.either, self.known)
-
-    def _masked(self, node: exp.Expr) -> exp.Expr:
-        """What is computed already is checked already."""
-        if not self.known:
-            return node
-        return node.copy().transform(lambda n: exp.null() if n in self.known else n)
 
     def filter(self, predicates: Iterable[Expr]) -> None:
         if found := tuple(predicates):
@@ -119,6 +113,13 @@ class Scope:
 
     def join(self, other: Rel, on: tuple[Expr, ...] = ()) -> None:
         self.rel = Join((self.rel, other), on)
+
+
+def masked(node: exp.Expr, known: Mapping[exp.Expr, str]) -> exp.Expr:
+    """The text without what is computed below: that is checked already."""
+    if not known:
+        return node
+    return node.copy().transform(lambda n: exp.null() if n in known else n)
 
 
 def check_parts(node: exp.Expr, builtins: frozenset[str]) -> None:

@@ -30,9 +30,8 @@ from dt_jupyter.sql.binding.aggregation import (
     having_of,
     is_aggregate,
 )
+from dt_jupyter.sql.binding.from_clause import bind_from
 from dt_jupyter.sql.binding.generators import generator, is_generator
-from dt_jupyter.sql.binding.joins import From
-from dt_jupyter.sql.binding.lateral_subqueries import join_lateral
 from dt_jupyter.sql.binding.limit_clause import Ctes, first_of_each, limit_scope, top
 from dt_jupyter.sql.binding.scope import (
     Ids,
@@ -180,18 +179,9 @@ class Select:
         if from_ is None:
             one = Rows("(SELECT 1)", (binder.ids.new("one"),))
             return Scope(binder.ids, binder.builtins, one, {}, outer)
-        made = From(binder.ids, binder.builtins)
-        made.add(from_.this.alias_or_name, self._member(from_.this))
-        for lateral in from_.this.args.get("laterals") or []:
-            made.lateral(lateral)
-        for join in [*(from_.this.args.get("joins") or []), *(node.args.get("joins") or [])]:
-            if isinstance(join.this, exp.Lateral) and isinstance(join.this.this, exp.Subquery):
-                scope = Scope(binder.ids, binder.builtins, made.rel, made.columns, outer)
-                join_lateral(made, join, scope, self._bind)
-            elif isinstance(join.this, exp.Lateral):
-                made.lateral_join(join)
-            else:
-                made.join(join, join.this.alias_or_name, self._member(join.this))
+        first = from_.this
+        joins = [*(first.args.get("joins") or []), *(node.args.get("joins") or [])]
+        made = bind_from(binder, first, joins, self._member, self._bind, outer)
         for lateral in node.args.get("laterals") or []:
             made.lateral(lateral)
         return Scope(binder.ids, binder.builtins, made.rel, made.columns, outer)
@@ -236,8 +226,7 @@ class Select:
         if self._is_grouped():
             keys = self._group(texts, keys)
         for text in texts:
-            condition = qualify is not None and text is qualify.this
-            attach(self.scope, text, self._bind, condition=condition)
+            attach(self.scope, text, self._bind)
         if windows(texts):
             bind_windows(self.scope, self.node, texts)
         if qualify:
@@ -249,6 +238,8 @@ class Select:
         scope, having = self.scope, having_of(self.node, self.items)
         above = texts + ([having.this] if having else [])
         found = grouping(self.node)
+        for text in (*found.keys, *(a for t in above for a in aggregates(t))):
+            attach(scope, text, self._bind)
         known, carried = self._keys(found)
         ids = list(carried)
         if found.sets is not None:

@@ -7,7 +7,7 @@ joined in: by the columns it is correlated on, or as the one row that it is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -74,7 +74,7 @@ def filter_by(scope: Scope, conjunct: exp.Expr, bind: Bind) -> None:
         else:
             _semi(scope, _in(scope, node, bind), MatchKind.SEMI)
     else:
-        attach(scope, conjunct, bind, condition=True, rejects_null=_rejects_null)
+        attach(scope, conjunct, bind, _rejects_null)
         scope.filter([scope.scalar(conjunct)])
 
 
@@ -82,22 +82,23 @@ def attach(
     scope: Scope,
     node: exp.Expr,
     bind: Bind,
-    *,
-    condition: bool,
     rejects_null: Callable[[exp.Expr, exp.Expr], bool] = lambda root, n: False,
 ) -> None:
     """Joins in the value of each subquery of an expression; `known` then has its column.
 
-    `condition`: NULL and FALSE of the whole expression come to the same.
+    IN and NOT IN of a subquery are never NULL outside of WHERE: both are FALSE there, as Spark's
+    existence joins have it.
     """
-    for inner in list(node.walk(prune=lambda n: isinstance(n, exp.Query))):
+    for inner in node.walk(prune=lambda n: isinstance(n, exp.Query) or n in scope.known):
         if inner in scope.known:
             continue
         if isinstance(inner, exp.Exists) and isinstance(inner.this, exp.Query):
             scope.known[inner] = _mark(scope, bind(without_limit(inner.this), scope))
+        elif _is_not_in(inner):
+            _require_truth(node, inner.this.unnest())
+            scope.known[inner] = _no_partner(scope, inner.this.unnest(), bind)
         elif isinstance(inner, exp.In) and inner.args.get("query"):
-            if not condition or not _is_positive(node, inner):
-                raise refuse(Refusal.SUBQUERY, what="IN (subquery) where NULL is not FALSE")
+            _require_truth(node, inner)
             scope.known[inner] = _mark(scope, _in(scope, inner, bind))
         elif isinstance(inner, exp.Any | exp.All) and isinstance(inner.this, exp.Query):
             raise refuse(Refusal.SUBQUERY, what="a comparison with ANY or ALL (subquery)")
@@ -113,14 +114,23 @@ def _is_judged(node: exp.Expr) -> bool:
     )
 
 
-def _is_positive(root: exp.Expr, node: exp.Expr) -> bool:
-    """Whether NULL and FALSE of the node come to the same in a condition."""
-    while node is not root:
-        parent = node.parent
-        if not isinstance(parent, exp.And | exp.Or | exp.Paren):
-            return False
-        node = parent
-    return True
+def _is_not_in(node: exp.Expr) -> bool:
+    inner = node.this.unnest() if isinstance(node, exp.Not) else None
+    return isinstance(inner, exp.In) and bool(inner.args.get("query"))
+
+
+def _require_truth(root: exp.Expr, node: exp.Expr) -> None:
+    """Refused where the answer of an IN is compared, or is one for NULL: what Spark makes of it
+    depends on how it is simplified."""
+    if node.this.find(exp.Null):
+        raise refuse(Refusal.SUBQUERY, what="IN (subquery) of a NULL")
+    parent = node if node is root else node.parent
+    while isinstance(parent, exp.Paren) and parent is not root:
+        parent = parent.parent
+    plain = isinstance(parent, exp.Connector | exp.Not | exp.In)
+    of_case = isinstance(parent, exp.Case) and parent.this is not None
+    if of_case or (isinstance(parent, exp.Predicate) and not plain):
+        raise refuse(Refusal.SUBQUERY, what="IN (subquery) that is compared with a value")
 
 
 def _rejects_null(root: exp.Expr, node: exp.Expr) -> bool:
@@ -180,10 +190,15 @@ def _not_in(scope: Scope, node: exp.In, bind: Bind) -> None:
     is x: an anti join, and whether B is empty and whether it has NULLs, joined in as one row."""
     bound = _in(scope, node, bind)
     if len(bound.pairs) != 1 or bound.rest:
-        _none_may_be(scope, bound)
+        _semi(scope, _that_may_be(bound), MatchKind.ANTI)
         return
     value = scope.column(bound.pairs[0][0])
     _semi(scope, Bound(bound.rel, bound.items, ((col(value), bound.items[0]),)), MatchKind.ANTI)
+    scope.filter([_is_false(scope, node, value, bind)])
+
+
+def _is_false(scope: Scope, node: exp.In, value: str, bind: Bind) -> Expr:
+    """Whether x IN (B) is FALSE, and not NULL, of a row that has no partner in B."""
     again = bind(node.args["query"], scope)
     (item,) = again.items
     is_null = template("{x} IS NULL", x=col(item))
@@ -195,21 +210,30 @@ def _not_in(scope: Scope, node: exp.In, bind: Bind) -> None:
     empty, whole = scope.ids.new("empty"), scope.ids.new("whole")
     facts = ((empty, template("{n} = 0", n=col(rows))), (whole, template("{n} = 0", n=col(nulls))))
     scope.join(Project(Aggregate(again.rel, (), calls), facts))
-    scope.filter(
-        [template("{e} OR ({x} IS NOT NULL AND {w})", e=col(empty), x=col(value), w=col(whole))]
-    )
+    return template("{e} OR ({x} IS NOT NULL AND {w})", e=col(empty), x=col(value), w=col(whole))
 
 
-def _none_may_be(scope: Scope, bound: Bound) -> None:
-    """NOT IN that is correlated or of several columns: an anti join by what may be equal, which
-    is true or NULL, among the rows that the correlation leaves."""
+def _no_partner(scope: Scope, node: exp.In, bind: Bind) -> str:
+    """A column that says whether x NOT IN (B) is true."""
+    bound = _in(scope, node, bind)
+    if len(bound.pairs) != 1 or bound.rest:
+        maybe = _mark(scope, _that_may_be(bound))
+        return scope.column(template("NOT {m}", m=col(maybe)), "mark")
+    value = scope.column(bound.pairs[0][0])
+    there = _mark(scope, replace(bound, pairs=((col(value), bound.pairs[0][1]),)))
+    is_false = _is_false(scope, node, value, bind)
+    return scope.column(template("NOT {t} AND ({f})", t=col(there), f=is_false), "mark")
+
+
+def _that_may_be(bound: Bound) -> Bound:
+    """The rows of `x IN (B)` that may be x, whose comparison is true or NULL, among those that
+    the correlation leaves."""
     count = len(bound.items)
     equal = " AND ".join(f"{{a{i}}} = {{b{i}}}" for i in range(count))
     own = {f"a{i}": a for i, (a, _) in enumerate(bound.pairs[:count])}
     theirs = {f"b{i}": col(b) for i, (_, b) in enumerate(bound.pairs[:count])}
     maybe = template(f"COALESCE({equal}, TRUE)", **own, **theirs)
-    rest = (*bound.rest, maybe)
-    _semi(scope, Bound(bound.rel, bound.items, bound.pairs[count:], rest), MatchKind.ANTI)
+    return replace(bound, pairs=bound.pairs[count:], rest=(*bound.rest, maybe))
 
 
 def _mark(scope: Scope, bound: Bound) -> str:

@@ -29,6 +29,8 @@ _ORDERED_THEMSELVES = frozenset({
     "mode", "listagg", "min_by", "max_by", "percentile_cont", "percentile_disc",
 })  # fmt: skip
 """Aggregates whose text has an order, so that of a frame they have one value."""
+_OF_ALL_ROWS = frozenset({"median", "percentile"})
+"""Aggregates of a whole partition: Spark refuses an order and a frame there, and none decides."""
 _UP_TO_PEERS = ("", "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW")
 _FROM_PEERS = ("RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",)
 _ALIKE = "RANGE BETWEEN CURRENT ROW AND CURRENT ROW"
@@ -158,6 +160,8 @@ def _call(scope: Scope, node: exp.Window) -> WindowCall:
             raise refuse(Refusal.WINDOW, what=f"{name}() of several rows")
         function = bind_call(inner, scope.lookup, scope.known, scope.builtins).text
         return WindowCall(made, function, terms, frame, total=False, settles=open_)
+    if name in _OF_ALL_ROWS:
+        return WindowCall(made, function, terms, frame, total=False, settles=False)
     if not terms and not frame:
         return WindowCall(made, function, (), _WHOLE, total=True, settles=open_)
     by_row = frame.startswith("ROWS")

@@ -59,6 +59,18 @@ QUERIES = [
     "SELECT id FROM t WHERE (v, f) NOT IN (SELECT id, id FROM u WHERE name IS NOT NULL)",
     "SELECT a.id, b.id AS j, b.name FROM t a FULL JOIN u b ON a.v < b.id AND a.note = 'x'",
     "SELECT k, max_by(v, v) OVER (PARTITION BY k) FROM t",
+    "SELECT id, percentile(v, array(0.1, 0.5)) OVER (PARTITION BY k) FROM t",
+    "SELECT id, median(v) OVER () FROM t",
+    "SELECT id, k IN (SELECT k FROM u) b, k NOT IN (SELECT k FROM u) c, NOT (k IN (SELECT k FROM "
+    "u)) d FROM t WHERE k IN (SELECT k FROM u) OR v = 1 OR k IS NULL",
+    "SELECT id, CASE WHEN v IN (SELECT id FROM u WHERE u.k = t.k) THEN k IN (SELECT k FROM u) "
+    "ELSE NOT (k IN (SELECT k FROM u) AND f = 1) END b, (v, f) NOT IN (SELECT id, id FROM u "
+    "WHERE u.k = t.k) c, v NOT IN (SELECT id FROM u WHERE false) d FROM t",
+    "SELECT k NOT IN (SELECT k FROM u) OR v IN (SELECT id FROM u) b, count(*), "
+    "bool_and(coalesce(v IN (SELECT id FROM u), true)) s FROM t GROUP BY 1",
+    "SELECT * FROM (t JOIN u USING (k)) LEFT JOIN a USING (k)",
+    "SELECT * FROM t LEFT JOIN (u CROSS JOIN a) ON t.k = a.k",
+    "SELECT id, x.k FROM (t) JOIN (u x) USING (id)",
     "SELECT count(*) AS n FROM t HAVING n",
     "SELECT 'x' AS a FROM t HAVING 'true'",
     "SELECT k, percentile(v, 0.5, id) FROM t GROUP BY k",
