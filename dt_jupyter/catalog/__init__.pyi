@@ -1,3 +1,4 @@
+from .alert_rows import AlertRows as AlertRows
 from .attempts import Attempts as Attempts, Overtaken as Overtaken
 from .definitions import Definitions as Definitions
 from .functions import FunctionRows as FunctionRows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dt_jupyter.catalog.alert_rows import AlertRows
 from dt_jupyter.catalog.attempts import Attempts
 from dt_jupyter.catalog.definitions import Definitions
 from dt_jupyter.catalog.functions import FunctionRows
@@ -15,7 +16,6 @@ from dt_jupyter.catalog.sinks import SinkRows
 from dt_jupyter.catalog.stages import StageRows
 from dt_jupyter.catalog.streams import StreamRows
 from dt_jupyter.catalog.tables import DynamicTables
-from dt_jupyter.catalog.task_runs import TaskRuns
 from dt_jupyter.catalog.versions import Versions
 from dt_jupyter.catalog.watch import Watch
 
@@ -33,7 +33,7 @@ class Catalog(
     Definitions,
     SchedulerRuns,
     SinkRows,
-    TaskRuns,
+    AlertRows,
     RightRows,
     FunctionRows,
     LakeEvents,

@@ -312,6 +312,13 @@ _EVENTS: Migration = (
     "CREATE INDEX event_of ON event (schema_name, object_name, ordinal)",
 )
 
+_ALERTS: Migration = (
+    """CREATE TABLE alert (
+        kind TEXT NOT NULL, object_id TEXT NOT NULL, object_kind TEXT NOT NULL,
+        schema_name TEXT NOT NULL, object_name TEXT NOT NULL, raised TEXT NOT NULL, code TEXT,
+        message TEXT, target_seconds DOUBLE PRECISION, calm TEXT, PRIMARY KEY (kind, object_id))""",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -329,4 +336,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _RIGHTS,
     _FUNCTIONS,
     _EVENTS,
+    _ALERTS,
 )

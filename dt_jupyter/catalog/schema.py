@@ -391,6 +391,19 @@ event = _table(
     Column("message", Text),
     Column("attributes", Text),  # JSON
 )
+alert = _table(
+    "alert",
+    Column("kind", Text, primary_key=True),
+    Column("object_id", Text, primary_key=True),
+    Column("object_kind", Text),
+    Column("schema_name", Text),
+    Column("object_name", Text),
+    Column("raised", StoredTimestamp),
+    Column("code", Text),
+    Column("message", Text),
+    Column("target_seconds", Float),
+    Column("calm", StoredTimestamp),  # null: its cause is there
+)
 role = _table(
     "role",
     Column("name", Text, primary_key=True),

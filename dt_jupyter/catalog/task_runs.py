@@ -168,6 +168,9 @@ class TaskRuns(TaskRows):
             found = _read(connection, select(_run).where(_run.c.ordinal.in_(newest)))
         return {run.task: run for run in found}
 
+    def _runs(self, connection: Connection, query: Any) -> list[TaskRun]:
+        return _read(connection, query)
+
     def lost_task_runs(self, running: Collection[str]) -> tuple[TaskRun, ...]:
         """Those that are executing, or were asked for by hand, in a process that is gone; of this
         process those that are not among the `running`."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from dt_jupyter.catalog import DefinitionRow, Hold
 from dt_jupyter.engine import consume as streaming, script as scripts, services
+from dt_jupyter.engine.alerting import alert_function, seen_alerts
 from dt_jupyter.engine.consume import OpenTransaction
 from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.create import Created
@@ -41,6 +42,7 @@ from dt_jupyter.model import (
     ADMIN,
     DEFAULT_WAREHOUSE,
     DEFAULTS,
+    Alert,
     Clock,
     DynamicTable,
     FunctionInfo,
@@ -580,6 +582,24 @@ class Engine:
         context = self._open()
         known = context.name(name) if name is not None else None
         return context.event_tables.events(known, limit)
+
+    def on_alert(self, handler: Callable[[Alert], object] | str) -> Callable[[], None]:
+        """Tells of each alert that is raised or cleared from now on, by whichever process: calls
+        the function `handler`, in a thread of its own, or posts it as JSON to an address
+        (https://host/path). Call the result to stop.
+
+        Of a dynamic table, sink or task that FAILED, a table that is LATE while a scheduler runs,
+        what failures SUSPENDED, and a stream that is STALE; once for each episode. DT-5130.
+        """
+        context = self._open()
+        return context.alerts.tell(alert_function(context, handler))
+
+    def alerts(self) -> tuple[Alert, ...]:
+        """The alerts that stand now, oldest first; the lake is looked at for it."""
+        context = self._open()
+        context.alerts.look_at_streams()
+        context.alerts.check()
+        return seen_alerts(context.alerts.standing(), context.access)
 
     def graph(self) -> GraphReport:
         """All dynamic tables, what they read, the streams and sinks, as they stand now."""

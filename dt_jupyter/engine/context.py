@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dt_jupyter.sources import Layout, Publisher, Sources
     from dt_jupyter.spark import RefreshSessions
     from dt_jupyter.streams import Changes, Streams, Transactions
+    from dt_jupyter.watching import AlertWatch
 
 
 @dataclass
@@ -78,6 +79,7 @@ class Context:
     nodes: Nodes
     lineages: Lineages
     events: Events
+    alerts: AlertWatch
     changes: Changes
     streams: Streams
     sinks: Sinks

@@ -170,10 +170,12 @@ def spawner(spark: SparkSession) -> Callable[[Callable[[], None], str], Worker]:
 
 @dataclass
 class Scheduling:
-    """Scheduled refreshes of an engine, in background threads, between `start` and `stop`."""
+    """Scheduled refreshes of an engine, in background threads, between `start` and `stop`, of
+    which `watched` is told."""
 
     spark: SparkSession
     clock: Clock
+    watched: Callable[[bool], None] | None = None
     _port: EnginePort | None = None
     _scheduler: Scheduler | None = None
     _sinks: SinkWorkers | None = None
@@ -206,11 +208,15 @@ class Scheduling:
             self._scheduler.start()
             self.sinks.start()
             self.tasks.start()
+            if self.watched is not None:
+                self.watched(True)
 
     def stop(self, timeout: float = 30.0) -> None:
         """Refreshes that run are cancelled and waited for, at most `timeout` seconds."""
         scheduler, self._scheduler = self._scheduler, None
         if scheduler is not None:
+            if self.watched is not None:
+                self.watched(False)
             scheduler.stop(timeout)
             self.sinks.stop(timeout)
             self.tasks.stop(timeout)

@@ -22,6 +22,7 @@ from dt_jupyter.engine.event_tables import EventTables
 from dt_jupyter.engine.information_schema import CatalogTables
 from dt_jupyter.engine.rename import TableNames
 from dt_jupyter.engine.rights.access import Access
+from dt_jupyter.engine.rights.seen_events import seen_event
 from dt_jupyter.engine.rights.shared import Shared
 from dt_jupyter.engine.scheduling import Scheduling, spawner
 from dt_jupyter.engine.sink_tables import SinkTables
@@ -64,6 +65,7 @@ from dt_jupyter.spark import (
     start_writer,
 )
 from dt_jupyter.streams import Changes, Streams, Transactions
+from dt_jupyter.watching import AlertWatch, stream_problem
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -122,6 +124,8 @@ def build(
     sinks = SinkReports(sources, deliveries)
     state = EngineState()
     access = Access(spark, catalog, state, shared)
+    alerts = AlertWatch(catalog, stream_problem(streams.standing), partial(seen_event, access))
+    scheduling.watched = alerts.watch
     pace = Pace(tuning.replay_bytes_per_second)
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed, pace)
     creator = Creator(spark, sources, definer, sessions, graph, publisher, clock, access)
@@ -147,6 +151,7 @@ def build(
         lake_tables=LakeTables(sources, publisher.known_tables),
         nodes=Nodes(refresher, sinks, TaskReports(catalog)),
         lineages=Lineages(refresher),
+        alerts=alerts,
         events=Events(catalog, clock, refresher.running, tuning),
         changes=changes,
         streams=streams,
@@ -284,6 +289,7 @@ def close(context: Context) -> None:
     if context.transactions.current is not None:
         context.transactions.rollback()
     context.scheduling.stop()
+    context.alerts.close()
     context.tasks.close()
     context.sinks.deliveries.close_all()
     context.refresher.cancel_all()

@@ -3,6 +3,18 @@
 Nothing here touches Spark, a file or a clock that was not passed in.
 """
 
+from dt_jupyter.model.alerts import (
+    Alert,
+    AlertKind,
+    AlertMoves,
+    StandingAlert,
+    TableStanding,
+    alert_event,
+    alert_in,
+    decide_alerts,
+    last_task_failure,
+    table_alerts,
+)
 from dt_jupyter.model.bigint import is_bigint
 from dt_jupyter.model.definition import (
     DEFAULT_WAREHOUSE,
@@ -116,6 +128,9 @@ __all__ = [
     "PUBLIC",
     "RIGHTS_ON",
     "TASK_TIMEOUT_MS",
+    "Alert",
+    "AlertKind",
+    "AlertMoves",
     "Captured",
     "CapturedKind",
     "Clock",
@@ -163,7 +178,9 @@ __all__ = [
     "Source",
     "SourceKind",
     "Span",
+    "StandingAlert",
     "Stream",
+    "TableStanding",
     "TargetLag",
     "Task",
     "TaskRun",
@@ -177,7 +194,10 @@ __all__ = [
     "UserFunction",
     "ViewSource",
     "Warehouse",
+    "alert_event",
+    "alert_in",
     "count_of",
+    "decide_alerts",
     "delivery_event",
     "denied",
     "did_you_mean",
@@ -187,6 +207,7 @@ __all__ = [
     "is_bigint",
     "is_word",
     "isolation",
+    "last_task_failure",
     "page_of_code",
     "parse_interval",
     "parse_time",
@@ -201,6 +222,7 @@ __all__ = [
     "sawtooth_of",
     "standing_event",
     "system_error",
+    "table_alerts",
     "task_run_event",
     "undo",
     "zone_of",

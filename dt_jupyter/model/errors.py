@@ -254,6 +254,8 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "Restart the kernel and connect with more, for example memory='4g'; or read less at once."),
     ("DT-5127", "57014", "{what} was cancelled.", "Run it again."),
     ("DT-5128", "58030", "A table cannot be read or written: {problem}.", "{hint}"),
+    ("DT-5130", "22023", "Alerts cannot be told to {what}: {problem}.",
+     "Give a function of one argument, or an address as https://host/path."),
     # 52xx roles, rights and shared engines
     ("DT-5201", "42501", "Role {role} has no {right} on {kind} {name}.",
      "Its owner, role {owner}, may run: GRANT {right} ON {word} {name} TO ROLE {role}."),

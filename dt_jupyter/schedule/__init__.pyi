@@ -7,7 +7,11 @@ from .decisions import (
     next_wake as next_wake,
 )
 from .forecast import Foretold as Foretold, foretell as foretell
-from .idle import BEAT_SECONDS as BEAT_SECONDS, idle_times as idle_times
+from .idle import (
+    BEAT_SECONDS as BEAT_SECONDS,
+    awake_since as awake_since,
+    idle_times as idle_times,
+)
 from .lag import (
     LagStatistics as LagStatistics,
     estimate_times as estimate_times,

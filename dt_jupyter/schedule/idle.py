@@ -12,6 +12,15 @@ BEAT_SECONDS = 15.0
 _ALIVE = 3 * BEAT_SECONDS
 
 
+def awake_since(runs: Iterable[SchedulerRun], now: Timestamp) -> Timestamp | None:
+    """Since when a scheduler has run without a pause; None where none runs now."""
+    known = sorted(runs, key=lambda run: run.began)
+    idle = idle_times(known, now)
+    if not known or (idle and idle[-1][1] == now):
+        return None
+    return idle[-1][1] if idle else known[0].began
+
+
 def idle_times(
     runs: Iterable[SchedulerRun], now: Timestamp
 ) -> tuple[tuple[Timestamp, Timestamp], ...]:

@@ -126,6 +126,12 @@ def _create_sink(context: Context, given: GivenArguments) -> None:
     require_statement(context.access, statement)
 
 
+def _on_alert(context: Context, given: GivenArguments) -> None:
+    """What it is told of is what the role may see; an address may be anybody's."""
+    if isinstance(given["handler"], str):
+        context.access.require_admin("dt.on_alert of an address")
+
+
 OUTSIDE = frozenset(("archive", "attach_archive", "create_sink"))
 """What a shared engine refuses to all."""
 METHODS: Mapping[str, MethodNeed] = {
@@ -170,6 +176,8 @@ METHODS: Mapping[str, MethodNeed] = {
     "history": _nothing,
     "records": _nothing,
     "events": _nothing,
+    "alerts": _nothing,
+    "on_alert": _on_alert,
     "graph": _nothing,
     "lag": _named(Right.MONITOR),
     "frontier": _named(Right.MONITOR),

@@ -19,6 +19,11 @@ def seen_events(events: Iterable[LakeEvent], access: Access) -> list[LakeEvent]:
     return [_redacted(event, access) for event in events if sees_event(event, access)]
 
 
+def seen_event(access: Access, event: LakeEvent) -> LakeEvent | None:
+    """As `seen_events`, of one."""
+    return next(iter(seen_events([event], access)), None)
+
+
 def sees_event(event: LakeEvent, access: Access) -> bool:
     if not access.bound:
         return True
@@ -40,4 +45,4 @@ def _redacted(event: LakeEvent, access: Access) -> LakeEvent:
     return replace(event, message=access.hidden_error(event.code, event.full_name))
 
 
-__all__ = ["seen_events", "sees_event"]
+__all__ = ["seen_event", "seen_events", "sees_event"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import threading
 
 import pytest
 
-from dt_jupyter.model import DTError, RefreshState
+from dt_jupyter.model import Alert, DTError, RefreshState
+from dt_jupyter.watching import alert_watch
 from tests.spark.engine_lab import Lab
 
 EVENTS = "SELECT KIND, NAME, STATE, SEVERITY FROM TABLE(DT_EVENTS({})) ORDER BY EVENT_TIME"
@@ -52,11 +54,10 @@ def test_events_by_sql(shop: Lab, caplog: pytest.LogCaptureFixture) -> None:
     assert shop.engine.events("ratio", limit=2).count() == 2
     with pytest.raises(DTError, match="DT-1002"):
         shop.sql("SELECT * FROM TABLE(DT_EVENTS(KIND => 'x'))")
+    role_sees_the_events_of_what_it_monitors(shop)
 
 
-def test_a_role_sees_the_events_of_what_it_monitors(shop: Lab) -> None:
-    shop.insert("item", "4, 0")
-    shop.record("ratio")
+def role_sees_the_events_of_what_it_monitors(shop: Lab) -> None:
     shop.sql("CREATE ROLE watcher; GRANT MONITOR ON DYNAMIC TABLE ratio TO ROLE watcher")
     shop.sql("ALTER WAREHOUSE default SUSPEND; ALTER WAREHOUSE default RESUME")
     shop.sql("USE ROLE watcher")
@@ -66,3 +67,75 @@ def test_a_role_sees_the_events_of_what_it_monitors(shop: Lab) -> None:
     assert [m for _, m in rows if "DT-" in m] == [hidden]
     assert shop.sql(EVENTS.format("NAME => '`Order`'")) == []
     shop.sql("USE ROLE admin; DROP ROLE watcher")
+
+
+def test_alerts(shop: Lab) -> None:
+    heard: list[str] = []
+    told = threading.Semaphore(0)
+
+    def hear(alert: Alert) -> None:
+        heard.append(f"{alert.kind} {alert.name} {alert.event}")
+        told.release()
+
+    def hear_of(*alerts: str) -> None:
+        assert all(told.acquire(timeout=30) for _ in alerts), heard
+        assert sorted(heard) == sorted(alerts)
+        heard.clear()
+
+    stop = shop.engine.on_alert(hear)
+    assert shop.engine.alerts() == ()
+    shop.insert("item", "4, 0")
+    shop.record("ratio")
+    (failed,) = shop.engine.alerts()
+    assert (failed.code, str(failed.name)) == ("DT-2105", "ratio")
+    hear_of("FAILED ratio RAISED")
+    shop.record("ratio")
+    assert [str(a) for a in shop.engine.alerts()] == [str(failed)]
+    role_is_told_of_what_it_monitors(shop)
+    shop.sql("CREATE STREAM s ON TABLE item")
+    shop.sql("DELETE FROM item WHERE n = 0")
+    shop.refresh("ratio")
+    shop.sql("DROP TABLE item")
+    (stale,) = shop.engine.alerts()
+    assert (stale.kind, stale.of) == ("STALE", "STREAM")
+    hear_of("FAILED ratio CLEARED", "STALE s RAISED")
+    shop.sql("DROP STREAM s")
+    assert shop.engine.alerts() == ()
+    hear_of("STALE s CLEARED")
+    stop()
+    states = shop.sql(
+        "SELECT STATE, count(*) FROM TABLE(DT_EVENTS()) WHERE KIND = 'ALERT' GROUP BY 1 ORDER BY 1"
+    )
+    assert states == [("CLEARED", 2), ("RAISED", 2)]
+
+
+def role_is_told_of_what_it_monitors(shop: Lab) -> None:
+    with pytest.raises(DTError, match="DT-5130"):
+        shop.engine.on_alert("ftp://h/x")
+    shop.sql("CREATE ROLE watcher; GRANT MONITOR ON DYNAMIC TABLE `order` TO ROLE watcher")
+    shop.sql("USE ROLE watcher")
+    assert shop.engine.alerts() == ()
+    with pytest.raises(DTError, match="DT-5207"):
+        shop.engine.on_alert("https://host/path")
+    shop.sql("USE ROLE admin; GRANT MONITOR ON DYNAMIC TABLE ratio TO ROLE watcher")
+    shop.sql("USE ROLE watcher")
+    (alert,) = shop.engine.alerts()
+    assert "it takes SELECT on ratio" in str(alert)
+    shop.sql("USE ROLE admin; DROP ROLE watcher")
+
+
+def test_whoever_schedules_looks(quick_lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without anybody to tell; and nobody looks once it has stopped."""
+    monkeypatch.setattr(alert_watch, "_LOOK_SECONDS", 0.05)
+    names = lambda: [t.name for t in threading.enumerate() if t.name == "dt-alerts"]  # noqa: E731
+    looked = threading.Event()
+    monkeypatch.setattr(alert_watch.AlertWatch, "check", lambda self: looked.set())
+    assert not names()
+    quick_lab.engine.start_scheduler()
+    assert names()
+    assert looked.wait(30)
+    watching = [t for t in threading.enumerate() if t.name == "dt-alerts"]
+    quick_lab.engine.stop_scheduler()
+    for thread in watching:
+        thread.join(30)
+    assert not names()
