@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, TextIO
 
 from dt_jupyter.model import RefreshAction, RefreshRecord, RefreshState, count_of, page_of_code
@@ -23,6 +24,7 @@ _HISTORY = 50
 _LOOK_SECONDS = 1.0
 _EPILOG = """examples:
   python -m dt_jupyter lake run
+  python -m dt_jupyter lake run --log json --metrics-port 9464
   python -m dt_jupyter lake sql "SHOW DYNAMIC TABLES"
   python -m dt_jupyter lake refresh daily
   python -m dt_jupyter help DT-1101"""
@@ -58,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("lake", metavar="LAKE", help="the lake's folder")
     parser.add_argument("--memory", default="2g", help="heap of the local Spark (default: 2g)")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    commands.add_parser("run", help="run the scheduler until SIGINT or SIGTERM")
+    _add_run(commands.add_parser("run", help="run the scheduler until SIGINT or SIGTERM"))
     commands.add_parser("sql", help="run a script").add_argument("script", metavar="SQL")
     commands.add_parser("status", help="the engine and its graph at a glance")
     commands.add_parser("history", help="refreshes, newest first").add_argument(
@@ -71,6 +73,22 @@ def _parser() -> argparse.ArgumentParser:
     ):
         commands.add_parser(command, help=about).add_argument("name", metavar="NAME")
     return parser
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument(
+        "--log", choices=("text", "json"), default="text",
+        help="lines for people, or all that happens as JSON lines (default: text)",
+    )  # fmt: skip
+    run.add_argument(
+        "--metrics-port", type=int, metavar="PORT",
+        help="serve metrics for Prometheus at http://HOST:PORT/metrics",
+    )  # fmt: skip
+    run.add_argument(
+        "--metrics-host", default="127.0.0.1", metavar="HOST",
+        help="the address that they are served at (default: 127.0.0.1, this machine alone)",
+    )  # fmt: skip
+    run.add_argument("--alerts-to", metavar="ADDRESS", help="POST each alert to https://host/path")
 
 
 def _run(asked: argparse.Namespace) -> int:
@@ -150,11 +168,33 @@ def _explain(engine: Engine, asked: argparse.Namespace) -> int:
     return 0
 
 
-def _scheduler(engine: Engine, _: argparse.Namespace) -> int:
+def _scheduler(engine: Engine, asked: argparse.Namespace) -> int:
     """Refreshes on schedule until a signal, and tells what it did, from this thread alone."""
+    from dt_jupyter.watching import log_as_json, serve_metrics
+
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
+    with ExitStack() as ends:
+        if asked.log == "json":
+            ends.callback(log_as_json(sys.stdout))
+        if asked.metrics_port is not None:
+            catalog, place = engine.context.catalog, (asked.metrics_host, asked.metrics_port)
+            ends.callback(serve_metrics(catalog, *place))
+        if asked.alerts_to is not None:
+            ends.callback(engine.on_alert(asked.alerts_to))
+        return _until(engine, stop) if asked.log == "json" else _telling(engine, stop)
+
+
+def _until(engine: Engine, stop: threading.Event) -> int:
+    engine.start_scheduler()
+    while not stop.wait(_LOOK_SECONDS):
+        pass
+    engine.stop_scheduler()
+    return 0
+
+
+def _telling(engine: Engine, stop: threading.Event) -> int:
     told = _Told(engine)
     engine.start_scheduler()
     tables = count_of(len(engine.context.catalog.list()), "dynamic table")

@@ -350,15 +350,21 @@ def command_line_page() -> str:
         )
         for name, sub in commands.choices.items()
     )
-    options = ((code(a.option_strings[-1]), a.help) for a in parser._actions if a.option_strings)
+    options = _flags(parser)
     return paragraphs(
         "# Command line",
         "`python -m dt_jupyter LAKE COMMAND`, or `dt-jupyter LAKE COMMAND`.",
         table(("command", "does"), rows),
         table(("option", "says"), options),
+        "Options of `run`:",
+        table(("option", "says"), _flags(commands.choices["run"])),
         block(cli._EPILOG),
         (cli.__doc__ or "").partition("\n\n")[2],
     )
+
+
+def _flags(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
+    return [(code(a.option_strings[-1]), a.help or "") for a in parser._actions if a.option_strings]
 
 
 def _argument(action: argparse.Action) -> str:

@@ -80,7 +80,7 @@ class Store:
     gives ids to history rows without an attempt, `migrations` is what brings a file to this
     release.
     `written`, where it is set, is called after each transaction of this object that wrote, and
-    `noted` with what happened in it.
+    each of `noted` with what happened in it.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Store:
         self.root = LakeRoot.of(lake or path.parent.parent)
         self._alive, self._new_id, self._migrations = alive, new_id, migrations
         self.written: Callable[[], None] | None = None
-        self.noted: Callable[[tuple[LakeEvent, ...]], None] | None = None
+        self.noted: list[Callable[[tuple[LakeEvent, ...]], None]] = []
         self._noted: list[LakeEvent] = []  # by the transaction that writes
         self.rebuilt: Rebuilt | None = None
         self.quarantine = Quarantine()
@@ -130,11 +130,18 @@ class Store:
             raise sqlite.unusable(self.path, problem) from problem
         if stamp > self._stamp:
             self._log_registry()
-        log_events(noted)
-        if noted and self.noted is not None:
-            self.noted(noted)
+        self._tell(noted)
         if self.written is not None:
             self.written()
+
+    def _tell(self, noted: tuple[LakeEvent, ...]) -> None:
+        """What was committed is so, whatever those say who hear of it."""
+        log_events(noted)
+        for hear in tuple(self.noted) if noted else ():
+            try:
+                hear(noted)
+            except Exception:
+                _log.exception("%r could not take what happened", hear)
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:

@@ -117,7 +117,7 @@ def build(
     sources.publications.finish = streams.recover
     deliveries = Deliveries(catalog, changes, sessions)
     workers = SinkWorkers(catalog, deliveries, spawner(spark))
-    opener = partial(_task_context, spark, layout, clock, tuning, shared)
+    opener = partial(_task_context, catalog, spark, layout, clock, tuning, shared)
     runner = TaskRunner(catalog, streams, TaskSessions(opener), clock.now, scheduling.nudge)
     ticking = TaskWorkers(catalog, runner, clock.now, spawner(spark))
     scheduling.connect(graph, workers, ticking)
@@ -166,10 +166,18 @@ def build(
 
 
 def _task_context(
-    spark: SparkSession, layout: Layout, clock: Clock, tuning: Tuning, shared: Shared | None
+    catalog: Catalog,
+    spark: SparkSession,
+    layout: Layout,
+    clock: Clock,
+    tuning: Tuning,
+    shared: Shared | None,
 ) -> Context:
-    """The services for runs of tasks, in a session of their own."""
-    return build(private_session(spark), layout, clock, tuning, shared)
+    """The services for runs of tasks, in a session of their own; who hears what happens in
+    `catalog` hears of theirs too."""
+    made = build(private_session(spark), layout, clock, tuning, shared)
+    made.catalog.noted = catalog.noted
+    return made
 
 
 # -- opening ---------------------------------------------------------------------------------------

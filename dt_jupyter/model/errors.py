@@ -256,6 +256,10 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-5128", "58030", "A table cannot be read or written: {problem}.", "{hint}"),
     ("DT-5130", "22023", "Alerts cannot be told to {what}: {problem}.",
      "Give a function of one argument, or an address as https://host/path."),
+    ("DT-5131", "58030", "Metrics cannot be served at {address}: {problem}.",
+     "Choose another port, or end what uses that one."),
+    ("DT-5132", "58000", "{what} needs a library that is not installed.",
+     "Run pip install 'dt-jupyter[{extra}]'."),
     # 52xx roles, rights and shared engines
     ("DT-5201", "42501", "Role {role} has no {right} on {kind} {name}.",
      "Its owner, role {owner}, may run: GRANT {right} ON {word} {name} TO ROLE {role}."),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.cases import some
+from tests.unit.watching.ports import free_port
 
 CHECKOUT = Path(__file__).parents[2]
 LIMIT_SECONDS = 300
@@ -96,3 +100,40 @@ def test_the_scheduler_runs_until_a_signal(lake: Path, number: signal.Signals) -
     assert process.returncode == 0, err
     assert out.startswith("Stopping")
     assert "Traceback" not in err
+
+
+@pytest.mark.nightly
+def test_a_scheduler_that_is_watched(tmp_path: Path) -> None:
+    """Its log is JSON lines and nothing else, and its metrics are served while it runs."""
+    lake, port = tmp_path / "lake", free_port()
+    setup = SETUP.replace("'1 day'", "'1 second'") + "; INSERT INTO orders VALUES (3, 20)"
+    assert run(lake, "sql", setup).returncode == 0
+    process = subprocess.Popen(
+        command(lake, "run", "--log", "json", "--metrics-port", str(port)),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        told = []
+        while not any(e.get("kind") == "REFRESH" for e in told):
+            told.append(json.loads(process.stdout.readline()))
+        with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+            families = {f.name: f for f in text_string_to_metric_families(answer.read().decode())}
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=LIMIT_SECONDS)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    told += [json.loads(line) for line in out.splitlines()]
+    assert [e["state"] for e in told if e.get("kind") == "SCHEDULER"] == ["STARTED", "STOPPED"]
+    (refresh, *_) = [e for e in told if e.get("kind") == "REFRESH"]
+    assert (refresh["name"], refresh["action"], refresh["inserted_rows"]) == (
+        "total",
+        "INCREMENTAL",
+        1,
+    )
+    ended = families["dt_refreshes"].samples
+    assert ("total", "INCREMENTAL") in {(s.labels["table"], s.labels["action"]) for s in ended}
