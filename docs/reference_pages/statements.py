@@ -167,8 +167,10 @@ FORMS: tuple[Form, ...] = (
     Form("GRANT",
          "GRANT {right, … | ALL} ON {TABLE | VIEW | DYNAMIC TABLE | STREAM | SINK | TASK | "
          "WAREHOUSE | SCHEMA} n TO ROLE r\nGRANT ROLE a TO ROLE b",
-         "On a schema: on all in it, today and later. OWNERSHIP passes from the owner before.",
-         "GRANT SELECT ON DYNAMIC TABLE daily TO ROLE analyst"),
+         "On a schema: on all in it, today and later; and `CREATE TABLE`, `CREATE VIEW`, `CREATE "
+         "DYNAMIC TABLE`, `CREATE STREAM`, `CREATE SINK`, `CREATE TASK`, or `CREATE` for all of "
+         "them. OWNERSHIP passes from the owner before.",
+         "GRANT CREATE DYNAMIC TABLE, CREATE STREAM ON SCHEMA reports TO ROLE analyst"),
     Form("REVOKE", "REVOKE {right, … | ALL} ON kind n FROM ROLE r\nREVOKE ROLE a FROM ROLE b",
          "Takes it back.", "REVOKE SELECT ON DYNAMIC TABLE daily FROM ROLE analyst"),
     Form("SHOW GRANTS", "SHOW GRANTS [ON kind n | TO ROLE r]", "Who has which right.",

@@ -51,7 +51,6 @@ def _to_warehouse(row: RowMapping, _: LakeRoot) -> Warehouse:
         row["created"],
         row["auto_suspend"],
         row["auto_resume"],
-        row["owner"],
         row["resumed"],
     )
 
@@ -113,7 +112,6 @@ class Warehouses(Store):
                     created=made.created,
                     auto_suspend=made.auto_suspend,
                     auto_resume=made.auto_resume,
-                    owner=made.owner,
                 )
             )
         return made
@@ -127,7 +125,6 @@ class Warehouses(Store):
         weight: int | None = None,
         auto_suspend: int | None = None,
         auto_resume: bool | None = None,
-        owner: str | None = None,
     ) -> Warehouse:
         """Change what is given; DT-1108, DT-1003."""
         given = {
@@ -136,7 +133,6 @@ class Warehouses(Store):
             "weight": weight,
             "auto_suspend": auto_suspend,
             "auto_resume": auto_resume,
-            "owner": owner,
         }
         changes: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         with self._write() as connection:

@@ -98,7 +98,7 @@ warehouse = _table(
     Column("created", StoredTimestamp),
     Column("auto_suspend", Integer),
     Column("auto_resume", Boolean),
-    Column("owner", Text),
+    Column("owner", Text),  # not used: what is granted says who owns it
     Column("resumed", StoredTimestamp),  # null: never suspended
 )
 base_table = _table(

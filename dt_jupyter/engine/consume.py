@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.evaluate import points
 from dt_jupyter.engine.rights.lives import followed
+from dt_jupyter.engine.rights.needs import require_statement
 from dt_jupyter.engine.script import run_last
 from dt_jupyter.failures import FromUser, coded
 from dt_jupyter.model import Name, Named, did_you_mean, error, require_name, undo
@@ -135,6 +136,7 @@ def create_stream(
         name, kind, source, at, append_only=append_only, show_initial_rows=show_initial_rows
     )
     try:
+        require_statement(context.access, statement)
         with followed(context.access, statement):
             return " ".join(context.streams.create(statement, points(context)))
     except BaseException as e:

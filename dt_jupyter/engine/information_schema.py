@@ -20,6 +20,7 @@ from dt_jupyter.model import (
     Reason,
     RefreshMode,
     RefreshRecord,
+    RightsBook,
     Source,
     Stream,
     Timestamp,
@@ -79,11 +80,11 @@ _STREAMS = (
     "CREATED_ON timestamp, NAME string, DATABASE_NAME string, SCHEMA_NAME string, "
     "TABLE_NAME string, SOURCE_TYPE string, BASE_TABLES string, TYPE string, STALE boolean,"
     " MODE string, STALE_AFTER timestamp, INVALID_REASON string, COMMENT string, "
-    "MAX_DATA_EXTENSION_TIME_IN_DAYS int"
+    "MAX_DATA_EXTENSION_TIME_IN_DAYS int, OWNER string"
 )
 
 
-def _stream_row(stream: Stream, known: Streams) -> tuple[object, ...]:
+def _stream_row(stream: Stream, known: Streams, book: RightsBook) -> tuple[object, ...]:
     names, problem = known.standing(stream)
     return (
         _time(stream.created),
@@ -100,6 +101,7 @@ def _stream_row(stream: Stream, known: Streams) -> tuple[object, ...]:
         problem,
         stream.comment,
         stream.extension_days,
+        book.owner_of(Named.STREAM, stream.name),
     )
 
 
@@ -134,11 +136,18 @@ class CatalogTables:
             "WAREHOUSE string, DATA_TIMESTAMP timestamp, MEAN_LAG_SEC double, "
             "MAXIMUM_LAG_SEC double, P95_LAG_SEC double, TIME_WITHIN_TARGET_LAG_RATIO double, "
             "LAST_COMPLETED_REFRESH_STATE string, ROWS_REFRESHED_VERSION bigint, "
-            "CREATED_ON timestamp, COMMENT string, TEXT string"
+            "CREATED_ON timestamp, COMMENT string, TEXT string, OWNER string"
         )
+        book = self.access.book
         tables = [t for t in self.catalog.list(like) if self.access.sees(t.name)]
         broken = {q.name: q for q in self._quarantined(Named.DYNAMIC_TABLE)}
-        rows = [self._row(t, now, waiting.get(t.id), broken.pop(str(t.name), None)) for t in tables]
+        rows = [
+            (
+                *self._row(t, now, waiting.get(t.id), broken.pop(str(t.name), None)),
+                book.owner_of(Named.DYNAMIC_TABLE, t.name),
+            )
+            for t in tables
+        ]
         if not self.access.bound:
             rows += [_told(q) for q in broken.values() if q.row and is_like(q.name, like)]
         return self.frame(rows, schema)
@@ -148,8 +157,8 @@ class CatalogTables:
 
     def all_streams(self, like: str | None, known: Streams) -> DataFrame:
         """SHOW STREAMS: as `streams`, and those that cannot be read."""
-        listed = [s for s in self.catalog.streams(like) if self.access.sees(s.name)]
-        rows = [_stream_row(stream, known) for stream in listed]
+        listed, book = self.catalog.streams(like), self.access.book
+        rows = [_stream_row(s, known, book) for s in listed if self.access.sees(s.name)]
         self.catalog.streams()  # whatever the pattern: all that cannot be read are known then
         none: tuple[None, ...] = (None,) * 4
         broken = [
@@ -165,6 +174,7 @@ class CatalogTables:
                 q.problem,
                 None,
                 None,
+                None,
             )
             for q in self._quarantined(Named.STREAM)
             if is_like(q.name, like) and not self.access.bound
@@ -174,7 +184,8 @@ class CatalogTables:
 
     def streams(self, streams: Iterable[Stream], known: Streams) -> DataFrame:
         """SHOW STREAMS: one row for each, and whether it can still be read."""
-        return self.frame([_stream_row(stream, known) for stream in streams], _STREAMS)
+        book = self.access.book
+        return self.frame([_stream_row(stream, known, book) for stream in streams], _STREAMS)
 
     def replay(self, steps: Iterable[Step]) -> DataFrame:
         """The steps of a walk: one row for each."""
@@ -270,6 +281,7 @@ class CatalogTables:
             "queued int, auto_suspend int, auto_resume boolean, owner string, "
             "created_on timestamp, resumed_on timestamp"
         )
+        book = self.access.book
         running = [self.catalog.by_id(lease.dt_id) for lease in self.catalog.running()]
         busy = Counter(t.warehouse.lower() for t in running if t)
         busy.update(self.catalog.running_tasks())
@@ -283,7 +295,7 @@ class CatalogTables:
                 queued.get(w.name, 0),
                 w.auto_suspend,
                 w.auto_resume,
-                w.owner,
+                book.owner_of(Named.WAREHOUSE, w.name),
                 _time(w.created),
                 _time(w.resumed),
             )
@@ -311,7 +323,7 @@ def _told(q: Quarantined) -> tuple[object, ...]:
     """The row of SHOW DYNAMIC TABLES of one that cannot be read."""
     schema, _, table = q.name.rpartition(".")
     full = f"{DATABASE}.{schema or 'default'}.{table}"
-    none: tuple[None, ...] = (None,) * 11
+    none: tuple[None, ...] = (None,) * 12
     return (table, schema or "default", DATABASE, full, *none[:4], QUARANTINED, q.problem, *none)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.information_schema import DATABASE, QUARANTINED
 from dt_jupyter.engine.rights.access import Access
-from dt_jupyter.model import Clock, DeliveryRecord, Name, Named, Sink, Timestamp
+from dt_jupyter.model import Clock, DeliveryRecord, Name, Named, RightsBook, Sink, Timestamp
 from dt_jupyter.reports import SinkReport, SinkReports
 from dt_jupyter.spark import rows_frame
 
@@ -23,7 +23,7 @@ SINKS_SCHEMA = (
     "REDUCTIONS string, TARGET_LAG string, WAREHOUSE string, PARTITIONS int, STATE string, "
     "STATE_CODE string, STATE_MESSAGE string, RETRIES bigint, SOURCE_VERSION bigint, "
     "DELIVERED_VERSION bigint, LAG_SEC double, LAST_DELIVERY timestamp, NEXT_TRY timestamp, "
-    "COMMENT string"
+    "COMMENT string, OWNER string"
 )
 
 
@@ -74,13 +74,14 @@ class SinkTables:
     def shown(self, like: str | None = None) -> DataFrame:
         """SHOW SINKS: one row for each, where it stands, and why it does not deliver."""
         told = self.reports.all(self.clock.now(), like)
-        rows = [self._row(found) for found in told if self.access.sees(found.sink.name)]
+        book = self.access.book
+        rows = [self._row(found, book) for found in told if self.access.sees(found.sink.name)]
         return rows_frame(self.spark, [*rows, *self._broken(like)], SINKS_SCHEMA)
 
     def described(self, sink: Sink) -> DataFrame:
         """As SHOW SINKS, of one."""
         found = self.reports.one(sink, self.clock.now(), 1)
-        return rows_frame(self.spark, [self._row(found)], SINKS_SCHEMA)
+        return rows_frame(self.spark, [self._row(found, self.access.book)], SINKS_SCHEMA)
 
     def history(self, name: Name | None = None, limit: int | None = None) -> DataFrame:
         """SINK_HISTORY, newest first."""
@@ -95,14 +96,14 @@ class SinkTables:
         none: tuple[None, ...] = (None,) * 9
         return [
             (None, table, DATABASE, schema or "default", *none, QUARANTINED, None, q.problem,
-             None, None, None, None, None, None, None)
+             None, None, None, None, None, None, None, None)
             for q in self.catalog.quarantine.all()
             if q.kind == Named.SINK
             for schema, _, table in (q.name.rpartition("."),)
         ]  # fmt: skip
 
     @staticmethod
-    def _row(found: SinkReport) -> tuple[object, ...]:
+    def _row(found: SinkReport, book: RightsBook) -> tuple[object, ...]:
         sink, last = found.sink, found.last
         return (
             _time(sink.created), sink.name.table, DATABASE, sink.name.schema, sink.kind,
@@ -111,4 +112,5 @@ class SinkTables:
             str(sink.target_lag), sink.warehouse, sink.partitions, sink.state.value, sink.code,
             sink.problem, last.retries if last else 0, found.newest, found.version, found.lag,
             _time(last.end) if last else None, _time(found.next_try), sink.comment,
+            book.owner_of(Named.SINK, sink.name),
         )  # fmt: skip

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.information_schema import DATABASE, QUARANTINED
 from dt_jupyter.engine.rights.access import Access
-from dt_jupyter.model import Clock, Name, Named, Right, Task, TaskRun, TaskRunState, Timestamp
+from dt_jupyter.model import (
+    Clock,
+    Name,
+    Named,
+    Right,
+    RightsBook,
+    Task,
+    TaskRun,
+    TaskRunState,
+    Timestamp,
+)
 from dt_jupyter.spark import rows_frame
 
 if TYPE_CHECKING:
@@ -22,7 +32,7 @@ TASKS_SCHEMA = (
     "STATE_REASON string, DEFINITION string, CONDITION string, "
     "ALLOW_OVERLAPPING_EXECUTION boolean, SUSPEND_TASK_AFTER_NUM_FAILURES int, "
     "TASK_AUTO_RETRY_ATTEMPTS int, USER_TASK_TIMEOUT_MS bigint, LAST_STATE string, "
-    "LAST_SCHEDULED_TIME timestamp, NEXT_SCHEDULED_TIME timestamp"
+    "LAST_SCHEDULED_TIME timestamp, NEXT_SCHEDULED_TIME timestamp, OWNER string"
 )
 
 
@@ -65,13 +75,14 @@ class TaskTables:
     def shown(self, like: str | None = None) -> DataFrame:
         """SHOW TASKS: one row for each, and why it does not run."""
         last, now = self.catalog.last_task_runs(), self.clock.now()
-        rows = [_row(task, last.get(task.id), now) for task in self._seen(like)]
+        book = self.access.book
+        rows = [_row(task, last.get(task.id), now, book) for task in self._seen(like)]
         return rows_frame(self.spark, [*rows, *self._broken(like)], TASKS_SCHEMA)
 
     def described(self, task: Task) -> DataFrame:
         """As SHOW TASKS, of one."""
-        last = self.catalog.last_task_runs().get(task.id)
-        return rows_frame(self.spark, [_row(task, last, self.clock.now())], TASKS_SCHEMA)
+        last, now = self.catalog.last_task_runs().get(task.id), self.clock.now()
+        return rows_frame(self.spark, [_row(task, last, now, self.access.book)], TASKS_SCHEMA)
 
     def history(self, name: Name | None = None, limit: int | None = None) -> DataFrame:
         """TASK_HISTORY, newest first."""
@@ -89,14 +100,14 @@ class TaskTables:
         none: tuple[None, ...] = (None,) * 4
         return [
             (None, table, None, DATABASE, schema or "default", *none, QUARANTINED, q.problem,
-             *((None,) * 9))
+             *((None,) * 10))
             for q in self.catalog.quarantine.all()
             if q.kind == Named.TASK
             for schema, _, table in (q.name.rpartition("."),)
         ]  # fmt: skip
 
 
-def _row(task: Task, last: TaskRun | None, now: Timestamp) -> tuple[object, ...]:
+def _row(task: Task, last: TaskRun | None, now: Timestamp, book: RightsBook) -> tuple[object, ...]:
     waits = last is not None and last.state is TaskRunState.SCHEDULED
     reason = str(task.reason) if task.reason else last.message if last and waits else None
     schedule = task.schedule if task.started else None
@@ -108,4 +119,5 @@ def _row(task: Task, last: TaskRun | None, now: Timestamp) -> tuple[object, ...]
         task.retries, task.timeout_ms, last.state.value if last else None,
         _time(last.scheduled) if last else None,
         _time(schedule.following(task.since, now)) if schedule else None,
+        book.owner_of(Named.TASK, task.name),
     )  # fmt: skip

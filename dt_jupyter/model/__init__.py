@@ -62,6 +62,7 @@ from dt_jupyter.model.records import Progress, RefreshRecord, RefreshStatistics
 from dt_jupyter.model.rights import (
     ADMIN,
     BUILT_IN,
+    CREATE_RIGHTS,
     PUBLIC,
     RIGHTS_ON,
     Grant,
@@ -116,6 +117,7 @@ __all__ = [
     "ADMIN",
     "BUILT_IN",
     "CATALOGUE",
+    "CREATE_RIGHTS",
     "DEFAULTS",
     "DEFAULT_WAREHOUSE",
     "ERRORS_PAGE",

@@ -137,7 +137,6 @@ class Warehouse:
     created: Timestamp = field(default=Timestamp(0))
     auto_suspend: int = 0
     auto_resume: bool = False
-    owner: str | None = None
     resumed: Timestamp | None = None
 
     def __post_init__(self) -> None:

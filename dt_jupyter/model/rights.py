@@ -35,11 +35,27 @@ class Right(StrEnum):
     OPERATE = "OPERATE"
     USAGE = "USAGE"
     OWNERSHIP = "OWNERSHIP"
+    CREATE_TABLE = "CREATE TABLE"
+    CREATE_VIEW = "CREATE VIEW"
+    CREATE_DYNAMIC_TABLE = "CREATE DYNAMIC TABLE"
+    CREATE_STREAM = "CREATE STREAM"
+    CREATE_SINK = "CREATE SINK"
+    CREATE_TASK = "CREATE TASK"
 
 
 _READ = frozenset((Right.SELECT, Right.OWNERSHIP))
 _WRITE = frozenset((Right.INSERT, Right.UPDATE, Right.DELETE))
 _RUN = frozenset((Right.MONITOR, Right.OPERATE, Right.OWNERSHIP))
+CREATE_RIGHTS: Mapping[Named, Right] = {
+    Named.TABLE: Right.CREATE_TABLE,
+    Named.VIEW: Right.CREATE_VIEW,
+    Named.DYNAMIC_TABLE: Right.CREATE_DYNAMIC_TABLE,
+    Named.STREAM: Right.CREATE_STREAM,
+    Named.SINK: Right.CREATE_SINK,
+    Named.TASK: Right.CREATE_TASK,
+}
+"""What it takes on a schema to make something of that kind in it."""
+_CREATE = frozenset(CREATE_RIGHTS.values())
 RIGHTS_ON: Mapping[Named, frozenset[Right]] = {
     Named.TABLE: _READ | _WRITE,
     Named.VIEW: _READ,
@@ -48,10 +64,11 @@ RIGHTS_ON: Mapping[Named, frozenset[Right]] = {
     Named.SINK: _RUN,
     Named.TASK: _RUN,
     Named.WAREHOUSE: _RUN | {Right.USAGE},
-    Named.SCHEMA: _READ | _WRITE | _RUN,
+    Named.SCHEMA: _READ | _WRITE | _RUN | _CREATE,
     Named.ROLE: frozenset((Right.USAGE,)),
 }
-"""What can be granted on each kind; on a schema it is granted on all in it, today and later."""
+"""What can be granted on each kind; on a schema it is granted on all in it, today and later, but
+for the rights to make something there."""
 _RELATIONS = frozenset((Named.TABLE, Named.VIEW, Named.DYNAMIC_TABLE, Named.STREAM, Named.SINK))
 _IMPLIED_BY: Mapping[Right, tuple[Right, ...]] = {
     right: (right, Right.OWNERSHIP) for right in Right
@@ -134,6 +151,9 @@ class RightsBook:
         """The role that owns it."""
         return next(iter(self._holders.get(on.key, {}).get(Right.OWNERSHIP, ())), ADMIN)
 
+    def owner_of(self, kind: Named, name: Name | str) -> str:
+        return self.owner(Securable.of(kind, name))
+
     def holds(self, role: str, right: Right, on: Securable) -> bool:
         """Whether the role has the right: on it, or on the schema that it is in."""
         roles = self.closure(role)
@@ -146,12 +166,13 @@ class RightsBook:
         return False
 
     def sees(self, role: str, on: Securable) -> bool:
-        """Whether the role has any right on it."""
+        """Whether the role has any right on it; one to make something beside it is none."""
         roles = self.closure(role)
         return ADMIN in roles or any(
             not roles.isdisjoint(found)
             for key in (on.key, _schema_of(on))
-            for found in self._holders.get(key, {}).values()
+            for right, found in self._holders.get(key, {}).items()
+            if key == on.key or right not in _CREATE
         )
 
     @cached_property
@@ -210,6 +231,7 @@ def visible(names: Iterable[Name], book: RightsBook, role: str) -> list[Name]:
 __all__ = [
     "ADMIN",
     "BUILT_IN",
+    "CREATE_RIGHTS",
     "PUBLIC",
     "RIGHTS_ON",
     "Grant",

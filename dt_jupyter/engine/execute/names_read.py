@@ -8,6 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.execute.origin import StatementOrigin
+from dt_jupyter.engine.rights.needs import require_statement
+from dt_jupyter.engine.task_bodies import TaskBody
 from dt_jupyter.model import DTError, Right, Span
 from dt_jupyter.sources import name_of
 from dt_jupyter.sql import SparkKind, SparkStatement, TimedRelation, relations_in
@@ -23,6 +25,16 @@ _WRITES = {
     SparkKind.TRUNCATE: (Right.DELETE,),
     SparkKind.MERGE: (Right.INSERT, Right.UPDATE, Right.DELETE, Right.SELECT),
 }
+_CHANGES = _WRITES | dict.fromkeys(
+    (
+        SparkKind.DROP_TABLE,
+        SparkKind.DROP_VIEW,
+        SparkKind.ALTER_TABLE,
+        SparkKind.ALTER_VIEW,
+        SparkKind.RESTORE,
+    ),
+    (Right.OWNERSHIP,),
+)
 
 
 def require_names_read(
@@ -40,20 +52,34 @@ def require_names_read(
     for found in streams:
         _at(script, found.span, partial(context.access.require_stream, found.stream.name))
     if context.transactions.current is not None:
-        require_named(context, statement, schema)
+        require_named(context, statement, schema, script)
 
 
-def require_named(context: Context, statement: SparkStatement, schema: str) -> None:
+def require_body(context: Context, body: TaskBody, schema: str) -> None:
+    """As far as names tell, what the statements of a task need: their plans are asked when it
+    runs."""
+    access, origin = context.access, StatementOrigin(body.script, {})
+    for statement in body.statements if access.bound else ():
+        if isinstance(statement, SparkStatement):
+            streams = context.streams.found_in(statement, schema)
+            require_names_read(context, statement, streams, origin)
+            require_named(context, statement, schema, body.script)
+        else:
+            require_statement(access, statement)
+
+
+def require_named(context: Context, statement: SparkStatement, schema: str, script: str) -> None:
     """SELECT on all that a statement names, and the rights to write its targets."""
-    access = context.access
-    for parts, _ in relations_in(statement.text):
+    access, start = context.access, statement.offset
+    for parts, span in relations_in(statement.text):
         name = name_of(parts, schema)
         if access.catalog.find_stream(name) is None and name not in statement.targets:
-            access.require_named(parts, schema)
+            place = Span(start + span.start, start + span.end)
+            _at(script, place, partial(access.require_named, parts, schema))
     if statement.kind in _WRITES and not statement.targets:
         raise access.refusal(statement.kind.value, "what it writes has no name")
     for target in statement.targets:
-        for right in _WRITES.get(statement.kind, ()):
+        for right in _CHANGES.get(statement.kind, ()):
             access.require(right, target)
 
 

@@ -56,7 +56,7 @@ def run_by_spark(
         raise
     except Exception as e:
         if context.access.bound:  # what Spark says of a table is for those who may read it
-            require_named(context, statement, context.schema())
+            require_named(context, statement, context.schema(), origin.script)
         raise place_failure(e, context.sources, statement, origin.script) from e
     context.lake_tables.remember(statement)
     if statement.kind is S.SparkKind.OTHER:

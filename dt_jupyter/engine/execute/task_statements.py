@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dt_jupyter.engine.execute.names_read import require_body
 from dt_jupyter.engine.execute.origin import StatementOrigin
-from dt_jupyter.sql import statement_values as S
+from dt_jupyter.engine.task_bodies import moved, read_body
+from dt_jupyter.model import DTError
+from dt_jupyter.sql import parse_condition, qualified_name, statement_values as S
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 def run_create_task(
     context: Context, statement: S.CreateTask, origin: StatementOrigin
 ) -> DataFrame:
+    _require_body(context, statement.body, statement.body_offset, origin.script)
+    _require_condition(context, statement.condition)
     told = context.tasks.create(statement, context.schema(), origin.script)
     return context.tables.status("\n".join(told))
 
@@ -24,8 +29,30 @@ def alter_task(context: Context, statement: S.AlterTask, origin: StatementOrigin
     name = statement.name
     if statement.if_exists and not context.catalog.has_task(name):
         return context.tables.status(f"{name} does not exist, nothing done.")
-    told = context.tasks.alter(name, statement.change, context.schema(), origin.script)
+    change = statement.change
+    if isinstance(change, S.ModifyBody):
+        _require_body(context, change.body, change.body_offset, origin.script)
+    if isinstance(change, S.ModifyCondition):
+        _require_condition(context, change.condition)
+    told = context.tasks.alter(name, change, context.schema(), origin.script)
     return context.tables.status("\n".join(told))
+
+
+def _require_body(context: Context, body: str, offset: int, script: str) -> None:
+    """DT-5201 for what the role may not do: the task will run with its rights."""
+    if not context.access.bound:
+        return
+    schema = context.schema()
+    try:
+        require_body(context, read_body(body, schema), schema)
+    except DTError as e:
+        raise moved(e, script, offset) from e.__cause__
+
+
+def _require_condition(context: Context, condition: str | None) -> None:
+    if context.access.bound and condition is not None:
+        for stream in parse_condition(condition).streams:
+            context.access.require_stream(qualified_name(stream, context.schema()))
 
 
 def execute_task(context: Context, statement: S.ExecuteTask, origin: StatementOrigin) -> DataFrame:

@@ -11,6 +11,7 @@ from dt_jupyter.catalog import Catalog, require_role
 from dt_jupyter.engine.rights.shared import Shared
 from dt_jupyter.model import (
     ADMIN,
+    CREATE_RIGHTS,
     DEFAULT_WAREHOUSE,
     Definition,
     DTError,
@@ -123,6 +124,18 @@ class Access:
         """As `require`; everybody may use the warehouse default."""
         if self.bound and (name, right) != (DEFAULT_WAREHOUSE, Right.USAGE):
             require(self.book, self.role, right, Securable.of(Named.WAREHOUSE, name))
+
+    def require_create(self, kind: Named, name: Name, *, replaces: bool = False) -> None:
+        """DT-5201 for who may not make something of that kind in that schema; nothing where
+        something bears the name and stays."""
+        if self.bound and (replaces or not self._is_there(kind, name)):
+            on = Securable.of(Named.SCHEMA, name.schema)
+            require(self.book, self.role, CREATE_RIGHTS[kind], on)
+
+    def _is_there(self, kind: Named, name: Name) -> bool:
+        if kind is Named.TASK:
+            return self.catalog.has_task(name)
+        return self.kind_of(name) is not None
 
     def require_owner(self, on: Securable) -> None:
         """DT-5201 for who does not own it; of a role, who is not admin."""

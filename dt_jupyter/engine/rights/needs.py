@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dt_jupyter.engine.rights.access import Access
-from dt_jupyter.model import DTError, Name, Right, error
+from dt_jupyter.model import DTError, Name, Named, Right, error
 from dt_jupyter.sql import SinkSource, statement_values as S
 
 Need = Callable[[Access, Any], None]
@@ -58,20 +58,23 @@ def _seen(access: Access, statement: Any) -> None:
     access.require_sees(statement.name)
 
 
-def _replaced(access: Access, action: S.CreateAction, name: Name) -> None:
+def _made(access: Access, kind: Named, action: S.CreateAction, name: Name) -> None:
+    """The right to make it, and that to replace what bears its name."""
+    access.require_create(kind, name, replaces=action is S.CreateAction.REPLACE)
     if action in (S.CreateAction.REPLACE, S.CreateAction.ALTER):
-        access.require(Right.OWNERSHIP, name)
+        own = access.require_task if kind is Named.TASK else access.require
+        own(Right.OWNERSHIP, name)
 
 
 def _create_table(access: Access, statement: S.CreateDynamicTable) -> None:
     """What the query reads is required before it is analysed: see `Creator.define`."""
-    _replaced(access, statement.action, statement.name)
+    _made(access, Named.DYNAMIC_TABLE, statement.action, statement.name)
     access.require_warehouse(Right.USAGE, statement.warehouse)
 
 
 def _clone(access: Access, statement: S.CloneDynamicTable) -> None:
     """What the clone's definition reads is required where it is known: see `Cloner.clone`."""
-    _replaced(access, statement.action, statement.name)
+    _made(access, Named.DYNAMIC_TABLE, statement.action, statement.name)
     access.require(Right.SELECT, statement.source)
     if statement.warehouse is not None:
         access.require_warehouse(Right.USAGE, statement.warehouse)
@@ -81,6 +84,8 @@ def _alter_table(access: Access, statement: S.AlterDynamicTable) -> None:
     change = statement.change
     whole = isinstance(change, S.RenameTo | S.SwapWith)
     access.require(Right.OWNERSHIP if whole else Right.OPERATE, statement.name)
+    if isinstance(change, S.RenameTo) and change.new_name.schema != statement.name.schema:
+        access.require_create(Named.DYNAMIC_TABLE, change.new_name)
     if isinstance(change, S.SwapWith):
         access.require(Right.OWNERSHIP, change.other)
     if isinstance(change, S.SetOptions) and change.warehouse is not None:
@@ -113,15 +118,17 @@ def _drop_warehouse(access: Access, statement: S.DropWarehouse) -> None:
 
 
 def _create_stream(access: Access, statement: S.CreateStream) -> None:
-    _replaced(access, statement.action, statement.name)
+    _made(access, Named.STREAM, statement.action, statement.name)
     access.require_read(statement.source)
 
 
 def _clone_stream(access: Access, statement: S.CloneStream) -> None:
+    _made(access, Named.STREAM, statement.action, statement.name)
     access.require_stream(statement.source)
 
 
 def _create_sink(access: Access, statement: S.CreateSink) -> None:
+    _made(access, Named.SINK, statement.action, statement.name)
     access.require_warehouse(Right.USAGE, statement.warehouse)
     if statement.source_kind is SinkSource.STREAM:
         access.require_stream(statement.source)
@@ -134,9 +141,9 @@ def _alter_sink(access: Access, statement: S.AlterSink) -> None:
 
 
 def _create_task(access: Access, statement: S.CreateTask) -> None:
-    """What its statement may do is asked when it runs, with the role of the task's owner."""
-    if statement.action in (S.CreateAction.REPLACE, S.CreateAction.ALTER):
-        access.require_task(Right.OWNERSHIP, statement.name)
+    """What its statement may do is asked where it is read, and again when it runs, with the role
+    of the task's owner."""
+    _made(access, Named.TASK, statement.action, statement.name)
     access.require_warehouse(Right.USAGE, statement.warehouse)
 
 

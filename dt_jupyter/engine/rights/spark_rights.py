@@ -74,6 +74,8 @@ _MAKES = frozenset({
     "CreateDataSourceTableCommand", "CreateDataSourceTableAsSelectCommand", "CreateTableLike",
     "CreateTableLikeCommand", "CreateViewCommand", "CreateTempViewUsing",
 })  # fmt: skip
+_TEMPORARY = frozenset({"CreateViewCommand", "CreateTempViewUsing"})
+"""They are in no schema where they name none: Spark has put one where they are."""
 _LISTS = frozenset({"ShowTables", "ShowTablesCommand", "ShowViews", "ShowViewsCommand"})
 _OPEN = frozenset({
     "SetCommand", "ResetCommand", "SetCatalogAndNamespace", "SetNamespaceCommand",
@@ -212,6 +214,12 @@ class SparkRights:
             return
         targets = (found.target,) if found.target is not None else placed.targets
         rights = self._rights_for(found)
+        if root in _TEMPORARY and found.target is None:
+            return
+        if root in _MAKES:
+            for target in targets:
+                kind = Named.VIEW if root == "CreateViewCommand" else Named.TABLE
+                access.require_create(kind, target, replaces=bool(rights))
         if not targets and found.schema is not None and not found.facts.classes & _WRITES.keys():
             access.require_owner(Securable.of(Named.SCHEMA, found.schema))
         elif targets and (root in _WRITES or not found.facts.classes & _WRITES.keys()):

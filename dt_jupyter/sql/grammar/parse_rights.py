@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dt_jupyter.model import RIGHTS_ON, DTError, Named, Right, Securable, require_right_on
+from dt_jupyter.model import (
+    CREATE_RIGHTS,
+    RIGHTS_ON,
+    DTError,
+    Named,
+    Right,
+    Securable,
+    require_right_on,
+)
 from dt_jupyter.sql.grammar.clauses import if_exists, like
 from dt_jupyter.sql.grammar.statement_values import (
     CreateRole,
@@ -93,11 +101,24 @@ def _rights(cursor: Cursor, form: str) -> tuple[Right, ...]:
     found: list[Right] = []
     while not found or cursor.accept_sign(","):
         word = cursor.peek()
+        if cursor.accept("CREATE"):
+            made = _create_rights(cursor)
+            cursor.places |= {right.value: word.span for right in made}
+            found += made
+            continue
         if word.upper not in tuple(Right):
             raise cursor.expected(f"a right ({', '.join(Right)})", form)
         cursor.places.setdefault(word.upper, word.span)
         found.append(Right(cursor.next().upper))
     return tuple(dict.fromkeys(found))
+
+
+def _create_rights(cursor: Cursor) -> tuple[Right, ...]:
+    """After CREATE: the kind that may be made; all of them where none is named."""
+    for kind, right in CREATE_RIGHTS.items():
+        if cursor.accept(*kind.value.upper().split()):
+            return (right,)
+    return tuple(CREATE_RIGHTS.values())
 
 
 def _require(cursor: Cursor, kind: Named, right: Right) -> None:

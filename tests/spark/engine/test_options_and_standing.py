@@ -274,7 +274,7 @@ def test_a_warehouse_that_resumes_by_itself_does_so_for_rows_alone(shared_lab: L
     lab.table("zs", "id INT, v INT", "1, 1")
     lab.sql("ALTER WAREHOUSE dozing SUSPEND")
     lab.dynamic_table("za", "SELECT id, v + 1 AS v FROM zs", "WAREHOUSE = dozing")
-    assert state_of(lab, "dozing") == ("STARTED", 0, 600, True, None), "it was filled"
+    assert state_of(lab, "dozing") == ("STARTED", 0, 600, True, "admin"), "it was filled"
     lab.sql("ALTER WAREHOUSE dozing SUSPEND")
     assert shown(lab, "za")[1] is None, "it waits for nobody"
     assert lab.refresh("za") == "NO_DATA"

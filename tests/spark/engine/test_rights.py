@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.dispatch import Desk
-from dt_jupyter.model import DTError
+from dt_jupyter.model import DTError, Name
 from dt_jupyter.spark import PlanRead, of_frame
 from dt_jupyter.wire import Ask, Request
 from tests.spark.engine_lab import Lab
@@ -36,6 +36,7 @@ CREATE ROLE nobody;
 CREATE ROLE reader;
 GRANT SELECT ON TABLE plain TO ROLE public;
 GRANT INSERT, UPDATE, DELETE ON TABLE plain TO ROLE nobody;
+GRANT CREATE ON SCHEMA default TO ROLE nobody;
 GRANT MONITOR ON DYNAMIC TABLE counted TO ROLE reader;
 """
 
@@ -138,6 +139,14 @@ def code_of(run: Callable[[], Any]) -> str | None:
         "GRANT SELECT ON TABLE secret TO ROLE nobody",
         "GRANT ROLE admin TO ROLE nobody",
         "CREATE ROLE another",
+        "CREATE SCHEMA x CLONE default",
+        "CREATE STREAM x CLONE news",
+        "CREATE TASK x AS INSERT INTO plain SELECT id FROM secret",
+        "CREATE TASK x AS BEGIN INSERT INTO plain VALUES (1); DELETE FROM secret; END",
+        "CREATE TASK x WHEN SYSTEM$STREAM_HAS_DATA('news') AS INSERT INTO plain VALUES (1)",
+        "CREATE TASK x AS INSERT INTO plain SELECT id FROM news",
+        "CREATE TASK x AS DROP TABLE secret",
+        "SELECT * FROM secret AT (VERSION => 1, archive => TRUE)",
     ],
 )
 def test_a_statement_of_a_role_without_rights_is_refused(world: Lab, statement: str) -> None:
@@ -230,6 +239,10 @@ def test_methods_ask_as_statements_do(world: Lab) -> None:
             lambda: dt.lineage("counted"),
             lambda: dt.consume("news", lambda frame: None),
             lambda: dt.create_sink("x", "secret", "sqlite:///tmp/nowhere.db"),
+            lambda: dt.archive("secret", to="nowhere"),
+            dt.archives,
+            lambda: dt.attach_archive("nowhere"),
+            lambda: dt.plan("CREATE DYNAMIC TABLE x AS SELECT * FROM secret"),
             dt.vacuum,
             dt.export,
         ):
@@ -244,6 +257,10 @@ def test_the_panel_asks_too(world: Lab) -> None:
             name = "secret" if ask in (Ask.PROFILE, Ask.REPLAY) else "counted"
             told = desk.answer(Request(1, ask, name)).to_json()["message"]
             assert told["code"] == "DT-5201", told
+        for ask in (Ask.SIMULATE, Ask.REFRESH_FULL, Ask.CANCEL, Ask.SUSPEND, Ask.RESUME, Ask.ALTER,
+                    Ask.DROP, Ask.PIN, Ask.EXPORT):  # fmt: skip
+            asked = Request(1, ask, "counted", pin="p")
+            assert desk.answer(asked).to_json()["message"]["code"] in DENIED, ask
         found = Request(1, Ask.ROWS, replay=opened["replay"], step=0)
         assert desk.answer(found).to_json()["message"]["code"] == "DT-5201"
         for ask in (Ask.GRAPH, Ask.CATALOGUE, Ask.FRONTIERS, Ask.STREAMS):
@@ -305,7 +322,8 @@ def test_a_dynamic_table_runs_with_its_owners_role(quick_lab: Lab) -> None:
     lab = quick_lab
     lab.sql(
         "CREATE TABLE orders (id INT, n INT) USING delta; INSERT INTO orders VALUES (1, 1);"
-        "CREATE ROLE maker; CREATE ROLE reader; GRANT SELECT ON TABLE orders TO ROLE maker"
+        "CREATE ROLE maker; CREATE ROLE reader; GRANT SELECT ON TABLE orders TO ROLE maker;"
+        "GRANT CREATE DYNAMIC TABLE, CREATE VIEW ON SCHEMA default TO ROLE maker"
     )
     with role(lab, "maker"):
         lab.sql("CREATE DYNAMIC TABLE d AS SELECT id, sum(n) AS n FROM orders GROUP BY id")
@@ -342,7 +360,7 @@ def test_what_a_text_reads_is_asked_anew_each_time(quick_lab: Lab) -> None:
     lab.sql(
         "CREATE TABLE hid (id INT) USING delta; CREATE TABLE open (id INT) USING delta;"
         "CREATE ROLE maker; CREATE ROLE r; CREATE SCHEMA aside; CREATE VIEW aside.eye AS SELECT 1;"
-        "GRANT SELECT ON TABLE open TO ROLE maker"
+        "GRANT SELECT ON TABLE open TO ROLE maker; GRANT CREATE ON SCHEMA default TO ROLE maker"
     )
     with role(lab, "maker"):
         lab.sql("CREATE VIEW eye AS SELECT * FROM open; GRANT SELECT ON VIEW eye TO ROLE r")
@@ -409,7 +427,10 @@ def test_a_sink_and_a_task_run_with_their_owners_role(
     lab, store = quick_lab, tmp_path_factory.mktemp("store") / "a.db"
     lab.sql("CREATE TABLE t (id INT NOT NULL) USING delta; INSERT INTO t VALUES (1)")
     lab.sql("CREATE TABLE u (id INT) USING delta; CREATE ROLE r")
-    lab.sql("GRANT SELECT ON TABLE t TO ROLE r; GRANT INSERT ON TABLE u TO ROLE r")
+    lab.sql(
+        "GRANT SELECT ON TABLE t TO ROLE r; GRANT INSERT ON TABLE u TO ROLE r;"
+        "GRANT CREATE SINK, CREATE TASK ON SCHEMA default TO ROLE r"
+    )
     with role(lab, "r"):
         lab.sql(f"CREATE SINK k FROM TABLE t INTO 'sqlite://{store}' KEY (id)")
         lab.sql("CREATE TASK job AS INSERT INTO u SELECT id FROM t")
@@ -425,9 +446,85 @@ def test_a_sink_and_a_task_run_with_their_owners_role(
     lab.sql("DROP SINK k; DROP TASK job")
 
 
+MADE = {
+    "TABLE": "CREATE TABLE made AS SELECT * FROM open",
+    "VIEW": "CREATE VIEW seen AS SELECT * FROM open",
+    "DYNAMIC TABLE": "CREATE DYNAMIC TABLE kept AS SELECT id FROM open",
+    "STREAM": "CREATE STREAM news ON TABLE open",
+    "SINK": "CREATE SINK out FROM TABLE open INTO 'sqlite://{store}' KEY (id)",
+    "TASK": "CREATE TASK job AS INSERT INTO made SELECT id FROM open",
+}
+
+
+def test_who_may_make_what_where_and_owns_it(
+    quick_lab: Lab, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    lab, folder = quick_lab, tmp_path_factory.mktemp("made")
+    dt, store = lab.engine, folder / "a.db"
+    lab.sql(
+        "CREATE TABLE open (id INT NOT NULL) USING delta; INSERT INTO open VALUES (1);"
+        "CREATE TABLE hid (id INT) USING delta; CREATE ROLE maker; CREATE ROLE heir;"
+        "GRANT SELECT ON TABLE open TO ROLE maker"
+    )
+    made = {kind: statement.format(store=store) for kind, statement in MADE.items()}
+    with role(lab, "maker"):
+        for kind, statement in made.items():
+            with pytest.raises(DTError) as e:
+                lab.sql(statement)
+            assert f"Role maker has no CREATE {kind} on schema default." in str(e.value)
+            assert f"GRANT CREATE {kind} ON SCHEMA default TO ROLE maker" in e.value.hint
+        assert (
+            code_of(lambda: dt.create_stream(Name("default", "news"), "SELECT id FROM open"))
+            == "DT-5201"
+        )
+        lab.sql("CREATE TEMPORARY VIEW brief AS SELECT * FROM open; DROP VIEW brief")
+        assert [r[1] for r in lab.sql("SHOW TABLES")] == ["open"]
+    lab.sql("GRANT CREATE VIEW ON SCHEMA default TO ROLE maker")
+    with role(lab, "maker"):
+        assert code_of(lambda: lab.sql(made["TABLE"])) == "DT-5201"
+        lab.sql(made.pop("VIEW"))
+        assert [r[1] for r in lab.sql("SHOW TABLES")] == ["open", "seen"], "the right shows nothing"
+    lab.sql("GRANT CREATE ON SCHEMA default TO ROLE maker")
+    with role(lab, "maker"):
+        lab.sql(f"{'; '.join(made.values())}; CREATE WAREHOUSE w; CREATE SCHEMA mine")
+        lab.sql("ALTER DYNAMIC TABLE kept RENAME TO mine.kept")  # a schema of its own
+        lab.sql("CREATE DYNAMIC TABLE mine.twin CLONE mine.kept; CREATE STREAM again CLONE news")
+        assert code_of(lambda: lab.sql("SELECT * FROM mine.twin")) is None
+        with pytest.raises(DTError) as e:
+            lab.sql("ALTER TASK job MODIFY AS INSERT INTO made SELECT id FROM hid")
+        assert e.value.code == "DT-5201"
+        assert e.value.span is not None
+        assert "FROM hid"[5:] == e.value.query[e.value.span.start : e.value.span.end]
+        archived = dt.archive("open", to=folder / "archive")
+        assert archived.rows == 1
+    shown = {"DYNAMIC TABLES": "kept", "STREAMS": "news", "SINKS": "out", "TASKS": "job",
+             "WAREHOUSES": "w"}  # fmt: skip
+
+    def owners() -> set[str]:
+        frames = [dt.sql(f"SHOW {kind} LIKE '{name}'") for kind, name in shown.items()]
+        return {row["OWNER"] for frame in frames for row in frame.select("OWNER").collect()}
+
+    assert owners() == {"maker"}
+    for on in ("DYNAMIC TABLE mine.kept", "STREAM news", "SINK out", "TASK job", "WAREHOUSE w"):
+        lab.sql(f"GRANT OWNERSHIP ON {on} TO ROLE heir")
+    assert owners() == {"heir"}
+    lab.sql("REVOKE CREATE ON SCHEMA default FROM ROLE maker; GRANT ROLE admin TO ROLE heir")
+    with role(lab, "maker"):
+        rename = "ALTER DYNAMIC TABLE mine.twin RENAME TO twin"
+        assert code_of(lambda: lab.sql(rename)) == "DT-5201", "another schema"
+        assert code_of(lambda: lab.sql("DROP TASK job")) == "DT-5201"
+    with role(lab, "heir"):
+        assert dt.plan("CREATE DYNAMIC TABLE x AS SELECT id FROM hid").changes
+        assert dt.archives().found
+    lab.sql("DROP SINK out; DROP TASK job")
+
+
 def test_grants_follow_their_object(quick_lab: Lab) -> None:
     lab = quick_lab
-    lab.sql("CREATE ROLE a; CREATE ROLE b; CREATE ROLE c; GRANT ROLE a TO ROLE b")
+    lab.sql(
+        "CREATE ROLE a; CREATE ROLE b; CREATE ROLE c; GRANT ROLE a TO ROLE b;"
+        "GRANT CREATE DYNAMIC TABLE ON SCHEMA default TO ROLE a"
+    )
     lab.sql("CREATE TABLE t (id INT) USING delta; INSERT INTO t VALUES (1)")
     lab.sql("CREATE TABLE u (id INT) USING delta; GRANT SELECT ON TABLE t TO ROLE a")
     with role(lab, "b"):  # which has what a has
@@ -469,7 +566,10 @@ def test_a_shared_engine_keeps_statements_in_the_lake(
 ) -> None:
     lab = quick_lab
     lab.sql("CREATE TABLE t (id INT) USING delta; INSERT INTO t VALUES (1)")
-    lab.sql("CREATE ROLE guest; GRANT SELECT ON TABLE t TO ROLE guest")
+    lab.sql(
+        "CREATE ROLE guest; GRANT SELECT ON TABLE t TO ROLE guest;"
+        "GRANT CREATE TABLE ON SCHEMA default TO ROLE guest"
+    )
     outside = tmp_path_factory.mktemp("outside")
     allowed = tmp_path_factory.mktemp("allowed")
     for folder in (outside, allowed):

@@ -6,6 +6,7 @@ import pytest
 
 from dt_jupyter.model import (
     ADMIN,
+    CREATE_RIGHTS,
     PUBLIC,
     RIGHTS_ON,
     DTError,
@@ -80,6 +81,17 @@ def test_what_is_granted_to_public_and_on_a_schema() -> None:
     assert found.holds("b", Right.USAGE, W)
     assert found.holds("a", Right.SELECT, T)
     assert not found.holds("a", Right.SELECT, D)
+
+
+def test_the_right_to_make_something_in_a_schema_shows_nothing_of_it() -> None:
+    s = Securable.of(Named.SCHEMA, "s")
+    found = book(("a", Right.CREATE_TABLE, s), ("b", Right.OWNERSHIP, s))
+    assert found.holds("a", Right.CREATE_TABLE, s)
+    assert not found.holds("a", Right.CREATE_VIEW, s)
+    assert not found.sees("a", T)
+    assert found.sees("a", s)
+    assert all(found.holds("b", right, s) for right in CREATE_RIGHTS.values())
+    assert CREATE_RIGHTS.keys() < RIGHTS_ON.keys()
 
 
 def test_a_role_that_is_gone_has_nothing() -> None:

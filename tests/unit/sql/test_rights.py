@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.model import DTError, Name, Named, Right, Securable
+from dt_jupyter.model import CREATE_RIGHTS, DTError, Name, Named, Right, Securable
 from dt_jupyter.sql.grammar.parse import parse_script, parse_statement
 from dt_jupyter.sql.grammar.statement_values import (
     CreateRole,
@@ -17,6 +17,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     UseRole,
 )
 
+S = Securable.of(Named.SCHEMA, "s")
 T = Securable.of(Named.TABLE, Name("s", "t"))
 
 
@@ -36,6 +37,10 @@ T = Securable.of(Named.TABLE, Name("s", "t"))
          GrantRights((Right.USAGE,), Securable(Named.WAREHOUSE, "", "w"), "r")),
         ("GRANT SELECT ON SCHEMA S TO ROLE r",
          GrantRights((Right.SELECT,), Securable(Named.SCHEMA, "s", ""), "r")),
+        ("GRANT CREATE TABLE, CREATE DYNAMIC TABLE, SELECT ON SCHEMA s TO ROLE r",
+         GrantRights((Right.CREATE_TABLE, Right.CREATE_DYNAMIC_TABLE, Right.SELECT), S, "r")),
+        ("REVOKE CREATE ON SCHEMA s FROM ROLE r",
+         RevokeRights(tuple(CREATE_RIGHTS.values()), S, "r")),
         ("GRANT ROLE a TO ROLE b",
          GrantRights((Right.USAGE,), Securable(Named.ROLE, "", "a"), "b")),
         ("GRANT ALL PRIVILEGES ON SINK k TO ROLE r",
@@ -57,6 +62,8 @@ def test_a_schema_may_be_called_role() -> None:
     ("text", "code", "place"),
     [
         ("GRANT OPERATE ON TABLE t TO ROLE r", "DT-5206", "OPERATE"),
+        ("GRANT SELECT, CREATE VIEW ON TABLE t TO ROLE r", "DT-5206", "CREATE"),
+        ("GRANT CREATE INDEX ON SCHEMA s TO ROLE r", "DT-1001", "INDEX"),
         ("GRANT READ ON TABLE t TO ROLE r", "DT-1001", "READ"),
         ("GRANT SELECT ON t TO ROLE r", "DT-1001", "t"),
         ("GRANT SELECT ON TABLE t TO r", "DT-1001", "TO"),
