@@ -17,6 +17,7 @@ from dt_jupyter.model import Name, RefreshAction, RefreshRecord, RefreshState, T
 
 _history, _table = schema.history, schema.dynamic_table
 _LOOKED_THROUGH = 2_000
+_MOST_COMMITS = 200_000
 _log = logging.getLogger("dt_jupyter.catalog")
 
 
@@ -33,6 +34,10 @@ def _readable(connection: Connection, query: Select[Any]) -> list[RowMapping]:
     for row in broken:
         _log.warning("a row of the refresh history cannot be read: %s", row.problem)
     return made
+
+
+def _commit(row: RowMapping) -> tuple[Timestamp, Timestamp]:
+    return row["end_time"], row["data_timestamp"]
 
 
 def _checked(row: RowMapping) -> RowMapping:
@@ -90,6 +95,22 @@ class History(Store):
         )
         with self._read() as connection:
             return [to_record(row) for row in connection.execute(query).mappings()]
+
+    def commits(self, dt_id: str, since: Timestamp) -> list[tuple[Timestamp, Timestamp]]:
+        """The end and the data timestamp of the successful refreshes of a dynamic table since
+        then, and of the last one before, oldest first; of very many the newest."""
+        ours = (_history.c.dt_id == dt_id, _history.c.end_time.is_not(None))
+        done = (*ours, _history.c.state == RefreshState.SUCCEEDED.value)
+        newest = _history.c.data_timestamp.desc()
+        query = select(_history).with_only_columns(_history.c.end_time, _history.c.data_timestamp)
+        after = query.where(*done, _history.c.data_timestamp >= since)
+        before = query.where(*done, _history.c.data_timestamp < since)
+        with self._read() as connection:
+            found = [
+                read_each(connection, _history, each.order_by(newest).limit(most), _commit)[0]
+                for each, most in ((after, _MOST_COMMITS), (before, 1))
+            ]
+        return [*reversed(found[0] + found[1])]
 
     def last(self) -> dict[str, RefreshRecord]:
         """By id: the last completed refresh of each live dynamic table that has one."""

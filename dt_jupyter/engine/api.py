@@ -30,7 +30,7 @@ from dt_jupyter.engine.profile import profile_table
 from dt_jupyter.engine.rights.graph import seen_graph
 from dt_jupyter.engine.rights.methods import guarded
 from dt_jupyter.engine.rights.shared import Shared
-from dt_jupyter.engine.scheduling import start_refresh
+from dt_jupyter.engine.scheduling import HISTORY_DAYS, start_refresh
 from dt_jupyter.engine.sink_creation import create_sink
 from dt_jupyter.engine.status import engine_status
 from dt_jupyter.engine.subjects import explain_subject, lineage_of
@@ -72,9 +72,10 @@ from dt_jupyter.reports import (
     export_script,
     frontier_report,
     lag_report,
+    read_lag_days,
     stream_report,
 )
-from dt_jupyter.schedule import Foretold, StateReader, foretell
+from dt_jupyter.schedule import Foretold, LagDays, StateReader, foretell
 from dt_jupyter.sources import Moment
 from dt_jupyter.spark import meaning
 from dt_jupyter.sql import CreateDynamicTable, SchemaMode, TimePoint
@@ -606,9 +607,24 @@ class Engine:
         report = self.context.nodes.report(self.context.clock.now())
         return seen_graph(report, self.context.access)
 
-    def lag(self, name: str | Name) -> LagReport | SinkReport:
-        """The lag of a dynamic table over its newest refreshes, or of a sink as it stands."""
+    @overload
+    def lag(self, name: str | Name) -> LagReport | SinkReport: ...
+
+    @overload
+    def lag(self, name: str | Name, *, days: float) -> LagDays: ...
+
+    def lag(
+        self, name: str | Name, *, days: float | None = None
+    ) -> LagReport | SinkReport | LagDays:
+        """The lag of a dynamic table over its newest refreshes, or of a sink as it stands.
+
+        With `days` the percentiles of a dynamic table's lag over so many days, up to the 14 that
+        the history is kept, and for each of them; times without a scheduler are left out. DT-1003.
+        """
         now = self.context.clock.now()
+        if days is not None:
+            within("days", days, 0.001, HISTORY_DAYS)
+            return read_lag_days(self.context.catalog, self.table(name), now, days)
         sink = self.context.catalog.find_sink(self.context.name(name))
         if sink is not None:
             return self.context.nodes.sinks.one(sink, now)

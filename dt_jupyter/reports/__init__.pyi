@@ -38,6 +38,7 @@ from .report_values import (
     TaskName as TaskName,
     frontier_report as frontier_report,
     lag_report as lag_report,
+    read_lag_days as read_lag_days,
 )
 from .script_plan import (
     PlannedAction as PlannedAction,

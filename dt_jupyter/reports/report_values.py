@@ -20,7 +20,14 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.reports.sink_report import SinkReport
 from dt_jupyter.reports.task_report import TaskReport
-from dt_jupyter.schedule import LagStatistics, idle_times, lag_statistics
+from dt_jupyter.schedule import (
+    DAY_SECONDS,
+    LagDays,
+    LagStatistics,
+    idle_times,
+    lag_over_days,
+    lag_statistics,
+)
 
 
 @dataclass(frozen=True, order=True)
@@ -154,6 +161,12 @@ def lag_report(catalog: Catalog, table: DynamicTable, now: Timestamp, limit: int
     target, idle = table.target_lag.seconds, idle_times(catalog.scheduler_runs(), now)
     statistics = lag_statistics(records, now, target, idle)
     return LagReport(table.name, table.target_lag, records, statistics, now, idle)
+
+
+def read_lag_days(catalog: Catalog, table: DynamicTable, now: Timestamp, days: float) -> LagDays:
+    commits = catalog.commits(table.id, now.plus(-days * DAY_SECONDS))
+    idle = idle_times(catalog.scheduler_runs(), now)
+    return lag_over_days(table.name, table.target_lag, commits, now, days, idle)
 
 
 def frontier_report(

@@ -18,6 +18,14 @@ from .lag import (
     lag_statistics as lag_statistics,
     lag_teeth as lag_teeth,
 )
+from .lag_days import (
+    DAY_SECONDS as DAY_SECONDS,
+    LagDays as LagDays,
+    LagFigures as LagFigures,
+    lag_lines as lag_lines,
+    lag_over_days as lag_over_days,
+    lag_quantiles as lag_quantiles,
+)
 from .obstacle import held_back as held_back, obstacles as obstacles, obstacles_in as obstacles_in
 from .periods import (
     Period as Period,

@@ -52,6 +52,11 @@ def test_events_by_sql(shop: Lab, caplog: pytest.LogCaptureFixture) -> None:
     logged = [r.dt_event["state"] for r in caplog.records if hasattr(r, "dt_event")]
     assert logged == ["SUCCEEDED", "FAILED", "SUSPENDED", "ACTIVE"]
     assert shop.engine.events("ratio", limit=2).count() == 2
+    week = shop.engine.lag("ratio", days=7)
+    assert (len(week.days), week.total.refreshes) == (7, 3)
+    assert week.total.maximum is not None
+    with pytest.raises(DTError, match="DT-1003"):
+        shop.engine.lag("ratio", days=15)
     with pytest.raises(DTError, match="DT-1002"):
         shop.sql("SELECT * FROM TABLE(DT_EVENTS(KIND => 'x'))")
     role_sees_the_events_of_what_it_monitors(shop)
