@@ -35,8 +35,8 @@ change their types, in a table as in a view. Of a struct the whole is used.
 it meant, over the tables as they are: a text that means the same changes nothing.
 
 **Modes.** A table with `REFRESH_MODE = AUTO` over sources that have no incremental form any more
-(Parquet in place of Delta, say) is FULL from then on, with the reason; once they have one again it
-is checked as at its creation, and incremental again (`INCREMENTAL_AGAIN`).
+(a partitioned Parquet table in place of Delta, say) is FULL from then on, with the reason; once
+they have one again it is checked as at its creation, and incremental again (`INCREMENTAL_AGAIN`).
 
 **What cannot go on says why**: in `SHOW DYNAMIC TABLES` (`SCHEDULING_STATE_REASON`), in `DESCRIBE`,
 in the graph and the panel, and in the history, with a row for each data timestamp. The tables below

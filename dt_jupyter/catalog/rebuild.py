@@ -23,6 +23,8 @@ from dt_jupyter.model import SourceKind, Timestamp, error
 _MARK = "table"
 """The entry of a commit's metadata that says what its dynamic table is."""
 
+_LISTS = "_dt/files/"
+"""In the path of a list of files, which is no table that is known by the source's name."""
 _WORDS = {
     "dynamic_table": "dynamic tables",
     "stream": "streams",
@@ -143,13 +145,14 @@ def _reads(row: RegistryRow, root: LakeRoot) -> Iterator[tuple[tuple[str, str], 
             {"schema_name": schema_name, "table_name": table_name, "ordinal": i + 1, "text": view},
         )
     for (schema_name, table_name), kind, table_id, path, _ in text["sources"]:
-        if kind == SourceKind.DELTA and schema_name != "delta" and path:
-            yield (
-                ("base_table", key_of([schema_name, table_name])),
-                {
-                    "schema_name": schema_name,
-                    "table_name": table_name,
-                    "table_id": table_id,
-                    "path": path,
-                },
-            )
+        if kind != SourceKind.DELTA or schema_name == "delta" or not path or _LISTS in path:
+            continue
+        yield (
+            ("base_table", key_of([schema_name, table_name])),
+            {
+                "schema_name": schema_name,
+                "table_name": table_name,
+                "table_id": table_id,
+                "path": path,
+            },
+        )

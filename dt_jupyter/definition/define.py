@@ -45,6 +45,7 @@ from dt_jupyter.sources import (
     lost_is_named,
     name_of,
     pinned_query,
+    sample_files,
     text_at,
 )
 from dt_jupyter.spark import check_cancelled
@@ -333,6 +334,9 @@ class Definer:
 
     def _sample(self, spark: SparkSession, source: Source, of: Name) -> list[dict[str, Any]]:
         """A few real rows; a dynamic table that has no contents yet has none. DT-2114."""
+        files = self.sources.file_source(source)
+        if files is not None:
+            return as_rows(sample_files(spark, files, self.tuning.check_rows))
         if source.path is None or not self.sources.logs[source.path].size().files:
             return []
         rows = head(self.sources.logs[source.path], self.tuning.check_rows)

@@ -3,6 +3,7 @@ what Spark's plan of it is written as."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
+_ASKS_FOR_FILES = re.compile(r"\b(_metadata|input_file_\w+)\b", re.IGNORECASE)
 UNKNOWN_SOURCE = Source(UNKNOWN, SourceKind.FOREIGN, str(UNKNOWN), None)
 
 
@@ -47,17 +49,19 @@ class QueryReader:
         sources = self.sources if at is None else self.sources.lasting
         try:
             require_bounded(query)
-            return ReadQuery(sources.of_query(query, schema, of, placed=True))
+            found = sources.of_query(query, schema, of, placed=True)
+            return ReadQuery(_with_lists(sources, query, found))
         except Refused as e:
             refused = e
         try:
             text = read_unparsed(spark, query, self.builtins) if _may(spark, refused) else ""
-            found = sources.of_query(text, schema, of) if text else None
+            bound = sources.of_query(text, schema, of) if text else None
+            again = _with_lists(sources, query, bound) if bound is not None else None
         except Refused:
-            found = None
-        if found is None or self._moved(spark, found, at):
+            again = None
+        if again is None or self._moved(spark, again, at):
             return ReadQuery(Found({UNKNOWN: UNKNOWN_SOURCE}), refused=refused)
-        return ReadQuery(found, text)
+        return ReadQuery(again, text)
 
     def read_again(
         self, spark: SparkSession, definition: Definition, refused: Refused, at: Frontier | None
@@ -104,6 +108,13 @@ class QueryReader:
             return source_schema(spark, source)
         metadata = self.sources.logs[source.path].metadata(at.versions[source.table_id])
         return spark_schema(metadata.fields)
+
+
+def _with_lists(sources: Sources, query: str, found: Found) -> Found:
+    """With a recorded list for files: not where the query asks which file a row is of, which only
+    the files themselves tell."""
+    texts = (query, *(v.text for v in found.views.values()))
+    return found if any(map(_ASKS_FOR_FILES.search, texts)) else sources.with_lists(found)
 
 
 def found_by(definition: Definition) -> Found:

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import (
@@ -301,7 +302,7 @@ class Creator:
         return tuple(notes)
 
     def _remember(self, name: Name, table_id: str, path: str) -> None:
-        if name.schema != "delta":
+        if name.schema != "delta" and Path(path).parent != self.sources.layout.files:
             self.sources.catalog.record_table(name, table_id, path)
 
     def _unaltered(self, existing: DynamicTable) -> None:

@@ -58,7 +58,10 @@ class Refusal(Enum):
         "the common table expression {what} is recursive",
         "Write out its steps, each as a dynamic table or a subquery.",
     )
-    FOREIGN_SOURCE = ("{what} is not a Delta table, so it has no versions", "Convert it to Delta.")
+    FOREIGN_SOURCE = (
+        "{what} has no versions: it is neither a Delta table nor files of which a list is kept",
+        "Convert it to Delta, or read a folder of files by its path: parquet.`/folder`.",
+    )
     TYPE = ("column {what} has type {type}, which has no exact hash", "Cast it to STRING.")
     EXPRESSION = ("{what}", "Simplify the expression, or put it into an upstream table.")
     GUARD_MISMATCH = (

@@ -50,6 +50,29 @@ from .errors import (
     TableLocked as TableLocked,
     VersionGone as VersionGone,
 )
+from .files.file_list import (
+    FileList as FileList,
+    ListChange as ListChange,
+    ListReader as ListReader,
+    Recorded as Recorded,
+    compare_lists as compare_lists,
+)
+from .files.list_log import (
+    StoredFile as StoredFile,
+    carry_on as carry_on,
+    close_batch as close_batch,
+    count_rows as count_rows,
+    create_list as create_list,
+    new_batch as new_batch,
+    storable_fields as storable_fields,
+    sweep_batches as sweep_batches,
+)
+from .files.listing import (
+    DataFile as DataFile,
+    list_folder as list_folder,
+    partition_names as partition_names,
+    partition_values as partition_values,
+)
 from .keep.clone_files import Cloned as Cloned, CloneMark as CloneMark, clone_table as clone_table
 from .keep.contents import Contents as Contents
 from .keep.hardlinks import drop_mirror as drop_mirror, mirror as mirror, needed as needed

@@ -110,6 +110,13 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "warehouses, SUSPEND and RESUME, USE and SET. Run the rest by dt.sql."),
     ("DT-1138", "40001", "The definitions of the lake have changed since the plan was made.",
      "Make the plan again: dt.plan(script)."),
+    ("DT-1145", "22023", "{file}, of {source}, is not a whole {format} file.",
+     "Write it again, or move it away: a file is best written under a hidden name (_x, .x) and "
+     "renamed once it is whole."),
+    ("DT-1146", "22023", "The files of {source} are not in the folders of its partitions: "
+     "{problem}.", "Move the file, or make a table of the folder that it is in."),
+    ("DT-1147", "40001", "{file}, of {source}, changes while it is read.",
+     "Try again once it is whole. Write files under a hidden name (_x, .x), and rename them then."),
     # 2xxx refresh
     ("DT-2101", "55000", "Dynamic table {name} is not initialised yet.",
      "Run ALTER DYNAMIC TABLE {name} REFRESH, or wait for its first scheduled refresh."),

@@ -26,7 +26,7 @@ from dt_jupyter.model import (
     Timestamp,
     ViewSource,
 )
-from dt_jupyter.sources import Logs, Sources, follow_names, resolve
+from dt_jupyter.sources import Logs, Session, Sources, follow_lists, follow_names, resolve
 
 
 @dataclass(frozen=True)
@@ -53,23 +53,33 @@ class Look:
 
 
 def look(
-    sources: Sources, table: DynamicTable, t: Timestamp, *, classic: bool, forecast: bool = False
+    sources: Sources,
+    table: DynamicTable,
+    t: Timestamp,
+    *,
+    classic: bool,
+    session: Session | None = None,
+    forecast: bool = False,
 ) -> Look:
-    """Looks, without a Spark job; a `forecast` for EXPLAIN records nothing. Raises DT-2102,
-    DT-2103, DT-2117, DT-1106, DT-4101."""
+    """Looks, without a Spark job, but that new files are read whose format is not Delta's: in a
+    `session`; without one they make the source unreadable. A `forecast` for EXPLAIN records no
+    version. Raises DT-2102, DT-2103, DT-2117, DT-1106, DT-4101, DT-1145 to DT-1147."""
     found = follow_names(sources, table)
     functions = functions_now(sources.catalog, table.definition.functions)
     now, invalid = found.sources, table.needs_reinit or found.replaced
     invalid = invalid or why_replaced(table.definition.functions, functions)
     if not forecast:
         sources.publications.await_end()
+    waiting = follow_lists(sources, now, t, table.name, session)
     frontier = resolve(sources.catalog, sources.logs, now, t, table.name, forecast=forecast)
     plans: dict[str, ChangePlan] = {}
     evolved = found.reworded is not None
     for source in now:
         if source.kind is SourceKind.FOREIGN:
-            plans[source.table_id] = Unreadable("FOREIGN_SOURCE", "it is not a Delta table")
+            plans[source.table_id] = Unreadable("FOREIGN_SOURCE", "it has no versions")
             evolved = evolved or table.frontier is not None
+        elif source.table_id in waiting:
+            plans[source.table_id] = Unreadable("FILES_WAIT", "new files are not read yet")
         elif table.frontier is not None and source.table_id in table.frontier.versions:
             log = _log(sources, source)
             old, new = table.frontier.versions[source.table_id], frontier.versions[source.table_id]

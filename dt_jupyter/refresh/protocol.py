@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import Attempt, Overtaken
@@ -60,6 +61,7 @@ from dt_jupyter.refresh.redefinition import (
 from dt_jupyter.refresh.stage_facts import observe_stages
 from dt_jupyter.refresh.stage_plan import Observation, StagePlan, plan_stages
 from dt_jupyter.sources import (
+    Session,
     Sources,
     is_to_mend,
     mend,
@@ -130,7 +132,8 @@ class Refresher:
         try:
             require_owner_reads(self.sources.catalog, table)
             table = self.standing(table)
-            seen = look(self.sources, table, t, classic=not is_connect(self.spark))
+            session = None if metadata_only else self._session(table)
+            seen = look(self.sources, table, t, classic=not is_connect(self.spark), session=session)
             if not metadata_only and may_be_incremental(table, seen):
                 table, seen = self._incremental_again(table, seen)
             choice = self._choose(table, seen, full=full)
@@ -176,7 +179,14 @@ class Refresher:
 
     def explain_choice(self, table: DynamicTable, t: Timestamp) -> tuple[Look, Choice]:
         """What a refresh to `t` would find and do, upstream as it stands; nothing is recorded."""
-        seen = look(self.sources, table, t, classic=not is_connect(self.spark), forecast=True)
+        seen = look(
+            self.sources,
+            table,
+            t,
+            classic=not is_connect(self.spark),
+            session=self._session(table),
+            forecast=True,
+        )
         try:
             return seen, self._choose(table, seen)
         except DTError as e:
@@ -188,6 +198,10 @@ class Refresher:
         return with_offending_row(made, self.sources.spark, table.definition.query)
 
     # -- looking ----------------------------------------------------------------------------------
+
+    def _session(self, table: DynamicTable) -> Session:
+        """In which files are read: their rows depend on no setting of the definition's."""
+        return partial(self.sessions.lease, table.warehouse)
 
     def _registered(self, dt_id: str) -> DynamicTable:
         table = self.sources.catalog.by_id(dt_id)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from dt_jupyter.definition import Compiled, Defined, defining_text
 from dt_jupyter.ivm import PlanNode, Size, tree
 from dt_jupyter.lake import ChangePlan, Feed, Relation, Small, is_delta, sql_string
-from dt_jupyter.model import DynamicTable, Frontier, Name, Timestamp, Tuning, quote
+from dt_jupyter.model import (
+    DynamicTable,
+    Frontier,
+    Name,
+    Source,
+    Timestamp,
+    Tuning,
+    count_of,
+    quote,
+)
 from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.refresh import (
     Look,
@@ -72,7 +81,7 @@ def explain_table(
         table.effective_mode,
         table.mode_reason,
         table.definition.columns,
-        tuple((str(s.name), s.kind.value) for s in table.definition.sources),
+        tuple((str(s.name), _kind(refresher.sources, s)) for s in table.definition.sources),
         (),
         choice.action,
         choice.reason,
@@ -106,6 +115,14 @@ def _tree(
     names = {s.table_id: str(s.name) for s in seen.sources}
     names |= {s.stage.id: f"hidden stage {i}" for i, s in enumerate(compiled.stages)}
     return tree(tuple(s.stage for s in compiled.stages), names, sizes)
+
+
+def _kind(sources: Sources, source: Source) -> str:
+    """What a source is; of files, which and how many its newest list has."""
+    files = sources.file_source(source)
+    if files is None:
+        return source.kind.value
+    return f"{count_of(len(files.recorded()), 'file')} of {files.place}"
 
 
 def _what(compiled: Compiled, ordinal: int) -> str:

@@ -1,7 +1,16 @@
+from .file_tables import (
+    FileTable as FileTable,
+)
 from .folders import (
     Layout as Layout,
 )
+from .follow_files import (
+    FileSource as FileSource,
+    Session as Session,
+    sample_files as sample_files,
+)
 from .frontiers import (
+    follow_lists as follow_lists,
     gone_is_named as gone_is_named,
     resolve as resolve,
 )

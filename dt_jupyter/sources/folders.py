@@ -32,6 +32,11 @@ class Layout:
         return self.own / "catalog.sqlite"
 
     @property
+    def files(self) -> Path:
+        """The recorded lists of files of other formats, a Delta log for each source."""
+        return self.own / "files"
+
+    @property
     def trash(self) -> Path:
         return self.own / "dropped"
 

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.lake import TableGone, VersionGone
 from dt_jupyter.model import Frontier, Name, Source, SourceKind, Timestamp, error
-from dt_jupyter.sources.source_names import Logs
+from dt_jupyter.sources.follow_files import Session, follow_files
+from dt_jupyter.sources.source_names import Logs, Sources
 
 
 @contextmanager
@@ -20,6 +21,22 @@ def gone_is_named(source: Source, of: Name) -> Iterator[None]:
         raise error("DT-2102", source=source.name, name=of) from e
     except VersionGone as e:
         raise error("DT-4101", name=source.name, point="that time", oldest=str(e)) from e
+
+
+def follow_lists(
+    sources: Sources, read: tuple[Source, ...], t: Timestamp, of: Name, session: Session | None
+) -> frozenset[str]:
+    """Records the files of the sources as they are for `t`; without a `session`, the ids of those
+    whose new files would have to be read for it. Raises DT-2102, DT-1145 to DT-1147."""
+    waiting = set()
+    for source in read:
+        files = sources.file_source(source)
+        if files is None:
+            continue
+        with gone_is_named(source, of):
+            if follow_files(files, t, session):
+                waiting.add(source.table_id)
+    return frozenset(waiting)
 
 
 def resolve(

@@ -19,6 +19,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.sources.frontiers import gone_is_named
 from dt_jupyter.sources.source_names import UNKNOWN, Found, Sources
+from dt_jupyter.spark import FILE_FORMATS
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def _find_anew(sources: Sources, table: DynamicTable, reason: Reason) -> NamesNo
     """Where a view came, went or was replaced, other names may be read than before."""
     old = table.definition
     try:
-        found = _found(sources, table)
+        found = sources.with_lists(_found(sources, table))
     except Refused:  # the names are not all told, as they were not before: Spark reads the text
         return NamesNow(old.sources, old.views, reason)
     except DTError as e:
@@ -133,16 +134,22 @@ def _source_now(sources: Sources, table: DynamicTable, source: Source) -> Source
     if (
         source.kind is SourceKind.DELTA
         and source.path is not None
-        and source.name.schema == "delta"
+        and (source.name.schema == "delta" or _is_path_of_files(sources, source))
     ):
         with gone_is_named(source, table.name):
             return replace(source, table_id=sources.logs[source.path].table_id())
     found = _find(sources, table, source.name)
     if isinstance(found, ViewSource):
         return found
+    found = sources.record_files(found)
     if _is_twin(sources, source, found):
         return source
     return replace(found, columns=source.columns)
+
+
+def _is_path_of_files(sources: Sources, source: Source) -> bool:
+    """Its columns stay those that were inferred once, whatever files have come since."""
+    return source.name.schema in FILE_FORMATS and sources.file_source(source) is not None
 
 
 def _is_twin(sources: Sources, source: Source, found: Source) -> bool:

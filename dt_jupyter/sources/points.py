@@ -40,7 +40,8 @@ class Moment:
 
 def no_versions(name: Name | str) -> DTError:
     """DT-3106 for a table that is not Delta's."""
-    problem, hint = "it is not a Delta table", "Convert it to Delta."
+    problem = "it is not a Delta table"
+    hint = "Convert it to Delta. A dynamic table over its files has versions, and changes."
     return error("DT-3106", name=name, problem=problem, hint=hint)
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.lake import TableLog, is_delta
+from dt_jupyter.lake import ListReader, TableLog, is_delta
 from dt_jupyter.model import (
     Definition,
     DTError,
@@ -25,9 +26,16 @@ from dt_jupyter.model import (
     error,
     quote,
 )
+from dt_jupyter.sources.file_tables import (
+    FileTable,
+    of_path,
+    of_relation,
+    record_table,
+)
 from dt_jupyter.sources.folders import Layout
+from dt_jupyter.sources.follow_files import FileSource
 from dt_jupyter.sources.publications import Publications
-from dt_jupyter.spark import RelationKind, listed, lookup
+from dt_jupyter.spark import FILE_FORMATS, RelationKind, listed, lookup
 from dt_jupyter.sql import table_places
 
 if TYPE_CHECKING:
@@ -45,11 +53,18 @@ class Logs:
 
     def __init__(self) -> None:
         self._logs: dict[str, TableLog] = {}
+        self._lists: dict[str, ListReader] = {}
         self._lock = threading.Lock()
 
     def __getitem__(self, path: str) -> TableLog:
         with self._lock:
             return self._logs.setdefault(path, TableLog(path))
+
+    def lists(self, path: str) -> ListReader:
+        """Of the recorded list of files whose log lies there."""
+        log = self[path]
+        with self._lock:
+            return self._lists.setdefault(path, ListReader(log))
 
 
 def name_of(parts: tuple[str, ...], schema: str) -> Name:
@@ -151,6 +166,8 @@ class Sources:
         relation = lookup(self.spark, name, temporary=self.temporary)
         if relation is None and (stream := self.catalog.find_stream(name)) is not None:
             raise _reads_stream(of, name, stream.source)
+        if relation is None and name.schema in FILE_FORMATS:
+            return self._path(name, written or name.table, of)
         if relation is None:
             raise self.quarantined(str(name)) or error(
                 "DT-1101", name=name, hint=did_you_mean(str(name), self.known())
@@ -161,7 +178,53 @@ class Sources:
             return ViewSource(name, relation.text or "")
         if relation.provider == "delta" and relation.location:
             return self._delta(name, self._own(name, relation.location))
-        return Source(name, SourceKind.FOREIGN, str(name), relation.location)
+        found = Source(name, SourceKind.FOREIGN, str(name), relation.location)
+        return self._listed(found, of_relation(relation, self._zone), of)
+
+    @property
+    def _zone(self) -> str:
+        return str(self.spark.conf.get("spark.sql.session.timeZone"))
+
+    def _path(self, name: Name, written: str, of: Name) -> Source:
+        found = Source(name, SourceKind.FOREIGN, str(name), written)
+        return self._listed(found, of_path(name, written, self._zone), of)
+
+    def _listed(self, source: Source, table: FileTable | None, of: Name) -> Source:
+        """The log of the recorded list, to a dynamic table; other readers have no versions of
+        files."""
+        folder = table.found(self.layout.files) if table and of.schema != OWN_SCHEMA else None
+        return source if folder is None else self._recorded(source.name, folder)
+
+    def _recorded(self, name: Name, folder: Path) -> Source:
+        path = self.catalog.root.canonical(str(folder))
+        log = self.logs[path]
+        return Source(name, SourceKind.DELTA, log.table_id(), path, log.metadata().columns)
+
+    def record_files(self, source: Source) -> Source:
+        """A source that is files of which a list is kept from now on; any other as it is."""
+        if source.kind is not SourceKind.FOREIGN or source.path is None:
+            return source
+        relation = lookup(self.spark, source.name, temporary=False)
+        if relation is not None:
+            table = of_relation(relation, self._zone)
+        else:
+            table = of_path(source.name, source.path, self._zone)
+        folder = record_table(self.spark, self.layout.files, table) if table else None
+        return source if folder is None else self._recorded(source.name, folder)
+
+    def with_lists(self, found: Found) -> Found:
+        """The same, where a list is kept of the files of each source that has such."""
+        return Found({n: self.record_files(s) for n, s in found.sources.items()}, found.views)
+
+    def file_source(self, source: Source) -> FileSource | None:
+        """The files behind a source; None where it is a table with a log of its own."""
+        if source.kind is not SourceKind.DELTA or source.path is None:
+            return None
+        if Path(source.path).parent != self.layout.files:
+            return None
+        log = self.logs[source.path]
+        table = FileTable.of_log(log.properties())
+        return FileSource(source.name, table, log, self.logs.lists(source.path)) if table else None
 
     def _own(self, name: Name, path: str) -> str:
         """Where the table lies that the session knows at `path`: in this lake, if the session's

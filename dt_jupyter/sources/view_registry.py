@@ -19,6 +19,7 @@ from dt_jupyter.lake import (
     is_delta,
     register,
     require_whole,
+    spark_schema,
     sql_string,
     sql_table,
 )
@@ -33,8 +34,10 @@ from dt_jupyter.model import (
     quote,
 )
 from dt_jupyter.model.hidden import where_visible
+from dt_jupyter.sources.follow_files import FileSource
 from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable
 from dt_jupyter.sources.source_names import Sources
+from dt_jupyter.spark import FILE_FORMATS, lookup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,11 +110,33 @@ class Publisher:
         for name, path in self.known_tables().items():
             with self._restoring(Named.TABLE, name, f"Repair {path}, or DROP TABLE {name}."):
                 self._register(name, path)
+        self._restore_files()
         for table in self.sources.catalog.list():
             hint = f"DROP DYNAMIC TABLE {table.name} removes it."
             with self._restoring(Named.DYNAMIC_TABLE, table.name, hint):
                 self.publish(table)
         self._restore_views()
+
+    def _restore_files(self) -> None:
+        """The tables of other formats that dynamic tables read: a session's catalog is gone with
+        it, and their files are not."""
+        for table in self.sources.catalog.list():
+            for source in table.definition.sources:
+                files = self.sources.file_source(source)
+                if files is not None and source.name.schema not in FILE_FORMATS:
+                    hint = f"CREATE TABLE {source.name} again."
+                    with self._restoring(Named.TABLE, source.name, hint):
+                        self._create_over(files)
+
+    def _create_over(self, files: FileSource) -> None:
+        if lookup(self.spark, files.name) is not None or not files.place.exists():
+            return
+        self.spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(files.name.schema)}")
+        columns = spark_schema(files.log.metadata().fields)
+        options = dict(files.table.options)
+        self.spark.catalog.createTable(
+            files.name.sql, str(files.place), files.table.format, columns, **options
+        )
 
     def _register(self, name: Name, path: str) -> None:
         if not _is_known_to_spark(name):

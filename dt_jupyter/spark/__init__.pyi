@@ -70,6 +70,8 @@ from .progress import (
     JobProgress as JobProgress,
 )
 from .relations import (
+    FILE_FORMATS as FILE_FORMATS,
+    CatalogRelation as CatalogRelation,
     RelationKind as RelationKind,
     builtin_functions as builtin_functions,
     listed as listed,

@@ -12,12 +12,15 @@ from urllib.parse import unquote, urlparse
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Name, plain, quote
 from dt_jupyter.spark.modes import is_connect
+from dt_jupyter.spark.plan_reads import FILE_SCHEMAS
 from dt_jupyter.sql import table_places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+FILE_FORMATS = FILE_SCHEMAS - {"delta"} | {"xml"}
+"""Those of tables that are files without a log."""
 _IDENTIFIER = "org.apache.spark.sql.catalyst.TableIdentifier"
 
 
@@ -28,14 +31,26 @@ class RelationKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class StoredFiles:
+    """How the session reads a table that is files: its columns (Spark's JSON), its options, and
+    whether the catalog keeps a list of its partitions."""
+
+    schema: str
+    options: tuple[tuple[str, str], ...]
+    partitioned: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogRelation:
     """A relation of the session's catalog. `provider` (delta, parquet, …) and `location` (a local
-    path, or a URI of another store) of a table; `text` of a view."""
+    path, or a URI of another store) of a table, `files` where it is of another format than Delta;
+    `text` of a view."""
 
     kind: RelationKind
     provider: str | None = None
     location: str | None = None
     text: str | None = None
+    files: StoredFiles | None = None
 
 
 def lookup(spark: SparkSession, name: Name, *, temporary: bool = True) -> CatalogRelation | None:
@@ -62,13 +77,25 @@ def lookup(spark: SparkSession, name: Name, *, temporary: bool = True) -> Catalo
             tuple(queried.apply(i) for i in range(queried.length())),
         )
         return CatalogRelation(RelationKind.VIEW, text=text)
-    provider = metadata.provider()
+    found = metadata.provider()
+    provider = found.get().lower() if found.isDefined() else None
     location = metadata.storage().locationUri()
     return CatalogRelation(
         RelationKind.TABLE,
-        provider.get().lower() if provider.isDefined() else None,
+        provider,
         local_path(location.get().toString()) if location.isDefined() else None,
+        files=_stored_files(metadata) if provider in FILE_FORMATS else None,
     )
+
+
+def _stored_files(metadata: Any) -> StoredFiles:
+    options = metadata.storage().properties().iterator()
+    pairs = []
+    while options.hasNext():
+        pair = options.next()
+        pairs.append((str(pair._1()), str(pair._2())))
+    partitioned = metadata.partitionColumnNames().nonEmpty()
+    return StoredFiles(metadata.schema().json(), tuple(pairs), partitioned)
 
 
 def _class(session: Any, name: str) -> Any:
@@ -91,12 +118,21 @@ def _described(spark: SparkSession, name: Name, *, temporary: bool) -> CatalogRe
         names = tuple(r["col_name"] for r in takewhile(lambda r: r["col_name"], rows))
         return CatalogRelation(RelationKind.VIEW, text=view_text(facts["View Text"], schema, names))
     location = facts.get("Location")
-    provider = facts.get("Provider")
+    provider = (facts.get("Provider") or "").lower() or None
     return CatalogRelation(
         RelationKind.TABLE,
-        provider.lower() if provider else None,
+        provider,
         local_path(location) if location else None,
+        files=_described_files(spark, name, facts) if provider in FILE_FORMATS else None,
     )
+
+
+def _described_files(spark: SparkSession, name: Name, facts: dict[str, str]) -> StoredFiles | None:
+    """None for a table with options: Connect does not tell them apart."""
+    if "Storage Properties" in facts:
+        return None
+    schema = spark.table(f"{name.schema}.{name.table}").schema.json()
+    return StoredFiles(schema, (), "# Partition Information" in facts)
 
 
 def view_text(text: str, schema: str, names: tuple[str, ...], queried: tuple[str, ...] = ()) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -59,11 +60,14 @@ class FileDiff:
 LOST = "LOST"
 """The operation of a commit that stands for versions that nobody can read any more."""
 
+FILES_CHANGED = "FILES CHANGED"
+"""The operation of a version of a list of files in which one is another, or gone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
     """The interval cannot be read; `code` is one of VERSION_REGRESSED, LOG_GONE, SOURCE_REPLACED,
-    COLUMN_CHANGED, PARTITIONING_CHANGED, FEED_OFF, FILES_GONE, VERSION_LOST."""
+    COLUMN_CHANGED, PARTITIONING_CHANGED, FEED_OFF, FILES_GONE, FILES_CHANGED, VERSION_LOST."""
 
     code: str
     sentence: str
@@ -152,6 +156,8 @@ def _refusal(facts: Sequence[CommitFacts], columns: Collection[str] | None) -> U
         change = f.schema
         if f.operation == LOST:
             return Unreadable("VERSION_LOST", f"version {f.version} was lost with its log")
+        if f.operation == FILES_CHANGED:
+            return Unreadable("FILES_CHANGED", reason_told(f.user_metadata))
         if f.is_replace or (change and change.new_id):
             return Unreadable(
                 "SOURCE_REPLACED", f"version {f.version} replaced the table ({f.operation})"
@@ -170,6 +176,11 @@ def _refusal(facts: Sequence[CommitFacts], columns: Collection[str] | None) -> U
                 "PARTITIONING_CHANGED", f"version {f.version} changed the partition columns"
             )
     return None
+
+
+def reason_told(note: str | None) -> str:
+    """Why a version of a list of files is no continuation of the one before, as it tells itself."""
+    return str(json.loads(note or "{}").get("reason") or "its files changed")
 
 
 def name_before(column: str, facts: Sequence[CommitFacts]) -> str | None:

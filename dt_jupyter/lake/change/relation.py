@@ -157,6 +157,8 @@ def _unknown_types(
     metadata = log.metadata(plan.last)
     if metadata.mapping != "none":
         return "the table has column mapping"
+    if not metadata.is_plain:
+        return "its files are not Delta's own"
     try:
         arrow_schema(fields_named(metadata, columns))
     except NotSupported as e:

@@ -13,6 +13,8 @@ DeltaType: TypeAlias = str | dict[str, Any]
 """A type as a Delta schema's JSON has it: its name, or an object of its parts."""
 _ID = "delta.columnMapping.id"
 _COLLATIONS = "__COLLATIONS"
+LINKED = "dt.files.linked"
+"""A property: the data files are links to those of other writers."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,12 @@ class Metadata:
     def mapping(self) -> str:
         """The column mapping mode: none, name or id."""
         return self.configuration.get("delta.columnMapping.mode", "none").lower()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its files hold the columns by their names, as Delta's writers write them: those
+        of others may have fewer columns, other types, dates of an old calendar."""
+        return self.mapping == "none" and self.configuration.get(LINKED) != "true"
 
     def __hash__(self) -> int:
         return hash((self.id, self.schema_string))

@@ -3,6 +3,7 @@ old versions, and leaves the log."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -97,10 +98,29 @@ def _gone(
     for body in files:
         for name in paths_of(body):
             if name not in known:
-                known[name] = Path(data_file(table, name)).exists()
+                known[name] = _is_there(data_file(table, name), body)
             if not known[name]:
-                return said.format(name)
+                return _said(said, table, name)
     return None
+
+
+def _is_there(path: str, body: Mapping[str, Any]) -> bool:
+    """A link leads to a file of another writer's, who may have written it again."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return False
+    if not os.path.islink(path):
+        return True
+    recorded = (body.get("size"), body.get("modificationTime"))
+    return recorded == (found.st_size, found.st_mtime_ns // 1_000_000)
+
+
+def _said(said: str, table: Path, name: str) -> str:
+    path = data_file(table, name)
+    if os.path.islink(path):
+        return f"the file {os.readlink(path)} is gone, or was written again"
+    return said.format(name)
 
 
 __all__ = ["gone_from_change", "gone_from_snapshot", "gone_from_version", "readable", "reads_feed"]

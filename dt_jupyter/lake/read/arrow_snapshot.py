@@ -68,7 +68,7 @@ class SmallTables:
         from deltalake.exceptions import DeltaError
 
         metadata = log.metadata(version)
-        if metadata.mapping != "none":
+        if not metadata.is_plain:
             return None
         schema = arrow_schema(fields_named(metadata, columns))
         try:
@@ -100,7 +100,7 @@ class SmallTables:
         from deltalake.exceptions import DeltaError
 
         metadata = log.metadata(version)
-        if metadata.mapping != "none":
+        if not metadata.is_plain:
             return None
         try:
             schema = arrow_schema(fields_named(metadata, columns))

@@ -62,7 +62,7 @@ class RowRanges:
 
     def __init__(self, log: TableLog, version: int, columns: Sequence[str]) -> None:
         metadata = log.metadata(version)
-        if metadata.mapping != "none":
+        if not metadata.is_plain:
             raise NotSupported("the table has column mapping", path=str(log.path))
         names = {n.lower(): n for n in metadata.columns}
         self._hides = VISIBLE in names

@@ -25,7 +25,7 @@ def head(log: TableLog, count: int) -> pa.Table | None:
 
     version = log.version()
     metadata = log.metadata(version)
-    if metadata.mapping != "none":
+    if not metadata.is_plain:
         return None
     try:
         schema = arrow_schema(metadata.fields)

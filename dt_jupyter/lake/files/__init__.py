@@ -1,0 +1,1 @@
+"""Files of other formats as a table with versions: their recorded list is a Delta log."""
