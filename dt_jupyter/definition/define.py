@@ -17,6 +17,7 @@ from dt_jupyter.definition.compile import (
     compile_query,
 )
 from dt_jupyter.definition.query_reader import UNKNOWN_SOURCE, QueryReader, ReadQuery, found_by
+from dt_jupyter.definition.second_opinion import TextReader, second_opinion
 from dt_jupyter.definition.table_columns import checked_names
 from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.sandbox import as_rows
@@ -48,7 +49,7 @@ from dt_jupyter.sources import (
     sample_files,
     text_at,
 )
-from dt_jupyter.spark import check_cancelled
+from dt_jupyter.spark import check_cancelled, is_connect
 from dt_jupyter.sql import (
     reads_by_function,
     recursive_place,
@@ -288,6 +289,7 @@ class Definer:
         check_cancelled()
         if not verify:
             return compiled, "no rows: the check is turned off"
+        read = self._second_opinion(spark, definition, schemas)
         if any(isinstance(s.stage.top, Group) and s.stage.top.once for s in compiled.stages):
             return compiled, "no rows: the check calls no functions of yours"
         real = {s.table_id: self._sample(spark, s, request.name) for s in found.sources.values()}
@@ -303,7 +305,20 @@ class Definer:
         )
         if verdict.mismatch:
             raise refuse(Refusal.GUARD_MISMATCH, what=verdict.mismatch)
-        return compiled, verdict.checked
+        return compiled, verdict.checked + read
+
+    def _second_opinion(
+        self, spark: SparkSession, definition: Definition, schemas: Mapping[str, StructType]
+    ) -> str:
+        """What is told of whether Spark reads the text as it was read; Refused where it does not.
+        The text of a plan was compared when it was written."""
+        if definition.read_as or is_connect(spark):
+            return ""
+        reader = TextReader(self.builtins, self.scalars, self.reader.expanded)
+        opinion = second_opinion(spark, definition, schemas, reader)
+        if opinion.same is False:
+            raise refuse(Refusal.GUARD_MISMATCH, what=opinion.difference)
+        return "" if opinion.same else f" (its reading was not compared: {opinion.why})"
 
     def _stages(
         self,

@@ -6,9 +6,12 @@ what it reads has changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from dt_jupyter.ivm import Refusal, Refused
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
+_NO_TEXT = (NoForm, Refused, PySparkException, Py4JJavaError, RecursionError)
+"""What reading ends in; Spark's optimizer fails on some plans."""
 _OF_THE_TEXT = frozenset({
     Refusal.EXPRESSION, Refusal.LATERAL, Refusal.SUBQUERY, Refusal.SET_OPERATION, Refusal.PIVOT,
     Refusal.TABLE_FUNCTION, Refusal.GROUPING_SETS, Refusal.LIMIT, Refusal.WINDOW,
@@ -42,7 +47,7 @@ def read_unparsed(spark: SparkSession, query: str, builtins: Collection[str]) ->
     none."""
     try:
         return write_frame_query(spark, spark.sql(query), builtins)
-    except (NoForm, PySparkException, RecursionError):
+    except _NO_TEXT:
         return ""
 
 
@@ -55,28 +60,60 @@ def read_by_plan(
 ) -> str:
     """The text of a definition over sources with these schemas, by id; "" where it has none.
     Views are looked through, and `expanded` puts in what functions of SQL return."""
+    try:
+        with standing_query(spark, definition, schemas, expanded) as query:
+            return query.read(builtins)
+    except _NO_TEXT:
+        return ""
+
+
+@dataclass(frozen=True)
+class StandingQuery:
+    """A query over empty tables in the place of its sources: its text, and the tables by id."""
+
+    spark: SparkSession
+    definition: Definition
+    text: str
+    tables: Mapping[str, str]
+
+    def read(self, builtins: Collection[str]) -> str:
+        """The text of its plan, over the sources' own names; "" where it reads more than those.
+        Raises NoForm where it has none."""
+        sources = self.definition.sources
+        names = {self.tables[s.table_id]: FromText(s.name.sql, s.name.table) for s in sources}
+        text = write_frame_query(self.spark, self.spark.sql(self.text), builtins, names)
+        known = {s.name for s in sources}
+        schema = self.definition.current_schema
+        named = (name_of(parts, schema) for parts, *_ in table_places(text))
+        return text if known.issuperset(named) else ""
+
+
+@contextmanager
+def standing_query(
+    spark: SparkSession,
+    definition: Definition,
+    schemas: Mapping[str, StructType],
+    expanded: Callable[[str], str],
+) -> Iterator[StandingQuery]:
+    """The query of a definition over tables without rows, for as long as the block runs; Refused
+    where its text cannot be parsed."""
     sources = {s.name: s for s in definition.sources}
     views = {v.name: expanded(v.text) for v in definition.views}
 
     def named(parts: tuple[str, ...]) -> Name:
         return name_of(parts, definition.current_schema)
 
-    with standing_tables(spark, {s: _public(f) for s, f in schemas.items()}) as standing:
-        names = {standing[s.table_id]: FromText(s.name.sql, s.name.table) for s in sources.values()}
-        try:
-            text = pinned(
-                expanded(definition.query),
-                lambda p: quote(standing[sources[named(p)].table_id]),
-                lambda p: views.get(named(p)),
-            )
-            read = write_frame_query(spark, spark.sql(text), builtins, names)
-            known = all(named(parts) in sources for parts, *_ in table_places(read))
-            return read if known else ""
-        except (NoForm, Refused, PySparkException, RecursionError):
-            return ""
+    with standing_tables(spark, {s: public_schema(f) for s, f in schemas.items()}) as tables:
+        text = pinned(
+            expanded(definition.query),
+            lambda p: quote(tables[sources[named(p)].table_id]),
+            lambda p: views.get(named(p)),
+        )
+        yield StandingQuery(spark, definition, text, tables)
 
 
-def _public(schema: StructType) -> StructType:
+def public_schema(schema: StructType) -> StructType:
+    """The columns that a query may name."""
     from pyspark.sql.types import StructType
 
     return StructType([f for f in schema.fields if not is_hidden(f.name)])

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 
 from dt_jupyter.plans.connect_query import connect_query
 from dt_jupyter.plans.no_form import NoForm, NotTheSame
+from dt_jupyter.plans.plan_form import same_form
 from dt_jupyter.plans.plan_gaps import fill_gaps
 from dt_jupyter.plans.plan_leaves import PlanLeaves
 from dt_jupyter.plans.plan_tree import SparkNode, read_plan
@@ -69,9 +70,14 @@ class _Proof:
             return named
 
         text = QueryWriter(self.leaves.planned, self.builtins, True, cut).write(plan)
-        return same_plan(self.spark, original, self._analysed(text)) and all(
+        return self._same(original, self._analysed(text)) and all(
             self.holds(*part) for part in parts
         )
+
+    def _same(self, one: Any, other: Any) -> bool:
+        if same_plan(self.spark, one, other):
+            return True
+        return bool(self.leaves.standing) and same_form(self.spark, one, other)
 
     def _analysed(self, text: str) -> Any:
         try:

@@ -10,7 +10,7 @@ import pytest
 
 from dt_jupyter.spark import Pool, local_session
 from tests.java_options import LONG_LIVED
-from tests.spark.engine_lab import Lab, quick, without_check
+from tests.spark.engine_lab import Lab, quick, without_check, without_second_opinion
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,9 +57,15 @@ def quick_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 @pytest.fixture
-def lab(request: pytest.FixtureRequest, spark: SparkSession, lake_dir: Path) -> Iterator[Lab]:
+def lab(
+    request: pytest.FixtureRequest,
+    spark: SparkSession,
+    lake_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Lab]:
     """An engine on an empty lake, without a scheduler, on sessions for little data; where a test
-    is marked `compiled`, on sessions that generate code as users' do."""
+    is marked `compiled`, on sessions that generate code as users' do. Texts are read once."""
+    without_second_opinion(monkeypatch)
     if request.node.get_closest_marker("compiled") is None:
         request.getfixturevalue("quick_spark")
     made = Lab.open(spark, lake_dir)
