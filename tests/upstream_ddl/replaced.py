@@ -44,7 +44,7 @@ CHAPTER = Chapter(
             rows=NO_V,
             mend=alter("ADD COLUMN v INT"),
         ),
-        Case("DROP, created anew as Parquet", _PARQUET, ANEW, ANEW),
+        Case("DROP, created anew as Parquet", _PARQUET, ANEW, ANEW, lasts=False),
         Case(
             "DROP, created anew as Parquet, refreshed, then as Delta",
             f"{_PARQUET}; {new_rows()}; > refresh; {new_rows()}; > refresh; {_DROP}; {make()}",
@@ -66,7 +66,7 @@ CHAPTER = Chapter(
         ),
         Case(
             "DROP, made as a clone of another",
-            f"{_DROP}; CREATE TABLE {{t}} SHALLOW CLONE {{u}}",
+            f"{_DROP}; CREATE TABLE {{t}} SHALLOW CLONE {{u}} LOCATION '{{dir}}/{{t}}_clone'",
             ANEW,
             ANEW,
             PAIR,

@@ -92,7 +92,8 @@ class Case:
     """`named` and `star` are what comes of a table over named columns and over `*`: a word from
     above, or the code that the refresh fails with. `rows` are written between the statement and
     the refresh ("" where nothing can be); `mend` is what somebody does after a failure, by which
-    the refreshes resume with nothing done to the dynamic table."""
+    the refreshes resume with nothing done to the dynamic table. What does not outlast its session
+    (`lasts`) is not looked at after a restart: Spark alone knows a table that is not Delta."""
 
     what: str
     ddl: str
@@ -101,6 +102,7 @@ class Case:
     world: World = PLAIN
     rows: str = new_rows()
     mend: str = ""
+    lasts: bool = True
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def played(
     lab: Lab, cases: Sequence[Case], *, between: bool, deep: bool, restart: bool
 ) -> list[str]:
     """What is not as the cases say, of all of them in one lake."""
-    told = [c for c in cases if c.rows or not between]
+    told = [c for c in cases if (c.rows or not between) and (c.lasts or not restart)]
     scenes = [Scene(lab, case, i, between, deep) for i, case in enumerate(told)]
     for scene in scenes:
         scene.make()
