@@ -15,6 +15,7 @@ from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row, read_each
 from dt_jupyter.catalog.store import Shelf, Store
 from dt_jupyter.model import (
+    TRIGGER_SECONDS,
     EventKind,
     Name,
     Task,
@@ -49,6 +50,7 @@ def to_task(row: RowMapping, _: LakeRoot) -> Task:
         options["retries"],
         options["timeout_ms"],
         row["comment"],
+        options.get("trigger_seconds", TRIGGER_SECONDS),
         TaskState(row["state"]),
         to_reason(row["reason"]),
         row["failures"],
@@ -174,6 +176,7 @@ def _values_of(task: Task) -> dict[str, Any]:
         "suspend_after": task.suspend_after,
         "retries": task.retries,
         "timeout_ms": task.timeout_ms,
+        "trigger_seconds": task.trigger_seconds,
     }
     return {
         "id": task.id,

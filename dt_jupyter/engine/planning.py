@@ -67,6 +67,7 @@ _TASK = {
     "SUSPEND_TASK_AFTER_NUM_FAILURES": "suspend_after",
     "TASK_AUTO_RETRY_ATTEMPTS": "retries",
     "USER_TASK_TIMEOUT_MS": "timeout_ms",
+    "USER_TASK_MINIMUM_TRIGGER_INTERVAL_IN_SECONDS": "trigger_seconds",
     "COMMENT": "comment",
 }
 

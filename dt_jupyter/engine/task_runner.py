@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -248,9 +249,16 @@ def _reason(failure: DTError) -> Reason:
     return Reason(failure.code, f"{failure.sentence} {failure.hint}".strip())
 
 
+def busy_warehouses(catalog: Catalog) -> Counter[str]:
+    """How much runs in each warehouse: refreshes, and runs of tasks, also by hand."""
+    tables = {table.id: table.warehouse.lower() for table in catalog.list()}
+    refreshes = (tables[x.dt_id] for x in catalog.running() if x.dt_id in tables)
+    return Counter(refreshes) + Counter(catalog.running_tasks())
+
+
 def was_manual(run: TaskRun) -> bool:
     """Whether EXECUTE TASK asked for it: who asked does it."""
     return run.trigger is TaskTrigger.MANUAL
 
 
-__all__ = ["RUN_STOPPED", "TaskRunner", "was_manual"]
+__all__ = ["RUN_STOPPED", "TaskRunner", "busy_warehouses", "was_manual"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.task_bodies import moved, read_body, require_syntax
-from dt_jupyter.engine.task_runner import RUN_STOPPED, TaskRunner
+from dt_jupyter.engine.task_runner import RUN_STOPPED, TaskRunner, busy_warehouses
 from dt_jupyter.model import (
     DEFAULT_WAREHOUSE,
     FAILURES_BEFORE_SUSPENSION,
     TASK_TIMEOUT_MS,
+    TRIGGER_SECONDS,
     DTError,
     Name,
     Task,
@@ -26,6 +28,7 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.schedule import (
+    FULL_WAREHOUSE,
     RunGo,
     RunSkipped,
     RunWaits,
@@ -34,7 +37,7 @@ from dt_jupyter.schedule import (
     run_decisions,
     slots_of,
 )
-from dt_jupyter.spark import meaning
+from dt_jupyter.spark import check_cancelled, meaning
 from dt_jupyter.sql import CreateAction, parse_condition, qualified_name, statement_values as S
 
 if TYPE_CHECKING:
@@ -47,8 +50,13 @@ _DEFAULTS: Mapping[str, tuple[str, Any]] = {
     "SUSPEND_TASK_AFTER_NUM_FAILURES": ("suspend_after", FAILURES_BEFORE_SUSPENSION),
     "TASK_AUTO_RETRY_ATTEMPTS": ("retries", 0),
     "USER_TASK_TIMEOUT_MS": ("timeout_ms", TASK_TIMEOUT_MS),
+    "USER_TASK_MINIMUM_TRIGGER_INTERVAL_IN_SECONDS": ("trigger_seconds", TRIGGER_SECONDS),
     "COMMENT": ("comment", None),
 }
+
+
+_LOOK_AGAIN = 0.2
+"""Seconds between two looks whether a full warehouse has a place."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,7 @@ class Tasks:
     runner: TaskRunner
     now: Callable[[], Timestamp]
     changed: Callable[[], None]
+    pause: Callable[[float], None] = time.sleep
 
     def create(self, asked: S.CreateTask, schema: str, script: str) -> list[str]:
         """Makes a task, which is suspended until RESUME; what is to be known of it. DT-1105,
@@ -74,6 +83,7 @@ class Tasks:
             uuid.uuid4().hex, asked.name, asked.body, schema, now, now, meaning(self.spark),
             asked.schedule, asked.after, asked.condition, asked.warehouse, asked.overlaps,
             asked.suspend_after, asked.retries, asked.timeout_ms, asked.comment,
+            asked.trigger_seconds,
         )  # fmt: skip
         replacing = asked.action is CreateAction.REPLACE
         self.catalog.create_task(made, replace_existing=replacing)
@@ -82,8 +92,8 @@ class Tasks:
 
     def _remarks(self, task: Task) -> list[str]:
         told = []
-        if task.schedule is None and not task.after:
-            told.append("It has neither SCHEDULE nor AFTER: it runs by EXECUTE TASK alone.")
+        if _by_hand(task):
+            told.append("It has no SCHEDULE, AFTER or WHEN: it runs by EXECUTE TASK alone.")
         for name in parse_condition(task.condition).streams if task.condition else ():
             if not self.catalog.has_stream(qualified_name(name, task.schema)):
                 told.append(f"There is no stream {name} yet.")
@@ -128,9 +138,9 @@ class Tasks:
         return self._told(task, made)
 
     def _resumed(self, task: Task) -> Task:
-        if task.schedule is None and not task.after:
+        if _by_hand(task):
             hint = f"ALTER TASK {task.name} SET SCHEDULE = '5 minutes', or ADD AFTER another task."
-            problem = "it has neither SCHEDULE nor AFTER"
+            problem = "it has no SCHEDULE, AFTER or WHEN"
             raise error("DT-3309", name=task.name, problem=problem, hint=hint)
         fresh = replace(task, state=TaskState.STARTED, reason=None, failures=0)
         return task if task.started else replace(fresh, since=self.now())
@@ -200,25 +210,34 @@ class Tasks:
     def _step(self, graph: str) -> bool:
         """Does what is next; False where nothing is."""
         slots = {w.name: slots_of(w) for w in self.catalog.warehouses()}
-        decisions = run_decisions(self.catalog.task_graph_runs(graph), slots, {})
+        busy = busy_warehouses(self.catalog)
+        decisions = run_decisions(self.catalog.task_graph_runs(graph), slots, busy)
         for decision in decisions:
             if isinstance(decision, RunGo):
                 self.runner.run(decision)
                 return True
             if isinstance(decision, RunSkipped):
                 self.catalog.skip_task_run(decision.run, decision.reason)
-        self._require_warehouses(decisions)
-        return any(isinstance(d, RunSkipped) for d in decisions)
+        waits = [d for d in decisions if isinstance(d, RunWaits)]
+        for wait in waits:
+            self._wait(wait)
+        return bool(waits) or any(isinstance(d, RunSkipped) for d in decisions)
 
-    def _require_warehouses(self, decisions: tuple[RunGo | RunSkipped | RunWaits, ...]) -> None:
-        for decision in decisions:
-            if isinstance(decision, RunWaits):
-                name = self.catalog.warehouse(decision.run.warehouse).name
-                raise error("DT-2112", name=name)
+    def _wait(self, wait: RunWaits) -> None:
+        """For a place in the warehouse, as a refresh waits for one; DT-2112 where it rests."""
+        if wait.reason.code != FULL_WAREHOUSE:
+            raise error("DT-2112", name=self.catalog.warehouse(wait.run.warehouse).name)
+        check_cancelled()
+        self.catalog.note_task_wait(wait.run, wait.reason)
+        self.pause(_LOOK_AGAIN)
 
     def close(self) -> None:
         self.runner.cancel_all()
         self.runner.sessions.close()
+
+
+def _by_hand(task: Task) -> bool:
+    return task.schedule is None and not task.after and not task.triggered
 
 
 def _require_success(runs: tuple[TaskRun, ...]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.engine.task_runner import TaskRunner, was_manual
+from dt_jupyter.engine.task_runner import TaskRunner, busy_warehouses, was_manual
 from dt_jupyter.failures import catalogued
 from dt_jupyter.model import (
     DTError,
@@ -104,6 +104,8 @@ class TaskWorkers:
     def _take(self, begun: TickBegun) -> None:
         root, reason = begun.root, begun.reason
         if reason is None and not self.runner.holds(root):
+            if root.triggered:
+                return
             reason = Reason("CONDITION_FALSE", f"Its condition is false: {root.condition}.")
         if reason is not None:
             self.catalog.skip_tick(root, begun.tick, reason)
@@ -119,15 +121,10 @@ class TaskWorkers:
         return run_decisions(runs, slots, self._busy(runs))
 
     def _busy(self, runs: list[TaskRun]) -> Counter[str]:
-        """How much runs in each warehouse: refreshes, and runs of tasks."""
-        tables = {table.id: table.warehouse.lower() for table in self.catalog.list()}
-        busy = Counter(tables[x.dt_id] for x in self.catalog.running() if x.dt_id in tables)
-        busy.update(
-            run.warehouse
-            for run in runs
-            if run.state is TaskRunState.EXECUTING or run.id in self._workers
-        )
-        return busy
+        """How much runs in each warehouse, and what was handed out and has not begun."""
+        waiting = (r for r in runs if r.state is TaskRunState.SCHEDULED)
+        handed = Counter(r.warehouse for r in waiting if r.id in self._workers)
+        return busy_warehouses(self.catalog) + handed
 
     def _act(self, decision: RunDecision) -> None:
         if isinstance(decision, RunGo):

@@ -103,6 +103,7 @@ from dt_jupyter.model.task_schedule import TaskSchedule
 from dt_jupyter.model.tasks import (
     FAILURES_BEFORE_SUSPENSION,
     TASK_TIMEOUT_MS,
+    TRIGGER_SECONDS,
     Task,
     TaskRun,
     TaskRunState,
@@ -130,6 +131,7 @@ __all__ = [
     "PUBLIC",
     "RIGHTS_ON",
     "TASK_TIMEOUT_MS",
+    "TRIGGER_SECONDS",
     "Alert",
     "AlertKind",
     "AlertMoves",

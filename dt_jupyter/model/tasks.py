@@ -15,6 +15,8 @@ from dt_jupyter.model.time import Timestamp
 
 FAILURES_BEFORE_SUSPENSION = 10
 TASK_TIMEOUT_MS = 3_600_000
+TRIGGER_SECONDS = 30
+"""At least so long after a run a task that streams trigger runs again."""
 
 
 class TaskState(StrEnum):
@@ -48,7 +50,9 @@ class TaskTrigger(StrEnum):
 class Task:
     """A task: `body` is run under `settings` with `schema` as the current one.
 
-    A root has a `schedule` (None: it runs by EXECUTE TASK alone), others come `after` tasks.
+    A root has a `schedule`, others come `after` tasks. One with neither and with a `condition` is
+    triggered: it runs when that holds, `trigger_seconds` after its last run at the soonest. Without
+    any of them it runs by EXECUTE TASK alone.
     `suspend_after` failed runs of its graph in a row suspend a root (0: never), `retries` are the
     attempts more of a run that fails. `since` is when it was last started, from which durations
     count; `last_tick` the newest tick that is done with; `failures` those in a row.
@@ -70,6 +74,7 @@ class Task:
     retries: int = 0
     timeout_ms: int = TASK_TIMEOUT_MS
     comment: str | None = None
+    trigger_seconds: int = TRIGGER_SECONDS
     state: TaskState = TaskState.SUSPENDED
     reason: Reason | None = None
     failures: int = 0
@@ -80,12 +85,22 @@ class Task:
         return self.state is TaskState.STARTED
 
     @property
+    def triggered(self) -> bool:
+        """Whether its condition alone makes it run."""
+        return self.schedule is None and not self.after and self.condition is not None
+
+    @property
     def settled(self) -> Timestamp:
         """Ticks up to here are no longer to be taken."""
         return self.since if self.last_tick is None else max(self.since, self.last_tick)
 
     def tick(self, now: Timestamp) -> Timestamp | None:
-        """The newest tick that is to be taken at `now`."""
+        """The newest tick that is to be taken at `now`; of a triggered one `now` itself, where its
+        condition may be asked again."""
+        if self.triggered:
+            last = self.last_tick
+            soon = last is not None and now < last.plus(self.trigger_seconds)
+            return None if soon or now <= self.since else now
         if self.schedule is None:
             return None
         found = self.schedule.newest(self.since, now)

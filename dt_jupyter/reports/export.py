@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.model import (
     DEFAULT_WAREHOUSE,
+    TRIGGER_SECONDS,
     DynamicTable,
     Initialize,
     Name,
@@ -175,6 +176,9 @@ def task_definition(task: Task) -> str:
         f"TASK_AUTO_RETRY_ATTEMPTS = {task.retries}",
         f"USER_TASK_TIMEOUT_MS = {task.timeout_ms}",
     ]
+    if task.trigger_seconds != TRIGGER_SECONDS:
+        trigger = "USER_TASK_MINIMUM_TRIGGER_INTERVAL_IN_SECONDS"
+        options.append(f"{trigger} = {task.trigger_seconds}")
     options += [f"COMMENT = {literal(task.comment)}"] if task.comment is not None else []
     options += [f"AFTER {', '.join(_target(n, task.schema) for n in task.after)}"] * bool(
         task.after

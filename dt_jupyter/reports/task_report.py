@@ -51,6 +51,8 @@ class TaskReport:
         """Its schedule, or what it comes after, in words."""
         if self.task.after:
             return f"after {', '.join(map(str, self.task.after))}"
+        if self.task.triggered:
+            return "when its condition holds"
         return str(self.task.schedule) if self.task.schedule is not None else "by hand"
 
     @property

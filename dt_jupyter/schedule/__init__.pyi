@@ -44,6 +44,7 @@ from .state import (
     upstream_first as upstream_first,
 )
 from .task_decisions import (
+    FULL_WAREHOUSE as FULL_WAREHOUSE,
     RunDecision as RunDecision,
     RunGo as RunGo,
     RunSkipped as RunSkipped,

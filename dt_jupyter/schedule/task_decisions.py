@@ -18,6 +18,8 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.schedule.state import Slots
 
+FULL_WAREHOUSE = "CONCURRENCY_LIMIT"
+"""Why a run waits whose warehouse runs as much as it may."""
 REDONE = 3
 """So often a run whose process ended is done again."""
 
@@ -110,7 +112,8 @@ def begun_ticks(
     tasks: Iterable[Task], runs: Iterable[TaskRun], now: Timestamp
 ) -> tuple[TickBegun, ...]:
     """The ticks to take at `now`: of each started root the newest; those that were missed collapse
-    into it. One that finds a run of the graph going on is skipped, unless runs may overlap."""
+    into it. One that finds a run of the graph going on is skipped, unless runs may overlap; a
+    triggered one has no tick then."""
     open_roots = {run.root: run for run in runs if not run.state.final}
     found = []
     for task in tasks:
@@ -118,6 +121,8 @@ def begun_ticks(
         if tick is None:
             continue
         busy = None if task.overlaps else open_roots.get(task.id)
+        if busy is not None and task.triggered:
+            continue
         found.append(TickBegun(task, tick, None if busy is None else _busy(busy)))
     return tuple(found)
 

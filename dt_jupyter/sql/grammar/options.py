@@ -26,6 +26,7 @@ _LONGEST_IDLE = 31_536_000  # seconds: a year
 _MOST_PARTITIONS = 64
 _MOST_RETRIES = 30
 _LONGEST_EXTENSION = 90  # days
+_LONGEST_TRIGGER = 604_800
 _LONGEST_TASK = 604_800_000  # milliseconds: seven days
 _DIGITS = 9  # more is no number that an option takes
 _INTEGER = re.compile(r"-?\d+\Z")
@@ -246,6 +247,10 @@ TASK_OPTIONS = _table(
            _integer("USER_TASK_TIMEOUT_MS", 0, _LONGEST_TASK),
            "after how many milliseconds a run is cancelled; 0: never",
            "USER_TASK_TIMEOUT_MS = 3600000"),
+    Option("USER_TASK_MINIMUM_TRIGGER_INTERVAL_IN_SECONDS", "trigger_seconds",
+           _integer("USER_TASK_MINIMUM_TRIGGER_INTERVAL_IN_SECONDS", 10, _LONGEST_TRIGGER),
+           "how long after a run its condition, without SCHEDULE, may make it run again",
+           "USER_TASK_MINIMUM_TRIGGER_INTERVAL_IN_SECONDS = 30"),
     Option("COMMENT", "comment", str, "a comment", "COMMENT = 'loads the report'", text=True),
 )  # fmt: skip
 

@@ -11,6 +11,7 @@ from dt_jupyter.model import (
     EXTENSION_DAYS,
     FAILURES_BEFORE_SUSPENSION,
     TASK_TIMEOUT_MS,
+    TRIGGER_SECONDS,
     DTError,
     Initialize,
     Name,
@@ -456,6 +457,7 @@ class CreateTask(Statement):
     retries: int = 0
     timeout_ms: int = TASK_TIMEOUT_MS
     comment: str | None = None
+    trigger_seconds: int = TRIGGER_SECONDS
     action: CreateAction = CreateAction.CREATE
     body_offset: int = field(default=0, compare=False)
 
@@ -471,6 +473,7 @@ class SetTask:
     retries: int | None = None
     timeout_ms: int | None = None
     comment: str | None = None
+    trigger_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from dt_jupyter.engine.task_runner import _Running
 from dt_jupyter.engine.task_workers import TaskWorkers
 from dt_jupyter.model import Name, Reason, Task, TaskRun, TaskRunState, TaskTrigger, Timestamp
 from tests.spark.engine_lab import Lab, refused
@@ -206,6 +208,54 @@ def test_what_keeps_a_task_from_running_is_told(clockwork: Clockwork) -> None:
     lab.reopen()
     assert [t.name for t in lab.context.catalog.tasks()] == [ANY]
     assert clockwork.runs()[0].code == "DT-3201"
+
+
+def test_a_task_without_schedule_runs_when_its_stream_holds_something(clockwork: Clockwork) -> None:
+    lab = clockwork.lab
+    lab.sql(LOAD.replace("SCHEDULE = '1 minute' ", "") + "; ALTER TASK load RESUME")
+    assert clockwork.wait(60) == [], "and its history has no row for each look"
+    lab.insert("events", "1, 'a'")
+    assert clockwork.wait(0) == [("load", "SUCCEEDED", None)]
+    lab.insert("events", "2, 'b'")
+    assert clockwork.wait(10) == [], "30 seconds lie between two runs"
+    assert clockwork.wait(20) == [("load", "SUCCEEDED", None)]
+    assert lab.rows("taken") == [(1, "a"), (2, "b")]
+    longer = "USER_TASK_MINIMUM_TRIGGER_INTERVAL_IN_SECONDS = 1000"
+    lab.sql(f"ALTER TASK load SET {longer}")
+    lab.insert("events", "3, 'c'")
+    assert clockwork.wait(60) == []
+    lab.reopen()
+    assert longer in lab.engine.export()
+    with refused("DT-1003"):
+        lab.sql("ALTER TASK load SET USER_TASK_MINIMUM_TRIGGER_INTERVAL_IN_SECONDS = 9")
+    lab.sql("ALTER TASK load REMOVE WHEN; ALTER TASK load SUSPEND")
+    with refused("DT-3309"):
+        lab.sql("ALTER TASK load RESUME")
+
+
+def test_a_run_by_hand_waits_for_a_place_in_its_warehouse(clockwork: Clockwork) -> None:
+    lab = clockwork.lab
+    catalog, tasks = lab.context.catalog, lab.context.tasks
+    lab.sql("CREATE WAREHOUSE small MAX_CONCURRENCY_LEVEL = 1")
+    lab.sql("CREATE TASK first WAREHOUSE = small AS INSERT INTO taken VALUES (1, 'a')")
+    lab.sql("CREATE TASK load WAREHOUSE = small AS INSERT INTO taken VALUES (2, 'b')")
+    first = catalog.task(Name("default", "first"))
+    (other,) = catalog.begin_task_graph(
+        first, [(first, ())], TaskTrigger.MANUAL, lab.context.clock.now()
+    )
+    tasks.runner._running[other.id] = _Running()
+    assert catalog.claim_task_run(other, 60_000)
+    told: list[object] = []
+
+    def pause(_: float) -> None:
+        told.append(shown(lab, "load", "STATE_REASON")[0])
+        catalog.finish_task_run(other, TaskRunState.SUCCEEDED)
+        tasks.runner._running.pop(other.id)
+
+    waiting = replace(tasks, pause=pause)
+    assert waiting.execute(ANY) == ["Task load succeeded, 1 row."]
+    assert told == ["Warehouse small already runs 1 statement."]
+    assert lab.rows("taken") == [(2, "b")]
 
 
 def lost(lab: Lab, task: Task, **changes: Any) -> TaskRun:

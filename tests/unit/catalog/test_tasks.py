@@ -40,7 +40,7 @@ def task(text: str, *after: str, **changes: Any) -> Task:
     made = Task(
         f"id-{text}", name(text), "INSERT INTO t VALUES ('ö 🚆')", "other", at(0), at(0),
         {"spark.sql.ansi.enabled": "true"}, None if after else TaskSchedule(60),
-        tuple(map(name, after)), "SYSTEM$STREAM_HAS_DATA('s')", "w", True, 2, 3, 5000, "c",
+        tuple(map(name, after)), "SYSTEM$STREAM_HAS_DATA('s')", "w", True, 2, 3, 5000, "c", 45,
         TaskState.STARTED,
     )  # fmt: skip
     return replace(made, **changes)

@@ -155,3 +155,23 @@ def test_what_a_dead_process_had_committed_is_done_and_the_rest_is_done_again() 
     assert lost_run_outcome(run("a")) == (TaskRunState.CANCELLED, True)
     assert lost_run_outcome(run("a", attempt=4)) == (TaskRunState.CANCELLED, False)
     assert lost_run_outcome(run("a", trigger=TaskTrigger.MANUAL))[1] is False
+
+
+def test_a_triggered_task_has_a_tick_whenever_its_interval_is_over() -> None:
+    def due(seconds: float, **changes: Any) -> list[str]:
+        made = task("a", schedule=None, condition="SYSTEM$STREAM_HAS_DATA('s')", **changes)
+        found = begun_ticks([made], busy, T0.plus(seconds))
+        assert all(b.tick == T0.plus(seconds) and b.reason is None for b in found)
+        return [b.root.id for b in found]
+
+    busy: list[TaskRun] = []
+    assert due(0) == [], "it was resumed just now"
+    assert due(1) == ["a"], "it does not wait for the first time"
+    assert due(30, last_tick=T0.plus(1)) == []
+    assert due(31, last_tick=T0.plus(1)) == ["a"]
+    assert due(31, last_tick=T0.plus(1), trigger_seconds=60) == []
+    assert due(1, state=TaskState.SUSPENDED) == []
+    assert begun_ticks([task("a", schedule=None)], [], T0.plus(99)) == (), "by hand alone"
+    busy = [run("a", state="EXECUTING", root="a")]
+    assert due(99) == [], "no tick is skipped because of a run that goes on"
+    assert due(99, overlaps=True) == ["a"]
