@@ -23,6 +23,14 @@ class Refusal(Enum):
         "{what} depends on which of the rows that tie comes first",
         "Write ROWS BETWEEN …: rows that tie are then in the order of their contents.",
     )
+    TIME_WINDOW = (
+        "it has {what}",
+        "Write window() once, as an item or in GROUP BY, with a slide that divides its length.",
+    )
+    SESSION_WINDOW = (
+        "it has session_window(), whose windows grow together and fall apart with single rows",
+        "Mark the first row of a session by lag(…) OVER, and sum the marks OVER as its number.",
+    )
     GROUPING_SETS = ("it has {what}", "Write one dynamic table for each grouping.")
     LIMIT = ("it has {what}", "Give it an ORDER BY and a number.")
     SAMPLE = (

@@ -43,7 +43,6 @@ SELECT k FROM t FULL JOIN u USING (k) FULL JOIN w USING (k)
 SELECT k FROM t RIGHT JOIN u USING (k) LEFT JOIN w USING (k)
 SELECT sum(v) OVER w1, sum(f) OVER w2 FROM t WINDOW w1 AS (PARTITION BY k), w2 AS (w1 ORDER BY v)
 SELECT sum(v) OVER nope FROM t
-SELECT session_window(ts, '5 minutes'), count(*) FROM t GROUP BY 1
 SELECT k, v, count(*) FROM t GROUP BY ROLLUP(1, 2), id
 SELECT sum(v) OVER (CLUSTER BY k) FROM t
 SELECT * FROM t FOR SYSTEM_VERSION AS OF 1
@@ -194,3 +193,16 @@ SELECT max(rank() OVER (ORDER BY v)) FROM t
 SELECT my_f(v) OVER () FROM t
 SELECT upper(k) OVER () FROM t
 SELECT sum(v) OVER (ORDER BY id ROWS BETWEEN v PRECEDING AND CURRENT ROW) FROM t
+-- TIME_WINDOW
+SELECT window(v, '10 minutes', '3 minutes') AS w, count(*) FROM t GROUP BY 1
+SELECT window(v, '2 days', '1 second') AS w, count(*) FROM t GROUP BY 1
+SELECT window(v, '1 month') AS w, count(*) FROM t GROUP BY 1
+SELECT window(v, k) AS w, count(*) FROM t GROUP BY 1
+SELECT window(v, '0 seconds') AS w, count(*) FROM t GROUP BY 1
+SELECT window(v) AS w, count(*) FROM t GROUP BY 1
+SELECT id FROM t WHERE window(v, '1 minute').start > 1
+SELECT window(v, '1 minute') AS a, window(f, '1 minute') AS b FROM t
+SELECT window.start FROM (SELECT v, f AS window FROM t) GROUP BY window(v, '1 minute')
+WITH c AS (SELECT v AS window, f FROM t) SELECT window FROM c GROUP BY window(f, '1 minute')
+-- SESSION_WINDOW
+SELECT session_window(v, '5 minutes') AS w, count(*) FROM t GROUP BY session_window(v, '5 minutes')

@@ -45,6 +45,7 @@ from dt_jupyter.sql.binding.scope import Ids, NamedRelation, Scope, with_columns
 from dt_jupyter.sql.binding.select import Select
 from dt_jupyter.sql.binding.subqueries import Bound
 from dt_jupyter.sql.binding.table_functions import made_rows, sampled, table_rows
+from dt_jupyter.sql.binding.time_windows import name_time_windows
 from dt_jupyter.sql.text.common_tables import recursive_tables
 from dt_jupyter.sql.text.limits import (
     MOST_SELECTS,
@@ -260,6 +261,7 @@ class _Binder:
     def bind(self, query: str) -> Rel:
         tree = self._expand(_parse(query))
         open_brackets(tree)
+        name_time_windows(tree, self._with_column("window"))
         refuse_large_text(tree)
         balance(tree)
         push_negations(tree)
@@ -268,6 +270,11 @@ class _Binder:
         rel = self._query(tree, {}).rel
         refuse_large(rel)
         return rel
+
+    def _with_column(self, name: str) -> frozenset[str]:
+        """The tables of the query that have a column of this name."""
+        known = self._tables.items()
+        return frozenset(n for n, t in known if name in (c.lower() for c in t.columns))
 
     def _qualified(self, tree: exp.Expr) -> exp.Expr:
         schema: dict[str, object] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects.spark import Spark
 
 _PICKS = {
@@ -52,7 +52,15 @@ _Parser: Any = Spark.Parser  # in some versions of sqlglot a class, in others a 
 
 
 class WholeSpark(Spark):
-    """Spark with calls whole."""
+    """Spark with calls whole, and with `window` as a name where no WINDOW clause begins."""
+
+    def tokenize(self, sql: str, *args: Any, **opts: Any) -> list[Any]:
+        tokens = list(super().tokenize(sql, *args, **opts))
+        kinds = [t.token_type for t in tokens]
+        for i, token in enumerate(tokens):
+            if kinds[i] is TokenType.WINDOW and kinds[i + 2 : i + 3] != [TokenType.ALIAS]:
+                token.token_type = TokenType.VAR
+        return tokens
 
     class Parser(_Parser):  # type: ignore[misc]
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {

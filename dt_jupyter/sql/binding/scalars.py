@@ -75,6 +75,10 @@ def _check_function(node: exp.Func, builtins: frozenset[str]) -> None:
     bare = isinstance(node, exp.UnixSeconds) or (name == "unix_timestamp" and not _arguments(node))
     if name in CONTEXT_FUNCTIONS or (bare and not _arguments(node)):
         raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{name}()")
+    if name == "session_window":
+        raise refuse(Refusal.SESSION_WINDOW)
+    if name == "window":
+        raise refuse(Refusal.TIME_WINDOW, what="window() in this place")
     if name in NON_DETERMINISTIC:
         raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}()")
     if isinstance(node, exp.Anonymous) and name not in builtins:

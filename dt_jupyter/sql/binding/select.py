@@ -42,6 +42,7 @@ from dt_jupyter.sql.binding.scope import (
     split_conjuncts,
 )
 from dt_jupyter.sql.binding.subqueries import Bound, attach, filter_by, has_subquery
+from dt_jupyter.sql.binding.time_windows import bind_time_windows
 from dt_jupyter.sql.binding.windows import bind_windows, windows
 
 _UNKNOWN = ("pivots", "sample", "connect", "match")
@@ -223,6 +224,8 @@ class Select:
         """Everything between WHERE and the items; the keys of a correlation as they are now."""
         qualify = self.node.args.get("qualify")
         texts = [*(i for _, i in self.items), *([qualify.this] if qualify else []), *unseen]
+        grouped = [self.node.args.get(k) for k in ("group", "having")]
+        bind_time_windows(self.scope, [*texts, *(g for g in grouped if g)])
         if self._is_grouped():
             keys = self._group(texts, keys)
         for text in texts:

@@ -71,6 +71,16 @@ QUERIES = [
     "SELECT * FROM (t JOIN u USING (k)) LEFT JOIN a USING (k)",
     "SELECT * FROM t LEFT JOIN (u CROSS JOIN a) ON t.k = a.k",
     "SELECT id, x.k FROM (t) JOIN (u x) USING (id)",
+    "SELECT window.start, window.end, k, sum(v) s FROM t GROUP BY k, "
+    "window(timestamp_seconds(v * 400), '10 minutes', '5 minutes', '-2 minutes') "
+    "HAVING window.start IS NOT NULL AND count(*) > 0",
+    "SELECT id, window(CAST(timestamp_seconds(f * 86000) AS TIMESTAMP_NTZ), '1 day') w FROM t",
+    "SELECT window, k, count(*), grouping(k) FROM t "
+    "GROUP BY ROLLUP (window(timestamp_seconds(v * 400), '1 minute 30 seconds'), k)",
+    "SELECT window(window_time(window), '20 minutes') x, sum(n) FROM (SELECT window("
+    "timestamp_seconds(v * 400), '10 minutes'), count(*) n FROM t GROUP BY 1) GROUP BY 1",
+    "SELECT id, sum(v) OVER window s, f AS window FROM t WINDOW window AS (PARTITION BY k)",
+    "SELECT window.id FROM u window",
     "SELECT count(*) AS n FROM t HAVING n",
     "SELECT 'x' AS a FROM t HAVING 'true'",
     "SELECT k, percentile(v, 0.5, id) FROM t GROUP BY k",
