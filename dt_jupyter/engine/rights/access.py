@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog, require_role
-from dt_jupyter.engine.rights.shared import Shared
+from dt_jupyter.engine.rights.shared import Shared, refused_place
 from dt_jupyter.model import (
     ADMIN,
     CREATE_RIGHTS,
@@ -174,11 +174,20 @@ class Access:
                 self._require_read(book, owner, name_of(parts, name.schema), seen | {name})
 
     def require_query(self, query: str, schema: str) -> None:
-        """`require_read` of all that a query names, temporary views aside."""
+        """`require_read` of all that a query names, temporary views aside; DT-5211 for a path that
+        a shared engine does not read."""
+        self._require_places(query)
         if not self.bound:
             return
         for parts, *_ in table_places(query):
             self.require_named(parts, schema)
+
+    def _require_places(self, query: str) -> None:
+        for parts, *_ in table_places(query) if self.shared is not None else ():
+            if len(parts) > 1 and parts[-2].lower() in FILE_SCHEMAS:
+                assert self.shared is not None
+                if (refused := refused_place(parts[-1], self.shared)) is not None:
+                    raise refused
 
     def require_named(self, parts: tuple[str, ...], schema: str) -> None:
         """`require_read` of a name as it is written, unless it is a temporary view."""

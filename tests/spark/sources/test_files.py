@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dt_jupyter.engine import Engine
 from dt_jupyter.model import DTError, RefreshRecord
 from tests.spark.engine_lab import Lab
 from tests.spark.refresh.test_actions import settled
@@ -197,3 +198,15 @@ def test_every_format_that_spark_reads_files_of(lab: Lab, tmp_path: Path, kind: 
     insert(*some)
     assert lab.refresh("d") == "INCREMENTAL"
     same(lab, "d", query)
+
+
+def test_a_shared_engine_makes_no_table_over_a_path_elsewhere(lab: Lab, tmp_path: Path) -> None:
+    lines(tmp_path / "out" / "a.json", {"id": 1})
+    made = f"CREATE DYNAMIC TABLE d AS SELECT id FROM json.`{tmp_path / 'out'}`"
+    lab.engine.close()
+    with Engine.connect(lab.folder, lab.spark, scheduler=False, shared=True) as shared:
+        for statement in (made, f"EXPLAIN {made}"):
+            with pytest.raises(DTError) as caught:
+                shared.sql(statement)
+            assert caught.value.code == "DT-5211"
+    lab.reopen()
