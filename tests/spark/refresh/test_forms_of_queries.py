@@ -26,6 +26,8 @@ QUERIES = {
     "GROUP BY window(at, '20 minutes'), k",
     "sliding": "SELECT window(at, '3 hours', '1 hour') AS w, max(v) AS m FROM p GROUP BY 1",
     "of_days": "SELECT id, window(day, '2 days').end AS e FROM p",
+    "averaged_range": "SELECT id, avg(v) OVER (PARTITION BY k ORDER BY day RANGE BETWEEN "
+    "INTERVAL 1 DAY PRECEDING AND CURRENT ROW) AS a FROM p",
     "brackets": "SELECT p.id, q.id AS j, d.name FROM p LEFT JOIN (q JOIN dim d ON q.k = d.k) "
     "ON p.id = q.id",
     "full_brackets": "SELECT p.id, q.id AS j, d.name FROM (p) FULL JOIN (q LEFT JOIN dim d "
@@ -36,6 +38,7 @@ QUERIES = {
 GROUPS = (
     ("marked_items", "tumbling"),
     ("whole_partition", "sliding", "of_days"),
+    ("averaged_range",),
     ("chosen", "aggregated_marks", "brackets", "full_brackets"),
 )
 

@@ -350,6 +350,16 @@ def test_a_floating_window_over_rows_that_tie_is_refused() -> None:
     assert compiled("SELECT k, sum(x) OVER (PARTITION BY k ORDER BY d) v FROM small")
 
 
+def test_an_average_of_small_integers_is_the_same_whichever_of_rows_that_tie_comes_first() -> None:
+    over = "SELECT avg({x}) OVER (PARTITION BY s ORDER BY x RANGE BETWEEN 7 PRECEDING AND CURRENT "
+    over += "ROW) v FROM {table}"
+    assert compiled(over.format(x="k", table="small"))
+    for inexact, table in (("k", "large"), ("d", "small")):
+        with pytest.raises(Refused) as e:
+            compiled(over.format(x=inexact, table=table))
+        assert e.value.reason.code == "FLOATING_AGGREGATE_DECIDES"
+
+
 def test_a_refusal_passes_through_a_context_manager() -> None:
     @contextmanager
     def within():  # type: ignore[no-untyped-def]
