@@ -65,7 +65,7 @@ from dt_jupyter.spark import (
     start_writer,
 )
 from dt_jupyter.streams import Changes, Streams, Transactions
-from dt_jupyter.watching import AlertWatch, stream_problem
+from dt_jupyter.watching import AlertWatch, start_telemetry, stop_telemetry, stream_problem
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -251,6 +251,7 @@ def recover_lake(context: Context) -> None:
     catalog.streams()  # those that cannot be read are known from now on
     context.streams.recover()
     context.streams.forward.sweep()
+    start_telemetry(catalog)
     context.sessions.warm("default")
 
 
@@ -298,6 +299,7 @@ def close(context: Context) -> None:
         context.transactions.rollback()
     context.scheduling.stop()
     context.alerts.close()
+    stop_telemetry(context.catalog)
     context.tasks.close()
     context.sinks.deliveries.close_all()
     context.refresher.cancel_all()
