@@ -47,9 +47,11 @@ _POINT = "{AT | BEFORE} (…)"
 FORMS: tuple[Form, ...] = (
     Form("CREATE DYNAMIC TABLE",
          "CREATE [OR REPLACE | OR ALTER] DYNAMIC TABLE [IF NOT EXISTS] n\n"
-         "  [(column [COMMENT 'c'], …)] [option …] [CLUSTER BY (column, …)] AS query",
+         "  [(column [COMMENT 'c'], …)] [option …] [CLUSTER BY (column, …)]\n"
+         "  [FROZEN WHERE (condition) [BACKFILL FROM t]] AS query",
          "Registers a query, checks it, and fills the table. OR ALTER keeps the table and changes "
-         "what is another now.",
+         "what is another now. No refresh changes the rows of a frozen region; `BACKFILL FROM` "
+         "takes the first of them from a table. IMMUTABLE WHERE is another word for it.",
          "CREATE DYNAMIC TABLE daily TARGET_LAG = '5 minutes' AS SELECT day, count(*) AS n FROM "
          "orders GROUP BY day"),
     Form("CREATE DYNAMIC TABLE",
@@ -72,7 +74,8 @@ FORMS: tuple[Form, ...] = (
     Form("ALTER DYNAMIC TABLE",
          "ALTER DYNAMIC TABLE [IF EXISTS] n\n"
          "  {SET option … | UNSET option, … | SUSPEND | RESUME | REFRESH [FULL] | RENAME TO m | "
-         "SWAP WITH m\n   | CLUSTER BY (column, …) | DROP CLUSTERING KEY}",
+         "SWAP WITH m\n   | CLUSTER BY (column, …) | DROP CLUSTERING KEY\n"
+         "   | SET FROZEN WHERE (condition) | UNSET FROZEN WHERE}",
          "Makes one change. REFRESH brings it, and all upstream, to now; FULL recomputes all rows.",
          "ALTER DYNAMIC TABLE daily SET TARGET_LAG = '1 hour'"),
     Form("DROP DYNAMIC TABLE", "DROP DYNAMIC TABLE [IF EXISTS] n",

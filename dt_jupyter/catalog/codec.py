@@ -16,6 +16,7 @@ from dt_jupyter.model import (
     Definition,
     DynamicTable,
     Frontier,
+    FrozenRegion,
     FunctionUse,
     Initialize,
     Name,
@@ -81,15 +82,14 @@ def from_definition(definition: Definition, root: LakeRoot) -> str:
         own["functions"] = [[f.name, f.digest] for f in definition.functions]
     if definition.read_as:
         own["read_as"] = definition.read_as
+    if definition.frozen is not None:
+        own["frozen"] = _from_region(definition.frozen)
     return dump(
         {
             "query": definition.query,
             "settings": dict(definition.settings),
             "columns": [list(column) for column in definition.columns],
-            "sources": [
-                [from_name(s.name), s.kind, s.table_id, s.path, list(s.columns)]
-                for s in definition.sources
-            ],
+            "sources": [_from_source(s) for s in definition.sources],
             "views": [[from_name(view.name), view.text] for view in definition.views],
             "current_schema": definition.current_schema,
             **own,
@@ -111,17 +111,43 @@ def to_definition(text: str, root: LakeRoot) -> Definition:
         query=value["query"],
         settings=value["settings"],
         columns=tuple((name, kind, comment) for name, kind, comment in value["columns"]),
-        sources=tuple(
-            Source(to_name(name), SourceKind(kind), table_id, path, tuple(columns))
-            for name, kind, table_id, path, columns in value["sources"]
-        ),
+        sources=tuple(_to_source(s) for s in value["sources"]),
         views=tuple(ViewSource(to_name(name), view) for name, view in value["views"]),
         current_schema=value["current_schema"],
         query_columns=tuple(value.get("query_columns", ())),
         functions=tuple(FunctionUse(*f) for f in value.get("functions", ())),
         read_as=value.get("read_as", ""),
+        frozen=_to_region(value.get("frozen")),
     )
     return root.found_definition(definition)
+
+
+def _from_source(source: Source) -> list[Any]:
+    name, columns = from_name(source.name), list(source.columns)
+    return [name, source.kind, source.table_id, source.path, columns]
+
+
+def _to_source(value: Sequence[Any]) -> Source:
+    name, kind, table_id, path, columns = value
+    return Source(to_name(name), SourceKind(kind), table_id, path, tuple(columns))
+
+
+def _from_region(region: FrozenRegion) -> dict[str, Any]:
+    backfill = None if region.backfill is None else _from_source(region.backfill)
+    return {
+        "where": region.where,
+        "backfill": backfill,
+        "version": region.version,
+        "renamed": [list(pair) for pair in region.renamed],
+    }
+
+
+def _to_region(value: dict[str, Any] | None) -> FrozenRegion | None:
+    if value is None:
+        return None
+    backfill = None if value["backfill"] is None else _to_source(value["backfill"])
+    renamed = tuple((new, old) for new, old in value["renamed"])
+    return FrozenRegion(value["where"], backfill, value["version"], renamed)
 
 
 def from_table(dt: DynamicTable, root: LakeRoot) -> dict[str, Any]:

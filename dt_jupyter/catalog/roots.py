@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from sqlalchemy import Connection
 
 from dt_jupyter.catalog.values import HeldTable
 from dt_jupyter.lake import local
-from dt_jupyter.model import Definition, Name, Source, ViewSource
+from dt_jupyter.model import Definition, FrozenRegion, Name, Source, ViewSource
 
 _HERE = "./"
 _TEXT = "`\ue000/"  # of the characters that mean nothing: no name begins so
@@ -81,6 +82,7 @@ class LakeRoot:
             read_as=self.stored_text(definition.read_as),
             sources=tuple(self._stored_source(s) for s in definition.sources),
             views=tuple(ViewSource(v.name, self.stored_text(v.text)) for v in definition.views),
+            frozen=_moved_region(definition.frozen, self._stored_source),
         )
 
     def found_definition(self, definition: Definition) -> Definition:
@@ -90,6 +92,7 @@ class LakeRoot:
             read_as=self.found_text(definition.read_as),
             sources=tuple(self._found_source(s) for s in definition.sources),
             views=tuple(ViewSource(v.name, self.found_text(v.text)) for v in definition.views),
+            frozen=_moved_region(definition.frozen, self._found_source),
         )
 
     def stored_held(self, table: HeldTable) -> HeldTable:
@@ -111,6 +114,14 @@ class LakeRoot:
     @property
     def _inside(self) -> str:
         return self.folder.rstrip("/") + "/"
+
+
+def _moved_region(
+    region: FrozenRegion | None, moved: Callable[[Source], Source]
+) -> FrozenRegion | None:
+    if region is None or region.backfill is None:
+        return region
+    return replace(region, backfill=moved(region.backfill))
 
 
 def root_of(connection: Connection) -> LakeRoot:

@@ -22,6 +22,11 @@ from .evolution import (
     outputs_of as outputs_of,
     public_outputs as public_outputs,
 )
+from .frozen_region import (
+    columns_of_region as columns_of_region,
+    frozen_at as frozen_at,
+    without_frozen as without_frozen,
+)
 from .lost_columns import explained as explained, find_lost_column as find_lost_column
 from .offending_row import with_offending_row as with_offending_row
 from .pinned_definition import defining_text as defining_text

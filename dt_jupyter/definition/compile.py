@@ -146,11 +146,13 @@ def compile_query(
     builtins: frozenset[str],
     schemas: Mapping[str, StructType],
     functions: frozenset[str] = frozenset(),
+    frozen: frozenset[str] | None = None,
 ) -> Compiled:
     """The stages that keep `query` up to date; Refused where there are none.
 
     `functions` are the user's among `builtins`: each call is computed once. `names` and `types`
-    are the public columns as Spark analysed the text; `schemas` those of the sources by id.
+    are the public columns as Spark analysed the text; `schemas` those of the sources by id;
+    `frozen` the columns that the condition of a frozen region reads, None where there is none.
     """
     bound = bind_query(spark, query, schema, sources, views, builtins, schemas)
     relation, known, analysed = bound.relation, bound.known, bound.types
@@ -162,7 +164,7 @@ def compile_query(
         return empty_relation(known[scan.source])
 
     stages: list[CompiledStage] = []
-    made = compile_stages(once, names, analysed)
+    made = compile_stages(once, names, analysed, frozen)
     refuse_large_change(made)
     for stage in made:
         own = types if stage is made[-1] else _output_types(stage, analysed)

@@ -16,6 +16,7 @@ from dt_jupyter.definition.compile import (
     bind_query,
     compile_query,
 )
+from dt_jupyter.definition.frozen_region import columns_of_region, require_region
 from dt_jupyter.definition.query_reader import UNKNOWN_SOURCE, QueryReader, ReadQuery, found_by
 from dt_jupyter.definition.second_opinion import TextReader, second_opinion
 from dt_jupyter.definition.table_columns import checked_names
@@ -30,6 +31,7 @@ from dt_jupyter.model import (
     Definition,
     DTError,
     Frontier,
+    FrozenRegion,
     Name,
     Reason,
     RefreshMode,
@@ -73,6 +75,7 @@ class DefinitionRequest:
     mode: RefreshMode = RefreshMode.AUTO
     columns: tuple[tuple[str, str | None], ...] = ()
     schema: str = "default"
+    frozen: FrozenRegion | None = None
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,9 @@ class Definer:
             tuple(f.name for f in fields) if request.columns else (),
             called_by(self.sources.catalog, request.query, *(v.text for v in found.views.values())),
             read.read_as,
+            request.frozen,
         )
+        self.require_region(spark, request.name, definition)
         schemas = self._written(definition, at)
         if request.mode is RefreshMode.FULL:
             return self._full(request, definition, found, refuse(Refusal.REQUESTED), schemas)
@@ -174,6 +179,11 @@ class Definer:
         told = _RULED + _SETTLED * compiled.settles + _BY_PLAN * bool(definition.read_as)
         reason = Reason("INCREMENTAL", told)
         return Defined(definition, compiled, RefreshMode.INCREMENTAL, reason, "", checked)
+
+    def require_region(self, spark: SparkSession, name: Name, definition: Definition) -> None:
+        """DT-1139, DT-1140 for a frozen region that cannot be kept."""
+        if definition.frozen is not None:
+            require_region(spark, name, definition.frozen, definition.columns, self.builtins)
 
     def compile(
         self, spark: SparkSession, definition: Definition, at: Frontier | None = None
@@ -342,6 +352,7 @@ class Definer:
                 self.scalars,
                 schemas,
                 frozenset(f.name for f in definition.functions),
+                columns_of_region(definition.frozen, names, self.builtins),
             )
         except AnalysisException as e:
             what = f"Spark does not accept what was bound ({analyser_words(e)})"

@@ -30,7 +30,7 @@ from dt_jupyter.model import (
     error,
     undo,
 )
-from dt_jupyter.refresh import Refresher, stage_app_id
+from dt_jupyter.refresh import Refresher, require_frozen_rows, stage_app_id
 from dt_jupyter.replay import Past, Snapshots, vacuum_lock
 from dt_jupyter.sources import Moment, is_unreadable
 from dt_jupyter.sql import CreateAction, statement_values as S
@@ -169,6 +169,7 @@ class Cloner:
         if contents is not None:
             with vacuum_lock(self._layout):
                 return self.take_over(table, original, contents)[0]
+        require_frozen_rows(self.creator.sources, self.refresher.contents, original)
         t = original.data_timestamp
         return None if t is None else self.creator.compute(table, t)
 

@@ -217,7 +217,7 @@ class SchemaCloner:
         schema = there.schema if old.current_schema == original.name.schema else old.current_schema
         full = original.effective_mode is RefreshMode.FULL
         mode = RefreshMode.FULL if full else original.mode
-        request = DefinitionRequest(there, query, mode, old.listed, schema)
+        request = DefinitionRequest(there, query, mode, old.listed, schema, old.frozen)
         creator = self.cloner.creator
         try:
             with creator.sessions.lease(original.warehouse, old.settings) as spark:

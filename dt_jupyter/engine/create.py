@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,12 @@ from dt_jupyter.definition import (
     DefinitionRequest,
     apply_options,
     require_clusterable,
+)
+from dt_jupyter.engine.frozen_regions import (
+    Regions,
+    renamed_columns,
+    require_keepable,
+    with_region,
 )
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.upstream_refresh import Graph, failure_of
@@ -86,12 +92,18 @@ class Creator:
     clock: Clock
     access: Access
 
+    @property
+    def regions(self) -> Regions:
+        return Regions(self.sources, self.graph.refresher)
+
     def define(self, statement: CreateDynamicTable) -> Defined:
         """The definition of a statement, analysed and checked; creates nothing. DT-5201 for what
         the session's role may not read: before, as far as the text is understood, and by what the
         definition came to read."""
         self.sources.catalog.warehouse(statement.warehouse)
         self._require_read(statement.query)
+        if statement.backfill is not None:
+            self.access.require_read(statement.backfill)
         settings = meaning(self.spark)
         request = DefinitionRequest(
             statement.name,
@@ -99,12 +111,14 @@ class Creator:
             statement.refresh_mode,
             statement.columns,
             self.spark.catalog.currentDatabase().lower(),
+            self.regions.asked(statement),
         )
         with self.sessions.lease(statement.warehouse, settings) as spark:
             spark.sql(f"USE `{request.schema}`")
             try:
                 defined = self.definer.define(spark, request, settings)
                 require_clusterable(defined.definition, statement.cluster_by)
+                self.regions.require_fitting(statement.name, defined.definition)
             except DTError as e:
                 raise e if e.query is not None else e.at(statement.query, None) from e
         self.access.require_definition(defined.definition)
@@ -180,11 +194,7 @@ class Creator:
     ) -> Created:
         """CREATE OR ALTER: options change in place; another query reinitialises the table."""
         row = self._row(statement, defined)
-        changed = (existing.definition.query, existing.definition.columns, existing.mode) != (
-            row.definition.query,
-            row.definition.columns,
-            row.mode,
-        )
+        changed = _is_other(existing, row)
         notes = self._alter_sources(statement, defined)
         common = {
             "target_lag": row.target_lag,
@@ -199,14 +209,29 @@ class Creator:
             table = self.sources.catalog.update(existing.id, **common)
             self.apply_options(existing, table)
             return Created(table, defined, None, f"Dynamic table {statement.name} altered.", notes)
+        defined = self._renamed(existing, defined)
+        row = replace(row, definition=defined.definition)
+        return self._redefine(existing, row, defined, common, notes)
+
+    def _redefine(
+        self,
+        existing: DynamicTable,
+        row: DynamicTable,
+        defined: Defined,
+        common: Mapping[str, object],
+        notes: tuple[str, ...] = (),
+    ) -> Created:
+        """The definition and the modes of `row` for the table, with its rows kept, derived or
+        computed."""
+        name = existing.name
         verdict = self._judge(existing, defined)
-        modes = {
+        modes: dict[str, object] = {
             "definition": row.definition,
             "mode": row.mode,
             "effective_mode": row.effective_mode,
             "mode_reason": row.mode_reason,
         }
-        said = f"Dynamic table {statement.name} altered"
+        said = f"Dynamic table {name} altered"
         if isinstance(verdict, KeptContents):
             table = self.sources.catalog.update(existing.id, **modes, **common)
             self._finish_alter(existing, table)
@@ -214,7 +239,7 @@ class Creator:
         if isinstance(verdict, Derivable):
             standing = replace(self._standing(existing), cluster_by=row.cluster_by)
             derive_contents(self.graph.refresher, standing, defined, verdict)
-            self.publisher.publish(self.sources.catalog.require(statement.name))
+            self.publisher.publish(self.sources.catalog.require(name))
             said = f"{said}; its rows were derived from those that it had"
         else:
             modes["needs_reinit"] = verdict
@@ -227,9 +252,32 @@ class Creator:
         except BaseException as e:
             undo(e, lambda: self._unaltered(existing))
             raise
-        table = self.sources.catalog.require(statement.name)
+        table = self.sources.catalog.require(name)
         self._finish_alter(existing, table)
         return Created(table, defined, record, f"{said}.", notes)
+
+    def freeze(self, table: DynamicTable, where: str | None) -> Created:
+        """ALTER … SET or UNSET FROZEN WHERE: rows that were frozen and are not any more are
+        computed anew. DT-1139, DT-1140."""
+        definition = with_region(table, where)
+        defined = Defined(definition, None, table.effective_mode, table.mode_reason)
+        with self.sessions.lease(table.warehouse, definition.settings) as spark:
+            self.definer.require_region(spark, table.name, definition)
+            if table.effective_mode is RefreshMode.INCREMENTAL and table.frontier is not None:
+                require_keepable(self.definer, spark, table, definition)
+        return self._redefine(table, replace(table, definition=definition), defined, {})
+
+    def _renamed(self, existing: DynamicTable, defined: Defined) -> Defined:
+        """With the columns that the statement names anew, by which frozen rows are found."""
+        new, frontier = defined.definition, existing.frontier
+        if new.frozen is None or frontier is None:
+            return defined
+        with self.sessions.lease(existing.warehouse, new.settings) as spark:
+            rels = [self.definer.relation(spark, d, frontier) for d in (existing.definition, new)]
+        columns = [tuple(n for n, _, _ in d.columns) for d in (existing.definition, new)]
+        pairs = renamed_columns(rels[0], rels[1], columns[0], columns[1])
+        region = replace(new.frozen, renamed=pairs)
+        return replace(defined, definition=replace(new, frozen=region))
 
     def _standing(self, table: DynamicTable) -> DynamicTable:
         return self.graph.refresher.standing(table)
@@ -352,6 +400,15 @@ class Creator:
         folder = self.sources.layout.folder(table.id)
         if folder.exists():
             shutil.rmtree(folder)
+
+
+def _is_other(existing: DynamicTable, row: DynamicTable) -> bool:
+    """Whether another definition was asked for."""
+    old, new = (
+        (d.query, d.columns, d.frozen.where if d.frozen else None)
+        for d in (existing.definition, row.definition)
+    )
+    return (old, existing.mode) != (new, row.mode)
 
 
 def _require_success(record: RefreshRecord | None) -> None:

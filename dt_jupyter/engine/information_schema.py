@@ -267,6 +267,8 @@ class CatalogTables:
         schema = "name string, type string, kind string, comment string"
         rows = [(n, t, "COLUMN", c) for n, t, c in table.definition.columns]
         rows += [_reads(source, table) for source in table.definition.sources]
+        if table.definition.frozen is not None:
+            rows.append((table.definition.frozen.where, "boolean", "FROZEN WHERE", None))
         reason = table.scheduling_reason or obstacles_in(self.catalog).get(table.id)
         if reason is not None:
             rows.append((str(table.scheduling), reason.code, "STANDING", reason.sentence))

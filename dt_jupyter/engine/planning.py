@@ -367,6 +367,10 @@ def _definition_differs(existing: DynamicTable, statement: S.CreateDynamicTable)
         yield "query"
     if existing.definition.listed != statement.columns:
         yield "columns"
+    frozen = existing.definition.frozen
+    old = frozen.where if frozen else None
+    if old != statement.frozen:
+        yield f"FROZEN WHERE {_shown(old)} → {_shown(statement.frozen)}"
 
 
 def _options_differ(existing: DynamicTable, statement: S.CreateDynamicTable) -> Iterator[str]:

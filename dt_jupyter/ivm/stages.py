@@ -93,16 +93,22 @@ def stage_source(ordinal: int) -> str:
     return f"{_STAGE}{ordinal}"
 
 
-def compile_stages(rel: Rel, names: tuple[str, ...], types: TypesOf) -> tuple[Stage, ...]:
+def compile_stages(
+    rel: Rel, names: tuple[str, ...], types: TypesOf, frozen: frozenset[str] | None = None
+) -> tuple[Stage, ...]:
     """The stages of a definition whose public columns are `names`, bottom-up, the public one last.
 
-    `types(rel)` gives the Spark type of each column. Raises Refusal where a rule forbids it.
+    `types(rel)` gives the Spark type of each column. Of a table with a frozen region `frozen` are
+    the columns that its condition reads: its public rows are a bag, since a frozen row and a new
+    one may be of the same group. Raises Refusal where a rule forbids it.
     """
     stages: list[Stage] = []
     rel = settle_types(rel, types)
-    unstable(rel, types)
+    inexact = unstable(rel, types)
+    if {n for n, c in zip(names, rel.columns, strict=True) if c in inexact} & (frozen or set()):
+        raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="FROZEN WHERE")
     post, core = _peel(rel)
-    if isinstance(core, Aggregate):
+    if isinstance(core, Aggregate) and frozen is None:
         outputs, visible = _outputs(post, core)
         group = _group(core, visible, types)
         inner = _cut(core.input, stages, types)

@@ -41,6 +41,22 @@ class ViewSource:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class FrozenRegion:
+    """The rows of a dynamic table that no refresh changes: those of which `where`, over its public
+    columns, is true.
+
+    `backfill` at `version` is the table that gives the first of them; None: the query. `renamed`
+    are columns that a statement gave new names (new, old): where the stored rows have the old one,
+    they are read by it.
+    """
+
+    where: str
+    backfill: Source | None = None
+    version: int | None = None
+    renamed: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(frozen=True)
 class Definition:
     """What a dynamic table computes: its query, and the settings that give it its meaning.
@@ -50,7 +66,7 @@ class Definition:
     comment); `query_columns` the names that the query itself gives them, where the statement
     lists others: empty where the public names are the query's and follow it; `functions` those of
     the user's that it calls; `read_as` the text of Spark's plan of the query, where our reader has
-    to be given that instead of the query.
+    to be given that instead of the query; `frozen` the rows that refreshes leave as they are.
     """
 
     query: str
@@ -62,6 +78,7 @@ class Definition:
     query_columns: tuple[str, ...] = ()
     functions: tuple[FunctionUse, ...] = ()
     read_as: str = ""
+    frozen: FrozenRegion | None = None
 
     @property
     def bound(self) -> str:

@@ -110,6 +110,19 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "warehouses, SUSPEND and RESUME, USE and SET. Run the rest by dt.sql."),
     ("DT-1138", "40001", "The definitions of the lake have changed since the plan was made.",
      "Make the plan again: dt.plan(script)."),
+    ("DT-1139", "42601", "FROZEN WHERE of {name} cannot be kept: {problem}.", "{hint}"),
+    ("DT-1140", "0A000",
+     "FROZEN WHERE of {name} asks for the time so that a frozen row may not stay frozen.",
+     "Compare with the clock so that rows only come to it: day < current_date() - INTERVAL 30 "
+     "DAYS. AND, OR and BETWEEN may join such conditions; NOT and = may not."),
+    ("DT-1141", "42601", "BACKFILL FROM fills a frozen region, and none is given.",
+     "Add FROZEN WHERE (condition): its rows are taken from that table."),
+    ("DT-1142", "0A000", "The frozen rows of {name} do not fit the query any more: {problem}.",
+     "{hint}"),
+    ("DT-1143", "42809", "{table} cannot give the frozen rows of {name}: {problem}.", "{hint}"),
+    ("DT-1144", "55000", "The frozen rows of {name} are lost: {problem}.",
+     "Nothing was changed. CREATE OR REPLACE … BACKFILL FROM takes them from a copy; ALTER DYNAMIC "
+     "TABLE {name} UNSET FROZEN WHERE gives them up and computes all rows."),
     ("DT-1145", "22023", "{file}, of {source}, is not a whole {format} file.",
      "Write it again, or move it away: a file is best written under a hidden name (_x, .x) and "
      "renamed once it is whole."),

@@ -5,6 +5,11 @@ from .derived_contents import (
     derive_contents as derive_contents,
     judge_contents as judge_contents,
 )
+from .frozen_rows import (
+    KeptRegion as KeptRegion,
+    kept_region as kept_region,
+    require_frozen_rows as require_frozen_rows,
+)
 from .observation import Look as Look, plan_source as plan_source, source_sizes as source_sizes
 from .protocol import Refresher as Refresher
 from .query_session import list_anew as list_anew, use_schema as use_schema

@@ -24,6 +24,7 @@ from dt_jupyter.model import (
     DTError,
     DynamicTable,
     Frontier,
+    FrozenRegion,
     Reason,
     RefreshAction,
     RefreshMode,
@@ -42,7 +43,7 @@ from dt_jupyter.refresh.execute import FORMAT, STATE_FORMAT, prepare
 from dt_jupyter.refresh.protocol import Refresher
 from dt_jupyter.refresh.stage_commit import CommitOrigin, Target, commit_stage, refresh_statistics
 from dt_jupyter.spark import run_cancellable
-from dt_jupyter.sql import GroupSql
+from dt_jupyter.sql import GroupSql, containing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -78,16 +79,18 @@ def judge_contents(
     if problem is not None:
         return _anew(problem)
     if defined.mode is RefreshMode.FULL:
-        return (
-            KeptContents()
-            if _is_same_text(table.definition, defined.definition)
-            else _anew("it has no incremental form")
-        )
+        if not _is_same_text(table.definition, defined.definition):
+            return _anew("it has no incremental form")
+        kept = _keeps_region(spark, table.definition.frozen, defined.definition.frozen)
+        return KeptContents() if kept else _REGION
     assert table.frontier is not None
+    if not _keeps_region(spark, table.definition.frozen, defined.definition.frozen):
+        return _REGION
     try:
         old = refresher.compiled(spark, table.id, table.definition, table.frontier)
         new = refresher.definer.compile(spark, defined.definition, table.frontier)
-        return _derivable(refresher, spark, table, old, new)
+        frozen = defined.definition.frozen is not None
+        return _derivable(refresher, spark, table, old, new, frozen=frozen)
     except (Refused, LakeError, PySparkException, DTError) as e:
         return _anew(f"it cannot be read over the sources of then ({type(e).__name__})")
     except Underivable as e:
@@ -96,6 +99,12 @@ def judge_contents(
 
 def _anew(why: str) -> Reason:
     return Reason("DEFINITION_CHANGED", f"CREATE OR ALTER changed the definition, and {why}")
+
+
+_REGION = Reason(
+    "FROZEN_REGION_CHANGED",
+    "the frozen region is another, and the rows outside of it are computed anew",
+)
 
 
 def _standing_problem(refresher: Refresher, table: DynamicTable, defined: Defined) -> str | None:
@@ -120,16 +129,35 @@ def _standing_problem(refresher: Refresher, table: DynamicTable, defined: Define
 
 
 def _is_same_text(old: Definition, new: Definition) -> bool:
-    """Whether only comments on columns differ."""
-    plain = [replace(d, columns=tuple((n, t, None) for n, t, _ in d.columns)) for d in (old, new)]
+    """Whether only comments on columns, or the frozen region, differ."""
+    plain = [
+        replace(d, columns=tuple((n, t, None) for n, t, _ in d.columns), frozen=None)
+        for d in (old, new)
+    ]
     return plain[0] == plain[1]
 
 
+def _keeps_region(spark: SparkSession, old: FrozenRegion | None, new: FrozenRegion | None) -> bool:
+    """Whether all rows that were frozen still are: what is not was not followed meanwhile."""
+    if old is None or new is None:
+        return old is None
+    inside = containing(old.where, new.where)
+    return inside is not None and bool(spark.sql(f"SELECT {inside}").collect()[0][0])
+
+
 def _derivable(
-    refresher: Refresher, spark: SparkSession, table: DynamicTable, old: Compiled, new: Compiled
+    refresher: Refresher,
+    spark: SparkSession,
+    table: DynamicTable,
+    old: Compiled,
+    new: Compiled,
+    *,
+    frozen: bool,
 ) -> ContentsVerdict:
     if old.stages == new.stages:
         return KeptContents()
+    if table.definition.frozen is not None or frozen:
+        raise Underivable("its frozen rows are none that follow from the query")
     if [s.stage for s in old.stages[:-1]] != [s.stage for s in new.stages[:-1]]:
         raise Underivable("its hidden state would be another")
     found = derivation(

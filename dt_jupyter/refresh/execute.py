@@ -30,9 +30,11 @@ from dt_jupyter.model import (
     RefreshAction,
     RefreshStatistics,
     Tuning,
+    quote,
 )
 from dt_jupyter.refresh.compaction import compacted
 from dt_jupyter.refresh.decision import Choice
+from dt_jupyter.refresh.frozen_rows import KeptRegion, kept_region
 from dt_jupyter.refresh.observation import Look
 from dt_jupyter.refresh.query_session import list_anew, use_schema
 from dt_jupyter.refresh.stage_commit import (
@@ -131,6 +133,7 @@ class RefreshContext:
     choice: Choice
     group: str
     flag: CancelFlag
+    builtins: frozenset[str]
 
     def commit(
         self,
@@ -199,7 +202,8 @@ class Stages:
         of, target, rows = self.context, self.context.public_target(), tuple(self.rows)
         whole = step.statement is StageStatement.QUERY
         frontier = self._frontier(stateless=whole and self.compiled is not None)
-        change = self._query() if whole else self._change(step, target)
+        region = self._region(step)
+        change = self._query(region) if whole else self._change(step, target, region)
         moved = of.choice.action is RefreshAction.INCREMENTAL
         read = job_metrics(of.spark, of.group) if moved else None
         if change is None:
@@ -246,11 +250,13 @@ class Stages:
         log = self.context.sources.logs[str(target.path)]
         return compacted(self.context.spark, target.path, log, version, keys, self.context.tuning)
 
-    def _change(self, step: StageStep, target: Target) -> Change | None:
+    def _change(
+        self, step: StageStep, target: Target, region: KeptRegion | None = None
+    ) -> Change | None:
         """The change to commit for a stage; None: its rows are the same."""
         if step.statement is StageStatement.NOTHING:
             return None
-        run = self._stage_run(step, target)
+        run = self._stage_run(step, target, region)
         if step.statement is StageStatement.INITIALISE:
             schema, table = run.compiled.schema, self.context.table
             new_schema = prepare(self.context.spark, target.path, schema, table, target.cluster_by)
@@ -259,7 +265,19 @@ class Stages:
         self.local_rows += run.reading.local_rows
         return change
 
-    def _stage_run(self, step: StageStep, target: Target) -> StageRun:
+    def _region(self, step: StageStep) -> KeptRegion | None:
+        """The frozen region, for the step of the public table."""
+        of = self.context
+        return kept_region(
+            of.sources,
+            of.table,
+            of.definition,
+            of.seen.frontier.data_timestamp,
+            of.builtins,
+            whole=step.statement is not StageStatement.CHANGE,
+        )
+
+    def _stage_run(self, step: StageStep, target: Target, region: KeptRegion | None) -> StageRun:
         of, compiled = self.context, self.compiled
         assert compiled is not None
         return StageRun(
@@ -273,9 +291,10 @@ class Stages:
             of.tuning,
             tables=of.small,
             codegen=self._codegen,
+            region=region,
         )
 
-    def _query(self) -> Overwrite:
+    def _query(self, region: KeptRegion | None) -> Overwrite:
         """All rows by the user's text: for a FULL table, and with no state where that is cheaper
         than to compute it too."""
         of, spark, definition = self.context, self.context.spark, self.context.definition
@@ -283,12 +302,22 @@ class Stages:
         if self.compiled is None:
             list_anew(spark, definition)
             use_schema(spark, definition)
-        text = defining_text(of.sources.logs, definition, of.seen.frontier, self.compiled)
-        frame = spark.sql(text).toDF(*(n for n, _, _ in definition.columns))
+        kept = region.rows if region is not None else None
+        has_ids = region is not None and region.has_ids and self.compiled is not None
+        text = defining_text(
+            of.sources.logs, definition, of.seen.frontier, self.compiled, whole=kept is None
+        )
+        names = [n for n, _, _ in definition.columns]
+        frame = spark.sql(text).toDF(*names)
+        if kept is not None and not has_ids:
+            frame = frame.unionAll(spark.sql(kept).select(*map(quote, names)))
         schema = frame.schema
         if self.compiled is not None:
-            own_columns = self.compiled.public.stateless(of.attempt.sequence)
+            public = self.compiled.public
+            own_columns = public.stateless(of.attempt.sequence)
             assert own_columns is not None
-            frame, schema = frame.selectExpr(*own_columns), self.compiled.public.schema
+            frame, schema = frame.selectExpr(*own_columns), public.schema
+            if kept is not None and has_ids:
+                frame = frame.unionAll(spark.sql(public.sql.derived(kept)))
         target = of.public_target()
         return Overwrite(frame, prepare(spark, target.path, schema, of.table, target.cluster_by))

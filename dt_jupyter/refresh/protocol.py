@@ -42,6 +42,7 @@ from dt_jupyter.refresh.compilations import Compilations
 from dt_jupyter.refresh.cost import is_cold
 from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.execute import Outcome, RefreshContext, Stages
+from dt_jupyter.refresh.frozen_rows import require_frozen_rows
 from dt_jupyter.refresh.heartbeat import (
     Stopwatch,
     begun,
@@ -374,6 +375,8 @@ class Refresher:
         compiling = watch.lap()
         with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
             queued = watch.lap()
+            if choice.action is not RefreshAction.INCREMENTAL:
+                require_frozen_rows(self.sources, self.contents, table)
             if is_to_mend(table):
                 mend(self.sources.catalog, self.sources.layout, table)
                 self.small = self._no_snapshots()
@@ -441,6 +444,7 @@ class Refresher:
             choice,
             group,
             flag,
+            self.definer.builtins,
         )
         compiled, observation, plan = self.plan(spark, table, definition, seen, choice)
         return Stages(of, plan, compiled, observation.facts).run()

@@ -36,8 +36,8 @@ def define_anew(
         return None
     full = table.effective_mode is RefreshMode.FULL
     mode = RefreshMode.FULL if full else table.mode
-    request = DefinitionRequest(table.name, old.query, mode, old.listed, old.current_schema)
     use_schema(spark, old)
+    request = _request(table, mode)
     return definer.define(spark, request, old.settings, verify=False, at=seen.frontier)
 
 
@@ -56,9 +56,15 @@ def define_as_asked(
     """The definition in the mode that was asked for, over its sources at the frontier that was
     seen, with the check at creation."""
     old = table.definition
-    request = DefinitionRequest(table.name, old.query, table.mode, old.listed, old.current_schema)
     use_schema(spark, old)
-    return definer.define(spark, request, old.settings, at=seen.frontier)
+    return definer.define(spark, _request(table, table.mode), old.settings, at=seen.frontier)
+
+
+def _request(table: DynamicTable, mode: RefreshMode) -> DefinitionRequest:
+    old = table.definition
+    return DefinitionRequest(
+        table.name, old.query, mode, old.listed, old.current_schema, old.frozen
+    )
 
 
 def _is_current(definer: Definer, table: DynamicTable, frontier: Frontier) -> bool:

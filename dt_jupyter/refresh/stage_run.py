@@ -38,6 +38,7 @@ from dt_jupyter.model.hidden import (
     WEIGHT,
     hidden,
 )
+from dt_jupyter.refresh.frozen_rows import KeptRegion
 from dt_jupyter.refresh.inputs import Reading
 from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
@@ -73,6 +74,8 @@ class StageRun:
     key_texts: list[str] | None = None
     """For EXPLAIN: the statements of touched keys, which are then not run."""
     touched_count: int = 0
+    region: KeptRegion | None = None
+    """The frozen region of the dynamic table, whose own stage it is."""
 
     def __post_init__(self) -> None:
         assert not self.step.waits_for
@@ -106,7 +109,7 @@ class StageRun:
         """ΔQ: the statement whose rows decide everything else."""
         render, sql = self.reading.renderer(local=self.reading.is_local(delta)), self.compiled.sql
         if isinstance(sql, BagSql):
-            return sql.change(render, delta, consolidate=not self.insert_only)
+            return self._live(sql.change(render, delta, consolidate=not self.insert_only))
         touched = sql.touched(render, delta)
         found = self._state_of(touched, sql)
         groups, state = found if found is not None else (touched, self.state())
@@ -163,9 +166,21 @@ class StageRun:
         return name
 
     def initial_text(self) -> str:
-        sql = self.compiled.sql
+        sql, sequence = self.compiled.sql, self.step.sequence
         text = sql.initial(self.reading.renderer())
-        return sql.numbered(text, self.step.sequence) if isinstance(sql, BagSql) else text
+        if not isinstance(sql, BagSql):
+            return text
+        if self.region is None or self.region.rows is None:
+            return sql.numbered(text, sequence)
+        kept, has_ids = self.region.rows, self.region.has_ids
+        return sql.beside(self._live(text), kept, sequence, has_ids=has_ids)
+
+    def _live(self, rows: str) -> str:
+        """Rows with the public columns, without those that belong to a frozen region: what comes to
+        it and what leaves it changes nothing."""
+        if self.region is None:
+            return rows
+        return f"SELECT * FROM (\n{rows}\n)\nWHERE NOT {self.region.condition}"
 
     # -- running them -----------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import DefinitionRow
-from dt_jupyter.definition import Compiled, compile_query
+from dt_jupyter.definition import Compiled, columns_of_region, compile_query
 from dt_jupyter.functions import expanded
 from dt_jupyter.lake import TableLog, mark_of, spark_schema
 from dt_jupyter.model import (
@@ -136,6 +136,7 @@ class Past:
             refresher.definer.scalars,
             schemas,
             frozenset(f.name for f in definition.functions),
+            columns_of_region(definition.frozen, names, refresher.definer.builtins),
         )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import HoldKind
-from dt_jupyter.definition import Compiled, row_text
+from dt_jupyter.definition import Compiled, defining_text, frozen_at, row_text
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import (
     Append,
@@ -40,12 +40,20 @@ from dt_jupyter.model import (
     quote,
 )
 from dt_jupyter.model.hidden import OP, STOP, WEIGHT, hidden, is_hidden, where_visible
-from dt_jupyter.refresh import LogFacts, Refresher, StageRun, Standing, plan_stage
+from dt_jupyter.refresh import (
+    LogFacts,
+    Refresher,
+    StageRun,
+    Standing,
+    kept_region,
+    plan_stage,
+)
 from dt_jupyter.replay.definition_history import Past, PastCommit, elsewhere, require_versions
 from dt_jupyter.replay.digest import Moved, hash_order, moved_of
 from dt_jupyter.replay.hold_files import Wanted, release, secure
 from dt_jupyter.replay.replay import Bench
 from dt_jupyter.replay.verify_rows import Comparison, compare
+from dt_jupyter.sources import rows_at
 from dt_jupyter.spark import is_connect
 
 if TYPE_CHECKING:
@@ -320,7 +328,7 @@ class _Again:
             stages = compiled_then(
                 spark, self.refresher, self.past, moved, self.new, logs, metadata.columns
             )
-            return spark.sql(self.refresher.defining_text(moved, self.new, stages))
+            return self._computed(spark, before, moved, stages)
         try:
             compiled = self.past.compiled(spark, self.refresher, moved, self.new, logs)
         except Refused as e:
@@ -336,6 +344,35 @@ class _Again:
         shown = where_visible(metadata.columns)
         items = ", ".join(quote(n) for n, _, _ in self.definition.columns)
         return spark.sql(f"SELECT {items} FROM ({text}){shown}")
+
+    def _computed(
+        self, spark: SparkSession, before: DataFrame, moved: Definition, stages: Compiled | None
+    ) -> DataFrame:
+        """All rows by the query, and beside them those that were frozen: as they were before, or
+        as another table gave them."""
+        frozen = frozen_at(moved, self.new.data_timestamp)
+        first = self.old is None
+        filled = first and moved.frozen is not None and moved.frozen.backfill is not None
+        whole = frozen is None or (first and not filled)
+        logs = self.refresher.sources.logs
+        made = spark.sql(defining_text(logs, moved, self.new, stages, whole=whole))
+        if whole:
+            return made
+        names = [quote(n) for n, _, _ in moved.columns]
+        kept = self._backfilled(spark, moved) if filled else before
+        return made.toDF(*(n for n, _, _ in moved.columns)).unionAll(
+            kept.where(str(frozen)).select(*names)
+        )
+
+    def _backfilled(self, spark: SparkSession, definition: Definition) -> DataFrame:
+        region = definition.frozen
+        assert region is not None
+        assert region.backfill is not None
+        assert region.version is not None
+        path = str(region.backfill.path)
+        return spark.sql(
+            f"SELECT * FROM {rows_at(self.refresher.sources.logs, path, region.version)}"
+        )
 
     def _change(
         self,
@@ -362,6 +399,14 @@ class _Again:
             staging,
             self.refresher.tuning,
             tables=self.refresher.small,
+            region=kept_region(
+                self.refresher.sources,
+                table,
+                self.definition,
+                self.new.data_timestamp,
+                self.refresher.definer.builtins,
+                whole=False,
+            ),
         )
         return run.advance()
 

@@ -21,6 +21,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.refresh import (
+    KeptRegion,
     Look,
     Refresher,
     SourceRead,
@@ -29,6 +30,7 @@ from dt_jupyter.refresh import (
     StageRun,
     StageStatement,
     StageStep,
+    kept_region,
     logs_of,
     resolve_step,
     source_sizes,
@@ -97,6 +99,7 @@ def explain_table(
         compiled,
         observation.facts,
         refresher.tuning,
+        refresher.definer.builtins,
     )
     return replace(found, steps=tuple(shown.steps(plan)))
 
@@ -141,6 +144,7 @@ class _PlanPrinter:
     compiled: Compiled | None
     facts: StageFacts
     tuning: Tuning
+    builtins: frozenset[str]
 
     def steps(self, plan: StagePlan) -> Iterator[PlanStep]:
         versions = dict(self.frontier.versions)
@@ -157,9 +161,19 @@ class _PlanPrinter:
             yield from self._statements(settled, step.waits_for) if made else ()
 
     def _query(self) -> PlanStep:
-        definition = self.table.definition
-        text = defining_text(self.sources.logs, definition, self.frontier, self.compiled)
-        return PlanStep("contents" if self.compiled is None else "contents of the table", text)
+        definition, region = self.table.definition, self._region(whole=True)
+        kept = region.rows if region is not None else None
+        text = defining_text(
+            self.sources.logs, definition, self.frontier, self.compiled, whole=kept is None
+        )
+        both = text if kept is None else f"{text}\nUNION ALL\n{kept}"
+        return PlanStep("contents" if self.compiled is None else "contents of the table", both)
+
+    def _region(self, *, whole: bool) -> KeptRegion | None:
+        t = self.frontier.data_timestamp
+        return kept_region(
+            self.sources, self.table, self.table.definition, t, self.builtins, whole=whole
+        )
 
     def _statements(self, step: StageStep, foretold: frozenset[str]) -> Iterator[PlanStep]:
         """The statement of a step, after those of the keys that it touches."""
@@ -184,6 +198,7 @@ class _PlanPrinter:
         layout, table = self.sources.layout, self.table
         stage = self.compiled.stages[step.ordinal]
         public = stage is self.compiled.public
+        new = step.statement is StageStatement.INITIALISE
         own = layout.public(table.id) if public else layout.stage(table.id, step.ordinal)
         return StageRun(
             self.spark,
@@ -196,6 +211,7 @@ class _PlanPrinter:
             self.tuning,
             small=_READ_BY_SPARK,
             key_texts=keys,
+            region=self._region(whole=new) if public else None,
         )
 
     def _change_to_come(self, read: SourceRead) -> Relation:

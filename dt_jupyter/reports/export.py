@@ -113,6 +113,7 @@ def _table(table: DynamicTable) -> _Object:
     name = _target(table.name, schema)
     lines = [f"CREATE DYNAMIC TABLE IF NOT EXISTS {name}{_columns(definition.listed)}"]
     lines += [f"  {option}" for option in _options(table)]
+    lines += [f"  FROZEN WHERE ({definition.frozen.where})"] if definition.frozen else []
     statement = "\n".join([*lines, "AS", definition.query.strip()])
     reads = _reads(definition.query, schema)
     return _Object(table.name, schema, reads, statement, definition.settings)

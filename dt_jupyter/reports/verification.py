@@ -10,6 +10,7 @@ from dt_jupyter.definition import (
     Outputs,
     expected,
     find_lost_column,
+    frozen_at,
     in_words,
     outputs_of,
     public_outputs,
@@ -23,6 +24,7 @@ from dt_jupyter.model import (
     Source,
     SourceKind,
     Timestamp,
+    count_of,
     error,
     quote,
 )
@@ -55,13 +57,30 @@ def verify(
     compiled = None
     if table.effective_mode is RefreshMode.INCREMENTAL:
         compiled = refresher.compiled(spark, table.id, table.definition, table.frontier)
-    left = refresher.read_text(path, table.version)
+    left, frozen = _live(table.definition, table.frontier, refresher.read_text(path, table.version))
     right = refresher.defining_text(there, table.frontier, compiled)
     query = refresher.full_text(there, table.frontier)
     other = _other_columns(spark, table.definition, left, query)
     found = _compared(spark, table, left, right, table.version, other)
     lost = find_lost_column(spark, table, refresher.sources)
-    return replace(found, note=str(lost)) if lost is not None else found
+    return _noted(spark, replace(found, note=str(lost)) if lost is not None else found, frozen)
+
+
+def _live(definition: Definition, frontier: Frontier, stored: str) -> tuple[str, str | None]:
+    """The rows that the query gives, of those that are stored, and those that are frozen."""
+    frozen = frozen_at(definition, frontier.data_timestamp)
+    if frozen is None:
+        return stored, None
+    return f"(SELECT * FROM {stored} WHERE NOT {frozen})", f"{stored} WHERE {frozen}"
+
+
+def _noted(spark: SparkSession, found: Verification, frozen: str | None) -> Verification:
+    """Frozen rows are none of the query's, so that nothing is compared with them."""
+    if frozen is None:
+        return found
+    rows = spark.sql(f"SELECT count(*) FROM {frozen}").collect()[0][0]
+    told = f"{count_of(rows, 'frozen row')} not compared"
+    return replace(found, note=f"{found.note}; {told}" if found.note else told)
 
 
 def _where_there(
@@ -106,11 +125,12 @@ def verify_at(
     then = replace(table, definition=moved, frontier=frontier, version=version)
     logs = {i: TableLog(f) for i, f in folders.items()}
     public = snapshots.table(own, version)
-    left = refresher.read_text(str(public.folder), version)
+    stored = refresher.read_text(str(public.folder), version)
+    left, frozen = _live(moved, frontier, stored)
     stages = compiled_then(spark, refresher, past, moved, frontier, logs, public.then.columns)
     right = refresher.defining_text(moved, frontier, stages)
     other = _other_columns(spark, moved, left, refresher.full_text(moved, frontier))
-    return _compared(spark, then, left, right, version, other)
+    return _noted(spark, _compared(spark, then, left, right, version, other), frozen)
 
 
 def _other_columns(

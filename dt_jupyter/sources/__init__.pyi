@@ -36,6 +36,7 @@ from .owner_reads import (
     require_sink_reads as require_sink_reads,
 )
 from .pinned_text import (
+    at_time as at_time,
     pinned as pinned,
     pinned_query as pinned_query,
     reads_the_clock as reads_the_clock,

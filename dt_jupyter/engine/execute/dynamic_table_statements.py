@@ -43,6 +43,7 @@ _DEFAULTS: Mapping[str, tuple[str, Any]] = {
     "ALTER_SOURCES": ("alter_sources", True),
 }
 """The field of each option that UNSET may name, and its default."""
+_FROZEN = "FROZEN WHERE"
 
 
 def create_dynamic_table(
@@ -206,11 +207,19 @@ def _set(context: Context, table: DynamicTable, options: S.SetOptions) -> str:
         "alter_sources": options.alter_sources,
         "comment": options.comment,
     }
-    return _update(context, table, {k: v for k, v in wanted.items() if v is not None})
+    done = _update(context, table, {k: v for k, v in wanted.items() if v is not None})
+    return done if options.frozen is None else _freeze(context, table, options.frozen)
 
 
 def _unset(context: Context, table: DynamicTable, options: S.UnsetOptions) -> str:
-    return _update(context, table, dict(_DEFAULTS[name] for name in options.names))
+    plain = options.names - {_FROZEN}
+    done = _update(context, table, dict(_DEFAULTS[name] for name in plain))
+    return _freeze(context, table, None) if _FROZEN in options.names else done
+
+
+def _freeze(context: Context, table: DynamicTable, where: str | None) -> str:
+    made = context.creator.freeze(context.catalog.require(table.name), where)
+    return "altered; its rows are kept" if made.record is None else "altered"
 
 
 def _update(context: Context, table: DynamicTable, fields: Mapping[str, Any]) -> str:

@@ -348,6 +348,14 @@ class BagSql:
         items += [*HASH, *(quote(n) for n in self.names)]
         return f"SELECT {_list(items)}\nFROM (\n{rows}\n)"
 
+    def beside(self, live: str, stored: str, sequence: int, *, has_ids: bool) -> str:
+        """New rows with hashes, as rows of the table, and stored ones in its columns, which keep
+        their row ids where they have any."""
+        if has_ids:
+            return f"{self.numbered(live, sequence)}\nUNION ALL\n{self.derived(stored)}"
+        hashed = self._hashed(stored, (), tuple((n, col(n)) for n in self.names))
+        return self.numbered(f"{live}\nUNION ALL\n{hashed}", sequence)
+
     def change(self, render: Renderer, delta: Rel, *, consolidate: bool) -> str:
         """The change with hashes and weights; consolidated, each content comes once."""
         hashed = self._hashed(render(delta), (WEIGHT,), self.stage.outputs)

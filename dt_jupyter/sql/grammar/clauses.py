@@ -25,7 +25,8 @@ from dt_jupyter.sql.text.cursor import Cursor
 from dt_jupyter.sql.text.lex import TokenKind
 from dt_jupyter.sql.text.literals import unquote
 
-CLUSTER_BY = "CLUSTER BY"
+CLUSTER_BY, FROZEN, BACKFILL = "CLUSTER BY", "FROZEN WHERE", "BACKFILL FROM"
+_FROZEN = (("FROZEN", "WHERE"), ("IMMUTABLE", "WHERE"))
 _Source = TypeVar("_Source", bound=StrEnum)
 _QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES"})
 
@@ -90,9 +91,14 @@ def name_to_describe(cursor: Cursor, what: str, form: str) -> Name | None:
 
 
 def options(
-    cursor: Cursor, known: Mapping[str, Option], until: str | None, cluster: bool = False
+    cursor: Cursor,
+    known: Mapping[str, Option],
+    until: str | None,
+    cluster: bool = False,
+    region: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """Options in any order up to the keyword `until` or the end: {field: value}.
+    """Options in any order up to the keyword `until` or the end: {field: value}; among them the
+    clauses of a frozen region that `region` names.
 
     `places` gets each one's value by its SQL name. DT-1001 for one given twice, DT-1002, DT-1003.
     """
@@ -103,8 +109,14 @@ def options(
         if cluster and cursor.at_words("CLUSTER", "BY"):
             _once(cursor, CLUSTER_BY)
             found["cluster_by"] = _cluster_by(cursor)
+        elif FROZEN in region and any(cursor.at_words(*words) for words in _FROZEN):
+            _once(cursor, FROZEN)
+            found["frozen"] = _frozen_where(cursor)
+        elif BACKFILL in region and cursor.accept("BACKFILL", "FROM"):
+            _once(cursor, BACKFILL)
+            found["backfill"] = cursor.name("the table that gives the rows", BACKFILL)
         else:
-            option = _option(cursor, known, until, cluster)
+            option = _option(cursor, known, until, cluster, region)
             found[option.field] = _value(cursor, option)
     return found
 
@@ -136,7 +148,8 @@ def unset_options(cursor: Cursor, known: Collection[str]) -> frozenset[str]:
         token = cursor.peek()
         if token.kind is not TokenKind.WORD:
             raise cursor.expected("an option", f"Options are {', '.join(known)}.")
-        name = CLUSTER_BY if cursor.at_words("CLUSTER", "BY") else token.upper
+        clauses = ((CLUSTER_BY, (("CLUSTER", "BY"),)), (FROZEN, _FROZEN))
+        name = next((n for n, w in clauses if any(cursor.at_words(*x) for x in w)), token.upper)
         if name not in known:
             raise unknown_option(token.text, f"{cursor.statement} … UNSET", known).at(
                 cursor.script, token.span
@@ -203,6 +216,24 @@ def _cluster_by(cursor: Cursor) -> tuple[str, ...]:
             raise cursor.expected("',' or ')'", f"{hint} Expressions cannot be clustered by.")
     cursor.places[CLUSTER_BY] = Span(start, cursor.words[cursor.index - 1].end)
     return tuple(columns)
+
+
+def _frozen_where(cursor: Cursor) -> str:
+    """FROZEN WHERE (condition), or IMMUTABLE WHERE: the text of the condition."""
+    cursor.index += 2
+    hint = "Write FROZEN WHERE (condition)."
+    opening = cursor.expect_sign("(", hint)
+    depth = 1
+    while depth:
+        if cursor.done:
+            raise cursor.expected("')'", hint)
+        token = cursor.next()
+        depth += token.sign("(") - token.sign(")")
+    text = cursor.script[opening.end : token.start].strip()
+    cursor.places[FROZEN] = Span(opening.start, token.end)
+    if not text:
+        raise cursor.fail("the condition is missing", hint, cursor.places[FROZEN])
+    return text
 
 
 def column_list(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from dt_jupyter.model import Name, Span
+from dt_jupyter.model import Name, Span, error
 from dt_jupyter.sql.grammar.clauses import (
+    BACKFILL,
     CLUSTER_BY,
+    FROZEN,
     column_list,
     create_action,
     if_exists,
@@ -92,7 +94,7 @@ _FIXED = frozenset(name for name, option in TABLE_OPTIONS.items() if option.fixe
 _ALTERABLE = {name: option for name, option in TABLE_OPTIONS.items() if not option.fixed}
 _OF_CLONE = {name: TABLE_OPTIONS[name] for name in ("TARGET_LAG", "WAREHOUSE")}
 _SCHEMA = ("SCHEMA", "DATABASE", "NAMESPACE")
-_UNSETTABLE = (*_ALTERABLE, CLUSTER_BY)
+_UNSETTABLE = (*_ALTERABLE, CLUSTER_BY, FROZEN)
 
 
 def ours(cursor: Cursor) -> Statement | None:
@@ -207,7 +209,10 @@ def _create_table(cursor: Cursor, action: CreateAction) -> Statement:
         return _clone_table(cursor, name, action)
     columns = column_list(cursor)
     before = frozenset(cursor.places)
-    given = options(cursor, TABLE_OPTIONS, until="AS", cluster=True)
+    region = (FROZEN, BACKFILL)
+    given = options(cursor, TABLE_OPTIONS, until="AS", cluster=True, region=region)
+    if BACKFILL in cursor.places and FROZEN not in cursor.places:
+        raise error("DT-1141").at(cursor.script, cursor.places[BACKFILL])
     if not cursor.accept("AS"):
         raise cursor.fail("the query is missing", "End with AS SELECT ….")
     fields = {"name": name, "columns": columns, "action": action, **given}
@@ -264,7 +269,7 @@ def _set_options(cursor: Cursor) -> dict[str, Any]:
             "Use CREATE OR ALTER DYNAMIC TABLE.",
             token.span,
         )
-    return options(cursor, _ALTERABLE, until=None, cluster=True)
+    return options(cursor, _ALTERABLE, until=None, cluster=True, region=(FROZEN,))
 
 
 def _drop_table(cursor: Cursor) -> Statement:

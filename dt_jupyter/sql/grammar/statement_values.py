@@ -61,8 +61,9 @@ class CreateDynamicTable(Statement):
     """CREATE DYNAMIC TABLE … AS query; also what `%%dynamic_table` makes.
 
     `query` is the user's exact text, at character `query_offset` of the script. `columns` are
-    (name, comment), or () for the query's own. `given` are the SQL names of the options that the
-    text sets; the others have their defaults.
+    (name, comment), or () for the query's own. `frozen` is the condition of the rows that refreshes
+    leave as they are, `backfill` the table that gives the first of them. `given` are the SQL names
+    of the options that the text sets; the others have their defaults.
     """
 
     name: Name
@@ -78,6 +79,8 @@ class CreateDynamicTable(Statement):
     retention_days: int | None = None
     alter_sources: bool = True
     comment: str | None = None
+    frozen: str | None = None
+    backfill: Name | None = None
     query_offset: int = field(default=0, compare=False)
     given: frozenset[str] = field(default=frozenset(), compare=False)
 
@@ -178,6 +181,7 @@ class SetOptions:
     retention_days: int | None = None
     alter_sources: bool | None = None
     comment: str | None = None
+    frozen: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,131 @@
+"""The condition of a frozen region: what it may be, what it reads, and its text at a time.
+
+A table with one has two kinds of rows. Those of which the condition is true are as they were when
+they were first seen so; all others are the query's of which it is not true. NULL is not true.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
+
+from dt_jupyter.failures import is_syntax_error
+from dt_jupyter.ivm import Filter, Project, Refused, Scan, walk
+from dt_jupyter.model import (
+    Definition,
+    DTError,
+    FrozenRegion,
+    Name,
+    Timestamp,
+    did_you_mean,
+    error,
+    quote,
+)
+from dt_jupyter.model.hidden import hidden
+from dt_jupyter.sources import at_time
+from dt_jupyter.sql import Table, bind, only_grows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_ROWS, _VALUE = "rows", hidden("value")
+_ANY_TIME = Timestamp(0)
+_PLAIN = "Use the columns of the table, constants and functions that give the same for the same."
+
+
+def require_region(
+    spark: SparkSession,
+    name: Name,
+    region: FrozenRegion,
+    columns: tuple[tuple[str, str, str | None], ...],
+    builtins: frozenset[str],
+) -> None:
+    """DT-1139 for a condition that is not one of a row's own columns, DT-1140 for one whose region
+    might lose rows as time goes on."""
+    text = _at(region.where, _ANY_TIME, "UTC")
+    _require_boolean(spark, name, text, columns)
+    try:
+        bound = bind(_selecting(text), lambda parts: _table(parts, columns), builtins)
+    except Refused as e:
+        raise error("DT-1139", name=name, problem=e.reason.sentence, hint=e.hint or _PLAIN) from e
+    if not all(isinstance(n, Filter | Project | Scan) for n in walk(bound)):
+        raise error("DT-1139", name=name, problem="it has a subquery", hint=_PLAIN)
+    if not only_grows(region.where):
+        raise error("DT-1140", name=name)
+
+
+def columns_of_region(
+    region: FrozenRegion | None, names: tuple[str, ...], builtins: frozenset[str]
+) -> frozenset[str] | None:
+    """The columns that the condition reads; None where there is no region."""
+    if region is None:
+        return None
+    columns = tuple((n, "", None) for n in names)
+    text = _at(region.where, _ANY_TIME, "UTC")
+    bound = bind(_selecting(text), lambda parts: _table(parts, columns), builtins)
+    stored = {i: c for n in walk(bound) if isinstance(n, Scan) for i, c in n.reads}
+    read = {c for n in walk(bound) if isinstance(n, Filter) for p in n.on for c in p.columns}
+    return frozenset(stored[c] for c in read if c in stored)
+
+
+def frozen_at(definition: Definition, t: Timestamp) -> str | None:
+    """The condition of the rows that are frozen at a data timestamp, which is never NULL; None
+    where there is no region."""
+    if definition.frozen is None:
+        return None
+    zone = definition.settings.get("spark.sql.session.timeZone", "UTC")
+    return f"COALESCE(({_at(definition.frozen.where, t, zone)}\n), FALSE)"
+
+
+def without_frozen(text: str, definition: Definition, t: Timestamp) -> str:
+    """A query of the definition's rows without those that belong to its frozen region."""
+    frozen = frozen_at(definition, t)
+    if frozen is None:
+        return text
+    names = ", ".join(quote(n) for n, _, _ in definition.columns)
+    return f"SELECT * FROM (\n{text}\n) AS {_ROWS}({names})\nWHERE NOT {frozen}"
+
+
+def _at(where: str, t: Timestamp, zone: str) -> str:
+    return at_time(where, t, zone)
+
+
+def _selecting(text: str) -> str:
+    return f"SELECT * FROM {_ROWS} WHERE ({text}\n)"
+
+
+def _table(parts: tuple[str, ...], columns: tuple[tuple[str, str, str | None], ...]) -> Table:
+    return Table(".".join(parts), tuple(n for n, _, _ in columns), None)
+
+
+def _require_boolean(
+    spark: SparkSession,
+    name: Name,
+    text: str,
+    columns: tuple[tuple[str, str, str | None], ...],
+) -> None:
+    items = ", ".join(f"CAST(NULL AS {t}) AS {quote(n)}" for n, t, _ in columns)
+    query = f"SELECT *, ({text}\n) AS {_VALUE} FROM (SELECT {items}) AS {_ROWS}"
+    try:
+        kind = spark.sql(query).schema[-1].dataType.simpleString()
+    except AnalysisException as e:
+        raise _told(e, name, columns) from e
+    if kind != "boolean":
+        problem = f"it is {kind}, and no condition"
+        raise error("DT-1139", name=name, problem=problem, hint="Compare: day < DATE'2026-01-01'.")
+
+
+def _told(
+    e: AnalysisException, name: Name, columns: tuple[tuple[str, str, str | None], ...]
+) -> DTError:
+    facts = e.getMessageParameters() or {}
+    if (e.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+        column = facts.get("objectName", "?").replace("`", "")
+        hint = did_you_mean(column, [n for n, _, _ in columns], _PLAIN)
+        problem = f"the table has no column {column}"
+        return error("DT-1139", name=name, problem=problem, hint=hint)
+    first = re.sub(r"^\[[\w.]+\]\s*|\s*SQLSTATE: \w+.*$", "", str(e).strip().splitlines()[0])
+    problem = "it is no condition" if is_syntax_error(e) else first.rstrip(".")
+    return error("DT-1139", name=name, problem=problem, hint=_PLAIN)
