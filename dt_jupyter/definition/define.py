@@ -352,7 +352,7 @@ class Definer:
                 self.scalars,
                 schemas,
                 frozenset(f.name for f in definition.functions),
-                columns_of_region(definition.frozen, names, self.builtins),
+                columns_of_region(definition.frozen, names),
             )
         except AnalysisException as e:
             what = f"Spark does not accept what was bound ({analyser_words(e)})"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 
 from dt_jupyter.failures import is_syntax_error
-from dt_jupyter.ivm import Filter, Project, Refused, Scan, walk
+from dt_jupyter.ivm import Refused
 from dt_jupyter.model import (
     Definition,
     DTError,
@@ -25,7 +25,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sources import at_time
-from dt_jupyter.sql import Table, bind, only_grows
+from dt_jupyter.sql import Table, bind, columns_in, only_grows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,27 +47,21 @@ def require_region(
     text = _at(region.where, _ANY_TIME, "UTC")
     _require_boolean(spark, name, text, columns)
     try:
-        bound = bind(_selecting(text), lambda parts: _table(parts, columns), builtins)
+        bind(_selecting(text), lambda parts: _table(parts, columns), builtins)
     except Refused as e:
         raise error("DT-1139", name=name, problem=e.reason.sentence, hint=e.hint or _PLAIN) from e
-    if not all(isinstance(n, Filter | Project | Scan) for n in walk(bound)):
+    if columns_in(region.where) is None:
         raise error("DT-1139", name=name, problem="it has a subquery", hint=_PLAIN)
     if not only_grows(region.where):
         raise error("DT-1140", name=name)
 
 
-def columns_of_region(
-    region: FrozenRegion | None, names: tuple[str, ...], builtins: frozenset[str]
-) -> frozenset[str] | None:
+def columns_of_region(region: FrozenRegion | None, names: tuple[str, ...]) -> frozenset[str] | None:
     """The columns that the condition reads; None where there is no region."""
     if region is None:
         return None
-    columns = tuple((n, "", None) for n in names)
-    text = _at(region.where, _ANY_TIME, "UTC")
-    bound = bind(_selecting(text), lambda parts: _table(parts, columns), builtins)
-    stored = {i: c for n in walk(bound) if isinstance(n, Scan) for i, c in n.reads}
-    read = {c for n in walk(bound) if isinstance(n, Filter) for p in n.on for c in p.columns}
-    return frozenset(stored[c] for c in read if c in stored)
+    read = columns_in(region.where) or frozenset()
+    return frozenset(n for n in names if n.lower() in read)
 
 
 def frozen_at(definition: Definition, t: Timestamp) -> str | None:

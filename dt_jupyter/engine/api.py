@@ -680,8 +680,9 @@ class Engine:
 
     def export(self) -> str:
         """All definitions as one SQL script, each after what it reads: `dt.sql(script)` makes
-        them again in a lake with the same tables. It holds neither rows nor history,
-        streams begin anew, and sinks are comments: creating one delivers."""
+        them again in a lake with the same tables, with roles, grants and functions of SQL. It
+        holds neither rows nor history, streams begin anew, and sinks are comments: creating one
+        delivers. Functions of Python are comments too: run them as Python before."""
         context = self._open()
         return export_script(context.catalog, meaning(context.spark))
 

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.engine.planned_differences import (
+    definition_differs,
+    fields_differ,
+    is_view_of,
+    names_read,
+    names_upstream_first,
+    options_differ,
+)
 from dt_jupyter.engine.script import definitions_of, run_script
+from dt_jupyter.functions import kept_sql_function
 from dt_jupyter.model import (
     DTError,
     DynamicTable,
     Name,
     Reason,
     SchedulingState,
-    SourceKind,
+    UserFunction,
     error,
     plain,
 )
@@ -36,21 +45,7 @@ _CREATE_TASK = re.compile(
     r"CREATE\s+(?:OR\s+REPLACE\s+)?TASK\s+(?:IF\s+NOT\s+EXISTS\s+)?", re.IGNORECASE
 )
 _VIEW = re.compile(r"CREATE\s+(?:OR\s+REPLACE\s+)?VIEW\s+(?:IF\s+NOT\s+EXISTS\s+)?", re.IGNORECASE)
-_EXPLICIT = re.compile(r"select (?:\*|`[^`]*` as `[^`]*`(?:, `[^`]*` as `[^`]*`)*) from \( ")
 _AS = re.compile(r"\bAS\b", re.IGNORECASE)
-_OPTIONS: Mapping[str, tuple[str, str]] = {
-    "TARGET_LAG": ("target_lag", "target_lag"),
-    "WAREHOUSE": ("warehouse", "warehouse"),
-    "REFRESH_MODE": ("refresh_mode", "mode"),
-    "SCHEDULER": ("scheduler", "scheduler_enabled"),
-    "CLUSTER BY": ("cluster_by", "cluster_by"),
-    "DATA_RETENTION_TIME_IN_DAYS": ("retention_days", "retention_days"),
-    "ALTER_SOURCES": ("alter_sources", "alter_sources"),
-    "COMMENT": ("comment", "comment"),
-}
-"""The field of each option in a statement, and in the catalog."""
-
-
 _WAREHOUSE = {
     "MAX_CONCURRENCY_LEVEL": "max_concurrency",
     "WEIGHT": "weight",
@@ -148,7 +143,7 @@ class _Planner:
             rows = "computed at its first scheduled refresh" if later else "computed"
             self._add("dynamic table", name, statement.text, rows)
             return
-        differs = [*_definition_differs(existing, statement), *_options_differ(existing, statement)]
+        differs = [*definition_differs(existing, statement), *options_differ(existing, statement)]
         if not differs:
             self._same("dynamic table", name)
             return
@@ -162,7 +157,7 @@ class _Planner:
 
     def _rows(self, existing: DynamicTable, statement: S.CreateDynamicTable) -> str:
         """What CREATE OR ALTER does with the rows."""
-        if not any(_definition_differs(existing, statement)) and (
+        if not any(definition_differs(existing, statement)) and (
             existing.mode is statement.refresh_mode
         ):
             return _KEPT
@@ -182,15 +177,46 @@ class _Planner:
     def _below(self, changed: set[Name]) -> tuple[str, ...]:
         """The dynamic tables downstream, through views too."""
         tables, found = self.context.catalog.list(), set(changed)
-        while more := {t.name for t in tables if found & _reads(t)} - found:
+        while more := {t.name for t in tables if found & names_read(t)} - found:
             found |= more
         return tuple(sorted(str(n) for n in found - changed))
+
+    # -- rights and functions ---------------------------------------------------------------------
+
+    def role(self, statement: S.CreateRole, schema: str) -> None:
+        if statement.name in self.context.access.book.roles:
+            self._same("role", statement.name)
+        else:
+            self._add("role", statement.name, statement.text)
+
+    def grant(self, statement: S.GrantRights, schema: str) -> None:
+        """What is granted already is there; what was granted beside it stays."""
+        on, book = statement.on, self.context.access.book
+        known = {g.right for g in book.grants if g.role == statement.role and g.on.key == on.key}
+        what = f"{', '.join(statement.rights)} on {on} to role {statement.role}"
+        if known >= set(statement.rights):
+            self._same("grant", what)
+        else:
+            self._add("grant", what, statement.text)
+
+    def function(self, statement: S.SparkStatement, made: UserFunction) -> None:
+        found = {f.name: f for f in self.context.catalog.functions()}.get(made.name)
+        if found is None:
+            self._add("function", made.name, statement.text)
+        elif found.digest == made.digest:
+            self._same("function", made.name)
+        else:
+            change = PlannedChange("function", made.name, PlannedAction.CHANGE, ("text",))
+            self.changes.append(change)
+            self.steps.append(statement.text)
 
     # -- the others -------------------------------------------------------------------------------
 
     def spark(self, statement: S.SparkStatement, schema: str) -> None:
         kind, name = statement.kind, statement.target
-        if kind in (SparkKind.USE, SparkKind.SET):
+        if (function := kept_sql_function(statement.text, schema)) is not None:
+            self.function(statement, function)
+        elif kind in (SparkKind.USE, SparkKind.SET):
             self.steps.append(statement.text)
         elif kind is SparkKind.CREATE_SCHEMA and statement.target_parts:
             made = statement.target_parts[-1]
@@ -217,7 +243,7 @@ class _Planner:
             self._add("view", name, statement.text)
             return
         query = qualified_text(_AS.split(statement.text, maxsplit=1)[-1], schema)
-        if known.kind is RelationKind.VIEW and _is_view_of(known.text or "", query):
+        if known.kind is RelationKind.VIEW and is_view_of(known.text or "", query):
             self._same("view", name)
             return
         below = self._below({name})
@@ -232,7 +258,7 @@ class _Planner:
         if found is None:
             self._add("warehouse", statement.name, statement.text)
             return
-        differs = tuple(_differs(_WAREHOUSE, found, statement))
+        differs = tuple(fields_differ(_WAREHOUSE, found, statement))
         if not differs:
             self._same("warehouse", statement.name)
             return
@@ -251,7 +277,7 @@ class _Planner:
             self.replaced.add(statement.name)
             self._add("task", statement.name, statement.text)
             return
-        differs = tuple(_differs(_TASK, found, statement))
+        differs = tuple(fields_differ(_TASK, found, statement))
         if not differs:
             self._same("task", statement.name)
             return
@@ -321,7 +347,9 @@ class _Planner:
         found += [("stream", s.name) for s in catalog.streams()]
         tables = {t.name: t for t in catalog.list()}
         views = {v.name for v in catalog.views()}
-        found += [("dynamic table", n) for n in reversed(list(_upstream_first(tables.values())))]
+        found += [
+            ("dynamic table", n) for n in reversed(list(names_upstream_first(tables.values())))
+        ]
         found += [("view", n) for n in sorted(views, key=str)]
         for kind, name in found:
             if name in self.told:
@@ -343,66 +371,9 @@ _PLANNED: Mapping[type[S.Statement], Callable[[_Planner, Any, str], None]] = {
     S.CreateSink: _Planner.sink,
     S.AlterDynamicTable: _Planner.alter,
     S.AlterWarehouse: _Planner.alter_warehouse,
+    S.CreateRole: _Planner.role,
+    S.GrantRights: _Planner.grant,
     S.SparkStatement: _Planner.spark,
 }
-
-
-def _reads(table: DynamicTable) -> set[Name]:
-    definition = table.definition
-    return {s.name for s in definition.sources} | {v.name for v in definition.views}
-
-
-def _upstream_first(tables: Iterable[DynamicTable]) -> Iterator[Name]:
-    waiting = {t.name: {s.name for s in t.definition.sources
-                        if s.kind is SourceKind.DYNAMIC_TABLE} for t in tables}  # fmt: skip
-    while waiting:
-        ready = next((n for n, up in waiting.items() if not up & waiting.keys()), None)
-        name = ready or next(iter(waiting))
-        del waiting[name]
-        yield name
-
-
-def _definition_differs(existing: DynamicTable, statement: S.CreateDynamicTable) -> Iterator[str]:
-    if existing.definition.query.strip() != statement.query.strip():
-        yield "query"
-    if existing.definition.listed != statement.columns:
-        yield "columns"
-    frozen = existing.definition.frozen
-    old = frozen.where if frozen else None
-    if old != statement.frozen:
-        yield f"FROZEN WHERE {_shown(old)} → {_shown(statement.frozen)}"
-
-
-def _options_differ(existing: DynamicTable, statement: S.CreateDynamicTable) -> Iterator[str]:
-    for option, (wanted, known) in _OPTIONS.items():
-        new, old = getattr(statement, wanted), getattr(existing, known)
-        if new != old:
-            yield f"{option} {_shown(old)} → {_shown(new)}"
-
-
-def _differs(fields: Mapping[str, str], known: object, wanted: object) -> Iterator[str]:
-    for what, name in fields.items():
-        old, new = getattr(known, name), getattr(wanted, name)
-        if old != new:
-            yield what if what == "body" else f"{what} {_shown(old)} → {_shown(new)}"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "on", False: "off", None: "none"}[value]
-    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
-
-
-def _is_view_of(known: str, query: str) -> bool:
-    """Whether a view has that query: as it was written, or as it is kept."""
-    kept, wanted = (" ".join(t.split()).casefold() for t in (known, query))
-    explicit = _EXPLICIT.match(kept)
-    inner = kept[explicit.end() :] if explicit else ""
-    return (
-        kept == wanted
-        or inner in (f"{wanted} )", f"{wanted})")
-        or (inner.startswith(f"{wanted} ) as view_(") and inner.count(") as view_(") == 1)
-    )
-
 
 __all__ = ["apply_plan", "plan_script", "state_of"]

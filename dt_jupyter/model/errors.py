@@ -106,8 +106,9 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1135", "0A000", "Schema {name} cannot be cloned: {problem}.", "{hint}"),
     ("DT-1136", "3F000", "Schema {name} does not exist.", "{hint}"),
     ("DT-1137", "0A000", "{statement} is not a definition; a plan is made of those alone.",
-     "A plan takes CREATE of schemas, tables, views, dynamic tables, streams, tasks, sinks and "
-     "warehouses, SUSPEND and RESUME, USE and SET. Run the rest by dt.sql."),
+     "A plan takes CREATE of schemas, tables, views, dynamic tables, streams, tasks, sinks, "
+     "warehouses, roles and SQL functions, GRANT, SUSPEND and RESUME, USE and SET. Run the rest by "
+     "dt.sql."),
     ("DT-1138", "40001", "The definitions of the lake have changed since the plan was made.",
      "Make the plan again: dt.plan(script)."),
     ("DT-1139", "42601", "FROZEN WHERE of {name} cannot be kept: {problem}.", "{hint}"),

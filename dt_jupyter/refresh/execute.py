@@ -133,7 +133,6 @@ class RefreshContext:
     choice: Choice
     group: str
     flag: CancelFlag
-    builtins: frozenset[str]
 
     def commit(
         self,
@@ -273,7 +272,6 @@ class Stages:
             of.table,
             of.definition,
             of.seen.frontier.data_timestamp,
-            of.builtins,
             whole=step.statement is not StageStatement.CHANGE,
         )
 

@@ -43,7 +43,6 @@ def kept_region(
     table: DynamicTable,
     definition: Definition,
     t: Timestamp,
-    builtins: frozenset[str],
     *,
     whole: bool,
 ) -> KeptRegion | None:
@@ -58,7 +57,7 @@ def kept_region(
     path, version = origin
     fields = spark_schema(sources.logs[path].metadata(version).fields)
     stored = {f.name: f.dataType.simpleString() for f in fields}
-    items = carried_columns(table.name, _columns_kept(table, definition, stored, builtins))
+    items = carried_columns(table.name, _columns_kept(table, definition, stored))
     has_ids = table.frontier is not None and set(STORED_ID) <= stored.keys()
     ids = STORED_ID if has_ids else ()
     rows = f"SELECT {', '.join((*items, *ids))} FROM {snapshot_sql(path, version)}"
@@ -79,12 +78,10 @@ def _origin(
     return region.backfill.path, region.version
 
 
-def _columns_kept(
-    table: DynamicTable, definition: Definition, stored: ColumnTypes, builtins: frozenset[str]
-) -> ColumnsKept:
+def _columns_kept(table: DynamicTable, definition: Definition, stored: ColumnTypes) -> ColumnsKept:
     public = {n: t for n, t in stored.items() if not is_hidden(n)}
     wanted = {n: t for n, t, _ in definition.columns}
     told = {n: t for n, t, _ in table.definition.columns}
     renamed = dict(definition.frozen.renamed) if definition.frozen else {}
-    read = columns_of_region(definition.frozen, tuple(wanted), builtins) or frozenset()
+    read = columns_of_region(definition.frozen, tuple(wanted)) or frozenset()
     return ColumnsKept(public, told, wanted, renamed, read)

@@ -444,7 +444,6 @@ class Refresher:
             choice,
             group,
             flag,
-            self.definer.builtins,
         )
         compiled, observation, plan = self.plan(spark, table, definition, seen, choice)
         return Stages(of, plan, compiled, observation.facts).run()

@@ -136,7 +136,7 @@ class Past:
             refresher.definer.scalars,
             schemas,
             frozenset(f.name for f in definition.functions),
-            columns_of_region(definition.frozen, names, refresher.definer.builtins),
+            columns_of_region(definition.frozen, names),
         )
 
 

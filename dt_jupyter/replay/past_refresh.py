@@ -404,7 +404,6 @@ class _Again:
                 table,
                 self.definition,
                 self.new.data_timestamp,
-                self.refresher.definer.builtins,
                 whole=False,
             ),
         )

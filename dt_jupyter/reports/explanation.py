@@ -99,7 +99,6 @@ def explain_table(
         compiled,
         observation.facts,
         refresher.tuning,
-        refresher.definer.builtins,
     )
     return replace(found, steps=tuple(shown.steps(plan)))
 
@@ -144,7 +143,6 @@ class _PlanPrinter:
     compiled: Compiled | None
     facts: StageFacts
     tuning: Tuning
-    builtins: frozenset[str]
 
     def steps(self, plan: StagePlan) -> Iterator[PlanStep]:
         versions = dict(self.frontier.versions)
@@ -171,9 +169,7 @@ class _PlanPrinter:
 
     def _region(self, *, whole: bool) -> KeptRegion | None:
         t = self.frontier.data_timestamp
-        return kept_region(
-            self.sources, self.table, self.table.definition, t, self.builtins, whole=whole
-        )
+        return kept_region(self.sources, self.table, self.table.definition, t, whole=whole)
 
     def _statements(self, step: StageStep, foretold: frozenset[str]) -> Iterator[PlanStep]:
         """The statement of a step, after those of the keys that it touches."""

@@ -12,6 +12,7 @@ from dt_jupyter.model import (
     DynamicTable,
     Initialize,
     Name,
+    Named,
     SchedulingState,
     Sink,
     Stream,
@@ -19,6 +20,12 @@ from dt_jupyter.model import (
     ViewSource,
     Warehouse,
     plain,
+)
+from dt_jupyter.reports.export_functions import python_functions, sql_functions
+from dt_jupyter.reports.export_rights import (
+    grant_statements,
+    granted_tables,
+    role_statements,
 )
 from dt_jupyter.reports.sink_report import sink_definition
 from dt_jupyter.sources import name_of
@@ -46,17 +53,21 @@ class _Object:
 
 
 def export_script(catalog: Catalog, settings: Mapping[str, str]) -> str:
-    """Warehouses, views, dynamic tables in the order of what they read, streams, tasks, and sinks
-    as comments. `settings` are the session's: a table that was created under others is created
-    under those again."""
-    tables = catalog.list()
+    """Roles, warehouses, functions, views, dynamic tables in the order of what they read, streams,
+    tasks, grants, and sinks and functions of Python as comments. `settings` are the session's: a
+    table that was created under others is created under those again."""
+    tables, grants, functions = catalog.list(), catalog.rights().grants, catalog.functions()
     objects = [*map(_view, catalog.views()), *map(_table, tables)]
     known = {o.name for o in objects}
-    sources = sorted({str(name) for o in objects for name in o.reads - known})
+    others = {n for o in objects for n in o.reads} | granted_tables(grants)
+    sources = sorted(map(str, others - known))
     parts = [f"{_HEAD}\n-- Tables that must be there: {', '.join(sources) or 'none'}."]
+    parts += [*python_functions(functions), *role_statements(catalog.roles(), grants)]
     parts += [s for w in catalog.warehouses() for s in _warehouse(w)]
     schemas = {o.name.schema for o in objects} | {s.name.schema for s in catalog.streams()}
+    schemas |= {g.on.schema for g in grants if g.on.kind is Named.SCHEMA}
     parts += [f"CREATE SCHEMA IF NOT EXISTS {plain(s)}" for s in sorted(schemas - {"default"})]
+    parts += sql_functions(functions)
     parts += _in_their_schemas(_in_order(objects), settings)
     parts += map(_stream, sorted(catalog.streams(), key=lambda s: s.created))
     jobs = catalog.tasks()
@@ -66,8 +77,15 @@ def export_script(catalog: Catalog, settings: Mapping[str, str]) -> str:
               if t.scheduling is SchedulingState.SUSPENDED]  # fmt: skip
     parts += [f"ALTER WAREHOUSE {plain(w.name)} SUSPEND" for w in catalog.warehouses()
               if w.suspended]  # fmt: skip
-    texts = [parts[0], *(f"{p}\n;" if "\n" in p else f"{p};" for p in parts[1:])]
-    return "\n\n".join([*texts, *_sinks(catalog.sinks())]) + "\n"
+    parts += grant_statements(grants)
+    return "\n\n".join([*map(_ended, parts), *_sinks(catalog.sinks())]) + "\n"
+
+
+def _ended(part: str) -> str:
+    """A statement with its end; a comment has none."""
+    if all(line.startswith("--") for line in part.splitlines()):
+        return part
+    return f"{part}\n;" if "\n" in part else f"{part};"
 
 
 def _in_order(objects: Sequence[_Object]) -> Iterator[_Object]:

@@ -7,7 +7,11 @@ from .binding.binder import (
     table_places as table_places,
 )
 from .binding.column_lineage import column_sources as column_sources
-from .binding.growing_condition import containing as containing, only_grows as only_grows
+from .binding.growing_condition import (
+    columns_in as columns_in,
+    containing as containing,
+    only_grows as only_grows,
+)
 from .binding.local_rows import without_job as without_job
 from .binding.moved_schema import (
     columns_by_schema as columns_by_schema,

@@ -28,6 +28,15 @@ def only_grows(condition: str) -> bool:
     return _grows(tree)
 
 
+def columns_in(condition: str) -> frozenset[str] | None:
+    """The names in a condition that may be columns, in lower case, fields of them among them; None
+    where it has a subquery. It can be parsed."""
+    tree = parse_one(condition, dialect=WholeSpark)
+    if tree.find(exp.Query) is not None:
+        return None
+    return frozenset(p.name.lower() for c in tree.find_all(exp.Column) for p in c.parts)
+
+
 def _grows(e: exp.Expr) -> bool:
     if not _asks(e):
         return True

@@ -354,6 +354,10 @@ def test_a_table_below_one_that_was_suspended_for_errors_says_why_it_is_stale(
     lab.sql("ALTER DYNAMIC TABLE ea SUSPEND")
     assert str(shown(lab, "ea")[1]).startswith("USER_SUSPENDED")
     assert "ALTER DYNAMIC TABLE" in str(shown(lab, "eb")[1])
+    lab.sql("ALTER DYNAMIC TABLE ec SUSPEND")
+    ((said,),) = lab.sql("ALTER DYNAMIC TABLE ea RESUME")
+    assert said.endswith("resumed; eb downstream of it go on.")
+    assert (shown(lab, "eb")[0], shown(lab, "ec")[0]) == ("ACTIVE", "SUSPENDED")
 
 
 # -- words ----------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dt_jupyter.engine.planning import _is_view_of
+from dt_jupyter.engine.planned_differences import is_view_of
 from dt_jupyter.reports import PlannedAction as A, PlannedChange, ScriptPlan
 
 CHANGES = (
@@ -34,9 +34,9 @@ def test_what_it_says() -> None:
 
 def test_a_view_is_known_as_it_was_written_and_as_it_is_kept() -> None:
     query = "SELECT a FROM default.t"
-    assert _is_view_of(query, "select  a\nFROM default.t")
-    assert _is_view_of(f"SELECT `a` AS `a` FROM (\n{query}\n)", query)
-    assert _is_view_of(f"SELECT * FROM (\n{query}\n) AS view_(`x`)", query)
-    assert not _is_view_of(f"SELECT b FROM (\n{query}\n)", query)
-    assert not _is_view_of("SELECT a FROM default.u", query)
-    assert not _is_view_of(f"SELECT `a` AS `a` FROM (\nSELECT x FROM ({query})\n)", query)
+    assert is_view_of(query, "select  a\nFROM default.t")
+    assert is_view_of(f"SELECT `a` AS `a` FROM (\n{query}\n)", query)
+    assert is_view_of(f"SELECT * FROM (\n{query}\n) AS view_(`x`)", query)
+    assert not is_view_of(f"SELECT b FROM (\n{query}\n)", query)
+    assert not is_view_of("SELECT a FROM default.u", query)
+    assert not is_view_of(f"SELECT `a` AS `a` FROM (\nSELECT x FROM ({query})\n)", query)

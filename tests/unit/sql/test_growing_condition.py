@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.sql import containing, only_grows
+from dt_jupyter.sql import columns_in, containing, only_grows
 
 GROWING = [
     "g < 5",
@@ -61,3 +61,12 @@ def test_what_might_lose_a_row_is_told(condition: str) -> None:
 )  # fmt: skip
 def test_a_border_that_was_moved_is_compared(old: str, new: str, inside: str | None) -> None:
     assert containing(old, new) == inside
+
+
+def test_the_columns_of_a_condition_and_its_subqueries() -> None:
+    assert columns_in("`A b` < 3 AND s.x IN (1, 2) OR upper(name) LIKE 'a%'") == {
+        "a b", "s", "x", "name",
+    }  # fmt: skip
+    assert columns_in("TRUE") == frozenset()
+    for subquery in ("g IN (SELECT 1)", "EXISTS (SELECT 1)", "g = (SELECT 1)"):
+        assert columns_in(subquery) is None
