@@ -136,8 +136,8 @@ def moved(lab: Lab, seed: int, chosen: list[int], moves: int) -> list[Shelf]:
 
 
 def test_frozen_rows_stay(quick_lab: Lab) -> None:
-    """A bag, a table of mode FULL, and groups whose rows come to the region and leave it."""
-    moved(quick_lab, 1, [0, 1, 3], 2)
+    """A table of mode FULL, and groups whose rows come to the region and leave it."""
+    moved(quick_lab, 1, [1, 3], 1)
 
 
 @pytest.mark.nightly
