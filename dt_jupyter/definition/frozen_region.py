@@ -107,7 +107,7 @@ def _require_boolean(
     except AnalysisException as e:
         raise _told(e, name, columns) from e
     if kind != "boolean":
-        problem = f"it is {kind}, and no condition"
+        problem = f"it is {kind}, and not a condition"
         raise error("DT-1139", name=name, problem=problem, hint="Compare: day < DATE'2026-01-01'.")
 
 
@@ -121,5 +121,5 @@ def _told(
         problem = f"the table has no column {column}"
         return error("DT-1139", name=name, problem=problem, hint=hint)
     first = re.sub(r"^\[[\w.]+\]\s*|\s*SQLSTATE: \w+.*$", "", str(e).strip().splitlines()[0])
-    problem = "it is no condition" if is_syntax_error(e) else first.rstrip(".")
+    problem = "it is not a condition" if is_syntax_error(e) else first.rstrip(".")
     return error("DT-1139", name=name, problem=problem, hint=_PLAIN)

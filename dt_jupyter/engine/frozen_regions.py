@@ -52,7 +52,7 @@ class Regions:
     def _backfill(self, name: Name, table: Name) -> tuple[Source, int]:
         source = self.sources.source(table, name)
         if not isinstance(source, Source) or source.kind is SourceKind.FOREIGN:
-            problem = "it is no Delta table and no dynamic table"
+            problem = "it is neither a Delta table nor a dynamic table"
             raise error("DT-1143", table=table, name=name, problem=problem, hint=_DELTA)
         assert source.path is not None
         known = self.sources.catalog.get(table)

@@ -103,7 +103,7 @@ def _anew(why: str) -> Reason:
 
 _REGION = Reason(
     "FROZEN_REGION_CHANGED",
-    "the frozen region is another, and the rows outside of it are computed anew",
+    "the frozen region is another, and the rows outside of it are computed again",
 )
 
 
