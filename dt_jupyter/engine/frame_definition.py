@@ -53,7 +53,8 @@ def query_of(context: Context, frame: DataFrame, subject: str = "The DataFrame")
     """The query of a DataFrame; DT-1125 to DT-1128 where it has none."""
     builtins = context.creator.definer.builtins
     try:
-        return write_frame_query(context.spark, frame, builtins)
+        functions = context.functions.renew(context.spark)
+        return write_frame_query(context.spark, frame, builtins, functions=functions)
     except RecursionError:
         what = "operators that are nested as deeply"
         raise error("DT-1125", subject=subject, what=what) from None

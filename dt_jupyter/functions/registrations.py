@@ -70,6 +70,17 @@ class Functions:
             for _ in range(len(waiting)):  # one of SQL may call another, whatever their names
                 waiting = [f for f in waiting if not self._installed(session, f)]
 
+    def renew(self, session: SparkSession) -> frozenset[str]:
+        """The functions of Python, by the names under which the session has them from now on: also
+        where a program has registered another one under such a name."""
+        names = frozenset(n for n, f in self.all().items() if f.kind is not FunctionKind.SQL)
+        with self._lock:
+            known = self._known.setdefault(session, {})
+            for name in names:
+                known.pop(name, None)
+        self.install(session)
+        return names
+
     def _installed(self, session: SparkSession, function: UserFunction) -> bool:
         """Whether the session knows it from now on."""
         from pyspark.errors import AnalysisException

@@ -94,7 +94,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1126", "54000", "{subject} holds {what} of its own.",
      "Write them into a table, and read that."),
     ("DT-1127", "0A000", "{subject} has no SQL form: {what} runs a program.",
-     "Use Spark's own functions."),
+     "Use Spark's own functions, or register it by dt.register_udf and call it by its name."),
     ("DT-1128", "0A000", "{subject} has no SQL form: Spark plans its text otherwise.",
      "Give the definition as SQL."),
     ("DT-1129", "22023", "{function} must return a DataFrame, not {given}.", ""),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from dt_jupyter.model import quote
 from dt_jupyter.plans.function_names import INFIX, sql_function
@@ -25,12 +26,13 @@ _INTERNAL = frozenset({"replacement"})
 class ExpressionWriter:
     """What an expression may read: `columns` gives the text of each column by its number,
     `outer` those of the query around a subquery. `query` writes a subquery, `builtins` are the
-    names of Spark's functions."""
+    names of Spark's functions, `functions` those of the user's."""
 
     columns: Mapping[int, str]
     builtins: Collection[str]
     query: Callable[[SparkNode, Mapping[int, str]], str]
     outer: Mapping[int, str] = field(default_factory=dict)
+    functions: Collection[str] = ()
 
     def over(self, columns: Mapping[int, str]) -> ExpressionWriter:
         return replace(self, columns=columns)
@@ -54,11 +56,19 @@ class ExpressionWriter:
 
     def _call(self, node: SparkNode, distinct: str = "") -> str:
         if node.kind in _PROGRAMS:
-            raise PythonFunction(str(node.fields.get("name") or node.fields.get("udfName") or "?"))
+            return self._program(node)
         name = sql_function(node.kind, self.builtins)
         if name is None:
             raise NoForm(f"the expression {node.kind}")
         return f"{name}({distinct}{self.list(arguments(node))})"
+
+    def _program(self, node: SparkNode) -> str:
+        """By its name, if a function of the user's has it; whether it is that one Spark says, as
+        it compares the text's plan."""
+        name = str(node.fields.get("name") or node.fields.get("udfName") or "?")
+        if node.kind != "PythonUDF" or name.lower() not in self.functions:
+            raise PythonFunction(name)
+        return f"{name.lower()}({self.list(node.children)})"
 
     def column(self, node: SparkNode) -> str:
         found = self.columns.get(node.id)
@@ -223,6 +233,27 @@ class ExpressionWriter:
         if node.kind == "Literal":
             return f"CAST({self.sql(node)} AS {ddl_type(node.fields['dataType'])})"
         return self.sql(node)
+
+
+def called_programs(plan: SparkNode) -> Iterator[str]:
+    """The names of the programs that a plan calls."""
+    for kind, name in _nodes(plan.fields):
+        if kind in _PROGRAMS:
+            yield name
+    for child in plan.children:
+        yield from called_programs(child)
+
+
+def _nodes(value: Any) -> Iterator[tuple[str, str]]:
+    """The class and the name of each expression in a field, however deep."""
+    if isinstance(value, list):
+        for part in value:
+            yield from _nodes(part)
+    elif isinstance(value, dict):
+        if isinstance(found := value.get("class"), str):
+            yield found.rpartition(".")[2], str(value.get("name") or value.get("udfName") or "?")
+        for part in value.values():
+            yield from _nodes(part)
 
 
 def arguments(node: SparkNode) -> tuple[SparkNode, ...]:

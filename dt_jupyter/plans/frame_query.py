@@ -10,7 +10,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from dt_jupyter.plans.connect_query import connect_query
-from dt_jupyter.plans.no_form import NoForm, NotTheSame
+from dt_jupyter.plans.expression_sql import called_programs
+from dt_jupyter.plans.no_form import NoForm, NotTheSame, PythonFunction
 from dt_jupyter.plans.plan_form import same_form
 from dt_jupyter.plans.plan_gaps import fill_gaps
 from dt_jupyter.plans.plan_leaves import PlanLeaves
@@ -29,10 +30,12 @@ def write_frame_query(
     frame: DataFrame,
     builtins: Collection[str],
     standing: Mapping[str, FromText] | None = None,
+    functions: Collection[str] = (),
 ) -> str:
     """The query of a DataFrame. What Spark makes of the text is compared with the DataFrame's own
     plan, so that nothing which the text does not say can pass. `standing` are tables for which
-    temporary views stand in it, by the views' names.
+    temporary views stand in it, by the views' names; `functions` are those of the user's that the
+    session calls by these names.
 
     Raises NoForm, or one of its kinds, where there is no such text.
     """
@@ -43,12 +46,14 @@ def write_frame_query(
     plan = read_plan(original.toJSON())
     fill_gaps(plan, original)
     with PlanLeaves.of(spark, original, standing or {}) as leaves:
-        proof = _Proof(spark, plan, leaves, builtins)
+        proof = _Proof(spark, plan, leaves, builtins, functions)
         if not proof.holds(plan, original) and not (
             mark_try_casts(plan, original) and proof.holds(plan, original)
         ):
+            if (another := next(called_programs(plan), None)) is not None:
+                raise PythonFunction(another)
             raise NotTheSame("what Spark makes of its SQL")
-        return QueryWriter(leaves.stored, builtins).write(plan)
+        return QueryWriter(leaves.stored, builtins, functions=functions).write(plan)
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class _Proof:
     root: SparkNode
     leaves: PlanLeaves
     builtins: Collection[str]
+    functions: Collection[str]
 
     def holds(self, plan: SparkNode, original: Any) -> bool:
         parts: list[tuple[SparkNode, Any]] = []
@@ -69,7 +75,8 @@ class _Proof:
             parts.append((node.child, found.children().apply(0)))
             return named
 
-        text = QueryWriter(self.leaves.planned, self.builtins, True, cut).write(plan)
+        writer = QueryWriter(self.leaves.planned, self.builtins, True, cut, self.functions)
+        text = writer.write(plan)
         return self._same(original, self._analysed(text)) and all(
             self.holds(*part) for part in parts
         )
@@ -77,7 +84,9 @@ class _Proof:
     def _same(self, one: Any, other: Any) -> bool:
         if same_plan(self.spark, one, other):
             return True
-        return bool(self.leaves.standing) and same_form(self.spark, one, other)
+        return (
+            bool(self.leaves.standing) and not self.functions and same_form(self.spark, one, other)
+        )
 
     def _analysed(self, text: str) -> Any:
         try:

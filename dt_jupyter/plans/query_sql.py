@@ -65,6 +65,7 @@ class QueryWriter:
     builtins: Collection[str]
     planned: bool = False
     cut: Leaf | None = None
+    functions: Collection[str] = ()
     _aliases: Counter[str] = field(default_factory=Counter)
     _outer: Mapping[int, str] = field(default_factory=dict)
     _ctes: dict[int, SparkNode] = field(default_factory=dict)
@@ -84,7 +85,9 @@ class QueryWriter:
             self._outer = before
 
     def _scope(self, select: SelectText) -> ExpressionWriter:
-        return ExpressionWriter(select.columns, self.builtins, self._subquery, self._outer)
+        return ExpressionWriter(
+            select.columns, self.builtins, self._subquery, self._outer, self.functions
+        )
 
     def _select(self, plan: SparkNode) -> SelectText:
         if self.cut is not None and is_cut(plan):

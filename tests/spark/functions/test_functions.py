@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from pyspark.sql import functions as F
 from pyspark.sql.functions import pandas_udf  # type: ignore[attr-defined]
 
 from examples import embeddings
@@ -110,6 +111,38 @@ def test_each_is_computed_once_for_new_arguments(
     assert {lab.refresh(name) for name in names} <= {"INCREMENTAL", "NO_DATA"}
     assert calls() <= 1  # the new maximum of a group is a new argument
     lab.verified(*names)
+
+
+def test_a_dataframe_calls_it_by_its_name(quick_lab: Lab, calls: Calls) -> None:
+    lab, create = quick_lab, quick_lab.engine.create
+    fill(lab)
+    shout = counted(calls)
+    lab.engine.register_udf("shout", shout, "string", immutable=True)
+    t = lab.spark.table("t")
+    create(
+        "d", t.where(F.expr("shout(x) <> 'B'")).select("id", F.call_udf("SHOUT", "x").alias("v"))
+    )
+    assert lab.mode("d") == "INCREMENTAL"
+    assert "shout(" in str(lab.engine.table("d").definition.query)
+    assert calls() == 3
+    lab.sql("INSERT INTO t VALUES (6, 'A', 1), (7, 'a', 1), (8, 'b', 1)")
+    assert (lab.refresh("d"), calls()) == ("INCREMENTAL", 1)
+    create("g", t.groupBy(F.expr("shout(x)").alias("v")).agg(F.count("*").alias("n")))
+    lab.sql("DELETE FROM t WHERE id = 1")
+    assert {lab.refresh("d"), lab.refresh("g")} == {"INCREMENTAL"}
+    lab.verified("d", "g")
+
+    # Another program under that name is none of the lake's, whoever registered it and when.
+    anonymous = t.select("id", F.udf(lambda x: x, "string")("x").alias("v"))
+    lab.spark.udf.register("shout", lambda x: x, "string")
+    by_name = t.select("id", F.expr("shout(x)").alias("v"))
+    maybe = t.select("id", F.udf(shout, "int")("x").alias("v"))
+    for frame in (anonymous, by_name, maybe):
+        with refused("DT-1127"):
+            create("no", frame)
+    create("again", t.select("id", F.expr("shout(x)").alias("v")))
+    assert lab.mode("again") == "INCREMENTAL"
+    lab.verified("again")
 
 
 @pytest.mark.nightly
