@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.dispatch import error_message
 from dt_jupyter.model import DTError, help_command
 from dt_jupyter.notebook.display import show_below
+from dt_jupyter.notebook.interrupts import was_interrupt
 from dt_jupyter.widgets import Folded, error_text
 from dt_jupyter.wire import ErrorMessage
 
@@ -71,7 +72,7 @@ def _show(
     shell._get_exc_info((kind, failure, trace))  # for %debug and sys.last_value
     if isinstance(failure, Interrupted):
         lines = failure._render_traceback_()
-    elif _was_interrupt(failure):
+    elif was_interrupt(failure):
         cancel()
         lines = _interrupt(shell, kind, failure, trace, tb_offset)
     else:
@@ -95,18 +96,6 @@ class _Once:
     def __call__(self) -> list[str]:
         vars(self._failure).pop("_render_traceback_", None)
         return self._lines
-
-
-def _was_interrupt(failure: BaseException | None) -> bool:
-    """Also where py4j has made a network error of the interrupt."""
-    seen: set[int] = set()
-    while failure is not None and id(failure) not in seen:
-        if isinstance(failure, KeyboardInterrupt):
-            return True
-        seen.add(id(failure))
-        context = None if failure.__suppress_context__ else failure.__context__
-        failure = failure.__cause__ or context
-    return False
 
 
 def _interrupt(

@@ -71,4 +71,18 @@ class CellJobs:
 
 
 def _not_noise(record: logging.LogRecord) -> bool:
-    return not str(record.msg).startswith(_NOISE)
+    """A command that is sent while the interrupt closes its connection fails by that."""
+    by_interrupt = record.exc_info is not None and was_interrupt(record.exc_info[1])
+    return not (by_interrupt or str(record.msg).startswith(_NOISE))
+
+
+def was_interrupt(failure: BaseException | None) -> bool:
+    """Also where py4j has made a network error of the interrupt."""
+    seen: set[int] = set()
+    while failure is not None and id(failure) not in seen:
+        if isinstance(failure, KeyboardInterrupt):
+            return True
+        seen.add(id(failure))
+        context = None if failure.__suppress_context__ else failure.__context__
+        failure = failure.__cause__ or context
+    return False

@@ -9,7 +9,7 @@ import pytest
 from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.model import DTError, Span, error
 from dt_jupyter.notebook import errors
-from dt_jupyter.notebook.errors import Interrupted, _was_interrupt, render
+from dt_jupyter.notebook.errors import Interrupted, render, was_interrupt
 from dt_jupyter.notebook.line_places import placed_on_line
 from dt_jupyter.wire import ErrorMessage, Underline
 
@@ -60,19 +60,19 @@ def test_an_error_that_is_its_own_cause_is_shown() -> None:
     problem = error("DT-1113", name="x")
     problem.__cause__ = problem
     assert error_message(problem).code == "DT-1113"
-    assert not _was_interrupt(problem)
+    assert not was_interrupt(problem)
 
 
 def test_a_network_error_that_py4j_made_of_an_interrupt_is_one() -> None:
     made = OSError("Answer from Java side is empty")
     made.__context__ = KeyboardInterrupt()
-    assert _was_interrupt(made)
+    assert was_interrupt(made)
 
 
 def test_an_error_said_in_place_of_an_interrupt_is_itself() -> None:
     said = error("DT-2106", name="daily")
     said.__context__, said.__suppress_context__ = KeyboardInterrupt(), True
-    assert not _was_interrupt(said)
+    assert not was_interrupt(said)
 
 
 def test_details_stand_below_the_error_that_they_are_of(monkeypatch: pytest.MonkeyPatch) -> None:
