@@ -111,7 +111,7 @@ def build(
     refresher = Refresher(spark, sources, definer, sessions, clock, tuning)
     publisher = Publisher(spark, sources)
     scheduling = Scheduling(spark, clock)
-    graph = Graph(refresher, clock, publisher.publish, scheduling.nudge)
+    graph = Graph(refresher, clock, publisher.publish, scheduling.nudge, publisher.retry_views)
     changes = Changes(spark, sources, builtins, clock.now)
     streams = Streams(catalog, changes, layout)
     sources.publications.finish = streams.recover

@@ -26,13 +26,14 @@ from dt_jupyter.sources import upstream_now
 
 @dataclass(frozen=True)
 class Graph:
-    """Manual refreshes and initialisations; `published` is called when contents or columns are
-    new, `changed` after every refresh."""
+    """Manual refreshes and initialisations; `retried` is called before each, for views that wait
+    for what they read, `published` when contents or columns are new, `changed` after every one."""
 
     refresher: Refresher
     clock: Clock
     published: Callable[[DynamicTable], None]
     changed: Callable[[], None]
+    retried: Callable[[], None]
 
     def refresh(
         self,
@@ -158,6 +159,7 @@ class Graph:
         full: bool = False,
     ) -> RefreshRecord:
         """One refresh; publishes the view where the contents are the first or the columns new."""
+        self.retried()
         refresh = self.refresher.refresh
         record = refresh(dt_id, t, trigger, metadata_only=metadata_only, full=full)
         if record is None:

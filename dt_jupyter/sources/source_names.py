@@ -168,6 +168,8 @@ class Sources:
             raise _reads_stream(of, name, stream.source)
         if relation is None and name.schema in FILE_FORMATS:
             return self._path(name, written or name.table, of)
+        if relation is None and (waiting := self._waiting_view(name)) is not None:
+            return waiting
         if relation is None:
             raise self.quarantined(str(name)) or error(
                 "DT-1101", name=name, hint=did_you_mean(str(name), self.known())
@@ -180,6 +182,13 @@ class Sources:
             return self._delta(name, self._own(name, relation.location))
         found = Source(name, SourceKind.FOREIGN, str(name), relation.location)
         return self._listed(found, of_relation(relation, self._zone), of)
+
+    def _waiting_view(self, name: Name) -> ViewSource | None:
+        """To a refresh a view that the session cannot know, since what it reads is gone, is what
+        it was: the refresh then finds what is gone."""
+        if self.temporary or self.catalog.quarantine.find(name, Named.VIEW) is None:
+            return None
+        return next((view for view in self.catalog.views() if view.name == name), None)
 
     @property
     def _zone(self) -> str:

@@ -164,6 +164,14 @@ class Publisher:
         time, and keeps nobody out."""
         self.restore_views(self.sources.catalog.views())
 
+    def retry_views(self) -> None:
+        """The views that wait for what they read, as `restore` left them; nothing where none
+        waits."""
+        waiting = {q.name for q in self.quarantine.all() if q.kind == Named.VIEW and not q.row}
+        if waiting:
+            views = self.sources.catalog.views()
+            self.restore_views(view for view in views if str(view.name) in waiting)
+
     def restore_views(self, views: Iterable[ViewSource]) -> list[ViewSource]:
         """These views, each after those that it reads, in the order in which they were made; the
         others are in quarantine."""
@@ -174,7 +182,8 @@ class Publisher:
             if len(problems) == len(waiting):
                 for view, problem in problems.values():
                     hint = (
-                        f"Create what it reads and open the lake again, or DROP VIEW {view.name}."
+                        "Create what it reads, and the next refresh or opening the lake brings "
+                        f"it back; or DROP VIEW {view.name}."
                     )
                     self.quarantine.put(Named.VIEW, view.name, problem, hint)
                 break

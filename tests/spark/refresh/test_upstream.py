@@ -225,6 +225,28 @@ def test_what_happens_upstream(
     assert not problems, "\n".join(problems)
 
 
+def test_a_view_that_waits_for_a_column_or_a_table_comes_back_with_it(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.table("item", "id INT, v INT", "1, 10")
+    lab.sql("ALTER TABLE item SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    lab.table("other", "id INT", "1")
+    lab.sql("CREATE VIEW seen AS SELECT id, v FROM item; CREATE VIEW over AS SELECT id FROM other")
+    lab.dynamic_table("d", "SELECT id, v + 1 AS w FROM seen")
+    lab.dynamic_table("e", "SELECT id FROM over")
+    lab.sql("ALTER TABLE item RENAME COLUMN v TO u; ALTER TABLE other RENAME TO another")
+    lab.reopen()
+    assert {str(q.name) for q in lab.context.catalog.quarantine.all()} == {"seen", "over"}
+    for name, code in (("d", "DT-2116"), ("e", "DT-2102")):
+        assert lab.record(name).error_code == code
+    lab.sql("ALTER TABLE item RENAME COLUMN u TO v; ALTER TABLE another RENAME TO other")
+    lab.insert("item", "2, 20")
+    lab.insert("other", "2")
+    assert {lab.refresh("d"), lab.refresh("e")} <= {"INCREMENTAL", "REINITIALIZE"}
+    assert lab.context.catalog.quarantine.all() == ()
+    assert lab.spark.table("seen").count() == 2
+    lab.verified("d", "e")
+
+
 def test_a_tick_brings_a_dynamic_table_that_a_replaced_view_reads(quick_lab: Lab) -> None:
     lab = quick_lab
     lab.table("item", "id INT, v INT", "1, 10")
