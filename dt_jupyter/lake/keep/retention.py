@@ -108,7 +108,7 @@ def _is_there(path: str, body: Mapping[str, Any]) -> bool:
     """A link leads to a file of another writer's, who may have written it again."""
     try:
         found = os.stat(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     if not os.path.islink(path):
         return True

@@ -256,6 +256,7 @@ class _Binder:
         self.ids = Ids()
         self._tables: dict[str, Table | _Made] = {}
         self._known: dict[Table, str] = {}
+        self._mentions = 0
         self._selects = 0
 
     def bind(self, query: str) -> Rel:
@@ -302,8 +303,9 @@ class _Binder:
     def _expand(self, tree: exp.Expr) -> exp.Expr:
         """Views become subqueries, tables names that are unique."""
         for table in _tables(tree):
-            if problem := too_many(len(self._tables), MOST_SELECTS, "tables"):
+            if problem := too_many(self._mentions, MOST_SELECTS, "tables"):
                 raise problem
+            self._mentions += 1
             if _is_fixed(table):
                 raise refuse(Refusal.TIME_TRAVEL)
             name = hidden(f"src_{len(self._tables)}")

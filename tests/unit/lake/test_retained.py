@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from dt_jupyter.lake import (
     plan_changes,
 )
 from dt_jupyter.lake.errors import read_by_delta_rs
+from dt_jupyter.lake.keep import retention
 from dt_jupyter.lake.keep.contents import Contents
 from dt_jupyter.lake.keep.retention import (
     OLD_SECONDS,
@@ -111,13 +113,18 @@ def test_the_newest_version_is_looked_for_where_it_is_asked(tmp_path: Path) -> N
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files of data that were looked for."""
     found: list[str] = []
-    asked = Path.exists
+    asked, asked_for = Path.exists, retention._is_there
 
     def exists(path: Path, **how: Any) -> bool:
         found.append(path.name)
         return asked(path, **how)
 
+    def is_there(path: str, body: Mapping[str, Any]) -> bool:
+        found.append(Path(path).name)
+        return asked_for(path, body)
+
     monkeypatch.setattr(Path, "exists", exists)
+    monkeypatch.setattr(retention, "_is_there", is_there)
     return found
 
 
