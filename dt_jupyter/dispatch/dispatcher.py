@@ -163,20 +163,24 @@ class Desk:
 
     def _sink(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.sink_answers import sink_message
+        from dt_jupyter.engine import seen_sink
 
         context = engine.context
         context.access.require_sees(_name(request))
         sink = context.catalog.sink(_name(request))
-        return sink_message(context.nodes.sinks.one(sink, context.clock.now()))
+        found = context.nodes.sinks.one(sink, context.clock.now())
+        return sink_message(seen_sink(found, context.access))
 
     def _task(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.task_answers import task_message, task_of
+        from dt_jupyter.engine import seen_task
         from dt_jupyter.model import Right
 
         context, name = engine.context, task_of(request.name) or _name(request)
         task = context.catalog.task(name)
         context.access.require_task(Right.MONITOR, name)
-        return task_message(context.nodes.tasks.one(task, context.clock.now()))
+        found = context.nodes.tasks.one(task, context.clock.now())
+        return task_message(seen_task(found, context.access))
 
     def _lineage(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import lineage

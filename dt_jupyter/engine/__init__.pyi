@@ -1,7 +1,11 @@
 from .api import Engine as Engine
 from .context import Context as Context
 from .create import Created as Created
-from .rights.graph import seen_node as seen_node
+from .rights.graph import (
+    seen_node as seen_node,
+    seen_sink as seen_sink,
+    seen_task as seen_task,
+)
 from .rows import (
     ResultRows as ResultRows,
     interruptible as interruptible,

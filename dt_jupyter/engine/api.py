@@ -27,7 +27,7 @@ from dt_jupyter.engine.functions import drop_function, register_function
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.planning import apply_plan, plan_script
 from dt_jupyter.engine.profile import profile_table
-from dt_jupyter.engine.rights.graph import seen_graph
+from dt_jupyter.engine.rights.graph import seen_graph, seen_sink
 from dt_jupyter.engine.rights.methods import guarded
 from dt_jupyter.engine.rights.shared import Shared
 from dt_jupyter.engine.scheduling import HISTORY_DAYS, start_refresh
@@ -627,7 +627,7 @@ class Engine:
             return read_lag_days(self.context.catalog, self.table(name), now, days)
         sink = self.context.catalog.find_sink(self.context.name(name))
         if sink is not None:
-            return self.context.nodes.sinks.one(sink, now)
+            return seen_sink(self.context.nodes.sinks.one(sink, now), self.context.access)
         return lag_report(self.context.catalog, self.table(name), now, _HISTORY)
 
     def frontier(self, name: str | Name) -> FrontierReport:

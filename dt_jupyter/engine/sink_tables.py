@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.information_schema import DATABASE, QUARANTINED
 from dt_jupyter.engine.rights.access import Access
+from dt_jupyter.engine.rights.graph import seen_sink
 from dt_jupyter.model import Clock, DeliveryRecord, Name, Named, RightsBook, Sink, Timestamp
 from dt_jupyter.reports import SinkReport, SinkReports
 from dt_jupyter.spark import rows_frame
@@ -75,18 +76,20 @@ class SinkTables:
         """SHOW SINKS: one row for each, where it stands, and why it does not deliver."""
         told = self.reports.all(self.clock.now(), like)
         book = self.access.book
-        rows = [self._row(found, book) for found in told if self.access.sees(found.sink.name)]
+        seen = [found for found in told if self.access.sees(found.sink.name)]
+        rows = [self._row(seen_sink(found, self.access), book) for found in seen]
         return rows_frame(self.spark, [*rows, *self._broken(like)], SINKS_SCHEMA)
 
     def described(self, sink: Sink) -> DataFrame:
         """As SHOW SINKS, of one."""
-        found = self.reports.one(sink, self.clock.now(), 1)
+        found = seen_sink(self.reports.one(sink, self.clock.now(), 1), self.access)
         return rows_frame(self.spark, [self._row(found, self.access.book)], SINKS_SCHEMA)
 
     def history(self, name: Name | None = None, limit: int | None = None) -> DataFrame:
         """SINK_HISTORY, newest first."""
         told = self.catalog.deliveries(name, limit)
-        records = [r for r in told if self.access.monitors(r.name)]
+        access = self.access
+        records = [access.delivery_told(r) for r in told if access.monitors(r.name)]
         rows = (tuple(get(r) for _, _, get in _HISTORY) for r in records)
         return rows_frame(self.spark, rows, HISTORY_SCHEMA)
 

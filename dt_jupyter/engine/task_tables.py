@@ -87,7 +87,8 @@ class TaskTables:
     def history(self, name: Name | None = None, limit: int | None = None) -> DataFrame:
         """TASK_HISTORY, newest first."""
         told = self.catalog.task_runs(name, limit)
-        runs = [run for run in told if self.access.may_task(Right.MONITOR, run.name)]
+        access = self.access
+        runs = [access.run_told(r) for r in told if access.may_task(Right.MONITOR, r.name)]
         rows = (tuple(get(run) for _, _, get in _HISTORY) for run in runs)
         return rows_frame(self.spark, rows, TASK_HISTORY_SCHEMA)
 

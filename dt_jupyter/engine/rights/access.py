@@ -14,6 +14,7 @@ from dt_jupyter.model import (
     CREATE_RIGHTS,
     DEFAULT_WAREHOUSE,
     Definition,
+    DeliveryRecord,
     DTError,
     Name,
     Named,
@@ -21,6 +22,8 @@ from dt_jupyter.model import (
     Right,
     RightsBook,
     Securable,
+    Sink,
+    TaskRun,
     error,
     require,
 )
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
     from dt_jupyter.engine.context import EngineState
 
-_HIDDEN_ERROR = "Its message may show rows: it takes SELECT on {name} to read it."
+_HIDDEN_ERROR = "Its message may show rows: it takes {need} to read it."
 
 
 @dataclass(frozen=True)
@@ -247,12 +250,38 @@ class Access:
         """A record without its error's text, which may show rows, for who may not read them."""
         if record.error is None or self.may(Right.SELECT, record.name):
             return record
-        return replace(record, error=self.hidden_error(record.error_code, str(record.name)))
+        return replace(
+            record, error=self.hidden_error(record.error_code, f"SELECT on {record.name}")
+        )
 
     @staticmethod
-    def hidden_error(code: str | None, name: str) -> str:
-        """What stands for an error's text."""
-        return f"[{code}] {_HIDDEN_ERROR.format(name=name)}"
+    def hidden_error(code: str | None, need: str) -> str:
+        """What stands for an error's text, for who has not the right that it needs."""
+        return f"[{code}] {_HIDDEN_ERROR.format(need=need)}"
+
+    def delivery_told(self, record: DeliveryRecord) -> DeliveryRecord:
+        """A delivery without its error's text, for who may not read what the sink delivers."""
+        sink = self.catalog.find_sink(record.name)
+        if record.error is None or (sink is not None and self.may(Right.SELECT, sink.source)):
+            return record
+        return replace(
+            record, error=self.hidden_error(record.code, f"SELECT on what {record.name} delivers")
+        )
+
+    def sink_told(self, sink: Sink) -> Sink:
+        """As `delivery_told`, of why it does not deliver."""
+        if sink.problem is None or self.may(Right.SELECT, sink.source):
+            return sink
+        return replace(sink, problem=self.hidden_error(sink.code, f"SELECT on {sink.source}"))
+
+    def run_told(self, run: TaskRun) -> TaskRun:
+        """A run without its error's text, for who does not own the task: it runs by the rights of
+        its owner, and what it reads may be others' rows."""
+        if run.message is None or run.code is None or self.may_task(Right.OWNERSHIP, run.name):
+            return run
+        return replace(
+            run, message=self.hidden_error(run.code, f"OWNERSHIP of the task {run.name}")
+        )
 
     def told(self, records: Iterable[RefreshRecord]) -> list[RefreshRecord]:
         """Those of what the role monitors, as it may see them."""

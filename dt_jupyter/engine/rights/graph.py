@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.model import Name, Right
-from dt_jupyter.reports import GraphNode, GraphReport, TaskName
+from dt_jupyter.reports import GraphNode, GraphReport, SinkReport, TaskName, TaskReport
 
 
 def seen_graph(report: GraphReport, access: Access) -> GraphReport:
@@ -23,7 +23,9 @@ def seen_graph(report: GraphReport, access: Access) -> GraphReport:
 def seen_node(node: GraphNode, access: Access) -> GraphNode | None:
     """The node as the role sees it; None where it has no right on it."""
     if isinstance(node.name, TaskName):
-        return node if access.may_task(Right.MONITOR, node.name.of) else None
+        if not access.may_task(Right.MONITOR, node.name.of):
+            return None
+        return replace(node, task=seen_task(node.task, access)) if node.task else node
     name = node.name if isinstance(node.name, Name) else node.name.of
     if not access.sees(name):
         return None
@@ -31,7 +33,24 @@ def seen_node(node: GraphNode, access: Access) -> GraphNode | None:
         return node
     if not access.monitors(name) and node.last is not None:
         return replace(node, last=None, running=None, problem=None)
+    if node.sink is not None:
+        return replace(node, sink=seen_sink(node.sink, access))
     return node if node.last is None else replace(node, last=access.redacted(node.last))
 
 
-__all__ = ["seen_graph", "seen_node"]
+def seen_sink(found: SinkReport, access: Access) -> SinkReport:
+    """Without the texts of errors, which may show rows, for who may not read its source."""
+    if not access.bound:
+        return found
+    records = tuple(map(access.delivery_told, found.records))
+    return replace(found, sink=access.sink_told(found.sink), records=records)
+
+
+def seen_task(found: TaskReport, access: Access) -> TaskReport:
+    """Without the texts of errors for who does not own it."""
+    if not access.bound:
+        return found
+    return replace(found, runs=tuple(map(access.run_told, found.runs)))
+
+
+__all__ = ["seen_graph", "seen_node", "seen_sink", "seen_task"]

@@ -32,17 +32,24 @@ def sees_event(event: LakeEvent, access: Access) -> bool:
     if not event.schema:
         return False
     name = Name(event.schema, event.name)
-    if event.kind in _OF_TASKS or event.attributes.get("of") == EventKind.TASK:
+    if _is_of_task(event):
         return access.may_task(Right.MONITOR, name)
     return access.monitors(name)
 
 
 def _redacted(event: LakeEvent, access: Access) -> LakeEvent:
-    harmless = event.message is None or event.severity is Severity.INFO
-    told = harmless or not event.schema or event.kind in _OF_TASKS
-    if told or access.may(Right.SELECT, Name(event.schema, event.name)):
+    if event.message is None or event.severity is Severity.INFO or not event.schema:
         return event
-    return replace(event, message=access.hidden_error(event.code, event.full_name))
+    name, what = Name(event.schema, event.name), event.full_name
+    if _is_of_task(event):
+        told, need = access.may_task(Right.OWNERSHIP, name), f"OWNERSHIP of the task {what}"
+    else:
+        told, need = access.may(Right.SELECT, name), f"SELECT on {what}"
+    return event if told else replace(event, message=access.hidden_error(event.code, need))
+
+
+def _is_of_task(event: LakeEvent) -> bool:
+    return event.kind in _OF_TASKS or event.attributes.get("of") == EventKind.TASK
 
 
 __all__ = ["seen_event", "seen_events", "sees_event"]

@@ -440,6 +440,17 @@ def test_a_sink_and_a_task_run_with_their_owners_role(
         with pytest.raises(DTError) as e:
             lab.sql(statement)
         assert "Role r has no SELECT on table t" in str(e.value)
+    lab.sql("CREATE ROLE w; GRANT MONITOR ON SINK k TO ROLE w; GRANT MONITOR ON TASK job TO ROLE w")
+    histories = [f"SELECT * FROM TABLE({f}())" for f in ("SINK_HISTORY", "TASK_HISTORY")]
+    ways = [*((lambda h=h: lab.sql(h)) for h in ("SHOW SINKS", *histories)),
+            lambda: [n.obstacle or n.task or n.sink for n in lab.engine.graph().nodes],
+            lambda: lab.engine.lag("k").records]  # fmt: skip
+    for way in ways:
+        assert "Role r has no SELECT" in str(way())
+        with role(lab, "w"):
+            told = str(way())
+        assert "Role r has no SELECT" not in told
+        assert "may show rows" in told
     assert lab.sql("SELECT count(*) FROM u") == [(1,)]
     lab.sql("GRANT SELECT ON TABLE t TO ROLE r; ALTER SINK k REFRESH; EXECUTE TASK job")
     assert lab.sql("SELECT count(*) FROM u") == [(3,)]
