@@ -15,13 +15,11 @@ BY_PLAN = "read by Spark's plan"
 TEXTS: Mapping[str, str] = {
     "piped": "FROM t |> SET v = v + 1 |> WHERE v > 1 |> DROP f",
     "whole": "TABLE t",
-    "joined": "SELECT t.id, w.x FROM t LEFT JOIN (u JOIN w ON u.k = w.k) ON t.k = u.k",
+    "cluster": "SELECT id, sum(v) OVER (CLUSTER BY k) AS s FROM t",
 }
 MORE: Mapping[str, str] = {
     "named": "FROM t |> AS x |> SELECT x.id, x.k",
     "fields": "SELECT s.* FROM (SELECT struct(id, k AS `odd ``name`) AS s FROM t) q",
-    "inner": "SELECT t.id, w.x FROM t JOIN (u LEFT JOIN w ON u.k = w.k) ON t.k = u.k",
-    "cluster": "SELECT id, sum(v) OVER (CLUSTER BY k) AS s FROM t",
     "using": "SELECT k FROM t FULL JOIN u USING (k) FULL JOIN w USING (k)",
     "rolled": "SELECT k, v, count(*) AS n FROM t GROUP BY ROLLUP(1, 2)",
     "over_view": "FROM seen |> SET v = 2 * v",

@@ -186,7 +186,7 @@ def test_a_lake_opened_by_a_link(
 
 LATER = (
     "registry_change", "scheduler_run", "sink_task", "sink", "sink_history", "task", "task_run",
-    "dropped_stream", "role", "granted", "user_function",
+    "dropped_stream", "role", "granted", "user_function", "event", "alert",
 )  # fmt: skip
 LATER_COLUMNS = (
     *(("warehouse", c) for c in ("auto_suspend", "auto_resume", "owner", "resumed")),

@@ -77,8 +77,8 @@ QUERIES = [
     "SELECT id, window(CAST(timestamp_seconds(f * 86000) AS TIMESTAMP_NTZ), '1 day') w FROM t",
     "SELECT window, k, count(*), grouping(k) FROM t "
     "GROUP BY ROLLUP (window(timestamp_seconds(v * 400), '1 minute 30 seconds'), k)",
-    "SELECT window(window_time(window), '20 minutes') x, sum(n) FROM (SELECT window("
-    "timestamp_seconds(v * 400), '10 minutes'), count(*) n FROM t GROUP BY 1) GROUP BY 1",
+    "SELECT window(window_time(w), '20 minutes') x, sum(n) FROM (SELECT window("
+    "timestamp_seconds(v * 400), '10 minutes') w, count(*) n FROM t GROUP BY 1) GROUP BY 1",
     "SELECT id, sum(v) OVER window s, f AS window FROM t WINDOW window AS (PARTITION BY k)",
     "SELECT window.id FROM u window",
     "SELECT count(*) AS n FROM t HAVING n",
