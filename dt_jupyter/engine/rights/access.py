@@ -261,8 +261,10 @@ class Access:
 
     def delivery_told(self, record: DeliveryRecord) -> DeliveryRecord:
         """A delivery without its error's text, for who may not read what the sink delivers."""
+        if record.error is None or not self.bound:
+            return record
         sink = self.catalog.find_sink(record.name)
-        if record.error is None or (sink is not None and self.may(Right.SELECT, sink.source)):
+        if sink is not None and self.may(Right.SELECT, sink.source):
             return record
         return replace(
             record, error=self.hidden_error(record.code, f"SELECT on what {record.name} delivers")
