@@ -66,6 +66,11 @@ FORMS: tuple[Form, ...] = (
          "files. What reads within `a` reads the clones, all else stays. Sinks and tasks "
          "are not cloned; streams begin at the newest version.",
          "CREATE SCHEMA trial CLONE shop AT (OFFSET => -3600)"),
+    Form("ALTER SCHEMA", "ALTER SCHEMA a {RENAME TO b | SWAP WITH b}",
+         "The tables, views, dynamic tables, streams, sinks and tasks of a schema, its grants and "
+         "what UNDROP can bring back, under the schema's new name. What reads within the schema "
+         "reads it on; what names it from elsewhere follows the name. No file moves.",
+         "ALTER SCHEMA trial RENAME TO shop_2026"),
     Form("UNDROP SCHEMA", "UNDROP SCHEMA s",
          "Brings back the schema of that name that DROP SCHEMA … CASCADE dropped last, with its "
          "tables in the lake's folder, views, dynamic tables and streams. Sinks and tasks stay "
@@ -198,6 +203,8 @@ READS: tuple[Form, ...] = (
          "move it.", "INSERT INTO copy SELECT id FROM s"),
 )  # fmt: skip
 _ALIASES = {
+    "ALTER DATABASE": "ALTER SCHEMA",
+    "ALTER NAMESPACE": "ALTER SCHEMA",
     "UNDROP DATABASE": "UNDROP SCHEMA",
     "DESC DYNAMIC TABLE": "DESCRIBE DYNAMIC TABLE",
     "DESC STREAM": "DESCRIBE STREAM",

@@ -18,6 +18,8 @@ from .registry import (
 )
 from .rights import RightRows as RightRows, require_role as require_role
 from .scheduler_runs import SchedulerRuns as SchedulerRuns
+from .schema_moves import SchemaMoves as SchemaMoves
+from .schema_names import SchemaNames as SchemaNames
 from .sink_tasks import SinkTasks as SinkTasks
 from .sinks import SinkRows as SinkRows
 from .stages import StageRows as StageRows

@@ -12,6 +12,7 @@ from dt_jupyter.catalog.lake_events import LakeEvents
 from dt_jupyter.catalog.registry import RegisteredSources, Warehouses
 from dt_jupyter.catalog.rights import RightRows
 from dt_jupyter.catalog.scheduler_runs import SchedulerRuns
+from dt_jupyter.catalog.schema_names import SchemaNames
 from dt_jupyter.catalog.sinks import SinkRows
 from dt_jupyter.catalog.stages import StageRows
 from dt_jupyter.catalog.streams import StreamRows
@@ -37,6 +38,7 @@ class Catalog(
     RightRows,
     FunctionRows,
     LakeEvents,
+    SchemaNames,
     Watch,
 ):
     """The catalog of a lake; a context manager that closes itself."""

@@ -80,7 +80,7 @@ class TaskRows(Store):
                 raise error("DT-1105", kind="Task", name=made.name)
             if known is not None:
                 _remove(connection, known)
-            connection.execute(_task.insert().values(**_values_of(made)))
+            connection.execute(_task.insert().values(**values_of(made)))
         return made
 
     def find_task(self, name: Name) -> Task | None:
@@ -111,7 +111,7 @@ class TaskRows(Store):
 
     def alter_task(self, made: Task) -> None:
         """All of it as given, but for the tick that it is done with; DT-3301 where it is gone."""
-        values = _values_of(made)
+        values = values_of(made)
         for kept in ("id", "last_tick"):
             del values[kept]
         with self._write() as connection:
@@ -170,7 +170,7 @@ def _free_followers(connection: Connection, name: Name, tasks: Iterable[Task]) -
     return tuple(task.name for task in freed)
 
 
-def _values_of(task: Task) -> dict[str, Any]:
+def values_of(task: Task) -> dict[str, Any]:
     options = {
         "overlaps": task.overlaps,
         "suspend_after": task.suspend_after,

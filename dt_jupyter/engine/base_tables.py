@@ -121,7 +121,7 @@ class LakeTables:
         self._bring_back(name, dropped)
 
     def _bring_back(self, name: Name, dropped: Path) -> None:
-        spark, folder = self.sources.spark, self.sources.layout.table(name)
+        spark, folder = self.sources.spark, self.sources.layout.free(name)
         restore_folder(dropped, folder)
         try:
             register(spark, name, folder)

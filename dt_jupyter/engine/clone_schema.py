@@ -161,6 +161,7 @@ class SchemaCloner:
     def _make(self, contents: SchemaContents, new: str) -> None:
         spark = self.sources.spark
         spark.sql(f"CREATE DATABASE {quote(new)}")
+        self.cloner.creator.publisher.part_folder(new)
         self.undone.append(lambda: spark.sql(f"DROP DATABASE {quote(new)} CASCADE"))
         for name, (source, version) in contents.tables.items():
             self._clone_table(source, {version, *contents.versions(source.table_id)}, name, new)
@@ -173,7 +174,7 @@ class SchemaCloner:
     def _clone_table(self, source: Source, versions: set[int], name: Name, new: str) -> None:
         assert source.path is not None
         there, catalog = Name(new, name.table), self.sources.catalog
-        folder, snapshots = self.layout.table(there), self.cloner.snapshots
+        folder, snapshots = self.layout.free(there), self.cloner.snapshots
         newest = max(versions)
         try:
             made = clone_table(self.sources.logs[source.path], versions, folder)

@@ -144,6 +144,13 @@ def _files(context: Context) -> list[tuple[DroppedSchema, Path]]:
     return sorted(found, key=lambda pair: -pair[0].number)
 
 
+def labels_apart(context: Context) -> tuple[frozenset[str], frozenset[str]]:
+    """The dynamic tables, and the folders of tables, that went with a schema."""
+    dropped = _dropped(context)
+    tables = frozenset(i for d in dropped for i in d.dynamic.values())
+    return tables, frozenset(label for d in dropped for label in d.tables.values())
+
+
 # -- back ------------------------------------------------------------------------------------------
 
 
@@ -160,6 +167,7 @@ def undrop_schema(context: Context, schema: str) -> str:
         raise error("DT-1118", name=schema, problem=problem, hint=hint)
     dropped, file = found
     context.spark.sql(f"CREATE DATABASE {quote(schema)}")
+    context.publisher.part_folder(schema)
     done: list[Callable[[], object]] = [
         lambda: context.spark.sql(f"DROP DATABASE {quote(schema)} CASCADE")
     ]
@@ -212,4 +220,4 @@ def _stream(facts: Mapping[str, Any], schema: str) -> Stream:
     )
 
 
-__all__ = ["drop_schema", "undrop_schema"]
+__all__ = ["drop_schema", "labels_apart", "undrop_schema"]

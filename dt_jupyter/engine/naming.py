@@ -29,6 +29,8 @@ def given_names(statement: S.Statement) -> Iterator[Given]:
             yield Named.TABLE, name, "name"
         case S.CloneSchema(name=schema) | S.UndropSchema(name=schema):
             yield Named.SCHEMA, schema, "name"
+        case S.RenameSchema(new_name=schema):
+            yield Named.SCHEMA, schema, "new_name"
         case S.CreateWarehouse(name=warehouse):
             yield Named.WAREHOUSE, warehouse, "name"
         case S.CreateStream(name=name) | S.CloneStream(name=name) | S.UndropStream(name=name):

@@ -25,6 +25,7 @@ from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.rights.seen_events import seen_event
 from dt_jupyter.engine.rights.shared import Shared
 from dt_jupyter.engine.scheduling import Scheduling, spawner
+from dt_jupyter.engine.schema_names import move_labels
 from dt_jupyter.engine.sink_tables import SinkTables
 from dt_jupyter.engine.task_runner import TaskRunner
 from dt_jupyter.engine.task_sessions import TaskSessions
@@ -245,6 +246,7 @@ def recover_lake(context: Context) -> None:
         _tell_rebuilt(catalog, context.clock.now())
     context.functions.install(context.spark)  # views may call those of SQL
     context.functions.tell_changes()
+    move_labels(context)
     context.publisher.restore()
     catalog.sinks()
     catalog.tasks()

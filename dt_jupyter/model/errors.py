@@ -131,6 +131,11 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "{problem}.", "Move the file, or make a table of the folder that it is in."),
     ("DT-1147", "40001", "{file}, of {source}, changes while it is read.",
      "Try again once it is whole. Write files under a hidden name (_x, .x), and rename them then."),
+    ("DT-1150", "0A000", "Schema {name} cannot take another name: {problem}.", "{hint}"),
+    ("DT-1151", "42939", "Schema {name} keeps its name: {problem}.",
+     "Make a schema of your own: CREATE SCHEMA …."),
+    ("DT-1152", "55006", "Schema {name} cannot take another name while {table} is refreshed.",
+     "Try again once it is done, or suspend it: ALTER DYNAMIC TABLE {table} SUSPEND."),
     # 2xxx refresh
     ("DT-2101", "55000", "Dynamic table {name} is not initialised yet.",
      "Run ALTER DYNAMIC TABLE {name} REFRESH, or wait for its first scheduled refresh."),

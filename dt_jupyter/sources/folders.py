@@ -23,6 +23,14 @@ class Layout:
         schema = self.tables if name.schema == "default" else self.tables / f"{name.schema}.db"
         return schema / name.table
 
+    def free(self, name: Name) -> Path:
+        """As `table`, where no other table lies: one that had the name has kept its folder."""
+        folder, number = self.table(name), 1
+        while folder.exists():
+            number += 1
+            folder = folder.with_name(f"{name.table}.{number}")
+        return folder
+
     @property
     def own(self) -> Path:
         return self.lake / "_dt"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.lake import ListReader, TableLog, is_delta
+from dt_jupyter.lake import ListReader, TableLog, is_delta, register
 from dt_jupyter.model import (
     Definition,
     DTError,
@@ -24,6 +24,7 @@ from dt_jupyter.model import (
     ViewSource,
     did_you_mean,
     error,
+    is_word,
     quote,
 )
 from dt_jupyter.sources.file_tables import (
@@ -35,7 +36,7 @@ from dt_jupyter.sources.file_tables import (
 from dt_jupyter.sources.folders import Layout
 from dt_jupyter.sources.follow_files import FileSource
 from dt_jupyter.sources.publications import Publications
-from dt_jupyter.spark import FILE_FORMATS, RelationKind, listed, lookup
+from dt_jupyter.spark import FILE_FORMATS, CatalogRelation, RelationKind, listed, lookup
 from dt_jupyter.sql import table_places
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class Sources:
             return Source(
                 name, SourceKind.DYNAMIC_TABLE, table.id, str(self.layout.public(table.id))
             )
-        relation = lookup(self.spark, name, temporary=self.temporary)
+        relation = lookup(self.spark, name, temporary=self.temporary) or self._learnt(name)
         if relation is None and (stream := self.catalog.find_stream(name)) is not None:
             raise _reads_stream(of, name, stream.source)
         if relation is None and name.schema in FILE_FORMATS:
@@ -182,6 +183,15 @@ class Sources:
             return self._delta(name, self._own(name, relation.location))
         found = Source(name, SourceKind.FOREIGN, str(name), relation.location)
         return self._listed(found, of_relation(relation, self._zone), of)
+
+    def _learnt(self, name: Name) -> CatalogRelation | None:
+        """A table that another process has made, or has given another name, since this session
+        learnt the names of the lake."""
+        path = next((t.path for t in self.catalog.tables() if t.name == name), None)
+        if path is None or not (is_word(name.schema) and is_word(name.table) and is_delta(path)):
+            return None
+        register(self.spark, name, path)
+        return lookup(self.spark, name)
 
     def _waiting_view(self, name: Name) -> ViewSource | None:
         """To a refresh a view that the session cannot know, since what it reads is gone, is what

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JJavaError
@@ -37,7 +38,7 @@ from dt_jupyter.model.hidden import where_visible
 from dt_jupyter.sources.follow_files import FileSource
 from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable
 from dt_jupyter.sources.source_names import Sources
-from dt_jupyter.spark import FILE_FORMATS, lookup
+from dt_jupyter.spark import FILE_FORMATS, local_path, lookup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,15 +108,50 @@ class Publisher:
     def restore(self) -> None:
         """Everything of the lake known by name again, as before the session ended; what cannot be
         is in quarantine."""
-        for name, path in self.known_tables().items():
+        self._restore_tables(self.known_tables())
+        self._restore_files()
+        self._restore_dynamic_tables(self.sources.catalog.list())
+        self._restore_views()
+        for schema in {t.name.schema for t in self.sources.catalog.tables()}:
+            self.part_folder(schema)
+
+    def restore_schemas(self, schemas: Collection[str]) -> None:
+        """As `restore`, all that these schemas hold; they are there, if they hold nothing."""
+        for schema in schemas:
+            self.spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(schema)}")
+            self.part_folder(schema)
+        catalog = self.sources.catalog
+        tables = self.known_tables()
+        self._restore_tables({n: p for n, p in tables.items() if n.schema in schemas})
+        self._restore_dynamic_tables(t for t in catalog.list() if t.name.schema in schemas)
+        self.restore_views(v for v in catalog.views() if v.name.schema in schemas)
+
+    def part_folder(self, schema: str) -> None:
+        """The folder of a schema is its own: Spark makes tables there, and deletes it with the
+        schema, and the tables of a schema that had the name before lie where they lay."""
+        if schema == "default" or not self.spark.catalog.databaseExists(quote(schema)):
+            return
+        rows = self.spark.sql(f"DESCRIBE DATABASE {quote(schema)}").collect()
+        location = next(r[1] for r in rows if r[0] == "Location")
+        tables, folder = self.sources.catalog.tables(), Path(local_path(location))
+        number = 1
+        while any(t.name.schema != schema and folder in Path(t.path).parents for t in tables):
+            number += 1
+            folder = self.sources.layout.tables / f"{schema}.{number}.db"
+        if number > 1:
+            place = sql_string(str(folder))
+            self.spark.sql(f"ALTER DATABASE {quote(schema)} SET LOCATION {place}")
+
+    def _restore_tables(self, tables: Mapping[Name, str]) -> None:
+        for name, path in tables.items():
             with self._restoring(Named.TABLE, name, f"Repair {path}, or DROP TABLE {name}."):
                 self._register(name, path)
-        self._restore_files()
-        for table in self.sources.catalog.list():
+
+    def _restore_dynamic_tables(self, tables: Iterable[DynamicTable]) -> None:
+        for table in tables:
             hint = f"DROP DYNAMIC TABLE {table.name} removes it."
             with self._restoring(Named.DYNAMIC_TABLE, table.name, hint):
                 self.publish(table)
-        self._restore_views()
 
     def _restore_files(self) -> None:
         """The tables of other formats that dynamic tables read: a session's catalog is gone with
@@ -218,8 +254,9 @@ class Publisher:
         root = self.sources.layout.tables
         for folder in sorted(root.iterdir()) if root.is_dir() else ():
             if folder.name.endswith(".db") and folder.is_dir():
-                schema = folder.name.removesuffix(".db")
-                yield from ((Name(schema, f.name), str(f)) for f in folder.iterdir() if is_delta(f))
+                schema = folder.name.partition(".")[0]
+                found = (f for f in folder.iterdir() if is_delta(f))
+                yield from ((Name(schema, f.name.partition(".")[0]), str(f)) for f in found)
             elif is_delta(folder):
                 yield Name("default", folder.name), str(folder)
 

@@ -16,6 +16,7 @@ from .binding.local_rows import without_job as without_job
 from .binding.moved_schema import (
     columns_by_schema as columns_by_schema,
     move_schema as move_schema,
+    move_schema_in_statement as move_schema_in_statement,
 )
 from .binding.user_functions import (
     called_functions as called_functions,

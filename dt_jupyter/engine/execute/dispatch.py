@@ -60,6 +60,8 @@ HANDLERS: Mapping[type[S.Statement], Handler] = {
     S.CloneDynamicTable: dynamic_table_statements.clone,
     S.CloneSchema: schema_statements.clone_schema,
     S.UndropSchema: schema_statements.bring_schema_back,
+    S.RenameSchema: schema_statements.run_rename_schema,
+    S.SwapSchemas: schema_statements.run_swap_schemas,
     S.AlterDynamicTable: dynamic_table_statements.alter_dynamic_table,
     S.DropDynamicTable: dynamic_table_statements.drop_dynamic_table,
     S.UndropDynamicTable: dynamic_table_statements.undrop,

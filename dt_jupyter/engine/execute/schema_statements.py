@@ -1,4 +1,4 @@
-"""CREATE SCHEMA … CLONE and UNDROP SCHEMA."""
+"""CREATE SCHEMA … CLONE, ALTER SCHEMA … RENAME and SWAP, and UNDROP SCHEMA."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dt_jupyter.engine.clone_schema import SchemaCloner
 from dt_jupyter.engine.dropped_schemas import undrop_schema
 from dt_jupyter.engine.evaluate import points
 from dt_jupyter.engine.execute.origin import StatementOrigin
+from dt_jupyter.engine.schema_names import rename_schema, swap_schemas
 from dt_jupyter.sql import statement_values as S
 
 if TYPE_CHECKING:
@@ -25,6 +26,22 @@ def clone_schema(context: Context, statement: S.CloneSchema, origin: StatementOr
     return context.tables.status(said)
 
 
+def run_rename_schema(
+    context: Context, statement: S.RenameSchema, origin: StatementOrigin
+) -> DataFrame:
+    said = rename_schema(context, statement.name, statement.new_name)
+    context.scheduling.nudge()
+    return context.tables.status(said)
+
+
+def run_swap_schemas(
+    context: Context, statement: S.SwapSchemas, origin: StatementOrigin
+) -> DataFrame:
+    said = swap_schemas(context, statement.name, statement.other)
+    context.scheduling.nudge()
+    return context.tables.status(said)
+
+
 def bring_schema_back(
     context: Context, statement: S.UndropSchema, origin: StatementOrigin
 ) -> DataFrame:
@@ -33,4 +50,4 @@ def bring_schema_back(
     return context.tables.status(said)
 
 
-__all__ = ["bring_schema_back", "clone_schema"]
+__all__ = ["bring_schema_back", "clone_schema", "run_rename_schema", "run_swap_schemas"]

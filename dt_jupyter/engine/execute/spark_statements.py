@@ -61,6 +61,8 @@ def run_by_spark(
     context.lake_tables.remember(statement)
     if statement.kind is S.SparkKind.OTHER:
         keep_sql_function(context, statement.text)
+    if statement.kind is S.SparkKind.CREATE_SCHEMA and statement.target_parts:
+        context.publisher.part_folder(statement.target_parts[-1].lower())
     if statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:
         _forget_schema(context, statement.target_parts[-1].lower())
     if statement.kind is not S.SparkKind.QUERY:
@@ -69,8 +71,11 @@ def run_by_spark(
 
 
 def _run(context: Context, statement: S.SparkStatement, origin: StatementOrigin) -> DataFrame:
-    """DROP SCHEMA … CASCADE keeps what UNDROP SCHEMA brings back."""
+    """DROP SCHEMA … CASCADE keeps what UNDROP SCHEMA brings back; a folder that holds tables of
+    another schema does not go with it."""
     schema = statement.target_parts[-1].lower() if statement.target_parts else ""
+    if statement.kind is S.SparkKind.DROP_SCHEMA:
+        context.publisher.part_folder(schema)
     cascade = statement.text.split()[-1].upper() == "CASCADE"
     if statement.kind is not S.SparkKind.DROP_SCHEMA or not cascade:
         return run_in_place(context, statement, origin)

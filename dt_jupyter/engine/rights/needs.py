@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dt_jupyter.engine.rights.access import Access
-from dt_jupyter.model import DTError, Name, Named, Right, error
+from dt_jupyter.model import DTError, Name, Named, Right, Securable, error
 from dt_jupyter.sql import SinkSource, statement_values as S
 
 Need = Callable[[Access, Any], None]
@@ -92,6 +92,15 @@ def _alter_table(access: Access, statement: S.AlterDynamicTable) -> None:
         access.require_warehouse(Right.USAGE, change.warehouse)
 
 
+def _rename_schema(access: Access, statement: S.RenameSchema) -> None:
+    access.require_owner(Securable.of(Named.SCHEMA, statement.name))
+
+
+def _swap_schemas(access: Access, statement: S.SwapSchemas) -> None:
+    for name in (statement.name, statement.other):
+        access.require_owner(Securable.of(Named.SCHEMA, name))
+
+
 def _undrop(access: Access, statement: Any) -> None:
     access.require_last_owner(statement.name)
 
@@ -169,6 +178,8 @@ STATEMENT_NEEDS: Mapping[type[S.Statement], Need] = {
     S.CloneDynamicTable: _clone,
     S.CloneSchema: _admin,
     S.UndropSchema: _admin,
+    S.RenameSchema: _rename_schema,
+    S.SwapSchemas: _swap_schemas,
     S.AlterDynamicTable: _alter_table,
     S.DropDynamicTable: _named(Right.OWNERSHIP),
     S.UndropDynamicTable: _undrop,

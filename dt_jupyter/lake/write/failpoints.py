@@ -31,6 +31,8 @@ TRANSACTIONS = (
 """Those of a transaction of several statements."""
 READS = ("awaits_publication",)
 """Those of whoever reads."""
+SCHEMAS = ("schemas_checked", "schemas_renamed", "schemas_known", "label_moved")
+"""Those of schemas that take other names."""
 FAILPOINT = "DT_JUPYTER_FAILPOINT"
 
 _hooks: dict[str, Callable[[], None]] = {}
@@ -52,7 +54,7 @@ def reach(name: str) -> None:
 @contextmanager
 def hooked(name: str, hook: Callable[[], None]) -> Iterator[None]:
     """Run `hook` whenever the point is reached inside the block."""
-    if name not in (*POINTS, *INTENT_POINTS, *TRANSACTIONS, *READS):
+    if name not in (*POINTS, *INTENT_POINTS, *TRANSACTIONS, *READS, *SCHEMAS):
         raise ValueError(f"no such point: {name}")
     _hooks[name] = hook
     try:

@@ -9,7 +9,7 @@ from dt_jupyter.model import Span, plain
 from dt_jupyter.sql.binding.binder import table_places
 from dt_jupyter.sql.grammar.functions import replace_spans
 from dt_jupyter.sql.grammar.relation_words import part_of
-from dt_jupyter.sql.grammar.timed_relations import relations_in
+from dt_jupyter.sql.grammar.timed_relations import find_has_data, relations_in
 from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 
 
@@ -21,6 +21,44 @@ def move_schema(query: str, old: str, new: str) -> str:
         if len(parts) > 1 and parts[-2].lower() == old.lower():
             moved.append((span, f"{plain(new)}.{plain(parts[-1])}"))
     return replace_spans(query, moved)
+
+
+def move_schema_in_statement(text: str, old: str, new: str) -> str:
+    """A statement or a block, or a condition of a task, that reads and writes in schema `new` what
+    it names in schema `old`: tables, and streams that it asks for data."""
+    places = [span for parts, span in relations_in(text) if _is_of(parts, old)]
+    places += [s for s in _written(tokens(text), old) if s not in places]
+    moved = [(span, _renamed(text[span.start : span.end], new)) for span in places]
+    for call in find_has_data(text):
+        schema, dot, table = call.stream.rpartition(".")
+        if dot and schema.strip("`").lower() == old.lower():
+            told = f"'{plain(new)}.{table}'"
+            moved.append((call.span, f"SYSTEM$STREAM_HAS_DATA({told})"))
+    return replace_spans(text, moved)
+
+
+def _is_of(parts: tuple[str, ...], schema: str) -> bool:
+    return len(parts) > 1 and parts[-2].lower() == schema.lower()
+
+
+def _renamed(written: str, new: str) -> str:
+    """A name as it was written, its catalog left out, in another schema."""
+    return f"{plain(new)}.{plain(part_of(tokens(written)[-1]))}"
+
+
+_WRITES = frozenset(("INTO", "TABLE", "UPDATE", "OVERWRITE", "EXISTS", "VIEW"))
+
+
+def _written(words: list[Token], schema: str) -> Iterator[Span]:
+    """Where what a statement changes is named with the schema."""
+    names = (TokenKind.WORD, TokenKind.QUOTED)
+    for i, first in enumerate(words[1:-2], start=1):
+        before, dot, last = words[i - 1], words[i + 1], words[i + 2]
+        deletes = before.upper == "FROM" and i > 1 and words[i - 2].upper == "DELETE"
+        named = dot.sign(".") and first.kind in names and last.kind in names
+        follows = deletes or before.upper in _WRITES
+        if named and follows and part_of(first).lower() == schema.lower():
+            yield Span(first.start, last.end)
 
 
 def columns_by_schema(query: str, schema: str) -> str | None:
@@ -52,4 +90,4 @@ def _dotted(words: list[Token], schema: str) -> Iterator[Span]:
                 yield Span(five[0].start, five[4].end)
 
 
-__all__ = ["columns_by_schema", "move_schema"]
+__all__ = ["columns_by_schema", "move_schema", "move_schema_in_statement"]

@@ -54,6 +54,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     ExplainDynamicTable,
     PointKind,
     Refresh,
+    RenameSchema,
     RenameTo,
     Resume,
     Rollback,
@@ -67,6 +68,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     Statement,
     StreamSource,
     Suspend,
+    SwapSchemas,
     SwapWith,
     TableChange,
     UndropDynamicTable,
@@ -295,6 +297,20 @@ def _undrop_schema(cursor: Cursor) -> Statement:
     return UndropSchema(name.lower())
 
 
+def _alter_schema(cursor: Cursor) -> Statement | None:
+    """None for what Spark changes of a schema, its properties and its place."""
+    name, cursor.places["name"] = cursor.identifier("the name of the schema")
+    if cursor.accept("RENAME", "TO"):
+        new, cursor.places["new_name"] = cursor.identifier("the new name")
+        cursor.finish("Write ALTER SCHEMA a RENAME TO b.")
+        return RenameSchema(name.lower(), new.lower())
+    if cursor.accept("SWAP", "WITH"):
+        other, cursor.places["new_name"] = cursor.identifier("the name of the other schema")
+        cursor.finish("Write ALTER SCHEMA a SWAP WITH b.")
+        return SwapSchemas(name.lower(), other.lower())
+    return None
+
+
 def _undrop_other(cursor: Cursor) -> Statement:
     hint = "Write UNDROP [DYNAMIC] TABLE n, UNDROP SCHEMA s or UNDROP STREAM s."
     raise cursor.expected("TABLE, DYNAMIC TABLE, SCHEMA or STREAM", hint)
@@ -451,6 +467,9 @@ def _rollback(cursor: Cursor) -> Statement:
 
 _PARSERS: tuple[tuple[tuple[str, ...], Callable[[Cursor], Statement | None]], ...] = (
     (("ALTER", "DYNAMIC", "TABLE"), _alter_table),
+    (("ALTER", "SCHEMA"), _alter_schema),
+    (("ALTER", "DATABASE"), _alter_schema),
+    (("ALTER", "NAMESPACE"), _alter_schema),
     (("DROP", "DYNAMIC", "TABLE"), _drop_table),
     (("UNDROP", "DYNAMIC", "TABLE"), _undrop_dynamic_table),
     (("UNDROP", "TABLE"), _undrop_table),

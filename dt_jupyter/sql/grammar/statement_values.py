@@ -170,6 +170,22 @@ class CloneSchema(Statement):
     action: CreateAction = CreateAction.CREATE
 
 
+@dataclass(frozen=True)
+class RenameSchema(Statement):
+    """ALTER SCHEMA … RENAME TO …: with all that it holds."""
+
+    name: str
+    new_name: str
+
+
+@dataclass(frozen=True)
+class SwapSchemas(Statement):
+    """ALTER SCHEMA … SWAP WITH …: each takes the other's name, with all that it holds."""
+
+    name: str
+    other: str
+
+
 @dataclass(frozen=True, slots=True)
 class SetOptions:
     """ALTER … SET: None leaves an option as it is."""

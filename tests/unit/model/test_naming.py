@@ -90,6 +90,7 @@ GIVING = [
     f"CREATE DYNAMIC TABLE {BAD} CLONE t",
     f"CREATE SCHEMA {BAD} CLONE a",
     f"UNDROP SCHEMA {BAD}",
+    f"ALTER SCHEMA a RENAME TO {BAD}",
     f"ALTER DYNAMIC TABLE t RENAME TO {BAD}",
     f"ALTER DYNAMIC TABLE t SWAP WITH {BAD}",
     f"ALTER DYNAMIC TABLE {BAD} SWAP WITH t",
@@ -157,11 +158,11 @@ def test_every_statement_was_thought_of() -> None:
         "ShowDynamicTables", "AlterWarehouse", "DropWarehouse", "ShowWarehouses", "DropStream",
         "DescribeStream", "ShowStreams", "AlterSink", "DropSink", "DescribeSink", "ShowSinks",
         "AlterStream", "AlterTask", "ExecuteTask", "DropTask", "DescribeTask", "ShowTasks",
-        "Unsupported",
+        "Unsupported", "SwapSchemas",
         "DropRole", "ShowRoles", "UseRole", "GrantRights", "RevokeRights", "ShowGrants",
     }  # fmt: skip
     named = {
-        "CreateDynamicTable", "CloneDynamicTable", "CloneSchema", "UndropSchema",
+        "CreateDynamicTable", "CloneDynamicTable", "CloneSchema", "UndropSchema", "RenameSchema",
         "AlterDynamicTable", "UndropDynamicTable",
         "UndropTable", "ExplainDynamicTable", "CreateWarehouse", "CreateStream", "CreateSink",
         "CloneStream", "UndropStream", "CreateTask", "CreateRole", "SparkStatement",

@@ -68,6 +68,8 @@ def failure(script: str) -> DTError:
         ("DROP DYNAMIC TABLE t CASCADE", "DT-1001", "CASCADE"),
         ("DROP DYNAMIC TABLE", "DT-1001", ""),
         ("UNDROP STREAMS s", "DT-1001", "STREAMS"),
+        ("ALTER SCHEMA a RENAME TO", "DT-1001", ""),
+        ("ALTER SCHEMA a RENAME TO b.c", "DT-1001", "."),
         ("UNDROP SCHEMA s.t", "DT-1001", "."),
         ("REFRESH DYNAMIC TABLE t", "DT-1001", "REFRESH"),
         ("SHOW DYNAMIC TABLES LIKE p", "DT-1001", "p"),
