@@ -1,0 +1,23 @@
+"""The table of what may happen upstream, where the lake is opened again before the next refresh: a
+file of its own, so that another process plays it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spark.engine_lab import Lab
+from tests.upstream_ddl.chapters import CHAPTERS
+from tests.upstream_ddl.scenes import played, without_schemas
+from tests.upstream_ddl.worlds import Chapter
+
+__all__ = ["without_schemas"]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("between", [True, False], ids=["rows", "no rows"])
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda c: c.title)
+def test_what_happens_upstream_before_a_restart(
+    quick_lab: Lab, chapter: Chapter, between: bool
+) -> None:
+    problems = played(quick_lab, chapter.cases, between=between, deep=True, restart=True)
+    assert not problems, "\n".join(problems)
