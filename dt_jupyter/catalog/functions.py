@@ -39,6 +39,7 @@ def _to_function(row: RowMapping, _: LakeRoot) -> UserFunction:
         tuple((n, t) for n, t in json.loads(row["parameters"])),
         row["comment"],
         row["created"],
+        row["on_change"],
     )
 
 
@@ -118,6 +119,7 @@ def _values_of(made: UserFunction) -> dict[str, Any]:
         "kind": made.kind.value,
         "returns": made.returns,
         "immutable": made.immutable,
+        "on_change": made.on_change,
         "source": storable(made.source),
         "place": made.place,
         "captured": dump([[c.name, c.kind, c.text] for c in made.captured]),

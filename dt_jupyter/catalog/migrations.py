@@ -319,6 +319,24 @@ _ALERTS: Migration = (
         message TEXT, target_seconds DOUBLE PRECISION, calm TEXT, PRIMARY KEY (kind, object_id))""",
 )
 
+_VALUES_ON_CHANGE: Migration = (
+    "ALTER TABLE user_function ADD COLUMN on_change BOOLEAN NOT NULL DEFAULT FALSE",
+    *(f"DROP TRIGGER registry_user_function_{event}" for event in ("insert", "delete", "update")),
+    *registry_triggers(
+        {
+            "user_function": (
+                ("name",),
+                (
+                    "kind", "returns", "immutable", "source", "place", "captured", "packages",
+                    "parameters", "comment", "on_change",
+                ),
+            )
+        },
+        {},
+        make_log=False,
+    ),
+)  # fmt: skip
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -337,4 +355,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _FUNCTIONS,
     _EVENTS,
     _ALERTS,
+    _VALUES_ON_CHANGE,
 )

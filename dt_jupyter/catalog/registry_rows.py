@@ -63,7 +63,7 @@ KINDS = {
               "reason"), ("schema_name", "task_name")),
         RegisteredKind("user_function", ("name",),
              ("name", "kind", "returns", "immutable", "source", "place", "captured", "packages",
-              "parameters", "comment", "created"), ("name",)),
+              "parameters", "comment", "created", "on_change"), ("name",)),
         RegisteredKind("hold", ("id",),
              ("id", "kind", "name", "subject", "point", "created", "expires", "tables", "host",
               "pid", "uid", "started"), ("name",), "name IS NOT NULL"),

@@ -275,6 +275,7 @@ user_function = _table(
     Column("parameters", Text),  # JSON
     Column("comment", Text),
     Column("created", StoredTimestamp),
+    Column("on_change", Boolean),
 )
 sink_task = _table(
     "sink_task",

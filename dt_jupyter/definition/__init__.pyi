@@ -27,10 +27,12 @@ from .frozen_region import (
     frozen_at as frozen_at,
     without_frozen as without_frozen,
 )
+from .kept_values import KeptValues as KeptValues
 from .lost_columns import explained as explained, find_lost_column as find_lost_column
 from .offending_row import with_offending_row as with_offending_row
 from .pinned_definition import defining_text as defining_text
 from .query_reader import QueryReader as QueryReader, found_by as found_by
+from .refused_calls import of_registered as of_registered
 from .table_options import (
     DEFAULT_DAYS as DEFAULT_DAYS,
     apply_options as apply_options,

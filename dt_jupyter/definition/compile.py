@@ -82,6 +82,13 @@ class Compiled:
         return Renderer(place)(self.relation)
 
     @property
+    def values_of_rows(self) -> tuple[CompiledStage, ...]:
+        """The stages with values that no query gives again."""
+        return tuple(
+            s for s in self.stages if isinstance(s.stage.top, Group) and s.stage.top.on_change
+        )
+
+    @property
     def public(self) -> CompiledStage:
         return self.stages[-1]
 
@@ -147,18 +154,20 @@ def compile_query(
     schemas: Mapping[str, StructType],
     functions: frozenset[str] = frozenset(),
     frozen: frozenset[str] | None = None,
+    on_change: frozenset[str] = frozenset(),
 ) -> Compiled:
     """The stages that keep `query` up to date; Refused where there are none.
 
-    `functions` are the user's among `builtins`: each call is computed once. `names` and `types`
-    are the public columns as Spark analysed the text; `schemas` those of the sources by id;
-    `frozen` the columns that the condition of a frozen region reads, None where there is none.
+    `functions` are the user's among `builtins`: each call is computed once, of those that are
+    `on_change` for each row. `names` and `types` are the public columns as Spark analysed the
+    text; `schemas` those of the sources by id; `frozen` the columns that the condition of a frozen
+    region reads, None where there is none.
     """
     bound = bind_query(spark, query, schema, sources, views, builtins, schemas)
     relation, known, analysed = bound.relation, bound.known, bound.types
     if len(relation.columns) != len(names):  # what a generator makes of a map is not in the text
         raise refuse(Refusal.LATERAL, what="a generator whose columns are not named")
-    once = compute_once(relation, functions, analysed)
+    once = compute_once(relation, functions, analysed, on_change)
 
     def place(scan: Scan) -> str:
         return empty_relation(known[scan.source])

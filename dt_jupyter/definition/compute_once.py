@@ -4,16 +4,21 @@ A call becomes a relation of its own: a row for each list of arguments that ther
 hash of their exact bytes, with the value. It is kept as a stage, which calls the function for new
 arguments alone; what stood above the call is joined to it. So an insert calls the function if its
 arguments are new, a delete never does, and an update only if it brings new arguments.
+
+The value of a function that is computed on change belongs to a row instead: there is one for each
+row that the call stands over, found by a hash of all of it that the query reads. Rows that are
+equal in that are told apart by nothing, and have one value.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from itertools import combinations, count
 
 from dt_jupyter.ivm import (
+    ON_CHANGE,
     ONCE,
     Aggregate,
     Call,
@@ -35,10 +40,13 @@ from dt_jupyter.ivm import (
     UserCall,
     Window,
     col,
+    equivalent,
     expr,
     innermost_calls,
+    prune,
     refuse,
     rewrite,
+    walk,
     with_results,
 )
 from dt_jupyter.model import quote
@@ -46,13 +54,46 @@ from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql import called_functions, content_hash
 
 
-def compute_once(rel: Rel, names: frozenset[str], types: TypesOf) -> Rel:
+def compute_once(
+    rel: Rel, names: frozenset[str], types: TypesOf, on_change: frozenset[str] = frozenset()
+) -> Rel:
     """The relation with the calls of the functions `names` looked up; the same where it calls none.
+    The values of those that are `on_change` too belong to rows.
 
-    Refused where a call stands between the sides of an outer join, or an argument has a type
-    without an exact hash.
+    Refused where a call stands between the sides of an outer join, an argument has a type without
+    an exact hash, or two places would have values of their own for the same rows.
     """
-    return rewrite(rel, _Once(names, types).node) if names else rel
+    if not names:
+        return rel
+    if names & on_change:
+        _require_one_place(rel, names & on_change)
+        rel = prune(rel, frozenset(rel.columns))
+    return rewrite(rel, _Once(names, types, on_change).node)
+
+
+def _require_one_place(rel: Rel, on_change: frozenset[str]) -> None:
+    """A part of the query that stands in it twice, as a common table does, has one value for each
+    row, and would get two."""
+    calling = [(n, c) for n in walk(rel) if (c := _called(n, on_change))]
+    for (a, calls), (b, _) in combinations(calling, 2):
+        if a is b or equivalent(a, b):
+            raise refuse(Refusal.TWO_PLACES, what=f"{calls[0].name}()")
+
+
+def _called(rel: Rel, names: frozenset[str]) -> list[UserCall]:
+    own = [getattr(rel, f.name) for f in fields(rel)]
+    return [c for e in _expressions(own) for c in innermost_calls(e, names)]
+
+
+def _expressions(value: object) -> Iterator[Expr]:
+    """Those of a node itself, not of its inputs."""
+    if isinstance(value, Expr):
+        yield value
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _expressions(part)
+    elif is_dataclass(value) and not isinstance(value, Rel):
+        yield from _expressions([getattr(value, f.name) for f in fields(value)])
 
 
 _Values = dict[UserCall, str]
@@ -63,6 +104,7 @@ _Values = dict[UserCall, str]
 class _Once:
     names: frozenset[str]
     types: TypesOf
+    on_change: frozenset[str] = frozenset()
     numbers: count[int] = field(default_factory=lambda: count(1))
     hidden: dict[int, tuple[Rel, Rel, _Values]] = field(default_factory=dict)
     """For a relation by its identity: itself, what it hides, and the values among that."""
@@ -150,12 +192,13 @@ class _Once:
     ) -> tuple[Rel, list[Expr], _Values]:
         """The relation with the values of the calls in `texts` as further columns, the texts over
         them, and which columns they are; only those of the columns `within`, where given."""
+        row = rel.columns
         _, rel, values = self.hidden.get(id(rel), (rel, rel, {}))
         found, values = list(texts), dict(values)
         while calls := [c for c in self._of(found) if within is None or c.columns <= within]:
             for call in calls:
                 if call not in values:
-                    rel, values[call] = self._looked_up(rel, call)
+                    rel, values[call] = self._looked_up(rel, call, row)
             here = {c: values[c] for c in calls}
             found = [with_results(e, self.names, here) for e in found]
             within = within and within | frozenset(here.values())
@@ -173,9 +216,11 @@ class _Once:
     def _of(self, texts: Iterable[Expr]) -> list[UserCall]:
         return list(dict.fromkeys(c for e in texts for c in self._calls(e)))
 
-    def _looked_up(self, rel: Rel, call: UserCall) -> tuple[Rel, str]:
-        """The relation joined to the values of a call; the column of the value."""
+    def _looked_up(self, rel: Rel, call: UserCall, row: Sequence[str]) -> tuple[Rel, str]:
+        """The relation joined to the values of a call; the column of the value. `row` are the
+        columns that say which row it is, where the value belongs to one."""
         n = next(self.numbers)
+        of_row = call.name in self.on_change
 
         def name(part: str) -> str:
             return hidden(f"f{n}_{part}")
@@ -184,13 +229,15 @@ class _Once:
         given = Project(rel, (*_columns(rel), *args))
         types = self.types(given)
         ids = [i for i, _ in args]
-        hashes = [_over(h, ids) for h in content_hash((i, types[i]) for i in ids)]
+        by = row if of_row else ids
+        hashes = [_over(h, by) for h in content_hash((i, types[i]) for i in by)]
         mine, keys = (name("h1"), name("h2")), (name("k1"), name("k2"))
         rows = Project(given, (*_columns(given), *zip(mine, hashes, strict=True)))
         renamed = [(k, col(m)) for k, m in zip(keys, mine, strict=True)]
         inner = tuple(name(f"x{i}") for i in range(len(ids)))
         renamed += [(x, col(i)) for x, i in zip(inner, ids, strict=True)]
-        values = Aggregate(Project(rows, tuple(renamed)), keys, ((name("v"), _value(call, inner)),))
+        value = _value(call, inner, of_row=of_row)
+        values = Aggregate(Project(rows, tuple(renamed)), keys, ((name("v"), value),))
         on = tuple(expr("{a} = {b}", a=col(m), b=col(k)) for m, k in zip(mine, keys, strict=True))
         kept = (*_columns(rel), (name("v"), col(name("v"))))
         return Project(Join((rows, values), on), kept), name("v")
@@ -213,14 +260,14 @@ _LOOKED_UP = PerOperator[Callable[[_Once, Rel], Rel]](
 )
 
 
-def _value(call: UserCall, args: tuple[str, ...]) -> Call:
+def _value(call: UserCall, args: tuple[str, ...], *, of_row: bool) -> Call:
     """All rows of a group have the same arguments: any of them gives the value."""
     firsts = [expr("ANY_VALUE({x})", x=col(a)) for a in args] if call.args else []
     parts: list[Expr] = [expr(f"{call.name}(")]
     for i, first in enumerate(firsts):
         parts += [expr(", "), first] if i else [first]
     text = Expr(tuple(p for e in (*parts, expr(")")) for p in e.parts))
-    return Call(ONCE, tuple(map(col, args)), text)
+    return Call(ON_CHANGE if of_row else ONCE, tuple(map(col, args)), text)
 
 
 def _over(text: str, ids: Sequence[str]) -> Expr:

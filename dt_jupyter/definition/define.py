@@ -18,12 +18,13 @@ from dt_jupyter.definition.compile import (
 )
 from dt_jupyter.definition.frozen_region import columns_of_region, require_region
 from dt_jupyter.definition.query_reader import UNKNOWN_SOURCE, QueryReader, ReadQuery, found_by
+from dt_jupyter.definition.refused_calls import of_registered
 from dt_jupyter.definition.second_opinion import TextReader, second_opinion
 from dt_jupyter.definition.table_columns import checked_names
 from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.sandbox import as_rows
 from dt_jupyter.failures import is_syntax_error, syntax_error
-from dt_jupyter.functions import called_by, is_registered, scalar_names
+from dt_jupyter.functions import called_by, on_change_names, scalar_names
 from dt_jupyter.ivm import Group, Refusal, Refused, Rel, refuse, simplify
 from dt_jupyter.lake import LakeError, head, is_delta
 from dt_jupyter.model import (
@@ -115,8 +116,10 @@ class Definer:
 
     @property
     def scalars(self) -> frozenset[str]:
-        """The names of functions that give the same value for the same arguments."""
-        return scalar_names(self.builtins, self.sources.catalog)
+        """The names of functions that give the same value for the same arguments, or whose values
+        are kept."""
+        catalog = self.sources.catalog
+        return scalar_names(self.builtins, catalog) | on_change_names(catalog)
 
     def define(
         self,
@@ -169,7 +172,7 @@ class Definer:
             made = self._compile_as_read(spark, request, definition, found, verify, at)
             definition, compiled, checked = made
         except Refused as e:
-            e = self._told(e)
+            e = of_registered(e, self.sources.catalog)
             if request.mode is RefreshMode.INCREMENTAL:
                 raise _not_incremental(request, e) from None
             return self._full(request, definition, found, e, schemas)
@@ -177,6 +180,7 @@ class Definer:
         definition = replace(definition, sources=used)
         self.made.append(((definition, *schemas), compiled))
         told = _RULED + _SETTLED * compiled.settles + _BY_PLAN * bool(definition.read_as)
+        told += _VALUES * bool(compiled.values_of_rows)
         reason = Reason("INCREMENTAL", told)
         return Defined(definition, compiled, RefreshMode.INCREMENTAL, reason, "", checked)
 
@@ -220,14 +224,6 @@ class Definer:
         except (Refused, LakeError):
             return None
         return simplify(bound.relation)
-
-    def _told(self, refused: Refused) -> Refused:
-        """The refusal of a function that is no built-in one, where it is the user's."""
-        called = dict(refused.facts).get("what", "").removesuffix("()")
-        unknown = refused.refusal is Refusal.UNKNOWN_FUNCTION
-        if unknown and is_registered(called, self.sources.catalog):
-            return refuse(Refusal.NOT_IMMUTABLE, what=f"{called}()")
-        return refused
 
     def _text(
         self,
@@ -353,6 +349,7 @@ class Definer:
                 schemas,
                 frozenset(f.name for f in definition.functions),
                 columns_of_region(definition.frozen, names),
+                on_change_names(self.sources.catalog),
             )
         except AnalysisException as e:
             what = f"Spark does not accept what was bound ({analyser_words(e)})"
@@ -461,5 +458,6 @@ def _with_columns(source: Source, compiled: Compiled) -> Source:
 
 
 _RULED = "every operator has an incremental rule"
+_VALUES = "; a row has the values of functions that were computed when it was inserted or updated"
 _BY_PLAN = "; its text was read by Spark's plan of it"
 _SETTLED = "; what the query leaves open (an order, a sample) is decided by the rows' contents"

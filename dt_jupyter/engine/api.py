@@ -407,18 +407,23 @@ class Engine:
 
     def register_udf(
         self, name: str, fn: Callable[..., Any], returns: str | DataType, *,
-        immutable: bool = False, kind: str = "python",
+        immutable: bool = False, on_change: bool = False, kind: str = "python",
     ) -> FunctionInfo:  # fmt: skip
         """A function of Python for queries, kept with the lake by its source text, and known again
         in every session and process. In place of one of its name: if that was another function,
         the dynamic tables that call it reinitialise.
 
         `returns` is a Spark type, as `array<float>`. `immutable`: equal arguments always give
-        equal values; a dynamic table that calls it is then incremental. `kind`: python (called for
-        each row), pandas (from Series to Series) or arrow (from Arrow arrays to one); of a UDF of
-        PySpark it is that UDF's. Errors: DT-1003, DT-1130 to DT-1132.
+        equal values; a dynamic table that calls it is then incremental. `on_change`: they need not,
+        and a row of a dynamic table has the value of the time when the row was inserted or
+        updated; it is incremental too, and computes all values again where it computes all rows
+        again. Neither: the dynamic table is FULL. `kind`: python (called for each row), pandas
+        (from Series to Series) or arrow (from Arrow arrays to one); of a UDF of PySpark it is that
+        UDF's. Errors: DT-1003, DT-1130 to DT-1133.
         """
-        return register_function(self._open(), name, fn, returns, kind, immutable=immutable)
+        return register_function(
+            self._open(), name, fn, returns, kind, immutable=immutable, on_change=on_change
+        )
 
     def udfs(self) -> tuple[FunctionInfo, ...]:
         """The functions of the lake by name: each with its source, the dynamic tables that call

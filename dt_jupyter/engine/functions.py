@@ -23,11 +23,15 @@ def register_function(
     kind: str,
     *,
     immutable: bool,
+    on_change: bool,
 ) -> FunctionInfo:
-    """The function kept with the lake, and known to this session. DT-1003, DT-1130 to DT-1132."""
+    """The function kept with the lake, and known to this session. DT-1003, DT-1130 to DT-1133."""
     known = checked_function_name(name, context.refresher.definer.builtins)
     wanted = _kind(kind)
-    made = keep_function(known, fn, _type_text(context, returns), wanted, immutable=immutable)
+    if immutable and on_change:
+        raise error("DT-1133", name=known)
+    type_ = _type_text(context, returns)
+    made = keep_function(known, fn, type_, wanted, immutable=immutable, on_change=on_change)
     context.catalog.put_function(made)
     context.functions.install(context.spark)
     return next(f for f in context.functions.infos() if f.function.name == known)

@@ -6,12 +6,13 @@ import linecache
 import re
 
 from dt_jupyter.failures.signs import everything
-from dt_jupyter.functions import file_of
+from dt_jupyter.functions import ARGUMENTS, file_of
 from dt_jupyter.model import DTError, error
 
 _PLACE = re.compile(r'File "<function (\w+)>", line (\d+), in ')
 _RAISED = re.compile(r"^\s*(?:\w+\.)*(\w+(?::[^\n]*)?)$", re.MULTILINE)
 _NOT_HERE = re.compile(r"RuntimeError: The function (\w+) cannot be called here: ([^\n]*)")
+_CALLED = re.compile(rf"^{ARGUMENTS} (\(.*\))$", re.MULTILINE)
 _LONGEST = 300
 
 
@@ -29,6 +30,8 @@ def function_error(failure: BaseException) -> DTError | None:
     last = _last_of_trace(places, told)
     line = linecache.getline(file_of(name), number).strip()
     hint = f"Line {number} of it: {line}" if line else f"It is line {number} of it."
+    if called := _CALLED.search(told, places[-1].end()):
+        hint = f"{ARGUMENTS} {called[1][:_LONGEST]}. {hint}"
     return error("DT-1134", name=name, problem=last, hint=hint)
 
 

@@ -1,8 +1,14 @@
 from .keep import keep_function as keep_function
-from .make import file_of as file_of, make_function as make_function
+from .make import (
+    ARGUMENTS as ARGUMENTS,
+    file_of as file_of,
+    make_function as make_function,
+    telling_arguments as telling_arguments,
+)
 from .names import (
     checked_function_name as checked_function_name,
     is_registered as is_registered,
+    on_change_names as on_change_names,
     scalar_names as scalar_names,
 )
 from .registrations import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -22,8 +23,9 @@ _KIND_OF = {
 
 
 def keep_function(
-    name: str, fn: Callable[..., Any], returns: str, kind: FunctionKind, *, immutable: bool
-) -> UserFunction:
+    name: str, fn: Callable[..., Any], returns: str, kind: FunctionKind, *, immutable: bool,
+    on_change: bool = False,
+) -> UserFunction:  # fmt: skip
     """What is kept of `fn`, which may be a UDF of PySpark's too. DT-1131 where it uses what cannot
     be kept, DT-1132 where what was kept does not give it again."""
     plain, kind, decorated = _plain(name, fn, kind)
@@ -33,6 +35,7 @@ def keep_function(
         made = UserFunction(name, kind, returns, immutable, source, place, (), packages)
     else:
         made = _by_source(name, plain, returns, kind, immutable, decorated)
+    made = replace(made, on_change=on_change)
     make_function(made)
     return made
 

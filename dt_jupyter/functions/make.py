@@ -33,6 +33,28 @@ def make_function(function: UserFunction) -> Callable[..., Any]:
         raise error("DT-1132", name=function.name, problem=problem, hint=hint) from e
 
 
+def telling_arguments(function: UserFunction, made: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, of which an exception says with which arguments it was called. It needs nothing
+    of ours where it is called: executors are sent all of it."""
+    space: dict[str, Any] = {"__name__": f"dt_function_{function.name}", "called": made}
+    exec(compile(_TELLING, "<arguments>", "exec"), space)
+    telling: Callable[..., Any] = space["telling"]
+    return telling
+
+
+ARGUMENTS = "It was called with"
+_TELLING = f"""
+def telling(*arguments, **named):
+    try:
+        return called(*arguments, **named)
+    except Exception as problem:
+        import reprlib
+        shown = [reprlib.repr(a) for a in (*arguments, *named.values())]
+        problem.add_note("{ARGUMENTS} (" + ", ".join(shown) + ")")
+        raise
+"""
+
+
 def changed_packages(function: UserFunction) -> tuple[str, ...]:
     """The packages that have another version here than where it was registered."""
     home = {c.text for c in function.captured if c.kind is CapturedKind.MODULE}

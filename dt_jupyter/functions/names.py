@@ -31,6 +31,11 @@ def scalar_names(builtins: frozenset[str], catalog: Catalog) -> frozenset[str]:
     return builtins | {f.name for f in catalog.functions() if f.immutable}
 
 
+def on_change_names(catalog: Catalog) -> frozenset[str]:
+    """The names of functions whose value is computed when a row comes, and kept with it."""
+    return frozenset(f.name for f in catalog.functions() if f.on_change)
+
+
 def is_registered(name: str, catalog: Catalog) -> bool:
     """Whether a function of the user's has that name, in any case."""
     return name.lower() in {f.name for f in catalog.functions()}

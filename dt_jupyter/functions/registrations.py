@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from dt_jupyter.catalog import Catalog, CatalogWarning
-from dt_jupyter.functions.make import changed_packages, make_function
+from dt_jupyter.functions.make import changed_packages, make_function, telling_arguments
 from dt_jupyter.functions.sql_functions import definition_text, drop_text
 from dt_jupyter.model import (
     DTError,
@@ -165,6 +165,8 @@ def register_in(session: SparkSession, function: UserFunction, made: Callable[..
         FunctionKind.ARROW: "arrow_udf",
     }[function.kind]
     wrap = getattr(spark_functions, name)
+    if function.kind is FunctionKind.PYTHON:
+        made = telling_arguments(function, made)
     kind = () if function.kind is FunctionKind.PYTHON else (_SCALAR[function.kind],)
     with warnings.catch_warnings(action="ignore"):  # that type hints say the kind as well
         wrapped = wrap(made, function.returns, *kind)

@@ -6,6 +6,7 @@ change of a stage's input; aggregates are then kept by the rules of `aggregates`
 
 from dt_jupyter.ivm.aggregates import (
     NOT_NULL_OF_NOTHING,
+    ON_CHANGE,
     ONCE,
     RECOMPUTED,
     SUPPORTED,
@@ -63,6 +64,7 @@ from dt_jupyter.ivm.rel import (
     with_keys,
 )
 from dt_jupyter.ivm.simplify import (
+    prune,
     simplify,
 )
 from dt_jupyter.ivm.stages import (
@@ -86,6 +88,7 @@ __all__ = [
     "LAWS",
     "NOT_NULL_OF_NOTHING",
     "ONCE",
+    "ON_CHANGE",
     "OPERATORS",
     "RECOMPUTED",
     "ROW_ID",
@@ -165,6 +168,7 @@ __all__ = [
     "operator_table",
     "origins",
     "places",
+    "prune",
     "refuse",
     "removed",
     "restrict",

@@ -15,6 +15,7 @@ from dt_jupyter.ivm.rel import Call
 from dt_jupyter.model.hidden import COUNT, WEIGHT, hidden
 
 ONCE = "the value of a function"
+ON_CHANGE = "the value of a function when its row came"
 """An aggregate of ours: the value of a user's function for arguments that all rows of the group
 have. It is computed when the group is new, and kept."""
 _INTEGRAL = frozenset({"tinyint", "smallint", "int", "bigint"})
@@ -108,7 +109,7 @@ def keep(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | 
 
     `result` is the id of its column, `type_` the result's Spark type, `types` its arguments'.
     """
-    if call.function == ONCE:
+    if call.function in (ONCE, ON_CHANGE):
         return Kept((), col(result))
     if call.distinct and call.function not in ("min", "max"):
         return None

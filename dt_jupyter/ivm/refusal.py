@@ -44,14 +44,23 @@ class Refusal(Enum):
         "{what} has another value in each refresh",
         "Use it in the query that reads the table.",
     )
-    NON_DETERMINISTIC = ("{what} is not deterministic", "Compute it when the rows are inserted.")
+    NON_DETERMINISTIC = (
+        "{what} is not deterministic",
+        "Compute it when the rows are inserted, or in a function that is registered with "
+        "on_change=True.",
+    )
     UNKNOWN_FUNCTION = (
         "{what} is not a built-in function",
         "Use built-in functions, or register it by dt.register_udf.",
     )
     NOT_IMMUTABLE = (
         "the function {what} was not declared immutable",
-        "Register it with immutable=True, if equal arguments always give it equal values.",
+        "Register it with immutable=True if equal arguments always give it equal values, else with "
+        "on_change=True: a row then keeps the value of when it came.",
+    )
+    TWO_PLACES = (
+        "{what} is called for the same rows in two places, and would have two values for one row",
+        "Put that part of the query into a dynamic table of its own, and read it twice.",
     )
     AGGREGATE = ("the aggregate {what} has no incremental rule", "Use {known}.")
     FLOATING_AGGREGATE_DECIDES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from dt_jupyter.ivm.aggregates import ONCE, Kept, is_floating, keep
+from dt_jupyter.ivm.aggregates import ON_CHANGE, ONCE, Kept, is_floating, keep
 from dt_jupyter.ivm.derive import equated
 from dt_jupyter.ivm.expr import Col, Expr, col, conjunction, expr
 from dt_jupyter.ivm.operators import PerOperator
@@ -65,7 +65,12 @@ class Group:
     @property
     def once(self) -> tuple[StageColumn, ...]:
         """The values of functions, which are computed for new groups alone."""
-        return tuple(a for a in self.aggregates if a.call.function == ONCE)
+        return tuple(a for a in self.aggregates if a.call.function in (ONCE, ON_CHANGE))
+
+    @property
+    def on_change(self) -> bool:
+        """Whether its values are those of the time at which its rows came."""
+        return any(a.call.function == ON_CHANGE for a in self.aggregates)
 
     @property
     def recomputes(self) -> bool:

@@ -102,6 +102,8 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "Choose another word."),
     ("DT-1131", "0A000", "The function {name} cannot be kept with the lake: {problem}.", "{hint}"),
     ("DT-1132", "55000", "The function {name} cannot be called here: {problem}.", "{hint}"),
+    ("DT-1133", "22023", "The function {name} cannot be immutable and on change: one has the same "
+     "value at any time, the other that of its time.", "Give one of the two."),
     ("DT-1134", "22000", "The function {name} raised {problem}.", "{hint}"),
     ("DT-1135", "0A000", "Schema {name} cannot be cloned: {problem}.", "{hint}"),
     ("DT-1136", "3F000", "Schema {name} does not exist.", "{hint}"),

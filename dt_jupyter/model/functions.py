@@ -48,6 +48,7 @@ class UserFunction:
     """A function of the user's, known to all processes of a lake.
 
     `source` is its text; `place` (`module:name`) where it is imported instead of compiled.
+    `on_change`: its values are those of the time at which a row came, and kept with the row.
     `captured` are the names that it reads from around it, `packages` the versions that it was
     registered with, `parameters` (name, type) those of a SQL function.
     """
@@ -63,6 +64,7 @@ class UserFunction:
     parameters: tuple[tuple[str, str], ...] = ()
     comment: str | None = None
     created: Timestamp = field(default=Timestamp(0), compare=False)
+    on_change: bool = False
 
     @property
     def digest(self) -> str:
@@ -74,6 +76,8 @@ class UserFunction:
             [[c.name, c.kind, c.text] for c in self.captured],
             [p for p in self.packages if p[0] == home], [list(p) for p in self.parameters],
         ]  # fmt: skip
+        if self.on_change:
+            said.append("on change")
         return hashlib.blake2b(json.dumps(said).encode(), digest_size=8).hexdigest()
 
     @property
@@ -93,6 +97,7 @@ class FunctionInfo:
     def __str__(self) -> str:
         f = self.function
         kept = "immutable" if f.immutable else "not immutable"
+        kept = "on change" if f.on_change else kept
         used = f", used by {', '.join(self.used_by)}" if self.used_by else ""
         broken = f"; {self.problem}" if self.problem else ""
         return f"{f.name} → {f.returns} ({f.kind.lower()}, {kept}{used}{broken})"

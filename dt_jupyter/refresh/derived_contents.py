@@ -156,6 +156,8 @@ def _derivable(
 ) -> ContentsVerdict:
     if old.stages == new.stages:
         return KeptContents()
+    if old.values_of_rows or new.values_of_rows:
+        raise Underivable("its rows have values of functions that no query gives again")
     if table.definition.frozen is not None or frozen:
         raise Underivable("its frozen rows are none that follow from the query")
     if [s.stage for s in old.stages[:-1]] != [s.stage for s in new.stages[:-1]]:

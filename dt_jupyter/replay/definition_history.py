@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import DefinitionRow
 from dt_jupyter.definition import Compiled, columns_of_region, compile_query
-from dt_jupyter.functions import expanded
+from dt_jupyter.functions import expanded, on_change_names
 from dt_jupyter.lake import TableLog, mark_of, spark_schema
 from dt_jupyter.model import (
     Definition,
@@ -137,6 +137,7 @@ class Past:
             schemas,
             frozenset(f.name for f in definition.functions),
             columns_of_region(definition.frozen, names),
+            on_change_names(refresher.sources.catalog),
         )
 
 

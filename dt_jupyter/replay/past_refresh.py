@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import HoldKind
-from dt_jupyter.definition import Compiled, defining_text, frozen_at, row_text
+from dt_jupyter.definition import Compiled, KeptValues, defining_text, frozen_at, row_text
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import (
     Append,
@@ -328,7 +328,7 @@ class _Again:
             stages = compiled_then(
                 spark, self.refresher, self.past, moved, self.new, logs, metadata.columns
             )
-            return self._computed(spark, before, moved, stages)
+            return self._computed(spark, before, moved, stages, folders)
         try:
             compiled = self.past.compiled(spark, self.refresher, moved, self.new, logs)
         except Refused as e:
@@ -346,7 +346,12 @@ class _Again:
         return spark.sql(f"SELECT {items} FROM ({text}){shown}")
 
     def _computed(
-        self, spark: SparkSession, before: DataFrame, moved: Definition, stages: Compiled | None
+        self,
+        spark: SparkSession,
+        before: DataFrame,
+        moved: Definition,
+        stages: Compiled | None,
+        folders: Mapping[str, Path],
     ) -> DataFrame:
         """All rows by the query, and beside them those that were frozen: as they were before, or
         as another table gave them."""
@@ -355,7 +360,13 @@ class _Again:
         filled = first and moved.frozen is not None and moved.frozen.backfill is not None
         whole = frozen is None or (first and not filled)
         logs = self.refresher.sources.logs
-        made = spark.sql(defining_text(logs, moved, self.new, stages, whole=whole))
+        if stages is not None and stages.values_of_rows:
+            versions = self.new.versions
+            kept_values = KeptValues(stages, lambda i: snapshot_sql(folders[i], versions[i]))
+            text = kept_values.text(None if whole else frozen)
+        else:
+            text = defining_text(logs, moved, self.new, stages, whole=whole)
+        made = spark.sql(text)
         if whole:
             return made
         names = [quote(n) for n, _, _ in moved.columns]

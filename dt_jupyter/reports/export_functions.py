@@ -52,6 +52,7 @@ def registration(function: UserFunction) -> str:
         called = _entry(function.source)
     kind = "" if function.kind is FunctionKind.PYTHON else f", kind={function.kind.lower()!r}"
     kept = ", immutable=True" if function.immutable else ""
+    kept += ", on_change=True" if function.on_change else ""
     named = f"{function.name!r}, {called}, {function.returns!r}"
     return "\n".join([*captured, f"dt.register_udf({named}{kind}{kept})"])
 

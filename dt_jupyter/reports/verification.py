@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import (
+    Compiled,
+    KeptValues,
     Outputs,
     expected,
     find_lost_column,
@@ -15,7 +17,7 @@ from dt_jupyter.definition import (
     outputs_of,
     public_outputs,
 )
-from dt_jupyter.lake import TableLog
+from dt_jupyter.lake import TableLog, snapshot_sql
 from dt_jupyter.model import (
     Definition,
     DynamicTable,
@@ -58,12 +60,55 @@ def verify(
     if table.effective_mode is RefreshMode.INCREMENTAL:
         compiled = refresher.compiled(spark, table.id, table.definition, table.frontier)
     left, frozen = _live(table.definition, table.frontier, refresher.read_text(path, table.version))
-    right = refresher.defining_text(there, table.frontier, compiled)
+    values = _values(refresher, snapshots, there, table, compiled)
+    right = (
+        values.text(frozen_at(there, table.frontier.data_timestamp))
+        if values
+        else refresher.defining_text(there, table.frontier, compiled)
+    )
     query = refresher.full_text(there, table.frontier)
     other = _other_columns(spark, table.definition, left, query)
     found = _compared(spark, table, left, right, table.version, other)
+    found = _with_values(spark, found, values)
     lost = find_lost_column(spark, table, refresher.sources)
     return _noted(spark, replace(found, note=str(lost)) if lost is not None else found, frozen)
+
+
+def _values(
+    refresher: Refresher,
+    snapshots: Snapshots,
+    there: Definition,
+    table: DynamicTable,
+    compiled: Compiled | None,
+) -> KeptValues | None:
+    """The values of rows, as the frontier of the table has them; None where it has none. `there`
+    says where its sources can be read."""
+    if compiled is None or not compiled.values_of_rows:
+        return None
+    assert table.frontier is not None
+    versions, layout = table.frontier.versions, refresher.sources.layout
+    folders = {s.table_id: str(s.path) for s in there.sources}
+    for ordinal, stage in enumerate(compiled.stages):
+        if stage in compiled.values_of_rows:
+            id_, path = stage.stage.id, str(layout.stage(table.id, ordinal))
+            source = Source(table.name, SourceKind.DELTA, id_, path)
+            folders[id_] = str(snapshots.table(source, versions[id_]).folder)
+    return KeptValues(compiled, lambda id_: snapshot_sql(folders[id_], versions[id_]))
+
+
+def _with_values(
+    spark: SparkSession, found: Verification, values: KeptValues | None
+) -> Verification:
+    """Values of rows are those of the time at which they were computed: of them is checked that
+    each row has its one."""
+    if values is None:
+        return found
+    for name, wrong in values.differences() if found.equal else ():
+        if rows := spark.sql(f"SELECT count(*) FROM ({wrong})").collect()[0][0]:
+            problem = f"{count_of(rows, 'row')} and the values of {name}() do not belong together"
+            return replace(found, difference=problem)
+    names = " and ".join(f"{n}()" for n in values.functions)
+    return replace(found, note=f"The values of {names} are those of when their rows came.")
 
 
 def _live(definition: Definition, frontier: Frontier, stored: str) -> tuple[str, str | None]:
@@ -128,9 +173,15 @@ def verify_at(
     stored = refresher.read_text(str(public.folder), version)
     left, frozen = _live(moved, frontier, stored)
     stages = compiled_then(spark, refresher, past, moved, frontier, logs, public.then.columns)
-    right = refresher.defining_text(moved, frontier, stages)
+    values = _values(refresher, snapshots, moved, then, stages)
+    right = (
+        values.text(frozen_at(moved, t))
+        if values
+        else refresher.defining_text(moved, frontier, stages)
+    )
     other = _other_columns(spark, moved, left, refresher.full_text(moved, frontier))
-    return _noted(spark, _compared(spark, then, left, right, version, other), frozen)
+    found = _compared(spark, then, left, right, version, other)
+    return _noted(spark, _with_values(spark, found, values), frozen)
 
 
 def _other_columns(

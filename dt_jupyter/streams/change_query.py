@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.definition import bind_query, empty_relation
+from dt_jupyter.definition import bind_query, empty_relation, of_registered
 from dt_jupyter.failures import is_syntax_error, syntax_error
 from dt_jupyter.functions import expanded, scalar_names
 from dt_jupyter.ivm import Refused, Rel, scans
@@ -155,7 +155,10 @@ class Changes:
         catalog = self.sources.catalog
         views = {n: expanded(catalog, v.text) for n, v in found.views.items()}
         known, text = scalar_names(self.builtins, catalog), expanded(catalog, query)
-        bound = bind_query(self.spark, text, schema, found.sources, views, known, schemas)
+        try:
+            bound = bind_query(self.spark, text, schema, found.sources, views, known, schemas)
+        except Refused as e:
+            raise of_registered(e, catalog) from None
         names = self._names(query, schema, found, schemas)
         sides = self._sides(bound.relation, found, versions, schemas)
         with confs(self.spark, HELD):

@@ -87,6 +87,46 @@ def test_a_refresh_that_is_killed_loses_and_doubles_nothing(shop: Lab, failpoint
     shop.serializable()
 
 
+FUNCTIONS = "SELECT id, k, shout(k) AS v, stamp(k) AS w FROM item"
+"""Each function has a stage of its own, and the public table is the third."""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("failpoint", [*KILLS, "after_write:3"])
+def test_one_that_calls_functions_and_is_killed_keeps_the_values_of_the_rows_that_are_there(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, failpoint: str
+) -> None:
+    def stamp(x: str) -> str:
+        import uuid
+
+        return f"{x} {uuid.uuid4().hex}"
+
+    without_check(monkeypatch)
+    lab.engine.register_udf("shout", lambda x: x.upper(), "string", immutable=True)
+    lab.engine.register_udf("stamp", stamp, "string", on_change=True)
+    lab.table("item", "id INT, k STRING", "1, 'a'", "2, 'a'", "3, 'b'")
+    lab.dynamic_table("d", FUNCTIONS)
+    before = lab.rows("d")
+    lab.sql("INSERT INTO item VALUES (4, 'b'), (5, 'c'); DELETE FROM item WHERE id = 1")
+    lab.engine.close()
+    process = worker(lab, "d", "1", failpoint=failpoint)
+    _, errors = process.communicate("\n", timeout=300)
+    assert process.returncode == -signal.SIGKILL, errors[-2000:]
+    lab.reopen()
+    assert lab.engine.verify("d").equal
+    assert lab.record("d").error is None
+    verdict = lab.engine.verify("d")
+    assert verdict.equal, verdict
+    after = lab.rows("d")
+    assert [r[:3] for r in after] == [(2, "a", "A"), (3, "b", "B"), (4, "b", "B"), (5, "c", "C")]
+    assert after[:2] == before[1:]
+    assert len({r[3] for r in after}) == 4
+    lab.insert("item", "6, 'c'")
+    assert lab.refresh("d") == "INCREMENTAL"
+    assert lab.rows("d")[:4] == after
+    assert lab.engine.verify("d").equal
+
+
 @pytest.mark.compiled
 def test_two_processes_that_refresh_one_table_have_one_winner_for_each_sequence(shop: Lab) -> None:
     process = worker(shop, "d", "4", "item")

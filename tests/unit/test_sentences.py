@@ -66,7 +66,7 @@ PUBLIC = (
     "try_make_timestamp try_to_binary try_to_number try_parse_json try_parse_url try_url_decode "
     "raise_error assert_true New_York configure_spark_with_delta_pip data_timestamp "
     "explain_plan load_ext "
-    "last_query_id at_least_once"
+    "last_query_id at_least_once on_change"
 )
 
 """Names with an underscore that a user knows."""

@@ -131,6 +131,12 @@ class GroupSql:
         """All rows, from the sources at the new end."""
         return self._finished(self._whole(render, self.stage.input), ())
 
+    def counted(self, render: Renderer) -> str:
+        """Each group with the number of its rows, from the sources at the new end."""
+        items = [f"{quote(k)} AS {c}" for k, c in zip(self.top.keys, self.keys, strict=True)]
+        rows = render(at(self.stage.input, End.NEW))
+        return self._by_keys(f"SELECT {_list([*items, f'COUNT(*) AS {COUNT}'])}\nFROM (\n{rows}\n)")
+
     def derived(self, rows: str) -> str:
         """All rows, from those of another table that has its keys, aggregates and state by id."""
         return self._finished(rows, ())

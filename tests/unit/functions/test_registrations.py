@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from pyspark import cloudpickle
 from pyspark.errors import AnalysisException
 
 import dt_jupyter.functions.registrations as registrations
-from dt_jupyter.functions import Functions, called_by, why_replaced
-from dt_jupyter.model import Captured, CapturedKind, FunctionKind, FunctionUse, UserFunction
+from dt_jupyter.failures.function_errors import function_error
+from dt_jupyter.functions import (
+    Functions,
+    called_by,
+    make_function,
+    telling_arguments,
+    why_replaced,
+)
+from dt_jupyter.model import (
+    Captured,
+    CapturedKind,
+    FunctionInfo,
+    FunctionKind,
+    FunctionUse,
+    UserFunction,
+)
+from dt_jupyter.reports.export_functions import registration
 
 PLUS = UserFunction("plus", FunctionKind.PYTHON, "int", True, "plus = lambda x: x + 1")
 TWICE = UserFunction("twice", FunctionKind.SQL, "INT", True, "a + a", parameters=(("a", "INT"),))
@@ -107,3 +124,36 @@ def test_what_a_text_calls_and_what_became_of_it() -> None:
     changed = why_replaced(used, (MUCH.use, FunctionUse("twice", "x")))
     assert str(changed) == "FUNCTION_REPLACED: the function twice was replaced"
     assert str(why_replaced(used, (MUCH.use,))) == "FUNCTION_REPLACED: the function twice is gone"
+
+
+INVERSE = UserFunction(
+    "inverse", FunctionKind.PYTHON, "double", True, "def inverse(x, *more):\n    return 1 / x\n"
+)
+
+
+def test_what_it_raises_is_told_with_its_arguments_cut_short() -> None:
+    called = telling_arguments(INVERSE, make_function(INVERSE))
+    assert called(2) == called(x=2) == 0.5
+    with pytest.raises(ZeroDivisionError) as raised:
+        called(0, "a" * 10_000)
+    told = "".join(traceback.format_exception(raised.value))
+    found = function_error(RuntimeError(told))
+    assert found is not None
+    assert found.code == "DT-1134"
+    assert found.sentence == "The function inverse raised ZeroDivisionError: division by zero."
+    assert found.hint.startswith("It was called with (0, 'aaaaa")
+    assert found.hint.endswith("aaa'). Line 2 of it: return 1 / x")
+    assert len(found.hint) < 400
+    sent = cloudpickle.dumps(called)
+    assert b"dt_jupyter" not in sent, "an executor may have no package of ours"
+    assert cloudpickle.loads(sent)(4) == 0.25
+
+
+def test_a_function_on_change_is_another_than_one_that_is_not() -> None:
+    on_change = replace(INVERSE, immutable=False, on_change=True)
+    others = {INVERSE.digest, replace(INVERSE, immutable=False).digest, on_change.digest}
+    assert len(others) == 3
+    assert str(FunctionInfo(on_change, ())) == "inverse → double (python, on change)"
+    assert registration(on_change).endswith(
+        "dt.register_udf('inverse', inverse, 'double', on_change=True)"
+    )
