@@ -8,12 +8,12 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import monotonic
+from functools import cached_property
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.delivery.deliver import FENCED, Deliveries, passes
 from dt_jupyter.model import DeliveryTrigger, DTError, Sink, SinkState, Warehouse
-from dt_jupyter.schedule import Worker
+from dt_jupyter.schedule import Supervisor, Worker, join_all
 
 _log = logging.getLogger("dt_jupyter.sinks")
 DOWNSTREAM_SECONDS = 5.0
@@ -53,28 +53,24 @@ class SinkWorkers:
     deliveries: Deliveries
     spawn: Callable[[Callable[[], None], str], Worker]
     _workers: dict[str, _Worker] = field(default_factory=dict)
-    _stopped: threading.Event = field(default_factory=threading.Event)
-    _look: threading.Event = field(default_factory=threading.Event)
-    _thread: Worker | None = None
+
+    @cached_property
+    def _supervisor(self) -> Supervisor:
+        return Supervisor(self._look, "dt-sinks", self.spawn)
 
     def start(self) -> None:
         """Once is enough."""
-        if self._thread is None:
-            self._stopped.clear()
-            self._thread = self.spawn(self._supervise, "dt-sinks")
+        self._supervisor.start()
 
     def stop(self, timeout: float = 30.0) -> None:
         """Deliveries that run are waited for, at most `timeout` seconds."""
-        thread, self._thread = self._thread, None
-        if thread is None:
+        left = self._supervisor.stop(timeout)
+        if left is None:
             return
-        self._stopped.set()
-        self.nudge()
-        until = monotonic() + timeout
-        thread.join(timeout)
-        for worker in list(self._workers.values()):
-            if worker.thread is not None:
-                worker.thread.join(max(until - monotonic(), 0.0))
+        workers = list(self._workers.values())
+        for worker in workers:
+            worker.wake.set()
+        join_all([w.thread for w in workers if w.thread is not None], left)
         self._workers.clear()
         try:
             self.deliveries.leave_all()
@@ -83,21 +79,19 @@ class SinkWorkers:
 
     def nudge(self) -> None:
         """Something changed: a sink, or what one reads."""
-        self._look.set()
+        self._supervisor.nudge()
         for worker in list(self._workers.values()):
             if not worker.failures:
                 worker.wake.set()
 
     # -- threads ----------------------------------------------------------------------------------
 
-    def _supervise(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                self._start_missing()
-            except DTError as e:  # a catalog that cannot be read now may be in a moment
-                _log.warning("the sinks cannot be looked for: %s", e)
-            self._look.wait(LOOK_SECONDS)
-            self._look.clear()
+    def _look(self) -> float:
+        try:
+            self._start_missing()
+        except DTError as e:  # a catalog that cannot be read now may be in a moment
+            _log.warning("the sinks cannot be looked for: %s", e)
+        return LOOK_SECONDS
 
     def _start_missing(self) -> None:
         for sink in self.catalog.sinks():
@@ -110,7 +104,7 @@ class SinkWorkers:
 
     def _work(self, id_: str, worker: _Worker) -> None:
         """Until the sink is gone, or the engine stops."""
-        while not self._stopped.is_set():
+        while not self._supervisor.stopped:
             sink = next((s for s in self.catalog.sinks() if s.id == id_), None)
             if sink is None:
                 self._workers.pop(id_, None)

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import monotonic
+from functools import cached_property
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.task_runner import TaskRunner, busy_warehouses, was_manual
@@ -24,10 +24,12 @@ from dt_jupyter.schedule import (
     RunDecision,
     RunGo,
     RunSkipped,
+    Supervisor,
     TickBegun,
     Worker,
     begun_ticks,
     graph_of,
+    join_all,
     next_tick_of,
     run_decisions,
     slots_of,
@@ -47,45 +49,35 @@ class TaskWorkers:
     now: Callable[[], Timestamp]
     spawn: Callable[[Callable[[], None], str], Worker]
     _workers: dict[str, Worker] = field(default_factory=dict)
-    _stopped: threading.Event = field(default_factory=threading.Event)
-    _look: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _thread: Worker | None = None
+
+    @cached_property
+    def _supervisor(self) -> Supervisor:
+        return Supervisor(self._look, "dt-tasks", self.spawn)
 
     def start(self) -> None:
         """Once is enough."""
-        if self._thread is None:
-            self._stopped.clear()
-            self._thread = self.spawn(self._loop, "dt-tasks")
+        self._supervisor.start()
 
     def stop(self, timeout: float = 30.0) -> None:
         """Runs are cancelled and waited for, at most `timeout` seconds."""
-        thread, self._thread = self._thread, None
-        if thread is None:
-            return
-        self._stopped.set()
-        self.nudge()
-        until = monotonic() + timeout
-        thread.join(timeout)
-        self.runner.cancel_all()
-        for worker in list(self._workers.values()):
-            worker.join(max(until - monotonic(), 0.0))
+        left = self._supervisor.stop(timeout)
+        if left is not None:
+            self.runner.cancel_all()
+            join_all([*self._workers.values()], left)
 
     def nudge(self) -> None:
         """Something changed: look again now."""
-        self._look.set()
+        self._supervisor.nudge()
 
     # -- the thread -------------------------------------------------------------------------------
 
-    def _loop(self) -> None:
-        while not self._stopped.is_set():
-            wait = _LOOK_SECONDS
-            try:
-                wait = self.look()
-            except Exception as e:  # a catalog that cannot be read now may be in a moment
-                _log.warning("tasks cannot be looked at: %s", catalogued(e, "The scheduler"))
-            self._look.wait(wait)
-            self._look.clear()
+    def _look(self) -> float:
+        try:
+            return self.look()
+        except Exception as e:  # a catalog that cannot be read now may be in a moment
+            _log.warning("tasks cannot be looked at: %s", catalogued(e, "The scheduler"))
+            return _LOOK_SECONDS
 
     def look(self) -> float:
         """Takes the ticks that have come and hands out what may run; seconds until the next look
@@ -136,7 +128,7 @@ class TaskWorkers:
 
     def _launch(self, go: RunGo) -> None:
         with self._lock:  # a worker that ends at once ends after it is known
-            if go.run.id in self._workers or self._stopped.is_set():
+            if go.run.id in self._workers or self._supervisor.stopped:
                 return
             worker = self.spawn(lambda: self._work(go), f"dt-task-{go.run.name}")
             self._workers[go.run.id] = worker

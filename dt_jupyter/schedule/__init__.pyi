@@ -33,7 +33,7 @@ from .periods import (
     next_tick as next_tick,
     tick as tick,
 )
-from .plan import effective_lags as effective_lags, planned as planned
+from .plan import held_lags as held_lags, planned as planned
 from .state import (
     Node as Node,
     Slots as Slots,
@@ -43,6 +43,7 @@ from .state import (
     slots_of as slots_of,
     upstream_first as upstream_first,
 )
+from .supervisor import Supervisor as Supervisor, join_all as join_all
 from .task_decisions import (
     FULL_WAREHOUSE as FULL_WAREHOUSE,
     RunDecision as RunDecision,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from dt_jupyter.model import Reason
+from dt_jupyter.model import DynamicTable, Reason
 from dt_jupyter.schedule.periods import Period, at_least, choose_period
-from dt_jupyter.schedule.state import Node, State, upstream_first
+from dt_jupyter.schedule.state import Node, State, node_of, upstream_first
 
 ASSUMED_DURATION = 1.0
 """Seconds that a refresh is taken to last before there is one to go by; at most an eighth of the
@@ -28,6 +28,13 @@ def effective_lags(nodes: tuple[Node, ...]) -> dict[str, float]:
             for upstream in node.upstream:
                 needed[upstream] = min(lag, needed.get(upstream, lag))
     return lags
+
+
+def held_lags(tables: Iterable[DynamicTable]) -> dict[str, float]:
+    """By id, in seconds: the lag that each dynamic table must keep, DOWNSTREAM resolved."""
+    tables = tuple(tables)
+    by_name = {table.name: table.id for table in tables}
+    return effective_lags(upstream_first(node_of(table, by_name) for table in tables))
 
 
 def planned(state: State, current: Mapping[str, Period]) -> State:
