@@ -160,7 +160,7 @@ def _schemas() -> dict[str, str]:
     with TemporaryDirectory() as folder:
         catalog = Catalog(Path(folder, "c.sqlite"), Clock(), Owner.here("docs"), lake=Path(folder))
         spark: Any = None
-        tables = Recorder(spark, catalog, Clock(), Access(spark, catalog, EngineState()))
+        tables = Recorder(spark, catalog, Clock(), Access(spark, catalog, EngineState()), str)
         found |= {"sinks": SINKS_SCHEMA, "sink_history": HISTORY_SCHEMA}
         found |= {"tasks": TASKS_SCHEMA, "task_history": TASK_HISTORY_SCHEMA}
         found["events"] = EVENTS_SCHEMA

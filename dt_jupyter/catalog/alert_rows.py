@@ -113,6 +113,7 @@ def _to_standing(row: RowMapping) -> TableStanding:
         reason is not None and reason.code == TOO_MANY_FAILURES,
         reason,
         Reason(row["error_code"] or "FAILED", row["error"] or "It failed.") if failed else None,
+        bool(row["scheduler_enabled"]) and row["target_lag_seconds"] is None,
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.dispatch.alert_teller import AlertTeller
 from dt_jupyter.model import Happened, Name
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class EventFeed:
         self._engine: Engine | None = None
         self._stop: Callable[[], None] | None = None
         self._held: dict[str, float] | None = None
+        self._alerts: AlertTeller | None = None
 
     def listen(self, send: Send) -> Callable[[], None]:
         """`send` gets the JSON of each message from now on, a hello at once; call the result to
@@ -63,6 +65,8 @@ class EventFeed:
         self._attach()
         if self._engine_of() is not engine:
             self._send(own, self._hello(self._engine_of()))
+        if (alerts := self._alerts) is not None:
+            alerts.greet(partial(self._send, own))
         return lambda: self._leave(own)
 
     def engine_changed(self) -> None:
@@ -71,6 +75,7 @@ class EventFeed:
             return
         self._attach()
         self._tell(self._hello(self._engine_of()))
+        self._look_at_alerts()
 
     def close(self) -> None:
         """Nobody is told anything any more."""
@@ -93,12 +98,15 @@ class EventFeed:
             if wanted is self._engine:
                 return
             stop, self._stop, self._engine, self._held = self._stop, None, wanted, None
-            if stop is not None:
+            alerts, self._alerts = self._alerts, None
+            if stop is not None and alerts is not None:
                 stop()
+                alerts.stop()
             if wanted is not None:
                 self._stop = wanted.context.events.listen(
                     partial(self._heard, wanted), self.engine_changed
                 )
+                self._alerts = AlertTeller(wanted, self._tell)
 
     def _heard(self, engine: Engine, event: Event) -> None:
         from dt_jupyter.dispatch.static_messages import node_message
@@ -109,6 +117,7 @@ class EventFeed:
             return
         if event.happened is Happened.CHANGED or self._held is None:
             self._held = engine.context.nodes.held()
+            self._look_at_alerts()
         node = self._node(engine, event, self._held)
         if node is not None:
             node = seen_node(node, engine.context.access)
@@ -153,6 +162,11 @@ class EventFeed:
             shown = node_message(seen, {})
             told = EventMessage(Happened.PROGRESS, now.datetime, str(node.name), shown)
             self._tell(told.to_json())
+
+    def _look_at_alerts(self) -> None:
+        """What was dropped or renamed, or is another role's, may be in them."""
+        if (alerts := self._alerts) is not None:
+            alerts.look()
 
     def _tell(self, message: dict[str, Any]) -> None:
         for send in self._listeners:

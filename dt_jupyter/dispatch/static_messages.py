@@ -331,7 +331,14 @@ def node_message(node: ReportNode, periods: Mapping[str, float]) -> GraphNode:
         return task_graph_node(node.task)
     if table is None:
         parent = str(node.name.of) if isinstance(node.name, StageName) else None
-        return GraphNode(str(node.name), kind, rows=node.rows, parent=parent, error=node.problem)
+        return GraphNode(
+            str(node.name),
+            kind,
+            rows=node.rows,
+            error=node.problem,
+            parent=parent,
+            files=node.files,
+        )
     t = table.data_timestamp
     return GraphNode(
         str(node.name),

@@ -1,3 +1,4 @@
+from .alerting import seen_alerts as seen_alerts
 from .api import Engine as Engine
 from .context import Context as Context
 from .create import Created as Created

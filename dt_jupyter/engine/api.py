@@ -594,8 +594,8 @@ class Engine:
         the function `handler`, in a thread of its own, or posts it as JSON to an address
         (https://host/path). Call the result to stop.
 
-        Of a dynamic table, sink or task that FAILED, a table that is LATE while a scheduler runs,
-        what failures SUSPENDED, and a stream that is STALE; once for each episode. DT-5130.
+        Of a dynamic table, sink or task that FAILED, a table or sink that is LATE while a scheduler
+        runs, what failures SUSPENDED, and a stream that is STALE; once for each episode. DT-5130.
         """
         context = self._open()
         return context.alerts.tell(alert_function(context, handler))
@@ -603,7 +603,7 @@ class Engine:
     def alerts(self) -> tuple[Alert, ...]:
         """The alerts that stand now, oldest first; the lake is looked at for it."""
         context = self._open()
-        context.alerts.look_at_streams()
+        context.alerts.look_at_logs()
         context.alerts.check()
         return seen_alerts(context.alerts.standing(), context.access)
 

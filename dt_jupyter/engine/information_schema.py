@@ -113,6 +113,7 @@ class CatalogTables:
     catalog: Catalog
     clock: Clock
     access: Access
+    files_at: Callable[[str | None], str | None]
 
     def frame(self, rows: Iterable[tuple[object, ...]], schema: str) -> DataFrame:
         return rows_frame(self.spark, rows, schema)
@@ -266,13 +267,22 @@ class CatalogTables:
         table = self.catalog.require(name)
         schema = "name string, type string, kind string, comment string"
         rows = [(n, t, "COLUMN", c) for n, t, c in table.definition.columns]
-        rows += [_reads(source, table) for source in table.definition.sources]
+        rows += [self._reads(source, table) for source in table.definition.sources]
         if table.definition.frozen is not None:
             rows.append((table.definition.frozen.where, "boolean", "FROZEN WHERE", None))
         reason = table.scheduling_reason or obstacles_in(self.catalog).get(table.id)
         if reason is not None:
             rows.append((str(table.scheduling), reason.code, "STANDING", reason.sentence))
         return self.frame(rows, schema)
+
+    def _reads(self, source: Source, table: DynamicTable) -> tuple[str, str, str, str]:
+        """What a definition reads, and which columns of it."""
+        if table.effective_mode is RefreshMode.FULL:
+            columns = "every column"
+        else:
+            columns = ", ".join(map(plain, source.columns)) or "no column, the rows alone"
+        kind = self.files_at(source.path) or source.kind.value
+        return str(source.name), kind, "READS", columns
 
     def warehouses(
         self, like: str | None = None, queued: Mapping[str, int] = MappingProxyType({})
@@ -310,15 +320,6 @@ class CatalogTables:
             if like is None or _like(q.name, like)
         )
         return self.frame((*rows, *broken), schema)
-
-
-def _reads(source: Source, table: DynamicTable) -> tuple[str, str, str, str]:
-    """What a definition reads, and which columns of it."""
-    if table.effective_mode is RefreshMode.FULL:
-        columns = "every column"
-    else:
-        columns = ", ".join(map(plain, source.columns)) or "no column, the rows alone"
-    return str(source.name), source.kind.value, "READS", columns
 
 
 def _told(q: Quarantined) -> tuple[object, ...]:

@@ -125,7 +125,12 @@ def build(
     sinks = SinkReports(sources, deliveries)
     state = EngineState()
     access = Access(spark, catalog, state, shared)
-    alerts = AlertWatch(catalog, stream_problem(streams.standing), partial(seen_event, access))
+    alerts = AlertWatch(
+        catalog,
+        stream_problem(streams.standing),
+        partial(seen_event, access),
+        sinks.behind_since,
+    )
     scheduling.watched = alerts.watch
     pace = Pace(tuning.replay_bytes_per_second)
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed, pace)
@@ -145,7 +150,7 @@ def build(
         creator=creator,
         cloner=Cloner(creator, refresher, travel.snapshots),
         names=TableNames(catalog, publisher, refresher.standing),
-        tables=CatalogTables(spark, catalog, clock, access),
+        tables=CatalogTables(spark, catalog, clock, access, sources.files_at),
         sink_tables=SinkTables(spark, catalog, sinks, clock, access),
         task_tables=TaskTables(spark, catalog, clock, access),
         event_tables=EventTables(spark, catalog, access),

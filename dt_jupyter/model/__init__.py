@@ -13,6 +13,7 @@ from dt_jupyter.model.alerts import (
     alert_in,
     decide_alerts,
     last_task_failure,
+    lateness,
     table_alerts,
 )
 from dt_jupyter.model.bigint import is_bigint
@@ -214,6 +215,7 @@ __all__ = [
     "is_word",
     "isolation",
     "last_task_failure",
+    "lateness",
     "page_of_code",
     "parse_interval",
     "parse_time",

@@ -21,9 +21,9 @@ CALM_SECONDS = 300.0
 
 
 class AlertKind(StrEnum):
-    """FAILED: the last refresh or run failed, or a sink is paused by a failure. LATE: the lag is
-    over the target while a scheduler runs. SUSPENDED: by failures, not by the user. STALE: a
-    stream cannot be read any more."""
+    """FAILED: the last refresh or run failed, or a sink is paused by a failure. LATE: the lag of a
+    dynamic table or a sink is over the target while a scheduler runs. SUSPENDED: by failures, not
+    by the user. STALE: a stream cannot be read any more."""
 
     FAILED = "FAILED"
     LATE = "LATE"
@@ -124,7 +124,8 @@ def _settled(each: StandingAlert, now: Timestamp) -> bool:
 class TableStanding:
     """What alerts of a dynamic table go by. `reason` says why it is suspended, `by_failures` that
     failures did it; `failure` is what its last completed refresh met, `target` is in seconds and
-    None for what no scheduler refreshes."""
+    None for what no scheduler refreshes; of one that is `downstream` it is what its readers ask
+    for, None without one."""
 
     id: str
     name: Name
@@ -134,6 +135,7 @@ class TableStanding:
     by_failures: bool = False
     reason: Reason | None = None
     failure: Reason | None = None
+    downstream: bool = False
 
 
 def table_alerts(
@@ -159,12 +161,27 @@ def _alerts_of(t: TableStanding, now: Timestamp, awake: Timestamp | None) -> Ite
 
 
 def _lateness(t: TableStanding, now: Timestamp, awake: Timestamp | None) -> Reason | None:
-    if awake is None or t.data_timestamp is None or t.target is None:
+    return lateness(t.data_timestamp, t.target, now, awake, asked=t.downstream)
+
+
+def lateness(
+    since: Timestamp | None,
+    target: float | None,
+    now: Timestamp,
+    awake: Timestamp | None,
+    *,
+    asked: bool = False,
+) -> Reason | None:
+    """Why what has lagged `since` then is late; None where it is not. `asked`: the target is what
+    its readers ask for."""
+    if awake is None or since is None or target is None:
         return None
-    if now.since(max(t.data_timestamp, awake)) <= t.target:
+    if now.since(max(since, awake)) <= target:
         return None
-    lag = now.since(t.data_timestamp)
-    return Reason("LATE", f"Its lag is {lag:,.0f} s, its target lag {t.target:,.0f} s.")
+    lag = now.since(since)
+    if asked:
+        return Reason("LATE", f"Its lag is {lag:,.0f} s, its readers ask for {target:,.0f} s.")
+    return Reason("LATE", f"Its lag is {lag:,.0f} s, its target lag {target:,.0f} s.")
 
 
 def last_task_failure(runs: Sequence[TaskRun]) -> Reason | None:
@@ -223,5 +240,6 @@ __all__ = [
     "alert_in",
     "decide_alerts",
     "last_task_failure",
+    "lateness",
     "table_alerts",
 ]

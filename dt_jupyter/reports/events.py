@@ -88,6 +88,11 @@ class Events:
                 self._closed[own] = closed
         return lambda: self._stop(own)
 
+    def changed(self) -> None:
+        """What is seen of the lake is another from now on, though it is as it was: of another
+        role."""
+        self._tell(Event(Happened.CHANGED, self._clock.now()))
+
     @property
     def heard(self) -> bool:
         """Whether somebody listens."""

@@ -16,7 +16,6 @@ from dt_jupyter.model import (
     Source,
     Timestamp,
     Tuning,
-    count_of,
     quote,
 )
 from dt_jupyter.model.hidden import WEIGHT
@@ -121,10 +120,7 @@ def _tree(
 
 def _kind(sources: Sources, source: Source) -> str:
     """What a source is; of files, which and how many its newest list has."""
-    files = sources.file_source(source)
-    if files is None:
-        return source.kind.value
-    return f"{count_of(len(files.recorded()), 'file')} of {files.place}"
+    return sources.files_at(source.path) or source.kind.value
 
 
 def _what(compiled: Compiled, ordinal: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from dt_jupyter.catalog import TOO_MANY_FAILURES, Catalog
 from dt_jupyter.ivm import Refused
@@ -29,7 +29,7 @@ from dt_jupyter.refresh import Refresher
 from dt_jupyter.reports.report_values import GraphNode, GraphReport, NodeName, StageName, TaskName
 from dt_jupyter.reports.sink_report import SinkReport, SinkReports
 from dt_jupyter.reports.task_report import TaskReport, TaskReports
-from dt_jupyter.schedule import StateReader, effective_lags, obstacles_in
+from dt_jupyter.schedule import held_lags, obstacles_in
 from dt_jupyter.sources import name_of
 from dt_jupyter.sql import qualified_name, table_places
 
@@ -70,17 +70,13 @@ class Nodes:
     sinks: SinkReports
     tasks: TaskReports
 
-    @cached_property
-    def _states(self) -> StateReader:
-        return StateReader(self._catalog)
-
     @property
     def _catalog(self) -> Catalog:
         return self.refresher.sources.catalog
 
     def held(self) -> dict[str, float]:
         """The lag in seconds that each dynamic table, by id, is held to."""
-        return effective_lags(self._states.read().nodes)
+        return held_lags(self._catalog.list())
 
     def report(self, now: Timestamp) -> GraphReport:
         """All of it."""
@@ -147,6 +143,13 @@ class Nodes:
             if path is None or not is_delta(path):
                 return None
             return self.refresher.sources.logs[path].size().rows
+        except LakeError:
+            return None
+
+    def files(self, path: str | None) -> str | None:
+        """Of a source that is files, how many of which folder its newest list has."""
+        try:
+            return self.refresher.sources.files_at(path)
         except LakeError:
             return None
 
@@ -275,7 +278,8 @@ class _Drawing:
             return self._below[name]
         if text is None:
             path = {**self._paths, **(paths or {})}.get(name)
-            self.nodes.setdefault(name, GraphNode(name, "table", rows=self.of.rows(path)))
+            node = GraphNode(name, "table", rows=self.of.rows(path), files=self.of.files(path))
+            self.nodes.setdefault(name, node)
             return self._below[name]
         found = reads(text, schema) or ()
         ends = frozenset[Name]().union(*(self.read(n, schema, views, paths) for n in found))

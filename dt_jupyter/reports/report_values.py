@@ -61,7 +61,8 @@ class GraphNode:
     """A table, view, stream, sink, task, hidden stage or dynamic table; of the last, its standing,
     its last refresh, its lag in seconds now, the lag it is held to (DOWNSTREAM resolved), and how
     far the refresh is that runs. `problem` says why it is in quarantine, `standing` why it cannot
-    go on, or what upstream of it keeps it from that."""
+    go on, or what upstream of it keeps it from that. `files` says of what a source consists that
+    is files of another format."""
 
     name: NodeName
     kind: str
@@ -75,6 +76,7 @@ class GraphNode:
     sink: SinkReport | None = None
     task: TaskReport | None = None
     standing: Reason | None = None
+    files: str | None = None
 
     @property
     def obstacle(self) -> str | None:

@@ -98,17 +98,7 @@ class SinkReports:
         self, sink: Sink, paths: Mapping[Name, str], now: Timestamp, deliveries: int
     ) -> SinkReport:
         address = address_of(sink)
-        version = newest = since = lag = None
-        try:
-            delivered = self.deliveries.delivered_of(sink) or {}
-            version = next(iter(delivered.values())) if len(delivered) == 1 else None
-            if sink.from_stream:
-                version, newest, since, lag = self._of_stream(sink, delivered, now)
-            else:
-                log, newest = self._newest(sink, paths)
-                since, lag = _behind(log, version, newest, now)
-        except (DTError, LakeError):  # whoever delivers it says what is wrong with it
-            lag = None
+        version, newest, since, lag = self._standing(sink, paths, now)
         records = self.sources.catalog.deliveries(sink.name, deliveries)
         return SinkReport(
             sink,
@@ -122,6 +112,23 @@ class SinkReports:
             tuple(r for r in records if r.sink == sink.id),
             sink.next_try,
         )
+
+    def behind_since(self, sink: Sink, now: Timestamp) -> Timestamp | None:
+        """When the oldest change was committed that its store lacks; None where it lacks nothing,
+        or it is not known."""
+        return self._standing(sink, self._paths(), now)[2]
+
+    def _standing(self, sink: Sink, paths: Mapping[Name, str], now: Timestamp) -> _Standing:
+        version = newest = None
+        try:
+            delivered = self.deliveries.delivered_of(sink) or {}
+            version = next(iter(delivered.values())) if len(delivered) == 1 else None
+            if sink.from_stream:
+                return self._of_stream(sink, delivered, now)
+            log, newest = self._newest(sink, paths)
+            return version, newest, *_behind(log, version, newest, now)
+        except (DTError, LakeError):  # whoever delivers it says what is wrong with it
+            return version, newest, None, None
 
     def _of_stream(self, sink: Sink, delivered: Mapping[str, int], now: Timestamp) -> _Standing:
         """Behind since the oldest change of a table that the stream reads."""

@@ -22,6 +22,7 @@ from dt_jupyter.model import (
     SourceKind,
     Span,
     ViewSource,
+    count_of,
     did_you_mean,
     error,
     is_word,
@@ -244,6 +245,17 @@ class Sources:
         log = self.logs[source.path]
         table = FileTable.of_log(log.properties())
         return FileSource(source.name, table, log, self.logs.lists(source.path)) if table else None
+
+    def files_at(self, path: str | None) -> str | None:
+        """`2 files of /data/inbox`, of a recorded list that lies at `path`; None of any other
+        table."""
+        if path is None or Path(path).parent != self.layout.files or not is_delta(path):
+            return None
+        table = FileTable.of_log(self.logs[path].properties())
+        if table is None:
+            return None
+        count = len(self.logs.lists(path).at(self.logs[path].version()))
+        return f"{count_of(count, 'file')} of {table.location}"
 
     def _own(self, name: Name, path: str) -> str:
         """Where the table lies that the session knows at `path`: in this lake, if the session's

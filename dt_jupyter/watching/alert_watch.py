@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from dt_jupyter.catalog import TOO_MANY_FAILURES, Catalog
@@ -20,41 +21,53 @@ from dt_jupyter.model import (
     Sink,
     SinkState,
     Stream,
+    TableStanding,
     Task,
     Timestamp,
     alert_in,
     last_task_failure,
+    lateness,
     table_alerts,
 )
-from dt_jupyter.schedule import awake_since
+from dt_jupyter.schedule import awake_since, held_lags
 from dt_jupyter.watching.alert_handlers import AlertFunction, AlertHandler
 
 _LOOK_SECONDS = 2.0
 """How long after a change of the lake it is looked at again, at the least."""
 _LATE_SECONDS = 10.0
 _STREAM_SECONDS = 60.0
+_SINK_SECONDS = 10.0
 _MOST = 1_000
 _log = logging.getLogger("dt_jupyter.alerts")
 StreamProblem = Callable[[Stream], str | None]
 SeenAlert = Callable[[LakeEvent], LakeEvent | None]
+BehindSince = Callable[[Sink, Timestamp], Timestamp | None]
 
 
 @coded("dt.alerts.")
 class AlertWatch:
     """The alerts of a lake, for one engine. `problem_of` says why a stream is stale, `seen` what
-    the session's role may see of an event.
+    the session's role may see of an event, `behind` since when a sink's store lacks something.
 
     Without a scheduler here, and without a function to tell, there is no thread.
     """
 
-    def __init__(self, catalog: Catalog, problem_of: StreamProblem, seen: SeenAlert) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        problem_of: StreamProblem,
+        seen: SeenAlert,
+        behind: BehindSince = lambda sink, now: None,
+    ) -> None:
         self._catalog, self._problem_of, self._seen = catalog, problem_of, seen
+        self._behind = behind
         self._handlers: list[AlertHandler] = []
         self._lock, self._looking = threading.Lock(), threading.Lock()
         self._wanted = False
         self._stopped: threading.Event | None = None
         self._told = 0
         self._stale: tuple[Timestamp, list[Alert]] | None = None
+        self._lagging: tuple[Timestamp, dict[str, Timestamp]] | None = None
 
     # -- looking ----------------------------------------------------------------------------------
 
@@ -71,11 +84,42 @@ class AlertWatch:
     def _found(self, now: Timestamp) -> list[Alert]:
         catalog = self._catalog
         awake = awake_since(catalog.scheduler_runs(), now)
-        found = table_alerts(catalog.table_standings(), now, awake)
-        found += [_paused(sink, now) for sink in catalog.sinks() if sink.state is SinkState.PAUSED]
+        found = table_alerts(self._standings(), now, awake)
+        found += self._of_sinks(now, awake)
         for task in catalog.tasks():
             found += self._of_task(task, now)
         return [*found, *self._of_streams(now)]
+
+    def _standings(self) -> list[TableStanding]:
+        """Those that are DOWNSTREAM with what their readers ask for."""
+        found = self._catalog.table_standings()
+        if not any(table.downstream for table in found):
+            return found
+        held = held_lags(self._catalog.list())
+        return [replace(t, target=held.get(t.id)) if t.downstream else t for t in found]
+
+    def _of_sinks(self, now: Timestamp, awake: Timestamp | None) -> Iterator[Alert]:
+        sinks = self._catalog.sinks()
+        yield from (_paused(sink, now) for sink in sinks if sink.state is SinkState.PAUSED)
+        timed = [s for s in sinks if s.state in _DELIVERING and s.target_lag.seconds is not None]
+        since = self._lagging_since(timed, now) if awake is not None else {}
+        for sink in timed:
+            target = sink.target_lag.seconds
+            why = lateness(since.get(sink.id), target, now, awake)
+            if why is not None:
+                made = _made(EventKind.SINK, sink.name, sink.id, now, AlertKind.LATE, why)
+                yield replace(made, target=target)
+
+    def _lagging_since(self, sinks: list[Sink], now: Timestamp) -> dict[str, Timestamp]:
+        """By id, since when a store lacks something. The logs of their sources are read, which is
+        not done all the time."""
+        known = self._lagging
+        if known is not None and now.since(known[0]) < _SINK_SECONDS:
+            return known[1]
+        behind = ((sink.id, self._behind(sink, now)) for sink in sinks)
+        found = {id_: since for id_, since in behind if since is not None}
+        self._lagging = (now, found)
+        return found
 
     def _of_task(self, task: Task, now: Timestamp) -> list[Alert]:
         made = partial(_made, EventKind.TASK, task.name, task.id, now)
@@ -97,9 +141,9 @@ class AlertWatch:
         self._stale = (now, found)
         return found
 
-    def look_at_streams(self) -> None:
-        """The next look reads their logs."""
-        self._stale = None
+    def look_at_logs(self) -> None:
+        """The next look reads those of streams and sinks too."""
+        self._stale = self._lagging = None
 
     # -- telling ----------------------------------------------------------------------------------
 
@@ -119,6 +163,11 @@ class AlertWatch:
         with self._lock:
             self._wanted = wanted
             self._start() if wanted else self._end()
+
+    @property
+    def watched(self) -> bool:
+        """Whether a thread looks."""
+        return self._stopped is not None
 
     def close(self) -> None:
         with self._lock:
@@ -176,6 +225,7 @@ class AlertWatch:
 
 
 _STREAM = "STREAM"
+_DELIVERING = (SinkState.ACTIVE, SinkState.RETRYING)
 
 
 def _made(

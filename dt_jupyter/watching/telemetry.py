@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.model import EventKind, LakeEvent, Severity
+from dt_jupyter.model import EventKind, LakeEvent, Severity, TableStanding, Timestamp
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, Observation
@@ -34,6 +34,11 @@ _PHASES = (
 _IN_METRICS = ("action", "trigger", "warehouse")
 _CATALOGS: WeakSet[Catalog] = WeakSet()
 """Those whose lakes the gauges tell of: a gauge of OpenTelemetry cannot be taken back."""
+
+
+_HELD: WeakKeyDictionary[Catalog, tuple[str, Timestamp, list[TableStanding]]] = WeakKeyDictionary()
+"""What one gauge of a collection read, for the other."""
+_COLLECTION_SECONDS = 5.0
 
 
 def start_telemetry(catalog: Catalog) -> None:
@@ -146,12 +151,22 @@ def _gauges() -> tuple[Any, ...]:
     )
 
 
+def _standings(catalog: Catalog, asker: str) -> list[TableStanding]:
+    """Read once for both gauges of a collection."""
+    now, held = catalog.clock.now(), _HELD.pop(catalog, None)
+    if held is not None and held[0] != asker and now.since(held[1]) < _COLLECTION_SECONDS:
+        return held[2]
+    found = catalog.table_standings()
+    _HELD[catalog] = (asker, now, found)
+    return found
+
+
 def _lags(options: CallbackOptions) -> Iterator[Observation]:
     from opentelemetry.metrics import Observation
 
     for catalog in tuple(_CATALOGS):
         now = catalog.clock.now()
-        for table in catalog.table_standings():
+        for table in _standings(catalog, "lag"):
             if table.data_timestamp is not None:
                 yield Observation(now.since(table.data_timestamp), {"dt.table": str(table.name)})
 
@@ -160,7 +175,7 @@ def _targets(options: CallbackOptions) -> Iterator[Observation]:
     from opentelemetry.metrics import Observation
 
     for catalog in tuple(_CATALOGS):
-        for table in catalog.table_standings():
+        for table in _standings(catalog, "target"):
             if table.target is not None:
                 yield Observation(table.target, {"dt.table": str(table.name)})
 

@@ -146,9 +146,14 @@ def mode_text(node: GraphNode) -> str:
     return f"AUTO → {node.refresh_mode}" if automatic else str(node.refresh_mode)
 
 
+def kind_text(node: GraphNode) -> str:
+    """What it is; of files, how many of which folder."""
+    return one_line(node.files) if node.files else node.kind.replace("_", " ")
+
+
 def facts(node: GraphNode) -> str:
     """All that is known of a node, a line each; the card's tooltip."""
-    lines = [f"{node.name} ({node.kind.replace('_', ' ')})"]
+    lines = [f"{node.name} ({kind_text(node)})"]
     if node.sink is not None:
         lines += [f"state: {node.sink.state}"]
         lines += [f"{name}: {value}" for name, value in sink_facts(node)]
@@ -294,7 +299,7 @@ def _source_lines(node: GraphNode, box: Placed, look: _Look) -> Markup:
     return joined(
         kind_glyph(node.kind, 19, 19),
         label(node.name, 34, 23, size=13, width=box.width - 46, middle=True),
-        label(f"{node.kind}{rows}", 34, 39, size=10.5, token="soft", width=box.width - 46),
+        label(f"{kind_text(node)}{rows}", 34, 39, size=10.5, token="soft", width=box.width - 46),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dt_jupyter.model import RefreshState
-from dt_jupyter.widgets.graph import facts, mode_text, summary, target_text
+from dt_jupyter.widgets.graph import facts, kind_text, mode_text, summary, target_text
 from dt_jupyter.widgets.layout import assign_layers
 from dt_jupyter.widgets.markup import clean, one_line
 from dt_jupyter.widgets.sink_words import SINK_BORDERS
@@ -40,7 +40,7 @@ def _line(node: GraphNode, message: GraphMessage) -> tuple[str, ...]:
     lag = "" if node.lag_seconds is None else duration(node.lag_seconds)
     return (
         one_line(node.name),
-        node.kind.replace("_", " "),
+        kind_text(node),
         state,
         mode_text(node),
         _action(node),

@@ -1,3 +1,4 @@
+from .alert_messages import AlertRow as AlertRow, AlertsMessage as AlertsMessage
 from .live_messages import (
     Ask as Ask,
     CatalogueItem as CatalogueItem,

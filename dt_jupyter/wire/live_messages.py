@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from dt_jupyter.model import Happened, Mark, RefreshMode
+from dt_jupyter.wire.alert_messages import AlertsMessage
 from dt_jupyter.wire.messages import (
     CardMessage,
     Column,
@@ -390,7 +391,7 @@ class Request:
 
 
 LiveMessage = (
-    HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage
+    HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage
     | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage
     | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage
     | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage

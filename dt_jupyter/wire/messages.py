@@ -44,7 +44,8 @@ class GraphNode:
     seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden
     stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it
     at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the
-    `state` of a task is that of its last run."""
+    `state` of a task is that of its last run. `files` says which files a source consists of that
+    is no table of Delta's."""
 
     name: str
     kind: NodeKind
@@ -66,6 +67,7 @@ class GraphNode:
     period: float | None = None
     sink: SinkStanding | None = None
     task: TaskStanding | None = None
+    files: str | None = None
 
     def __post_init__(self) -> None:
         check_instants(self)

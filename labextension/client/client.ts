@@ -3,7 +3,12 @@
  * runs, and one on which the kernel tells what happens.
  */
 import type { Question } from '../view/elements/dom';
-import { type EventMessage, type LiveMessage, WIRE_VERSION } from '../view/wire';
+import {
+  type AlertsMessage,
+  type EventMessage,
+  type LiveMessage,
+  WIRE_VERSION,
+} from '../view/wire';
 import { type Phase, type Signal as PhaseSignal, speaks, step, UNASKED } from './phase';
 import { browserTimer, messageOf, replyOf, Requests, type Timer } from './requests';
 import { Signal } from './signal';
@@ -46,6 +51,8 @@ export class KernelClient {
   /** The phase changed, or the kernel said hello anew. */
   readonly phased = new Signal<Phase>();
   readonly happened = new Signal<EventMessage>();
+  /** Other alerts stand than before. */
+  readonly alerted = new Signal<AlertsMessage>();
   private _phase: Phase = UNASKED;
   private readonly _wires = new Map<Role, Wire>();
   /** On which the kernel said hello: what is sent before that may be lost. */
@@ -105,6 +112,7 @@ export class KernelClient {
     this._phase = UNASKED;
     this.phased.clear();
     this.happened.clear();
+    this.alerted.clear();
   }
 
   /** A kernel without the extension is not asked for more than one comm. */
@@ -144,6 +152,8 @@ export class KernelClient {
     const message = messageOf(data);
     if (message?.type === 'event') {
       this.happened.emit(message);
+    } else if (message?.type === 'alerts') {
+      this.alerted.emit(message);
     } else if (message?.type === 'hello') {
       const ask = this._wires.get('ask');
       if ((ask && ask === this._greeted) || message.version !== WIRE_VERSION) {

@@ -3,7 +3,7 @@
  * message of each topic, and who watches which.
  */
 import type { Beside, Cells, Host, Question } from '../view/elements/dom';
-import type { EventMessage, LiveMessage } from '../view/wire';
+import type { AlertsMessage, EventMessage, LiveMessage } from '../view/wire';
 import type { KernelClient } from './client';
 import type { Phase } from './phase';
 import { browserTimer, type Timer } from './requests';
@@ -51,12 +51,15 @@ export class Session implements Host {
   readonly choices = new Signal<Chosen | null>();
   /** What happened, once the messages kept here know of it. */
   readonly happened = new Signal<EventMessage>();
+  /** Other alerts stand, or it is not known any more which; `alerts` are those. */
+  readonly alerted = new Signal<AlertsMessage | null>();
   /** A view asks for another one of the chosen table. */
   readonly opened = new Signal<Beside>();
   /** Those of the document that is shown with it. */
   cells: Cells | null = null;
   private readonly _lines = new Map<Topic, Line>(TOPICS.map(topic => [topic, newLine()]));
   private _chosen: Chosen | null = null;
+  private _alerts: AlertsMessage | null = null;
   private _following = true;
   private _behind = false;
   private _disposed = false;
@@ -66,6 +69,9 @@ export class Session implements Host {
     private readonly _timer: Timer = browserTimer,
   ) {
     client.phased.connect(({ is }) => {
+      if (GONE.has(is) || (client.live && !this.ready)) {
+        this._takeAlerts(null);
+      }
       if (GONE.has(is)) {
         this._lines.forEach(forget);
       } else if (this.ready) {
@@ -73,6 +79,7 @@ export class Session implements Host {
       }
     });
     client.happened.connect(event => this._hear(event));
+    client.alerted.connect(alerts => this._takeAlerts(alerts));
   }
 
   get isDisposed(): boolean {
@@ -87,6 +94,11 @@ export class Session implements Host {
   get ready(): boolean {
     const phase = this.client.phase;
     return phase.is === 'live' && phase.hello.lake !== null;
+  }
+
+  /** Those that stand, as far as it is known. */
+  get alerts(): AlertsMessage | null {
+    return this._alerts;
   }
 
   get chosen(): Chosen | null {
@@ -158,8 +170,14 @@ export class Session implements Host {
     }
     this.choices.clear();
     this.happened.clear();
+    this.alerted.clear();
     this.opened.clear();
     this.client.dispose();
+  }
+
+  private _takeAlerts(alerts: AlertsMessage | null): void {
+    this._alerts = alerts;
+    this.alerted.emit(alerts);
   }
 
   private _hear(event: EventMessage): void {

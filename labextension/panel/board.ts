@@ -1,5 +1,6 @@
 /** All views of one kernel under a row of tabs. */
 import type { Session } from '../client/session';
+import { mountAlerts } from '../view/alerts/index';
 import { h } from '../view/elements/dom';
 import { button, said } from '../view/elements/parts';
 import { oneLine } from '../view/elements/text';
@@ -19,6 +20,7 @@ export class Board {
   private readonly _places = new Map<TabName, HTMLElement>();
   private readonly _strip;
   private readonly _banner = h('div', { class: 'dtj-view dtjp-banner', role: 'status' });
+  private readonly _alerts = h('div', { class: 'dtjp-alerts' });
   private readonly _chosen = h('div', { class: 'dtjp-chosen' });
   private readonly _stop: (() => void)[];
   private _tab: TabName = 'graph';
@@ -50,10 +52,14 @@ export class Board {
       { class: 'dtj dtjp-board' },
       this._strip.element,
       this._banner,
+      this._alerts,
       ...this._places.values(),
       this._chosen,
     );
+    const alerts = mountAlerts(this._alerts, _session);
+    alerts.update(_session.alerts);
     this._stop = [
+      _session.alerted.connect(message => alerts.update(message)),
       _session.choices.connect(() => this._drawChosen()),
       _session.client.phased.connect(() => this._drawBanner()),
     ];

@@ -24,12 +24,12 @@ import { Kernels } from './kernels';
 import { Memory } from './memory';
 import { LineagePanel } from './panel';
 import type { Place } from './place';
+import { notifier } from './notify';
 import { followSettings, type Preferences } from './preferences';
+import { Toasts } from './toasts';
 
 const CATEGORY = 'Dynamic Tables';
 const RANK = 900;
-/** How long a failure is shown, in milliseconds. */
-const FAILURE_SHOWN = 20_000;
 
 const COMMANDS = {
   show: 'dt-jupyter:show-panel',
@@ -92,12 +92,10 @@ function activate(
       app.shell.activateById(panel.id);
     }
   });
-  kernels.failed.connect(({ session, name, sentence }) => {
-    const show = () => session.open(name, 'details');
-    Notification.error(sentence, {
-      autoClose: FAILURE_SHOWN,
-      actions: [{ label: 'Show', callback: show }],
-    });
+  const toasts = new Toasts(notifier(() => app.shell.activateById(panel.id)));
+  kernels.alerted.connect(({ session, alerts }) => {
+    const { phase } = session.client;
+    toasts.hear(session, phase.is === 'live' ? (phase.hello.lake ?? '') : '', alerts);
   });
 
   const find = (path: string): Place | null =>

@@ -5,7 +5,7 @@ import { type Connection, HELLO_TARGET, KernelClient } from '../client/client';
 import { Session } from '../client/session';
 import { Signal } from '../client/signal';
 import type { Beside } from '../view/elements/dom';
-import { type Failure, Failures } from './toasts';
+import type { AlertsMessage } from '../view/wire';
 import { wiresOf } from './wires';
 
 /** A kernel of an open document. `language` is null until the kernel has told it. */
@@ -28,8 +28,8 @@ interface Mutable {
 export class Kernels {
   /** A document has another kernel, or more is known of one. */
   readonly changed = new Signal<null>();
-  /** A refresh failed in the background. */
-  readonly failed = new Signal<Failure & { readonly session: Session }>();
+  /** Other alerts stand in the lake of a session. */
+  readonly alerted = new Signal<{ readonly session: Session; readonly alerts: AlertsMessage }>();
   /** A view of a session asks for another one. */
   readonly opened = new Signal<{ readonly session: Session; readonly view: Beside }>();
   private readonly _held = new Map<string, Mutable>();
@@ -107,7 +107,7 @@ export class Kernels {
     const { client } = held.session;
     kernel.registerCommTarget(HELLO_TARGET, (_comm, message) => {
       const version = message.content.data['version'];
-      client.signal({ is: 'look' }); // also while nobody looks: a failure is told
+      client.signal({ is: 'look' }); // also while nobody looks: an alert is told
       client.signal({ is: 'greeted', version: typeof version === 'number' ? version : 0 });
     });
     kernel.statusChanged.connect((_, status) => {
@@ -141,13 +141,7 @@ export class Kernels {
     };
     const session = new Session(new KernelClient(wires));
     session.following = this._following;
-    const failures = new Failures();
-    session.happened.connect(event => {
-      const failure = failures.hear(event);
-      if (failure) {
-        this.failed.emit({ ...failure, session });
-      }
-    });
+    session.alerted.connect(alerts => alerts && this.alerted.emit({ session, alerts }));
     session.opened.connect(view => this.opened.emit({ session, view }));
     const held: Mutable = { session, connection: kernel, language: null };
     this._held.set(kernel.id, held);

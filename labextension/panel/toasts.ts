@@ -1,40 +1,103 @@
-/** A refresh, a run of a task or a delivery that failed in the background, said once until it is well again. */
-import type { EventMessage, GraphNode } from '../view/wire';
+/** Alerts as notifications: each episode once, and many at once as one that counts. */
+import { isGrave, keyOf, sentenceOfAll } from '../view/alerts/index';
+import type { AlertRow, AlertsMessage } from '../view/wire';
 
-export interface Failure {
-  readonly name: string;
+/** `only` is the alert that it is of, where it is of one. */
+export interface Toast {
   readonly sentence: string;
+  readonly grave: boolean;
+  readonly only: AlertRow | null;
 }
 
-/** A sentence that says of which table or sink it is. */
-function sentenceOf(name: string, { error, sink, task }: GraphNode): string {
-  const known = error ?? '';
-  const refresh = task === null ? `The refresh of ${name} failed.` : `The run of ${name} failed.`;
-  const what = sink === null ? refresh : `Sink ${name} is paused.`;
-  return known.includes(name) ? known : `${what} ${known}`.trim();
+/** Where notifications are shown; `show` gives the id of a new one. */
+export interface Notifier<S> {
+  show(toast: Toast, session: S): string;
+  change(id: string, toast: Toast, session: S): void;
+  dismiss(id: string): void;
 }
 
-/** A sink that is tried again mends itself: what is said is that one is paused. */
-function isFailed({ state, sink }: GraphNode): boolean {
-  return sink === null ? state === 'FAILED' : sink.state === 'PAUSED';
+/** What comes so soon after a notification is said in the same one, in milliseconds. */
+export const BURST = 10_000;
+
+interface Shown {
+  readonly id: string;
+  readonly lake: string;
+  readonly begun: number;
+  alerts: readonly AlertRow[];
 }
 
-export class Failures {
-  private readonly _failed = new Set<string>();
+/** Of all kernels of a page: two of them may have the same lake open. */
+export class Toasts<S extends object> {
+  private readonly _told = new Set<string>();
+  /** When a session first heard: what stood then is no news. */
+  private readonly _since = new WeakMap<S, number>();
+  private _shown: Shown[] = [];
 
-  /** What is to be said of an event; null where it is no failure, or one that was said. */
-  hear({ happened, name, node }: EventMessage): Failure | null {
-    if (happened !== 'ended' || name === null || node === null || node.state === 'EXECUTING') {
-      return null;
+  constructor(
+    private readonly _notifier: Notifier<S>,
+    private readonly _now: () => number = Date.now,
+  ) {}
+
+  /** What a session hears of the alerts that stand. */
+  hear(session: S, lake: string, { alerts, as_of }: AlertsMessage): void {
+    const since = this._since.get(session);
+    if (since === undefined) {
+      this._since.set(session, Date.parse(as_of));
+      return;
     }
-    if (!isFailed(node)) {
-      this._failed.delete(name);
-      return null;
-    }
-    if (this._failed.has(name)) {
-      return null;
-    }
-    this._failed.add(name);
-    return { name, sentence: sentenceOf(name, node) };
+    this._clear(session, lake, new Set(alerts.map(keyOf)));
+    const fresh = alerts.filter(alert => Date.parse(alert.since) > since);
+    this._tell(
+      session,
+      lake,
+      fresh.filter(alert => this._isNew(lake, alert)),
+    );
   }
+
+  private _isNew(lake: string, alert: AlertRow): boolean {
+    const key = `${lake}\n${keyOf(alert)}`;
+    const fresh = !this._told.has(key);
+    this._told.add(key);
+    return fresh;
+  }
+
+  private _tell(session: S, lake: string, fresh: readonly AlertRow[]): void {
+    if (fresh.length === 0) {
+      return;
+    }
+    const last = this._shown.filter(shown => shown.lake === lake).at(-1);
+    if (last !== undefined && this._isYoung(last)) {
+      last.alerts = [...last.alerts, ...fresh];
+      this._notifier.change(last.id, toastOf(last.alerts), session);
+      return;
+    }
+    const id = this._notifier.show(toastOf(fresh), session);
+    this._shown.push({ id, lake, begun: this._now(), alerts: fresh });
+  }
+
+  /** What is over is said no more; one that is no longer on the screen is not brought back for it. */
+  private _clear(session: S, lake: string, standing: ReadonlySet<string>): void {
+    for (const shown of this._shown.filter(one => one.lake === lake)) {
+      const left = shown.alerts.filter(alert => standing.has(keyOf(alert)));
+      if (left.length > 0 && left.length < shown.alerts.length && this._isYoung(shown)) {
+        this._notifier.change(shown.id, toastOf(left), session);
+      } else if (left.length === 0) {
+        this._notifier.dismiss(shown.id);
+      }
+      shown.alerts = left;
+    }
+    this._shown = this._shown.filter(({ alerts }) => alerts.length > 0);
+  }
+
+  private _isYoung({ begun }: Shown): boolean {
+    return this._now() - begun < BURST;
+  }
+}
+
+function toastOf(alerts: readonly AlertRow[]): Toast {
+  return {
+    sentence: sentenceOfAll(alerts),
+    grave: alerts.some(isGrave),
+    only: alerts.length === 1 ? alerts[0]! : null,
+  };
 }

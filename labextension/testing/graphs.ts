@@ -37,6 +37,7 @@ const NOTHING: Omit<GraphNode, 'name' | 'kind'> = {
   period: null,
   sink: null,
   task: null,
+  files: null,
 };
 
 export function source(name: string, fields: Partial<GraphNode> = {}): GraphNode {

@@ -1,5 +1,13 @@
 /** A kernel for tests, whose every word is said by hand, and a clock that stands still. */
-import type { EventMessage, GraphNode, HelloMessage, LiveMessage, Request } from '../view/wire';
+import type {
+  AlertRow,
+  AlertsMessage,
+  EventMessage,
+  GraphNode,
+  HelloMessage,
+  LiveMessage,
+  Request,
+} from '../view/wire';
 import { WIRE_VERSION } from '../view/wire';
 import type { Connection, Role, Wire } from '../client/client';
 import type { Timer } from '../client/requests';
@@ -124,6 +132,7 @@ export const node = (name: string, more: Partial<GraphNode> = {}): GraphNode => 
   period: null,
   sink: null,
   task: null,
+  files: null,
   ...more,
 });
 
@@ -148,3 +157,25 @@ export const graph = (...nodes: GraphNode[]): LiveMessage => ({
 
 /** Lets promises that are settled be heard. */
 export const settled = (): Promise<void> => new Promise<void>(resolve => setTimeout(resolve, 0));
+
+/** An alert that was raised an hour after the page came. */
+export const alert = (
+  kind: AlertRow['kind'],
+  name: string,
+  more: Partial<AlertRow> = {},
+): AlertRow => ({
+  kind,
+  of: 'DYNAMIC_TABLE',
+  name,
+  since: '2026-01-01T01:00:00Z',
+  code: null,
+  message: kind === 'FAILED' && name === 'daily' ? 'DT-2105: no' : null,
+  ...more,
+});
+
+export const alerts = (...rows: AlertRow[]): AlertsMessage => ({
+  type: 'alerts',
+  version: WIRE_VERSION,
+  alerts: rows,
+  as_of: '2026-01-01T00:00:00Z',
+});

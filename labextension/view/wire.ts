@@ -107,7 +107,7 @@ export interface TaskStanding {
   readonly failures: number;
 }
 
-/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the `state` of a task is that of its last run. */
+/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the `state` of a task is that of its last run. `files` says which files a source consists of that is no table of Delta's. */
 export interface GraphNode {
   readonly name: string;
   readonly kind: NodeKind;
@@ -129,6 +129,7 @@ export interface GraphNode {
   readonly period: number | null;
   readonly sink: SinkStanding | null;
   readonly task: TaskStanding | null;
+  readonly files: string | null;
 }
 
 /** Something happened at `at`. `node` is the dynamic table, sink or task as it stands now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
@@ -140,6 +141,26 @@ export interface EventMessage {
   readonly name: string | null;
   readonly node: GraphNode | null;
   readonly seconds: number | null;
+}
+
+export type AlertKind = 'FAILED' | 'LATE' | 'SUSPENDED' | 'STALE';
+
+/** An alert that stands since `since`; `name` is that of its node. Its kind, name and `since` together tell one episode from the next. */
+export interface AlertRow {
+  readonly kind: AlertKind;
+  readonly of: string;
+  readonly name: string;
+  readonly since: Instant;
+  readonly code: string | null;
+  readonly message: string | null;
+}
+
+/** All alerts that stand at `as_of`, oldest first, of what the role may MONITOR: sent when a page begins to listen, and whenever they are others. */
+export interface AlertsMessage {
+  readonly type: 'alerts';
+  readonly version: number;
+  readonly alerts: readonly AlertRow[];
+  readonly as_of: Instant;
 }
 
 /** `target` reads `source`; both are names of nodes. */
@@ -515,7 +536,7 @@ export interface Request {
 /** The answer to the request of that `id`; an ErrorMessage where it could not be done. */
 export interface Reply {
   readonly id: number;
-  readonly message: HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
 }
 
-export type LiveMessage = HelloMessage | EventMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;

@@ -6,6 +6,7 @@ import { KernelClient } from '../client/client';
 import { type Mount, type Pane, topicPane } from '../client/pane';
 import { Session } from '../client/session';
 import type { MessageOf, Topic } from '../client/topics';
+import { mountAlerts } from '../view/alerts/index';
 import { mountCatalogue } from '../view/catalogue/index';
 import { mountDag } from '../view/dag/index';
 import { mountDetail, mountSink, mountTask } from '../view/detail/index';
@@ -27,13 +28,16 @@ type Kind = Topic | 'replay';
 type Make = (root: HTMLElement, session: Session, message: LiveMessage | null) => Pane;
 
 const VIEWS: Readonly<Record<Kind, Make>> = {
-  graph: (root, session, message) =>
-    topicPane(root, session, {
+  graph: (root, session, message) => {
+    const alerts = mountAlerts(root, session);
+    session.alerted.connect(told => alerts.update(told));
+    return topicPane(root, session, {
       topic: 'graph',
       mount: mountDag,
       first: as('graph', message),
       mounted: view => session.happened.connect(event => view.happened(event)),
-    }),
+    });
+  },
   catalogue: single('catalogue', mountCatalogue),
   frontiers: single('frontiers', mountFrontiers),
   streams: single('streams', mountStreams),

@@ -408,10 +408,20 @@ class TestPanel:
             "data-state", "FAILED", timeout=SPARK_MILLISECONDS
         )
         toast = panel.page.locator(".Toastify__toast", has_text="The refresh of broken failed")
-        expect(toast).to_be_visible()
+        expect(toast).to_have_count(1)
+        expect(panel.page.get_by_role("alert").filter(has_text="broken")).to_be_visible()
         panel.shoot("toast")
-        toast.get_by_role("button", name="Hide notification").click()
+        toast.get_by_role("button", name="Hide notification").focus()
+        panel.page.keyboard.press("Enter")
         expect(toast).to_have_count(0)
+        strip = panel.all.get_by_role("region", name="Alerts")
+        expect(strip).to_contain_text("The refresh of broken failed")
+        strip.get_by_role("button", name="broken").press("Enter")
+        expect(panel.all.locator(".dtjp-chosen")).to_contain_text("broken")
+        expect(panel.all.get_by_role("tab", name="Details")).to_have_attribute(
+            "aria-selected", "true"
+        )
+        panel.tab("Graph")
         panel.button(re.compile("^1 failed")).click()
         expect(panel.node("broken")).to_be_in_viewport()
         panel.shoot("badge")
@@ -426,6 +436,21 @@ class TestPanel:
             panel.tab(tab)
             expect(panel.all.locator("script, img, [onerror]")).to_have_count(0)
         assert panel.page.evaluate("window.hacked") is None
+
+    def test_a_page_that_comes_later_shows_the_alert_and_does_not_tell_it(
+        self,
+        panel: Panel,
+        new_page: Callable[[list[str]], AbstractContextManager[Page]],
+        open_in: Callable[[Page, str], Locator],
+    ) -> None:
+        with new_page([]) as page:
+            later = Panel(page, open_in(page, "panel/panel.ipynb"), panel.root)
+            later.open()
+            strip = later.all.get_by_role("region", name="Alerts")
+            expect(strip).to_contain_text("The refresh of broken failed", timeout=60_000)
+            expect(page.locator(".Toastify__toast", has_text="broken")).to_have_count(0)
+            strip.get_by_role("button", name="Hide this alert").press("Enter")
+            expect(strip).to_have_count(0)
 
     @pytest.mark.usefixtures("light_again")
     def test_in_the_dark(self, panel: Panel) -> None:

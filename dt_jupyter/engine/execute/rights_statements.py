@@ -62,6 +62,7 @@ def show_roles(context: Context, statement: S.ShowRoles, origin: StatementOrigin
 
 def use_role(context: Context, statement: S.UseRole, origin: StatementOrigin) -> DataFrame:
     context.access.use(statement.name)
+    context.events.changed()
     return context.tables.status(f"The session's role is {statement.name}.")
 
 

@@ -161,7 +161,7 @@ export class Card {
   private writeOutcome(place: HTMLElement): void {
     const node = this._node;
     if (!words.isOwn(node) && node.sink === null) {
-      write(place, words.KIND_WORDS[node.kind]);
+      write(place, words.kindText(node));
       return;
     }
     const { text, token, action } = words.outcome(node);

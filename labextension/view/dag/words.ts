@@ -175,10 +175,15 @@ export function rowsText(node: GraphNode): string {
   return node.rows === null ? '' : `${count(node.rows)} ${node.rows === 1 ? 'row' : 'rows'}`;
 }
 
+/** What it is; of files, how many of which folder. */
+export function kindText({ kind, files }: GraphNode): string {
+  return files ? oneLine(files) : KIND_WORDS[kind];
+}
+
 /** The node in one sentence, for those who hear it. */
 export function sentence(node: GraphNode, now: Now): string {
   const limit = limitOf(node);
-  const parts = [oneLine(node.name), KIND_WORDS[node.kind]];
+  const parts = [oneLine(node.name), kindText(node)];
   if (node.sink !== null) {
     const late = (lagShare(node, now) ?? 0) > 1;
     parts.push(`into ${modeText(node).replace('→', 'to')}`, spoken(node.sink.state));
@@ -276,7 +281,7 @@ export function facts(node: GraphNode, now: Now): string {
   const known = lines
     .filter(([, value]) => value)
     .map(([name, value]) => `${name}: ${oneLine(value!)}`);
-  return [`${oneLine(node.name)} (${KIND_WORDS[node.kind]})`, ...known].join('\n');
+  return [`${oneLine(node.name)} (${kindText(node)})`, ...known].join('\n');
 }
 
 function tableFacts(node: GraphNode, now: Now): NamedFact[] {

@@ -1,108 +1,45 @@
 /** All about one sink, and what can be done with it. */
 import { deliveriesTable } from './deliveries';
-import { sqlText } from './plan';
+import { section, StandingView } from './standing';
 import { h } from '../elements/dom';
-import {
-  button,
-  errorBlock,
-  facts,
-  frame,
-  keepingPlace,
-  liveRegion,
-  nothing,
-  pill,
-  said,
-  sentence,
-} from '../elements/parts';
+import { button, errorBlock, facts, nothing, pill } from '../elements/parts';
 import { SINK_TOKENS } from '../icons/marks';
 import { RESET } from '../elements/sqlTexts';
 import { clean, oneLine } from '../elements/text';
 import { duration, exact, timeElement } from '../elements/units';
-import detailCss from './detail.raw.css';
-import historyCss from './history.raw.css';
-import planCss from './plan.raw.css';
-import type { Child, Host, Question, View } from '../elements/dom';
-import type { SinkMessage, SinkStanding } from '../wire';
+import type { Host, Question, View } from '../elements/dom';
+import type { SinkMessage } from '../wire';
 
 /** Shows a sink; its buttons act by the host, where there is a kernel. */
 export function mountSink(root: HTMLElement, host: Host): View<SinkMessage> {
-  return new SinkView(root, host);
+  return new SinkView(root, host, 'sink');
 }
 
 type Form = 'suspend' | 'reset' | null;
 
-class SinkView implements View<SinkMessage> {
-  private readonly _frame: HTMLElement;
-  private readonly _head = h('div');
-  private readonly _form = h('div');
-  private readonly _status = liveRegion();
-  private readonly _body = h('div');
-  private _message: SinkMessage | null = null;
+class SinkView extends StandingView<SinkMessage> {
   private _open: Form = null;
-  private _busy: string | null = null;
-  private _gone = false;
 
-  constructor(
-    root: HTMLElement,
-    private readonly _host: Host,
-  ) {
-    this._frame = frame(root, 'detail', planCss + historyCss + detailCss);
-    this._frame.append(this._head, this._form, this._status, this._body);
+  protected override another(): void {
+    super.another();
+    this._open = null;
   }
 
-  update(message: SinkMessage): void {
-    if (this._message?.name !== message.name) {
-      [this._open, this._busy] = [null, null];
-      this._status.replaceChildren();
-      this._form.replaceChildren();
-      this._body.replaceChildren(); // the folds of another sink say nothing about this one's
-    }
-    this._message = message;
-    this._draw();
-  }
-
-  dispose(): void {
-    this._gone = true;
-    this._frame.remove();
-  }
-
-  private _draw(): void {
-    const message = this._message!;
-    const sink = message.node.sink!;
-    keepingPlace(this._frame, () => {
-      this._head.replaceChildren(this._title(message.name, sink));
-      this._body.replaceChildren(...this._sections(message, sink));
-    });
-  }
-
-  private _title(name: string, sink: SinkStanding): HTMLElement {
-    return h(
-      'div',
-      { class: 'dtj-head' },
-      h('h3', { class: 'dtj-name' }, oneLine(name)),
-      pill(sink.state, SINK_TOKENS[sink.state]),
-      h('span', { class: 'dtj-spring' }),
-      this._host.live ? this._actions(name, sink) : null,
-    );
-  }
-
-  private _actions(name: string, { state }: SinkStanding): HTMLElement {
-    const act = (key: string, words: string, click: () => void, main = false): HTMLElement =>
-      button(this._busy === key ? `${words} …` : words, click, {
-        'data-key': key,
-        class: main ? 'dtj-button dtj-main' : 'dtj-button',
-        disabled: this._busy !== null,
-        'aria-expanded': key === 'suspend' || key === 'reset' ? String(this._open === key) : null,
+  protected title({ name, node }: SinkMessage): HTMLElement {
+    const { state } = node.sink!;
+    const run = (ask: Question['ask']) => () => void this.do({ ask, name });
+    const asking = (form: 'suspend' | 'reset', words: string) =>
+      this.action(form, words, () => this._show(form), {
+        'aria-expanded': String(this._open === form),
       });
-    const run = (ask: Question['ask']) => () => void this._do(ask, { ask, name });
-    return h(
-      'span',
-      { class: 'dtj-actions' },
-      act('refresh', 'Deliver now', run('refresh'), true),
-      state === 'SUSPENDED' || state === 'PAUSED' ? act('resume', 'Resume', run('resume')) : null,
-      state === 'SUSPENDED' ? null : act('suspend', 'Suspend', () => this._show('suspend')),
-      act('reset', 'Reset …', () => this._show('reset')),
-    );
+    return this.headOf(name, pill(state, SINK_TOKENS[state]), () => [
+      this.action('refresh', 'Deliver now', run('refresh'), { class: 'dtj-button dtj-main' }),
+      state === 'SUSPENDED' || state === 'PAUSED'
+        ? this.action('resume', 'Resume', run('resume'))
+        : null,
+      state === 'SUSPENDED' ? null : asking('suspend', 'Suspend'),
+      asking('reset', 'Reset …'),
+    ]);
   }
 
   /** Opens one of the questions below the head, or closes it; the focus goes along. */
@@ -116,7 +53,7 @@ class SinkView implements View<SinkMessage> {
   }
 
   private _confirm(form: 'suspend' | 'reset'): HTMLElement {
-    const name = this._message!.name;
+    const name = this.name;
     const yes = form === 'reset' ? 'Reset' : 'Suspend';
     const text =
       form === 'reset'
@@ -124,7 +61,7 @@ class SinkView implements View<SinkMessage> {
         : `Suspend ${oneLine(name)}? Nothing is delivered until it is resumed.`;
     const sure = () => {
       this._show(null);
-      void this._do(form, { ask: form, name });
+      void this.do({ ask: form, name });
     };
     const box = h(
       'div',
@@ -142,44 +79,11 @@ class SinkView implements View<SinkMessage> {
     return box;
   }
 
-  /** Does it, says what came of it, and shows the sink as it is then. */
-  private async _do(what: string, question: Question): Promise<void> {
-    const name = this._message!.name;
-    const here = (): boolean => !this._gone && this._message?.name === name;
-    this._busy = what;
-    this._draw();
-    let told: Node;
-    try {
-      const answer = await this._host.ask(question);
-      told =
-        answer.type === 'error'
-          ? errorBlock(answer)
-          : said(answer.type === 'done' ? answer.sentence : 'Done');
-    } catch (thrown) {
-      told = said(sentence(thrown), 'trouble');
-    }
-    if (!here()) {
-      return;
-    }
-    this._status.replaceChildren(told);
-    this._busy = null;
-    this._draw();
-    const answer = await this._host.ask({ ask: 'sink', name }).catch(() => null);
-    if (answer?.type === 'sink' && here()) {
-      this.update(answer);
-    }
-  }
-
-  private _sections(message: SinkMessage, sink: SinkStanding): HTMLElement[] {
-    const tell = (words: string) => this._status.replaceChildren(said(words));
-    const definition = sqlText(message.definition, 'Copy the definition', 'definition', tell);
+  protected sections(message: SinkMessage): HTMLElement[] {
     return [
       ...(message.error ? [section('Why it does not deliver', errorBlock(message.error))] : []),
-      section(null, this._facts(message, sink)),
-      section(
-        null,
-        h('details', { 'data-key': 'query' }, h('summary', {}, 'Definition'), definition),
-      ),
+      section(null, this._facts(message)),
+      this.definition(message),
       section(
         'Deliveries',
         message.deliveries.length
@@ -201,12 +105,10 @@ class SinkView implements View<SinkMessage> {
     ];
   }
 
-  private _facts(message: SinkMessage, sink: SinkStanding): HTMLElement {
+  private _facts(message: SinkMessage): HTMLElement {
     const { node } = message;
-    const source = button(oneLine(sink.source), () => this._host.choose(sink.source), {
-      class: 'dtj-link',
-      'data-key': `up:${sink.source}`,
-    });
+    const sink = node.sink!;
+    const source = this.link(sink.source, `up:${sink.source}`);
     const newest = sink.newest === null ? '' : ` of ${exact(sink.newest)}`;
     return facts(
       ['delivers', source],
@@ -227,8 +129,4 @@ class SinkView implements View<SinkMessage> {
       message.comment ? ['comment', clean(message.comment)] : null,
     );
   }
-}
-
-function section(title: string | null, ...content: Child[]): HTMLElement {
-  return h('section', {}, title ? h('h4', {}, title) : null, ...content);
 }

@@ -359,7 +359,7 @@ def test_a_refresh_starts_and_its_end_is_an_event(shop: Client) -> None:
     told = []
     while not told or told[-1]["happened"] != "ended":
         event = heard.get(timeout=SOON)
-        if event["name"] == "daily":
+        if event["type"] == "event" and event["name"] == "daily":
             told.append(event)
     assert told[0]["happened"] == "started"
     assert told[0]["node"]["state"] == "EXECUTING"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+import queue
 import threading
+from typing import Any
 
 import pytest
 
+from dt_jupyter.dispatch.feed import EventFeed
+from dt_jupyter.engine import Engine
 from dt_jupyter.model import Alert, DTError, RefreshState
 from dt_jupyter.watching import alert_watch
 from tests.spark.engine_lab import Lab
@@ -88,15 +92,18 @@ def test_alerts(shop: Lab) -> None:
         heard.clear()
 
     stop = shop.engine.on_alert(hear)
+    page = Page(shop.engine)
+    assert page.alerts() == []
     assert shop.engine.alerts() == ()
     shop.insert("item", "4, 0")
     shop.record("ratio")
     (failed,) = shop.engine.alerts()
     assert (failed.code, str(failed.name)) == ("DT-2105", "ratio")
     hear_of("FAILED ratio RAISED")
+    assert page.alerts() == ["FAILED ratio"]
     shop.record("ratio")
     assert [str(a) for a in shop.engine.alerts()] == [str(failed)]
-    role_is_told_of_what_it_monitors(shop)
+    role_is_told_of_what_it_monitors(shop, page)
     shop.sql("CREATE STREAM s ON TABLE item")
     shop.sql("DELETE FROM item WHERE n = 0")
     shop.refresh("ratio")
@@ -108,24 +115,42 @@ def test_alerts(shop: Lab) -> None:
     assert shop.engine.alerts() == ()
     hear_of("STALE s CLEARED")
     stop()
+    page.close()
+    assert not shop.engine.context.alerts.watched, "nobody looks for nobody"
     states = shop.sql(
         "SELECT STATE, count(*) FROM TABLE(DT_EVENTS()) WHERE KIND = 'ALERT' GROUP BY 1 ORDER BY 1"
     )
     assert states == [("CLEARED", 2), ("RAISED", 2)]
 
 
-def role_is_told_of_what_it_monitors(shop: Lab) -> None:
+class Page:
+    """A page that listens: each of its messages of alerts is looked at once."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._heard: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._feed = EventFeed(lambda: engine)
+        self.close = self._feed.listen(self._heard.put)
+
+    def alerts(self) -> list[str]:
+        while (told := self._heard.get(timeout=30))["type"] != "alerts":
+            pass
+        return [f"{a['kind']} {a['name']}" for a in told["alerts"]]
+
+
+def role_is_told_of_what_it_monitors(shop: Lab, page: Page) -> None:
     with pytest.raises(DTError, match="DT-5130"):
         shop.engine.on_alert("ftp://h/x")
     shop.sql("CREATE ROLE watcher; GRANT MONITOR ON DYNAMIC TABLE `order` TO ROLE watcher")
     shop.sql("USE ROLE watcher")
     assert shop.engine.alerts() == ()
+    assert page.alerts() == [], "at once, of the role"
     with pytest.raises(DTError, match="DT-5207"):
         shop.engine.on_alert("https://host/path")
     shop.sql("USE ROLE admin; GRANT MONITOR ON DYNAMIC TABLE ratio TO ROLE watcher")
     shop.sql("USE ROLE watcher")
     (alert,) = shop.engine.alerts()
     assert "it takes SELECT on ratio" in str(alert)
+    assert page.alerts() == ["FAILED ratio"]
     shop.sql("USE ROLE admin; DROP ROLE watcher")
 
 

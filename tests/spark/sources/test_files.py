@@ -66,6 +66,10 @@ def test_lines_of_json_are_read_once_and_new_files_are_the_change(
     assert lab.refresh("d") == "INCREMENTAL"
     assert f"4 files of {folder}" not in str(lab.engine.explain("d"))
     assert f"3 files of {folder}" in str(lab.engine.explain("d"))
+    shown = {str(n.name): n.files for n in lab.engine.graph().nodes}
+    assert shown[f"json.`{folder}`"] == f"3 files of {folder}"
+    described = lab.sql("DESCRIBE DYNAMIC TABLE d")
+    assert (f"json.`{folder}`", f"3 files of {folder}", "READS", "id, v") in described
     assert lab.refresh("rows") == "INCREMENTAL"
     assert sorted(lab.rows("rows"), key=str) == sorted(
         [(1, 2.5), (1, 2.5), (2, None), (99, None), (2, 1.0), (None, None), (None, None)], key=str

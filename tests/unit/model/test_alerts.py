@@ -74,6 +74,11 @@ def test_it_says_why() -> None:
     assert str(late) == "dynamic table t LATE: Its lag is 95 s, its target lag 60 s."
 
 
+def test_one_that_is_downstream_is_late_by_what_its_readers_ask_for() -> None:
+    (late,) = table_alerts([replace(WELL, downstream=True)], at(95), at(0))
+    assert late.message == "Its lag is 95 s, its readers ask for 60 s."
+
+
 def alert(kind: AlertKind = FAILED, since: float = 0) -> Alert:
     return Alert(kind, "DYNAMIC_TABLE", NAME, "id-t", at(since), "DT-2105", "no", target=60.0)
 

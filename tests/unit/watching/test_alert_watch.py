@@ -19,9 +19,11 @@ from dt_jupyter.model import (
     DTError,
     LakeEvent,
     Name,
+    SchedulingState,
     Sink,
     SinkState,
     Stream,
+    TargetLag,
     Task,
     TaskRunState,
     TaskState,
@@ -30,7 +32,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.schedule import awake_since
 from dt_jupyter.watching import AlertHandler, AlertWatch, Webhook
-from tests.unit.catalog_lab import Lab, at, name
+from tests.unit.catalog_lab import Lab, at, definition, name
 
 OTHER = Owner("host-a", 200, "uid-other", "1")
 
@@ -122,6 +124,82 @@ def test_late_while_a_scheduler_runs(lab: Lab) -> None:
     assert looked.standing() == ()
 
 
+def run_for(lab: Lab, seconds: int) -> None:
+    """A scheduler, all that time."""
+    lab.catalog.record_scheduler("run")
+    for _ in range(seconds // 10):
+        lab.wall.forward(10)
+        lab.catalog.record_scheduler("run")
+
+
+def test_downstream_is_late_by_what_its_readers_ask_for(lab: Lab) -> None:
+    """The names stand against the order of reading."""
+    lab.make("z", "lonely", target_lag=TargetLag(None))
+    lab.make("above", target_lag=TargetLag(None), definition=definition("SELECT 1", "id-z"))
+    reader = {"definition": definition("SELECT 1", "id-above"), "target_lag": TargetLag(150.0)}
+    lab.make("reader", **reader)
+    lab.make("slow", **reader | {"target_lag": TargetLag(9000.0)})
+    for dt in ("z", "lonely", "above", "reader", "slow"):
+        lab.refresh(0.5, dt=dt)
+    looked = watch(lab.catalog)
+    run_for(lab, 140)
+    looked.check()
+    assert looked.standing() == ()
+    run_for(lab, 30)
+    looked.check()
+    late = {str(a.name): a.message for a in looked.standing()}
+    assert set(late) == {"z", "above", "reader"}
+    assert late["z"] == "Its lag is 170 s, its readers ask for 150 s."
+    lab.catalog.update("id-reader", scheduling=SchedulingState.SUSPENDED)
+    lab.wall.forward(400)
+    run_for(lab, 100)
+    looked.check()  # calm from now on
+    run_for(lab, 200)
+    looked.check()
+    assert looked.standing() == ()
+
+
+def test_a_sink_is_late_by_what_its_store_lacks(lab: Lab) -> None:
+    catalog = lab.catalog
+    made = Sink("id-k", name("k"), name("a"), "TABLE", "file:///k", at(0), ("a",))
+    catalog.create_sink(replace(made, target_lag=TargetLag(60.0)))
+    catalog.create_sink(replace(made, id="id-d", name=name("d")))
+    behind: dict[str, Timestamp] = {}
+    asked: list[str] = []
+
+    def behind_since(sink: Sink, now: Timestamp) -> Timestamp | None:
+        asked.append(sink.id)
+        return behind.get(sink.id)
+
+    looked = AlertWatch(catalog, lambda s: None, lambda e: e, behind_since)
+    looked.check()
+    assert asked == [], "nobody delivers"
+    run_for(lab, 100)
+    for each in ("id-k", "id-d"):
+        behind[each] = at(50)
+    looked.check()
+    looked.check()
+    assert (asked, looked.standing()) == (["id-k"], ()), "not late yet; looked at once"
+    run_for(lab, 20)
+    looked.check()
+    (late,) = looked.standing()
+    assert (str(late.name), late.of, late.kind) == ("k", "SINK", AlertKind.LATE)
+    assert late.message == "Its lag is 70 s, its target lag 60 s."
+    catalog.set_sink_state("id-k", SinkState.RETRYING, "DT-6130", "down")
+    looked.check()
+    assert looked.standing() == (late,)
+    catalog.set_sink_state("id-k", SinkState.PAUSED, "DT-6130", "no")
+    looked.check()
+    run_for(lab, 60)
+    looked.check()
+    assert [a.kind for a in looked.standing()] == [AlertKind.FAILED]
+    catalog.set_sink_state("id-k", SinkState.ACTIVE)
+    behind.clear()
+    run_for(lab, 20)
+    looked.check()
+    assert looked.standing() == ()
+
+
 def test_since_when_a_scheduler_has_run(lab: Lab) -> None:
     catalog = lab.catalog
 
@@ -159,7 +237,7 @@ def test_sinks_tasks_and_streams(lab: Lab) -> None:
         catalog.finish_task_run(made, end)
 
     def standing() -> set[str]:
-        looked.look_at_streams()
+        looked.look_at_logs()
         looked.check()
         return {f"{a.kind} {a.name}" for a in looked.standing()}
 

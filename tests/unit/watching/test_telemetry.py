@@ -91,14 +91,16 @@ def test_a_refresh_is_a_span_with_its_phases(lab: Lab) -> None:
 
 def test_an_error_is_told_by_its_code_and_never_by_its_text(lab: Lab) -> None:
     (hear,) = lab.catalog.noted
-    hear((event(severity=Severity.ERROR, state="FAILED", code="DT-2105", message="row 42"),))
+    hear(
+        (event(severity=Severity.ERROR, state="FAILED", code="DT-2105", message="row of Ms. Quux"),)
+    )
     whole = SPANS.get_finished_spans()[-1]
     assert not whole.status.is_ok
     assert (whole.status.description, (whole.attributes or {})["error.type"]) == (
         "DT-2105",
         "DT-2105",
     )
-    assert "42" not in whole.to_json()
+    assert "Quux" not in whole.to_json()
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.3])
@@ -115,7 +117,9 @@ def test_what_is_no_work_is_no_span(lab: Lab) -> None:
     assert SPANS.get_finished_spans() == ()
 
 
-def test_how_the_lake_stands_and_what_was_written(lab: Lab) -> None:
+def test_how_the_lake_stands_and_what_was_written(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (hear,) = lab.catalog.noted
     before = points("dt.rows").get(("inserted", "a"))
     hear((event(), event()))
@@ -125,6 +129,12 @@ def test_how_the_lake_stands_and_what_was_written(lab: Lab) -> None:
     assert took.sum / took.count == 2.0
     assert set(points("dt.target_lag")) == {("a",), ("b",)}
     assert points("dt.lag") == {}
+    reads: list[None] = []
+    read = lab.catalog.table_standings
+    monkeypatch.setattr(lab.catalog, "table_standings", lambda: reads.append(None) or read())
+    for times in (1, 2):
+        points("dt.lag")
+        assert len(reads) == times, "once in a collection"
     stop_telemetry(lab.catalog)
     assert points("dt.target_lag") == {}
     assert lab.catalog.noted == []

@@ -1,0 +1,45 @@
+"""What a page hears of the alerts of a lake."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from dt_jupyter.model import AlertKind
+from dt_jupyter.wire.schema import check_instants, message_json, redact_fields
+
+
+@dataclass(frozen=True, slots=True)
+class AlertRow:
+    """An alert that stands since `since`; `name` is that of its node. Its kind, name and `since`
+    together tell one episode from the next."""
+
+    kind: AlertKind
+    of: str
+    name: str
+    since: datetime
+    code: str | None = None
+    message: str | None = None
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+        redact_fields(self, "message")
+
+
+@dataclass(frozen=True, slots=True)
+class AlertsMessage:
+    """All alerts that stand at `as_of`, oldest first, of what the role may MONITOR: sent when a
+    page begins to listen, and whenever they are others."""
+
+    alerts: tuple[AlertRow, ...]
+    as_of: datetime
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("alerts", self)
+
+
+__all__ = ["AlertRow", "AlertsMessage"]

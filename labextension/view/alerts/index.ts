@@ -1,0 +1,98 @@
+/** The alerts that stand, in a strip above a view: closed, it comes back with the next one. */
+import { h, type Host, type View } from '../elements/dom';
+import { button, frame, keepingPlace, pill } from '../elements/parts';
+import { oneLine } from '../elements/text';
+import { timeElement } from '../elements/units';
+import type { AlertRow, AlertsMessage } from '../wire';
+import alertsCss from './alerts.raw.css';
+import { countsOf, isGrave, keyOf, sentenceOf, sentenceOfAll } from './words';
+
+export { isGrave, keyOf, sentenceOfAll } from './words';
+
+export function mountAlerts(root: HTMLElement, host: Host): View<AlertsMessage | null> {
+  return new AlertStrip(root, host);
+}
+
+class AlertStrip implements View<AlertsMessage | null> {
+  private readonly _frame: HTMLElement;
+  /** It is there from the beginning, so that what comes into it is read out. */
+  private readonly _said = h('span', { class: 'dtj-alerts-said', role: 'status' });
+  private readonly _body = h('div', { class: 'dtj-alerts-body' });
+  private _hidden: ReadonlySet<string> = new Set();
+
+  constructor(
+    root: HTMLElement,
+    private readonly _host: Host,
+  ) {
+    this._frame = frame(root, 'alerts', alertsCss);
+    this._frame.append(this._said, this._body);
+  }
+
+  update(message: AlertsMessage | null): void {
+    const alerts = message?.alerts ?? [];
+    const shown = alerts.some(alert => !this._hidden.has(keyOf(alert))) ? alerts : [];
+    const words = shown.length ? sentenceOfAll(shown) : '';
+    if (this._said.textContent !== words) {
+      this._said.textContent = words;
+    }
+    keepingPlace(this._frame, () =>
+      this._body.replaceChildren(...(shown.length ? [this._box(shown)] : [])),
+    );
+  }
+
+  dispose(): void {
+    this._frame.remove();
+  }
+
+  private _box(alerts: readonly AlertRow[]): HTMLElement {
+    const tone = alerts.some(isGrave) ? 'dtj-trouble' : 'dtj-caution';
+    const rows = h('ul', {}, ...alerts.map(alert => this._row(alert)));
+    const many = alerts.length > 1;
+    const content = many
+      ? h('details', { 'data-key': 'alerts' }, h('summary', {}, countsOf(alerts)), rows)
+      : rows;
+    const hide = () => this._hide(alerts);
+    return h(
+      'section',
+      { class: `dtj-alerts-box ${tone}`, 'aria-label': 'Alerts' },
+      content,
+      button('✕', hide, {
+        class: 'dtj-button dtj-icon',
+        title: 'Hide until another alert is raised',
+        'aria-label': many ? 'Hide these alerts' : 'Hide this alert',
+        'data-key': 'hide',
+      }),
+    );
+  }
+
+  private _row(alert: AlertRow): HTMLElement {
+    const name = button(oneLine(alert.name), () => this._show(alert), {
+      class: 'dtj-link',
+      'data-key': `alert:${keyOf(alert)}`,
+    });
+    return h(
+      'li',
+      {},
+      pill(alert.kind, isGrave(alert) ? 'bad' : 'warn'),
+      name,
+      h('span', { class: 'dtj-alerts-text' }, sentenceOf(alert)),
+      h('span', { class: 'dtj-soft' }, timeElement(alert.since)),
+    );
+  }
+
+  private _show({ name, of }: AlertRow): void {
+    if (of !== 'STREAM' && this._host.open) {
+      this._host.open(name, 'details');
+    } else {
+      this._host.choose(name);
+    }
+  }
+
+  private _hide(alerts: readonly AlertRow[]): void {
+    this._hidden = new Set([...this._hidden, ...alerts.map(keyOf)]);
+    this._said.textContent = '';
+    this._body.replaceChildren();
+    this._frame.tabIndex = -1; // who hid it by keyboard goes on from here
+    this._frame.focus({ preventScroll: true });
+  }
+}

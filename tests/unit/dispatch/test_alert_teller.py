@@ -1,0 +1,94 @@
+"""What a page hears of alerts: all that stand, once for each time that they are others."""
+
+from __future__ import annotations
+
+import queue
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from dt_jupyter.catalog import Catalog
+from dt_jupyter.dispatch.feed import EventFeed
+from dt_jupyter.engine import Engine
+from dt_jupyter.engine.rights.access import Access
+from dt_jupyter.watching import AlertWatch
+from tests.unit.catalog_lab import Lab
+
+SOON = 20
+
+
+class Page:
+    """It hears a feed, and is asked for what it heard, without the hellos."""
+
+    def __init__(self, feed: EventFeed) -> None:
+        self._heard: queue.Queue[dict[str, Any]] = queue.Queue()
+        self.leave = feed.listen(self._heard.put)
+
+    def next(self) -> list[str]:
+        while (told := self._heard.get(timeout=SOON))["type"] == "hello":
+            pass
+        return [f"{a['kind']} {a['name']}" for a in told["alerts"]]
+
+    @property
+    def rest(self) -> int:
+        return self._heard.qsize()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    made = Lab(tmp_path)
+    made.make(*(f"t{i}" for i in range(20)))
+    return made
+
+
+def engine_of(catalog: Catalog) -> Engine:
+    """As much of one as tells of alerts; to all, as `admin`."""
+    context = SimpleNamespace(
+        catalog=catalog,
+        clock=catalog.clock,
+        access=cast(Access, SimpleNamespace(bound=False)),
+        alerts=AlertWatch(catalog, lambda stream: None, lambda event: event),
+        events=SimpleNamespace(listen=lambda heard, closed: lambda: None),
+    )
+    made = SimpleNamespace(context=context, lake="lake", status=lambda: {"scheduler": "stopped"})
+    return cast(Engine, made)
+
+
+def test_of_twenty_that_fail_at_once_there_is_one_message(lab: Lab) -> None:
+    engine = engine_of(lab.catalog)
+    first = Page(feed := EventFeed(lambda: engine))
+    assert first.next() == []
+    for i in range(20):
+        lab.fail(1, dt=f"t{i}")
+    engine.context.alerts.check()
+    assert sorted(first.next()) == sorted(f"FAILED t{i}" for i in range(20))
+    late = Page(feed)
+    assert len(late.next()) == 20, "who comes later hears what stands"
+    engine.context.alerts.check()
+    lab.refresh(2, dt="t7")
+    engine.context.alerts.check()
+    assert len(first.next()) == len(late.next()) == 19
+    assert (first.rest, late.rest) == (0, 0)
+    late.leave()
+    assert engine.context.alerts.watched
+    first.leave()
+    assert not engine.context.alerts.watched, "nobody looks for nobody"
+
+
+def test_a_lake_that_is_opened_later_and_another_one(lab: Lab, tmp_path: Path) -> None:
+    engine: Engine | None = None
+    page = Page(feed := EventFeed(lambda: engine))
+    lab.fail(1, dt="t1")
+    engine = engine_of(lab.catalog)
+    engine.context.alerts.check()
+    feed.engine_changed()
+    assert page.next() == ["FAILED t1"]
+    other = Lab(tmp_path / "other")
+    before, engine = engine, engine_of(other.catalog)
+    feed.engine_changed()
+    assert page.next() == []
+    assert not before.context.alerts.watched
+    feed.close()
+    assert not engine.context.alerts.watched
