@@ -96,6 +96,19 @@ class Defined:
 
 
 @dataclass(frozen=True)
+class _Asked:
+    """A query to be compiled: what was asked for and what its names came to, over the sources as
+    they are, or were at the frontier `at`; with `verify` it is checked."""
+
+    spark: SparkSession
+    request: DefinitionRequest
+    definition: Definition
+    found: Found
+    verify: bool
+    at: Frontier | None
+
+
+@dataclass(frozen=True)
 class Definer:
     """Analyses queries; `sources` finds names, `builtins` are Spark's functions.
 
@@ -169,8 +182,8 @@ class Definer:
         try:
             if refused is not None:
                 raise refused
-            made = self._compile_as_read(spark, request, definition, found, verify, at)
-            definition, compiled, checked = made
+            asked = _Asked(spark, request, definition, found, verify, at)
+            definition, compiled, checked = self._compile_as_read(asked)
         except Refused as e:
             e = of_registered(e, self.sources.catalog)
             if request.mode is RefreshMode.INCREMENTAL:
@@ -254,59 +267,47 @@ class Definer:
             return str(log.schema_json())
         return str(log.metadata(at.versions[source.table_id]).schema_string)
 
-    def _compile_as_read(
-        self,
-        spark: SparkSession,
-        request: DefinitionRequest,
-        definition: Definition,
-        found: Found,
-        verify: bool,
-        at: Frontier | None,
-    ) -> tuple[Definition, Compiled, str]:
+    def _compile_as_read(self, asked: _Asked) -> tuple[Definition, Compiled, str]:
         """The stages of a query as our reader reads it, else as Spark's plan of it says; Refused
         with what ours says where neither has any."""
+        definition = asked.definition
         try:
-            return definition, *self._compile(spark, request, definition, found, verify, at)
+            return definition, *self._compile(asked)
         except Refused as e:
-            again = self.reader.read_again(spark, definition, e, at)
+            again = self.reader.read_again(asked.spark, definition, e, asked.at)
             if again is None:
                 raise
             try:
-                return again, *self._compile(spark, request, again, found, verify, at)
+                return again, *self._compile(replace(asked, definition=again))
             except Refused:
                 raise e from None
 
-    def _compile(
-        self,
-        spark: SparkSession,
-        request: DefinitionRequest,
-        definition: Definition,
-        found: Found,
-        verify: bool,
-        at: Frontier | None,
-    ) -> tuple[Compiled, str]:
+    def _compile(self, asked: _Asked) -> tuple[Compiled, str]:
+        spark, definition, found = asked.spark, asked.definition, asked.found
         if definition.settings.get("spark.sql.caseSensitive", "false").lower() == "true":
             raise refuse(Refusal.EXPRESSION, what="the session is case sensitive")
         for source in found.sources.values():
             if source.kind is SourceKind.FOREIGN:
                 raise refuse(Refusal.FOREIGN_SOURCE, what=str(source.name))
-        schemas = self.reader.schemas(spark, found, at)
+        schemas = self.reader.schemas(spark, found, asked.at)
         compiled = self._stages(spark, definition, found, schemas)
         check_cancelled()
-        if not verify:
+        if not asked.verify:
             return compiled, "no rows: the check is turned off"
         read = self._second_opinion(spark, definition, schemas)
         if any(isinstance(s.stage.top, Group) and s.stage.top.once for s in compiled.stages):
             return compiled, "no rows: the check calls no functions of yours"
-        real = {s.table_id: self._sample(spark, s, request.name) for s in found.sources.values()}
+        real = {
+            s.table_id: self._sample(spark, s, asked.request.name) for s in found.sources.values()
+        }
         verdict = check(
             spark,
             tuple((s.stage, s.sql) for s in compiled.stages),
             schemas,
             real,
-            request.query,
+            asked.request.query,
             lambda relations: self._wanted(definition, found, compiled, relations, schemas),
-            random.Random(request.query),
+            random.Random(asked.request.query),
             most_seconds=self.tuning.check_seconds,
         )
         if verdict.mismatch:

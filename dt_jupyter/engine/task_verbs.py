@@ -79,12 +79,9 @@ class Tasks:
         self.catalog.warehouse(asked.warehouse)
         self._require_after(asked.name, asked.after)
         now = self.now()
-        made = Task(
-            uuid.uuid4().hex, asked.name, asked.body, schema, now, now, meaning(self.spark),
-            asked.schedule, asked.after, asked.condition, asked.warehouse, asked.overlaps,
-            asked.suspend_after, asked.retries, asked.timeout_ms, asked.comment,
-            asked.trigger_seconds,
-        )  # fmt: skip
+        settings = meaning(self.spark)
+        id_, options = uuid.uuid4().hex, asked.options
+        made = Task(id_, asked.name, asked.body, schema, now, now, settings, **options)
         replacing = asked.action is CreateAction.REPLACE
         self.catalog.create_task(made, replace_existing=replacing)
         told = f"Task {asked.name} created, suspended: ALTER TASK {asked.name} RESUME starts it."

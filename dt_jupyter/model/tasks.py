@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from typing import Any
 
 from dt_jupyter.model.definition import DEFAULT_WAREHOUSE
 from dt_jupyter.model.names import Name
@@ -46,25 +47,17 @@ class TaskTrigger(StrEnum):
     MANUAL = "EXECUTE TASK"
 
 
-@dataclass(frozen=True)
-class Task:
-    """A task: `body` is run under `settings` with `schema` as the current one.
+@dataclass(frozen=True, kw_only=True)
+class TaskOptions:
+    """When a task runs and how: what CREATE TASK gives, and a task keeps.
 
     A root has a `schedule`, others come `after` tasks. One with neither and with a `condition` is
     triggered: it runs when that holds, `trigger_seconds` after its last run at the soonest. Without
     any of them it runs by EXECUTE TASK alone.
     `suspend_after` failed runs of its graph in a row suspend a root (0: never), `retries` are the
-    attempts more of a run that fails. `since` is when it was last started, from which durations
-    count; `last_tick` the newest tick that is done with; `failures` those in a row.
+    attempts more of a run that fails.
     """
 
-    id: str
-    name: Name
-    body: str
-    schema: str
-    created: Timestamp
-    since: Timestamp
-    settings: Mapping[str, str] = field(default_factory=dict)
     schedule: TaskSchedule | None = None
     after: tuple[Name, ...] = ()
     condition: str | None = None
@@ -75,6 +68,28 @@ class Task:
     timeout_ms: int = TASK_TIMEOUT_MS
     comment: str | None = None
     trigger_seconds: int = TRIGGER_SECONDS
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """By their names, as another value takes them."""
+        return {f.name: getattr(self, f.name) for f in fields(TaskOptions)}
+
+
+@dataclass(frozen=True)
+class Task(TaskOptions):
+    """A task: `body` is run under `settings` with `schema` as the current one.
+
+    `since` is when it was last started, from which durations count; `last_tick` the newest tick
+    that is done with; `failures` those in a row.
+    """
+
+    id: str
+    name: Name
+    body: str
+    schema: str
+    created: Timestamp
+    since: Timestamp
+    settings: Mapping[str, str] = field(default_factory=dict)
     state: TaskState = TaskState.SUSPENDED
     reason: Reason | None = None
     failures: int = 0

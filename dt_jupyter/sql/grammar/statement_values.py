@@ -9,9 +9,6 @@ from enum import StrEnum
 from dt_jupyter.model import (
     DEFAULT_WAREHOUSE,
     EXTENSION_DAYS,
-    FAILURES_BEFORE_SUSPENSION,
-    TASK_TIMEOUT_MS,
-    TRIGGER_SECONDS,
     DTError,
     Initialize,
     Name,
@@ -20,6 +17,7 @@ from dt_jupyter.model import (
     Securable,
     Span,
     TargetLag,
+    TaskOptions,
     TaskSchedule,
     error,
 )
@@ -463,21 +461,11 @@ class ShowSinks(Statement):
 
 
 @dataclass(frozen=True)
-class CreateTask(Statement):
+class CreateTask(TaskOptions, Statement):
     """CREATE TASK … AS body; `body` is the user's exact text, at character `body_offset`."""
 
     name: Name
     body: str
-    schedule: TaskSchedule | None = None
-    after: tuple[Name, ...] = ()
-    condition: str | None = None
-    warehouse: str = DEFAULT_WAREHOUSE
-    overlaps: bool = False
-    suspend_after: int = FAILURES_BEFORE_SUSPENSION
-    retries: int = 0
-    timeout_ms: int = TASK_TIMEOUT_MS
-    comment: str | None = None
-    trigger_seconds: int = TRIGGER_SECONDS
     action: CreateAction = CreateAction.CREATE
     body_offset: int = field(default=0, compare=False)
 

@@ -39,9 +39,10 @@ def lab(tmp_path: Path) -> Lab:
 def task(text: str, *after: str, **changes: Any) -> Task:
     made = Task(
         f"id-{text}", name(text), "INSERT INTO t VALUES ('ö 🚆')", "other", at(0), at(0),
-        {"spark.sql.ansi.enabled": "true"}, None if after else TaskSchedule(60),
-        tuple(map(name, after)), "SYSTEM$STREAM_HAS_DATA('s')", "w", True, 2, 3, 5000, "c", 45,
-        TaskState.STARTED,
+        {"spark.sql.ansi.enabled": "true"}, TaskState.STARTED,
+        schedule=None if after else TaskSchedule(60), after=tuple(map(name, after)),
+        condition="SYSTEM$STREAM_HAS_DATA('s')", warehouse="w", overlaps=True, suspend_after=2,
+        retries=3, timeout_ms=5000, comment="c", trigger_seconds=45,
     )  # fmt: skip
     return replace(made, **changes)
 

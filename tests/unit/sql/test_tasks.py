@@ -17,17 +17,18 @@ HAS = "SYSTEM$STREAM_HAS_DATA('s')"
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f"CREATE TASK t SCHEDULE = '1 minute' AS {DML}", S.CreateTask(T, DML, MINUTE)),
+        (f"CREATE TASK t SCHEDULE = '1 minute' AS {DML}", S.CreateTask(T, DML, schedule=MINUTE)),
         (f"create or replace task d.t as {DML}",
          S.CreateTask(Name("d", "t"), DML, action=S.CreateAction.REPLACE)),
         (f"CREATE TASK IF NOT EXISTS t AFTER a, b WHEN {HAS} AS {DML}",
-         S.CreateTask(T, DML, None, (A, B), HAS, action=S.CreateAction.IF_NOT_EXISTS)),
+         S.CreateTask(T, DML, S.CreateAction.IF_NOT_EXISTS, after=(A, B), condition=HAS)),
         (f"CREATE TASK t WAREHOUSE = W SCHEDULE 'USING CRON 0 9 * * SUN UTC', "
          f"ALLOW_OVERLAPPING_EXECUTION = TRUE SUSPEND_TASK_AFTER_NUM_FAILURES = 0 "
          f"TASK_AUTO_RETRY_ATTEMPTS = 2 USER_TASK_TIMEOUT_MS = 5000 COMMENT = 'c' "
          f"WHEN NOT ({HAS} OR {HAS}) AS {DML}",
-         S.CreateTask(T, DML, TaskSchedule(None, "0 9 * * SUN", "UTC"), (), f"NOT ({HAS} OR {HAS})",
-                      "w", True, 0, 2, 5000, "c")),
+         S.CreateTask(T, DML, schedule=TaskSchedule(None, "0 9 * * SUN", "UTC"),
+                      condition=f"NOT ({HAS} OR {HAS})", warehouse="w", overlaps=True,
+                      suspend_after=0, retries=2, timeout_ms=5000, comment="c")),
         ("ALTER TASK t SUSPEND", S.AlterTask(T, S.Suspend())),
         ("ALTER TASK IF EXISTS t RESUME", S.AlterTask(T, S.Resume(), True)),
         ("ALTER TASK t SET SCHEDULE = '1 minute' COMMENT = 'x'",
