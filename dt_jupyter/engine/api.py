@@ -181,7 +181,8 @@ class Engine:
 
         A DataFrame is kept as the SQL that Spark plans as it plans the DataFrame. `options` are
         those of CREATE DYNAMIC TABLE (`target_lag="1 minute"`, `warehouse`, `refresh_mode`, …),
-        `columns` and `cluster_by` as lists, and `replace`, `if_not_exists` or `or_alter`. `args`
+        `columns` and `cluster_by` as lists, `frozen` as the condition of FROZEN WHERE, `backfill`
+        as the table of BACKFILL FROM, and `replace`, `if_not_exists` or `or_alter`. `args`
         are the values of a text's `:parameters`. Also takes a statement value, with its `args`.
         Errors: as CREATE DYNAMIC TABLE has them, DT-1125 to DT-1128.
         """

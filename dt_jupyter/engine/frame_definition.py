@@ -24,6 +24,7 @@ _ACTIONS = {
     "or_alter": CreateAction.ALTER,
 }
 _LISTS = ("columns", "cluster_by")
+_REGION = ("frozen", "backfill")
 _CODES: tuple[tuple[type[NoForm], str], ...] = (
     (ManyRows, "DT-1126"),
     (PythonFunction, "DT-1127"),
@@ -43,6 +44,8 @@ def create_from(
     """A dynamic table over a DataFrame or a text; `subject` is what errors call it."""
     known = context.name(name)
     given = _options(options)
+    if given.get("backfill") is not None:
+        given["backfill"] = context.name(given["backfill"])
     with terminal_line(f"Creating {known}"):
         text = query if isinstance(query, str) else query_of(context, query, subject)
         statement = CreateDynamicTable(text=text, name=known, query=text, **given)
@@ -117,13 +120,28 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if key in _LISTS:
             found[key] = _named(key, value)
+        elif key in _REGION:
+            found[key] = _of_region(key, value)
         elif key in by_field:
             option = by_field[key]
             found[option.field] = option.parse(_text(value, option.values))
         else:
-            known = (*(o.field for o in TABLE_OPTIONS.values()), *_LISTS, *_ACTIONS)
+            known = (*(o.field for o in TABLE_OPTIONS.values()), *_LISTS, *_REGION, *_ACTIONS)
             raise unknown_option(key, "dt.create", known)
+    if found.get("backfill") is not None and "frozen" not in found:
+        raise error("DT-1141")
     return found
+
+
+def _of_region(key: str, value: Any) -> Any:
+    """The condition of FROZEN WHERE, or the table of BACKFILL FROM."""
+    if key == "backfill" and isinstance(value, Name):
+        return value
+    if not isinstance(value, str) or not value.strip():
+        problem = "it must be a condition" if key == "frozen" else "it must be a table's name"
+        hint = 'Write frozen="day < \'2026-01-01\'", backfill="table".'
+        raise error("DT-1003", option=key, value=shown(value), problem=problem, hint=hint)
+    return value.strip()
 
 
 def _text(value: Any, values: Sequence[str]) -> str:

@@ -276,6 +276,8 @@ class Keeper:
         ]
         for table in catalog.list():
             own = place.of is not None and place.of.id == table.id
+            if table.frontier is None and (waited := _waited_for(table, place)) is not None:
+                found.append(Held(f"dynamic table {table.name}", waited))
             if table.frontier is None or (place.stage is not None and not own):
                 continue
             version = (
@@ -370,6 +372,14 @@ class Keeper:
                     alone = (f for f in files if f.is_file() and f.stat().st_nlink == 1)
                     found[table.table_id] = found.get(table.table_id, 0) + _total(alone)
         return found
+
+
+def _waited_for(table: DynamicTable, place: _Place) -> int | None:
+    """The version of a table that is to fill the frozen region of one that is not initialised."""
+    region = table.definition.frozen
+    if region is None or region.backfill is None or place.stage is not None:
+        return None
+    return region.version if region.backfill.table_id == place.table_id else None
 
 
 def _total(files: Iterable[Path]) -> int:
