@@ -16,17 +16,25 @@ from dt_jupyter.engine.planned_differences import (
     names_upstream_first,
     options_differ,
 )
+from dt_jupyter.engine.planned_functions import (
+    ANEW,
+    calls,
+    python_changes,
+    require_registered,
+)
 from dt_jupyter.engine.script import definitions_of, run_script
 from dt_jupyter.functions import kept_sql_function
 from dt_jupyter.model import (
     DTError,
     DynamicTable,
+    FunctionKind,
     Name,
     Reason,
     SchedulingState,
     UserFunction,
     error,
     plain,
+    quote,
 )
 from dt_jupyter.refresh import KeptContents
 from dt_jupyter.reports import PlannedAction, PlannedChange, ScriptPlan, export_script
@@ -74,9 +82,11 @@ def plan_script(context: Context, script: str, *, remove: bool) -> ScriptPlan:
 
 
 def apply_plan(context: Context, plan: ScriptPlan) -> None:
-    """Runs the steps of a plan. DT-1138 where the definitions of the lake are others now."""
+    """Runs the steps of a plan. DT-1138 where the definitions of the lake are others now, DT-1153
+    where a function of Python is not the script's."""
     if state_of(context) != plan.state:
         raise error("DT-1138")
+    require_registered(plan)
     before = context.schema()
     try:
         for _ in run_script(context, "\n;\n".join(plan.steps)):
@@ -103,8 +113,11 @@ class _Planner:
     told: set[Name] = field(default_factory=set)
     new: set[Name] = field(default_factory=set)
     replaced: set[Name] = field(default_factory=set)
+    functions: set[str] = field(default_factory=set)
 
     def plan(self, state: str) -> ScriptPlan:
+        functions = self.context.catalog.functions()
+        self.changes += python_changes(self.script, functions, self._calling)
         for statement, schema in definitions_of(self.context, self.script):
             self._statement(statement, schema)
         self._others()
@@ -181,6 +194,11 @@ class _Planner:
             found |= more
         return tuple(sorted(str(n) for n in found - changed))
 
+    def _calling(self, function: str) -> tuple[str, ...]:
+        """The dynamic tables that call a function, and those downstream."""
+        found = {t.name for t in self.context.catalog.list() if calls(t, function)}
+        return tuple(sorted({*map(str, found), *self._below(found)}))
+
     # -- rights and functions ---------------------------------------------------------------------
 
     def role(self, statement: S.CreateRole, schema: str) -> None:
@@ -200,14 +218,18 @@ class _Planner:
             self._add("grant", what, statement.text)
 
     def function(self, statement: S.SparkStatement, made: UserFunction) -> None:
+        self.functions.add(made.name)
         found = {f.name: f for f in self.context.catalog.functions()}.get(made.name)
         if found is None:
             self._add("function", made.name, statement.text)
         elif found.digest == made.digest:
             self._same("function", made.name)
         else:
-            change = PlannedChange("function", made.name, PlannedAction.CHANGE, ("text",))
-            self.changes.append(change)
+            tables = self._calling(made.name)
+            rows, action = ANEW if tables else "", PlannedAction.CHANGE
+            self.changes.append(
+                PlannedChange("function", made.name, action, ("text",), rows, tables)
+            )
             self.steps.append(statement.text)
 
     # -- the others -------------------------------------------------------------------------------
@@ -359,6 +381,18 @@ class _Planner:
             self.changes.append(PlannedChange(kind, str(name), action, affects=below))
             if self.remove:
                 self.steps.append(f"DROP {kind.upper()} {name}")
+        self._other_functions()
+
+    def _other_functions(self) -> None:
+        """Those of SQL; one that a dynamic table calls can go after that."""
+        for function in self.context.catalog.functions():
+            if function.kind is not FunctionKind.SQL or function.name in self.functions:
+                continue
+            action = PlannedAction.REMOVE if self.remove else PlannedAction.LEAVE
+            calling = self._calling(function.name)
+            self.changes.append(PlannedChange("function", function.name, action, affects=calling))
+            if self.remove:
+                self.steps.append(f"DROP FUNCTION default.{quote(function.name)}")
 
 
 _KEPT = "kept"

@@ -138,6 +138,9 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "Make a schema of your own: CREATE SCHEMA …."),
     ("DT-1152", "55006", "Schema {name} cannot take another name while {table} is refreshed.",
      "Try again once it is done, or suspend it: ALTER DYNAMIC TABLE {table} SUSPEND."),
+    ("DT-1153", "55000", "The function {name} of Python is not registered as the script has it.",
+     "Run the lines of the script's comment that end with dt.register_udf({name!r}, …), and make "
+     "the plan again."),
     # 2xxx refresh
     ("DT-2101", "55000", "Dynamic table {name} is not initialised yet.",
      "Run ALTER DYNAMIC TABLE {name} REFRESH, or wait for its first scheduled refresh."),

@@ -13,6 +13,7 @@ from .explanation_values import (
     validation_sentence as validation_sentence,
 )
 from .export import export_script as export_script, task_definition as task_definition
+from .export_functions import registration as registration
 from .graph_report import (
     Nodes as Nodes,
     sink_node as sink_node,

@@ -86,3 +86,34 @@ def test_a_plan_tells_what_applying_it_does(quick_lab: Lab) -> None:
     for statement in ("SELECT 1", "DROP DYNAMIC TABLE base", "INSERT INTO src VALUES (1, 1, 1)"):
         with refused("DT-1137"):
             engine.plan(statement)
+
+
+@pytest.mark.nightly
+def test_functions_are_told_as_tables_are(quick_lab: Lab) -> None:
+    lab, engine = quick_lab, quick_lab.engine
+    lab.table("src", "v INT", "1", "2")
+    lab.sql("CREATE FUNCTION twice(x INT) RETURNS INT RETURN x * 2")
+    engine.register_udf("more", more, returns="int", immutable=True)
+    lab.dynamic_table("d", "SELECT v, twice(v) AS t, more(v) AS m FROM src")
+    script = engine.export()
+    assert {a for a, _ in told(engine.plan(script)).values()} == {"unchanged"}
+    changed = engine.plan(script.replace("x * 2", "x * 3").replace("x + 1", "x + 2"))
+    found = {c.name: c for c in changed.changed}
+    assert {n: (c.action.value, c.affects) for n, c in found.items()} == {
+        "twice": ("change", ("d",)), "more": ("change", ("d",)),
+    }  # fmt: skip
+    with refused("DT-1153"):
+        engine.apply(changed)
+    engine.apply(engine.plan(script.replace("x * 2", "x * 3")))
+    assert lab.refresh("d") == "REINITIALIZE"
+    assert lab.rows("d") == [(1, 3, 2), (2, 6, 3)]
+    lab.sql("DROP DYNAMIC TABLE d")
+    rest = engine.plan("CREATE ROLE r", remove=True)
+    assert told(rest)["twice"] == ("remove", "")
+    assert told(rest)["more"] == ("leave", "")
+    engine.apply(rest)
+    assert [f.name for f in engine.udfs()] == ["more"]
+
+
+def more(x: int) -> int:
+    return x + 1
