@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, func, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.rights_mark import mark_rights, rights_mark
@@ -161,8 +161,7 @@ class RightRows(Store):
         """Nothing is granted on a name any more; `rights_restored` brings it back."""
         now = stored_moment(self.clock.now())
         with self._write() as connection:
-            gone = update(_granted).where(_is(on), _IN_FORCE).values(dropped=now)
-            if connection.execute(gone).rowcount:
+            if _rewrite(connection, _is(on) & _IN_FORCE, dropped=now):
                 mark_rights(connection)
 
     def last_owner(self, on: Securable) -> str | None:
@@ -197,8 +196,7 @@ class RightRows(Store):
             last = select(func.max(_granted.c.dropped)).where(_is(on))
             newest = connection.scalar(last)
             if newest:
-                back = update(_granted).where(_is(on), _granted.c.dropped == newest)
-                connection.execute(back.values(dropped=""))
+                _rewrite(connection, _is(on) & (_granted.c.dropped == newest), dropped="")
                 mark_rights(connection)
 
 
@@ -247,8 +245,17 @@ def _is(on: Securable) -> ColumnElement[bool]:
 
 
 def _rename(connection: Connection, old: Securable, new: Securable) -> None:
-    values = {"schema_name": new.schema, "object_name": new.name}
-    connection.execute(update(_granted).where(_is(old), _IN_FORCE).values(**values))
+    _rewrite(connection, _is(old) & _IN_FORCE, schema_name=new.schema, object_name=new.name)
+
+
+def _rewrite(connection: Connection, which: ColumnElement[bool], **values: str) -> int:
+    """Grants with another key, how many: as rows that went and rows that came, which is how a
+    change of a key is registered, and a lost catalog made again."""
+    rows = connection.execute(select(_granted).where(which)).mappings().all()
+    connection.execute(_granted.delete().where(which))
+    for row in rows:
+        connection.execute(_granted.insert().values(**{**row, **values}))
+    return len(rows)
 
 
 __all__ = ["RightRows", "require_role"]
