@@ -112,7 +112,7 @@ def test_functions_are_told_as_tables_are(quick_lab: Lab) -> None:
     assert told(rest)["twice"] == ("remove", "")
     assert told(rest)["more"] == ("leave", "")
     engine.apply(rest)
-    assert [f.name for f in engine.udfs()] == ["more"]
+    assert [f.name for f in lab.context.catalog.functions()] == ["more"]
 
 
 def more(x: int) -> int:
