@@ -68,3 +68,28 @@ def test_a_schema_has_one_name_or_the_other(
         lab.verified(f"{schema}.d")
     for schema in "ab":
         lab.spark.sql(f"DROP DATABASE {schema} CASCADE")
+
+
+def test_another_process_goes_on_under_the_new_names(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_check(monkeypatch)
+    place = lab.context.layout.tables / "a.db" / "t"
+    lab.sql(
+        f"CREATE SCHEMA a; CREATE TABLE a.t (v INT) USING delta LOCATION '{place}';"
+        "INSERT INTO a.t VALUES (1);"
+        "CREATE DYNAMIC TABLE a.d AS SELECT v, count(*) AS n FROM a.t GROUP BY v;"
+        "USE a; CREATE DYNAMIC TABLE e AS SELECT n FROM d; USE default"
+    )
+    run = [sys.executable, "-m", "tests.faults.engine_worker", str(lab.folder), "b.e", "1"]
+    process = subprocess.Popen(
+        run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=ROOT,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    lab.sql("ALTER SCHEMA a RENAME TO b; INSERT INTO b.t VALUES (1), (2)")
+    told, errors = process.communicate("\n", timeout=300)
+    assert told == "INCREMENTAL\n", errors[-2000:]
+    lab.verified("b.d", "b.e")
+    lab.spark.sql("DROP DATABASE b CASCADE")
