@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dt_jupyter.model import DynamicTable, FunctionKind, UserFunction, error
 from dt_jupyter.reports import PlannedAction, PlannedChange, ScriptPlan, registration
 
-KIND = "Python function"
+PYTHON_FUNCTION = "Python function"
 _REGISTERS = "dt.register_udf("
-ANEW = "of the tables that call it computed anew"
+ROWS_OF_CALLERS = "recomputed in the tables that call it"
 
 
 def registered_by(script: str) -> dict[str, str]:
@@ -57,19 +57,19 @@ def python_changes(
     for name, text in asked.items():
         yield _change(name, text, known, called_in)
     for name in known.keys() - asked.keys():
-        yield PlannedChange(KIND, name, PlannedAction.LEAVE, affects=called_in(name))
+        yield PlannedChange(PYTHON_FUNCTION, name, PlannedAction.LEAVE, affects=called_in(name))
 
 
 def _change(
     name: str, text: str, known: Mapping[str, str], called_in: Callable[[str], tuple[str, ...]]
 ) -> PlannedChange:
     if name not in known:
-        return PlannedChange(KIND, name, PlannedAction.ADD)
+        return PlannedChange(PYTHON_FUNCTION, name, PlannedAction.ADD)
     if known[name] == text:
-        return PlannedChange(KIND, name, PlannedAction.NONE)
+        return PlannedChange(PYTHON_FUNCTION, name, PlannedAction.NONE)
     tables = called_in(name)
-    rows = ANEW if tables else ""
-    return PlannedChange(KIND, name, PlannedAction.CHANGE, ("text",), rows, tables)
+    rows = ROWS_OF_CALLERS if tables else ""
+    return PlannedChange(PYTHON_FUNCTION, name, PlannedAction.CHANGE, ("text",), rows, tables)
 
 
 def _text(function: UserFunction) -> str:
@@ -79,7 +79,7 @@ def _text(function: UserFunction) -> str:
 def require_registered(plan: ScriptPlan) -> None:
     """DT-1153 where a function of Python is not the one of the script."""
     for change in plan.changed:
-        if change.kind == KIND:
+        if change.kind == PYTHON_FUNCTION:
             raise error("DT-1153", name=change.name)
 
 
@@ -87,4 +87,4 @@ def calls(table: DynamicTable, function: str) -> bool:
     return any(use.name == function for use in table.definition.functions)
 
 
-__all__ = ["KIND", "calls", "python_changes", "registered_by", "require_registered"]
+__all__ = ["PYTHON_FUNCTION", "calls", "python_changes", "registered_by", "require_registered"]

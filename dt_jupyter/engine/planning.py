@@ -17,7 +17,7 @@ from dt_jupyter.engine.planned_differences import (
     options_differ,
 )
 from dt_jupyter.engine.planned_functions import (
-    ANEW,
+    ROWS_OF_CALLERS,
     calls,
     python_changes,
     require_registered,
@@ -226,7 +226,7 @@ class _Planner:
             self._same("function", made.name)
         else:
             tables = self._calling(made.name)
-            rows, action = ANEW if tables else "", PlannedAction.CHANGE
+            rows, action = ROWS_OF_CALLERS if tables else "", PlannedAction.CHANGE
             self.changes.append(
                 PlannedChange("function", made.name, action, ("text",), rows, tables)
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dt_jupyter.engine.planned_functions import (
-    KIND,
+    PYTHON_FUNCTION,
     python_changes,
     registered_by,
     require_registered,
@@ -47,8 +47,8 @@ def test_they_are_added_changed_left_or_as_they_were() -> None:
         "four": PlannedAction.ADD,
     }
     assert found["two"].affects == ("d",)
-    assert "anew" in found["two"].rows
-    assert found["one"].kind == KIND
+    assert "recomputed" in found["two"].rows
+    assert found["one"].kind == PYTHON_FUNCTION
     other = replace(function("one"), immutable=False)
     assert changes(text, other)["one"].action is PlannedAction.CHANGE
     sql = replace(function("sql"), kind=FunctionKind.SQL)
@@ -56,7 +56,7 @@ def test_they_are_added_changed_left_or_as_they_were() -> None:
 
 
 def test_a_plan_is_applied_once_they_are_registered() -> None:
-    done = PlannedChange(KIND, "one", PlannedAction.NONE)
+    done = PlannedChange(PYTHON_FUNCTION, "one", PlannedAction.NONE)
     require_registered(ScriptPlan((done,), (), ""))
     with refused("DT-1153"):
         require_registered(ScriptPlan((done, replace(done, action=PlannedAction.ADD)), (), ""))
