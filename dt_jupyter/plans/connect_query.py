@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, cast
 from dt_jupyter.model import quote
 from dt_jupyter.plans.connect_expression import ConnectExpressions
 from dt_jupyter.plans.local_rows_sql import MOST_LOCAL_ROWS, values_sql
-from dt_jupyter.plans.no_form import ManyRows, NoForm, NotTheSame, PythonFunction
+from dt_jupyter.plans.no_form import (
+    FILES_READ_OTHERWISE,
+    ManyRows,
+    NoForm,
+    NotTheSame,
+    PythonFunction,
+)
+from dt_jupyter.spark import FILE_FORMATS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -107,9 +114,12 @@ class ConnectWriter:
             name = node.named_table.unparsed_identifier
             return self._named(name, name.rpartition(".")[2].strip("`"), number)
         found = node.data_source
-        if found.format.lower() != "delta" or found.options or len(found.paths) != 1:
+        kind = found.format.lower() or "delta"
+        if kind != "delta" and kind not in FILE_FORMATS:
             raise NoForm("files that are no table")
-        return self._named(f"delta.{quote(found.paths[0])}", "rows", number)
+        if found.options or found.schema or len(found.paths) != 1:
+            raise NoForm(FILES_READ_OTHERWISE)
+        return self._named(f"{kind}.{quote(found.paths[0])}", "rows", number)
 
     def _named(self, text: str, name: str, number: int) -> ConnectText:
         alias = self._alias(name)

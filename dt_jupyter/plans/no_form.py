@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+FILES_READ_OTHERWISE = (
+    "files of several paths, or read with options or columns of one's own (make a table of them, "
+    "CREATE TABLE … USING … OPTIONS (…) LOCATION …, and read that)"
+)
+
 
 class NoForm(Exception):
     """A part of a plan has no form in SQL; `what` names it in plain words."""

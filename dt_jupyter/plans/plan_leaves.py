@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import unique_view
 from dt_jupyter.plans.local_rows_sql import MOST_LOCAL_ROWS, values_sql
-from dt_jupyter.plans.no_form import ManyRows, NoForm
+from dt_jupyter.plans.no_form import FILES_READ_OTHERWISE, ManyRows, NoForm
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.query_sql import FromText, catalog_text
 from dt_jupyter.spark import local_path
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _DATASET = "org.apache.spark.sql.classic.Dataset"
 _ROWS = frozenset({"LogicalRDD", "LocalRelation"})
-_DELTA, _FILES = "TahoeLogFileIndex", "HadoopFsRelation"
+_DELTA, _FILES, _LISTED = "TahoeLogFileIndex", "HadoopFsRelation", "InMemoryFileIndex"
+_GLOB = frozenset("*?[]{}")
 
 
 @dataclass
@@ -71,11 +72,21 @@ class PlanLeaves:
             found = self.standing.get(_view_name(node))
             return FromText(quote(_view_name(node)), found.name) if found is not None else None
         if node.kind not in _ROWS:
-            return self._relation(node)
+            found = self._relation(node)
+            if node.kind != "LogicalRelation" or _files_text(self._leaf(node)) is None:
+                return found
+            self._require_same_columns(node, found)
         (first, *_) = node.trees("output")
         if first.id not in self.views:
             self.views[first.id] = self._view(self._frame(node))
         return FromText(quote(self.views[first.id]), "rows")
+
+    def _require_same_columns(self, node: SparkNode, files: FromText | None) -> None:
+        """That a text reads files as the DataFrame does: their relations differ in the options
+        by which the path was given, so that the plans cannot tell."""
+        text = files.text if files is not None else ""
+        if self.spark.sql(f"SELECT * FROM {text}").schema != self._frame(node).schema:
+            raise NoForm(FILES_READ_OTHERWISE)
 
     def cut(self, root: SparkNode, node: SparkNode) -> tuple[FromText, Any]:
         """An operator as a relation to read, and Spark's own plan of it."""
@@ -121,10 +132,11 @@ class PlanLeaves:
         if node.kind != "LogicalRelation":
             return None
         table = node.fields.get("catalogTable")
-        location = _delta_location(self._leaf(node))
+        leaf = self._leaf(node)
+        location = _delta_location(leaf)
         found = catalog_text(table["identifier"]) if table else None
         if location is None:
-            return found
+            return found or _files_text(leaf)
         if found is None:
             path = local_path(location.path().toString())
             found = FromText(f"delta.{quote(path)}", path.rstrip("/").rpartition("/")[2])
@@ -140,14 +152,39 @@ def _view_name(view: SparkNode) -> str:
 
 def _delta_location(leaf: Any) -> Any:
     """Where a Delta table lies, as Delta has it; None of anything else."""
+    location = _location(leaf)
+    return location if location and location.getClass().getSimpleName() == _DELTA else None
+
+
+def _is_table(leaf: Any) -> bool:
+    return bool(leaf.catalogTable().isDefined()) if _location(leaf) is not None else False
+
+
+def _location(leaf: Any) -> Any:
+    """What lists the files of a relation; None where it has none."""
     if leaf is None or leaf.getClass().getSimpleName() != "LogicalRelation":
         return None
     relation = leaf.relation()
     kind = relation.getClass()
     if _FILES not in (kind.getSimpleName(), kind.getSuperclass().getSimpleName()):
         return None
-    location = relation.location()
-    return location if location.getClass().getSimpleName() == _DELTA else None
+    return relation.location()
+
+
+def _files_text(leaf: Any) -> FromText | None:
+    """Files that were read by a path, as a text reads them by that path; None of a table."""
+    location = None if leaf is None or _is_table(leaf) else _location(leaf)
+    if location is None or location.getClass().getSimpleName() != _LISTED:
+        return None
+    options = leaf.relation().options()
+    given = options.get("path")
+    roots = location.rootPaths()
+    known = given.isDefined() and not _GLOB & set(given.get()) and roots.size() == 1
+    if not known or options.size() > 1:
+        raise NoForm(FILES_READ_OTHERWISE)
+    path = local_path(roots.head().toString())
+    text = f"{leaf.relation().fileFormat().shortName()}.{quote(path)}"
+    return FromText(text, path.rstrip("/").rpartition("/")[2])
 
 
 def _path(root: SparkNode, node: SparkNode) -> tuple[int, ...]:
