@@ -27,6 +27,7 @@ from dt_jupyter.lake import (
     list_folder,
     new_batch,
     partition_values,
+    reach,
     spark_schema,
     sweep_batches,
     table_lock,
@@ -110,8 +111,10 @@ def _recorded(source: FileSource, t: Timestamp, session: Session | None) -> bool
         came, stored = _copy(source, session, batch, {p: now[p] for p in wanted})
         if not _same(source, came):
             return False
+    reach("files_copied")
     if came or change.others:
         _commit(source, change, before, came, stored, t)
+        reach("files_listed")
     close_batch(source.log.path, batch)
     return True
 

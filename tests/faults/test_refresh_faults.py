@@ -127,6 +127,35 @@ def test_one_that_calls_functions_and_is_killed_keeps_the_values_of_the_rows_tha
     assert lab.engine.verify("d").equal
 
 
+LISTS = ["files_copied:1", "files_listed:1", "before_write:1", "after_fsync:1"]
+"""Before and after the list of files has its version, and the table its own."""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("failpoint", LISTS)
+def test_a_refresh_over_files_that_is_killed_reads_each_file_once(
+    lab: Lab, tmp_path: Path, failpoint: str
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.json").write_text('{"id": 1}\n{"id": 1}\n')
+    lab.dynamic_table("d", f"SELECT id, count(*) AS c FROM json.`{folder}` GROUP BY id")
+    (folder / "b.json").write_text('{"id": 1}\n{"id": 2}\n')
+    lab.engine.close()
+    process = worker(lab, "d", "1", failpoint=failpoint)
+    _, errors = process.communicate("\n", timeout=300)
+    assert process.returncode == -signal.SIGKILL, errors[-2000:]
+    (folder / "c.json").write_text('{"id": 3}\n')
+    lab.reopen()
+    record = lab.record("d")
+    assert (record.error, str(record.action)) == (None, "INCREMENTAL")
+    assert lab.rows("d") == [(1, 3), (2, 1), (3, 1)]
+    lab.verified("d")
+    (lists,) = lab.context.layout.files.iterdir()
+    assert not [*lists.glob("batch/*/_open")], "what was never listed is gone"
+    assert len([*lists.glob("batch/*")]) == (3 if failpoint != "files_copied:1" else 2)
+
+
 @pytest.mark.compiled
 def test_two_processes_that_refresh_one_table_have_one_winner_for_each_sequence(shop: Lab) -> None:
     process = worker(shop, "d", "4", "item")

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dt_jupyter.engine import Engine
+from dt_jupyter.lake.write.failpoints import hooked
 from dt_jupyter.model import DTError, RefreshRecord
 from tests.spark.engine_lab import Lab
 from tests.spark.refresh.test_actions import settled
@@ -111,6 +112,61 @@ def test_a_file_that_changed_or_went_is_no_continuation(quick_lab: Lab, tmp_path
     lines(folder / "e.json", {"id": 5})
     assert lab.refresh("j") == "INCREMENTAL"
     assert lab.refresh("p") == "NO_DATA"
+
+
+@pytest.mark.parametrize("point", ["files_copied", "files_listed"])
+def test_a_refresh_that_ends_in_the_middle_of_a_list_reads_each_file_once(
+    quick_lab: Lab, tmp_path: Path, point: str
+) -> None:
+    """As when the process is killed there: nobody cleans up."""
+    lab, folder = quick_lab, tmp_path / "in"
+    lines(folder / "a.json", {"id": 1}, {"id": 1})
+    lab.dynamic_table("d", f"SELECT id, count(*) AS c FROM json.`{folder}` GROUP BY id")
+    lines(folder / "b.json", {"id": 1}, {"id": 2})
+
+    def killed() -> None:
+        raise KeyboardInterrupt
+
+    with hooked(point, killed), pytest.raises((KeyboardInterrupt, DTError)):
+        lab.engine.refresh("d")
+    lines(folder / "c.json", {"id": 3})
+    assert lab.refresh("d") == "INCREMENTAL"
+    assert lab.rows("d") == [(1, 3), (2, 1), (3, 1)]
+    lab.verified("d")
+    (lists,) = lab.context.layout.files.iterdir()
+    assert len([*lists.glob("batch/*")]) == (2 if point == "files_copied" else 3)
+    assert not [*lists.glob("batch/*/_open")]
+
+
+def test_data_frames_over_paths_are_followed_by_their_list(quick_lab: Lab, tmp_path: Path) -> None:
+    lab, read, create = quick_lab, quick_lab.spark.read, quick_lab.engine.create
+    odd = tmp_path / "a b`ü"
+    parquet(odd / "a.parquet", id=[1, 2], v=[1.0, None])
+    lines(tmp_path / "j" / "a.json", {"id": 1}, {"id": 7})
+    for day in ("1", "2"):
+        parquet(tmp_path / "days" / f"day={day}" / "a.parquet", id=[int(day)])
+    create("p", read.parquet(str(odd)).groupBy("id").count(), target_lag="1 hour")
+    joined = read.json(str(tmp_path / "j")).join(read.parquet(str(odd)), "id", "left")
+    create("j", joined, target_lag="1 hour")
+    create("d", read.parquet(str(tmp_path / "days")), target_lag="1 hour")
+    parquet(odd / "b.parquet", id=[2, 7], v=[4.0, 5.0])
+    lines(tmp_path / "j" / "b.json", {"id": 2})
+    parquet(tmp_path / "days" / "day=3" / "a.parquet", id=[3])
+    assert [lab.refresh(n) for n in ("p", "j", "d")] == ["INCREMENTAL"] * 3
+    assert lab.rows("p") == [(1, 1), (2, 2), (7, 1)]
+    assert sorted(lab.rows("j"), key=str) == [(1, 1.0), (2, 4.0), (2, None), (7, 5.0)]
+    assert lab.rows("d") == [(1, 1), (2, 2), (3, 3)]
+    lab.reopen()
+    assert lab.refresh("p") == "NO_DATA"
+    for refused in (
+        read.parquet(f"{tmp_path}/day*"),
+        read.parquet(str(odd), str(tmp_path / "days")),
+        read.schema("id STRING").json(str(tmp_path / "j")),
+        read.option("multiLine", "true").json(str(tmp_path / "j")),
+    ):
+        with pytest.raises(DTError, match="make a table of them") as caught:
+            create("no", refused, target_lag="1 hour")
+        assert caught.value.code == "DT-1125"
 
 
 @pytest.mark.nightly
