@@ -201,7 +201,8 @@ def test_what_has_no_sql_is_refused_by_its_name(quick_lab: Lab, tmp_path: Path) 
     plus = F.udf(lambda x: x, "int")
     cases = {
         "DT-1125": (t.sortWithinPartitions("k"), t.select(F.col("a").withField("x", F.lit(2))),
-                    t.randomSplit([0.5, 0.5], 1)[1], spark.read.parquet(str(tmp_path / "p"))),
+                    t.randomSplit([0.5, 0.5], 1)[1],
+                    spark.read.option("mergeSchema", "true").parquet(str(tmp_path / "p"))),
         "DT-1126": (spark.createDataFrame([(i,) for i in range(1001)], "k int"),),
         "DT-1127": (t.select(plus("k").alias("k")), t.mapInPandas(lambda rows: rows, "k int")),
         "DT-1104": (t.crossJoin(spark.table("t")),),
