@@ -292,9 +292,9 @@ class Definer:
         schemas = self.reader.schemas(spark, found, asked.at)
         compiled = self._stages(spark, definition, found, schemas)
         check_cancelled()
-        if not asked.verify:
-            return compiled, "no rows: the check is turned off"
         read = self._second_opinion(spark, definition, schemas)
+        if not asked.verify:
+            return compiled, "no rows: the check is turned off" + read
         if any(isinstance(s.stage.top, Group) and s.stage.top.once for s in compiled.stages):
             return compiled, "no rows: the check calls no functions of yours"
         real = {
@@ -319,8 +319,10 @@ class Definer:
     ) -> str:
         """What is told of whether Spark reads the text as it was read; Refused where it does not.
         The text of a plan was compared when it was written."""
-        if definition.read_as or is_connect(spark):
+        if definition.read_as:
             return ""
+        if is_connect(spark):
+            return " (its reading was not compared: Spark Connect shows no plan that tells names)"
         reader = TextReader(self.builtins, self.scalars, self.reader.expanded)
         opinion = second_opinion(spark, definition, schemas, reader)
         if opinion.same is False:

@@ -81,7 +81,8 @@ class StandingQuery:
         Raises NoForm where it has none."""
         sources = self.definition.sources
         names = {self.tables[s.table_id]: FromText(s.name.sql, s.name.table) for s in sources}
-        text = write_frame_query(self.spark, self.spark.sql(self.text), builtins, names)
+        called = frozenset(f.name for f in self.definition.functions)
+        text = write_frame_query(self.spark, self.spark.sql(self.text), builtins, names, called)
         known = {s.name for s in sources}
         schema = self.definition.current_schema
         named = (name_of(parts, schema) for parts, *_ in table_places(text))

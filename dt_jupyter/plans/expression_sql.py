@@ -10,6 +10,7 @@ from dt_jupyter.model import quote
 from dt_jupyter.plans.function_names import INFIX, sql_function
 from dt_jupyter.plans.literal_sql import ddl_type, literal_sql
 from dt_jupyter.plans.no_form import NoForm, PythonFunction
+from dt_jupyter.plans.plan_facts import grouping_bit
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.window_sql import window_clause
 from dt_jupyter.sql import literal
@@ -18,6 +19,7 @@ _PROGRAMS = frozenset({"PythonUDF", "ScalaUDF", "PythonUDAF", "PythonUDTF", "Sca
 """Functions that are no SQL."""
 _NEGATED = {"IsNull": "IS NULL", "IsNotNull": "IS NOT NULL"}
 _PIVOTED = frozenset({"byte", "short", "integer", "long", "string", "boolean"})
+GROUPING_ID = "grouping_id()"
 _DAYS = "ExtractANSIIntervalDays"
 _INTERNAL = frozenset({"replacement"})
 
@@ -26,13 +28,16 @@ _INTERNAL = frozenset({"replacement"})
 class ExpressionWriter:
     """What an expression may read: `columns` gives the text of each column by its number,
     `outer` those of the query around a subquery. `query` writes a subquery, `builtins` are the
-    names of Spark's functions, `functions` those of the user's."""
+    names of Spark's functions, `functions` those of the user's. `common` is what is read more than
+    once, `keys` are the texts of what grouping sets group by."""
 
     columns: Mapping[int, str]
     builtins: Collection[str]
     query: Callable[[SparkNode, Mapping[int, str]], str]
     outer: Mapping[int, str] = field(default_factory=dict)
     functions: Collection[str] = ()
+    common: SparkNode | None = None
+    keys: tuple[str, ...] = ()
 
     def over(self, columns: Mapping[int, str]) -> ExpressionWriter:
         return replace(self, columns=columns)
@@ -57,10 +62,20 @@ class ExpressionWriter:
     def _call(self, node: SparkNode, distinct: str = "") -> str:
         if node.kind in _PROGRAMS:
             return self._program(node)
+        if self._is_stale(node):
+            return self.sql(node.child)
         name = sql_function(node.kind, self.builtins)
         if name is None:
             raise NoForm(f"the expression {node.kind}")
         return f"{name}({distinct}{self.list(arguments(node))})"
+
+    def _is_stale(self, node: SparkNode) -> bool:
+        """Whether a call as it was written reads columns that there are no more: where Spark
+        numbers those of a common table anew, it does so only in what it puts in its place."""
+        if "replacement" not in node.fields:
+            return False
+        read = (n.id for a in arguments(node) for n in a.walk() if n.kind == "AttributeReference")
+        return any(i not in self.columns for i in read)
 
     def _program(self, node: SparkNode) -> str:
         """By its name, if a function of the user's has it; whether it is that one Spark says, as
@@ -86,6 +101,8 @@ class ExpressionWriter:
         return replace(self, columns=self.outer).column(inner)
 
     def cast(self, node: SparkNode) -> str:
+        if (bit := grouping_bit(node)) is not None and self.columns.get(bit[0].id) == GROUPING_ID:
+            return f"grouping({self.keys[-1 - bit[1]]})"
         word = "TRY_CAST" if node.fields.get("try") else "CAST"
         return f"{word}({self.sql(node.child)} AS {ddl_type(node.fields['dataType'])})"
 
@@ -133,6 +150,24 @@ class ExpressionWriter:
         values = node.children[:-1]
         left = self.operand(values[0]) if len(values) == 1 else f"({self.list(values)})"
         return f"{left} IN {self.subquery(node.children[-1])}"
+
+    def between(self, node: SparkNode) -> str:
+        if self._is_stale(node):
+            return self.sql(node.child)
+        value, low, high = map(self.operand, arguments(node))
+        return f"{value} BETWEEN {low} AND {high}"
+
+    def shared(self, node: SparkNode) -> str:
+        """An expression that reads another one more than once, which is put where it is read."""
+        body, *definitions = node.children
+        if len(definitions) != 1:  # which of them is read Spark's JSON does not say
+            raise NoForm("several expressions that are read more than once")
+        return replace(self, common=definitions[0].child).sql(body)
+
+    def reference(self, node: SparkNode) -> str:
+        if self.common is None:
+            raise NoForm("an expression that is read elsewhere")
+        return self.sql(self.common)
 
     def in_list(self, node: SparkNode) -> str:
         return f"{self.operand(node.child)} IN ({self.list(node.children[1:])})"
@@ -321,6 +356,9 @@ _SPECIAL: dict[str, Callable[[ExpressionWriter, SparkNode], str]] = {
     "Exists": ExpressionWriter.exists,
     "InSubquery": ExpressionWriter.in_subquery,
     "In": ExpressionWriter.in_list,
+    "Between": ExpressionWriter.between,
+    "With": ExpressionWriter.shared,
+    "CommonExpressionRef": ExpressionWriter.reference,
     "Like": ExpressionWriter.like,
     "ILike": ExpressionWriter.like,
     "LambdaFunction": ExpressionWriter.lambda_,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dt_jupyter.plans.expression_sql import ExpressionWriter
+from dt_jupyter.plans.expression_sql import GROUPING_ID, ExpressionWriter
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_tree import SparkNode, tree_of
 
@@ -14,10 +14,12 @@ _ID = "spark_grouping_id"
 
 @dataclass(frozen=True)
 class GroupingSets:
-    """`clause` is the text of GROUP BY, `columns` the texts of what the aggregate above reads."""
+    """`clause` is the text of GROUP BY, `columns` the texts of what the aggregate above reads,
+    `keys` those of what it groups by."""
 
     clause: str
     columns: Mapping[int, str]
+    keys: tuple[str, ...]
 
 
 def grouping_sets(expand: SparkNode, scope: ExpressionWriter) -> GroupingSets:
@@ -30,7 +32,7 @@ def grouping_sets(expand: SparkNode, scope: ExpressionWriter) -> GroupingSets:
         if output.id in scope.columns:
             continue
         if output.name == _ID:
-            columns[output.id] = "grouping_id()"
+            columns[output.id] = GROUPING_ID
             continue
         kept = next((v for v in values if v.kind != "Literal"), None)
         if kept is None:
@@ -38,4 +40,5 @@ def grouping_sets(expand: SparkNode, scope: ExpressionWriter) -> GroupingSets:
         columns[output.id] = keys[place] = scope.sql(kept)
     sets = [[t for p, t in keys.items() if row[p].kind != "Literal"] for row in projections]
     listed = ", ".join(f"({', '.join(s)})" for s in sets)
-    return GroupingSets(f"GROUP BY {', '.join(keys.values())} GROUPING SETS ({listed})", columns)
+    clause = f"GROUP BY {', '.join(keys.values())} GROUPING SETS ({listed})"
+    return GroupingSets(clause, columns, tuple(keys.values()))

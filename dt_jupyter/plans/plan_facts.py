@@ -50,6 +50,19 @@ def expanded_keys(expand: SparkNode, known: Container[int]) -> Iterator[int]:
             yield from (cell["exprId"]["id"] for cell in row if "exprId" in cell)
 
 
+def grouping_bit(node: SparkNode) -> tuple[SparkNode, int] | None:
+    """Where an expression is one bit of a column, as `grouping(key)` is one of what tells grouping
+    sets apart: the column, and the place of the bit from the lowest."""
+    inner = node.child if node.kind == "Cast" else node
+    if inner.kind != "BitwiseAnd" or inner.child.kind != "ShiftRight":
+        return None
+    (column, place), one = inner.child.children, inner.children[1]
+    is_bit = column.kind == "AttributeReference" and place.kind == "Literal"
+    return (
+        (column, int(place.fields["value"])) if is_bit and one.fields.get("value") == "1" else None
+    )
+
+
 def renamed_column(node: SparkNode) -> SparkNode | None:
     """The column that an item only names anew; None where it computes something."""
     inner = node.child if node.kind == "Alias" else node

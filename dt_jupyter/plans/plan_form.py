@@ -3,14 +3,17 @@ names a column anew, or stands in another place of a conjunction, is not in it."
 
 from __future__ import annotations
 
-import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.plans.join_blocks import Form, JoinBlocks, digest
+from dt_jupyter.plans.leaf_numbers import number_leaves
 from dt_jupyter.plans.no_form import NoForm
-from dt_jupyter.plans.plan_facts import ONE_SIDED
+from dt_jupyter.plans.plan_facts import ONE_SIDED, conditions
+from dt_jupyter.plans.plan_gaps import fill_expansions
 from dt_jupyter.plans.plan_tree import SparkNode, read_plan, tree_of
 from dt_jupyter.spark import confs
 
@@ -23,11 +26,10 @@ _ADDING = ",".join(
         "InferFiltersFromConstraints",
         "InferFiltersFromGenerate",
         "InferWindowGroupLimit",
+        "MergeSubplans",
         "OptimizeIn",
     )
 )
-Form = str
-"""The digest of an operator or an expression with all that is below it."""
 _MUTE = frozenset({
     "class", "num-children", "exprId", "resultId", "qualifier", "metadata", "origin", "nullable",
     "hints", "hint", "nonInheritableMetadataKeys", "explicitMetadata", "replacement", "stats",
@@ -43,6 +45,12 @@ _EXTENDING = frozenset({"LeftOuter", "FullOuter", "LeftSingle"})
 _SILENT = {"LocalRelation": "rows", "Expand": "projections", "InSet": "hset"}
 """What the JSON of a plan says of these is not all; without the field nothing is known."""
 _LAMBDA = "λ"
+_TRY = re.compile(r"\btry_\w+\(")
+_UNORDERED = frozenset({
+    "Sum", "Count", "Average", "Min", "Max", "StddevSamp", "StddevPop", "VarianceSamp",
+    "VariancePop", "BoolAnd", "BoolOr",
+})  # fmt: skip
+"""Aggregates of rows in any order."""
 _SAME = frozenset({
     "SubqueryAlias", "View", "LocalLimit", "ResolvedHint", "Repartition", "RepartitionByExpression",
 })  # fmt: skip
@@ -72,14 +80,17 @@ def optimized_form(spark: SparkSession, analysed: Any) -> Any:
     session: Any = spark
     with confs(spark, {"spark.sql.optimizer.excludedRules": _ADDING}):
         plan = session._jsparkSession.sessionState().optimizer().execute(analysed)
-    tries = plan.toString().count("try_")  # the JSON does not tell TRY_CAST from CAST
-    return plan_form(read_plan(plan.toJSON())), tries
+    tries = len(_TRY.findall(plan.toString()))  # the JSON does not tell TRY_CAST from CAST
+    tree = read_plan(plan.toJSON())
+    fill_expansions(tree, plan)
+    return plan_form(tree), tries
 
 
 def plan_form(plan: SparkNode) -> tuple[Form, tuple[Form, ...]]:
     """The rows of a plan, and each of its columns in order."""
-    found = _Reader()
-    read = found.read(plan)
+    alike = _Reader()
+    alike.read(plan)
+    read = _Reader(number_leaves(plan, alike.forms)).read(plan)
     return read.rows, tuple(read.columns[c] for c in _outputs(plan))
 
 
@@ -99,16 +110,33 @@ def _outputs(plan: SparkNode) -> tuple[int, ...]:
     return _outputs(plan.child)
 
 
+class _Grouped(dict[int, Form]):
+    """The columns of groups: `rows` are these, and `below` the columns of what is grouped."""
+
+    def __init__(self, columns: Mapping[int, Form], rows: Form, below: Mapping[int, Form]) -> None:
+        super().__init__(columns)
+        self.rows, self.below = rows, below
+
+
 @dataclass
 class _Reader:
-    """Reads a tree from below; each leaf is told from others like it by the order of reading."""
+    """Reads a tree from below; each leaf is told from others like it by its number, those in
+    subqueries by the order of reading. `forms` are the rows of the operators, by `id`."""
 
+    numbers: Mapping[int, int] | None = None
     seen: Counter[Form] = field(default_factory=Counter)
+    forms: dict[int, Form] = field(default_factory=dict)
+    blocks: JoinBlocks = field(default_factory=JoinBlocks)
 
     def read(self, plan: SparkNode) -> _Read:
+        found = self._read(plan)
+        self.forms[id(plan)] = found.rows
+        return found
+
+    def _read(self, plan: SparkNode) -> _Read:
         if plan.kind in _SILENT and not plan.fields.get(_SILENT[plan.kind]):
             raise NoForm(f"what {plan.kind} holds")
-        if not plan.children and plan.kind not in ("CTERelationRef",):
+        if not plan.children:
             return self._leaf(plan)
         below = [self.read(c) for c in plan.children]
         known = {i: f for b in below for i, f in b.columns.items()}
@@ -117,22 +145,30 @@ class _Reader:
             return rule(self, plan, below, known)
         if plan.kind in _SAME:
             return below[0]
-        rows = _digest(plan.kind, self._fields(plan, known), [b.rows for b in below])
+        rows = digest(plan.kind, self._fields(plan, known), [b.rows for b in below])
         return self._made(plan, rows, known)
 
     def _made(self, plan: SparkNode, rows: Form, known: Mapping[int, Form]) -> _Read:
         """Columns of an operator's own, by their places."""
-        own = {i: _digest(rows, at) for at, i in enumerate(_outputs(plan)) if i not in known}
+        made = [i for i in _outputs(plan) if i not in known]
+        own = {i: digest(rows, at) for at, i in enumerate(made)}
         return _Read(rows, {**known, **own})
 
     def _leaf(self, plan: SparkNode) -> _Read:
         outputs = plan.trees("output") if "output" in plan.fields else ()
         named = [(n.name, n.fields["dataType"], n.fields.get("metadata")) for n in outputs]
         other = {k: v for k, v in plan.fields.items() if k not in _MUTE and k != "output"}
-        what = _digest(plan.kind, named, other)
+        what = digest(plan.kind, named, other)
+        rows = digest(what, self._number(plan, what))
+        return _Read(rows, {n.id: digest(rows, n.name) for n in outputs})
+
+    def _number(self, plan: SparkNode, what: Form) -> Any:
+        if self.numbers is None:
+            return ""
+        if id(plan) in self.numbers:
+            return self.numbers[id(plan)]
         self.seen[what] += 1
-        rows = _digest(what, self.seen[what])
-        return _Read(rows, {n.id: _digest(rows, n.name) for n in outputs})
+        return ("subquery", self.seen[what])
 
     def _project(self, plan: SparkNode, below: list[_Read], known: Mapping[int, Form]) -> _Read:
         (only,) = below
@@ -140,47 +176,64 @@ class _Reader:
         return _Read(only.rows, {**known, **made})
 
     def _filter(self, plan: SparkNode, below: list[_Read], known: Mapping[int, Form]) -> _Read:
+        return _Read(self.blocks.keep(below[0].rows, self._tests(plan, known)), known)
+
+    def _tests(self, plan: SparkNode, known: Mapping[int, Form]) -> set[Form]:
         condition = plan.tree("condition")
-        assert condition is not None
-        rows = _digest("Filter", self.form(condition, known), below[0].rows)
-        return _Read(rows, known)
+        return {self.form(c, known) for c in conditions(condition)} if condition else set()
 
     def _join(self, plan: SparkNode, below: list[_Read], known: Mapping[int, Form]) -> _Read:
-        condition = plan.tree("condition")
-        test = self.form(condition, known) if condition is not None else ""
-        kind = plan.word("joinType")
+        tests, kind = self._tests(plan, known), plan.word("joinType")
         left, right = below
+        if kind in ("Inner", "Cross"):
+            self._match(plan, below, right.columns)
+            return _Read(self.blocks.join(left.rows, right.rows, tests), known)
+        if kind in ONE_SIDED:
+            test = digest(kind, sorted(tests), right.rows)
+            return _Read(self.blocks.keep(left.rows, [test]), left.columns)
+        if kind == "ExistenceJoin":
+            test = digest(kind, sorted(tests), right.rows)
+            marks = dict.fromkeys(_ids(plan.fields["joinType"]["exists"]), test)
+            return _Read(left.rows, {**left.columns, **marks})
         if kind == "RightOuter":
             kind, left, right = "LeftOuter", right, left
-        rows = _digest("Join", "Inner" if kind == "Cross" else kind, test, left.rows, right.rows)
+        rows = digest("Join", kind, sorted(tests), left.rows, right.rows)
         if kind in _EXTENDING:
             outer = known if kind == "FullOuter" else right.columns
-            known = {**known, **{i: _digest(rows, f) for i, f in outer.items()}}
-        if kind in ONE_SIDED:
-            known = left.columns
-        if kind == "ExistenceJoin":
-            mark = plan.fields["joinType"]["exists"]
-            known = {**left.columns, **{i: _digest(rows) for i in _ids(mark)}}
+            columns = {i: digest(rows, f) for i, f in outer.items()}
+            if kind == "LeftOuter" and left is below[0]:
+                self._match(plan, below, columns)
+            known = {**known, **columns}
         return _Read(rows, known)
+
+    def _match(self, plan: SparkNode, below: list[_Read], right: Mapping[int, Form]) -> None:
+        """Notes which columns of the right side are, where they are anything, those of the left."""
+        condition, left = plan.tree("condition"), below[0].columns
+        for test in conditions(condition) if condition else ():
+            if test.kind == "EqualTo" and all(
+                c.kind == "AttributeReference" for c in test.children
+            ):
+                for one, other in (test.children, test.children[::-1]):
+                    if one.id in left and other.id in right:
+                        self.blocks.matched.add((left[one.id], right[other.id]))
 
     def _aggregate(self, plan: SparkNode, below: list[_Read], known: Mapping[int, Form]) -> _Read:
         given = plan.trees("groupingExpressions")
         keys = {self.form(k, known) for k in given if k.kind != "Literal"} or {"" for _ in given}
-        rows = _digest("Aggregate", sorted(keys), below[0].rows)
-        made = {
-            n.id: _digest(rows, self.form(n, known)) for n in plan.trees("aggregateExpressions")
-        }
+        rows = digest("Aggregate", sorted(keys), below[0].rows)
+        grouped = _Grouped({i: digest(rows, f) for i, f in known.items()}, rows=rows, below=known)
+        made = {n.id: self.form(n, grouped) for n in plan.trees("aggregateExpressions")}
         return _Read(rows, made)
 
     def _window(self, plan: SparkNode, below: list[_Read], known: Mapping[int, Form]) -> _Read:
         rows = below[0].rows
-        made = {n.id: _digest(rows, self.form(n, known)) for n in plan.trees("windowExpressions")}
+        made = {n.id: digest(rows, self.form(n, known)) for n in plan.trees("windowExpressions")}
         return _Read(rows, {**known, **made})
 
     def _distinct(self, plan: SparkNode, below: list[_Read], known: Mapping[int, Form]) -> _Read:
         shown = {i: known[i] for i in _outputs(plan.child)}
-        rows = _digest("Aggregate", sorted(set(shown.values())), below[0].rows)
-        return _Read(rows, {i: _digest(rows, f) for i, f in shown.items()})
+        rows = digest("Aggregate", sorted(set(shown.values())), below[0].rows)
+        return _Read(rows, {i: digest(rows, f) for i, f in shown.items()})
 
     def _set(self, plan: SparkNode, below: list[_Read], known: Mapping[int, Form]) -> _Read:
         """A set operation: its columns are those of its first side, by place."""
@@ -188,19 +241,23 @@ class _Reader:
             [b.rows, [b.columns[i] for i in _outputs(c)]]
             for b, c in zip(below, plan.children, strict=True)
         ]
-        rows = _digest(plan.kind, plan.fields.get("isAll"), sides)
+        if plan.kind == "Union":
+            sides.sort()
+        rows = digest(plan.kind, plan.fields.get("isAll"), sides)
         outputs = _outputs(plan)
-        return _Read(rows, {i: _digest(rows, at) for at, i in enumerate(outputs)})
+        return _Read(rows, {i: digest(rows, at) for at, i in enumerate(outputs)})
 
     def _sort(self, plan: SparkNode, below: list[_Read], known: Mapping[int, Form]) -> _Read:
         terms = list(dict.fromkeys(self.form(n, known) for n in plan.trees("order")))
-        return _Read(_digest("Sort", plan.fields["global"], terms, below[0].rows), known)
+        return _Read(digest("Sort", plan.fields["global"], terms, below[0].rows), known)
 
     # -- expressions ------------------------------------------------------------------------------
 
     def form(self, node: SparkNode, known: Mapping[int, Form]) -> Form:
         if node.kind == "AttributeReference":
             return known.get(node.id, f"#{node.name}")
+        if node.kind == "AggregateExpression" and isinstance(known, _Grouped):
+            return digest(known.rows, self.form(node, known.below))
         if node.kind == "NamedLambdaVariable":
             return known[node.id]
         if node.kind == "LambdaFunction":
@@ -209,24 +266,37 @@ class _Reader:
             raise NoForm(f"what {node.kind} holds")
         if node.kind in ("Alias", "PipeExpression", "KnownNotNull"):
             return self.form(node.child, known)
-        if node.kind == "Coalesce" and len(node.children) == 1:
-            return self.form(node.child, known)
+        if node.kind == "Coalesce":
+            return self._coalesce(node, known)
+        if node.kind == "WindowExpression" and _is_whole(node):
+            return self._over_all(node, known)
         if node.kind in ("And", "Or"):
             parts = sorted({self.form(n, known) for n in _parts(node, node.kind)})
-            return parts[0] if len(parts) == 1 else _digest(node.kind, parts)
+            return parts[0] if len(parts) == 1 else digest(node.kind, parts)
         inner = [self.form(c, known) for c in node.children]
         kind = _MIRRORED.get(node.kind, node.kind)
         if node.kind in _MIRRORED:
             inner.reverse()
         if node.kind in _MOVABLE:
             inner.sort()
-        return _digest(kind, self._fields(node, known), inner)
+        return digest(kind, self._fields(node, known), inner)
+
+    def _coalesce(self, node: SparkNode, known: Mapping[int, Form]) -> Form:
+        first, *rest = (self.form(c, known) for c in node.children)
+        rest = [c for c in rest if (first, c) not in self.blocks.matched]
+        return digest("Coalesce", first, rest) if rest else first
+
+    def _over_all(self, node: SparkNode, known: Mapping[int, Form]) -> Form:
+        """An aggregate of a whole partition, whose rows may have any order."""
+        call, spec = node.children
+        partition = sorted({self.form(p, known) for p in spec.trees("partitionSpec")})
+        return digest("Whole", self.form(call, known), partition)
 
     def _lambda(self, node: SparkNode, known: Mapping[int, Form]) -> Form:
         body, *arguments = node.children
         level = sum(str(f).startswith(_LAMBDA) for f in known.values())
         own = {a.id: f"{_LAMBDA}{level + i}" for i, a in enumerate(arguments)}
-        return _digest("Lambda", len(own), self.form(body, {**known, **own}))
+        return digest("Lambda", len(own), self.form(body, {**known, **own}))
 
     def _fields(self, node: SparkNode, known: Mapping[int, Form]) -> list[Any]:
         """What an operator or an expression says besides its children."""
@@ -251,6 +321,17 @@ class _Reader:
         return [found.rows, [found.columns[i] for i in _outputs(tree)]]
 
 
+def _is_whole(window: SparkNode) -> bool:
+    """Whether a window is an aggregate of all rows of a partition that their order changes
+    nothing of, but for the last digit of a floating sum."""
+    call, spec = window.children
+    *_, frame = spec.children
+    bounds = [b.kind for b in frame.children]
+    ends = ["UnboundedPreceding", "UnboundedFollowing"]
+    unordered = call.kind == "AggregateExpression" and call.child.kind in _UNORDERED
+    return unordered and (bounds == ends or not spec.trees("orderSpec"))
+
+
 def _is_tree(value: Any) -> bool:
     return isinstance(value, dict) and "num-children" in value
 
@@ -264,10 +345,6 @@ def _parts(node: SparkNode, kind: str) -> list[SparkNode]:
     if node.kind != kind:
         return [node]
     return [p for c in node.children for p in _parts(c, kind)]
-
-
-def _digest(*parts: Any) -> Form:
-    return hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
 
 
 _Rule = Callable[[_Reader, SparkNode, list[_Read], Mapping[int, Form]], _Read]

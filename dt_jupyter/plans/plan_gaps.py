@@ -11,7 +11,8 @@ _VALUES, _ROWS = "pivotColumnValues", "projections"
 
 
 def fill_gaps(plan: SparkNode, original: Any) -> None:
-    """Puts the values of pivots and the rows of unpivots into a tree, from the plan itself."""
+    """Puts the values of pivots and the rows of unpivots into a tree, from the plan itself, which
+    is an analysed one."""
     if not any(map(_has_gap, plan.walk())):
         return
     if plan.kind == "Expand":
@@ -21,6 +22,15 @@ def fill_gaps(plan: SparkNode, original: Any) -> None:
             _fill_pivot(call, original.aggregateExpressions().apply(i))
     for i, child in enumerate(plan.children):
         fill_gaps(child, original.children().apply(i))
+
+
+def fill_expansions(plan: SparkNode, original: Any) -> None:
+    """Puts the rows of unpivots and grouping sets into the tree of an optimized plan."""
+    if plan.kind == "Expand":
+        plan.fields[_ROWS] = plan.fields[_ROWS] or _projections(original)
+    if any(n.kind == "Expand" for n in plan.walk()):
+        for i, child in enumerate(plan.children):
+            fill_expansions(child, original.children().apply(i))
 
 
 def _has_gap(plan: SparkNode) -> bool:

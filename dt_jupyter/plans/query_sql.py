@@ -178,7 +178,8 @@ class QueryWriter:
         nodes = plan.trees("projectList")
         known = {i.id: i for i in below.items}
         sources = [renamed_column(n) for n in nodes]
-        if not below.done and all(s is not None and s.id in known for s in sources):
+        renamed = all(s is not None and s.id in known for s in sources)
+        if renamed and (not below.done or below.only_ordered):
             pairs = zip(nodes, sources, strict=True)
             return below.with_items(
                 replace(known[s.id], id=n.id, name=n.name) for n, s in pairs if s is not None
@@ -187,7 +188,9 @@ class QueryWriter:
         return below.with_items(self._items(below, nodes))
 
     def _items(self, below: SelectText, nodes: tuple[SparkNode, ...]) -> tuple[Item, ...]:
-        scope = self._scope(below)
+        return self._items_of(self._scope(below), nodes)
+
+    def _items_of(self, scope: ExpressionWriter, nodes: tuple[SparkNode, ...]) -> tuple[Item, ...]:
         return tuple(Item(n.id, n.name, scope.sql(n), renamed_column(n) is not None) for n in nodes)
 
     def _aggregate(self, plan: SparkNode) -> SelectText:
@@ -210,7 +213,8 @@ class QueryWriter:
         below = self._closed(below.with_items(first))
         found = grouping_sets(expand, self._scope(below))
         below = replace(below, items=tuple(Item(i, "", t) for i, t in found.columns.items()))
-        items = self._items(below, plan.trees("aggregateExpressions"))
+        scope = replace(self._scope(below), keys=found.keys)
+        items = self._items_of(scope, plan.trees("aggregateExpressions"))
         return replace(below.with_items(items), group=found.clause, grouped=True)
 
     def _window(self, plan: SparkNode) -> SelectText:
@@ -221,6 +225,8 @@ class QueryWriter:
         return replace(below.with_items(items), windowed=True)
 
     def _distinct(self, plan: SparkNode) -> SelectText:
+        if plan.child.kind == "Union" and not plan.child.fields.get("byName"):
+            return self._set("UNION", plan.child)
         return replace(self._closed(self._select(plan.child)), head="DISTINCT ")
 
     def _deduplicate(self, plan: SparkNode) -> SelectText:
@@ -348,7 +354,8 @@ class QueryWriter:
             right = self._closed(right.with_items(right.items))
         both = (*left.items, *right.items)
         condition = plan.tree("condition")
-        word = "CROSS JOIN" if condition is None and kind == "Inner" else _JOINS[kind]
+        crossed = condition is None and kind == "Inner" and not self.planned
+        word = _JOINS["Cross" if crossed else kind]
         text = f"{left.source}\n  {word} {right.source}"
         if condition is not None:
             scope = self._scope(SelectText("", both))

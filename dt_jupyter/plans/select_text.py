@@ -54,6 +54,12 @@ class SelectText:
         return bool(ended) or self.grouped
 
     @property
+    def only_ordered(self) -> bool:
+        """Whether nothing but its order ends it: what it shows may still be less."""
+        ended = self.limit or self.offset or self.head or self.whole or self.grouped
+        return bool(self.order) and not ended
+
+    @property
     def bare(self) -> bool:
         """Whether it is only what stands in FROM."""
         return not (self.done or self.where or self.shown or self.windowed)

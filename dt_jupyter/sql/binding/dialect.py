@@ -52,7 +52,8 @@ _Parser: Any = Spark.Parser  # in some versions of sqlglot a class, in others a 
 
 
 class WholeSpark(Spark):
-    """Spark with calls whole, and with `window` as a name where no WINDOW clause begins."""
+    """Spark with calls whole, with `window` as a name where no WINDOW clause begins, and with the
+    alias of a sampled subquery."""
 
     def tokenize(self, sql: str, *args: Any, **opts: Any) -> list[Any]:
         tokens = list(super().tokenize(sql, *args, **opts))
@@ -73,3 +74,10 @@ class WholeSpark(Spark):
             **{k: v for k, v in _Parser.FUNCTION_PARSERS.items() if k not in ("MAX_BY", "MIN_BY")},
             "PERCENTILE": lambda self: self._parse_distinct_arg_function(_Percentile),
         }
+
+        def _parse_subquery(self, this: Any, parse_alias: bool = True) -> Any:
+            """A name that stands behind a sample is read too."""
+            found = super()._parse_subquery(this, parse_alias)
+            if found is not None and parse_alias and found.args.get("sample") and not found.alias:
+                found.set("alias", self._parse_table_alias())
+            return found

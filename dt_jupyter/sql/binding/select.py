@@ -417,7 +417,10 @@ class Select:
 
 
 _GROUPING = "grouping"
-_STRICT = (exp.Paren, exp.Mul, exp.Add, exp.Sub, exp.Neg, exp.Literal)
+_STRICT = (
+    exp.Paren, exp.Mul, exp.Add, exp.Sub, exp.Neg, exp.Literal, exp.TryCast, exp.DataType,
+    exp.DataTypeParam,
+)  # fmt: skip
 """What is NULL where an operand is, and harmless beside one."""
 
 

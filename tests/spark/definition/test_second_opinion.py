@@ -45,6 +45,12 @@ ALIKE = (
     "SELECT t.k, count(DISTINCT v) AS n FROM t, u WHERE t.id = u.id GROUP BY t.k",
     "SELECT id, rank() OVER (PARTITION BY k ORDER BY v DESC, id) AS r FROM t",
     "SELECT transform(arr, x -> x + 1) AS b, k FROM a",
+    "SELECT id, avg(v) OVER (PARTITION BY f, k) AS m FROM t",
+    "SELECT t.id FROM t, u, w WHERE w.k = t.k AND u.k = w.k AND u.id BETWEEN 1 AND 5",
+    "SELECT k, grouping(v) + grouping(k) AS g, sum(v) AS s FROM t GROUP BY ROLLUP (k, v)",
+    "SELECT id FROM t WHERE v > (SELECT 1.2 * avg(id) FROM u WHERE u.k = t.k)",
+    "SELECT * FROM t NATURAL LEFT JOIN u",
+    "(SELECT id FROM t UNION SELECT id FROM u) UNION SELECT x FROM w",
 )
 MISREAD = {
     "SELECT t.id, u.k FROM t JOIN u ON t.id = u.id": (
@@ -60,6 +66,24 @@ MISREAD = {
         "SELECT id FROM t WHERE v IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13)"
     ),
     "SELECT k, max(v) AS m FROM t GROUP BY k": "SELECT k, min(v) AS m FROM t GROUP BY k",
+    "SELECT a.id FROM t a JOIN t b ON a.k = b.k WHERE b.v > 1": (
+        "SELECT b.id FROM t a JOIN t b ON a.k = b.k WHERE b.v > 1"
+    ),
+    "SELECT id FROM t LEFT SEMI JOIN u ON t.k = u.k": (
+        "SELECT id FROM t LEFT ANTI JOIN u ON t.k = u.k"
+    ),
+    "SELECT sum(v) OVER (PARTITION BY k) AS s FROM t": (
+        "SELECT sum(v) OVER (PARTITION BY k ORDER BY id) AS s FROM t"
+    ),
+    "SELECT coalesce(t.k, u.k) AS k FROM t FULL JOIN u ON t.k = u.k": (
+        "SELECT t.k FROM t FULL JOIN u ON t.k = u.k"
+    ),
+    "SELECT id, v FROM t UNION ALL SELECT v, f FROM t": (
+        "SELECT v, id FROM t UNION ALL SELECT v, f FROM t"
+    ),
+    "SELECT k, grouping(v) AS g, count(*) AS n FROM t GROUP BY ROLLUP (k, v)": (
+        "SELECT k, grouping(k) AS g, count(*) AS n FROM t GROUP BY ROLLUP (k, v)"
+    ),
 }
 """Texts, and what a reader takes them for that is wrong."""
 

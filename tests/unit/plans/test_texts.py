@@ -180,3 +180,76 @@ def test_an_operator_that_is_not_known_is_named() -> None:
 def test_a_plan_that_is_cut_short_is_none() -> None:
     with pytest.raises(NoForm):
         read_plan('[{"class": "a.B", "num-children": 0}, {"class": "a.C", "num-children": 0}]')
+
+
+def alias(name: str, number: int, *call: dict[str, Any]) -> list[dict[str, Any]]:
+    return [expression("Alias", 1, name=name, exprId={"id": number}), *call]
+
+
+def number(value: str, kind: str = "long") -> dict[str, Any]:
+    return expression("Literal", value=value, dataType=kind)
+
+
+def test_between_is_written_as_such_and_as_what_it_comes_to_where_its_columns_are_others() -> None:
+    shared = [
+        expression("With", 2),
+        expression("And", 2),
+        expression("GreaterThanOrEqual", 2), expression("CommonExpressionRef"), number("1"),
+        expression("LessThanOrEqual", 2), expression("CommonExpressionRef"), number("5"),
+        expression("CommonExpressionDef", 1), column("id", 1),
+    ]  # fmt: skip
+
+    def text(read: int) -> str:
+        call = expression(
+            "Between", 1, proj=[column("id", read)], lower=[number("1")], upper=[number("5")],
+            replacement=0,
+        )  # fmt: skip
+        return write(operator("Filter", condition=[call, *shared]), table("t", ("id", 1)))
+
+    assert text(1).endswith("WHERE (`t`.`id` BETWEEN 1L AND 5L)")
+    assert text(7).endswith("WHERE (((`t`.`id`) >= 1L) AND ((`t`.`id`) <= 5L))")
+
+
+def test_what_is_ordered_by_a_column_that_is_not_shown_stays_one_select() -> None:
+    text = write(
+        operator("GlobalLimit", limitExpr=[number("2", "integer")]),
+        operator("Project", projectList=[[column("id", 1)]]),
+        operator(
+            "Sort", order=[[expression("SortOrder", 1, direction={"object": "x.Ascending$"},
+                                       nullOrdering={"object": "x.NullsFirst$"}), column("v", 2)]],
+            **{"global": True},
+        ),
+        table("t", ("id", 1), ("v", 2)),
+    )  # fmt: skip
+    assert text == "SELECT `t`.`id`\nFROM `default`.`t` AS `t`\nORDER BY `t`.`v`\nLIMIT 2"
+
+
+def test_a_union_of_distinct_rows_is_one() -> None:
+    text = write(
+        operator("Distinct"),
+        operator("Union", 2, byName=False),
+        table("t", ("id", 1)),
+        table("u", ("id", 2)),
+    )
+    assert "\nUNION\n" in text
+    assert "DISTINCT" not in text
+
+
+def test_a_bit_of_what_tells_grouping_sets_apart_is_grouping() -> None:
+    mark = column("spark_grouping_id", 5)
+    bit = [
+        expression("Cast", 1, dataType="byte"), expression("BitwiseAnd", 2),
+        expression("ShiftRight", 2), mark, number("1", "integer"), number("1"),
+    ]  # fmt: skip
+    null = expression("Literal", value=None, dataType="long")
+    rows = [
+        [[column("k", 1)], [column("v", 2)], [number("0")]],
+        [[column("k", 1)], [null], [number("1")]],
+    ]
+    keys = [[column("k", 3)], [column("v", 4)], [mark]]
+    text = write(
+        operator("Aggregate", groupingExpressions=keys, aggregateExpressions=[alias("g", 9, *bit)]),
+        operator("Expand", projections=rows, output=keys),
+        table("t", ("k", 1), ("v", 2)),
+    )
+    assert text.startswith("SELECT grouping(`q`.`k`) AS `g`\n")

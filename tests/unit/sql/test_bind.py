@@ -157,6 +157,12 @@ def test_every_way_to_name_a_key_groups_by_it(query: str) -> None:
     assert item.column == "k"
 
 
+def test_a_sampled_subquery_has_its_name_behind_the_sample() -> None:
+    for name in ("", "AS s", "s"):
+        text = f"SELECT {'s.' * bool(name)}id FROM (SELECT * FROM t) TABLESAMPLE (5 PERCENT)"
+        assert shape(f"{text} REPEATABLE (1) {name}")
+
+
 def test_a_column_wins_over_an_alias_in_group_by() -> None:
     assert "UPPER(`k_2`) AS" in text("SELECT upper(k) AS k, count(*) AS n FROM t GROUP BY k")
 
