@@ -51,7 +51,7 @@ from dt_jupyter.refresh.stage_plan import (
     StageStep,
     resolve_step,
 )
-from dt_jupyter.refresh.stage_run import CODEGEN, StageRun, plan_for
+from dt_jupyter.refresh.stage_run import INTERPRETED, StageRun, plan_for
 from dt_jupyter.sources import Sources
 from dt_jupyter.spark import CancelFlag, job_metrics
 
@@ -171,7 +171,8 @@ class Stages:
     local_rows: int = 0
 
     def __post_init__(self) -> None:
-        self._codegen = self.context.spark.conf.get(CODEGEN, None) or "true"
+        conf = self.context.spark.conf
+        self._compiled_as = {name: str(conf.get(name)) for name in INTERPRETED}
         self._versions = dict(self.context.seen.frontier.versions)
 
     def run(self) -> Outcome:
@@ -288,7 +289,7 @@ class Stages:
             self._staging,
             of.tuning,
             tables=of.small,
-            codegen=self._codegen,
+            compiled_as=self._compiled_as,
             region=region,
         )
 

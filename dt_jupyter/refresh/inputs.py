@@ -62,6 +62,9 @@ class Reading:
     keys: dict[str, pa.Table] = field(default_factory=dict)
     """Relations of keys that were computed, by the names of their views."""
     local_rows: int = 0
+    """Rows that were looked at on the driver."""
+    view_rows: int = 0
+    """Rows that were given to Spark, after the reduction."""
     all_local: bool = True
     _snapshots: dict[tuple[str, int, tuple[str, ...]], str] = field(default_factory=dict)
     _found: dict[int, str] = field(default_factory=dict)
@@ -118,7 +121,9 @@ class Reading:
         if scan.source in self._reduction.found:
             return self._found_view(scan.source)
         if scan.end is End.DELTA:
-            return self.change(scan.source).sql
+            change = self.change(scan.source)
+            self.view_rows += change.arrow.num_rows if change.arrow is not None else 0
+            return change.sql
         columns = self._columns(scan.source)
         return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
 
@@ -128,6 +133,7 @@ class Reading:
         if id(rows) not in self._found:
             log, version = self.logs[scan.source], self._version_of(scan)
             view = hidden(f"found_{len(self._found)}")
+            self.view_rows += rows.num_rows
             self._found[id(rows)] = local_view(self.spark, log, version, rows, view)
         return self._found[id(rows)]
 
@@ -166,6 +172,7 @@ class Reading:
         key = (str(log.path), version, columns)
         if key not in self._snapshots:
             self.local_rows += rows.num_rows
+            self.view_rows += rows.num_rows
             view = hidden(f"small_{len(self._snapshots)}")
             self._snapshots[key] = local_view(self.spark, log, version, rows, view)
         return self._snapshots[key]
@@ -213,6 +220,7 @@ class Reading:
         if rows is None:
             return None
         self.local_rows += rows.num_rows
+        self.view_rows += rows.num_rows
         return local_view(self.spark, log, version, rows, hidden("state"))
 
     def _values(self, columns: Sequence[Origin]) -> pa.ChunkedArray | None:
@@ -248,6 +256,7 @@ class Reading:
     def view(self, rows: pa.Table) -> str:
         """Arrow rows as a temporary view of the private session."""
         self._views += 1
+        self.view_rows += rows.num_rows
         name = hidden(f"rows_{self._views}")
         arrow_frame(self.spark, rows).createOrReplaceTempView(name)
         return name

@@ -9,8 +9,9 @@ nothing is left is no part of the statement. This is the semi-join reduction of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import (
@@ -121,27 +122,36 @@ class Reduction:
         return True
 
     def _settle(self, narrowings: Sequence[_Narrowing]) -> None:
-        """Rows without a partner are left out, until there is none."""
-        changed = True
-        while changed:
-            changed = False
-            for narrow in narrowings:
-                sizes = self._sizes(narrow)
-                if sizes is None or self._seen.get(narrow) == sizes:
-                    continue
-                values = self._values(narrow)
-                if values is not None and self._semi_join(narrow, values):
-                    changed = True
-                self._seen[narrow] = self._sizes(narrow)
+        """Rows without a partner are left out, until there is none: by the fewest values first, so
+        that a large table is never looked up in another one that is about to become small."""
+        about: dict[str, list[_Narrowing]] = {}
+        for narrow in narrowings:
+            for mark in narrow.marks:
+                about.setdefault(mark, []).append(narrow)
+        pending = self._pending(narrowings)
+        while pending:
+            narrow = min(pending, key=pending.__getitem__)
+            del pending[narrow]
+            values = self._values(narrow)
+            reduced = values is not None and self._semi_join(narrow, values)
+            self._seen[narrow] = self._sizes(narrow)
+            if reduced:
+                pending |= self._pending(about[narrow.mark])
+
+    def _pending(self, narrowings: Iterable[_Narrowing]) -> dict[_Narrowing, int]:
+        """Those that may leave rows out, with how many values each is by."""
+        found = {}
+        for narrow in narrowings:
+            sizes = self._sizes(narrow)
+            if sizes is not None and self._seen.get(narrow) != sizes:
+                found[narrow] = sum(sizes[1:])
+        return found
 
     def _sizes(self, narrow: _Narrowing) -> tuple[int, ...] | None:
         """The rows that a narrowing is about; None where some are not at hand."""
-        marks = [narrow.mark]
-        if not isinstance(narrow.by[0], str):
-            marks += [scan.source for scan, _ in narrow.by]
-        if not all(m in self.found for m in marks):
+        if not all(m in self.found for m in narrow.marks):
             return None
-        return tuple(self.found[m][1].num_rows for m in marks)
+        return tuple(self.found[m][1].num_rows for m in narrow.marks)
 
     def _values(self, narrow: _Narrowing) -> pa.ChunkedArray | None:
         """All values that a column is joined to, where they are at hand and of its kind."""
@@ -172,9 +182,11 @@ class Reduction:
         if wanted is None:
             return False
         wanted = wanted if narrow.null_safe else pc.drop_null(wanted)
-        kept = rows.filter(pc.is_in(rows[narrow.name], value_set=wanted, skip_nulls=False))
-        self.found[narrow.mark] = scan, kept
-        return bool(kept.num_rows < rows.num_rows)
+        found = pc.is_in(rows[narrow.name], value_set=wanted, skip_nulls=False)
+        if pc.all(found).as_py():
+            return False
+        self.found[narrow.mark] = scan, rows.filter(found)
+        return True
 
     # -- rows of large tables -------------------------------------------------------------------
 
@@ -307,6 +319,12 @@ class _Narrowing:
     @property
     def null_safe(self) -> bool:
         return isinstance(self.by[0], str)
+
+    @cached_property
+    def marks(self) -> tuple[str, ...]:
+        """The scans that it is about: the one that it narrows, and those of its values."""
+        by = () if isinstance(self.by[0], str) else tuple(s.source for s, _ in self.by)
+        return self.mark, *by
 
 
 def is_nothing(rel: Rel) -> bool:

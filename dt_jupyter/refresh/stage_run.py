@@ -7,7 +7,7 @@ it; a large one is put into files and stays in Spark.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,14 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
-CODEGEN = "spark.sql.codegen.wholeStage"
+INTERPRETED: Mapping[str, str] = {
+    # To generate and compile classes for few rows takes longer than they do.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # What equal columns imply of each other is worth nothing where no file is skipped by it.
+    "spark.sql.constraintPropagation.enabled": "false",
+}
+"""For statements over a few rows that are all on the driver."""
 _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 
 
@@ -69,8 +76,8 @@ class StageRun:
     tuning: Tuning
     small: Small | None = None
     tables: SmallTables | None = None
-    codegen: str = "true"
-    """What the session says of it, for statements that read more than a few rows."""
+    compiled_as: Mapping[str, str] = field(default_factory=dict)
+    """What the session says instead of `INTERPRETED`, for statements over more rows."""
     key_texts: list[str] | None = None
     """For EXPLAIN: the statements of touched keys, which are then not run."""
     touched_count: int = 0
@@ -212,12 +219,12 @@ class StageRun:
         return self._bag(arrow, self.compiled.sql)
 
     def _plan(self, *, heavy: bool) -> None:
-        """The session for the next statement: to make code for few rows takes longer than they
-        do."""
+        """The session for the next statement."""
         local = self.reading.all_local
         plan_for(self.spark, heavy=heavy, local=local)
-        few = local and self.reading.local_rows <= self.tuning.interpreted_rows
-        self.spark.conf.set(CODEGEN, "false" if few else self.codegen)
+        few = local and self.reading.view_rows <= self.tuning.interpreted_rows
+        for conf, value in (INTERPRETED if few else self.compiled_as).items():
+            self.spark.conf.set(conf, value)
 
     def _hint(self, local: bool) -> str:
         """How a change is joined to the table's rows; empty: as Spark likes."""

@@ -230,6 +230,26 @@ def test_rows_without_a_partner_and_outside_a_condition_are_left_out() -> None:
         assert kept["b"] == [{"k": 1, "v": 4}]
 
 
+def test_no_large_table_is_looked_up_in_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What few values leave of one is what the others are looked up in."""
+    lab, size = Lab(1), 500
+    lab.tables["b"] = pa.table({"k": list(range(size)), "v": list(range(size))})
+    lab.change = pa.table({"k": [7], "v": [7], WEIGHT: [1]})
+    monkeypatch.setattr(lab, "rows", lambda scan: lab.change if scan.end is End.DELTA else big)
+    big, asked, as_kind = lab.tables["b"], [], module._as
+
+    def spied(values: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray | None:
+        asked.append(len(values))
+        return as_kind(values, type_)
+
+    monkeypatch.setattr(module, "_as", spied)
+    reduction = lab.reduction()
+    reduction(CHAIN)
+    assert {rows.num_rows for _, rows in reduction.found.values()} == {1}
+    assert asked
+    assert max(asked) < size
+
+
 def test_what_nothing_is_left_of_is_no_part_of_a_union() -> None:
     lab = Lab(1)
     lab.change = pa.table({"k": [7], "v": [1], WEIGHT: [1]})
