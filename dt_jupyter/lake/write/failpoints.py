@@ -29,7 +29,7 @@ TRANSACTIONS = (
     "tx_streams_moved",
 )
 """Those of a transaction of several statements."""
-FILES = ("files_copied", "files_listed")
+LIST_POINTS = ("files_copied", "files_listed")
 """Those of a list of files: what it stands on is there, its version is there."""
 READS = ("awaits_publication",)
 """Those of whoever reads."""
@@ -56,7 +56,7 @@ def reach(name: str) -> None:
 @contextmanager
 def hooked(name: str, hook: Callable[[], None]) -> Iterator[None]:
     """Run `hook` whenever the point is reached inside the block."""
-    if name not in (*POINTS, *INTENT_POINTS, *TRANSACTIONS, *FILES, *READS, *SCHEMAS):
+    if name not in (*POINTS, *INTENT_POINTS, *TRANSACTIONS, *LIST_POINTS, *READS, *SCHEMAS):
         raise ValueError(f"no such point: {name}")
     _hooks[name] = hook
     try:
