@@ -258,15 +258,17 @@ NOT_NULL_OF_NOTHING = frozenset({
 })  # fmt: skip
 """Aggregates that are not NULL of no rows, besides counts."""
 WEIGHTED = {
-    Kind.SUM: "SUM(CASE WHEN {w} > 0 THEN {x} ELSE -({x}) END)",
+    Kind.SUM: "SUM(CASE WHEN {w} > 0 THEN {x} ELSE {zero} - ({x}) END)",
     Kind.MIN: "MIN(CASE WHEN {w} > 0 THEN {x} END)",
     Kind.MAX: "MAX(CASE WHEN {w} > 0 THEN {x} END)",
 }
 
 
 def weighted(state: StateColumn) -> Expr:
-    """The state's change over weighted rows."""
-    return expr(WEIGHTED[state.kind], w=col(WEIGHT), x=state.value)
+    """The state's change over weighted rows. What goes is subtracted: Spark rounds the negative of
+    a decimal to 34 digits."""
+    zero = f"CAST(0 AS {state.type.upper()})"
+    return expr(WEIGHTED[state.kind], w=col(WEIGHT), x=state.value, zero=zero)
 
 
 def removed(state: StateColumn) -> Expr:

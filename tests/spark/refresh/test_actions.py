@@ -31,6 +31,9 @@ def jobs(lab: Lab) -> set[int]:
     return {listed.apply(i).jobId() for i in range(listed.length())}
 
 
+WIDE = "1234567890123456789012345678901234567"
+
+
 def settled(lab: Lab) -> set[int]:
     context = lab.spark._jsparkSession.sparkContext()  # type: ignore[attr-defined]
     context.listenerBus().waitUntilEmpty()
@@ -137,6 +140,15 @@ def test_a_group_is_moved_from_its_state_not_from_its_rows(lab: Lab) -> None:
     assert record.action == "INCREMENTAL"
     # Two changes and the ten rows of state; the 400 rows of the source are not read.
     assert record.statistics.rows_read <= 2 + 10
+    lab.verified("d")
+
+
+def test_a_number_of_many_digits_leaves_a_sum_as_it_came(lab: Lab) -> None:
+    """Spark rounds the negative of a decimal to 34 digits."""
+    lab.table("t", "k INT, v DECIMAL(37, 0)", f"1, {WIDE}", "1, 5")
+    lab.dynamic_table("d", "SELECT k, sum(v) AS s, count(v) AS n FROM t GROUP BY k")
+    lab.sql(f"DELETE FROM t WHERE v = {WIDE}")
+    assert lab.refresh("d") == "INCREMENTAL"
     lab.verified("d")
 
 
