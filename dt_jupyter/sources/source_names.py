@@ -188,6 +188,8 @@ class Sources:
     def _learnt(self, name: Name) -> CatalogRelation | None:
         """A table that another process has made, or has given another name, since this session
         learnt the names of the lake."""
+        if self.quarantined(str(name)) is not None:
+            return None
         path = next((t.path for t in self.catalog.tables() if t.name == name), None)
         if path is None or not (is_word(name.schema) and is_word(name.table) and is_delta(path)):
             return None
