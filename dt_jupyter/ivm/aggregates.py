@@ -15,9 +15,10 @@ from dt_jupyter.ivm.rel import Call
 from dt_jupyter.model.hidden import COUNT, WEIGHT, hidden
 
 ONCE = "the value of a function"
-ON_CHANGE = "the value of a function when its row came"
 """An aggregate of ours: the value of a user's function for arguments that all rows of the group
 have. It is computed when the group is new, and kept."""
+ON_CHANGE = "the value of a function when its row came"
+"""The same of a function whose value is that of the time at which it was computed."""
 _INTEGRAL = frozenset({"tinyint", "smallint", "int", "bigint"})
 _FLOATING = frozenset({"float", "double"})
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)\Z")

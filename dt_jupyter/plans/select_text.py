@@ -50,14 +50,17 @@ class SelectText:
     @property
     def done(self) -> bool:
         """Whether nothing more can be put into it."""
-        ended = self.order or self.limit or self.offset or self.head or self.whole
-        return bool(ended) or self.grouped
+        return bool(self.order) or self._cut
 
     @property
     def only_ordered(self) -> bool:
         """Whether nothing but its order ends it: what it shows may still be less."""
-        ended = self.limit or self.offset or self.head or self.whole or self.grouped
-        return bool(self.order) and not ended
+        return bool(self.order) and not self._cut
+
+    @property
+    def _cut(self) -> bool:
+        """Whether it ends by more than an order."""
+        return bool(self.limit or self.offset or self.head or self.whole or self.grouped)
 
     @property
     def bare(self) -> bool:
