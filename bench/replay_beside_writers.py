@@ -1,8 +1,9 @@
 """What replays and archives cost who writes meanwhile: small commits alone, and beside one that
 reads with the limit of `replay_bytes_per_second` and without it.
 
-`python -m bench.replay_beside_writers`: medians and 99th percentiles in milliseconds, in turns in
-one run: commits of Spark (an INSERT of a row) and of the fast lane (a refresh of a row).
+`python -m bench.replay_beside_writers`: medians and 90th percentiles in milliseconds, in turns in
+one run: commits of Spark (an INSERT of a row) and of the fast lane (a refresh of a row); and how
+fast was read meanwhile. `--limits 16 64` tries limits in megabytes a second.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ import shutil
 import statistics
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 
 import dt_jupyter
 from bench.changes import show, version
 from bench.replay import timed
 from dt_jupyter.engine import Engine
-from dt_jupyter.model import Tuning
+from dt_jupyter.model import DEFAULTS
 
 _UNLIMITED = 1 << 50
 
@@ -30,11 +32,13 @@ _UNLIMITED = 1 << 50
 @dataclass
 class Reader:
     """Reads again and again in a thread, until the block ends; `rounds` says how often, `moved` how
-    many bytes of rows it was given."""
+    many bytes of rows it was given, in so many `seconds`. What it is given is the unit of work, so
+    that a block ends within one."""
 
-    read: Callable[[], int]
+    read: Callable[[threading.Event], int]
     rounds: int = 0
     moved: int = 0
+    seconds: float = 0.0
     failure: list[BaseException] = field(default_factory=list)
 
     @contextmanager
@@ -44,7 +48,9 @@ class Reader:
         def run() -> None:
             try:
                 while not done.is_set():
-                    self.moved += self.read()
+                    start = time.perf_counter()
+                    self.moved += self.read(done)
+                    self.seconds += time.perf_counter() - start
                     self.rounds += 1
             except BaseException as e:
                 self.failure.append(e)
@@ -86,20 +92,24 @@ class Writers:
         return [a for a, _ in pairs], [b for _, b in pairs]
 
 
-def replayed(dt: Engine, at: int) -> Callable[[], int]:
+Read = Callable[[threading.Event], int]
+"""Reads until the event, and says how many bytes there were."""
+
+
+def replayed(dt: Engine, at: int) -> Read:
     """A replay of the large table, read as Arrow."""
 
-    def read() -> int:
+    def read(done: threading.Event) -> int:
         with dt.replay("large", at=at) as replay:
-            return sum(batch.nbytes for batch in replay.batches())
+            return sum(b.nbytes for b in takewhile(lambda _: not done.is_set(), replay.batches()))
 
     return read
 
 
-def archived(dt: Engine, at: int, folder: Path) -> Callable[[], int]:
+def archived(dt: Engine, at: int, folder: Path) -> Read:
     names = count()
 
-    def read() -> int:
+    def read(done: threading.Event) -> int:
         to = folder / f"archive_{next(names)}"
         dt.archive("large", at=at, to=to)
         moved = sum(f.stat().st_size for f in to.rglob("*") if f.is_file())
@@ -109,67 +119,62 @@ def archived(dt: Engine, at: int, folder: Path) -> Callable[[], int]:
     return read
 
 
-def measure(folder: Path, rows: int, commits: int, turns: int) -> None:
-    limited = Tuning()
-    with dt_jupyter.connect(str(folder / "lake"), scheduler=False, tuning=limited) as dt:
+def measure(folder: Path, rows: int, commits: int, turns: int, limits: list[int]) -> None:
+    with dt_jupyter.connect(str(folder / "lake"), scheduler=False) as dt:
         dt.sql("CREATE TABLE large (id BIGINT, n INT, name STRING)")
         dt.sql(f"INSERT INTO large SELECT id, id % 97, uuid() FROM range({rows})")
         at = version(dt, "large")
         writers = Writers(dt)
         writers.make()
         writers.times(5)
-        pace, bounded = dt.context.travel.pace, float(limited.replay_bytes_per_second)
-        kinds: dict[str, tuple[Callable[[], int] | None, float]] = {
-            "alone": (None, bounded),
-            "a replay, with the limit": (replayed(dt, at), bounded),
-            "a replay, without it": (replayed(dt, at), _UNLIMITED),
-            "an archive, with the limit": (archived(dt, at, folder), bounded),
-            "an archive, without it": (archived(dt, at, folder), _UNLIMITED),
-        }
+        pace = dt.context.travel.pace
+        rates = [(f"{n} MB/s", float(n << 20)) for n in limits] + [("no limit", float(_UNLIMITED))]
+        kinds: dict[str, tuple[Reader | None, float]] = {"alone": (None, _UNLIMITED)}
+        for told, rate in rates:
+            kinds[f"a replay, {told}"] = Reader(replayed(dt, at)), rate
+        for told, rate in rates:
+            kinds[f"an archive, {told}"] = Reader(archived(dt, at, folder)), rate
         found: dict[str, tuple[list[float], list[float]]] = {k: ([], []) for k in kinds}
         for _ in range(turns):
-            for kind, (read, limit) in kinds.items():
-                pace.bytes_per_second = limit
-                inserts, refreshes = _beside(read, lambda: writers.times(commits))
+            for kind, (reader, rate) in kinds.items():
+                pace.bytes_per_second = rate
+                with nullcontext() if reader is None else reader.beside():
+                    inserts, refreshes = writers.times(commits)
                 found[kind][0].extend(inserts)
                 found[kind][1].extend(refreshes)
-        _show(found)
+        _show(found, {k: reader for k, (reader, _) in kinds.items() if reader is not None})
 
 
-def _beside(
-    read: Callable[[], int] | None, work: Callable[[], tuple[list[float], list[float]]]
-) -> tuple[list[float], list[float]]:
-    if read is None:
-        return work()
-    with Reader(read).beside():
-        return work()
+def _p90(times: list[float]) -> float:
+    return sorted(times)[min(len(times) - 1, int(len(times) * 0.9))]
 
 
-def _p99(times: list[float]) -> float:
-    return sorted(times)[min(len(times) - 1, int(len(times) * 0.99))]
-
-
-def _show(found: dict[str, tuple[list[float], list[float]]]) -> None:
+def _show(found: dict[str, tuple[list[float], list[float]]], readers: dict[str, Reader]) -> None:
     for which, what in enumerate(("INSERT of a row by Spark", "refresh of a row by the fast lane")):
         alone = found["alone"][which]
-        base = statistics.median(alone), _p99(alone)
+        base = statistics.median(alone), _p90(alone)
         cells = []
         for kind, pair in found.items():
-            now = statistics.median(pair[which]), _p99(pair[which])
+            now = statistics.median(pair[which]), _p90(pair[which])
             ratios = [f"{a / b:.2f}×" for a, b in zip(now, base, strict=True)]
-            cells.append((kind, len(pair[which]), *(f"{x:.0f}" for x in now), *ratios))
-        show(what, ("beside", "commits", "median ms", "p99 ms", "median", "p99"), cells)
+            reader = readers.get(kind)
+            read = f"{reader.moved / reader.seconds / (1 << 20):.0f}" if reader else ""
+            cells.append((kind, len(pair[which]), *(f"{x:.0f}" for x in now), *ratios, read))
+        names = ("beside", "commits", "median ms", "p90 ms", "median", "p90", "MB/s read")
+        show(what, names, cells)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=5_000_000)
-    parser.add_argument("--commits", type=int, default=25)
-    parser.add_argument("--turns", type=int, default=4)
+    parser.add_argument("--commits", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=8)
+    parser.add_argument("--limits", type=int, nargs="+", help="megabytes a second")
     asked = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="dt_bench_"))
     try:
-        measure(folder, asked.rows, asked.commits, asked.turns)
+        limits = asked.limits or [DEFAULTS.replay_bytes_per_second >> 20]
+        measure(folder, asked.rows, asked.commits, asked.turns, limits)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -82,7 +82,7 @@ class Tuning:
     replay_bytes_per_second: int = _limit(
         64 * _MEGABYTE,
         "bytes per second",
-        "Replays and archives read no more rows than that, so that writers have the disk.",
+        "Replays and archives read no more, part by part, so that writers have cores and disk.",
     )
     poll_seconds: float = _limit(
         1.0, "seconds", "Between two looks for what other processes wrote, for live views."

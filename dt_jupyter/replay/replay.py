@@ -22,7 +22,7 @@ from dt_jupyter.replay.digest import Columns, hash_order, told
 from dt_jupyter.replay.hold_files import Secured, Wanted, release, secure
 from dt_jupyter.replay.pace import Pace
 from dt_jupyter.replay.row_diff import Marked, Marker
-from dt_jupyter.replay.snapshot_rows import query_batches, table_batches
+from dt_jupyter.replay.snapshot_rows import query_batches, table_batches, table_parts
 from dt_jupyter.replay.snapshots import Snapshot, Snapshots, TableAt
 from dt_jupyter.replay.stops import Stop, stops_between
 from dt_jupyter.replay.walk_stats import Measured, Reader
@@ -108,7 +108,8 @@ class Step:
         return str(self.commits[0].get("operation", "")) if self.commits else ""
 
     def frame(self) -> DataFrame:
-        """Its rows, as a DataFrame of the user's session."""
+        """Its rows, as a DataFrame of the user's session, which Spark reads as fast as any other:
+        `batches()` and `to_arrow()` keep to `Tuning.replay_bytes_per_second`."""
         return self._replay.frame(self.number)
 
     def batches(self, start: int = 0) -> Iterator[pa.RecordBatch]:
@@ -140,7 +141,7 @@ class Replay:
         self.name, self.schema_mode, self.stops = name, mode, stops
         self._bench, self._snapshot, self._secured = bench, snapshot, secured
         self._logs = {i: TableLog(f) for i, f in secured.folders.items()}
-        self._reader = Reader(stops, self.snapshot, self._logs, mode)
+        self._reader = Reader(stops, self.snapshot, self._logs, mode, self._parts)
         self._live = LiveFiles(next(iter(secured.folders.values())))
         self._found: list[Measured] = []
         self._lock = threading.RLock()
@@ -267,17 +268,28 @@ class Replay:
         with self._bench.session() as spark:
             if table is not None and not is_connect(spark):
                 files, mode = self._live.at(table.version), self.schema_mode
-                yield from self._open(table_batches(spark, table, files, mode, folder))
-                return
-            columns = self._reader.columns(spark, number)
-            frame = self._reader.frame(spark, number)
-            yield from self._open(query_batches(spark, frame, columns, folder))
+                rows = table_batches(spark, table, files, mode, folder, self._await_turn)
+            else:
+                columns = self._reader.columns(spark, number)
+                frame = self._reader.frame(spark, number)
+                rows = query_batches(frame, columns, folder, self._await_turn)
+            for batch in rows:
+                self._require_open()
+                yield batch
 
-    def _open(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            self._require_open()
-            self._bench.pace.spend(batch.nbytes)
-            yield batch
+    def _await_turn(self, size: int) -> None:
+        """Returns when so many bytes may be read. DT-4108 where the replay was closed meanwhile."""
+        self._bench.pace.await_turn(size)
+        self._require_open()
+
+    def _parts(self, spark: SparkSession, number: int) -> Iterator[DataFrame]:
+        """The rows of a step, those of a table part by part, each when its turn has come."""
+        table = self.snapshot(number).only
+        if table is None or is_connect(spark):
+            yield self._reader.frame(spark, number)
+            return
+        files = self._live.at(table.version)
+        yield from table_parts(spark, table, files, self.schema_mode, self._await_turn)
 
     def changes(self, number: int) -> DataFrame:
         """What moved at a step since the one before, by content. DT-1003 at the first."""

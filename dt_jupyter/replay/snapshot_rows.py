@@ -2,12 +2,14 @@
 
 A table's come by file, the oldest first, then by their position in it; those of another query, and
 on Spark Connect, sorted by their hashes, through files beside the pinned copies.
+
+Parts of a table are read one after the other, each by one core and when its turn has come.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -15,6 +17,7 @@ from urllib.parse import unquote
 from dt_jupyter.lake import Action, files_view
 from dt_jupyter.model.hidden import hidden, unique_view
 from dt_jupyter.replay.digest import Columns, hash_order, named
+from dt_jupyter.replay.pace import paid_batches
 from dt_jupyter.replay.snapshots import TableAt, rows_sql
 from dt_jupyter.sql import SchemaMode
 
@@ -26,28 +29,62 @@ PART_BYTES = 16 << 20
 """Files of so many bytes are read at once."""
 BATCH_ROWS = 65_536
 _FILE, _BLOCK, _ROW = hidden("file"), hidden("block"), hidden("index")
+AwaitTurn = Callable[[int], None]
+"""Returns when so many bytes may be read."""
 
 
 def table_batches(
-    spark: SparkSession, table: TableAt, files: Sequence[Action], mode: SchemaMode, folder: Path
+    spark: SparkSession,
+    table: TableAt,
+    files: Sequence[Action],
+    mode: SchemaMode,
+    folder: Path,
+    await_turn: AwaitTurn,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of the live `files` of a snapshot, in their order; those of a large file come
     through files in `folder`."""
-    for part in parts_of(files):
+    for rows, size in _parts(spark, table, files, mode, await_turn):
+        if size > PART_BYTES:
+            batches = _through(rows, folder / unique_view("part"))
+        else:
+            batches = iter(rows.toArrow().to_batches(max_chunksize=BATCH_ROWS))
+        yield from paid_batches(batches, size, await_turn)
+
+
+def table_parts(
+    spark: SparkSession,
+    table: TableAt,
+    files: Sequence[Action],
+    mode: SchemaMode,
+    await_turn: AwaitTurn,
+) -> Iterator[DataFrame]:
+    """The rows of the live `files` of a snapshot, part by part."""
+    for rows, _ in _parts(spark, table, files, mode, await_turn):
+        yield rows
+
+
+def _parts(
+    spark: SparkSession,
+    table: TableAt,
+    files: Sequence[Action],
+    mode: SchemaMode,
+    await_turn: AwaitTurn,
+) -> Iterator[tuple[DataFrame, int]]:
+    """The rows of each part when its turn has come, in one partition and in their order; the bytes
+    of its files."""
+    for part in parts_of(files, PART_BYTES):
+        size = sum(int(f["size"]) for f in part)
+        await_turn(size)
         view = unique_view("part")
-        _positioned(spark, table, part).createOrReplaceTempView(view)
-        ordered = f"(SELECT * FROM {view} ORDER BY {_FILE}, {_BLOCK}, {_ROW})"
+        ordered = _positioned(spark, table, part).coalesce(1)
+        ordered.sortWithinPartitions(_FILE, _BLOCK, _ROW).createOrReplaceTempView(view)
         try:
-            rows = spark.sql(rows_sql(table, ordered, mode))
-            if sum(int(f["size"]) for f in part) > PART_BYTES:
-                yield from _through(rows, folder / view)
-            else:
-                yield from rows.toArrow().to_batches(max_chunksize=BATCH_ROWS)
+            yield spark.sql(rows_sql(table, view, mode)), size
         finally:
             spark.catalog.dropTempView(view)
 
 
-def parts_of(files: Sequence[Action], limit: int = PART_BYTES) -> Iterator[list[Action]]:
+def parts_of(files: Sequence[Action], limit: int) -> Iterator[list[Action]]:
     """Neighbours of at most `limit` bytes together, none of which has another's name."""
     part: list[Action] = []
     size = 0
@@ -82,16 +119,17 @@ def _positioned(spark: SparkSession, table: TableAt, part: Sequence[Action]) -> 
 
 
 def query_batches(
-    spark: SparkSession, frame: DataFrame, columns: Columns, folder: Path
+    frame: DataFrame, columns: Columns, folder: Path, await_turn: AwaitTurn
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of any query sorted by their hashes, through Parquet files in `folder`."""
+    """The rows of any query sorted by their hashes, through Parquet files in `folder`. The query
+    runs as a whole; each batch of its rows waits for its turn."""
     order = hash_order(columns)
     rows = named(frame, columns)
     if order is not None:
         from pyspark.sql import functions as f
 
         rows = rows.orderBy(*(f.expr(h) for h in order))
-    for batch in _through(rows, folder):
+    for batch in paid_batches(_through(rows, folder), 0, await_turn):
         yield batch.rename_columns([n for n, _ in columns])
 
 

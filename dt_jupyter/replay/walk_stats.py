@@ -6,8 +6,9 @@ feed is on are read many at a time, by one job.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake import (
@@ -60,12 +61,13 @@ class Measured:
 @dataclass(frozen=True)
 class Reader:
     """Reads the stops of a walk in the session `spark`; `at` gives the snapshot of a stop, `logs`
-    the logs of its tables where they are read, by id."""
+    the logs of its tables where they are read, by id; `parts` the rows of a stop, part by part."""
 
     stops: Sequence[Stop]
     at: Callable[[int], Snapshot]
     logs: Mapping[str, TableLog]
     mode: SchemaMode
+    parts: Callable[[SparkSession, int], Iterator[DataFrame]]
     _columns: dict[tuple[str, ...], Columns] = field(default_factory=dict)
 
     def frame(self, spark: SparkSession, number: int) -> DataFrame:
@@ -85,7 +87,7 @@ class Reader:
         stop before it."""
         if before is None:
             columns = self.columns(spark, number)
-            return [Measured(columns, bag_of(spark, self.frame(spark, number), columns), None)]
+            return [Measured(columns, self._bag(spark, number, columns), None)]
         if self.stops[number].versions == self.stops[number - 1].versions:
             return [replace(before, moved=NOTHING)]
         if self.at(number).only is None:
@@ -94,6 +96,11 @@ class Reader:
         if last is not None:
             return self._by_feed(spark, number, last, facts, before)
         return [self._one(spark, number, before)]
+
+    def _bag(self, spark: SparkSession, number: int, columns: Columns) -> BagDigest:
+        """All rows of a stop."""
+        bags = (bag_of(spark, part, columns) for part in self.parts(spark, number))
+        return reduce(BagDigest.plus, bags, EMPTY)
 
     # -- a table ----------------------------------------------------------------------------------
 
@@ -174,7 +181,7 @@ class Reader:
         if isinstance(plan, Unchanged):
             if same:
                 return Measured(columns, before.bag, NOTHING)
-            bag = bag_of(spark, self.frame(spark, number), columns) if before.bag.rows else EMPTY
+            bag = self._bag(spark, number, columns) if before.bag.rows else EMPTY
             return Measured(columns, bag, NOTHING)
         schema_stays = earlier.then.schema_string == table.then.schema_string
         if isinstance(plan, Unreadable) or not (same and schema_stays):
@@ -194,7 +201,7 @@ class Reader:
         if same and self._stands(number):
             return Measured(columns, before.bag, NOTHING)
         if not same:
-            return Measured(columns, bag_of(spark, self.frame(spark, number), columns), None)
+            return Measured(columns, self._bag(spark, number, columns), None)
         one = moved_of(spark, self.difference(spark, number), columns).get(number, NOTHING)
         return Measured(columns, before.bag.plus(one.bag), one)
 

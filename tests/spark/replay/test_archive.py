@@ -24,14 +24,21 @@ def texts(lab: Lab, query: str) -> list[str]:
     return sorted(repr(tuple(r)) for r in lab.engine.sql(query).collect())
 
 
-def test_every_type_is_read_as_it_was(quick_lab: Lab, tmp_path: Path) -> None:
+def test_every_type_is_read_as_it_was(
+    quick_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lab, rng = quick_lab, random.Random(5)
+    turns: list[int] = []
+    monkeypatch.setattr(lab.context.travel.pace, "await_turn", turns.append)
     lab.table("t", ", ".join(f"{c} {t}" for c, t in COLUMNS.items()))
     lab.insert("t", *(", ".join(value(t, rng) for t in COLUMNS.values()) for _ in range(8)))
     lab.sql("DELETE FROM t WHERE v > 1; CREATE VIEW vw AS SELECT t.*, 1 AS `a b` FROM t")
     for name in ("t", "vw"):
         wanted = texts(lab, f"SELECT * FROM {name}")
+        turns.clear()
         first, second = (lab.engine.archive(name, to=tmp_path / f"{name} {i}") for i in (1, 2))
+        assert turns.count(first.bytes) >= 2, "each was read again when its turn had come"
+        assert sum(turns) > 2 * first.bytes, "and its rows when theirs had"
         same = {Path(a.folder, "rows.parquet").read_bytes() for a in (first, second)}
         assert len(same) == 1, "the same rows in the same order"
         with refused("DT-4112"):

@@ -154,6 +154,36 @@ def test_a_large_file_comes_in_order_through_files(
         assert not list((item.context.layout.pins / replay.hold).glob("rows_*/*"))
 
 
+def test_each_part_waits_for_its_turn_before_it_is_read(
+    item: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the rows are only counted, and where a replay is closed while it waits."""
+    turns: list[int] = []
+    pace = item.context.travel.pace
+    monkeypatch.setattr(pace, "await_turn", turns.append)
+    monkeypatch.setattr(rows_of_replay, "PART_BYTES", 1)
+    with item.engine.replay("item") as replay:
+        files = item.context.travel.snapshots.live(item.context.layout.tables / "item")
+        sizes = [int(f["size"]) for f in files.at(next(iter(replay.stops[0].versions.values())))]
+        assert len(sizes) > 1
+        assert replay[0].row_count == len(in_order(replay[0]))
+        assert turns == sizes * 2
+        turns.clear()
+        first = next(replay.batches(0))
+        assert (len(turns), first.num_rows < replay[0].row_count) == (1, True)
+
+        def close(size: int) -> None:
+            if turns:
+                replay.close()
+            turns.append(size)
+
+        turns.clear()
+        monkeypatch.setattr(pace, "await_turn", close)
+        with refused("DT-4108"):
+            list(replay.batches(0))
+        assert len(turns) == 2
+
+
 def test_a_view_moves_with_its_tables(shared_lab: Lab) -> None:
     lab = shared_lab
     lab.table("part", "id INT, name STRING", "1, 'mat'", "3, 'pen'")

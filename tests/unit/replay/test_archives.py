@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from dt_jupyter.model import DTError, Name, Timestamp
 from dt_jupyter.replay import Archive, ArchiveIndex, Pace, read_manifest
+from dt_jupyter.replay.pace import paid_batches
 from dt_jupyter.sources import Layout, Moment
 
 SECOND = 1_000_000
@@ -90,9 +92,17 @@ def test_what_is_read_too_fast_waits() -> None:
 
     pace = Pace(100, lambda: now[0], sleep)
     for _ in range(4):
-        pace.spend(50)
-    assert waits == [0.5] * 4
+        pace.await_turn(10)
+    assert waits == pytest.approx([0.1] * 3)  # the first had nobody to wait for
     now[0] += 10  # a pause saves nothing up
-    pace.spend(100)
-    pace.spend(100)
-    assert waits[4:] == [1.0, 1.0]
+    pace.await_turn(100)
+    pace.await_turn(100)
+    assert sum(waits[3:]) == pytest.approx(1)
+    assert max(waits) <= 0.2  # in steps, so that it can be cancelled
+
+
+def test_rows_wait_for_what_they_are_larger_than_their_files() -> None:
+    batches = [pa.record_batch({"x": pa.array(range(n), pa.int64())}) for n in (10, 10, 5)]
+    waited: list[int] = []
+    assert list(paid_batches(batches, 100, waited.append)) == batches
+    assert waited == [60, 40]
