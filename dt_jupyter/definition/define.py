@@ -17,15 +17,17 @@ from dt_jupyter.definition.compile import (
     compile_query,
 )
 from dt_jupyter.definition.frozen_region import columns_of_region, require_region
+from dt_jupyter.definition.kept_values import kept_functions
 from dt_jupyter.definition.query_reader import UNKNOWN_SOURCE, QueryReader, ReadQuery, found_by
 from dt_jupyter.definition.refused_calls import of_registered
 from dt_jupyter.definition.second_opinion import TextReader, second_opinion
 from dt_jupyter.definition.table_columns import checked_names
 from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.sandbox import as_rows
+from dt_jupyter.definition.validate.stand_ins import stand_ins
 from dt_jupyter.failures import is_syntax_error, syntax_error
 from dt_jupyter.functions import called_by, on_change_names, scalar_names
-from dt_jupyter.ivm import Group, Refusal, Refused, Rel, refuse, simplify
+from dt_jupyter.ivm import Refusal, Refused, Rel, refuse, simplify
 from dt_jupyter.lake import LakeError, head, is_delta
 from dt_jupyter.model import (
     DEFAULTS,
@@ -39,6 +41,7 @@ from dt_jupyter.model import (
     Source,
     SourceKind,
     Tuning,
+    UserFunction,
     error,
 )
 from dt_jupyter.model.hidden import public_columns, public_rows
@@ -295,24 +298,34 @@ class Definer:
         read = self._second_opinion(spark, definition, schemas)
         if not asked.verify:
             return compiled, "no rows: the check is turned off" + read
-        if any(isinstance(s.stage.top, Group) and s.stage.top.once for s in compiled.stages):
-            return compiled, "no rows: the check calls no functions of yours"
+        query, rng = asked.request.query, random.Random(asked.request.query)
+        try:
+            others = stand_ins(spark, self._called(compiled), query, rng)
+        except TypeError as e:
+            return compiled, f"no rows: no values of {e} are made for the check{read}"
         real = {
             s.table_id: self._sample(spark, s, asked.request.name) for s in found.sources.values()
         }
         verdict = check(
             spark,
-            tuple((s.stage, s.sql) for s in compiled.stages),
+            tuple(others.stage(s.stage, s.sql) for s in compiled.stages),
             schemas,
             real,
-            asked.request.query,
-            lambda relations: self._wanted(definition, found, compiled, relations, schemas),
-            random.Random(asked.request.query),
+            query,
+            lambda relations: others.text(
+                self._wanted(definition, found, compiled, relations, schemas)
+            ),
+            rng,
             most_seconds=self.tuning.check_seconds,
         )
         if verdict.mismatch:
             raise refuse(Refusal.GUARD_MISMATCH, what=verdict.mismatch)
         return compiled, verdict.checked + read
+
+    def _called(self, compiled: Compiled) -> tuple[UserFunction, ...]:
+        """The functions whose values its stages keep."""
+        names = {n for s in compiled.stages for n in kept_functions(s.sql)}
+        return tuple(f for f in self.sources.catalog.functions() if f.name in names)
 
     def _second_opinion(
         self, spark: SparkSession, definition: Definition, schemas: Mapping[str, StructType]

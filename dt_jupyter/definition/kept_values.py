@@ -9,7 +9,7 @@ from dt_jupyter.definition.compile import Compiled, CompiledStage
 from dt_jupyter.ivm import Scan
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import COUNT, public_rows
-from dt_jupyter.sql import GroupSql, Renderer
+from dt_jupyter.sql import BagSql, GroupSql, Renderer
 
 RowsOf = Callable[[str], str]
 """The relation with the rows of a source, or of a stage, by its id."""
@@ -26,7 +26,9 @@ class KeptValues:
     @property
     def functions(self) -> tuple[str, ...]:
         """Whose values are read, by name."""
-        return tuple(sorted({n for s in self.compiled.values_of_rows for n in _functions(s)}))
+        return tuple(
+            sorted({n for s in self.compiled.values_of_rows for n in kept_functions(s.sql)})
+        )
 
     def text(self, frozen: str | None) -> str:
         """The rows of the definition as a query, without those of a frozen region."""
@@ -43,7 +45,7 @@ class KeptValues:
             kept = f"SELECT {columns} FROM {self.read(stage.stage.id)}"
             wanted = stage.sql.counted(Renderer(self._place))
             wrong = f"({wanted} EXCEPT ALL {kept}) UNION ALL ({kept} EXCEPT ALL {wanted})"
-            yield from ((name, wrong) for name in _functions(stage))
+            yield from ((name, wrong) for name in kept_functions(stage.sql))
 
     def _place(self, scan: Scan) -> str:
         stages = {s.stage.id: s for s in self.compiled.stages}
@@ -57,6 +59,7 @@ class KeptValues:
         return f"(\n{text if isinstance(stage.sql, GroupSql) else stage.sql.numbered(text, 1)}\n)"
 
 
-def _functions(stage: CompiledStage) -> tuple[str, ...]:
-    assert isinstance(stage.sql, GroupSql)
-    return tuple(str(a.call.text.parts[0]).rstrip("(") for _, a in stage.sql.once)
+def kept_functions(sql: GroupSql | BagSql) -> tuple[str, ...]:
+    """The functions whose values a stage keeps, by name."""
+    once = sql.once if isinstance(sql, GroupSql) else ()
+    return tuple(str(a.call.text.parts[0]).rstrip("(") for _, a in once)

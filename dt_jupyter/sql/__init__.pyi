@@ -73,6 +73,7 @@ from .grammar.sql_functions import (
     created_function as created_function,
     dropped_function as dropped_function,
     expand_functions as expand_functions,
+    replace_calls as replace_calls,
 )
 from .grammar.statement_values import (
     CreateAction as CreateAction,

@@ -202,6 +202,10 @@ def _move_group(
         box.put("keys", (End.NEW,), again, keys)
         view = box.view("keys", End.NEW)
         changes += box.rows(sql.rescan(box.renderer(view), "keys"))
+    if sql.once and (new := [c for c in changes if c[OP] == "I"]):
+        box.put("new", (End.NEW,), new, merged.schema)
+        computed = box.rows(sql.computed(quote(box.view("new", End.NEW))))
+        changes = [c for c in changes if c[OP] != "I"] + computed
 
     def identity(row: dict[str, Any]) -> tuple[str, ...]:
         return tuple(repr(_plain_zero(row[k])) for k in sql.keys)

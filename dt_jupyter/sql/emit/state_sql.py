@@ -111,8 +111,9 @@ class GroupSql:
         statement of a change that calls a function."""
         values = {}
         for name, a in self.once:
-            opening = a.call.text.parts[0]  # the function's name and its bracket
-            values[name] = f"{opening}{', '.join(map(quote, self._arguments(a)))})"
+            opening, *given, closing = a.call.text.parts  # the function's name and its brackets
+            arguments = ", ".join(map(quote, self._arguments(a))) if given else ""
+            values[name] = f"{opening}{arguments}{closing}"
         items = [f"{values[c]} AS {quote(c)}" if c in values else quote(c) for c in self.columns]
         return f"SELECT {_list([*items, OP])}\nFROM {new}"
 

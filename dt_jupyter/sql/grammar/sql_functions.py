@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dt_jupyter.ivm import Refusal, refuse
@@ -85,6 +85,23 @@ def expand_functions(text: str, functions: Mapping[str, SqlFunction], depth: int
     return made + text[end:]
 
 
+def replace_calls(text: str, around: Mapping[str, tuple[str, str]]) -> str:
+    """A query with other texts around the arguments of each call of these functions, by name:
+    what opens the call and a first argument, and what closes it."""
+    words, changed = tokens(text), dict[int, tuple[int, str]]()
+    for at, name in _calls(words, around):
+        opening, closing = around[name]
+        close = _closing(words, at + 1)
+        more = ", " if close > at + 2 else ""
+        changed[words[_first_of_name(words, at)].start] = words[at + 1].end, f"{opening}{more}"
+        changed[words[close].start] = words[close].end, closing
+    made, end = "", 0
+    for start, (stop, other) in sorted(changed.items()):
+        made += text[end:start] + other
+        end = stop
+    return made + text[end:]
+
+
 def _returned(function: SqlFunction, given: Sequence[str]) -> str:
     name = function.parts[-1]
     if (
@@ -108,9 +125,7 @@ def _returned(function: SqlFunction, given: Sequence[str]) -> str:
     return f"CAST(({made}{function.body[end:]}) AS {function.returns})"
 
 
-def _calls(
-    words: Sequence[Token], functions: Mapping[str, SqlFunction]
-) -> Iterator[tuple[int, str]]:
+def _calls(words: Sequence[Token], functions: Collection[str]) -> Iterator[tuple[int, str]]:
     for i, word in enumerate(words[:-1]):
         name = word.text.strip("`").lower()
         if word.kind in _NAMES and name in functions and words[i + 1].sign("("):
