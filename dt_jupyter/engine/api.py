@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
@@ -634,7 +635,8 @@ class Engine:
         sink = self.context.catalog.find_sink(self.context.name(name))
         if sink is not None:
             return seen_sink(self.context.nodes.sinks.one(sink, now), self.context.access)
-        return lag_report(self.context.catalog, self.table(name), now, _HISTORY)
+        report = lag_report(self.context.catalog, self.table(name), now, _HISTORY)
+        return replace(report, records=tuple(map(self.context.access.redacted, report.records)))
 
     def frontier(self, name: str | Name) -> FrontierReport:
         """The version of each source that a dynamic table stands on."""

@@ -18,6 +18,7 @@ from dt_jupyter.model import (
     DTError,
     Name,
     Named,
+    Reason,
     RefreshRecord,
     Right,
     RightsBook,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from dt_jupyter.engine.context import EngineState
 
+_UPSTREAM_FAILED = "DT-2110"
 _HIDDEN_ERROR = "Its message may show rows: it takes {need} to read it."
 
 
@@ -247,12 +249,43 @@ class Access:
     # -- what is told -----------------------------------------------------------------------------
 
     def redacted(self, record: RefreshRecord) -> RefreshRecord:
-        """A record without its error's text, which may show rows, for who may not read them."""
-        if record.error is None or self.may(Right.SELECT, record.name):
+        """A record without the text of an error, its own or one further up, for who may not read
+        the rows that it may show."""
+        if not self.bound:
             return record
-        return replace(
-            record, error=self.hidden_error(record.error_code, f"SELECT on {record.name}")
-        )
+        record = replace(record, upstream=tuple(map(self.redacted, record.upstream)))
+        reason = record.reason
+        of_upstream = reason is not None and reason.code.startswith("UPSTREAM_")
+        if record.error is None and not of_upstream:
+            return record
+        if (need := self.hides_errors(record.name)) is None:
+            return record
+        hidden = self.hidden_error(record.error_code or _UPSTREAM_FAILED, need)
+        if reason is not None and of_upstream:
+            record = replace(record, reason=Reason(reason.code, hidden))
+        return record if record.error is None else replace(record, error=hidden)
+
+    def hides_errors(self, name: Name) -> str | None:
+        """The right that the role lacks to be told the errors of a dynamic table, which may show
+        rows of all that it reads, and of what that reads; None where it lacks none."""
+        if not self.may(Right.SELECT, name):
+            return f"SELECT on {name}"
+        waiting, seen = [name], {name}
+        while waiting and self.bound:
+            table = self.catalog.get(waiting.pop())
+            reads = set(direct_reads(table.definition)) - seen if table is not None else set()
+            if not all(map(self._may_read, reads)):
+                return f"SELECT on all that {name} reads"
+            seen |= reads
+            waiting += reads
+        return None
+
+    def _may_read(self, name: Name) -> bool:
+        try:
+            self.require_read(name)
+        except DTError:
+            return False
+        return True
 
     @staticmethod
     def hidden_error(code: str | None, need: str) -> str:

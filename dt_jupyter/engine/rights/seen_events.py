@@ -42,10 +42,13 @@ def _redacted(event: LakeEvent, access: Access) -> LakeEvent:
         return event
     name, what = Name(event.schema, event.name), event.full_name
     if _is_of_task(event):
-        told, need = access.may_task(Right.OWNERSHIP, name), f"OWNERSHIP of the task {what}"
+        told = access.may_task(Right.OWNERSHIP, name)
+        need = None if told else f"OWNERSHIP of the task {what}"
     else:
-        told, need = access.may(Right.SELECT, name), f"SELECT on {what}"
-    return event if told else replace(event, message=access.hidden_error(event.code, need))
+        need = access.hides_errors(name)
+    if need is None:
+        return event
+    return replace(event, message=access.hidden_error(event.code, need))
 
 
 def _is_of_task(event: LakeEvent) -> bool:
