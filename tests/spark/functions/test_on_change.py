@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +34,34 @@ def numbered(calls: Calls) -> Callable[..., Any]:
     return stamp
 
 
+def numbered_series(calls: Calls) -> Callable[..., Any]:
+    file = str(calls.path)
+
+    def stamps(x: Any) -> Any:
+        import uuid
+
+        with open(file, "a") as log:
+            log.write("x" * len(x))
+        return x.map(lambda v: f"{v}#{uuid.uuid4().hex}")
+
+    return stamps
+
+
+def numbered_arrays(calls: Calls) -> Callable[..., Any]:
+    file = str(calls.path)
+
+    def stamps(x: Any) -> Any:
+        import uuid
+
+        import pyarrow as pa
+
+        with open(file, "a") as log:
+            log.write("x" * len(x))
+        return pa.array([f"{v}#{uuid.uuid4().hex}" for v in x.to_pylist()], pa.string())
+
+    return stamps
+
+
 def kept(lab: Lab, name: str, key: str, value: str) -> dict[Any, set[str]]:
     """The values of each key."""
     found: dict[Any, set[str]] = {}
@@ -42,6 +73,50 @@ def kept(lab: Lab, name: str, key: str, value: str) -> dict[Any, set[str]]:
 def test_a_value_is_computed_when_a_row_comes_and_stays_with_it(
     quick_lab: Lab, calls: Calls
 ) -> None:
+    """By pandas here, whose functions see many rows at once; by each kind below."""
+    follow_rows(quick_lab, calls, "pandas")
+
+
+KINDS: dict[str, Callable[[Calls], Callable[..., Any]]] = {
+    "python": numbered, "pandas": numbered_series, "arrow": numbered_arrays,
+}  # fmt: skip
+
+
+def follow_rows(lab: Lab, calls: Calls, kind: str) -> None:
+    """Through an update, a delete, equal rows, other names and another session, in one refresh."""
+    fill(lab)  # five rows; 1, 4 and 5 have the same argument
+    lab.engine.register_udf("stamp", KINDS[kind](calls), "string", kind=kind, on_change=True)
+    lab.dynamic_table("made", "SELECT id, x, stamp(x) AS v, upper(stamp(x)) AS w FROM t")
+    assert (lab.mode("made"), calls()) == ("INCREMENTAL", 5)
+    first = kept(lab, "made", "id", "v")
+    assert len({v for vs in first.values() for v in vs}) == 5
+    lab.sql("ALTER DYNAMIC TABLE made RENAME TO d; DROP DYNAMIC TABLE d; UNDROP DYNAMIC TABLE d")
+    lab.reopen()
+    lab.sql(
+        "INSERT INTO t VALUES (6, 'a', 1), (7, NULL, 1), (6, 'a', 2), (3, NULL, 2);"
+        "UPDATE t SET n = n + 1 WHERE id = 4; DELETE FROM t WHERE id = 5;"
+        "UPDATE t SET n = 9, x = 'b' WHERE id = 1"
+    )
+    assert (lab.refresh("d"), calls()) == ("INCREMENTAL", 3), "of 1, 6 and 7"
+    now = kept(lab, "d", "id", "v")
+    assert {k for k in first.keys() | now.keys() if first.get(k) != now.get(k)} == {1, 5, 6, 7}
+    assert all(w == v.upper() for v, w in lab.sql("SELECT v, w FROM d"))
+    read = [sorted(lab.sql(f"SELECT id, x FROM {n}"), key=repr) for n in ("d", "t")]
+    assert read[0] == read[1]
+    verdict = lab.engine.verify("d")
+    assert verdict.equal, verdict
+    assert "values of stamp() are those of when their rows came" in str(verdict)
+    assert (lab.refresh("d"), calls()) == ("NO_DATA", 0)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_kind_it_is(quick_lab: Lab, calls: Calls, kind: str) -> None:
+    follow_rows(quick_lab, calls, kind)
+
+
+@pytest.mark.nightly
+def test_each_statement_computes_what_it_brings(quick_lab: Lab, calls: Calls) -> None:
     lab, dt = quick_lab, quick_lab.engine
     fill(lab)  # five rows; 1, 4 and 5 have the same argument
     dt.register_udf("stamp", numbered(calls), "string", on_change=True)
@@ -82,12 +157,74 @@ def test_a_value_is_computed_when_a_row_comes_and_stays_with_it(
     assert "two places" in problem[0].sentence
 
 
+def moment() -> int:
+    """Without a parameter."""
+    import time
+
+    return time.time_ns()
+
+
+FROZEN = "CREATE DYNAMIC TABLE {} TARGET_LAG = '1 hour' FROZEN WHERE (id < 3) AS {}"
+
+
+@pytest.mark.nightly
+def test_rows_of_a_frozen_region_and_of_clones(quick_lab: Lab, calls: Calls) -> None:
+    lab = quick_lab
+    fill(lab)
+    lab.engine.register_udf("stamp", numbered(calls), "string", on_change=True)
+    lab.sql(FROZEN.format("d", "SELECT id, stamp(x) v FROM t"))
+    assert (lab.mode("d"), calls()) == ("INCREMENTAL", 5)
+    first = kept(lab, "d", "id", "v")
+    lab.sql("CREATE DYNAMIC TABLE c CLONE d")
+    lab.sql("UPDATE t SET x = 'z' WHERE id IN (1, 4); DELETE FROM t WHERE id IN (2, 5)")
+    for name in ("d", "c"):
+        assert lab.refresh(name) == "INCREMENTAL"
+        now = kept(lab, name, "id", "v")
+        assert {k for k in first if first[k] != now.get(k)} == {4, 5}, "1 and 2 are frozen"
+        assert lab.engine.verify(name).equal
+    assert 2 <= calls() <= 4  # a value of each for 4, and perhaps for what is frozen
+    assert kept(lab, "d", "id", "v")[4] != kept(lab, "c", "id", "v")[4]
+
+
+PROGRAM = """
+import json, sys
+from dt_jupyter.engine import Engine
+with Engine.connect(sys.argv[1], scheduler=False) as dt:
+    facts = {"same": dt.refresh("d").action.value}
+    dt.sql("INSERT INTO t VALUES (7, 'new', 1); DELETE FROM t WHERE id = 5")
+    facts["action"] = dt.refresh("d").action.value
+    facts["rows"] = sorted(map(tuple, dt.sql("SELECT id, v FROM d").collect()))
+    facts["equal"] = dt.verify("d").equal
+print(json.dumps(facts))
+"""
+
+
+@pytest.mark.nightly
+def test_another_process_goes_on_with_them(quick_lab: Lab, calls: Calls) -> None:
+    fill(quick_lab)
+    quick_lab.engine.register_udf("stamp", numbered(calls), "string", on_change=True)
+    quick_lab.dynamic_table("d", "SELECT id, stamp(x) v FROM t")
+    first = {k: v for k, v in quick_lab.rows("d") if k != 5}
+    assert calls() == 5
+    quick_lab.engine.close()
+    run = [sys.executable, "-c", PROGRAM, str(quick_lab.folder)]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout.splitlines()[-1])
+    found = dict(facts.pop("rows"))
+    assert found.pop(7).startswith("new#")
+    assert found == first
+    assert facts == {"same": "NO_DATA", "action": "INCREMENTAL", "equal": True}
+    assert calls() == 1
+
+
 @pytest.mark.nightly
 def test_over_joins_groups_and_filters(quick_lab: Lab, calls: Calls) -> None:
     lab, dt = quick_lab, quick_lab.engine
     fill(lab)
     lab.table("u", "n INT, m STRING", "1, 'one'", "1, 'uno'", "2, 'two'")
     dt.register_udf("stamp", numbered(calls), "string", on_change=True)
+    dt.register_udf("moment", moment, "bigint", on_change=True)
     queries = {
         "joined": ("SELECT t.id, u.m, stamp(t.x) v FROM t JOIN u ON t.n = u.n", 9),
         "below": ("SELECT s.id, u.m, s.v FROM (SELECT id, n, stamp(x) v FROM t) s "
@@ -97,6 +234,7 @@ def test_over_joins_groups_and_filters(quick_lab: Lab, calls: Calls) -> None:
         "above": ("SELECT n, c, stamp(c) v FROM (SELECT n, count(*) c FROM t GROUP BY n)", 2),
         "nothing": ("SELECT id, stamp() v FROM t", 5),
         "direct": ("SELECT id FROM t WHERE stamp(x) LIKE 'a#%'", 5),
+        "bare": ("SELECT id, moment() m FROM t", 0),
         "outer_": ("SELECT t.id, s.v FROM t LEFT JOIN (SELECT n, m, stamp(m) v FROM u) s "
                    "ON t.n = s.n", 3),
     }  # fmt: skip
@@ -104,6 +242,8 @@ def test_over_joins_groups_and_filters(quick_lab: Lab, calls: Calls) -> None:
         lab.dynamic_table(name, query)
         assert (name, lab.mode(name), lab.why(name)) == (name, "INCREMENTAL", "INCREMENTAL")
         assert (name, calls()) == (name, made)
+    moments = kept(lab, "bare", "id", "m")
+    assert len(moments) == 5
     before = {n: kept(lab, n, "id", "v") for n in ("joined", "below", "filtered", "nothing")}
     lab.sql("INSERT INTO t VALUES (8, 'a', 1); DELETE FROM t WHERE id = 2")
     assert {lab.refresh(n) for n in queries} == {"INCREMENTAL"}
@@ -111,6 +251,8 @@ def test_over_joins_groups_and_filters(quick_lab: Lab, calls: Calls) -> None:
     lab.sql("INSERT INTO u VALUES (1, 'ein')")
     assert {lab.refresh(n) for n in ("joined", "below", "outer_")} == {"INCREMENTAL"}
     assert calls() == 4 + 0 + 1
+    later = kept(lab, "bare", "id", "m")
+    assert {k for k in later if moments.get(k) != later[k]} == {8}
     for name, old in before.items():
         now = kept(lab, name, "id", "v")
         assert all(old[k] <= now[k] for k in old if k != 2), name
