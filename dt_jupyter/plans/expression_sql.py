@@ -11,6 +11,7 @@ from dt_jupyter.plans.function_names import INFIX, sql_function
 from dt_jupyter.plans.literal_sql import ddl_type, literal_sql
 from dt_jupyter.plans.no_form import NoForm, PythonFunction
 from dt_jupyter.plans.plan_facts import grouping_bit
+from dt_jupyter.plans.plan_fields import is_try
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.window_sql import window_clause
 from dt_jupyter.sql import literal
@@ -103,7 +104,7 @@ class ExpressionWriter:
     def cast(self, node: SparkNode) -> str:
         if (bit := grouping_bit(node)) is not None and self.columns.get(bit[0].id) == GROUPING_ID:
             return f"grouping({self.keys[-1 - bit[1]]})"
-        word = "TRY_CAST" if node.fields.get("try") else "CAST"
+        word = "TRY_CAST" if is_try(node) else "CAST"
         return f"{word}({self.sql(node.child)} AS {ddl_type(node.fields['dataType'])})"
 
     def case(self, node: SparkNode) -> str:
@@ -170,6 +171,8 @@ class ExpressionWriter:
         return self.sql(self.common)
 
     def in_list(self, node: SparkNode) -> str:
+        if len(node.children) == 1:  # isin([]), which SQL does not write
+            return "FALSE"
         return f"{self.operand(node.child)} IN ({self.list(node.children[1:])})"
 
     def like(self, node: SparkNode) -> str:

@@ -12,13 +12,13 @@ from pyspark.errors import PySparkException
 from dt_jupyter.plans.connect_query import connect_query
 from dt_jupyter.plans.expression_sql import called_programs
 from dt_jupyter.plans.no_form import NoForm, NotTheSame, PythonFunction
+from dt_jupyter.plans.plan_fields import fill_fields
 from dt_jupyter.plans.plan_form import same_form
 from dt_jupyter.plans.plan_gaps import fill_gaps
 from dt_jupyter.plans.plan_leaves import PlanLeaves
 from dt_jupyter.plans.plan_tree import SparkNode, read_plan
 from dt_jupyter.plans.query_sql import FromText, QueryWriter
 from dt_jupyter.plans.same_plan import same_plan
-from dt_jupyter.plans.try_casts import mark_try_casts
 from dt_jupyter.spark import is_connect
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ def write_frame_query(
     fill_gaps(plan, original)
     with PlanLeaves.of(spark, original, standing or {}) as leaves:
         proof = _Proof(spark, plan, leaves, builtins, functions)
-        if not proof.holds(plan, original) and not (
-            mark_try_casts(plan, original) and proof.holds(plan, original)
-        ):
+        if not proof.holds(plan, original) and not proof.holds_filled(plan, original):
             if (another := next(called_programs(plan), None)) is not None:
                 raise PythonFunction(another)
             raise NotTheSame("what Spark makes of its SQL")
@@ -81,17 +79,22 @@ class _Proof:
             self.holds(*part) for part in parts
         )
 
+    def holds_filled(self, plan: SparkNode, original: Any) -> bool:
+        """The same with what the JSON of the plan leaves out, as that a cast is TRY."""
+        fill_fields(plan, original)
+        return self.holds(plan, original)
+
     def _same(self, one: Any, other: Any) -> bool:
+        """By Spark's rules, else by the forms of both, which do not tell programs apart."""
         if same_plan(self.spark, one, other):
             return True
-        return (
-            bool(self.leaves.standing) and not self.functions and same_form(self.spark, one, other)
-        )
+        programs = next(called_programs(self.root), None)
+        return programs is None and same_form(self.spark, one, other)
 
     def _analysed(self, text: str) -> Any:
         try:
             made: Any = self.spark.sql(text)
         except (PySparkException, Py4JJavaError) as e:  # its analyser fails on some texts
-            problem = str(e).splitlines()[0]
+            problem = str(e).strip().splitlines()[0]
             raise NoForm(f"something that Spark does not read again ({problem})") from e
         return made._jdf.queryExecution().analyzed()

@@ -35,6 +35,7 @@ _NAMES = {
     "RegExpInStr": "regexp_instr", "RegExpReplace": "regexp_replace",
     "RegExpSubStr": "regexp_substr", "RegrAvgX": "regr_avgx", "RegrAvgY": "regr_avgy",
     "RegrSXX": "regr_sxx", "RegrSXY": "regr_sxy", "RegrSYY": "regr_syy",
+    "RoundCeil": "ceil", "RoundFloor": "floor",
     "SecondsToTimestamp": "timestamp_seconds", "StringInstr": "instr", "StringLPad": "lpad",
     "StringLocate": "locate", "StringRPad": "rpad", "StringRepeat": "repeat",
     "StringReplace": "replace", "StringSpace": "space", "StringSplit": "split",

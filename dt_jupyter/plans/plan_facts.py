@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from dt_jupyter.plans.no_form import NoForm
-from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.plan_tree import SparkNode, tree_of
 
 ONE_SIDED = frozenset({"LeftSemi", "LeftAnti"})
 """Joins that have the columns of their left side alone."""
@@ -67,6 +67,23 @@ def renamed_column(node: SparkNode) -> SparkNode | None:
     """The column that an item only names anew; None where it computes something."""
     inner = node.child if node.kind == "Alias" else node
     return inner if inner.kind == "AttributeReference" else None
+
+
+def expressions_of(node: SparkNode) -> Iterator[SparkNode]:
+    """The expressions of an operator, in the order of its fields."""
+    for value in node.fields.values():
+        yield from _trees(value)
+
+
+def _trees(value: Any) -> Iterator[SparkNode]:
+    if not isinstance(value, list) or not value:
+        return
+    if isinstance(value[0], dict):
+        if "class" in value[0] and ".plans." not in value[0]["class"]:
+            yield tree_of(value)
+        return
+    for part in value:
+        yield from _trees(part)
 
 
 def conditions(node: SparkNode) -> list[SparkNode]:

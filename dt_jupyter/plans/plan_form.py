@@ -3,16 +3,17 @@ names a column anew, or stands in another place of a conjunction, is not in it."
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.plans.join_blocks import Form, JoinBlocks, digest
+from dt_jupyter.plans.leaf_marks import LeafMarks
 from dt_jupyter.plans.leaf_numbers import number_leaves
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_facts import ONE_SIDED, conditions
+from dt_jupyter.plans.plan_fields import fill_fields
 from dt_jupyter.plans.plan_gaps import fill_expansions
 from dt_jupyter.plans.plan_tree import SparkNode, read_plan, tree_of
 from dt_jupyter.spark import confs
@@ -44,8 +45,8 @@ _EXTENDING = frozenset({"LeftOuter", "FullOuter", "LeftSingle"})
 """Joins whose columns are NULL where there is no partner."""
 _SILENT = {"LocalRelation": "rows", "Expand": "projections", "InSet": "hset"}
 """What the JSON of a plan says of these is not all; without the field nothing is known."""
+_WITHOUT_SOURCE = frozenset({"OneRowRelation", "Range"})
 _LAMBDA = "λ"
-_TRY = re.compile(r"\btry_\w+\(")
 _UNORDERED = frozenset({
     "Sum", "Count", "Average", "Min", "Max", "StddevSamp", "StddevPop", "VarianceSamp",
     "VariancePop", "BoolAnd", "BoolOr",
@@ -66,31 +67,34 @@ class _Read:
 
 
 def same_form(spark: SparkSession, one: Any, other: Any) -> bool:
-    """Whether two analysed plans over marked tables have the same form; not where one has none."""
+    """Whether two analysed plans have the same form; not where one has none."""
+    marks = LeafMarks()
     try:
-        return bool(optimized_form(spark, one) == optimized_form(spark, other))
+        return bool(optimized_form(spark, one, marks) == optimized_form(spark, other, marks))
     except NoForm:
         return False
 
 
-def optimized_form(spark: SparkSession, analysed: Any) -> Any:
+def optimized_form(spark: SparkSession, analysed: Any, marks: LeafMarks | None = None) -> Any:
     """The form of what Spark's optimizer makes of an analysed plan of classic Spark, without the
-    rules that only add to it what follows from it. Tables are told from each other by what
-    `standing_tables` notes. NoForm where Spark does not tell all of it."""
+    rules that only add to it what follows from it. Tables are told from each other by `marks`, or
+    by what `standing_tables` notes. NoForm where Spark does not tell all of it."""
     session: Any = spark
     with confs(spark, {"spark.sql.optimizer.excludedRules": _ADDING}):
         plan = session._jsparkSession.sessionState().optimizer().execute(analysed)
-    tries = len(_TRY.findall(plan.toString()))  # the JSON does not tell TRY_CAST from CAST
     tree = read_plan(plan.toJSON())
     fill_expansions(tree, plan)
-    return plan_form(tree), tries
+    fill_fields(tree, plan)
+    return plan_form(tree, marks.of(plan) if marks is not None else None)
 
 
-def plan_form(plan: SparkNode) -> tuple[Form, tuple[Form, ...]]:
+def plan_form(
+    plan: SparkNode, marks: Mapping[int, int] | None = None
+) -> tuple[Form, tuple[Form, ...]]:
     """The rows of a plan, and each of its columns in order."""
-    alike = _Reader()
+    alike = _Reader(marks)
     alike.read(plan)
-    read = _Reader(number_leaves(plan, alike.forms)).read(plan)
+    read = _Reader(marks, number_leaves(plan, alike.forms)).read(plan)
     return read.rows, tuple(read.columns[c] for c in _outputs(plan))
 
 
@@ -121,8 +125,10 @@ class _Grouped(dict[int, Form]):
 @dataclass
 class _Reader:
     """Reads a tree from below; each leaf is told from others like it by its number, those in
-    subqueries by the order of reading. `forms` are the rows of the operators, by `id`."""
+    subqueries by the order of reading. `marks` say which relation a leaf is, by its first column.
+    `forms` are the rows of the operators, by `id`."""
 
+    marks: Mapping[int, int] | None = None
     numbers: Mapping[int, int] | None = None
     seen: Counter[Form] = field(default_factory=Counter)
     forms: dict[int, Form] = field(default_factory=dict)
@@ -158,9 +164,16 @@ class _Reader:
         outputs = plan.trees("output") if "output" in plan.fields else ()
         named = [(n.name, n.fields["dataType"], n.fields.get("metadata")) for n in outputs]
         other = {k: v for k, v in plan.fields.items() if k not in _MUTE and k != "output"}
-        what = digest(plan.kind, named, other)
+        what = digest(plan.kind, named, other, self._mark(plan, outputs))
         rows = digest(what, self._number(plan, what))
         return _Read(rows, {n.id: digest(rows, n.name) for n in outputs})
+
+    def _mark(self, plan: SparkNode, outputs: tuple[SparkNode, ...]) -> int | None:
+        if self.marks is None or plan.kind in _WITHOUT_SOURCE:
+            return None
+        if not outputs or outputs[0].id not in self.marks:
+            raise NoForm(f"what {plan.kind} reads")
+        return self.marks[outputs[0].id]
 
     def _number(self, plan: SparkNode, what: Form) -> Any:
         if self.numbers is None:
