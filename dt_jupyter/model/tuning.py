@@ -46,6 +46,12 @@ class Tuning:
     interpreted_rows: int = _limit(
         20_000, "rows", "For statements over fewer, all on the driver, no code is generated."
     )
+    evaluated_rows: int = _limit(
+        100_000,
+        "rows",
+        "Statements over fewer, all on the driver, are evaluated there without Spark where their "
+        "meaning is known to be the same; 1: none is.",
+    )
     snapshot_bytes: int = _limit(
         16 * _MEGABYTE,
         "bytes",

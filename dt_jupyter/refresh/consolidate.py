@@ -17,7 +17,6 @@ from dt_jupyter.lake import (
     Relation,
     TableLog,
     fields_named,
-    local_view,
     spark_schema,
 )
 from dt_jupyter.model import quote
@@ -26,18 +25,17 @@ from dt_jupyter.sql import content_hash
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
 
 _ROW, _PAIRS = hidden("row"), hidden("pairs")
 
 
 def cancel_pairs(
-    spark: SparkSession, change: Relation, log: TableLog, plan: ChangePlan, columns: Sequence[str]
+    change: Relation, log: TableLog, plan: ChangePlan, columns: Sequence[str]
 ) -> Relation:
     """`change` with equal rows of opposite weights removed in pairs; every weight stays ±1.
 
     Equal is by exact bytes. Free where nothing can cancel: one commit, inserts only, a change of
-    files; a small change is paired off here.
+    files; a small change is paired off here, and whoever reads it makes its view.
     """
     if not isinstance(plan, Feed) or plan.first == plan.last:
         return change
@@ -45,7 +43,6 @@ def cancel_pairs(
         rows = paired_off(change.arrow)
         if rows.num_rows == change.arrow.num_rows:
             return change
-        local_view(spark, log, plan.last, rows, change.views[0])
         return replace(change, arrow=rows, rows=rows.num_rows)
     fields = spark_schema(fields_named(log.metadata(plan.last), columns))
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Attempt, StageRow
 from dt_jupyter.definition import DEFAULT_DAYS, Compiled, defining_text
+from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.lake import (
     Change,
     Committed,
@@ -126,6 +127,7 @@ class RefreshContext:
     sources: Sources
     tuning: Tuning
     small: SmallTables
+    evaluator: Evaluator
     table: DynamicTable
     definition: Definition
     attempt: Attempt
@@ -289,6 +291,7 @@ class Stages:
             self._staging,
             of.tuning,
             tables=of.small,
+            evaluator=of.evaluator,
             compiled_as=self._compiled_as,
             region=region,
         )

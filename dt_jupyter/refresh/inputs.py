@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.ivm import (
     End,
     Origin,
@@ -26,18 +27,20 @@ from dt_jupyter.lake import (
     Small,
     SmallTables,
     TableLog,
+    Unchanged,
+    Unreadable,
     is_comparable,
-    local_view,
     relation,
     snapshot_sql,
 )
+from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.refresh.consolidate import cancel_pairs
 from dt_jupyter.refresh.literal_pushdown import Bounds, bounded, bounds_of
+from dt_jupyter.refresh.local_views import LocalViews
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
 from dt_jupyter.refresh.stage_facts import column_type
 from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, SourceRead, changed_rows
-from dt_jupyter.spark import arrow_frame
 from dt_jupyter.sql import Renderer
 
 if TYPE_CHECKING:
@@ -58,13 +61,13 @@ class Reading:
     tables: SmallTables | None
     runs: bool = True
     small: Small | None = None
+    evaluator: Evaluator | None = None
+    evaluated_rows: int = 0
     relations: dict[str, Relation] = field(default_factory=dict)
     keys: dict[str, pa.Table] = field(default_factory=dict)
     """Relations of keys that were computed, by the names of their views."""
     local_rows: int = 0
     """Rows that were looked at on the driver."""
-    view_rows: int = 0
-    """Rows that were given to Spark, after the reduction."""
     all_local: bool = True
     _snapshots: dict[tuple[str, int, tuple[str, ...]], str] = field(default_factory=dict)
     _found: dict[int, str] = field(default_factory=dict)
@@ -74,6 +77,7 @@ class Reading:
     def __post_init__(self) -> None:
         tables = Tables(self._rows_at_hand, self._select, self._comparable, self._key_values)
         self._reduction = Reduction(tables)
+        self.views = LocalViews(self.spark, self.evaluator, self.evaluated_rows)
 
     def renderer(self, key_view: str | None = None, *, local: bool = False) -> Renderer:
         """Texts over what is read; `key_view` is the relation that all restrictions are by.
@@ -121,9 +125,7 @@ class Reading:
         if scan.source in self._reduction.found:
             return self._found_view(scan.source)
         if scan.end is End.DELTA:
-            change = self.change(scan.source)
-            self.view_rows += change.arrow.num_rows if change.arrow is not None else 0
-            return change.sql
+            return self.change(scan.source).sql
         columns = self._columns(scan.source)
         return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
 
@@ -133,8 +135,8 @@ class Reading:
         if id(rows) not in self._found:
             log, version = self.logs[scan.source], self._version_of(scan)
             view = hidden(f"found_{len(self._found)}")
-            self.view_rows += rows.num_rows
-            self._found[id(rows)] = local_view(self.spark, log, version, rows, view)
+            self.views.add_of_table(view, log, version, rows)
+            self._found[id(rows)] = quote(view)
         return self._found[id(rows)]
 
     def _rows_at_hand(self, scan: Scan) -> pa.Table | None:
@@ -172,9 +174,9 @@ class Reading:
         key = (str(log.path), version, columns)
         if key not in self._snapshots:
             self.local_rows += rows.num_rows
-            self.view_rows += rows.num_rows
             view = hidden(f"small_{len(self._snapshots)}")
-            self._snapshots[key] = local_view(self.spark, log, version, rows, view)
+            self.views.add_of_table(view, log, version, rows)
+            self._snapshots[key] = quote(view)
         return self._snapshots[key]
 
     def change(self, source: str) -> Relation:
@@ -184,9 +186,20 @@ class Reading:
             prefix = hidden(f"delta_{len(self.relations)}")
             log, plan = self.logs[source], self.reads[source].change
             assert plan is not None
-            change = relation(self.spark, log, plan, columns, view_prefix=prefix, small=self.small)
-            self.relations[source] = cancel_pairs(self.spark, change, log, plan, columns)
-            arrow = self.relations[source].arrow
+            change = relation(
+                self.spark,
+                log,
+                plan,
+                columns,
+                view_prefix=prefix,
+                small=self.small,
+                local_views=False,
+            )
+            self.relations[source] = change = cancel_pairs(change, log, plan, columns)
+            arrow = change.arrow
+            if arrow is not None:
+                assert not isinstance(plan, Unchanged | Unreadable)
+                self.views.add_of_table(change.views[0], log, plan.last, arrow)
             self.all_local = self.all_local and arrow is not None
             self.local_rows += arrow.num_rows if arrow is not None else 0
         return self.relations[source]
@@ -220,8 +233,8 @@ class Reading:
         if rows is None:
             return None
         self.local_rows += rows.num_rows
-        self.view_rows += rows.num_rows
-        return local_view(self.spark, log, version, rows, hidden("state"))
+        self.views.add_of_table(hidden("state"), log, version, rows)
+        return quote(hidden("state"))
 
     def _values(self, columns: Sequence[Origin]) -> pa.ChunkedArray | None:
         """All values of some columns of changes and selected rows, where they are at hand."""
@@ -254,9 +267,8 @@ class Reading:
         return bounds_of(values) if values is not None else None
 
     def view(self, rows: pa.Table) -> str:
-        """Arrow rows as a temporary view of the private session."""
+        """The name of a relation of rows that a statement gave."""
         self._views += 1
-        self.view_rows += rows.num_rows
         name = hidden(f"rows_{self._views}")
-        arrow_frame(self.spark, rows).createOrReplaceTempView(name)
+        self.views.add(name, rows)
         return name

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import Attempt, Overtaken
 from dt_jupyter.definition import Compiled, Definer, defining_text, explained, with_offending_row
+from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.failures import as_error
 from dt_jupyter.lake import (
     Contents,
@@ -96,6 +97,7 @@ class Refresher:
     clock: Clock
     tuning: Tuning = DEFAULTS
     small: SmallTables = field(init=False)
+    evaluator: Evaluator = field(default_factory=Evaluator)
     contents: Contents = field(default_factory=Contents)
     _flags: dict[str, CancelFlag] = field(default_factory=dict)
     _progress: dict[str, JobProgress] = field(default_factory=dict)
@@ -437,6 +439,7 @@ class Refresher:
             self.sources,
             self.tuning,
             self.small,
+            self.evaluator,
             table,
             definition,
             attempt,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import CompiledStage
+from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.ivm import LARGE, Rel, key_relations, monotone, with_keys
 from dt_jupyter.lake import (
     Added,
@@ -76,6 +77,8 @@ class StageRun:
     tuning: Tuning
     small: Small | None = None
     tables: SmallTables | None = None
+    evaluator: Evaluator | None = None
+    """Of statements over rows that are all at hand."""
     compiled_as: Mapping[str, str] = field(default_factory=dict)
     """What the session says instead of `INTERPRETED`, for statements over more rows."""
     key_texts: list[str] | None = None
@@ -94,6 +97,8 @@ class StageRun:
             self.tables,
             runs=self.key_texts is None,
             small=self.small,
+            evaluator=self.evaluator,
+            evaluated_rows=self.tuning.evaluated_rows,
         )
 
     # -- the statements ---------------------------------------------------------------------------
@@ -133,8 +138,10 @@ class StageRun:
         plain = [i for i, k in enumerate(sql.keys) if k in selecting]
         if sql.scalar or not plain:
             return None
-        self._plan(heavy=not self.reading.all_local)
-        groups = self.spark.sql(touched).limit(self.tuning.driver_rows + 1).toArrow()
+        groups = self.reading.views.evaluate(touched)
+        if groups is None:
+            frame = self._planned(touched, heavy=not self.reading.all_local)
+            groups = frame.limit(self.tuning.driver_rows + 1).toArrow()
         if groups.num_rows > self.tuning.driver_rows:
             return None
         values = {i: groups[sql.top.keys[i]] for i in plain}
@@ -161,13 +168,14 @@ class StageRun:
         if self.key_texts is not None:
             self.key_texts.append(text)
             return f"touched_keys_{len(self.key_texts)}"
-        heavy = not self.reading.all_local and not self._is_small()
-        self._plan(heavy=heavy)
-        frame = self.spark.sql(text)
         self.touched_count += 1
-        if not self._is_small():
-            return self.staged(frame, f"keys_{self.touched_count}")
-        rows = frame.toArrow()
+        rows = self.reading.views.evaluate(text)
+        if rows is None:
+            heavy = not self.reading.all_local and not self._is_small()
+            frame = self._planned(text, heavy=heavy)
+            if not self._is_small():
+                return self.staged(frame, f"keys_{self.touched_count}")
+            rows = frame.toArrow()
         name = quote(self.reading.view(rows))
         self.reading.keys[name] = rows
         return name
@@ -194,8 +202,7 @@ class StageRun:
     def initialise(self, new_schema: bool) -> Overwrite:
         text = self.initial_text()
         local = self.reading.all_local
-        self._plan(heavy=not local)
-        frame = self.spark.sql(text)
+        frame = self._planned(text, heavy=not local)
         return Overwrite(frame.toArrow() if local else frame, new_schema)
 
     def advance(self) -> Change | None:
@@ -204,27 +211,36 @@ class StageRun:
         if delta is None:
             return None
         text = self.change_text(delta)
-        heavy = not self.reading.all_local and (
-            not self._is_small() or self._scanned() > self.tuning.driver_bytes
-        )
-        self._plan(heavy=heavy)
-        frame = self.spark.sql(text)
-        if isinstance(self.compiled.sql, BagSql) and self.insert_only and not self._fits_driver():
-            return Append(self._numbered(frame))
-        arrow = frame.limit(self.tuning.driver_rows + 1).toArrow() if self._may_fit() else None
+        arrow = self.reading.views.evaluate(text) if self._may_fit() else None
         if arrow is None or arrow.num_rows > self.tuning.driver_rows:
-            return self._large(frame)
+            heavy = not self.reading.all_local and (
+                not self._is_small() or self._scanned() > self.tuning.driver_bytes
+            )
+            frame = self._planned(text, heavy=heavy)
+            bag = isinstance(self.compiled.sql, BagSql)
+            if bag and self.insert_only and not self._fits_driver():
+                return Append(self._numbered(frame))
+            arrow = frame.limit(self.tuning.driver_rows + 1).toArrow() if self._may_fit() else None
+            if arrow is None or arrow.num_rows > self.tuning.driver_rows:
+                return self._large(frame)
         if isinstance(self.compiled.sql, GroupSql):
             return self._group(arrow, self.compiled.sql)
         return self._bag(arrow, self.compiled.sql)
 
-    def _plan(self, *, heavy: bool) -> None:
-        """The session for the next statement."""
+    def _planned(self, text: str, *, heavy: bool) -> DataFrame:
+        """A statement of Spark's, and the session for it."""
+        self.reading.views.give(text)
         local = self.reading.all_local
         plan_for(self.spark, heavy=heavy, local=local)
-        few = local and self.reading.view_rows <= self.tuning.interpreted_rows
+        few = local and self.reading.views.given_rows <= self.tuning.interpreted_rows
         for conf, value in (INTERPRETED if few else self.compiled_as).items():
             self.spark.conf.set(conf, value)
+        return self.spark.sql(text)
+
+    def _frame(self, text: str) -> DataFrame:
+        """A statement of Spark's in the session as it is."""
+        self.reading.views.give(text)
+        return self.spark.sql(text)
 
     def _hint(self, local: bool) -> str:
         """How a change is joined to the table's rows; empty: as Spark likes."""
@@ -264,7 +280,10 @@ class StageRun:
         parts = [done.select(columns)]
         if again.num_rows:
             self.reading.keys["keys"] = again.select([*sql.keys, EXISTED])
-            fresh = self._rescan(sql, self.reading.view(self.reading.keys["keys"])).toArrow()
+            again_text = self._rescan_text(sql, self.reading.view(self.reading.keys["keys"]))
+            fresh = self.reading.views.evaluate(again_text)
+            if fresh is None:
+                fresh = self._frame(again_text).toArrow()
             fresh = fresh.filter(pc.is_valid(fresh[OP])).select(columns)
             parts.append(fresh.cast(parts[0].schema))
         if sql.once:
@@ -282,11 +301,11 @@ class StageRun:
         if not pc.any(new).as_py():
             return [kept]
         view = quote(self.reading.view(rows.filter(new)))
-        return [kept, self.spark.sql(sql.computed(view)).toArrow().cast(kept.schema)]
+        return [kept, self._frame(sql.computed(view)).toArrow().cast(kept.schema)]
 
-    def _rescan(self, sql: GroupSql, view: str) -> DataFrame:
+    def _rescan_text(self, sql: GroupSql, view: str) -> str:
         render = self.reading.renderer(quote(view))
-        return self.spark.sql(sql.rescan(render, "keys", self.reading.prepared))
+        return sql.rescan(render, "keys", self.reading.prepared)
 
     def _bag(self, rows: pa.Table, sql: BagSql) -> Change | None:
         import pyarrow as pa
@@ -335,7 +354,9 @@ class StageRun:
             )
         if found is None:
             view = self.reading.view(gone.select([*HASH, WEIGHT]))
-            return self.spark.sql(sql.victims(quote(view), self.state(), small=True)).toArrow()
+            text = sql.victims(quote(view), self.state(), small=True)
+            evaluated = self.reading.views.evaluate(text)
+            return evaluated if evaluated is not None else self._frame(text).toArrow()
         self.reading.local_rows += found.num_rows
         return newest_copies(found, gone)
 
@@ -359,38 +380,36 @@ class StageRun:
         return self._large_bag(change, sql)
 
     def _large_group(self, change: str, sql: GroupSql) -> Change | None:
-        (bad,) = self.spark.sql(f"SELECT COUNT(*) FROM {change} WHERE {OP} = 'X'").collect()[0]
+        (bad,) = self._frame(f"SELECT COUNT(*) FROM {change} WHERE {OP} = 'X'").collect()[0]
         self._refuse_negative(bad)
         columns = ", ".join(quote(c) for c in (*sql.columns, OP))
         done = f"SELECT {columns} FROM {change} WHERE {OP} IS NOT NULL AND NOT {RESCAN}"
         if sql.once:
             new = f"(SELECT * FROM {change} WHERE {OP} = 'I')"
-            values = self.staged(self.spark.sql(sql.computed(new)), "values")
+            values = self.staged(self._frame(sql.computed(new)), "values")
             return Merge(
                 sql.keys,
-                self.spark.sql(f"{done} AND {OP} <> 'I' UNION ALL SELECT * FROM {values}"),
+                self._frame(f"{done} AND {OP} <> 'I' UNION ALL SELECT * FROM {values}"),
             )
-        again = self.spark.sql(
+        again = self._frame(
             f"SELECT {', '.join((*sql.keys, EXISTED))} FROM {change} WHERE {RESCAN}"
         )
         keys = hidden("again")
         again.createOrReplaceTempView(keys)
         if not again.take(1):
-            return Merge(sql.keys, self.spark.sql(done))
-        fresh = self.staged(self._rescan(sql, keys), "fresh")
+            return Merge(sql.keys, self._frame(done))
+        fresh = self.staged(self._frame(self._rescan_text(sql, keys)), "fresh")
         both = f"{done} UNION ALL SELECT {columns} FROM {fresh} WHERE {OP} IS NOT NULL"
-        return Merge(sql.keys, self.spark.sql(both))
+        return Merge(sql.keys, self._frame(both))
 
     def _large_bag(self, change: str, sql: BagSql) -> Change | None:
         wanted = f"SELECT COALESCE(SUM(CASE WHEN {WEIGHT} < 0 THEN -{WEIGHT} END), 0) FROM {change}"
-        (gone,) = self.spark.sql(wanted).collect()[0]
+        (gone,) = self._frame(wanted).collect()[0]
         added = sql.numbered(sql.copies(change), self.step.sequence)
         if not gone:
-            return Append(self.spark.sql(added))
-        victims = self.staged(
-            self.spark.sql(sql.victims(change, self.state(), small=False)), "gone"
-        )
-        (found,) = self.spark.sql(f"SELECT COUNT(*) FROM {victims}").collect()[0]
+            return Append(self._frame(added))
+        victims = self.staged(self._frame(sql.victims(change, self.state(), small=False)), "gone")
+        (found,) = self._frame(f"SELECT COUNT(*) FROM {victims}").collect()[0]
         self._refuse_missing(gone - found)
         others = [
             f"CAST(NULL AS {f.dataType.simpleString()}) AS {quote(f.name)}"
@@ -400,7 +419,7 @@ class StageRun:
         deletes = f"SELECT {', '.join([*STORED_ID, *others])}, 'D' AS {OP} FROM {victims}"
         columns = ", ".join(quote(c) for c in sql.columns)
         rows = f"{deletes} UNION ALL SELECT {columns}, 'I' AS {OP} FROM ({added})"
-        return Merge(STORED_ID, self.spark.sql(rows))
+        return Merge(STORED_ID, self._frame(rows))
 
     def _numbered(self, frame: DataFrame) -> DataFrame:
         """An insert-only change as rows of the table, without a detour."""
@@ -408,7 +427,7 @@ class StageRun:
         assert isinstance(sql, BagSql)
         view = hidden("inserted")
         frame.createOrReplaceTempView(view)
-        return self.spark.sql(sql.numbered(f"SELECT * FROM {view}", self.step.sequence))
+        return self._frame(sql.numbered(f"SELECT * FROM {view}", self.step.sequence))
 
     def staged(self, frame: DataFrame, label: str) -> str:
         """The rows written to files of this attempt, as a relation."""

@@ -79,8 +79,10 @@ def relation(
     view_prefix: str,
     small: Small | None = None,
     row_ids: bool = False,
+    local_views: bool = True,
 ) -> Relation:
     """The rows of a planned change, in the session `spark`; views are named after `view_prefix`.
+    Without `local_views` the caller makes the one of rows that are read here.
 
     Raises LakeError for an Unreadable plan. `small` bounds what is read without Spark. With
     `row_ids` the relation has Delta's as `__dt_row_id` too; that reads whole files, since the
@@ -108,7 +110,10 @@ def relation(
             reason = f"it is not read without Spark: {e}"
         else:
             if rows.num_rows <= small.rows:
-                return _local(spark, log, plan, rows, columns, view_prefix)
+                view = f"{view_prefix}_local"
+                if local_views:
+                    local_view(spark, log, plan.last, rows, view)
+                return _local(rows, view)
             reason = f"{rows.num_rows} records are more than {small.rows}"
     if isinstance(plan, FileDiff) or row_ids or (isinstance(plan, Added) and not plan.feed):
         return _files(spark, log, plan, columns, view_prefix, reason, row_ids=row_ids)
@@ -166,16 +171,7 @@ def _unknown_types(
     return None
 
 
-def _local(
-    spark: SparkSession,
-    log: TableLog,
-    plan: Added | Feed | FileDiff,
-    rows: pa.Table,
-    columns: Sequence[str],
-    prefix: str,
-) -> Relation:
-    view = f"{prefix}_local"
-    local_view(spark, log, plan.last, rows, view)
+def _local(rows: pa.Table, view: str) -> Relation:
     sql = f"(SELECT {_names(rows.column_names)} FROM {quote(view)})"
     return Relation(sql, "local", "small", rows.num_rows, (view,), rows)
 

@@ -1,0 +1,125 @@
+"""Statements over rows that are all at hand, evaluated in this process by DuckDB.
+
+Spark is the reference: what is not on the closed list, and whatever fails, is left to it.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dt_jupyter.evaluation.left_out import LeftOut
+from dt_jupyter.evaluation.scalars import Function
+from dt_jupyter.evaluation.statements import Shape, Translation, translate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
+
+# The rows are few; the other way plans every statement twice.
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
+
+KEPT_TEXTS = 1_000
+"""So many translations are kept: the texts of a table's refreshes are the same time after time."""
+
+
+@dataclass(frozen=True)
+class LocalRows:
+    """The rows of a view, and the types of its columns that are evaluated."""
+
+    rows: pa.Table
+    shape: Shape
+
+
+@dataclass
+class Evaluator:
+    """Evaluates statements; threads may share it."""
+
+    _known: OrderedDict[tuple[str, tuple[Shape, ...]], Translation | LeftOut] = field(
+        default_factory=OrderedDict
+    )
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _own: threading.local = field(default_factory=threading.local)
+
+    def __call__(self, text: str, views: Mapping[str, LocalRows]) -> pa.Table | None:
+        """The rows of a statement over these views, in the types in which Spark gives them; None:
+        it is Spark's."""
+        found = self.translated(text, views)
+        if isinstance(found, LeftOut):
+            return None
+        return self._run(found, views)
+
+    def translated(self, text: str, views: Mapping[str, LocalRows]) -> Translation | LeftOut:
+        """The statement in DuckDB's words, or what in it is left to Spark."""
+        named = {n: v.shape for n, v in views.items() if n in text}
+        key = (text, tuple(named.values()))
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        found: Translation | LeftOut
+        try:
+            found = translate(text, named)
+        except LeftOut as left_out:
+            found = left_out.with_traceback(None)
+        with self._lock:
+            self._known[key] = found
+            if len(self._known) > KEPT_TEXTS:
+                self._known.popitem(last=False)
+        return found
+
+    def _run(self, statement: Translation, views: Mapping[str, LocalRows]) -> pa.Table | None:
+        import duckdb
+        import pyarrow as pa
+
+        connection = self._connection()
+        for name, function in statement.functions.items():
+            self._offer(connection, name, function)
+        try:
+            for name in statement.views:
+                rows = views[name].rows
+                connection.register(name, rows.rename_columns(_places(rows.num_columns)))
+            found = connection.execute(statement.sql).to_arrow_table()
+            assert found is not None
+            schema = pa.schema([(f"c{i}", k.arrow) for i, (_, k) in enumerate(statement.columns)])
+            return found.cast(schema).rename_columns([n for n, _ in statement.columns])
+        except (duckdb.Error, pa.ArrowException):
+            connection.abort()
+            return None  # what fails, fails in Spark, in its words
+        finally:
+            for name in statement.views:
+                connection.unregister(name)
+
+    def _connection(self) -> DuckDBPyConnection:
+        """This thread's own."""
+        import duckdb
+
+        if not hasattr(self._own, "connection"):
+            self._own.connection = duckdb.connect(config={"threads": 1})
+            self._own.connection.execute("SET TimeZone = 'UTC'").fetchall()
+            self._own.offered = set()
+        connection: DuckDBPyConnection = self._own.connection
+        return connection
+
+    def _offer(self, connection: DuckDBPyConnection, name: str, function: Function) -> None:
+        from duckdb.func import FunctionNullHandling, PythonUDFType
+
+        if name in self._own.offered:
+            return
+        connection.create_function(
+            name,
+            function.evaluate,
+            [k.sql for k in function.arguments],
+            function.result.sql,
+            type=PythonUDFType.ARROW,
+            null_handling=FunctionNullHandling.SPECIAL,
+        )
+        self._own.offered.add(name)
+
+
+def _places(columns: int) -> list[str]:
+    return [f"c{i}" for i in range(columns)]

@@ -1,0 +1,255 @@
+"""Statements of Spark's as DuckDB's: SELECT over views, joins, groups, unions, first rows.
+
+Columns get names by their places, since DuckDB takes `a` and `A` for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from dt_jupyter.evaluation import kinds
+from dt_jupyter.evaluation.kinds import Kind
+from dt_jupyter.evaluation.left_out import leave_out
+from dt_jupyter.evaluation.scalars import Column, Function, Scalars
+
+Shape = tuple[tuple[str, Kind | None], ...]
+"""The columns of a relation and their types, None for one that is not evaluated."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A statement in DuckDB's SQL, its columns, and the views and functions of ours in it."""
+
+    sql: str
+    columns: tuple[tuple[str, Kind], ...]
+    views: tuple[str, ...]
+    functions: Mapping[str, Function]
+
+
+def translate(text: str, views: Mapping[str, Shape]) -> Translation:
+    """A statement over views of these shapes. LeftOut where it has what is not evaluated."""
+    try:
+        node = sqlglot.parse_one(text, read="spark")
+    except SqlglotError as e:
+        raise leave_out("a text that sqlglot does not read") from e
+    statements = _Statements(views)
+    sql, shape = statements.query(node)
+    columns = tuple((n, k) for n, k in shape if k is not None)
+    if len(columns) < len(shape):
+        raise leave_out("a column's type")
+    return Translation(sql, columns, tuple(statements.used), statements.functions)
+
+
+@dataclass
+class _Source:
+    """A relation in FROM."""
+
+    sql: str
+    columns: list[Column]
+
+
+@dataclass
+class _Statements:
+    views: Mapping[str, Shape]
+    functions: dict[str, Function] = field(default_factory=dict)
+    used: dict[str, None] = field(default_factory=dict)
+    aliases: count[int] = field(default_factory=count)
+
+    def query(self, node: exp.Expr) -> tuple[str, Shape]:
+        match node:
+            case exp.Subquery() if _only(node, "this"):
+                return self.query(node.this)
+            case exp.Union() if node.args.get("distinct") is False:
+                return self._union(node)
+            case exp.Select():
+                return self._select(node)
+        raise leave_out(type(node).__name__.upper())
+
+    def _union(self, node: exp.Union) -> tuple[str, Shape]:
+        if not _only(node, "this", "expression", "distinct"):
+            raise leave_out("a UNION with more")
+        (left, one), (right, other) = self.query(node.this), self.query(node.expression)
+        if len(one) != len(other):
+            raise leave_out("a UNION of other columns")
+        shape = []
+        for (name, a), (_, b) in zip(one, other, strict=True):
+            if a is None or b is None:
+                raise leave_out("a column's type")
+            shape.append((name, kinds.common(a, b)))
+        target = tuple(shape)
+        sides = (self._in_types(left, one, target), self._in_types(right, other, target))
+        return f"{sides[0]} UNION ALL {sides[1]}", target
+
+    def _in_types(self, sql: str, shape: Shape, target: Shape) -> str:
+        if [k for _, k in shape] == [k for _, k in target]:
+            return f"SELECT * FROM ({sql})"
+        items = ", ".join(
+            f"CAST(c{i} AS {kind.sql}) AS c{i}" for i, (_, kind) in enumerate(target) if kind
+        )
+        return f"SELECT {items} FROM ({sql})"
+
+    def _select(self, node: exp.Select) -> tuple[str, Shape]:
+        if not _only(
+            node, "expressions", "from_", "joins", "where", "group", "having", "hint", "order",
+            "limit", "offset",
+        ):  # fmt: skip
+            raise leave_out("a SELECT with more")
+        if node.args.get("from_") is None:
+            raise leave_out("a SELECT without FROM")
+        source = self._from(node)
+        group = node.args.get("group")
+        grouped = group is not None or any(
+            n.find(exp.AggFunc) is not None for n in node.expressions
+        )
+        scalars = Scalars(source.columns, self.functions, grouped)
+        keys = self._keys(group, source) if group is not None else None
+        items = self._items(node, scalars, source, keys if grouped else None)
+        listed = ", ".join(f"{sql} AS c{i}" for i, (sql, _, _) in enumerate(items))
+        sql = f"SELECT {listed} FROM {source.sql}"
+        if where := node.args.get("where"):
+            sql += f" WHERE {Scalars(source.columns, self.functions).condition(where.this)}"
+        if keys is not None:
+            sql += f" GROUP BY {', '.join(keys)}"
+        if having := node.args.get("having"):
+            sql += f" HAVING {scalars.condition(having.this)}"
+        sql += self._first_rows(node, scalars)
+        return sql, tuple((name, kind) for _, name, kind in items)
+
+    # -- FROM --------------------------------------------------------------------------------------
+
+    def _from(self, node: exp.Select) -> _Source:
+        found = self._relation(node.args["from_"].this)
+        for join in node.args.get("joins") or ():
+            found = self._joined(found, join)
+        return found
+
+    def _joined(self, left: _Source, join: exp.Join) -> _Source:
+        if not _only(join, "this", "on", "side", "kind"):
+            raise leave_out("a join with more")
+        right = self._relation(join.this)
+        how = " ".join(filter(None, (join.side, join.kind))).upper()
+        word = {
+            "": "JOIN", "INNER": "JOIN", "CROSS": "JOIN", "LEFT": "LEFT JOIN",
+            "LEFT SEMI": "SEMI JOIN", "LEFT ANTI": "ANTI JOIN",
+        }.get(how)  # fmt: skip
+        if word is None:
+            raise leave_out(f"{how} JOIN")
+        both = [*left.columns, *right.columns]
+        on = join.args.get("on")
+        condition = Scalars(both, self.functions).condition(on) if on is not None else "TRUE"
+        sql = f"{left.sql} {word} {right.sql} ON {condition}"
+        return _Source(sql, left.columns if how in ("LEFT SEMI", "LEFT ANTI") else both)
+
+    def _relation(self, node: exp.Expr) -> _Source:
+        alias = f"s{next(self.aliases)}"
+        match node:
+            case exp.Table() if _only(node, "this", "alias") and isinstance(
+                node.this, exp.Identifier
+            ):
+                name = node.this.name
+                if name not in self.views:
+                    raise leave_out("a relation that is not at hand")
+                self.used[name] = None
+                text, shape = name_of(name), self.views[name]
+            case exp.Subquery() if _only(node, "this", "alias"):
+                text, shape = self.query(node.this)
+                text = f"({text})"
+                name = ""
+            case _:
+                raise leave_out(type(node).__name__.upper())
+        given = node.args.get("alias")
+        if given is not None and given.args.get("columns"):
+            raise leave_out("an alias with columns")
+        qualifier = node.alias or name or None
+        columns = [Column(qualifier, n, f"{alias}.c{i}", k) for i, (n, k) in enumerate(shape)]
+        return _Source(f"{text} AS {alias}", columns)
+
+    # -- the rest ----------------------------------------------------------------------------------
+
+    def _keys(self, group: exp.Group, source: _Source) -> list[str]:
+        """GROUP BY columns, and nothing else."""
+        if not _only(group, "expressions"):
+            raise leave_out("GROUP BY with more")
+        scalars = Scalars(source.columns, self.functions)
+        values = []
+        for node in group.expressions:
+            if not isinstance(node, exp.Column):
+                raise leave_out("GROUP BY an expression")
+            values.append(scalars(node))
+        for value in values:
+            if not value.kind.is_compared:
+                raise leave_out(f"GROUP BY of {value.kind.name}")
+        return [v.sql for v in values]
+
+    def _items(
+        self, node: exp.Select, scalars: Scalars, source: _Source, keys: list[str] | None
+    ) -> list[tuple[str, str, Kind | None]]:
+        """The columns of a SELECT: DuckDB's text, name, type."""
+        found: list[tuple[str, str, Kind | None]] = []
+        for item in node.expressions:
+            qualifier = _starred(item)
+            if qualifier is not None:
+                if scalars.aggregates:
+                    raise leave_out("* with groups")
+                named = (c for c in source.columns if qualifier in ("", c.qualifier))
+                found += [(c.sql, c.name, c.kind) for c in named]
+                continue
+            inner = item.this if isinstance(item, exp.Alias) else item
+            if not item.alias_or_name:
+                raise leave_out("a column without a name")
+            value = scalars(inner)
+            kind = None if value.kind == kinds.NOTHING else value.kind
+            found.append((value.sql, item.alias_or_name, kind))
+        return found
+
+    def _first_rows(self, node: exp.Select, scalars: Scalars) -> str:
+        order, limit, offset = (node.args.get(k) for k in ("order", "limit", "offset"))
+        if limit is None and offset is None:
+            if order is not None:
+                raise leave_out("ORDER BY of all rows")
+            return ""
+        if order is None or not _only(order, "expressions"):
+            raise leave_out("a LIMIT without an order")
+        texts = []
+        for item in order.expressions:
+            if not _only(item, "this", "desc", "nulls_first"):
+                raise leave_out("ORDER BY with more")
+            value = scalars(item.this)
+            if not value.kind.is_compared:
+                raise leave_out(f"an order of {value.kind.name}")
+            direction = "DESC" if item.args.get("desc") else "ASC"
+            nulls = "FIRST" if item.args.get("nulls_first") else "LAST"
+            texts.append(f"{value.sql} {direction} NULLS {nulls}")
+        sql = f" ORDER BY {', '.join(texts)}"
+        for word, part in (("LIMIT", limit), ("OFFSET", offset)):
+            if part is not None:
+                number = part.expression
+                if not (isinstance(number, exp.Literal) and number.this.isdigit()):
+                    raise leave_out(f"{word} of no number")
+                sql += f" {word} {number.this}"
+        return sql
+
+
+def name_of(view: str) -> str:
+    """A view's name in DuckDB."""
+    return '"' + view.replace('"', '""') + '"'
+
+
+def _starred(item: exp.Expr) -> str | None:
+    """The qualifier of a `*`, empty for none; None of another item."""
+    if isinstance(item, exp.Star) and not any(item.args.values()):
+        return ""
+    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) and item.table:
+        return str(item.table)
+    return None
+
+
+def _only(node: exp.Expr, *parts: str) -> bool:
+    """Whether a node has no other parts."""
+    return all(k in parts for k, v in node.args.items() if v not in (None, [], False))

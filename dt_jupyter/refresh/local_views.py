@@ -1,0 +1,70 @@
+"""Rows at hand under the names by which statements read them: given to Spark only for a statement
+that is run there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dt_jupyter.evaluation import Evaluator, LocalRows, kind_of, kind_of_arrow
+from dt_jupyter.lake import TableLog, fields_named, local_view, spark_schema
+from dt_jupyter.model.hidden import WEIGHT
+from dt_jupyter.spark import arrow_frame
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+
+@dataclass
+class LocalViews:
+    """Views of one stage's step; without an `evaluator` every statement is Spark's."""
+
+    spark: SparkSession
+    evaluator: Evaluator | None
+    evaluated_rows: int
+    given_rows: int = 0
+    """Rows that Spark was given."""
+    _rows: dict[str, LocalRows] = field(default_factory=dict)
+    _not_given: dict[str, Callable[[], object]] = field(default_factory=dict)
+
+    def add(self, name: str, rows: pa.Table) -> None:
+        """Rows that a statement gave."""
+        shape = tuple((f.name, kind_of_arrow(f.type)) for f in rows.schema)
+
+        def make() -> None:
+            arrow_frame(self.spark, rows).createOrReplaceTempView(name)
+
+        self._add(name, LocalRows(rows, shape), make)
+
+    def add_of_table(self, name: str, log: TableLog, version: int, rows: pa.Table) -> None:
+        """Rows of a table or changes of it, with the table's own types."""
+        known = [c for c in rows.column_names if c != WEIGHT]
+        fields = spark_schema(fields_named(log.metadata(version), known))
+        kinds = {f.name: kind_of(f.dataType.simpleString()) for f in fields}
+        kinds[WEIGHT] = kind_of("bigint")
+        shape = tuple((c, kinds[c]) for c in rows.column_names)
+
+        def make() -> None:
+            local_view(self.spark, log, version, rows, name)
+
+        self._add(name, LocalRows(rows, shape), make)
+
+    def _add(self, name: str, rows: LocalRows, make: Callable[[], object]) -> None:
+        self._rows[name], self._not_given[name] = rows, make
+
+    def evaluate(self, text: str) -> pa.Table | None:
+        """The rows of a statement over views alone; None: it is Spark's."""
+        if self.evaluator is None:
+            return None
+        read = {n: v for n, v in self._rows.items() if n in text}
+        if sum(v.rows.num_rows for v in read.values()) >= self.evaluated_rows:
+            return None
+        return self.evaluator(text, read)
+
+    def give(self, text: str) -> None:
+        """Makes the views that a statement reads known to Spark."""
+        for name in [n for n in self._not_given if n in text]:
+            self._not_given.pop(name)()
+            self.given_rows += self._rows[name].rows.num_rows
