@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, pairwise
 
-import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from dt_jupyter.evaluation import kinds
@@ -18,6 +18,7 @@ from dt_jupyter.evaluation.kinds import Kind
 from dt_jupyter.evaluation.left_out import leave_out
 from dt_jupyter.evaluation.scalars import Column, Function, Scalars
 
+_SPARK = Dialect.get_or_raise("spark")
 Shape = tuple[tuple[str, Kind | None], ...]
 """The columns of a relation and their types, None for one that is not evaluated."""
 
@@ -34,16 +35,26 @@ class Translation:
 
 def translate(text: str, views: Mapping[str, Shape]) -> Translation:
     """A statement over views of these shapes. LeftOut where it has what is not evaluated."""
-    try:
-        node = sqlglot.parse_one(text, read="spark")
-    except SqlglotError as e:
-        raise leave_out("a text that sqlglot does not read") from e
+    node = _parsed(text)
     statements = _Statements(views)
     sql, shape = statements.query(node)
     columns = tuple((n, k) for n, k in shape if k is not None)
     if len(columns) < len(shape):
         raise leave_out("a column's type")
     return Translation(sql, columns, tuple(statements.used), statements.functions)
+
+
+def _parsed(text: str) -> exp.Expr:
+    try:
+        tokens = _SPARK.tokenize(text)
+        (node,) = _SPARK.parser().parse(tokens, text)
+    except (SqlglotError, ValueError) as e:
+        raise leave_out("a text that sqlglot does not read") from e
+    kinds_of = [t.token_type for t in tokens]
+    if any(a == b == TokenType.STRING for a, b in pairwise(kinds_of)):
+        raise leave_out("two texts side by side")  # one text with a quote in it, to Spark
+    assert node is not None
+    return node
 
 
 @dataclass

@@ -1,0 +1,175 @@
+"""Random expressions of the closed list that is evaluated in the process, over edge values."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from dataclasses import dataclass
+from decimal import Decimal
+from random import Random
+
+import pyarrow as pa
+
+D = Decimal
+_LONG = decimal.Context(prec=80)
+
+
+def digits(precision: int, scale: int) -> Decimal:
+    """The largest decimal of a type."""
+    return D(10**precision - 1).scaleb(-scale, _LONG)
+
+
+def least(precision: int, scale: int) -> Decimal:
+    """The smallest decimal of a type; a minus would round it."""
+    return digits(precision, scale).copy_negate()
+
+
+COLUMNS: dict[str, tuple[str, pa.DataType, list[object]]] = {
+    "b": ("boolean", pa.bool_(), [True, False]),
+    "t": ("tinyint", pa.int8(), [0, 1, -1, 127, -128, 7]),
+    "h": ("smallint", pa.int16(), [0, 3, -3, 32767, -32768]),
+    "i": ("int", pa.int32(), [0, 1, -1, 2, 10, 2**31 - 1, -(2**31)]),
+    "l": ("bigint", pa.int64(), [0, 1, -7, 12, 2**63 - 1, -(2**63), 2**31]),
+    "d": ("decimal(5,2)", pa.decimal128(5, 2),
+          [D("0.00"), D("0.05"), D("-0.05"), D("1.50"), D("-999.99"), D("999.99"), D("2.00")]),
+    "e": ("decimal(15,2)", pa.decimal128(15, 2),
+          [D("0.00"), D("1.00"), D("-3.33"), D("0.01"), digits(15, 2), least(15, 2)]),
+    "f": ("decimal(20,6)", pa.decimal128(20, 6),
+          [D("0.000000"), D("0.000001"), D("-0.500000"), D("3.141593"), digits(20, 6)]),
+    "g": ("decimal(37,4)", pa.decimal128(37, 4),
+          [D("0.0000"), D("0.0001"), D("-1.0000"), D("12.3456"), digits(37, 4), least(37, 4)]),
+    "m": ("decimal(38,0)", pa.decimal128(38, 0), [D(0), D(1), D(-2), D(3), digits(38, 0)]),
+    "s": ("string", pa.string(), ["", "a", "A", "b ", "é", "zz", "PROMO a%", "🦆x", "a\nb", "aé"]),
+    "u": ("string", pa.string(), ["a", "B", "PROMO", "", "b", "a%"]),
+    "y": ("date", pa.date32(), [datetime.date(*d) for d in (
+        (1970, 1, 1), (1969, 12, 31), (2024, 2, 29), (2023, 1, 31), (1582, 10, 10), (1, 1, 1),
+        (9999, 12, 31), (1998, 12, 1))]),
+    "z": ("date", pa.date32(), [datetime.date(2024, 2, 29), datetime.date(1995, 3, 15)]),
+}  # fmt: skip
+"""Each column's type in Spark's words and in Arrow's, and its values."""
+KEYS = ("k", pa.int32())
+INTEGERS = ("t", "h", "i", "l")
+DECIMALS = ("d", "e", "f", "g", "m")
+TEXTS, DATES = ("s", "u"), ("y", "z")
+
+
+def edge_rows(random: Random, rows: int) -> pa.Table:
+    """Rows of random edge values; a fifth of them NULL."""
+    arrays = {KEYS[0]: pa.array([random.randrange(4) for _ in range(rows)], KEYS[1])}
+    for name, (_, type_, values) in COLUMNS.items():
+        drawn = [None if random.random() < 0.2 else random.choice(values) for _ in range(rows)]
+        arrays[name] = pa.array(drawn, type_)
+    return pa.table(arrays)
+
+
+@dataclass
+class Expressions:
+    """Random expressions; many of them overflow."""
+
+    random: Random
+
+    def any(self, depth: int) -> str:
+        return self.random.choice((self.number, self.condition, self.text, self.date))(depth)
+
+    def number(self, depth: int) -> str:
+        pick = self.random.choice
+        if depth == 0:
+            return pick((*INTEGERS, *DECIMALS, "d", "d", "e", "i", "1", "0", "-1", "7", "2.5",
+                         "0.05", "100.00", "3000000000"))  # fmt: skip
+        kind = self.random.randrange(12)
+        if kind < 4:
+            operator = pick(("+", "-", "*", "/", "DIV", "+", "-", "*"))
+            return f"({self.number(depth - 1)} {operator} {self.number(depth - 1)})"
+        if kind == 4:
+            return f"({pick(INTEGERS)} % {pick((*INTEGERS, '3', '-2'))})"
+        if kind == 5:
+            type_ = pick(("bigint", "int", "decimal(37,2)", "decimal(20,4)", "decimal(10,1)"))
+            return f"CAST({self.number(depth - 1)} AS {type_})"
+        if kind == 6:
+            return f"(- {self.number(0)})"
+        if kind == 7:
+            part = pick(("year", "month", "day", "quarter"))
+            return pick((f"{part}({self.date(depth - 1)})", f"EXTRACT({part} FROM {pick(DATES)})"))
+        return self.choice(self.number, depth)
+
+    def choice(self, of: object, depth: int) -> str:
+        assert callable(of)
+        a, b = of(depth - 1), of(depth - 1)
+        kind = self.random.randrange(6)
+        if kind == 0:
+            return f"COALESCE({a}, {b})"
+        if kind == 1:
+            return f"CASE WHEN {self.condition(depth - 1)} THEN {a} ELSE {b} END"
+        if kind == 2:
+            return f"IF({self.condition(depth - 1)}, {a}, {b})"
+        if kind == 3:
+            return f"LEAST({a}, {b}, {of(0)})"
+        if kind == 4:
+            return f"GREATEST({a}, {b})"
+        x, y, z = (self.number(0) for _ in range(3))
+        return f"CASE {x} WHEN {y} THEN {a} WHEN {z} THEN {b} END"
+
+    def condition(self, depth: int) -> str:
+        pick = self.random.choice
+        if depth == 0:
+            return pick(("b", "(d > 0)", "(i IS NULL)", "(s = u)", "TRUE", "(y IS NOT NULL)"))
+        kind = self.random.randrange(9)
+        of = pick((self.number, self.number, self.text, self.date))
+        if kind < 3:
+            operator = pick(("=", "<>", "<", "<=", ">", ">=", "<=>", "IS DISTINCT FROM",
+                             "IS NOT DISTINCT FROM"))  # fmt: skip
+            return f"({of(depth - 1)} {operator} {of(depth - 1)})"
+        if kind == 3:
+            return (
+                f"({self.condition(depth - 1)} {pick(('AND', 'OR'))} {self.condition(depth - 1)})"
+            )
+        if kind == 4:
+            return f"(NOT {self.condition(depth - 1)})"
+        if kind == 5:
+            return f"({of(depth - 1)} BETWEEN {of(0)} AND {of(0)})"
+        if kind == 6:
+            return f"({of(0)} {pick(('IN', 'NOT IN'))} ({of(0)}, {of(0)}, {of(0)}))"
+        if kind == 7:
+            pattern = pick(("PROMO%", "%a", "%a%", "_", "a_", "%", "", "a%é", "%\n%"))
+            return f"({self.text(depth - 1)} {pick(('LIKE', 'NOT LIKE'))} '{pattern}')"
+        return f"({self.condition(depth - 1)} IS {pick(('TRUE', 'FALSE', 'NOT TRUE', 'NULL'))})"
+
+    def text(self, depth: int) -> str:
+        pick = self.random.choice
+        if depth == 0:
+            return pick((*TEXTS, "s", "'a'", "'é'", "''", "'it''s'"))
+        kind = self.random.randrange(5)
+        if kind == 0:
+            return f"CONCAT({self.text(depth - 1)}, {self.text(0)})"
+        if kind == 1:
+            return f"({self.text(depth - 1)} || {self.text(0)})"
+        if kind == 2:
+            return f"SUBSTRING({self.text(depth - 1)}, {pick((1, 2, 9))}, {pick((1, 2, 7))})"
+        return self.choice(self.text, depth)
+
+    def date(self, depth: int) -> str:
+        pick = self.random.choice
+        if depth == 0:
+            return pick((*DATES, "y", "DATE '1995-03-15'", "CAST('1998-12-01' AS DATE)"))
+        if self.random.randrange(3) == 0:
+            count, unit = pick(("1", "90", "3", "12")), pick(("DAY", "MONTH", "YEAR"))
+            return f"({self.date(depth - 1)} {pick('+-')} INTERVAL '{count}' {unit})"
+        return self.choice(self.date, depth)
+
+    def hash(self) -> str:
+        names = self.random.sample(list(COLUMNS), self.random.randrange(1, 6))
+        values = [f"CAST({n} AS BINARY)" if n in TEXTS else n for n in names]
+        first = self.random.choice(([], ["'dt'"]))
+        return f"XXHASH64({', '.join([*first, *values])})"
+
+    def aggregate(self) -> str:
+        kind = self.random.randrange(8)
+        if kind < 3:
+            return f"SUM({self.number(2)})"
+        if kind == 3:
+            return self.random.choice(("COUNT(*)", f"COUNT({self.any(1)})"))
+        if kind == 4:
+            return f"COUNT(DISTINCT {self.any(1)})"
+        if kind == 5:
+            return f"COALESCE(SUM({self.number(1)}), 0)"
+        return f"{self.random.choice(('MIN', 'MAX'))}({self.any(2)})"
