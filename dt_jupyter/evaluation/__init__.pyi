@@ -1,3 +1,3 @@
 from .evaluator import Evaluator as Evaluator, LocalRows as LocalRows
-from .kinds import kind_of as kind_of, kind_of_arrow as kind_of_arrow
+from .kinds import arrow_value_kind as arrow_value_kind, value_kind as value_kind
 from .left_out import LeftOut as LeftOut

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.evaluation.left_out import LeftOut
 from dt_jupyter.evaluation.scalars import Function
-from dt_jupyter.evaluation.statements import Shape, Translation, translate
+from dt_jupyter.evaluation.statements import Translation, ViewShape, translate
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,14 +32,14 @@ class LocalRows:
     """The rows of a view, and the types of its columns that are evaluated."""
 
     rows: pa.Table
-    shape: Shape
+    shape: ViewShape
 
 
 @dataclass
 class Evaluator:
     """Evaluates statements; threads may share it."""
 
-    _known: OrderedDict[tuple[str, tuple[Shape, ...]], Translation | LeftOut] = field(
+    _known: OrderedDict[tuple[str, tuple[ViewShape, ...]], Translation | LeftOut] = field(
         default_factory=OrderedDict
     )
     _lock: threading.Lock = field(default_factory=threading.Lock)

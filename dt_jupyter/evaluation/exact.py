@@ -11,7 +11,7 @@ from decimal import Context, Decimal
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING
 
-from dt_jupyter.evaluation.kinds import MOST_DIGITS, Kind
+from dt_jupyter.evaluation.kinds import MOST_DIGITS, ValueKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,7 @@ _MULTIPLIED_DIGITS = MOST_DIGITS + 1
 """Spark rounds a product to so many before it rounds it to its scale."""
 
 
-def arithmetic(operator: str, one: Kind, other: Kind, result: Kind) -> Function:
+def arithmetic(operator: str, one: ValueKind, other: ValueKind, result: ValueKind) -> Function:
     """`+`, `-`, `*`, `/` or `DIV` of decimals, rounded half up to the scale of the result."""
     compute = {"+": _plus, "-": _minus, "*": _times, "/": _over, "DIV": _whole}[operator]
 
@@ -112,7 +112,7 @@ def _whole(a: int, a_scale: int, b: int, b_scale: int, scale: int) -> int:
     return quotient if (a >= 0) == (b >= 0) else -quotient
 
 
-def row_hash(kinds: Sequence[Kind]) -> Function:
+def row_hash(kinds: Sequence[ValueKind]) -> Function:
     """XXHASH64 of values of these kinds; a NULL leaves the hash as it is."""
 
     def evaluate(*columns: pa.Array) -> pa.Array:
@@ -130,7 +130,7 @@ def row_hash(kinds: Sequence[Kind]) -> Function:
     return _of_arity(evaluate, len(kinds))
 
 
-def _hashed_bytes(kind: Kind, column: pa.Array) -> list[bytes | None]:
+def _hashed_bytes(kind: ValueKind, column: pa.Array) -> list[bytes | None]:
     """What Spark hashes of each value."""
     import pyarrow as pa
 

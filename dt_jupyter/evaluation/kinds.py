@@ -25,13 +25,13 @@ _DUCKDB = {
     "bigint": "BIGINT", "date": "DATE", "string": "VARCHAR", "binary": "BLOB", "float": "FLOAT",
     "double": "DOUBLE", "timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP",
 }  # fmt: skip
-COMPARED = frozenset({"boolean", "date", "string", "timestamp", "timestamp_ntz", *INTEGERS})
+COMPARED_TYPES = frozenset({"boolean", "date", "string", "timestamp", "timestamp_ntz", *INTEGERS})
 """Types whose values `=` and `<` compare as Spark does, besides decimals; none of floats, of which
 Spark takes −0.0 for 0.0."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueKind:
     """A type of Spark's; precision and scale are of decimals."""
 
     name: str
@@ -48,7 +48,7 @@ class Kind:
 
     @property
     def is_compared(self) -> bool:
-        return self.is_decimal or self.name in COMPARED
+        return self.is_decimal or self.name in COMPARED_TYPES
 
     @property
     def sql(self) -> str:
@@ -72,45 +72,45 @@ class Kind:
         }[self.name]  # fmt: skip
 
 
-NOTHING = Kind("void")
+VOID = ValueKind("void")
 """The type of NULL alone."""
-INT, BIGINT, BOOLEAN, STRING, DATE = map(Kind, ("int", "bigint", "boolean", "string", "date"))
+INT, BIGINT, BOOLEAN, STRING, DATE = map(ValueKind, ("int", "bigint", "boolean", "string", "date"))
 
 
-def decimal(precision: int, scale: int) -> Kind:
-    return Kind("decimal", precision, scale)
+def decimal(precision: int, scale: int) -> ValueKind:
+    return ValueKind("decimal", precision, scale)
 
 
-def kind_of(spark_type: str) -> Kind | None:
+def value_kind(spark_type: str) -> ValueKind | None:
     """The kind of a type in Spark's words; None for one that is not evaluated."""
     found = _DECIMAL.match(spark_type)
     if found:
         return decimal(int(found[1]), int(found[2]))
-    return Kind(spark_type) if spark_type in _DUCKDB else None
+    return ValueKind(spark_type) if spark_type in _DUCKDB else None
 
 
-def kind_of_arrow(type_: pa.DataType) -> Kind | None:
+def arrow_value_kind(type_: pa.DataType) -> ValueKind | None:
     """The kind of values that PySpark gave in this type; None for one that is not evaluated."""
     from pyarrow import types as t
 
     if t.is_decimal128(type_):
         return decimal(type_.precision, type_.scale)
     if t.is_timestamp(type_):
-        return Kind("timestamp_ntz" if type_.tz is None else "timestamp")
-    found = (Kind(n) for n in _DUCKDB if not n.startswith("timestamp"))
+        return ValueKind("timestamp_ntz" if type_.tz is None else "timestamp")
+    found = (ValueKind(n) for n in _DUCKDB if not n.startswith("timestamp"))
     return next((k for k in found if k.arrow == type_), None)
 
 
-def as_decimal(kind: Kind) -> Kind:
+def as_decimal(kind: ValueKind) -> ValueKind:
     """The decimal that holds all values of an integer type."""
     return kind if kind.is_decimal else decimal(_DIGITS[kind.name], 0)
 
 
-def common(one: Kind, other: Kind) -> Kind:
+def common(one: ValueKind, other: ValueKind) -> ValueKind:
     """The type that both become in a comparison, a CASE or a UNION."""
-    if one == other or other == NOTHING:
+    if one == other or other == VOID:
         return one
-    if one == NOTHING:
+    if one == VOID:
         return other
     if one.is_integer and other.is_integer:
         return max(one, other, key=lambda k: _DIGITS[k.name])
@@ -124,7 +124,7 @@ def common(one: Kind, other: Kind) -> Kind:
     raise leave_out(f"{one.name} beside {other.name}")
 
 
-def sum_kind(kind: Kind) -> Kind:
+def sum_kind(kind: ValueKind) -> ValueKind:
     """The type of a sum."""
     if kind.is_integer:
         return BIGINT
@@ -133,7 +133,7 @@ def sum_kind(kind: Kind) -> Kind:
     raise leave_out(f"a sum of {kind.name}")
 
 
-def result_of(operator: str, one: Kind, other: Kind) -> Kind:
+def result_of(operator: str, one: ValueKind, other: ValueKind) -> ValueKind:
     """The type of `+`, `-`, `*` and `/` of two decimals."""
     whole = one.precision - one.scale
     if operator in "+-":

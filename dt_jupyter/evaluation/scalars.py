@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dt_jupyter.evaluation import exact, kinds
-from dt_jupyter.evaluation.kinds import BIGINT, BOOLEAN, DATE, INT, STRING, Kind
+from dt_jupyter.evaluation.kinds import BIGINT, BOOLEAN, DATE, INT, STRING, ValueKind
 from dt_jupyter.evaluation.left_out import leave_out
 
 
@@ -22,18 +22,18 @@ class Value:
     """An expression in DuckDB's SQL and its type; `literal` is the number that it is."""
 
     sql: str
-    kind: Kind
+    kind: ValueKind
     literal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ScopeColumn:
     """A column in scope; of a type that is not evaluated it has no kind."""
 
     qualifier: str | None
     name: str
     sql: str
-    kind: Kind | None
+    kind: ValueKind | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,15 @@ class Function:
     """A function of rows that a statement needs, under the name by which it calls it."""
 
     evaluate: exact.Function
-    arguments: tuple[Kind, ...]
-    result: Kind
+    arguments: tuple[ValueKind, ...]
+    result: ValueKind
 
 
 @dataclass
 class Scalars:
     """Translates expressions over `columns`; `functions` are those of ours that they call."""
 
-    columns: Sequence[Column]
+    columns: Sequence[ScopeColumn]
     functions: dict[str, Function] = field(default_factory=dict)
     aggregates: bool = False
 
@@ -63,10 +63,12 @@ class Scalars:
             raise leave_out(f"{_named(node)} with {', '.join(others)}")
         return rule(self, node)
 
-    def cast(self, value: Value, kind: Kind) -> str:
+    def cast(self, value: Value, kind: ValueKind) -> str:
         return value.sql if value.kind == kind else f"CAST({value.sql} AS {kind.sql})"
 
-    def call(self, name: str, function: exact.Function, args: Sequence[Value], kind: Kind) -> Value:
+    def call(
+        self, name: str, function: exact.Function, args: Sequence[Value], kind: ValueKind
+    ) -> Value:
         """A call of a function of ours."""
         arguments = tuple(a.kind for a in args)
         signature = "_".join(re.sub(r"\W+", "_", k.sql) for k in (*arguments, kind))
@@ -74,12 +76,12 @@ class Scalars:
         self.functions[called] = Function(function, arguments, kind)
         return Value(f"{called}({', '.join(a.sql for a in args)})", kind)
 
-    def together(self, values: Sequence[Value]) -> tuple[list[str], Kind]:
+    def together(self, values: Sequence[Value]) -> tuple[list[str], ValueKind]:
         """Expressions in the type that all of them become."""
-        kind = kinds.NOTHING
+        kind = kinds.VOID
         for value in values:
             kind = kinds.common(kind, value.kind)
-        if kind == kinds.NOTHING:
+        if kind == kinds.VOID:
             raise leave_out("NULL without a type")
         return [self.cast(v, kind) for v in values], kind
 
@@ -140,7 +142,7 @@ def _number(text: str) -> Value:
 
 def _text(text: str) -> str:
     if "\\" in text or "\0" in text:
-        raise leave_out("a text with a backslash")
+        raise leave_out("a string with a backslash")
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -149,7 +151,7 @@ def _boolean(s: Scalars, node: exp.Expr) -> Value:
 
 
 def _null(s: Scalars, node: exp.Expr) -> Value:
-    return Value("NULL", kinds.NOTHING)
+    return Value("NULL", kinds.VOID)
 
 
 def _paren(s: Scalars, node: exp.Expr) -> Value:
@@ -194,7 +196,7 @@ def _arithmetic(s: Scalars, operator: str, node: exp.Expr) -> Value:
     a, b = s.cast(left, a_kind), s.cast(right, b_kind)
     exactly = operator != "/" and kind.scale >= _exact_scale(operator, a_kind, b_kind)
     if operator in "+-" and exactly and kind.precision < kinds.MOST_DIGITS:
-        a, b = (s.cast(Value(x, kinds.NOTHING), kind) for x in (a, b))
+        a, b = (s.cast(Value(x, kinds.VOID), kind) for x in (a, b))
         return Value(f"CAST(({a} {operator} {b}) AS {kind.sql})", kind)
     if operator == "*" and exactly and a_kind.precision + b_kind.precision < kinds.MOST_DIGITS:
         return Value(f"CAST(({a} * {b}) AS {kind.sql})", kind)
@@ -203,11 +205,11 @@ def _arithmetic(s: Scalars, operator: str, node: exp.Expr) -> Value:
     return s.call(name, function, (Value(a, a_kind), Value(b, b_kind)), kind)
 
 
-def _exact_scale(operator: str, one: Kind, other: Kind) -> int:
+def _exact_scale(operator: str, one: ValueKind, other: ValueKind) -> int:
     return one.scale + other.scale if operator == "*" else max(one.scale, other.scale)
 
 
-def _decimals(left: Value, right: Value) -> tuple[Kind, Kind]:
+def _decimals(left: Value, right: Value) -> tuple[ValueKind, ValueKind]:
     """The types of the operands of an arithmetic with a decimal: a whole number that stands in the
     query has as many digits as it has."""
     if not (left.kind.is_decimal or right.kind.is_decimal):
@@ -218,7 +220,7 @@ def _decimals(left: Value, right: Value) -> tuple[Kind, Kind]:
     return _digits_of(left), _digits_of(right)
 
 
-def _digits_of(value: Value) -> Kind:
+def _digits_of(value: Value) -> ValueKind:
     if value.literal is not None and value.kind.is_integer:
         return kinds.decimal(len(value.literal.removeprefix("-").lstrip("0")) or 1, 0)
     return kinds.as_decimal(value.kind)
@@ -291,7 +293,7 @@ def _comparison(s: Scalars, node: exp.Expr) -> Value:
     return Value(f"({a} {_COMPARISONS[type(node)]} {b})", BOOLEAN)
 
 
-def _compared(s: Scalars, values: Sequence[Value]) -> tuple[list[str], Kind]:
+def _compared(s: Scalars, values: Sequence[Value]) -> tuple[list[str], ValueKind]:
     texts, kind = s.together(values)
     if not kind.is_compared:
         raise leave_out(f"{kind.name} compared")
@@ -350,7 +352,7 @@ def _case(s: Scalars, node: exp.Expr) -> Value:
         conditions = [s.condition(b.this) for b in branches]
     default = node.args.get("default")
     values = [s(b.args["true"]) for b in branches]
-    values.append(s(default) if default is not None else Value("NULL", kinds.NOTHING))
+    values.append(s(default) if default is not None else Value("NULL", kinds.VOID))
     texts, kind = s.together(values)
     whens = " ".join(f"WHEN {c} THEN {t}" for c, t in zip(conditions, texts, strict=False))
     return Value(f"CASE {whens} ELSE {texts[-1]} END", kind)
@@ -359,7 +361,7 @@ def _case(s: Scalars, node: exp.Expr) -> Value:
 def _if(s: Scalars, node: exp.Expr) -> Value:
     condition = s.condition(node.this)
     otherwise = node.args.get("false")
-    last = s(otherwise) if otherwise is not None else Value("NULL", kinds.NOTHING)
+    last = s(otherwise) if otherwise is not None else Value("NULL", kinds.VOID)
     (a, b), kind = s.together([s(node.args["true"]), last])
     return Value(f"CASE WHEN {condition} THEN {a} ELSE {b} END", kind)
 
@@ -380,14 +382,14 @@ def _least_or_greatest(s: Scalars, node: exp.Expr) -> Value:
 def _concat(s: Scalars, node: exp.Expr) -> Value:
     values = [s(n) for n in node.expressions]
     if any(v.kind != STRING for v in values):
-        raise leave_out("CONCAT of other values than texts")
+        raise leave_out("CONCAT of values that are no strings")
     return Value(f"({' || '.join(v.sql for v in values)})", STRING)
 
 
 def _pipe(s: Scalars, node: exp.Expr) -> Value:
     values = [s(node.this), s(node.expression)]
     if any(v.kind != STRING for v in values):
-        raise leave_out("|| of other values than texts")
+        raise leave_out("|| of values that are no strings")
     return Value(f"({values[0].sql} || {values[1].sql})", STRING)
 
 
@@ -408,10 +410,10 @@ def _is_natural(node: exp.Expr | None) -> bool:
 
 def _cast(s: Scalars, node: exp.Expr) -> Value:
     type_ = node.args["to"].sql("spark").lower().replace(" ", "")
-    value, kind = s(node.this), kinds.kind_of(type_)
+    value, kind = s(node.this), kinds.value_kind(type_)
     if kind is None:
         raise leave_out(f"a cast to {type_}")
-    if value.kind in (kind, kinds.NOTHING):
+    if value.kind in (kind, kinds.VOID):
         return Value(f"CAST({value.sql} AS {kind.sql})", kind)
     old = value.kind
     if kind == DATE and isinstance(node.this, exp.Literal) and _DAY.fullmatch(node.this.this):
@@ -433,7 +435,7 @@ def _anonymous(s: Scalars, node: exp.Expr) -> Value:
 
 
 def _raise_error(s: Scalars, args: Sequence[exp.Expr]) -> Value:
-    return Value("error('raised')", kinds.NOTHING)
+    return Value("error('raised')", kinds.VOID)
 
 
 def _hash(s: Scalars, args: Sequence[exp.Expr]) -> Value:
@@ -499,7 +501,7 @@ def _extreme(s: Scalars, node: exp.Expr) -> Value:
 
 def _first(s: Scalars, node: exp.Expr) -> Value:
     value = s(node.this)
-    if value.kind == kinds.NOTHING:
+    if value.kind == kinds.VOID:
         raise leave_out("FIRST of NULL")
     return Value(f"FIRST({value.sql})", value.kind)
 

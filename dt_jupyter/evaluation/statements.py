@@ -14,12 +14,12 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from dt_jupyter.evaluation import kinds
-from dt_jupyter.evaluation.kinds import Kind
+from dt_jupyter.evaluation.kinds import ValueKind
 from dt_jupyter.evaluation.left_out import leave_out
-from dt_jupyter.evaluation.scalars import Column, Function, Scalars
+from dt_jupyter.evaluation.scalars import Function, Scalars, ScopeColumn
 
 _SPARK = Dialect.get_or_raise("spark")
-Shape = tuple[tuple[str, Kind | None], ...]
+ViewShape = tuple[tuple[str, ValueKind | None], ...]
 """The columns of a relation and their types, None for one that is not evaluated."""
 
 
@@ -28,12 +28,12 @@ class Translation:
     """A statement in DuckDB's SQL, its columns, and the views and functions of ours in it."""
 
     sql: str
-    columns: tuple[tuple[str, Kind], ...]
+    columns: tuple[tuple[str, ValueKind], ...]
     views: tuple[str, ...]
     functions: Mapping[str, Function]
 
 
-def translate(text: str, views: Mapping[str, Shape]) -> Translation:
+def translate(text: str, views: Mapping[str, ViewShape]) -> Translation:
     """A statement over views of these shapes. LeftOut where it has what is not evaluated."""
     node = _parsed(text)
     statements = _Statements(views)
@@ -49,10 +49,10 @@ def _parsed(text: str) -> exp.Expr:
         tokens = _SPARK.tokenize(text)
         (node,) = _SPARK.parser().parse(tokens, text)
     except (SqlglotError, ValueError) as e:
-        raise leave_out("a text that sqlglot does not read") from e
+        raise leave_out("SQL that sqlglot does not read") from e
     kinds_of = [t.token_type for t in tokens]
     if any(a == b == TokenType.STRING for a, b in pairwise(kinds_of)):
-        raise leave_out("two texts side by side")  # one text with a quote in it, to Spark
+        raise leave_out("two strings side by side")  # one text with a quote in it, to Spark
     assert node is not None
     return node
 
@@ -62,17 +62,17 @@ class _Source:
     """A relation in FROM."""
 
     sql: str
-    columns: list[Column]
+    columns: list[ScopeColumn]
 
 
 @dataclass
 class _Statements:
-    views: Mapping[str, Shape]
+    views: Mapping[str, ViewShape]
     functions: dict[str, Function] = field(default_factory=dict)
     used: dict[str, None] = field(default_factory=dict)
     aliases: count[int] = field(default_factory=count)
 
-    def query(self, node: exp.Expr) -> tuple[str, Shape]:
+    def query(self, node: exp.Expr) -> tuple[str, ViewShape]:
         match node:
             case exp.Subquery() if _only(node, "this"):
                 return self.query(node.this)
@@ -82,7 +82,7 @@ class _Statements:
                 return self._select(node)
         raise leave_out(type(node).__name__.upper())
 
-    def _union(self, node: exp.Union) -> tuple[str, Shape]:
+    def _union(self, node: exp.Union) -> tuple[str, ViewShape]:
         if not _only(node, "this", "expression", "distinct"):
             raise leave_out("a UNION with more")
         (left, one), (right, other) = self.query(node.this), self.query(node.expression)
@@ -97,7 +97,7 @@ class _Statements:
         sides = (self._in_types(left, one, target), self._in_types(right, other, target))
         return f"{sides[0]} UNION ALL {sides[1]}", target
 
-    def _in_types(self, sql: str, shape: Shape, target: Shape) -> str:
+    def _in_types(self, sql: str, shape: ViewShape, target: ViewShape) -> str:
         if [k for _, k in shape] == [k for _, k in target]:
             return f"SELECT * FROM ({sql})"
         items = ", ".join(
@@ -105,7 +105,7 @@ class _Statements:
         )
         return f"SELECT {items} FROM ({sql})"
 
-    def _select(self, node: exp.Select) -> tuple[str, Shape]:
+    def _select(self, node: exp.Select) -> tuple[str, ViewShape]:
         if not _only(
             node, "expressions", "from_", "joins", "where", "group", "having", "hint", "order",
             "limit", "offset",
@@ -167,7 +167,7 @@ class _Statements:
                 if name not in self.views:
                     raise leave_out("a relation that is not at hand")
                 self.used[name] = None
-                text, shape = name_of(name), self.views[name]
+                text, shape = quoted_view(name), self.views[name]
             case exp.Subquery() if _only(node, "this", "alias"):
                 text, shape = self.query(node.this)
                 text = f"({text})"
@@ -178,7 +178,7 @@ class _Statements:
         if given is not None and given.args.get("columns"):
             raise leave_out("an alias with columns")
         qualifier = node.alias or name or None
-        columns = [Column(qualifier, n, f"{alias}.c{i}", k) for i, (n, k) in enumerate(shape)]
+        columns = [ScopeColumn(qualifier, n, f"{alias}.c{i}", k) for i, (n, k) in enumerate(shape)]
         return _Source(f"{text} AS {alias}", columns)
 
     # -- the rest ----------------------------------------------------------------------------------
@@ -200,9 +200,9 @@ class _Statements:
 
     def _items(
         self, node: exp.Select, scalars: Scalars, source: _Source, keys: list[str] | None
-    ) -> list[tuple[str, str, Kind | None]]:
+    ) -> list[tuple[str, str, ValueKind | None]]:
         """The columns of a SELECT: DuckDB's text, name, type."""
-        found: list[tuple[str, str, Kind | None]] = []
+        found: list[tuple[str, str, ValueKind | None]] = []
         for item in node.expressions:
             qualifier = _starred(item)
             if qualifier is not None:
@@ -215,7 +215,7 @@ class _Statements:
             if not item.alias_or_name:
                 raise leave_out("a column without a name")
             value = scalars(inner)
-            kind = None if value.kind == kinds.NOTHING else value.kind
+            kind = None if value.kind == kinds.VOID else value.kind
             found.append((value.sql, item.alias_or_name, kind))
         return found
 
@@ -247,7 +247,7 @@ class _Statements:
         return sql
 
 
-def name_of(view: str) -> str:
+def quoted_view(view: str) -> str:
     """A view's name in DuckDB."""
     return '"' + view.replace('"', '""') + '"'
 

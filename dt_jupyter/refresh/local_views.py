@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dt_jupyter.evaluation import Evaluator, LocalRows, kind_of, kind_of_arrow
+from dt_jupyter.evaluation import Evaluator, LocalRows, arrow_value_kind, value_kind
 from dt_jupyter.lake import TableLog, fields_named, local_view, spark_schema
 from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.spark import arrow_frame
@@ -31,7 +31,7 @@ class LocalViews:
 
     def add(self, name: str, rows: pa.Table) -> None:
         """Rows that a statement gave."""
-        shape = tuple((f.name, kind_of_arrow(f.type)) for f in rows.schema)
+        shape = tuple((f.name, arrow_value_kind(f.type)) for f in rows.schema)
 
         def make() -> None:
             arrow_frame(self.spark, rows).createOrReplaceTempView(name)
@@ -42,8 +42,8 @@ class LocalViews:
         """Rows of a table or changes of it, with the table's own types."""
         known = [c for c in rows.column_names if c != WEIGHT]
         fields = spark_schema(fields_named(log.metadata(version), known))
-        kinds = {f.name: kind_of(f.dataType.simpleString()) for f in fields}
-        kinds[WEIGHT] = kind_of("bigint")
+        kinds = {f.name: value_kind(f.dataType.simpleString()) for f in fields}
+        kinds[WEIGHT] = value_kind("bigint")
         shape = tuple((c, kinds[c]) for c in rows.column_names)
 
         def make() -> None:

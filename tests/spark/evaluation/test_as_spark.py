@@ -13,7 +13,7 @@ import sqlglot
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
-from dt_jupyter.evaluation import Evaluator, LocalRows, exact, kind_of, kinds, scalars
+from dt_jupyter.evaluation import Evaluator, LocalRows, exact, kinds, scalars, value_kind
 from dt_jupyter.spark import arrow_frame, confs
 from tests.cases import some
 from tests.spark.evaluation.random_statements import COLUMNS, Expressions, edge_rows
@@ -62,7 +62,7 @@ def bench(spark: SparkSession) -> Iterator[Bench]:
     for name, seed in (("a", 1), ("b", 2)):
         rows = edge_rows(Random(seed), ROWS)
         types = {"k": "int", **{n: t for n, (t, _, _) in COLUMNS.items()}}
-        views[name] = LocalRows(rows, tuple((n, kind_of(t)) for n, t in types.items()))
+        views[name] = LocalRows(rows, tuple((n, value_kind(t)) for n, t in types.items()))
         arrow_frame(spark, rows).createOrReplaceTempView(name)
     quick = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
     with confs(spark, {**quick, "spark.sql.ansi.enabled": "true"}):
