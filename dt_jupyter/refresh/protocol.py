@@ -138,7 +138,8 @@ class Refresher:
             session = None if metadata_only else self._session(table)
             seen = look(self.sources, table, t, classic=not is_connect(self.spark), session=session)
             if not metadata_only and may_be_incremental(table, seen):
-                table, seen = self._incremental_again(table, seen)
+                again, seen = self._incremental_again(table, seen)
+                table = table if again is table else self._recorded_again(again)
             choice = self._choose(table, seen, full=full)
         except Exception as e:
             return self._refused(table, t, trigger, attempt_id, as_error(e, table.name))
@@ -180,8 +181,11 @@ class Refresher:
         for dt_id in ids:
             self.cancel(dt_id)
 
-    def explain_choice(self, table: DynamicTable, t: Timestamp) -> tuple[Look, Choice]:
-        """What a refresh to `t` would find and do, upstream as it stands; nothing is recorded."""
+    def explain_choice(
+        self, table: DynamicTable, t: Timestamp
+    ) -> tuple[DynamicTable, Look, Choice]:
+        """What a refresh to `t` would find and do, upstream as it stands, and the table as it
+        would take it; nothing is recorded."""
         seen = look(
             self.sources,
             table,
@@ -191,7 +195,9 @@ class Refresher:
             forecast=True,
         )
         try:
-            return seen, self._choose(table, seen)
+            if may_be_incremental(table, seen):
+                table, seen = self._incremental_again(table, seen)
+            return table, seen, self._choose(table, seen)
         except DTError as e:
             raise self.explained(e, table) from e
 
@@ -225,17 +231,25 @@ class Refresher:
         return recover_contents(self.sources, self.contents, table)
 
     def _incremental_again(self, table: DynamicTable, seen: Look) -> tuple[DynamicTable, Look]:
-        """A table that is FULL since its sources had no incremental form, where they have one
-        now: checked as at creation."""
+        """A table that is FULL since its sources had no incremental form as it is where they have
+        one now: checked as at creation. Nothing is recorded."""
         with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
             defined = define_as_asked(spark, self.definer, table, seen)
         if defined.mode is RefreshMode.FULL:
             return table, seen
         why = Reason("INCREMENTAL_AGAIN", "its sources have an incremental form again")
-        table = self.sources.catalog.update(
-            table.id, effective_mode=defined.mode, mode_reason=defined.reason, needs_reinit=why
+        table = replace(
+            table, effective_mode=defined.mode, mode_reason=defined.reason, needs_reinit=why
         )
         return table, replace(seen, invalid=why)
+
+    def _recorded_again(self, again: DynamicTable) -> DynamicTable:
+        return self.sources.catalog.update(
+            again.id,
+            effective_mode=again.effective_mode,
+            mode_reason=again.mode_reason,
+            needs_reinit=again.needs_reinit,
+        )
 
     def _choose(self, table: DynamicTable, seen: Look, *, full: bool = False) -> Choice:
         return self._chooser.choose(table, seen, full=full)

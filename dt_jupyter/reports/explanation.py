@@ -74,8 +74,8 @@ def explain_table(
     spark: SparkSession, refresher: Refresher, table: DynamicTable, t: Timestamp
 ) -> Explanation:
     """EXPLAIN DYNAMIC TABLE: the plan of a refresh to `t`, its reason, and its statements."""
-    seen, choice = refresher.explain_choice(table, t)
-    planned, definition = refresher.definition_for(spark, table, seen, choice)
+    planned, seen, choice = refresher.explain_choice(table, t)
+    planned, definition = refresher.definition_for(spark, planned, seen, choice)
     compiled, observation, plan = refresher.plan(spark, planned, definition, seen, choice)
     found = Explanation(
         table.name,

@@ -11,7 +11,7 @@ import dt_jupyter.definition.define as define
 import dt_jupyter.refresh.stage_run as apply
 from dt_jupyter.ivm import aggregates
 from dt_jupyter.lake import TableLog
-from dt_jupyter.model import RefreshTrigger, Timestamp
+from dt_jupyter.model import RefreshAction, RefreshTrigger, Timestamp
 from dt_jupyter.sql.emit import state_sql as maintain
 from tests.cases import some
 from tests.spark import rival
@@ -324,6 +324,31 @@ def test_a_full_table_follows_what_has_no_incremental_form(lab: Lab) -> None:
     assert lab.refresh("d") == "FULL"
     assert lab.rows("d") == [(3, 3)]
     lab.verified("d")
+
+
+def test_explain_foretells_that_a_full_table_is_incremental_again(lab: Lab) -> None:
+    lab.table("item", "id INT, v INT", "1, 1", "2, 5")
+    query = "CREATE OR REPLACE VIEW w AS SELECT id, v FROM item"
+    lab.sql(query)
+    lab.dynamic_table("d", "SELECT sum(v) AS s FROM w")
+    lab.sql("CREATE OR REPLACE VIEW w AS SELECT id, CAST(rand() AS INT) + v AS v FROM item")
+    lab.refresh("d")
+    assert (lab.mode("d"), lab.why("d")) == ("FULL", "NON_DETERMINISTIC")
+    lab.insert("item", "3, 3")
+    assert lab.engine.explain("d").action is RefreshAction.FULL
+    lab.sql(query)
+    before = lab.engine.table("d")
+    told = lab.engine.explain("d")
+    assert lab.engine.table("d") == before
+    assert told.tree, "the plan of an incremental table"
+    record = lab.record("d")
+    assert (told.action, told.action_reason) == (record.action, record.reason)
+    assert str(record.action) == "REINITIALIZE"
+    assert lab.mode("d") == "INCREMENTAL"
+    assert lab.rows("d") == [(9,)]
+    lab.insert("item", "4, 1")
+    assert lab.refresh("d") == "INCREMENTAL"
+    assert lab.rows("d") == [(10,)]
 
 
 def test_every_supported_aggregate_follows_its_rows(lab: Lab) -> None:
