@@ -162,8 +162,9 @@ def _inline(
     except Cancelled:
         raise
     except Exception as failure:
-        if flag.is_set:
-            raise Cancelled(group) from failure
+        for wanted, its_flag in running:  # what cancels the outer one ends the inner one's jobs too
+            if its_flag.is_set:
+                raise Cancelled(wanted) from failure
         raise
     finally:
         running.pop()

@@ -96,7 +96,9 @@ def _lives(process: int) -> bool:
 
 
 def interrupt() -> None:
-    signal.raise_signal(signal.SIGINT)
+    main = threading.main_thread().ident
+    assert main is not None
+    signal.pthread_kill(main, signal.SIGINT)
 
 
 def prepared(lab: Lab, function: Any, kind: str) -> None:
@@ -126,7 +128,7 @@ def test_an_interrupt_stops_it(quick_lab: Lab, tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["python", "pandas"])
-def test_so_do_cancel_and_an_interrupt_of_a_query(
+def test_so_do_cancel_and_an_interrupt_of_a_statement(
     quick_lab: Lab, tmp_path: Path, kind: str
 ) -> None:
     lab, endless = quick_lab, Endless(tmp_path / "process")
@@ -134,7 +136,7 @@ def test_so_do_cancel_and_an_interrupt_of_a_query(
     with endless.running(lambda: lab.engine.cancel("d")):
         lab.engine.start_refresh("d")
     for statement in (
-        "SELECT endless('x')",
+        "INSERT INTO t SELECT 3, endless('x')",
         "ALTER DYNAMIC TABLE d REFRESH",
         "CREATE DYNAMIC TABLE no TARGET_LAG = '1 hour' AS SELECT endless(x) AS v FROM t",
     ):
