@@ -11,13 +11,14 @@ from __future__ import annotations
 import argparse
 import shutil
 import statistics
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from itertools import count, takewhile
+from itertools import count
 from pathlib import Path
 
 import dt_jupyter
@@ -27,41 +28,53 @@ from dt_jupyter.engine import Engine
 from dt_jupyter.model import DEFAULTS
 
 _UNLIMITED = 1 << 50
+_FILE_ROWS = 200_000
+"""Some 10 MB."""
+
+
+Given = Callable[[int], bool]
+"""Is told of so many bytes, and says whether more are wanted."""
+Read = Callable[[Given], None]
 
 
 @dataclass
 class Reader:
-    """Reads again and again in a thread, until the block ends; `rounds` says how often, `moved` how
-    many bytes of rows it was given, in so many `seconds`. What it is given is the unit of work, so
-    that a block ends within one."""
+    """Reads again and again in a thread until the block ends, which begins with its first rows;
+    `moved` says how many bytes of rows it was given, in so many `seconds`."""
 
-    read: Callable[[threading.Event], int]
-    rounds: int = 0
+    read: Read
     moved: int = 0
     seconds: float = 0.0
     failure: list[BaseException] = field(default_factory=list)
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        done = threading.Event()
+        done, begun = threading.Event(), threading.Event()
+
+        def given(size: int) -> bool:
+            """So many bytes; whether more are wanted."""
+            self.moved += size
+            begun.set()
+            return not done.is_set()
 
         def run() -> None:
             try:
                 while not done.is_set():
-                    start = time.perf_counter()
-                    self.moved += self.read(done)
-                    self.seconds += time.perf_counter() - start
-                    self.rounds += 1
+                    self.read(given)
             except BaseException as e:
                 self.failure.append(e)
+                begun.set()
 
+        start = time.perf_counter()
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
+        begun.wait()
         try:
             yield
         finally:
             done.set()
             thread.join()
+            self.seconds += time.perf_counter() - start
         if self.failure:
             raise self.failure[0]
 
@@ -92,16 +105,14 @@ class Writers:
         return [a for a, _ in pairs], [b for _, b in pairs]
 
 
-Read = Callable[[threading.Event], int]
-"""Reads until the event, and says how many bytes there were."""
-
-
 def replayed(dt: Engine, at: int) -> Read:
     """A replay of the large table, read as Arrow."""
 
-    def read(done: threading.Event) -> int:
+    def read(given: Given) -> None:
         with dt.replay("large", at=at) as replay:
-            return sum(b.nbytes for b in takewhile(lambda _: not done.is_set(), replay.batches()))
+            for batch in replay.batches():
+                if not given(batch.nbytes):
+                    return
 
     return read
 
@@ -109,12 +120,12 @@ def replayed(dt: Engine, at: int) -> Read:
 def archived(dt: Engine, at: int, folder: Path) -> Read:
     names = count()
 
-    def read(done: threading.Event) -> int:
+    def read(given: Given) -> None:
         to = folder / f"archive_{next(names)}"
+        given(0)
         dt.archive("large", at=at, to=to)
-        moved = sum(f.stat().st_size for f in to.rglob("*") if f.is_file())
+        given(sum(f.stat().st_size for f in to.rglob("*") if f.is_file()))
         shutil.rmtree(to)
-        return moved
 
     return read
 
@@ -122,7 +133,8 @@ def archived(dt: Engine, at: int, folder: Path) -> Read:
 def measure(folder: Path, rows: int, commits: int, turns: int, limits: list[int]) -> None:
     with dt_jupyter.connect(str(folder / "lake"), scheduler=False) as dt:
         dt.sql("CREATE TABLE large (id BIGINT, n INT, name STRING)")
-        dt.sql(f"INSERT INTO large SELECT id, id % 97, uuid() FROM range({rows})")
+        spread = f"/*+ REPARTITION({max(1, rows // _FILE_ROWS)}) */"
+        dt.sql(f"INSERT INTO large SELECT {spread} id, id % 97, uuid() FROM range({rows})")
         at = version(dt, "large")
         writers = Writers(dt)
         writers.make()
@@ -135,7 +147,8 @@ def measure(folder: Path, rows: int, commits: int, turns: int, limits: list[int]
         for told, rate in rates:
             kinds[f"an archive, {told}"] = Reader(archived(dt, at, folder)), rate
         found: dict[str, tuple[list[float], list[float]]] = {k: ([], []) for k in kinds}
-        for _ in range(turns):
+        for turn in range(turns):
+            print(f"turn {turn + 1} of {turns}", file=sys.stderr, flush=True)
             for kind, (reader, rate) in kinds.items():
                 pace.bytes_per_second = rate
                 with nullcontext() if reader is None else reader.beside():
@@ -166,7 +179,7 @@ def _show(found: dict[str, tuple[list[float], list[float]]], readers: dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--commits", type=int, default=5)
     parser.add_argument("--turns", type=int, default=8)
     parser.add_argument("--limits", type=int, nargs="+", help="megabytes a second")
