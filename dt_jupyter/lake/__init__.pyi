@@ -95,6 +95,7 @@ from .keep.retention_property import (
     retention as retention,
 )
 from .keep.vacuum import (
+    UNCOMMITTED_SECONDS as UNCOMMITTED_SECONDS,
     Held as Held,
     VacuumPlan as VacuumPlan,
     list_files as list_files,
@@ -168,6 +169,6 @@ from .write.commit_values import (
     Overwrite as Overwrite,
 )
 from .write.failpoints import reach as reach
-from .write.locks import table_lock as table_lock
+from .write.locks import lock_file as lock_file, table_lock as table_lock
 from .write.writer_rs import FastLane as FastLane
 from .write.writer_spark import frame as frame

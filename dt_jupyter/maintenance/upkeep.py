@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from dt_jupyter.lake import (
     retention,
     run_vacuum,
 )
+from dt_jupyter.maintenance.unread_lists import remove_list, unread_lists
 from dt_jupyter.model import (
     DynamicTable,
     Name,
@@ -34,6 +35,9 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.replay import NOBODY, Snapshots, Wanted, release, secure, vacuum_lock
 from dt_jupyter.sources import Layout, Moment, Publisher, Sources
+
+LIST_HOURS = 168.0
+"""How long a list of files stays that nothing reads, as files that no version has."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +251,20 @@ class Keeper:
                 if not dry:
                     run_vacuum(plan)
                 done.append(TableVacuum(place.name, hours, plan))
+            if name is None:
+                done += self._vacuum_lists(retain, now, dry=dry)
         return Vacuum(not dry, tuple(done))
+
+    def _vacuum_lists(
+        self, retain: float | None, now: Timestamp, *, dry: bool
+    ) -> Iterator[TableVacuum]:
+        """Takes the lists of files that nothing reads."""
+        hours = LIST_HOURS if retain is None else retain
+        for plan in unread_lists(self.sources, now.plus(-hours * 3600), now):
+            told = self.sources.files_at(str(plan.table))
+            if not dry:
+                remove_list(self.sources, plan)
+            yield TableVacuum(f"the list of {told}", hours, plan)
 
     def holds_on(self, place: _Place, now: Timestamp) -> list[Held]:
         """Who reads which versions of a table: pins, replays, refreshes that run, streams until

@@ -1,5 +1,6 @@
 from .file_tables import (
     FileTable as FileTable,
+    read_creation_time as read_creation_time,
 )
 from .folders import (
     Layout as Layout,

@@ -88,15 +88,16 @@ class FileTable:
             folder = self.folder(files, self.schema)
             return folder if is_delta(folder) else None
         known = [f for f in files.glob(f"{self.key}-*") if is_delta(f)]
-        return max(known, key=_created, default=None)
+        return max(known, key=read_creation_time, default=None)
 
 
 def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:20]
 
 
-def _created(folder: Path) -> int:
-    return int(TableLog(folder).properties()[_CREATED])
+def read_creation_time(folder: Path) -> float:
+    """When a list was made, in seconds: its first commit is older than any."""
+    return int(TableLog(folder).properties()[_CREATED]) / 1e9
 
 
 def of_path(name: Name, written: str, zone: str) -> FileTable | None:
@@ -191,5 +192,6 @@ __all__ = [
     "of_path",
     "of_relation",
     "partition_columns",
+    "read_creation_time",
     "record_table",
 ]

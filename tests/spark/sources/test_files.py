@@ -78,6 +78,44 @@ def test_lines_of_json_are_read_once_and_new_files_are_the_change(
     lab.verified("rows")
 
 
+def test_a_list_is_vacuumed_when_nothing_reads_it_and_undrop_finds_its_own(
+    quick_lab: Lab, tmp_path: Path
+) -> None:
+    lab, lists = quick_lab, quick_lab.context.layout.files
+    for name in ("read", "explained", "undone"):
+        lines(tmp_path / name / "a.json", {"id": 1})
+    parquet(tmp_path / "linked" / "a.parquet", id=[1])
+    made = {n: f"SELECT id FROM json.`{tmp_path / n}`" for n in ("read", "explained", "undone")}
+    linked = f"SELECT id FROM parquet.`{tmp_path / 'linked'}`"
+    lab.dynamic_table("d", made["read"])
+    lab.sql(f"EXPLAIN CREATE DYNAMIC TABLE no AS {made['explained']}")
+    lab.sql(f"EXPLAIN CREATE DYNAMIC TABLE no AS {linked}")
+    lab.dynamic_table("e", made["undone"])
+    lab.sql("CREATE OR ALTER DYNAMIC TABLE e TARGET_LAG = '1 hour' AS SELECT id + 1 AS id FROM d")
+    lab.sql("DROP DYNAMIC TABLE e; DROP DYNAMIC TABLE d")
+
+    def vacuumed(days: float, **options: bool) -> list[str]:
+        later = lab.context.clock.now().plus(days * 86400)
+        done = lab.context.keeper.vacuum(None, None, later, **({"dry": False} | options))
+        return sorted(t.name for t in done.tables if t.name.startswith("the list of"))
+
+    unread = [f"the list of 0 files of {tmp_path / n}" for n in ("explained", "linked")]
+    assert len(list(lists.glob("*-*/_delta_log"))) == 4
+    assert vacuumed(6) == []
+    assert vacuumed(8, dry=True) == vacuumed(8) == unread
+    assert len(list(lists.glob("*-*/_delta_log"))) == 2
+    assert (tmp_path / "linked" / "a.parquet").exists()
+    lab.sql("UNDROP DYNAMIC TABLE d")
+    assert lab.refresh("d") == "NO_DATA"
+    lines(tmp_path / "read" / "b.json", {"id": 2})
+    assert lab.refresh("d") == "INCREMENTAL"
+    lab.dynamic_table("f", linked)
+    same(lab, "f", linked)
+    gone = lab.context.catalog.list("e", include_dropped=True)[0]
+    lab.context.catalog.purge(gone.id)
+    assert vacuumed(8) == [f"the list of 1 file of {tmp_path / 'undone'}"]
+
+
 def test_a_file_that_changed_or_went_is_no_continuation(quick_lab: Lab, tmp_path: Path) -> None:
     lab = quick_lab
     folder = tmp_path / "in"
