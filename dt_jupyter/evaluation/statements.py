@@ -165,7 +165,7 @@ class _Statements:
             ):
                 name = node.this.name
                 if name not in self.views:
-                    raise leave_out("a relation that is not at hand")
+                    raise leave_out("rows that Spark computes")
                 self.used[name] = None
                 text, shape = quoted_view(name), self.views[name]
             case exp.Subquery() if _only(node, "this", "alias"):

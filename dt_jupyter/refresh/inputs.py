@@ -29,12 +29,14 @@ from dt_jupyter.lake import (
     TableLog,
     Unchanged,
     Unreadable,
+    arrow_schema,
+    fields_named,
     is_comparable,
     relation,
     snapshot_sql,
 )
 from dt_jupyter.model import quote
-from dt_jupyter.model.hidden import hidden
+from dt_jupyter.model.hidden import WEIGHT, hidden
 from dt_jupyter.refresh.consolidate import cancel_pairs
 from dt_jupyter.refresh.literal_pushdown import Bounds, bounded, bounds_of
 from dt_jupyter.refresh.local_views import LocalViews
@@ -52,7 +54,8 @@ if TYPE_CHECKING:
 class Reading:
     """The sources of a step: `reads` are their versions and columns, `logs` their logs, by id.
 
-    With `runs` false nothing is read for a text, as EXPLAIN asks for it.
+    With `runs` false nothing is read for a text, as EXPLAIN asks for it; `imagines` takes all rows
+    to be at hand, and there are none.
     """
 
     spark: SparkSession
@@ -63,6 +66,7 @@ class Reading:
     small: Small | None = None
     evaluator: Evaluator | None = None
     evaluated_rows: int = 0
+    imagines: bool = False
     relations: dict[str, Relation] = field(default_factory=dict)
     keys: dict[str, pa.Table] = field(default_factory=dict)
     """Relations of keys that were computed, by the names of their views."""
@@ -122,6 +126,10 @@ class Reading:
         return column_type(self.logs[source], column)
 
     def _place(self, scan: Scan) -> str:
+        if self.imagines:
+            weight = scan.end is End.DELTA
+            names = [n for _, n in scan.reads]
+            return self._imagined(self.logs[scan.source], names, weight=weight)
         if scan.source in self._reduction.found:
             return self._found_view(scan.source)
         if scan.end is End.DELTA:
@@ -167,6 +175,8 @@ class Reading:
 
     def snapshot(self, log: TableLog, version: int, columns: tuple[str, ...]) -> str:
         """A relation of a snapshot: local rows where the table is small, else Spark's read."""
+        if self.imagines:
+            return self._imagined(log, columns)
         rows = self.tables.rows(log, version, columns) if self.tables is not None else None
         if rows is None:
             self.all_local = False
@@ -178,6 +188,19 @@ class Reading:
             self.views.add_of_table(view, log, version, rows)
             self._snapshots[key] = quote(view)
         return self._snapshots[key]
+
+    def _imagined(self, log: TableLog, columns: Sequence[str], *, weight: bool = False) -> str:
+        """A view with columns of a table as it is now."""
+        import pyarrow as pa
+
+        schema = arrow_schema(fields_named(log.metadata(), columns))
+        rows = schema.empty_table()
+        if weight:
+            rows = rows.append_column(WEIGHT, pa.array([], pa.int64()))
+        self._views += 1
+        name = hidden(f"imagined_{self._views}")
+        self.views.add_of_table(name, log, log.version(), rows)
+        return quote(name)
 
     def change(self, source: str) -> Relation:
         """The change of a source, read once."""

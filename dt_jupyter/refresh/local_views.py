@@ -7,7 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dt_jupyter.evaluation import Evaluator, LocalRows, arrow_value_kind, value_kind
+from dt_jupyter.evaluation import (
+    Evaluator,
+    LeftOut,
+    LocalRows,
+    arrow_value_kind,
+    empty_rows,
+    value_kind,
+)
 from dt_jupyter.lake import TableLog, fields_named, local_view, spark_schema
 from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.spark import arrow_frame
@@ -62,6 +69,17 @@ class LocalViews:
         if sum(v.rows.num_rows for v in read.values()) >= self.evaluated_rows:
             return None
         return self.evaluator(text, read)
+
+    def imagine(self, name: str, text: str) -> str | None:
+        """Adds a view with the columns of a statement over others, and no rows; what of the
+        statement is left to Spark, if anything is."""
+        assert self.evaluator is not None
+        found = self.evaluator.translated(text, self._rows)
+        if isinstance(found, LeftOut):
+            return found.what
+        if name:
+            self.add(name, empty_rows(found.columns))
+        return None
 
     def give(self, text: str) -> None:
         """Makes the views that a statement reads known to Spark."""

@@ -83,6 +83,10 @@ class StageRun:
     """What the session says instead of `INTERPRETED`, for statements over more rows."""
     key_texts: list[str] | None = None
     """For EXPLAIN: the statements of touched keys, which are then not run."""
+    imagines: bool = False
+    """For EXPLAIN: all rows are taken to be at hand."""
+    left_out: list[str | None] = field(default_factory=list)
+    """What of each of those statements is left to Spark, if anything is, where all are."""
     touched_count: int = 0
     region: KeptRegion | None = None
     """The frozen region of the dynamic table, whose own stage it is."""
@@ -99,6 +103,7 @@ class StageRun:
             small=self.small,
             evaluator=self.evaluator,
             evaluated_rows=self.tuning.evaluated_rows,
+            imagines=self.imagines,
         )
 
     # -- the statements ---------------------------------------------------------------------------
@@ -167,7 +172,10 @@ class StageRun:
         """The keys of a change, computed; the name of their relation."""
         if self.key_texts is not None:
             self.key_texts.append(text)
-            return f"touched_keys_{len(self.key_texts)}"
+            name = f"touched_keys_{len(self.key_texts)}"
+            if self.imagines:
+                self.left_out.append(self.reading.views.imagine(name, text))
+            return name
         self.touched_count += 1
         rows = self.reading.views.evaluate(text)
         if rows is None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import Compiled, Defined, defining_text
+from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.ivm import PlanNode, Size, tree
-from dt_jupyter.lake import ChangePlan, Feed, Relation, Small, is_delta, sql_string
+from dt_jupyter.lake import ChangePlan, Feed, NotSupported, Relation, Small, is_delta, sql_string
 from dt_jupyter.model import (
     DynamicTable,
     Frontier,
@@ -34,7 +35,7 @@ from dt_jupyter.refresh import (
     resolve_step,
     source_sizes,
 )
-from dt_jupyter.reports.explanation_values import Explanation, PlanStep
+from dt_jupyter.reports.explanation_values import Explanation, PlanStep, few_rows_sentence
 from dt_jupyter.sources import Sources
 from dt_jupyter.sql import Renderer
 
@@ -98,6 +99,7 @@ def explain_table(
         compiled,
         observation.facts,
         refresher.tuning,
+        refresher.evaluator,
     )
     return replace(found, steps=tuple(shown.steps(plan)))
 
@@ -139,6 +141,7 @@ class _PlanPrinter:
     compiled: Compiled | None
     facts: StageFacts
     tuning: Tuning
+    evaluator: Evaluator
 
     def steps(self, plan: StagePlan) -> Iterator[PlanStep]:
         versions = dict(self.frontier.versions)
@@ -180,12 +183,24 @@ class _PlanPrinter:
         )
         delta = run.delta()
         text = run.change_text(delta) if delta is not None else None
-        for n, key in enumerate(keys, 1):
-            yield PlanStep(f"touched_keys_{n} of {what}", key)
+        few = self._of_few_rows(step)
+        for n, (key, sentence) in enumerate(zip(keys, few, strict=False), 1):
+            yield PlanStep(f"touched_keys_{n} of {what}", key, sentence)
         if text is not None:
-            yield PlanStep(f"change of {what}", text)
+            yield PlanStep(f"change of {what}", text, few[-1])
 
-    def _run(self, step: StageStep, keys: list[str]) -> StageRun:
+    def _of_few_rows(self, step: StageStep) -> list[str]:
+        """Of each statement of a step, what becomes of it where all its rows are at hand."""
+        run = self._run(step, [], imagines=True)
+        try:
+            delta = run.delta()
+            text = run.change_text(delta) if delta is not None else None
+        except NotSupported as e:
+            return [few_rows_sentence(e.sentence)] * (len(run.left_out) + 1)
+        last = run.reading.views.imagine("", text) if text is not None else None
+        return [few_rows_sentence(left) for left in (*run.left_out, last)]
+
+    def _run(self, step: StageStep, keys: list[str], *, imagines: bool = False) -> StageRun:
         assert self.compiled is not None
         layout, table = self.sources.layout, self.table
         stage = self.compiled.stages[step.ordinal]
@@ -202,7 +217,9 @@ class _PlanPrinter:
             layout.staging("explain"),
             self.tuning,
             small=_READ_BY_SPARK,
+            evaluator=self.evaluator if imagines else None,
             key_texts=keys,
+            imagines=imagines,
             region=self._region(whole=new) if public else None,
         )
 

@@ -17,10 +17,19 @@ LAWS_TITLE = "by which laws its change is derived"
 
 @dataclass(frozen=True)
 class PlanStep:
-    """One statement that a refresh runs: `title` says what for, `text` is the SQL."""
+    """One statement that a refresh runs: `title` says what for, `text` is the SQL; `few_rows` what
+    becomes of it where all its rows are at hand, empty where that is not so."""
 
     title: str
     text: str
+    few_rows: str = ""
+
+
+def few_rows_sentence(left_out: str | None) -> str:
+    """Whether a statement over few rows needs Spark, by what of it is not evaluated without it."""
+    if left_out is None:
+        return "Of few rows, all at hand, this is evaluated without Spark."
+    return f"Of few rows, too, this is evaluated by Spark: {left_out}."
 
 
 def validation_sentence(checked: str) -> str:
@@ -74,7 +83,9 @@ class Explanation:
         if self.action is not None:
             lines.append(f"  next refresh: {self.action} ({self.action_reason})")
         for step in self.parts:
-            lines += ["", f"-- {step.title}", step.text]
+            lines += ["", f"-- {step.title}"]
+            lines += [f"-- {step.few_rows}"] if step.few_rows else []
+            lines.append(step.text)
         return "\n".join(lines)
 
 
