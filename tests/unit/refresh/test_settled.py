@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import cast
 
 import pyarrow as pa
 from hypothesis import given, settings, strategies as st
 
-from dt_jupyter.refresh.consolidate import _paired_off, paired_off
+from dt_jupyter.lake import Feed, Relation, TableLog
+from dt_jupyter.model.hidden import WEIGHT
+from dt_jupyter.refresh.consolidate import _paired_off, cancel_pairs, paired_off
 from tests.unit.small_worlds import connection, literal_rows
 
 Row = tuple[int, int, int]
@@ -48,3 +51,13 @@ def test_a_small_change_is_paired_off_by_contents(rows: list[Row], type_: pa.Dat
     expected = [(values[a], b, w) for a, b, w in settled(rows)]
     assert len(left) == len(expected)
     assert all(row in expected for row in left)
+
+
+def test_an_update_of_columns_that_nobody_reads_is_no_change() -> None:
+    """Within one commit, too; a row that did change, and one of several copies, stay."""
+    rows = pa.table({"a": [1, 1, 2, 3, 4, 4, 4], WEIGHT: [-1, 1, 1, -1, 1, 1, -1]})
+    change = Relation("v", "local", "small", 7, ("v",), rows)
+    left = cancel_pairs(change, cast(TableLog, None), Feed(3, 3, None, 0, 0), ["a"])
+    assert left.arrow is not None
+    assert sorted(zip(*left.arrow.to_pydict().values(), strict=True)) == [(2, 1), (3, -1), (4, 1)]
+    assert left.rows == 3
