@@ -19,7 +19,7 @@ from bench.data import MIXES, change, generate, load
 from bench.meters import Meters, Reading
 from bench.tpch import queries as tpch
 from dt_jupyter.engine import Engine
-from dt_jupyter.model import RefreshRecord
+from dt_jupyter.model import RefreshRecord, Tuning
 
 STEADY = 5
 """Rounds are steady from this one on, counted from one."""
@@ -138,6 +138,12 @@ def main() -> None:
     parser.add_argument("--mixes", default="insert,mixed,recent", help=", ".join(MIXES))
     parser.add_argument("--queries", help="q1,q5,…; all where it is left out")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument(
+        "--evaluated-rows",
+        type=int,
+        default=Tuning().evaluated_rows,
+        help="statements over fewer are evaluated without Spark; 1: none is",
+    )
     parser.add_argument("--data", type=Path, default=Path("artifacts/tpch"), help="generated files")
     args = parser.parse_args()
     texts = tpch(args.scale)
@@ -147,7 +153,8 @@ def main() -> None:
     for mix in args.mixes.split(","):
         lake = Path(tempfile.mkdtemp(prefix="dt_bench_"))
         try:
-            with dt_jupyter.connect(lake, scheduler=False, memory="6g") as dt:
+            tuning = Tuning(evaluated_rows=args.evaluated_rows)
+            with dt_jupyter.connect(lake, scheduler=False, memory="6g", tuning=tuning) as dt:
                 load(dt, data)
                 measure(dt, queries, mix, args.share, args.rounds)
         finally:
