@@ -140,8 +140,8 @@ TABLES = [t.name for t in schema.METADATA.sorted_tables if t.name != "dt_meta"]
 
 @pytest.mark.parametrize("table", TABLES)
 def test_any_column_leaves_the_others(lab: Lab, table: str, tmp_path: Path) -> None:
-    """One value for each column, another one for the next; all of them by night."""
-    columns = [c.name for c in schema.METADATA.tables[table].columns]
+    """Every third column, one value for each and another one for the next; all by night."""
+    columns = [c.name for c in schema.METADATA.tables[table].columns][::3]
     sweep(lab, table, tmp_path, [(c, GARBAGE[i % 2]) for i, c in enumerate(columns)])
 
 
