@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dt_jupyter.evaluation.expressions import Function
 from dt_jupyter.evaluation.left_out import LeftOut
-from dt_jupyter.evaluation.scalars import Function
 from dt_jupyter.evaluation.statements import Translation, ViewShape, translate
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ KEPT_TEXTS = 1_000
 """So many translations are kept: the texts of a table's refreshes are the same time after time."""
 
 
+_Statement = tuple[str, frozenset[tuple[str, ViewShape]]]
+"""A text, and the views that it reads."""
+
+
 @dataclass(frozen=True)
 class LocalRows:
     """The rows of a view, and the types of its columns that are evaluated."""
@@ -37,33 +41,32 @@ class LocalRows:
 
 @dataclass
 class Evaluator:
-    """Evaluates statements; threads may share it."""
+    """Evaluates statements over fewer than `most_rows` rows; threads may share it."""
 
-    _known: OrderedDict[tuple[str, tuple[ViewShape, ...]], Translation | LeftOut] = field(
-        default_factory=OrderedDict
-    )
+    most_rows: int
+    _known: OrderedDict[_Statement, Translation | LeftOut] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _own: threading.local = field(default_factory=threading.local)
 
     def __call__(self, text: str, views: Mapping[str, LocalRows]) -> pa.Table | None:
         """The rows of a statement over these views, in the types in which Spark gives them; None:
         it is Spark's."""
-        found = self.translated(text, views)
-        if isinstance(found, LeftOut):
+        if sum(v.rows.num_rows for v in views.values()) >= self.most_rows:
             return None
-        return self._run(found, views)
+        found = self.translated(text, views)
+        return None if isinstance(found, LeftOut) else self._run(found, views)
 
     def translated(self, text: str, views: Mapping[str, LocalRows]) -> Translation | LeftOut:
         """The statement in DuckDB's words, or what in it is left to Spark."""
-        named = {n: v.shape for n, v in views.items() if n in text}
-        key = (text, tuple(named.values()))
+        shapes = {n: v.shape for n, v in views.items()}
+        key = (text, frozenset(shapes.items()))
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key]
         found: Translation | LeftOut
         try:
-            found = translate(text, named)
+            found = translate(text, shapes)
         except LeftOut as left_out:
             found = left_out.with_traceback(None)
         with self._lock:

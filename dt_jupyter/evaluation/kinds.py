@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dt_jupyter.evaluation.left_out import leave_out
+from dt_jupyter.evaluation.left_out import LeftOut
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,9 +127,9 @@ def common(one: ValueKind, other: ValueKind) -> ValueKind:
         scale = max(one.scale, other.scale)
         whole = max(one.precision - one.scale, other.precision - other.scale)
         if whole + scale > MOST_DIGITS:
-            raise leave_out(f"{one.sql} beside {other.sql}")
+            raise LeftOut(f"{one.sql} beside {other.sql}")
         return decimal(whole + scale, scale)
-    raise leave_out(f"{one.name} beside {other.name}")
+    raise LeftOut(f"{one.name} beside {other.name}")
 
 
 def sum_kind(kind: ValueKind) -> ValueKind:
@@ -138,7 +138,7 @@ def sum_kind(kind: ValueKind) -> ValueKind:
         return BIGINT
     if kind.is_decimal:
         return decimal(min(MOST_DIGITS, kind.precision + 10), kind.scale)
-    raise leave_out(f"a sum of {kind.name}")
+    raise LeftOut(f"a sum of {kind.name}")
 
 
 def result_of(operator: str, one: ValueKind, other: ValueKind) -> ValueKind:

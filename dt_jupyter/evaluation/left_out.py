@@ -9,7 +9,3 @@ class LeftOut(Exception):
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self.what = what
-
-
-def leave_out(what: str) -> LeftOut:
-    return LeftOut(what)

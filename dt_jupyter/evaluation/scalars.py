@@ -1,4 +1,4 @@
-"""Scalar expressions of Spark's as DuckDB's: a closed list, each with its type.
+"""The scalar expressions that are evaluated here: a closed list.
 
 Whatever is not in it, or has a part that is not known here, is left out. An expression that fails
 in DuckDB fails the whole statement, which is then Spark's: so ANSI mode makes no difference here.
@@ -7,95 +7,14 @@ in DuckDB fails the whole statement, which is then Spark's: so ANSI mode makes n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
 from dt_jupyter.evaluation import exact, kinds
+from dt_jupyter.evaluation.expressions import ScalarRule, Scalars, Value, node_name
 from dt_jupyter.evaluation.kinds import BIGINT, BOOLEAN, DATE, INT, STRING, ValueKind
-from dt_jupyter.evaluation.left_out import leave_out
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """An expression in DuckDB's SQL and its type; `literal` is the number that it is."""
-
-    sql: str
-    kind: ValueKind
-    literal: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeColumn:
-    """A column in scope; of a type that is not evaluated it has no kind."""
-
-    qualifier: str | None
-    name: str
-    sql: str
-    kind: ValueKind | None
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A function of rows that a statement needs, under the name by which it calls it."""
-
-    evaluate: exact.Function
-    arguments: tuple[ValueKind, ...]
-    result: ValueKind
-
-
-@dataclass
-class Scalars:
-    """Translates expressions over `columns`; `functions` are those of ours that they call."""
-
-    columns: Sequence[ScopeColumn]
-    functions: dict[str, Function] = field(default_factory=dict)
-    aggregates: bool = False
-
-    def __call__(self, node: exp.Expr) -> Value:
-        rule = _RULES.get(type(node))
-        if rule is None:
-            raise leave_out(_named(node))
-        known = _PARTS.get(type(node), _OPERANDS)
-        others = [k for k, v in node.args.items() if v not in (None, False, []) and k not in known]
-        if others:
-            raise leave_out(f"{_named(node)} with {', '.join(others)}")
-        return rule(self, node)
-
-    def cast(self, value: Value, kind: ValueKind) -> str:
-        return value.sql if value.kind == kind else f"CAST({value.sql} AS {kind.sql})"
-
-    def call(
-        self, name: str, function: exact.Function, args: Sequence[Value], kind: ValueKind
-    ) -> Value:
-        """A call of a function of ours."""
-        arguments = tuple(a.kind for a in args)
-        signature = "_".join(re.sub(r"\W+", "_", k.sql) for k in (*arguments, kind))
-        called = f"{name}_{signature}".lower()
-        self.functions[called] = Function(function, arguments, kind)
-        return Value(f"{called}({', '.join(a.sql for a in args)})", kind)
-
-    def together(self, values: Sequence[Value]) -> tuple[list[str], ValueKind]:
-        """Expressions in the type that all of them become."""
-        kind = kinds.VOID
-        for value in values:
-            kind = kinds.common(kind, value.kind)
-        if kind == kinds.VOID:
-            raise leave_out("NULL without a type")
-        return [self.cast(v, kind) for v in values], kind
-
-    def condition(self, node: exp.Expr) -> str:
-        value = self(node)
-        if value.kind != BOOLEAN:
-            raise leave_out(f"{value.kind.name} as a condition")
-        return value.sql
-
-
-def _named(node: exp.Expr) -> str:
-    name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__
-    return name.upper()
-
+from dt_jupyter.evaluation.left_out import LeftOut
 
 # -- columns and literals --------------------------------------------------------------------------
 
@@ -108,10 +27,10 @@ def _column(s: Scalars, node: exp.Expr) -> Value:
         if c.name == node.name and (not node.table or c.qualifier == node.table)
     ]
     if len(found) != 1:
-        raise leave_out(f"the column {node.name}")
+        raise LeftOut(f"the column {node.name}")
     (column,) = found
     if column.kind is None:
-        raise leave_out(f"the type of {node.name}")
+        raise LeftOut(f"the type of {node.name}")
     return Value(column.sql, column.kind)
 
 
@@ -131,18 +50,18 @@ def _number(text: str) -> Value:
                 return Value(f"CAST({text} AS {kind.sql})", kind, text)
     whole, point, fraction = digits.partition(".")
     if not point or not (whole + fraction).isdigit():
-        raise leave_out(f"the number {text}")
+        raise LeftOut(f"the number {text}")
     scale = len(fraction)
     precision = max(len((whole + fraction).lstrip("0")), scale)
     if not fraction or precision > kinds.MOST_DIGITS:
-        raise leave_out(f"the number {text}")
+        raise LeftOut(f"the number {text}")
     kind = kinds.decimal(precision, scale)
     return Value(f"CAST('{text}' AS {kind.sql})", kind, text)
 
 
 def _text(text: str) -> str:
     if "\\" in text or "\0" in text:
-        raise leave_out("a string with a backslash")
+        raise LeftOut("a string with a backslash")
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -168,7 +87,7 @@ def _negative(s: Scalars, node: exp.Expr) -> Value:
     value = s(node.this)
     if value.kind.is_integer:
         return Value(f"(CAST(0 AS {value.kind.sql}) - {value.sql})", value.kind)
-    raise leave_out(f"the negative of {value.kind.name}")  # Spark rounds that of a long decimal
+    raise LeftOut(f"the negative of {value.kind.name}")  # Spark rounds that of a long decimal
 
 
 def _plus_or_minus(s: Scalars, node: exp.Expr) -> Value:
@@ -213,10 +132,10 @@ def _decimals(left: Value, right: Value) -> tuple[ValueKind, ValueKind]:
     """The types of the operands of an arithmetic with a decimal: a whole number that stands in the
     query has as many digits as it has."""
     if not (left.kind.is_decimal or right.kind.is_decimal):
-        raise leave_out(f"arithmetic of {left.kind.name} and {right.kind.name}")
+        raise LeftOut(f"arithmetic of {left.kind.name} and {right.kind.name}")
     for value in (left, right):
         if not (value.kind.is_decimal or value.kind.is_integer):
-            raise leave_out(f"arithmetic of {value.kind.name}")
+            raise LeftOut(f"arithmetic of {value.kind.name}")
     return _digits_of(left), _digits_of(right)
 
 
@@ -240,7 +159,7 @@ def _whole_quotient(s: Scalars, node: exp.Expr) -> Value:
 def _remainder(s: Scalars, node: exp.Expr) -> Value:
     left, right = s(node.this), s(node.expression)
     if not (left.kind.is_integer and right.kind.is_integer):
-        raise leave_out("a remainder of decimals")
+        raise LeftOut("a remainder of decimals")
     (a, b), kind = s.together([left, right])
     return Value(f"CASE WHEN {b} = 0 THEN error('zero') ELSE {a} % {b} END", kind)
 
@@ -254,9 +173,9 @@ def _moved_date(s: Scalars, node: exp.Expr, operator: str) -> Value:
     others = [v for k, v in interval.args.items() if k not in ("this", "unit")]
     known = not any(others) and isinstance(unit, exp.Var)
     if date.kind != DATE or not known or not isinstance(count, exp.Literal):
-        raise leave_out("an interval")
+        raise LeftOut("an interval")
     if not count.this.isdigit() or unit.name.upper() not in ("DAY", "MONTH", "YEAR"):
-        raise leave_out("an interval")
+        raise LeftOut("an interval")
     moved = f"{date.sql} {operator} INTERVAL {int(count.this)} {unit.name.upper()}"
     return Value(f"CAST(({moved}) AS DATE)", DATE)
 
@@ -270,7 +189,7 @@ def _part_of_date(s: Scalars, node: exp.Expr) -> Value:
         inner = inner.this
     date = s(inner)
     if date.kind != DATE or part not in ("YEAR", "MONTH", "DAY", "QUARTER"):
-        raise leave_out(f"{part} of {date.kind.name}")
+        raise LeftOut(f"{part} of {date.kind.name}")
     return Value(f"CAST({part.lower()}({date.sql}) AS INTEGER)", INT)
 
 
@@ -296,7 +215,7 @@ def _comparison(s: Scalars, node: exp.Expr) -> Value:
 def _compared(s: Scalars, values: Sequence[Value]) -> tuple[list[str], ValueKind]:
     texts, kind = s.together(values)
     if not kind.is_compared:
-        raise leave_out(f"{kind.name} compared")
+        raise LeftOut(f"{kind.name} compared")
     return texts, kind
 
 
@@ -316,7 +235,7 @@ def _is_null(s: Scalars, node: exp.Expr) -> Value:
     if isinstance(node.expression, exp.Boolean):
         wanted = "TRUE" if node.expression.this else "FALSE"
         return Value(f"({s.condition(node.this)} IS {negated}{wanted})", BOOLEAN)
-    raise leave_out("IS")
+    raise LeftOut("IS")
 
 
 def _between(s: Scalars, node: exp.Expr) -> Value:
@@ -336,7 +255,7 @@ def _in(s: Scalars, node: exp.Expr) -> Value:
 def _like(s: Scalars, node: exp.Expr) -> Value:
     value, pattern = s(node.this), node.expression
     if value.kind != STRING or not (isinstance(pattern, exp.Literal) and pattern.is_string):
-        raise leave_out("LIKE of another pattern")
+        raise LeftOut("LIKE of another pattern")
     negated = "NOT " if node.args.get("negate") else ""
     return Value(f"({value.sql} {negated}LIKE {_text(pattern.this)})", BOOLEAN)
 
@@ -373,7 +292,7 @@ def _coalesce(s: Scalars, node: exp.Expr) -> Value:
 
 def _least_or_greatest(s: Scalars, node: exp.Expr) -> Value:
     texts, kind = _compared(s, [s(node.this), *map(s, node.expressions)])
-    return Value(f"{_named(node)}({', '.join(texts)})", kind)
+    return Value(f"{node_name(node)}({', '.join(texts)})", kind)
 
 
 # -- texts, casts, calls ---------------------------------------------------------------------------
@@ -382,14 +301,14 @@ def _least_or_greatest(s: Scalars, node: exp.Expr) -> Value:
 def _concat(s: Scalars, node: exp.Expr) -> Value:
     values = [s(n) for n in node.expressions]
     if any(v.kind != STRING for v in values):
-        raise leave_out("CONCAT of values that are no strings")
+        raise LeftOut("CONCAT of values that are no strings")
     return Value(f"({' || '.join(v.sql for v in values)})", STRING)
 
 
 def _pipe(s: Scalars, node: exp.Expr) -> Value:
     values = [s(node.this), s(node.expression)]
     if any(v.kind != STRING for v in values):
-        raise leave_out("|| of values that are no strings")
+        raise LeftOut("|| of values that are no strings")
     return Value(f"({values[0].sql} || {values[1].sql})", STRING)
 
 
@@ -397,7 +316,7 @@ def _substring(s: Scalars, node: exp.Expr) -> Value:
     value, start, length = s(node.this), node.args.get("start"), node.args.get("length")
     places = [start] if length is None else [start, length]
     if value.kind != STRING or not all(_is_natural(p) for p in places):
-        raise leave_out("SUBSTRING from another place")
+        raise LeftOut("SUBSTRING from another place")
     numbers = ", ".join(str(p.this) for p in places if p is not None)
     return Value(f"substring({value.sql}, {numbers})", STRING)
 
@@ -412,7 +331,7 @@ def _cast(s: Scalars, node: exp.Expr) -> Value:
     type_ = node.args["to"].sql("spark").lower().replace(" ", "")
     value, kind = s(node.this), kinds.value_kind(type_)
     if kind is None:
-        raise leave_out(f"a cast to {type_}")
+        raise LeftOut(f"a cast to {type_}")
     if value.kind in (kind, kinds.VOID):
         return Value(f"CAST({value.sql} AS {kind.sql})", kind)
     old = value.kind
@@ -420,7 +339,7 @@ def _cast(s: Scalars, node: exp.Expr) -> Value:
         return Value(f"DATE '{node.this.this}'", DATE)
     numbers = old.is_integer and (kind.is_integer or kind.is_decimal)
     if not (numbers or (old.is_decimal and kind.is_decimal)):
-        raise leave_out(f"a cast of {old.name} to {kind.name}")
+        raise LeftOut(f"a cast of {old.name} to {kind.name}")
     return Value(f"CAST({value.sql} AS {kind.sql})", kind)
 
 
@@ -430,7 +349,7 @@ _DAY = re.compile(r"(?:19|20)\d\d-\d\d-\d\d")
 def _anonymous(s: Scalars, node: exp.Expr) -> Value:
     rule = _CALLS.get(node.name.upper())
     if rule is None:
-        raise leave_out(_named(node))
+        raise LeftOut(node_name(node))
     return rule(s, node.expressions)
 
 
@@ -442,7 +361,7 @@ def _hash(s: Scalars, args: Sequence[exp.Expr]) -> Value:
     values = [_hashed(s, a) for a in args]
     hashed = [v.kind for v in values]
     if any(k.name in ("float", "double", "void") for k in hashed):
-        raise leave_out("the hash of a float")
+        raise LeftOut("the hash of a float")
     return s.call("row_hash", exact.row_hash(hashed), values, BIGINT)
 
 
@@ -461,121 +380,45 @@ _CALLS: dict[str, Callable[[Scalars, Sequence[exp.Expr]], Value]] = {
 }
 
 
-# -- aggregates ------------------------------------------------------------------------------------
-
-
-def _aggregated(s: Scalars, node: exp.Expr) -> Value:
-    if not s.aggregates:
-        raise leave_out(f"{_named(node)} outside a SELECT with groups")
-    return _AGGREGATES[type(node)](Scalars(s.columns, s.functions), node)
-
-
-def _sum(s: Scalars, node: exp.Expr) -> Value:
-    value = s(node.this)
-    kind = kinds.sum_kind(value.kind)
-    return Value(f"CAST(SUM({value.sql}) AS {kind.sql})", kind)
-
-
-def _count(s: Scalars, node: exp.Expr) -> Value:
-    this = node.this
-    if isinstance(this, exp.Star) and not any(this.args.values()):
-        return Value("COUNT(*)", BIGINT)
-    if isinstance(this, exp.Distinct):
-        if len(this.expressions) != 1 or this.args.get("on"):
-            raise leave_out("COUNT(DISTINCT) of several columns")
-        value = s(this.expressions[0])
-        if not value.kind.is_compared:
-            raise leave_out(f"COUNT(DISTINCT) of {value.kind.name}")
-        return Value(f"COUNT(DISTINCT {value.sql})", BIGINT)
-    if node.expressions:
-        raise leave_out("COUNT of several columns")
-    return Value(f"COUNT({s(this).sql})", BIGINT)
-
-
-def _extreme(s: Scalars, node: exp.Expr) -> Value:
-    value = s(node.this)
-    if not value.kind.is_compared:
-        raise leave_out(f"an extreme of {value.kind.name}")
-    return Value(f"{_named(node)}({value.sql})", value.kind)
-
-
-def _first(s: Scalars, node: exp.Expr) -> Value:
-    value = s(node.this)
-    if value.kind == kinds.VOID:
-        raise leave_out("FIRST of NULL")
-    return Value(f"FIRST({value.sql})", value.kind)
-
-
-_AGGREGATES: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = {
-    exp.Sum: _sum,
-    exp.Count: _count,
-    exp.Min: _extreme,
-    exp.Max: _extreme,
-    exp.First: _first,
-    exp.AnyValue: _first,
-}
-_OPERANDS = frozenset({"this", "expression"})
 _LISTED = frozenset({"this", "expressions"})
-_PARTS: dict[type[exp.Expr], frozenset[str]] = {
-    exp.Column: frozenset({"this", "table"}),
-    exp.Literal: frozenset({"this", "is_string"}),
-    exp.Is: frozenset({"this", "expression", "negate"}),
-    exp.Like: frozenset({"this", "expression", "negate"}),
-    exp.Between: frozenset({"this", "low", "high"}),
-    exp.In: frozenset({"this", "expressions", "negate"}),
-    exp.Case: frozenset({"this", "ifs", "default"}),
-    exp.If: frozenset({"this", "true", "false"}),
-    exp.Coalesce: _LISTED,
-    exp.Least: frozenset({"this", "expressions", "ignore_nulls"}),
-    exp.Greatest: frozenset({"this", "expressions", "ignore_nulls"}),
-    exp.Concat: frozenset({"expressions", "safe"}),
-    exp.DPipe: frozenset({"this", "expression", "safe"}),
-    exp.Div: frozenset({"this", "expression", "typed", "safe"}),
-    exp.Substring: frozenset({"this", "start", "length"}),
-    exp.Cast: frozenset({"this", "to"}),
-    exp.TryCast: frozenset({"this", "to", "requires_string"}),
-    exp.Anonymous: _LISTED,
-    exp.Count: frozenset({"this", "expressions", "big_int"}),
+SCALARS: Mapping[type[exp.Expr], ScalarRule] = {
+    exp.Column: ScalarRule(_column, frozenset({"this", "table"})),
+    exp.Literal: ScalarRule(_literal, frozenset({"this", "is_string"})),
+    exp.Boolean: ScalarRule(_boolean),
+    exp.Null: ScalarRule(_null),
+    exp.Paren: ScalarRule(_paren),
+    exp.Neg: ScalarRule(_negative),
+    exp.Add: ScalarRule(_plus_or_minus),
+    exp.Sub: ScalarRule(_plus_or_minus),
+    exp.Mul: ScalarRule(_times),
+    exp.Div: ScalarRule(_over, frozenset({"this", "expression", "typed", "safe"})),
+    exp.IntDiv: ScalarRule(_whole_quotient),
+    exp.Mod: ScalarRule(_remainder),
+    exp.Year: ScalarRule(_part_of_date),
+    exp.Month: ScalarRule(_part_of_date),
+    exp.Day: ScalarRule(_part_of_date),
+    exp.Quarter: ScalarRule(_part_of_date),
+    exp.Extract: ScalarRule(_part_of_date),
+    **dict.fromkeys(_COMPARISONS, ScalarRule(_comparison)),
+    exp.And: ScalarRule(_logic),
+    exp.Or: ScalarRule(_logic),
+    exp.Not: ScalarRule(_not),
+    exp.Is: ScalarRule(_is_null, frozenset({"this", "expression", "negate"})),
+    exp.Between: ScalarRule(_between, frozenset({"this", "low", "high"})),
+    exp.In: ScalarRule(_in, frozenset({"this", "expressions", "negate"})),
+    exp.Like: ScalarRule(_like, frozenset({"this", "expression", "negate"})),
+    exp.Case: ScalarRule(_case, frozenset({"this", "ifs", "default"})),
+    exp.If: ScalarRule(_if, frozenset({"this", "true", "false"})),
+    exp.Coalesce: ScalarRule(_coalesce, _LISTED),
+    exp.Least: ScalarRule(_least_or_greatest, frozenset({"this", "expressions", "ignore_nulls"})),
+    exp.Greatest: ScalarRule(
+        _least_or_greatest, frozenset({"this", "expressions", "ignore_nulls"})
+    ),
+    exp.Concat: ScalarRule(_concat, frozenset({"expressions", "safe"})),
+    exp.DPipe: ScalarRule(_pipe, frozenset({"this", "expression", "safe"})),
+    exp.Substring: ScalarRule(_substring, frozenset({"this", "start", "length"})),
+    exp.Cast: ScalarRule(_cast, frozenset({"this", "to"})),
+    exp.TryCast: ScalarRule(_cast, frozenset({"this", "to", "requires_string"})),
+    exp.Anonymous: ScalarRule(_anonymous, _LISTED),
 }
-"""What an expression may have besides its operands."""
-_RULES: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = {
-    exp.Column: _column,
-    exp.Literal: _literal,
-    exp.Boolean: _boolean,
-    exp.Null: _null,
-    exp.Paren: _paren,
-    exp.Neg: _negative,
-    exp.Add: _plus_or_minus,
-    exp.Sub: _plus_or_minus,
-    exp.Mul: _times,
-    exp.Div: _over,
-    exp.IntDiv: _whole_quotient,
-    exp.Mod: _remainder,
-    exp.Year: _part_of_date,
-    exp.Month: _part_of_date,
-    exp.Day: _part_of_date,
-    exp.Quarter: _part_of_date,
-    exp.Extract: _part_of_date,
-    **dict.fromkeys(_COMPARISONS, _comparison),
-    exp.And: _logic,
-    exp.Or: _logic,
-    exp.Not: _not,
-    exp.Is: _is_null,
-    exp.Between: _between,
-    exp.In: _in,
-    exp.Like: _like,
-    exp.Case: _case,
-    exp.If: _if,
-    exp.Coalesce: _coalesce,
-    exp.Least: _least_or_greatest,
-    exp.Greatest: _least_or_greatest,
-    exp.Concat: _concat,
-    exp.DPipe: _pipe,
-    exp.Substring: _substring,
-    exp.Cast: _cast,
-    exp.TryCast: _cast,
-    exp.Anonymous: _anonymous,
-    **dict.fromkeys(_AGGREGATES, _aggregated),
-}
-EVALUATED = frozenset(_RULES)
-"""The closed list."""
+"""The closed list, without aggregates."""

@@ -5,7 +5,7 @@ Columns get names by their places, since DuckDB takes `a` and `A` for one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 
@@ -14,9 +14,11 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from dt_jupyter.evaluation import kinds
+from dt_jupyter.evaluation.expressions import Function, Scalars, ScopeColumn
+from dt_jupyter.evaluation.groups import GROUPED
 from dt_jupyter.evaluation.kinds import ValueKind
-from dt_jupyter.evaluation.left_out import leave_out
-from dt_jupyter.evaluation.scalars import Function, Scalars, ScopeColumn
+from dt_jupyter.evaluation.left_out import LeftOut
+from dt_jupyter.evaluation.scalars import SCALARS
 
 _SPARK = Dialect.get_or_raise("spark")
 ViewShape = tuple[tuple[str, ValueKind | None], ...]
@@ -40,7 +42,7 @@ def translate(text: str, views: Mapping[str, ViewShape]) -> Translation:
     sql, shape = statements.query(node)
     columns = tuple((n, k) for n, k in shape if k is not None)
     if len(columns) < len(shape):
-        raise leave_out("a column's type")
+        raise LeftOut("a column's type")
     return Translation(sql, columns, tuple(statements.used), statements.functions)
 
 
@@ -49,10 +51,10 @@ def _parsed(text: str) -> exp.Expr:
         tokens = _SPARK.tokenize(text)
         (node,) = _SPARK.parser().parse(tokens, text)
     except (SqlglotError, ValueError) as e:
-        raise leave_out("SQL that sqlglot does not read") from e
+        raise LeftOut("SQL that sqlglot does not read") from e
     kinds_of = [t.token_type for t in tokens]
     if any(a == b == TokenType.STRING for a, b in pairwise(kinds_of)):
-        raise leave_out("two strings side by side")  # one text with a quote in it, to Spark
+        raise LeftOut("two strings side by side")  # one text with a quote in it, to Spark
     assert node is not None
     return node
 
@@ -80,18 +82,21 @@ class _Statements:
                 return self._union(node)
             case exp.Select():
                 return self._select(node)
-        raise leave_out(type(node).__name__.upper())
+        raise LeftOut(type(node).__name__.upper())
+
+    def _scalars(self, columns: Sequence[ScopeColumn]) -> Scalars:
+        return Scalars(columns, SCALARS, self.functions)
 
     def _union(self, node: exp.Union) -> tuple[str, ViewShape]:
         if not _only(node, "this", "expression", "distinct"):
-            raise leave_out("a UNION with more")
+            raise LeftOut("a UNION with more")
         (left, one), (right, other) = self.query(node.this), self.query(node.expression)
         if len(one) != len(other):
-            raise leave_out("a UNION of other columns")
+            raise LeftOut("a UNION of other columns")
         shape = []
         for (name, a), (_, b) in zip(one, other, strict=True):
             if a is None or b is None:
-                raise leave_out("a column's type")
+                raise LeftOut("a column's type")
             shape.append((name, kinds.common(a, b)))
         target = tuple(shape)
         sides = (self._in_types(left, one, target), self._in_types(right, other, target))
@@ -110,21 +115,21 @@ class _Statements:
             node, "expressions", "from_", "joins", "where", "group", "having", "hint", "order",
             "limit", "offset",
         ):  # fmt: skip
-            raise leave_out("a SELECT with more")
+            raise LeftOut("a SELECT with more")
         if node.args.get("from_") is None:
-            raise leave_out("a SELECT without FROM")
+            raise LeftOut("a SELECT without FROM")
         source = self._from(node)
         group = node.args.get("group")
         grouped = group is not None or any(
             n.find(exp.AggFunc) is not None for n in node.expressions
         )
-        scalars = Scalars(source.columns, self.functions, grouped)
+        scalars = Scalars(source.columns, GROUPED if grouped else SCALARS, self.functions)
         keys = self._keys(group, source) if group is not None else None
-        items = self._items(node, scalars, source, keys if grouped else None)
+        items = self._items(node, scalars, source, grouped=grouped)
         listed = ", ".join(f"{sql} AS c{i}" for i, (sql, _, _) in enumerate(items))
         sql = f"SELECT {listed} FROM {source.sql}"
         if where := node.args.get("where"):
-            sql += f" WHERE {Scalars(source.columns, self.functions).condition(where.this)}"
+            sql += f" WHERE {self._scalars(source.columns).condition(where.this)}"
         if keys is not None:
             sql += f" GROUP BY {', '.join(keys)}"
         if having := node.args.get("having"):
@@ -142,7 +147,7 @@ class _Statements:
 
     def _joined(self, left: _Source, join: exp.Join) -> _Source:
         if not _only(join, "this", "on", "side", "kind"):
-            raise leave_out("a join with more")
+            raise LeftOut("a join with more")
         right = self._relation(join.this)
         how = " ".join(filter(None, (join.side, join.kind))).upper()
         word = {
@@ -150,10 +155,10 @@ class _Statements:
             "LEFT SEMI": "SEMI JOIN", "LEFT ANTI": "ANTI JOIN",
         }.get(how)  # fmt: skip
         if word is None:
-            raise leave_out(f"{how} JOIN")
+            raise LeftOut(f"{how} JOIN")
         both = [*left.columns, *right.columns]
         on = join.args.get("on")
-        condition = Scalars(both, self.functions).condition(on) if on is not None else "TRUE"
+        condition = self._scalars(both).condition(on) if on is not None else "TRUE"
         sql = f"{left.sql} {word} {right.sql} ON {condition}"
         return _Source(sql, left.columns if how in ("LEFT SEMI", "LEFT ANTI") else both)
 
@@ -165,7 +170,7 @@ class _Statements:
             ):
                 name = node.this.name
                 if name not in self.views:
-                    raise leave_out("rows that Spark computes")
+                    raise LeftOut("rows that Spark computes")
                 self.used[name] = None
                 text, shape = quoted_view(name), self.views[name]
             case exp.Subquery() if _only(node, "this", "alias"):
@@ -173,10 +178,10 @@ class _Statements:
                 text = f"({text})"
                 name = ""
             case _:
-                raise leave_out(type(node).__name__.upper())
+                raise LeftOut(type(node).__name__.upper())
         given = node.args.get("alias")
         if given is not None and given.args.get("columns"):
-            raise leave_out("an alias with columns")
+            raise LeftOut("an alias with columns")
         qualifier = node.alias or name or None
         columns = [ScopeColumn(qualifier, n, f"{alias}.c{i}", k) for i, (n, k) in enumerate(shape)]
         return _Source(f"{text} AS {alias}", columns)
@@ -186,34 +191,34 @@ class _Statements:
     def _keys(self, group: exp.Group, source: _Source) -> list[str]:
         """GROUP BY columns, and nothing else."""
         if not _only(group, "expressions"):
-            raise leave_out("GROUP BY with more")
-        scalars = Scalars(source.columns, self.functions)
+            raise LeftOut("GROUP BY with more")
+        scalars = self._scalars(source.columns)
         values = []
         for node in group.expressions:
             if not isinstance(node, exp.Column):
-                raise leave_out("GROUP BY an expression")
+                raise LeftOut("GROUP BY an expression")
             values.append(scalars(node))
         for value in values:
             if not value.kind.is_compared:
-                raise leave_out(f"GROUP BY of {value.kind.name}")
+                raise LeftOut(f"GROUP BY of {value.kind.name}")
         return [v.sql for v in values]
 
     def _items(
-        self, node: exp.Select, scalars: Scalars, source: _Source, keys: list[str] | None
+        self, node: exp.Select, scalars: Scalars, source: _Source, *, grouped: bool
     ) -> list[tuple[str, str, ValueKind | None]]:
         """The columns of a SELECT: DuckDB's text, name, type."""
         found: list[tuple[str, str, ValueKind | None]] = []
         for item in node.expressions:
             qualifier = _starred(item)
             if qualifier is not None:
-                if scalars.aggregates:
-                    raise leave_out("* with groups")
+                if grouped:
+                    raise LeftOut("* with groups")
                 named = (c for c in source.columns if qualifier in ("", c.qualifier))
                 found += [(c.sql, c.name, c.kind) for c in named]
                 continue
             inner = item.this if isinstance(item, exp.Alias) else item
             if not item.alias_or_name:
-                raise leave_out("a column without a name")
+                raise LeftOut("a column without a name")
             value = scalars(inner)
             kind = None if value.kind == kinds.VOID else value.kind
             found.append((value.sql, item.alias_or_name, kind))
@@ -223,17 +228,17 @@ class _Statements:
         order, limit, offset = (node.args.get(k) for k in ("order", "limit", "offset"))
         if limit is None and offset is None:
             if order is not None:
-                raise leave_out("ORDER BY of all rows")
+                raise LeftOut("ORDER BY of all rows")
             return ""
         if order is None or not _only(order, "expressions"):
-            raise leave_out("a LIMIT without an order")
+            raise LeftOut("a LIMIT without an order")
         texts = []
         for item in order.expressions:
             if not _only(item, "this", "desc", "nulls_first"):
-                raise leave_out("ORDER BY with more")
+                raise LeftOut("ORDER BY with more")
             value = scalars(item.this)
             if not value.kind.is_compared:
-                raise leave_out(f"an order of {value.kind.name}")
+                raise LeftOut(f"an order of {value.kind.name}")
             direction = "DESC" if item.args.get("desc") else "ASC"
             nulls = "FIRST" if item.args.get("nulls_first") else "LAST"
             texts.append(f"{value.sql} {direction} NULLS {nulls}")
@@ -242,7 +247,7 @@ class _Statements:
             if part is not None:
                 number = part.expression
                 if not (isinstance(number, exp.Literal) and number.this.isdigit()):
-                    raise leave_out(f"{word} of no number")
+                    raise LeftOut(f"{word} of no number")
                 sql += f" {word} {number.this}"
         return sql
 

@@ -65,7 +65,6 @@ class Reading:
     runs: bool = True
     small: Small | None = None
     evaluator: Evaluator | None = None
-    evaluated_rows: int = 0
     imagines: bool = False
     relations: dict[str, Relation] = field(default_factory=dict)
     keys: dict[str, pa.Table] = field(default_factory=dict)
@@ -81,7 +80,7 @@ class Reading:
     def __post_init__(self) -> None:
         tables = Tables(self._rows_at_hand, self._select, self._comparable, self._key_values)
         self._reduction = Reduction(tables)
-        self.views = LocalViews(self.spark, self.evaluator, self.evaluated_rows)
+        self.views = LocalViews(self.spark, self.evaluator)
 
     def renderer(self, key_view: str | None = None, *, local: bool = False) -> Renderer:
         """Texts over what is read; `key_view` is the relation that all restrictions are by.

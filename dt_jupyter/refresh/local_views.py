@@ -3,6 +3,7 @@ that is run there."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+_WORD = re.compile(r"\w+")
+
 
 @dataclass
 class LocalViews:
@@ -30,7 +33,6 @@ class LocalViews:
 
     spark: SparkSession
     evaluator: Evaluator | None
-    evaluated_rows: int
     given_rows: int = 0
     """Rows that Spark was given."""
     _rows: dict[str, LocalRows] = field(default_factory=dict)
@@ -65,16 +67,19 @@ class LocalViews:
         """The rows of a statement over views alone; None: it is Spark's."""
         if self.evaluator is None:
             return None
-        read = {n: v for n, v in self._rows.items() if n in text}
-        if sum(v.rows.num_rows for v in read.values()) >= self.evaluated_rows:
-            return None
-        return self.evaluator(text, read)
+        return self.evaluator(text, {n: self._rows[n] for n in self._read_by(text)})
+
+    def _read_by(self, text: str) -> list[str]:
+        """The views that a statement names."""
+        words = set(_WORD.findall(text))
+        return [n for n in self._rows if n in words]
 
     def imagine(self, name: str, text: str) -> str | None:
         """Adds a view with the columns of a statement over others, and no rows; what of the
         statement is left to Spark, if anything is."""
         assert self.evaluator is not None
-        found = self.evaluator.translated(text, self._rows)
+        read = {n: self._rows[n] for n in self._read_by(text)}
+        found = self.evaluator.translated(text, read)
         if isinstance(found, LeftOut):
             return found.what
         if name:
@@ -83,6 +88,7 @@ class LocalViews:
 
     def give(self, text: str) -> None:
         """Makes the views that a statement reads known to Spark."""
-        for name in [n for n in self._not_given if n in text]:
-            self._not_given.pop(name)()
-            self.given_rows += self._rows[name].rows.num_rows
+        for name in self._read_by(text):
+            if make := self._not_given.pop(name, None):
+                make()
+                self.given_rows += self._rows[name].rows.num_rows

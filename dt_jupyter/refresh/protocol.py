@@ -97,7 +97,7 @@ class Refresher:
     clock: Clock
     tuning: Tuning = DEFAULTS
     small: SmallTables = field(init=False)
-    evaluator: Evaluator = field(default_factory=Evaluator)
+    evaluator: Evaluator = field(init=False)
     contents: Contents = field(default_factory=Contents)
     _flags: dict[str, CancelFlag] = field(default_factory=dict)
     _progress: dict[str, JobProgress] = field(default_factory=dict)
@@ -106,6 +106,7 @@ class Refresher:
 
     def __post_init__(self) -> None:
         self.small = self._no_snapshots()
+        self.evaluator = Evaluator(self.tuning.evaluated_rows)
         self._compilations = Compilations(self.definer, self.sources.logs)
         self._chooser = Chooser(
             self.sources, self.definer, self.sessions, self._compilations, self.tuning

@@ -102,7 +102,6 @@ class StageRun:
             runs=self.key_texts is None,
             small=self.small,
             evaluator=self.evaluator,
-            evaluated_rows=self.tuning.evaluated_rows,
             imagines=self.imagines,
         )
 
@@ -245,6 +244,11 @@ class StageRun:
             self.spark.conf.set(conf, value)
         return self.spark.sql(text)
 
+    def _rows(self, text: str) -> pa.Table:
+        """The rows of a statement, whoever computes them."""
+        rows = self.reading.views.evaluate(text)
+        return self._frame(text).toArrow() if rows is None else rows
+
     def _frame(self, text: str) -> DataFrame:
         """A statement of Spark's in the session as it is."""
         self.reading.views.give(text)
@@ -288,10 +292,7 @@ class StageRun:
         parts = [done.select(columns)]
         if again.num_rows:
             self.reading.keys["keys"] = again.select([*sql.keys, EXISTED])
-            again_text = self._rescan_text(sql, self.reading.view(self.reading.keys["keys"]))
-            fresh = self.reading.views.evaluate(again_text)
-            if fresh is None:
-                fresh = self._frame(again_text).toArrow()
+            fresh = self._rows(self._rescan(sql, self.reading.view(self.reading.keys["keys"])))
             fresh = fresh.filter(pc.is_valid(fresh[OP])).select(columns)
             parts.append(fresh.cast(parts[0].schema))
         if sql.once:
@@ -311,7 +312,7 @@ class StageRun:
         view = quote(self.reading.view(rows.filter(new)))
         return [kept, self._frame(sql.computed(view)).toArrow().cast(kept.schema)]
 
-    def _rescan_text(self, sql: GroupSql, view: str) -> str:
+    def _rescan(self, sql: GroupSql, view: str) -> str:
         render = self.reading.renderer(quote(view))
         return sql.rescan(render, "keys", self.reading.prepared)
 
@@ -362,9 +363,7 @@ class StageRun:
             )
         if found is None:
             view = self.reading.view(gone.select([*HASH, WEIGHT]))
-            text = sql.victims(quote(view), self.state(), small=True)
-            evaluated = self.reading.views.evaluate(text)
-            return evaluated if evaluated is not None else self._frame(text).toArrow()
+            return self._rows(sql.victims(quote(view), self.state(), small=True))
         self.reading.local_rows += found.num_rows
         return newest_copies(found, gone)
 
@@ -406,7 +405,7 @@ class StageRun:
         again.createOrReplaceTempView(keys)
         if not again.take(1):
             return Merge(sql.keys, self._frame(done))
-        fresh = self.staged(self._frame(self._rescan_text(sql, keys)), "fresh")
+        fresh = self.staged(self._frame(self._rescan(sql, keys)), "fresh")
         both = f"{done} UNION ALL SELECT {columns} FROM {fresh} WHERE {OP} IS NOT NULL"
         return Merge(sql.keys, self._frame(both))
 

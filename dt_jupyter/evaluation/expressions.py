@@ -1,0 +1,104 @@
+"""Expressions of Spark's as DuckDB's, each with its type, by a table of rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dt_jupyter.evaluation import exact, kinds
+from dt_jupyter.evaluation.kinds import BOOLEAN, ValueKind
+from dt_jupyter.evaluation.left_out import LeftOut
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression in DuckDB's SQL and its type; `literal` is the number that it is."""
+
+    sql: str
+    kind: ValueKind
+    literal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeColumn:
+    """A column in scope; of a type that is not evaluated it has no kind."""
+
+    qualifier: str | None
+    name: str
+    sql: str
+    kind: ValueKind | None
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of rows that a statement needs, under the name by which it calls it."""
+
+    evaluate: exact.Function
+    arguments: tuple[ValueKind, ...]
+    result: ValueKind
+
+
+OPERANDS = frozenset({"this", "expression"})
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarRule:
+    """How a node is translated, and the parts that it may have."""
+
+    translate: Callable[[Scalars, exp.Expr], Value]
+    parts: frozenset[str] = OPERANDS
+
+
+@dataclass
+class Scalars:
+    """Translates expressions over `columns` by `rules`; `functions` are those of ours that they
+    call."""
+
+    columns: Sequence[ScopeColumn]
+    rules: Mapping[type[exp.Expr], ScalarRule]
+    functions: dict[str, Function]
+
+    def __call__(self, node: exp.Expr) -> Value:
+        rule = self.rules.get(type(node))
+        if rule is None:
+            raise LeftOut(node_name(node))
+        parts = [k for k, v in node.args.items() if v not in (None, False, [])]
+        if others := [k for k in parts if k not in rule.parts]:
+            raise LeftOut(f"{node_name(node)} with {', '.join(others)}")
+        return rule.translate(self, node)
+
+    def cast(self, value: Value, kind: ValueKind) -> str:
+        return value.sql if value.kind == kind else f"CAST({value.sql} AS {kind.sql})"
+
+    def call(
+        self, name: str, function: exact.Function, args: Sequence[Value], kind: ValueKind
+    ) -> Value:
+        """A call of a function of ours."""
+        arguments = tuple(a.kind for a in args)
+        signature = "_".join(re.sub(r"\W+", "_", k.sql) for k in (*arguments, kind))
+        called = f"{name}_{signature}".lower()
+        self.functions[called] = Function(function, arguments, kind)
+        return Value(f"{called}({', '.join(a.sql for a in args)})", kind)
+
+    def together(self, values: Sequence[Value]) -> tuple[list[str], ValueKind]:
+        """Expressions in the type that all of them become."""
+        kind = kinds.VOID
+        for value in values:
+            kind = kinds.common(kind, value.kind)
+        if kind == kinds.VOID:
+            raise LeftOut("NULL without a type")
+        return [self.cast(v, kind) for v in values], kind
+
+    def condition(self, node: exp.Expr) -> str:
+        value = self(node)
+        if value.kind != BOOLEAN:
+            raise LeftOut(f"{value.kind.name} as a condition")
+        return value.sql
+
+
+def node_name(node: exp.Expr) -> str:
+    name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__
+    return name.upper()
