@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dt_jupyter.evaluation import (
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+_USUAL = {
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.legacy.literal.pickMinimumPrecision": "true",
+}
+"""What the evaluation takes for granted of a session: other decimals have other digits."""
+_UNUSUAL = LeftOut("decimals have another meaning in its session")
 _WORD = re.compile(r"\w+")
 
 
@@ -65,9 +72,14 @@ class LocalViews:
 
     def evaluate(self, text: str) -> pa.Table | None:
         """The rows of a statement over views alone; None: it is Spark's."""
-        if self.evaluator is None:
+        if self.evaluator is None or not self._is_usual:
             return None
         return self.evaluator(text, {n: self._rows[n] for n in self._read_by(text)})
+
+    @cached_property
+    def _is_usual(self) -> bool:
+        conf = self.spark.conf
+        return all(conf.get(name, value) == value for name, value in _USUAL.items())
 
     def _read_by(self, text: str) -> list[str]:
         """The views that a statement names."""
@@ -79,7 +91,7 @@ class LocalViews:
         statement is left to Spark, if anything is."""
         assert self.evaluator is not None
         read = {n: self._rows[n] for n in self._read_by(text)}
-        found = self.evaluator.translated(text, read)
+        found = self.evaluator.translated(text, read) if self._is_usual else _UNUSUAL
         if isinstance(found, LeftOut):
             return found.what
         if name:

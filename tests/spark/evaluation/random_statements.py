@@ -24,6 +24,11 @@ def least(precision: int, scale: int) -> Decimal:
     return digits(precision, scale).copy_negate()
 
 
+def moment(*parts: int) -> datetime.datetime:
+    return datetime.datetime(*parts).replace(tzinfo=datetime.UTC)
+
+
+MOMENTS = ((1970, 1, 1), (1969, 12, 31, 23, 59, 59, 999_999), (2024, 3, 31, 1, 30), (1900, 1, 1))
 COLUMNS: dict[str, tuple[str, pa.DataType, list[object]]] = {
     "b": ("boolean", pa.bool_(), [True, False]),
     "t": ("tinyint", pa.int8(), [0, 1, -1, 127, -128, 7]),
@@ -45,12 +50,21 @@ COLUMNS: dict[str, tuple[str, pa.DataType, list[object]]] = {
         (1970, 1, 1), (1969, 12, 31), (2024, 2, 29), (2023, 1, 31), (1582, 10, 10), (1, 1, 1),
         (9999, 12, 31), (1998, 12, 1))]),
     "z": ("date", pa.date32(), [datetime.date(2024, 2, 29), datetime.date(1995, 3, 15)]),
+    "v": ("timestamp", pa.timestamp("us", "UTC"), [moment(*m) for m in MOMENTS]),
+    "w": ("timestamp", pa.timestamp("us", "UTC"), [moment(2024, 2, 29, 23, 59, 59, 999_999)]),
+    "n": ("timestamp_ntz", pa.timestamp("us"), [datetime.datetime(*m) for m in MOMENTS]),
+    "o": ("double", pa.float64(), [0.0, -0.0, 1.5, float("inf"), float("nan"), 5e-324]),
+    "p": ("float", pa.float32(), [0.0, -0.0, 0.5, float("-inf"), float("nan")]),
+    "c": ("binary", pa.binary(), [b"", b"a", b"\x00\xff", "é".encode()]),
 }  # fmt: skip
 """Each column's type in Spark's words and in Arrow's, and its values."""
 KEYS = ("k", pa.int32())
 INTEGERS = ("t", "h", "i", "l")
 DECIMALS = ("d", "e", "f", "g", "m")
 TEXTS, DATES = ("s", "u"), ("y", "z")
+MOVED_ALONG = ("o", "p", "c")
+"""Of types whose values are not computed with."""
+FLOATS = ("o", "p")
 
 
 def edge_rows(random: Random, rows: int) -> pa.Table:
@@ -69,7 +83,20 @@ class Expressions:
     random: Random
 
     def any(self, depth: int) -> str:
-        return self.random.choice((self.number, self.condition, self.text, self.date))(depth)
+        of = (self.number, self.condition, self.text, self.date, self.time, self.moved_along)
+        return self.random.choice(of)(depth)
+
+    def moved_along(self, depth: int) -> str:
+        return self.random.choice(MOVED_ALONG)
+
+    def time(self, depth: int) -> str:
+        """Those with a zone, or one without."""
+        if self.random.randrange(3) == 0:
+            return "n"
+        return self.choice(self.zoned, depth) if depth else self.zoned(0)
+
+    def zoned(self, depth: int) -> str:
+        return self.random.choice(("v", "w"))
 
     def number(self, depth: int) -> str:
         pick = self.random.choice
@@ -114,7 +141,7 @@ class Expressions:
         if depth == 0:
             return pick(("b", "(d > 0)", "(i IS NULL)", "(s = u)", "TRUE", "(y IS NOT NULL)"))
         kind = self.random.randrange(9)
-        of = pick((self.number, self.number, self.text, self.date))
+        of = pick((self.number, self.number, self.text, self.date, self.zoned))
         if kind < 3:
             operator = pick(("=", "<>", "<", "<=", ">", ">=", "<=>", "IS DISTINCT FROM",
                              "IS NOT DISTINCT FROM"))  # fmt: skip
@@ -157,7 +184,9 @@ class Expressions:
         return self.choice(self.date, depth)
 
     def hash(self) -> str:
-        names = self.random.sample(list(COLUMNS), self.random.randrange(1, 6))
+        names = self.random.sample(
+            [n for n in COLUMNS if n not in FLOATS], self.random.randrange(1, 6)
+        )
         values = [f"CAST({n} AS BINARY)" if n in TEXTS else n for n in names]
         first = self.random.choice(([], ["'dt'"]))
         return f"XXHASH64({', '.join([*first, *values])})"

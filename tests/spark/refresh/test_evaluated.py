@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from dt_jupyter.spark import confs
 from tests.spark.engine_lab import Lab
 
 QUERIES = {
@@ -87,3 +88,20 @@ def test_what_fails_fails_as_in_spark(few: Lab) -> None:
     few.sql("UPDATE t SET v = 3 WHERE id = 6")
     few.record("added")
     few.verified("added")
+
+
+def test_decimals_of_another_meaning_are_left_to_spark(few: Lab) -> None:
+    """Without loss of precision a quotient of long decimals has other digits."""
+    part = "SELECT id, CAST(d AS DECIMAL(30, 10)) / CAST(7 AS DECIMAL(20, 10)) AS p FROM t"
+    with confs(few.spark, {"spark.sql.decimalOperations.allowPrecisionLoss": "false"}):
+        few.dynamic_table("exactly", part)
+    few.dynamic_table("usually", part)
+    few.sql("INSERT INTO t VALUES (11, 'a', 1, 0.33), (12, 'a', 1, 1.07)")
+    for name, jobs in (("exactly", True), ("usually", False)):
+        record = few.record(name)
+        assert (record.action, record.error) == ("INCREMENTAL", None)
+        few.verified(name)
+        assert (record.statistics.spark_jobs > 0) is jobs
+    few.sql("INSERT INTO t VALUES (13, 'a', 1, 0.10)")
+    assert "decimals have another meaning" in str(few.engine.explain("exactly"))
+    assert "evaluated without Spark" in str(few.engine.explain("usually"))
