@@ -636,7 +636,7 @@ class Engine:
         if sink is not None:
             return seen_sink(self.context.nodes.sinks.one(sink, now), self.context.access)
         report = lag_report(self.context.catalog, self.table(name), now, _HISTORY)
-        return replace(report, records=tuple(map(self.context.access.redacted, report.records)))
+        return replace(report, records=tuple(self.context.access.told(report.records)))
 
     def frontier(self, name: str | Name) -> FrontierReport:
         """The version of each source that a dynamic table stands on."""

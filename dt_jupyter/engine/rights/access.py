@@ -251,14 +251,21 @@ class Access:
     def redacted(self, record: RefreshRecord) -> RefreshRecord:
         """A record without the text of an error, its own or one further up, for who may not read
         the rows that it may show."""
+        return self._redacted(record, {})
+
+    def _redacted(self, record: RefreshRecord, needs: dict[Name, str | None]) -> RefreshRecord:
+        """`needs` are the rights that the role lacks, by table, as far as they were looked up."""
         if not self.bound:
             return record
-        record = replace(record, upstream=tuple(map(self.redacted, record.upstream)))
+        upstream = tuple(self._redacted(r, needs) for r in record.upstream)
+        record = replace(record, upstream=upstream)
         reason = record.reason
         of_upstream = reason is not None and reason.code.startswith("UPSTREAM_")
         if record.error is None and not of_upstream:
             return record
-        if (need := self.hides_errors(record.name)) is None:
+        if record.name not in needs:
+            needs[record.name] = self.hides_errors(record.name)
+        if (need := needs[record.name]) is None:
             return record
         hidden = self.hidden_error(record.error_code or _UPSTREAM_FAILED, need)
         if reason is not None and of_upstream:
@@ -320,7 +327,9 @@ class Access:
 
     def told(self, records: Iterable[RefreshRecord]) -> list[RefreshRecord]:
         """Those of what the role monitors, as it may see them."""
-        return [self.redacted(r) for r in records if not self.bound or self.monitors(r.name)]
+        needs: dict[Name, str | None] = {}
+        seen = (r for r in records if not self.bound or self.monitors(r.name))
+        return [self._redacted(r, needs) for r in seen]
 
     def discreet(self, failure: DTError) -> DTError:
         """An error without suggestions of names that the role may not see."""
