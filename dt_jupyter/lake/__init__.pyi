@@ -70,6 +70,11 @@ from .files.list_log import (
 from .files.listing import (
     DataFile as DataFile,
     list_folder as list_folder,
+    list_roots as list_roots,
+)
+from .files.partition_values import (
+    PARTITION_TYPES as PARTITION_TYPES,
+    WrongValue as WrongValue,
     partition_names as partition_names,
     partition_values as partition_values,
 )

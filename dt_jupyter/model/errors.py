@@ -133,6 +133,9 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "{problem}.", "Move the file, or make a table of the folder that it is in."),
     ("DT-1147", "40001", "{file}, of {source}, changes while it is read.",
      "Try again once it is whole. Write files under a hidden name (_x, .x), and rename them then."),
+    ("DT-1148", "22018", "The folders of {source} have a value of another type: {problem}.",
+     "Move the file, or make a table of the folder whose column is a STRING: CREATE TABLE … "
+     "USING … PARTITIONED BY (…) LOCATION …, then MSCK REPAIR TABLE."),
     ("DT-1150", "0A000", "Schema {name} cannot take another name: {problem}.", "{hint}"),
     ("DT-1151", "42939", "Schema {name} keeps its name: {problem}.",
      "Make a schema of your own: CREATE SCHEMA …."),

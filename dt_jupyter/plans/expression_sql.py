@@ -9,6 +9,7 @@ from typing import Any
 from dt_jupyter.model import quote
 from dt_jupyter.plans.function_names import INFIX, sql_function
 from dt_jupyter.plans.literal_sql import ddl_type, literal_sql
+from dt_jupyter.plans.literal_values import LITERAL_TEXT
 from dt_jupyter.plans.no_form import NoForm, PythonFunction
 from dt_jupyter.plans.plan_facts import grouping_bit
 from dt_jupyter.plans.plan_fields import is_try
@@ -66,6 +67,8 @@ class ExpressionWriter:
         if self._is_stale(node):
             return self.sql(node.child)
         name = sql_function(node.kind, self.builtins)
+        if node.kind == "PreciseTimestampConversion":
+            raise NoForm("session_window (its SQL is GROUP BY session_window(…), which is FULL)")
         if name is None:
             raise NoForm(f"the expression {node.kind}")
         return f"{name}({distinct}{self.list(arguments(node))})"
@@ -307,10 +310,20 @@ def arguments(node: SparkNode) -> tuple[SparkNode, ...]:
 
 
 def _field_name(node: SparkNode) -> str | None:
-    """The name of a field by its place, as `.*` gives it, where the struct is a column."""
-    kind = node.child.fields.get("dataType")
+    """The name of a field by its place, as `.*` gives it, where the type of the struct is told."""
+    kind = _struct_type(node.child)
     fields = kind.get("fields") if isinstance(kind, dict) else None
     return fields[int(node.fields["ordinal"])]["name"] if fields else None
+
+
+def _struct_type(node: SparkNode) -> Any:
+    """The type of a struct: of a column, a field of another one, or one that is NULL else."""
+    if node.kind == "GetStructField":
+        outer = _struct_type(node.child)
+        return outer["fields"][int(node.fields["ordinal"])]["type"] if outer else None
+    if node.kind == "If":
+        return _struct_type(node.children[1])
+    return node.fields.get("dataType")
 
 
 def _variable(node: SparkNode) -> str:
@@ -334,7 +347,8 @@ def _null(scope: ExpressionWriter, node: SparkNode) -> str:
 
 
 def _literal(scope: ExpressionWriter, node: SparkNode) -> str:
-    return literal_sql(node.fields["value"], node.fields["dataType"])
+    told = node.fields.get(LITERAL_TEXT)
+    return str(told) if told else literal_sql(node.fields["value"], node.fields["dataType"])
 
 
 def _bare(scope: ExpressionWriter, node: SparkNode) -> str:

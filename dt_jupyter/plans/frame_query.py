@@ -11,6 +11,11 @@ from pyspark.errors import PySparkException
 
 from dt_jupyter.plans.connect_query import connect_query
 from dt_jupyter.plans.expression_sql import called_programs
+from dt_jupyter.plans.literal_values import (
+    fill_literals,
+    require_no_description,
+    without_updates,
+)
 from dt_jupyter.plans.no_form import NoForm, NotTheSame, PythonFunction
 from dt_jupyter.plans.plan_fields import fill_fields
 from dt_jupyter.plans.plan_form import same_form
@@ -44,7 +49,11 @@ def write_frame_query(
     session: Any = frame
     original = session._jdf.queryExecution().analyzed()
     plan = read_plan(original.toJSON())
+    if (replaced := without_updates(spark, plan, original)) is not original:
+        original, plan = replaced, read_plan(replaced.toJSON())
     fill_gaps(plan, original)
+    require_no_description(plan)
+    fill_literals(plan, original)
     with PlanLeaves.of(spark, original, standing or {}) as leaves:
         proof = _Proof(spark, plan, leaves, builtins, functions)
         if not proof.holds(plan, original) and not proof.holds_filled(plan, original):

@@ -33,6 +33,7 @@ _ADDING = ",".join(
 )
 _MUTE = frozenset({
     "class", "num-children", "exprId", "resultId", "qualifier", "metadata", "origin", "nullable",
+    "containsNull", "valueContainsNull",
     "hints", "hint", "nonInheritableMetadataKeys", "explicitMetadata", "replacement", "stats",
     "mayHaveCountBug", "needSingleJoin", "generatorOutput", "unrequiredChildIndex", "output",
 })  # fmt: skip

@@ -19,12 +19,13 @@ from dt_jupyter.lake import (
     LiveFiles,
     Recorded,
     StoredFile,
+    TableGone,
     TableLog,
+    WrongValue,
     carry_on,
     close_batch,
     compare_lists,
     count_rows,
-    list_folder,
     new_batch,
     partition_values,
     reach,
@@ -33,7 +34,8 @@ from dt_jupyter.lake import (
     table_lock,
 )
 from dt_jupyter.model import Name, Timestamp, error
-from dt_jupyter.sources.file_tables import FileTable, partition_columns
+from dt_jupyter.sources.file_roots import Roots
+from dt_jupyter.sources.file_tables import FileTable, partition_types
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -43,21 +45,24 @@ Session = Callable[[], AbstractContextManager["SparkSession"]]
 YOUNG_SECONDS = 60.0
 """A Parquet file that is not whole, and has been changed since, may still be in the writing."""
 _TRIES = 3
+_SAMPLED = 20
 _PATTERN = re.compile(r"[*?\[\]{}\\]")
 
 
 @dataclass(frozen=True)
 class FileSource:
-    """The files of one source, the log of their lists, and its name where they are read."""
+    """The files of one source, the log of their lists, and its name where they are read; `spark`
+    is the session that tells what a pattern names, and which partitions count."""
 
     name: Name
     table: FileTable
     log: TableLog
     lists: ListReader
+    spark: SparkSession
 
     @property
     def place(self) -> Path:
-        return Path(self.table.location)
+        return self.table.place
 
     def path(self, file: str) -> Path:
         return self.place / file if file else self.place
@@ -66,8 +71,19 @@ class FileSource:
         return self.lists.at(self.log.version())
 
     def listed(self) -> dict[str, DataFile]:
-        """The files that are there. Raises TableGone."""
-        return list_folder(self.place, nested=bool(partition_columns(self.log)))
+        """The files that are there. Raises TableGone, DT-1146."""
+        try:
+            found = self.table.files(self.spark)
+        except TableGone:
+            raise
+        except LakeError as e:
+            raise error("DT-1146", source=self.name, problem=e.sentence) from e
+        if self.table.roots is not Roots.FOLDER or partition_types(self.log):
+            return found
+        if stray := next((p for p in sorted(found) if "=" in p.rpartition("/")[0]), None):
+            problem = f"{stray} is in one, and there were none"
+            raise error("DT-1146", source=self.name, problem=problem)
+        return {p: f for p, f in found.items() if "/" not in p}
 
     def change(self) -> ListChange:
         """What is new since the last version of the list; no Spark job."""
@@ -79,7 +95,8 @@ def follow_files(source: FileSource, t: Timestamp, session: Session | None) -> b
     there. Without a `session`, whether one would be needed for it: nothing is recorded then.
 
     Raises TableGone, DT-1145 for a file that is none of its format, DT-1146 for one in the wrong
-    folder, DT-1147 where files are written while they are read.
+    folder, DT-1147 where files are written while they are read, DT-1148 for a folder with a value
+    of another type.
     """
     log = source.log
     if log.commit_time(log.version()).micros // 1000 >= t.micros // 1000 and log.version():
@@ -183,8 +200,13 @@ def _require_young(source: FileSource, path: str, file: DataFile, t: Timestamp) 
 
 
 def _values(source: FileSource, path: str) -> dict[str, str | None]:
+    types = partition_types(source.log)
+    if not types and source.table.roots is Roots.PATTERN:
+        return {}
     try:
-        return partition_values(path, source.log.metadata().partition_columns)
+        return partition_values(path, types)
+    except WrongValue as e:
+        raise error("DT-1148", source=source.name, problem=e.sentence) from e
     except LakeError as e:
         raise error("DT-1146", source=source.name, problem=e.sentence) from e
 
@@ -200,7 +222,7 @@ def _copy(
     if not files:
         return came, []
     for path in files:
-        _require_folders(source, path)
+        _values(source, path)
     assert session is not None
     folder = source.log.path / batch / "rows"
     with session() as spark:
@@ -215,16 +237,17 @@ def _copy(
     return came, stored
 
 
-def _require_folders(source: FileSource, path: str) -> None:
-    try:
-        partition_values(path, partition_columns(source.log))
-    except LakeError as e:
-        raise error("DT-1146", source=source.name, problem=e.sentence) from e
-
-
 def sample_files(spark: SparkSession, source: FileSource, count: int) -> DataFrame:
     """A few rows of the files as they are now."""
-    return _reader(spark, source).load([_literal(source.place)]).limit(count)
+    if source.table.roots is Roots.FOLDER:
+        return _reader(spark, source).load([_literal(source.place)]).limit(count)
+    some = [_literal(source.path(f)) for f in sorted(source.listed())[:_SAMPLED]]
+    schema = spark_schema(source.log.metadata().fields)
+    return (
+        _reader(spark, source).load(some).limit(count)
+        if some
+        else spark.createDataFrame([], schema)
+    )
 
 
 def _reader(spark: SparkSession, source: FileSource) -> DataFrameReader:
@@ -232,7 +255,7 @@ def _reader(spark: SparkSession, source: FileSource) -> DataFrameReader:
     reader = spark.read.format(source.table.format).schema(columns)
     for key, value in source.table.options:
         reader = reader.option(key, value)
-    if source.place.is_dir():
+    if source.place.is_dir() and source.table.roots is not Roots.PATTERN:
         reader = reader.option("basePath", str(source.place))
     return reader
 

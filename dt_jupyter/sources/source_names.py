@@ -37,7 +37,14 @@ from dt_jupyter.sources.file_tables import (
 from dt_jupyter.sources.folders import Layout
 from dt_jupyter.sources.follow_files import FileSource
 from dt_jupyter.sources.publications import Publications
-from dt_jupyter.spark import FILE_FORMATS, CatalogRelation, RelationKind, listed, lookup
+from dt_jupyter.spark import (
+    FILE_FORMATS,
+    CatalogRelation,
+    RelationKind,
+    is_connect,
+    listed,
+    lookup,
+)
 from dt_jupyter.sql import table_places
 
 if TYPE_CHECKING:
@@ -183,7 +190,7 @@ class Sources:
         if relation.provider == "delta" and relation.location:
             return self._delta(name, self._own(name, relation.location))
         found = Source(name, SourceKind.FOREIGN, str(name), relation.location)
-        return self._listed(found, of_relation(relation, self._zone), of)
+        return self._listed(found, of_relation(name, relation, self._zone), of)
 
     def _learnt(self, name: Name) -> CatalogRelation | None:
         """A table that another process has made, or has given another name, since this session
@@ -209,7 +216,10 @@ class Sources:
 
     def _path(self, name: Name, written: str, of: Name) -> Source:
         found = Source(name, SourceKind.FOREIGN, str(name), written)
-        return self._listed(found, of_path(name, written, self._zone), of)
+        return self._listed(found, self._of_path(name, written), of)
+
+    def _of_path(self, name: Name, written: str) -> FileTable | None:
+        return of_path(name, written, self._zone, connect=is_connect(self.spark))
 
     def _listed(self, source: Source, table: FileTable | None, of: Name) -> Source:
         """The log of the recorded list, to a dynamic table; other readers have no versions of
@@ -228,9 +238,9 @@ class Sources:
             return source
         relation = lookup(self.spark, source.name, temporary=False)
         if relation is not None:
-            table = of_relation(relation, self._zone)
+            table = of_relation(source.name, relation, self._zone)
         else:
-            table = of_path(source.name, source.path, self._zone)
+            table = self._of_path(source.name, source.path)
         folder = record_table(self.spark, self.layout.files, table) if table else None
         return source if folder is None else self._recorded(source.name, folder)
 
@@ -246,7 +256,9 @@ class Sources:
             return None
         log = self.logs[source.path]
         table = FileTable.of_log(log.properties())
-        return FileSource(source.name, table, log, self.logs.lists(source.path)) if table else None
+        if table is None:
+            return None
+        return FileSource(source.name, table, log, self.logs.lists(source.path), self.spark)
 
     def files_at(self, path: str | None) -> str | None:
         """`2 files of /data/inbox`, of a recorded list that lies at `path`; None of any other

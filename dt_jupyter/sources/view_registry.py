@@ -20,7 +20,6 @@ from dt_jupyter.lake import (
     is_delta,
     register,
     require_whole,
-    spark_schema,
     sql_string,
     sql_table,
 )
@@ -35,6 +34,7 @@ from dt_jupyter.model import (
     quote,
 )
 from dt_jupyter.model.hidden import where_visible
+from dt_jupyter.sources.file_statements import creation_statements
 from dt_jupyter.sources.follow_files import FileSource
 from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable
 from dt_jupyter.sources.source_names import Sources
@@ -165,14 +165,10 @@ class Publisher:
                         self._create_over(files)
 
     def _create_over(self, files: FileSource) -> None:
-        if lookup(self.spark, files.name) is not None or not files.place.exists():
-            return
-        self.spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(files.name.schema)}")
-        columns = spark_schema(files.log.metadata().fields)
-        options = dict(files.table.options)
-        self.spark.catalog.createTable(
-            files.name.sql, str(files.place), files.table.format, columns, **options
-        )
+        if lookup(self.spark, files.name) is None and files.place.exists():
+            self.spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(files.name.schema)}")
+            for statement in creation_statements(files):
+                self.spark.sql(statement)
 
     def _register(self, name: Name, path: str) -> None:
         if not _is_known_to_spark(name):

@@ -19,6 +19,10 @@ from .conflicts import (
     conflict_error as conflict_error,
     find_conflict as find_conflict,
 )
+from .file_roots import (
+    match_paths as match_paths,
+    partition_folders as partition_folders,
+)
 from .frames import (
     arrow_frame as arrow_frame,
     as_text as as_text,

@@ -32,12 +32,18 @@ class RelationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoredFiles:
-    """How the session reads a table that is files: its columns (Spark's JSON), its options, and
-    whether the catalog keeps a list of its partitions."""
+    """How the session reads a table that is files: its columns (Spark's JSON), its options, the
+    columns that it is partitioned by (None: by some, which are not told), and whether the catalog
+    keeps a list of its partitions."""
 
     schema: str
     options: tuple[tuple[str, str], ...]
-    partitioned: bool
+    partitions: tuple[str, ...] | None = ()
+    tracked: bool = False
+
+    @property
+    def partitioned(self) -> bool:
+        return self.partitions != ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +100,10 @@ def _stored_files(metadata: Any) -> StoredFiles:
     while options.hasNext():
         pair = options.next()
         pairs.append((str(pair._1()), str(pair._2())))
-    partitioned = metadata.partitionColumnNames().nonEmpty()
-    return StoredFiles(metadata.schema().json(), tuple(pairs), partitioned)
+    names = metadata.partitionColumnNames()
+    columns = tuple(str(names.apply(i)) for i in range(names.length()))
+    tracked = bool(columns) and bool(metadata.tracksPartitionsInCatalog())
+    return StoredFiles(metadata.schema().json(), tuple(pairs), columns, tracked)
 
 
 def _class(session: Any, name: str) -> Any:
@@ -132,7 +140,7 @@ def _described_files(spark: SparkSession, name: Name, facts: dict[str, str]) -> 
     if "Storage Properties" in facts:
         return None
     schema = spark.table(f"{name.schema}.{name.table}").schema.json()
-    return StoredFiles(schema, (), "# Partition Information" in facts)
+    return StoredFiles(schema, (), None if "# Partition Information" in facts else ())
 
 
 def view_text(text: str, schema: str, names: tuple[str, ...], queried: tuple[str, ...] = ()) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
-from dt_jupyter.lake.errors import LakeError, TableGone
+from dt_jupyter.lake.errors import TableGone
 
-_NULL = "__HIVE_DEFAULT_PARTITION__"
 _COPYING = "._COPYING_"
 _DEEPEST = 32
 
@@ -34,6 +32,20 @@ def list_folder(root: Path, *, nested: bool) -> dict[str, DataFile]:
         return dict(_listed(str(root), "", nested, 0))
     except (FileNotFoundError, NotADirectoryError) as e:
         raise TableGone(f"there is no folder {root}", path=str(root)) from e
+
+
+def list_roots(root: Path, parts: Iterable[str]) -> dict[tuple[str, str], DataFile]:
+    """The files of these folders of `root`, and of their folders, each by its part and its path in
+    it; a part may be a file, whose path is empty, and one that is gone has none."""
+    found = dict[tuple[str, str], DataFile]()
+    for part in parts:
+        try:
+            here = list_folder(root / part, nested=True)
+        except TableGone:
+            continue
+        known = here.keys() - ({""} if is_hidden_file(part.rpartition("/")[2]) else set())
+        found |= {(part, path): here[path] for path in known}
+    return found
 
 
 def _listed(folder: str, prefix: str, nested: bool, depth: int) -> Iterator[tuple[str, DataFile]]:
@@ -64,21 +76,4 @@ def is_hidden_file(name: str) -> bool:
     return name.startswith(".") or name.endswith(_COPYING)
 
 
-def partition_names(path: str) -> tuple[str, ...]:
-    """The columns that the folders of a file's path give values of, as they are written."""
-    return tuple(unquote(part.partition("=")[0]) for part in path.split("/")[:-1] if "=" in part)
-
-
-def partition_values(path: str, columns: Sequence[str]) -> dict[str, str | None]:
-    """The value of each partition column of a file, NULL as None. Raises LakeError where its
-    folders are not those of the columns."""
-    parts = [part.partition("=") for part in path.split("/")[:-1]]
-    named = [unquote(name).lower() for name, equals, _ in parts if equals]
-    if named != [c.lower() for c in columns] or len(named) != len(parts):
-        wanted = "/".join(f"{c}=…" for c in columns) or "no folders"
-        raise LakeError(f"{path} is not in the folders {wanted}", file=path)
-    values = [unquote(value) for _, _, value in parts]
-    return {c: None if v == _NULL else v for c, v in zip(columns, values, strict=True)}
-
-
-__all__ = ["DataFile", "list_folder", "partition_names", "partition_values"]
+__all__ = ["DataFile", "list_folder", "list_roots"]

@@ -195,12 +195,12 @@ def test_a_function_defines_a_table(quick_lab: Lab) -> None:
 
 def test_what_has_no_sql_is_refused_by_its_name(quick_lab: Lab, tmp_path: Path) -> None:
     lab, spark, create = quick_lab, quick_lab.spark, quick_lab.engine.create
-    lab.table("t", "k INT, v INT, a STRUCT<x: INT>", "1, 2, named_struct('x', 1)")
+    lab.table("t", "k INT, v INT, d TIMESTAMP", "1, 2, NULL")
     t = spark.table("t")
     spark.range(3).write.parquet(str(tmp_path / "p"))
     plus = F.udf(lambda x: x, "int")
     cases = {
-        "DT-1125": (t.sortWithinPartitions("k"), t.select(F.col("a").withField("x", F.lit(2))),
+        "DT-1125": (t.sortWithinPartitions("k"), t.groupBy(F.session_window("d", "1 hour")).count(),
                     t.randomSplit([0.5, 0.5], 1)[1],
                     spark.read.option("mergeSchema", "true").parquet(str(tmp_path / "p"))),
         "DT-1126": (spark.createDataFrame([(i,) for i in range(1001)], "k int"),),

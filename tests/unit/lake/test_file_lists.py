@@ -20,6 +20,7 @@ from dt_jupyter.lake import (
     TableLog,
     Unchanged,
     Unreadable,
+    WrongValue,
     carry_on,
     close_batch,
     compare_lists,
@@ -61,11 +62,41 @@ def test_hidden_and_empty_files_are_none(tmp_path: Path) -> None:
 
 def test_values_of_partitions_are_in_the_names_of_folders() -> None:
     assert partition_names("a=1/B=x%2Fy/f.parquet") == ("a", "B")
-    assert partition_values("a=1/B=x%2Fy/f.parquet", ["A", "b"]) == {"A": "1", "b": "x/y"}
-    assert partition_values("a=__HIVE_DEFAULT_PARTITION__/f", ["a"]) == {"a": None}
+    types = {"A": "integer", "b": "string"}
+    assert partition_values("a=1/B=x%2Fy/f.parquet", types) == {"A": "1", "b": "x/y"}
+    assert partition_values("a=__HIVE_DEFAULT_PARTITION__/f", {"a": "date"}) == {"a": None}
     for path in ("f", "b=1/f", "a=1/b=2/f", "other/a=1/f"):
         with pytest.raises(LakeError):
-            partition_values(path, ["a"])
+            partition_values(path, {"a": "string"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "read"),
+    [
+        ("integer", "007", "7"),
+        ("integer", "-3", "-3"),
+        ("byte", "-128", "-128"),
+        ("long", "99999999999", "99999999999"),
+        ("date", "2024-1-2", "2024-01-02"),
+        ("boolean", "TRUE", "true"),
+        ("string", "a%2Fb", "a/b"),
+    ],
+)
+def test_a_value_is_written_in_one_way(kind: str, written: str, read: str) -> None:
+    assert partition_values(f"c={written}/f", {"c": kind}) == {"c": read}
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [
+        ("integer", "2147483648"), ("integer", "1.0"), ("integer", "%2B5"), ("integer", ""),
+        ("byte", "128"), ("long", " 5"), ("date", "2024-02-30"), ("date", "20240101"),
+        ("boolean", "1"), ("string", ""),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_none(kind: str, written: str) -> None:
+    with pytest.raises(WrongValue):
+        partition_values(f"c={written}/f", {"c": kind})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,76 @@
+"""Which files of a place count: all of a folder, those that a pattern names, or those of the
+partitions that a session's catalog lists."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dt_jupyter.lake import DataFile, LakeError, TableGone, list_folder, list_roots
+from dt_jupyter.model import Name
+from dt_jupyter.spark import is_connect, lookup, match_paths, partition_folders
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+GLOB = frozenset("*?[]{}")
+
+
+class Roots(StrEnum):
+    FOLDER = "folder"
+    PATTERN = "pattern"
+    CATALOG = "catalog"
+
+
+def base_of(pattern: str) -> Path:
+    """The deepest folder that all that a pattern names is in."""
+    place = Path("/")
+    for part in Path(pattern).parts[1:]:
+        if (GLOB | {"\\"}) & set(part):
+            break
+        place /= part
+    return place
+
+
+def list_counted(
+    spark: SparkSession, place: Path, location: str, roots: Roots, tracked: Name | None
+) -> dict[str, DataFile]:
+    """The files by their paths in `place`; of a folder those of all folders below, too. TableGone
+    where there is nothing, LakeError where Spark reads others, or reads these otherwise."""
+    if roots is Roots.FOLDER:
+        return list_folder(place, nested=True)
+    if is_connect(spark):
+        raise LakeError("a session of Spark Connect does not say which files count")
+    if tracked is not None:
+        listed = list_roots(place, _tracked(spark, place, tracked))
+        return {f"{part}/{path}": f for (part, path), f in listed.items() if "/" not in path}
+    named = match_paths(spark, location)
+    if not named:
+        raise TableGone(f"there is nothing at {location}", path=location)
+    found = dict[str, DataFile]()
+    parts = [str(Path(p).relative_to(place)) for p in named]
+    for (part, path), file in list_roots(place, parts).items():
+        whole = f"{part}/{path}" if path else part
+        if "=" in path.rpartition("/")[0]:
+            raise LakeError(
+                f"{whole} is in a folder of a partition, which {location} does not name"
+            )
+        if whole in found:
+            raise LakeError(f"{location} names {whole} twice")
+        if "/" not in path:
+            found[whole] = file
+    return found
+
+
+def _tracked(spark: SparkSession, place: Path, name: Name) -> list[str]:
+    if lookup(spark, name, temporary=False) is None:
+        raise TableGone(f"there is no table {name}", path=str(place))
+    folders, paths = partition_folders(spark, name)
+    elsewhere = sorted(paths ^ {f"{place}/{f}" for f in folders})
+    if elsewhere:
+        raise LakeError(f"a partition of {name} is at {elsewhere[0]}")
+    return sorted(folders)
+
+
+__all__ = ["GLOB", "Roots", "base_of", "list_counted"]
