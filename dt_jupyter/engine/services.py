@@ -50,7 +50,7 @@ from dt_jupyter.model import (
     standing_event,
 )
 from dt_jupyter.refresh import Refresher, recover_table, restore_times
-from dt_jupyter.replay import Pace, release
+from dt_jupyter.replay import REFRESH_PAUSE_SECONDS, Pace, release
 from dt_jupyter.reports import Events, Lineages, Nodes, SinkReports, TaskReports
 from dt_jupyter.sources import Layout, Logs, Publisher, Sources, is_to_mend, noticed
 from dt_jupyter.spark import (
@@ -132,7 +132,7 @@ def build(
         sinks.behind_since,
     )
     scheduling.watched = alerts.watch
-    pace = Pace(tuning.replay_bytes_per_second)
+    pace = Pace(tuning.replay_bytes_per_second, partial(refresher.is_busy, REFRESH_PAUSE_SECONDS))
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed, pace)
     creator = Creator(spark, sources, definer, sessions, graph, publisher, clock, access)
     return Context(

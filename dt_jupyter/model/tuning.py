@@ -86,9 +86,9 @@ class Tuning:
         "The check at creation is stopped after so long, and says what it left out.",
     )
     replay_bytes_per_second: int = _limit(
-        64 * _MEGABYTE,
+        8 * _MEGABYTE,
         "bytes per second",
-        "Replays and archives read no more, part by part, so that writers have cores and disk.",
+        "Beside refreshes of the engine replays and archives read no more, part by part.",
     )
     poll_seconds: float = _limit(
         1.0, "seconds", "Between two looks for what other processes wrote, for live views."

@@ -68,7 +68,7 @@ class ExpressionWriter:
             return self.sql(node.child)
         name = sql_function(node.kind, self.builtins)
         if node.kind == "PreciseTimestampConversion":
-            raise NoForm("session_window (its SQL is GROUP BY session_window(…), which is FULL)")
+            raise NoForm("session_window(…) (its SQL, GROUP BY session_window(…), is FULL)")
         if name is None:
             raise NoForm(f"the expression {node.kind}")
         return f"{name}({distinct}{self.list(arguments(node))})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -100,6 +101,7 @@ class Refresher:
     evaluator: Evaluator = field(init=False)
     contents: Contents = field(default_factory=Contents)
     _flags: dict[str, CancelFlag] = field(default_factory=dict)
+    _last_ended: float = float("-inf")
     _progress: dict[str, JobProgress] = field(default_factory=dict)
     _ended: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -165,6 +167,11 @@ class Refresher:
             flag.set()
             cancel(self.spark, group)
         return bool(running)
+
+    def is_busy(self, within: float) -> bool:
+        """Whether a refresh runs here, or did so `within` the last seconds."""
+        with self._lock:
+            return bool(self._flags) or time.monotonic() < self._last_ended + within
 
     def running(self) -> dict[str, Callable[[], Progress]]:
         """The refreshes that run here, by their query ids, each with what tells how far it is."""
@@ -377,6 +384,7 @@ class Refresher:
         finally:
             with self._lock:
                 self._flags.pop(group, None)
+                self._last_ended = time.monotonic()
 
     def _computed(
         self,

@@ -23,6 +23,7 @@ from .hold_files import (
     vacuum_lock as vacuum_lock,
 )
 from .pace import (
+    REFRESH_PAUSE_SECONDS as REFRESH_PAUSE_SECONDS,
     Pace as Pace,
 )
 from .past_refresh import (

@@ -13,15 +13,20 @@ from dt_jupyter.spark import check_cancelled
 if TYPE_CHECKING:
     import pyarrow as pa
 
+REFRESH_PAUSE_SECONDS = 10.0
+"""A small refresh is done before the part that is being read: where one was a moment ago, the next
+one is near."""
 _STEP_SECONDS = 0.2
 
 
 @dataclass
 class Pace:
-    """One for all replays of an engine. Whoever reads waits first, until what was read before is
-    paid for; no pause saves up for later."""
+    """One for all replays of an engine. While somebody is to notice nothing (`busy`), whoever reads
+    waits first, until what was read before is paid for; else nobody waits, and nothing is to be
+    paid. No pause saves up for later."""
 
     bytes_per_second: float
+    busy: Callable[[], bool] = lambda: True
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     _free_at: float = 0.0
@@ -31,10 +36,17 @@ class Pace:
         """Returns when so many bytes may be read. Raises `Cancelled` where the work of this thread
         is not wanted any more."""
         with self._lock:
+            if not self.busy():
+                self._free_at = self.clock()
+                return
             turn = max(self._free_at, self.clock())
             self._free_at = turn + size / self.bytes_per_second
         while (left := turn - self.clock()) > 0:
             check_cancelled()
+            if not self.busy():
+                with self._lock:
+                    self._free_at = self.clock()
+                return
             self.sleep(min(left, _STEP_SECONDS))
 
 

@@ -90,7 +90,7 @@ def test_what_is_read_too_fast_waits() -> None:
         waits.append(seconds)
         now[0] += seconds
 
-    pace = Pace(100, lambda: now[0], sleep)
+    pace = Pace(100, clock=lambda: now[0], sleep=sleep)
     for _ in range(4):
         pace.await_turn(10)
     assert waits == pytest.approx([0.1] * 3)  # the first had nobody to wait for
@@ -99,6 +99,28 @@ def test_what_is_read_too_fast_waits() -> None:
     pace.await_turn(100)
     assert sum(waits[3:]) == pytest.approx(1)
     assert max(waits) <= 0.2  # in steps, so that it can be cancelled
+
+
+def test_nobody_waits_while_no_refresh_runs() -> None:
+    now, waits, busy = [0.0], [], [False]
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        now[0] += seconds
+        busy[0] = len(waits) < 3
+
+    pace = Pace(100, lambda: busy[0], lambda: now[0], sleep)
+    for _ in range(4):
+        pace.await_turn(1000)
+    assert waits == []
+    busy[0] = True
+    pace.await_turn(1000)  # what was read before is not to be paid
+    assert waits == []
+    pace.await_turn(1000)
+    assert waits == pytest.approx([0.2] * 3)  # until the refresh was done, not for ten seconds
+    busy[0] = True
+    pace.await_turn(10)
+    assert len(waits) == 3
 
 
 def test_rows_wait_for_what_they_are_larger_than_their_files() -> None:
