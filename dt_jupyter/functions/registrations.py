@@ -21,7 +21,7 @@ from dt_jupyter.model import (
     Reason,
     UserFunction,
 )
-from dt_jupyter.spark import is_connect
+from dt_jupyter.spark import WHOLE_ROWS, is_connect
 from dt_jupyter.sql import called_functions
 
 if TYPE_CHECKING:
@@ -172,6 +172,8 @@ def register_in(session: SparkSession, function: UserFunction, made: Callable[..
         wrapped = wrap(made, function.returns, *kind)
     if not function.immutable:
         wrapped = wrapped.asNondeterministic()
+    for conf, value in WHOLE_ROWS.items():
+        session.conf.set(conf, value)
     session.udf.register(function.name, wrapped)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,11 @@ _TRY = 3
 
 @dataclass(frozen=True)
 class ConnectExpressions:
-    """Writes expressions over the relations of one FROM: `aliases` are theirs, by plan."""
+    """Writes expressions over the relations of one FROM: `aliases` are theirs, by plan;
+    `functions` are those of the user's that may be called by these names."""
 
     aliases: Mapping[int, str]
+    functions: Collection[str] = ()
 
     def sql(self, node: Any) -> str:
         """The expression as SQL; NoForm where it has none."""
@@ -56,7 +58,7 @@ class ConnectExpressions:
 
     def call(self, node: Any) -> str:
         name, given = node.function_name, [self.sql(a) for a in node.arguments]
-        if node.is_user_defined_function:
+        if node.is_user_defined_function and name.lower() not in self.functions:
             raise PythonFunction(name)
         if name == "when":
             return _case(given)
@@ -69,6 +71,9 @@ class ConnectExpressions:
         if len(given) == 2 and (name in _WORDS or not name[0].isalpha()):
             return f"({given[0]} {_WORDS.get(name, name)} {given[1]})"
         return f"{name}({'DISTINCT ' if node.is_distinct else ''}{', '.join(given)})"
+
+    def named_call(self, node: Any) -> str:
+        return f"{node.function_name}({', '.join(map(self.sql, node.arguments))})"
 
     def text(self, node: Any) -> str:
         return str(node.expression)
@@ -150,6 +155,7 @@ _RULES: Mapping[str, Any] = {
     "literal": ConnectExpressions.value,
     "unresolved_attribute": ConnectExpressions.column,
     "unresolved_function": ConnectExpressions.call,
+    "call_function": ConnectExpressions.named_call,
     "expression_string": ConnectExpressions.text,
     "unresolved_star": ConnectExpressions.star,
     "alias": ConnectExpressions.alias,

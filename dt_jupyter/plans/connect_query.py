@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -65,6 +65,7 @@ class ConnectWriter:
     """Writes one plan; `columns` asks the server for the columns of a relation."""
 
     schema: Callable[[Any], Any]
+    functions: Collection[str] = ()
     _aliases: Counter[str] = field(default_factory=Counter)
 
     def write(self, relation: Any) -> str:
@@ -164,7 +165,7 @@ class ConnectWriter:
         return replace(below, where=(*below.where, f"({self._sql_of(below, node.condition)})"))
 
     def _sql_of(self, text: ConnectText, node: Any) -> str:
-        return ConnectExpressions(text.aliases).sql(node)
+        return ConnectExpressions(text.aliases, self.functions).sql(node)
 
     def _project(self, node: Any, relation: Any) -> ConnectText:
         below = self._opened(node.input)
@@ -236,7 +237,8 @@ class ConnectWriter:
         if not node.is_global:
             raise NoForm("sortWithinPartitions")
         below = self._opened(node.input)
-        terms = ", ".join(ConnectExpressions(below.aliases).order(o) for o in node.order)
+        writer = ConnectExpressions(below.aliases, self.functions)
+        terms = ", ".join(map(writer.order, node.order))
         return replace(below, order=f"ORDER BY {terms}")
 
     def _limit(self, node: Any, relation: Any) -> ConnectText:
@@ -249,7 +251,7 @@ class ConnectWriter:
         return replace(self._opened(node.input), head="DISTINCT ")
 
 
-def connect_query(spark: SparkSession, frame: DataFrame) -> str:
+def connect_query(spark: SparkSession, frame: DataFrame, functions: Collection[str] = ()) -> str:
     """The query of a DataFrame of Connect; NoForm where it has none.
 
     That the server optimizes the text to the same plan is seen by what EXPLAIN prints of both.
@@ -262,7 +264,7 @@ def connect_query(spark: SparkSession, frame: DataFrame) -> str:
     def schema(relation: Any) -> Any:
         return client.schema(Plan(root=relation))
 
-    text = ConnectWriter(schema).write(root)
+    text = ConnectWriter(schema, functions).write(root)
     if _optimized(spark, frame) != _optimized(spark, spark.sql(text)):
         raise NotTheSame("what Spark makes of its SQL")
     return text

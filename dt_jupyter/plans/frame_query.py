@@ -45,7 +45,7 @@ def write_frame_query(
     Raises NoForm, or one of its kinds, where there is no such text.
     """
     if is_connect(spark):
-        return connect_query(spark, frame)
+        return connect_query(spark, frame, functions)
     session: Any = frame
     original = session._jdf.queryExecution().analyzed()
     plan = read_plan(original.toJSON())

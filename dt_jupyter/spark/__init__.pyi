@@ -91,6 +91,7 @@ from .session import (
 )
 from .session_confs import (
     HELD as HELD,
+    WHOLE_ROWS as WHOLE_ROWS,
     confs as confs,
 )
 from .sessions import (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.model import DTError, error
 from dt_jupyter.spark.launch import Launch, forget_gateway, has_java
 from dt_jupyter.spark.pools import Pool
+from dt_jupyter.spark.session_confs import WHOLE_ROWS
 from dt_jupyter.spark.standby import launch_session, prepare_java
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ LOCAL_CONFS: Mapping[str, str] = {
     "spark.buffer.pageSize": "4m",
     # delta-rs misreads INT96 timestamps beyond 1677 to 2262.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # A Python UDF that reads a file's columns hangs for ever (SPARK-58241, in 4.2.0).
-    "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
+    **WHOLE_ROWS,
 }
 HOW_TO_ENABLE_DELTA = (
     "Stop it (spark.stop()) and connect again, then one is started for you; or build it with "

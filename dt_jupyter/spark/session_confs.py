@@ -16,6 +16,9 @@ HELD = {
 """Delta refuses what is older than a table's retention though its files be there. What is held has
 to be read for as long as it is held: files that are gone are found out by looking."""
 
+WHOLE_ROWS = {"spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false"}
+"""A Python UDF that reads a file's columns hangs for ever (SPARK-58241, in 4.2.0)."""
+
 
 @contextmanager
 def confs(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:

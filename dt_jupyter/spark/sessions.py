@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.model import error
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.pools import in_pool
-from dt_jupyter.spark.session_confs import HELD
+from dt_jupyter.spark.session_confs import HELD, WHOLE_ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,6 +43,7 @@ REFRESH_CONFS: Mapping[str, str] = {
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # A file that is gone is an error, and no rows less, whatever the cluster's conf says.
+    **WHOLE_ROWS,
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     **HELD,

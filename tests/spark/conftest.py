@@ -15,6 +15,8 @@ from tests.spark.engine_lab import Lab, quick, without_check, without_second_opi
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.spark.connect_server import ConnectServer
+
 FAST = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
@@ -39,6 +41,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
+    """One for all tests of a process: its start takes seconds."""
+    pytest.importorskip("grpc")
+    from tests.spark.connect_server import ConnectServer
+
+    server = ConnectServer(tmp_path_factory.mktemp("connect"))
+    yield server
+    server.end()
 
 
 @pytest.fixture

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.spark.connect_server import ConnectServer
+
 PROGRAM = """
-import faulthandler, json, os, sys
-faulthandler.dump_traceback_later(400, exit=True)
-from pathlib import Path
-from pyspark.sql import SparkSession, Window, functions as F
+from pyspark.sql import Window, functions as F
 from dt_jupyter.engine import Engine
 from dt_jupyter.model import DTError
-from dt_jupyter.spark import find_java
-from dt_jupyter.spark.java import launch_environment
-from dt_jupyter.spark.session import DELTA_CONFS
 
-lake, package, answer = sys.argv[1:]
-os.environ.update(launch_environment(find_java(os.environ), os.environ, Path(lake)))
-builder = SparkSession.builder.remote("local[2]").config("spark.jars.packages", package)
-for key, value in {**DELTA_CONFS, "spark.sql.shuffle.partitions": "1"}.items():
-    builder = builder.config(key, value)
-spark = builder.getOrCreate()
-dt = Engine.connect(Path(lake), spark=spark, scheduler=False)
+lake = sys.argv[3]
+dt = Engine.connect(lake, spark=spark, scheduler=False)
 at = f"USING delta LOCATION '{lake}/"
 dt.sql(f"CREATE TABLE sale (id INT, item STRING, price DECIMAL(10,2)) {at}sale'")
 dt.sql(f"CREATE TABLE item (item STRING, kind STRING) {at}item'")
@@ -40,7 +28,6 @@ frames = {
     "joined": sale.join(item, sale.item == item.item, "left").select(sale.id, "kind"),
     "newest": sale.withColumn("n", F.row_number().over(newest)).where("n = 1").drop("n"),
 }
-facts = {}
 for name, frame in frames.items():
     dt.create(name, frame, target_lag="1 hour")
     facts[name] = [dt.table(name).effective_mode.value]
@@ -57,27 +44,16 @@ for name, frame in {
         dt.create(name, frame)
     except DTError as e:
         facts[name] = e.code
-Path(answer).write_text(json.dumps(facts))
-os._exit(0)  # a local server of Connect does not end by itself
 """
 
 
 @pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(500)
-def test_a_frame_of_connect_is_kept_incrementally(tmp_path: Path) -> None:
-    pytest.importorskip("grpc")
-    answer = tmp_path / "facts.json"
-    package = "io.delta:delta-spark_4.2_2.13:4.4.0"
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path / "lake"), package, str(answer)],
-        capture_output=True,
-        text=True,
-        timeout=480,
-        check=False,
-    )
-    assert answer.is_file(), run.stderr[-3000:]
+def test_a_frame_of_connect_is_kept_incrementally(
+    connect_server: ConnectServer, tmp_path: Path
+) -> None:
     kept = ["INCREMENTAL", "INCREMENTAL", True]
-    assert json.loads(answer.read_text()) == {
+    assert connect_server.facts(tmp_path, PROGRAM, seconds=400) == {
         "grouped": kept, "joined": kept, "newest": kept, "udf": "DT-1127", "wide": "DT-1125",
     }  # fmt: skip

@@ -5,33 +5,21 @@ In a process of its own: a process is either classic or Connect.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from typing import Any
+from pathlib import Path
 
 import pytest
 
+from tests.spark.connect_server import ConnectServer
+
 PROGRAM = """
-import faulthandler, json, os, signal, sys, threading
-faulthandler.dump_traceback_later(200, exit=True)  # says where it hangs, if it ever does
-from pathlib import Path
-from pyspark.sql import SparkSession
+import signal, threading
 from dt_jupyter.spark import (
     Cancelled, Pool, RefreshSessions, active_session, cancel, count_jobs, declare_pool,
-    find_java, is_connect, local_session, meaning, run_cancellable,
+    is_connect, local_session, meaning, run_cancellable,
 )
-from dt_jupyter.spark.java import launch_environment
-from dt_jupyter.spark.session import DELTA_CONFS
 
-warehouse, package, answer = sys.argv[1:]
-folder = Path(warehouse)
-os.environ.update(launch_environment(find_java(os.environ), os.environ, folder))
-builder = SparkSession.builder.remote("local[2]").config("spark.jars.packages", package)
-for key, value in {**DELTA_CONFS, "spark.ui.enabled": "false"}.items():
-    builder = builder.config(key, value)
-spark = builder.getOrCreate()
-facts = {"connect": is_connect(spark), "active": active_session() is not None}
+folder = Path(sys.argv[3])
+facts |= {"connect": is_connect(spark), "active": active_session() is not None}
 facts["adopted"] = local_session(folder, cores=1, memory="1g") is spark
 facts["meaning"] = len(meaning(spark))
 sessions = RefreshSessions(spark)
@@ -71,24 +59,14 @@ def insist():
 soon(insist)
 facts["cancel"] = forever("c")
 ended.set()
-Path(answer).write_text(json.dumps(facts))
 """
 
 
 @pytest.mark.slow
-def test_everything_but_job_counts_and_weights_works(tmp_path: Any) -> None:
-    pytest.importorskip("grpc")
-    answer = tmp_path / "facts.json"
-    package = "io.delta:delta-spark_4.2_2.13:4.4.0"
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path), package, str(answer)],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert answer.is_file(), run.stderr[-3000:]
-    assert json.loads(answer.read_text()) == {
+def test_everything_but_job_counts_and_weights_works(
+    connect_server: ConnectServer, tmp_path: Path
+) -> None:
+    assert connect_server.facts(tmp_path, PROGRAM) == {
         "connect": True,
         "active": True,
         "adopted": True,
