@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition.change_size import refuse_large_change
@@ -135,6 +136,7 @@ def bind_query(
 
     known: dict[str, StructType] = dict(schemas)
 
+    @cache
     def types(rel: Rel) -> dict[str, str]:
         fields = spark.sql(Renderer(lambda s: empty_relation(known[s.source]))(rel)).schema
         return {f.name: f.dataType.simpleString() for f in fields}

@@ -202,7 +202,8 @@ def _family(type_: str) -> str:
 
 def _aligned_union(rel: Rel, types: TypesOf) -> Rel:
     assert isinstance(rel, Union)
-    wanted = [types(rel)[i] for i in rel.ids]
+    whole = types(rel)
+    wanted = [whole[i] for i in rel.ids]
     members = []
     for member in rel.members:
         have = types(member)

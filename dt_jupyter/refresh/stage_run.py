@@ -207,10 +207,23 @@ class StageRun:
     # -- running them -----------------------------------------------------------------------------
 
     def initialise(self, new_schema: bool) -> Overwrite:
+        rows = self._initial_rows()
+        if rows is not None:
+            return Overwrite(rows, new_schema)
         text = self.initial_text()
         local = self.reading.all_local
         frame = self._planned(text, heavy=not local)
         return Overwrite(frame.toArrow() if local else frame, new_schema)
+
+    def _initial_rows(self) -> pa.Table | None:
+        """All rows, evaluated; None: they are Spark's."""
+        sql, render = self.compiled.sql, self.reading.renderer()
+        if isinstance(sql, GroupSql):
+            return self.reading.views.evaluate(sql.initial(render))
+        if self.region is not None:
+            return None
+        rows = self.reading.views.evaluate(sql.initial(render))
+        return None if rows is None else self._as_rows(rows, sql)
 
     def advance(self) -> Change | None:
         """The change to commit; None: the stage's rows are the same."""

@@ -43,6 +43,8 @@ def few(quick_lab: Lab) -> Lab:
 def test_refreshes_over_few_rows_run_no_job(few: Lab) -> None:
     for name, query in QUERIES.items():
         few.dynamic_table(name, query)
+        assert few.engine.records(name)[0].statistics.spark_jobs == 0, name
+        assert few.wrong(name) is None
         assert "evaluated by Spark" not in str(few.engine.explain(name))
     for change in CHANGES:
         few.sql(change)
