@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -285,6 +286,9 @@ def _argument_types(result: str, call: Call, types: dict[str, str]) -> tuple[str
     return tuple(types[f"{result}__{j}"] for j in range(len(call.args)))
 
 
+_NULL_TEST = re.compile(r"[)\s]*\bIS\s+(NOT\s+)?NULL\b", re.IGNORECASE)
+
+
 def unstable(rel: Rel, types: TypesOf) -> frozenset[str]:
     """The columns that are equal only within a tolerance: floating aggregates computed again.
 
@@ -301,7 +305,26 @@ def _all_stable(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[st
 
 def _unstable_items(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
     assert isinstance(rel, Project)
-    return frozenset(i for i, e in rel.items if e.columns & below)
+    found = set()
+    for item, e in rel.items:
+        if e.column in below:
+            found.add(item)
+        elif _values_of(e) & below:
+            type_ = types(rel)[item]
+            if "double" not in type_ and "float" not in type_:
+                raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=f"a {type_}")
+            found.add(item)
+    return frozenset(found)
+
+
+def _values_of(e: Expr) -> frozenset[str]:
+    """The columns whose values an expression depends on, and not only on whether they are NULL."""
+    following = (*e.parts[1:], "")
+    return frozenset(
+        part.id
+        for part, after in zip(e.parts, following, strict=True)
+        if isinstance(part, Col) and not (isinstance(after, str) and _NULL_TEST.match(after))
+    )
 
 
 def _unstable_places(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:

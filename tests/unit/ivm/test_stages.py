@@ -308,6 +308,13 @@ AVERAGES = "(SELECT k, avg(d) a, count(*) n FROM small GROUP BY k)"
         f"SELECT n, max_by(a, a) m FROM {AVERAGES} GROUP BY n",
         f"SELECT n, mode(a) m FROM {AVERAGES} GROUP BY n",
         f"SELECT n, first(k) f, last(a) l FROM {AVERAGES} GROUP BY n",
+        f"SELECT k, CAST(a AS STRING) t FROM {AVERAGES}",
+        f"SELECT k, concat('about ', a) t FROM {AVERAGES}",
+        f"SELECT k, a > 5 AS large FROM {AVERAGES}",
+        f"SELECT k, CAST(a AS INT) b, n FROM {AVERAGES}",
+        f"SELECT k, CAST(a + 1 AS DECIMAL(10, 2)) t FROM {AVERAGES}",
+        "SELECT k, CAST(stddev(d) AS STRING) t FROM large GROUP BY k",
+        f"SELECT k, a IS NULL OR a > 5 AS large FROM {AVERAGES}",
     ],
 )
 def test_a_floating_aggregate_decides_nothing(query: str) -> None:
@@ -320,6 +327,8 @@ def test_a_floating_aggregate_decides_nothing(query: str) -> None:
     "query",
     [
         f"SELECT k, a + 1 AS b FROM {AVERAGES} WHERE n > 1",
+        f"SELECT k, a IS NULL AS b, (a) IS NOT NULL AS c FROM {AVERAGES}",
+        "SELECT k, CAST(avg(k) AS STRING) a FROM small GROUP BY k",
         f"SELECT n, max_by(a, k) m, first(k) f FROM {AVERAGES} GROUP BY n",
         f"SELECT n, max(a) m, avg(a) v, count(a) c FROM {AVERAGES} GROUP BY n",
         "SELECT k, max(d) m FROM small GROUP BY k HAVING max(d) > 1",
