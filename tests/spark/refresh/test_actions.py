@@ -306,11 +306,11 @@ def test_a_source_that_is_not_to_be_altered_is_not(lab: Lab) -> None:
 
 
 def test_a_source_of_another_format_is_recomputed_and_says_so(lab: Lab) -> None:
-    lab.spark.sql("CREATE TABLE files (id INT, k INT) USING parquet PARTITIONED BY (k)")
-    lab.spark.sql("INSERT INTO files VALUES (1, 0)")
+    lab.spark.sql("CREATE TABLE files (id INT, k CHAR(1)) USING parquet PARTITIONED BY (k)")
+    lab.spark.sql("INSERT INTO files VALUES (1, 'a')")
     lab.dynamic_table("d", "SELECT id FROM files")
     assert (lab.mode("d"), lab.why("d")) == ("FULL", "FOREIGN_SOURCE")
-    lab.spark.sql("INSERT INTO files VALUES (2, 0)")
+    lab.spark.sql("INSERT INTO files VALUES (2, 'a')")
     assert lab.refresh("d") == "FULL"
     assert lab.rows("d") == [(1,), (2,)]
 
