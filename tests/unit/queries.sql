@@ -606,3 +606,14 @@ SELECT k, max((SELECT max(id) FROM u WHERE u.k = t.k)) AS m FROM t GROUP BY k
 SELECT id, sum(CASE WHEN v IN (SELECT id FROM u) THEN 1 ELSE 0 END) OVER (PARTITION BY k) AS n FROM t
 SELECT id, median(v) OVER (PARTITION BY k) AS m FROM t
 SELECT q.id FROM t LEFT JOIN (u JOIN w ON u.k = w.k) q ON t.k = q.name
+SELECT id, (SELECT max(v) FROM t y WHERE y.v < t.v) AS below FROM t
+SELECT id, (SELECT count(*) FROM u WHERE u.id < t.v AND u.k = t.k) AS n, (SELECT sum(u.id) + 1 FROM u WHERE u.id BETWEEN t.v - 1 AND t.v + 1) AS s FROM t
+SELECT id FROM t WHERE v > (SELECT avg(id) FROM u WHERE u.k <> t.k)
+SELECT id FROM t WHERE EXISTS (SELECT y.k FROM t y WHERE y.v > t.v GROUP BY y.k HAVING count(*) > 1)
+SELECT k, sum(v) AS s, (SELECT min(u.id) FROM u WHERE u.k > t.k) AS m FROM t GROUP BY k
+SELECT id, (SELECT y.id FROM t y WHERE y.v <= t.v AND y.k = t.k ORDER BY y.v DESC, y.id DESC LIMIT 1) AS latest FROM t
+SELECT t.id, x.c FROM t, LATERAL (SELECT count(*) AS c FROM u WHERE u.id > t.v) x
+SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k AND u.id > t.v) AS m FROM t
+SELECT id, (SELECT max(id) FROM u WHERE u.id > t.v) AS m FROM t
+SELECT id, (SELECT id FROM u WHERE u.id > t.v ORDER BY id LIMIT 1) AS m FROM t
+SELECT id FROM t WHERE id IN (SELECT id FROM u WHERE u.k > t.k ORDER BY id LIMIT 1)

@@ -92,9 +92,9 @@ SELECT sum(v) OVER (PARTITION BY rand()) FROM t
 SELECT sum(rand()) OVER () FROM t
 SELECT id FROM t ORDER BY rand() LIMIT 2
 -- NON_EQUI_JOIN
-SELECT t.id, x.c FROM t, LATERAL (SELECT count(*) AS c FROM u WHERE u.id > t.v) x
-SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k AND u.id > t.v) AS m FROM t
-SELECT id, (SELECT max(id) FROM u WHERE u.id > t.v) AS m FROM t
+SELECT t.id, x.c FROM t, LATERAL (SELECT count(*) AS c FROM u WHERE u.id > t.v OR t.v IS NULL) x
+SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k AND NOT u.id <=> t.v) AS m FROM t
+SELECT id, (SELECT max(id) FROM u WHERE u.id > coalesce(t.v, 0)) AS m FROM t
 -- PIVOT
 SELECT * FROM t JOIN u ON t.k = u.k PIVOT (sum(v) FOR k IN ('a'))
 SELECT * FROM t CROSS JOIN u PIVOT (max(name) FOR k IN ('a'))
@@ -139,7 +139,7 @@ SELECT * FROM t UNION BY NAME SELECT * FROM t
 SELECT id, (SELECT collect_list(id) FROM u WHERE u.k = t.k) AS l FROM t
 SELECT id, (SELECT approx_count_distinct(id) FROM u WHERE u.k = t.k) AS n FROM t
 SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k GROUP BY () LIMIT 0) AS m FROM t
-SELECT id, (SELECT id FROM u WHERE u.id > t.v ORDER BY id LIMIT 1) AS m FROM t
+SELECT id, (SELECT id FROM u WHERE u.id > abs(t.v) ORDER BY id LIMIT 1) AS m FROM t
 SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k LIMIT 1) AS m FROM t
 SELECT id, (SELECT DISTINCT name FROM u WHERE u.k = t.k ORDER BY name LIMIT 1) AS m FROM t
 SELECT id, (SELECT explode(array(id)) FROM u WHERE u.k = t.k LIMIT 1) AS m FROM t

@@ -33,6 +33,7 @@ from dt_jupyter.sql.binding.aggregation import (
 from dt_jupyter.sql.binding.from_clause import bind_from
 from dt_jupyter.sql.binding.generators import generator, is_generator
 from dt_jupyter.sql.binding.limit_clause import Ctes, first_of_each, limit_scope, top
+from dt_jupyter.sql.binding.outer_values import join_outer_values, reject_null
 from dt_jupyter.sql.binding.scope import (
     Ids,
     NamedRelation,
@@ -70,6 +71,7 @@ class Select:
         self.scope = self._from(outer)
         self.items = [(s.alias_or_name, _item(s)) for s in node.expressions]
         self.correlation = Split((), ())
+        self.is_strict = False
         self.grouped_alone = False
         self.empty: tuple[Expr, ...] = ()
 
@@ -94,6 +96,8 @@ class Select:
         return Bound(rel, rel.columns, grouped=self.grouped_alone and not several)
 
     def _correlated(self) -> Bound:
+        if self.is_strict and self.correlation.rest and (self._is_grouped() or self._limit()):
+            self.correlation = join_outer_values(self.scope, self.correlation)
         pairs, rest = self.correlation.pairs, self.correlation.rest
         self._refuse_correlated()
         unseen = self._unseen()
@@ -211,6 +215,7 @@ class Select:
         if outer and scope.outer is not None:
             left = frozenset(scope.outer.columns.values())
             self.correlation = split_conjuncts(outer, scope.mixed, left)
+            self.is_strict = reject_null(outer)
 
     def _is_grouped(self) -> bool:
         node = self.node

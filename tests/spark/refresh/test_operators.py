@@ -58,6 +58,13 @@ QUERIES = {
     "correlated": "SELECT id, v FROM p WHERE v > (SELECT avg(v) FROM q WHERE q.k = p.k)",
     "correlated_count": "SELECT id, (SELECT count(*) FROM q WHERE q.k = p.k) AS n, "
     "(SELECT sum(v) + 1 FROM q WHERE q.id = p.id) AS s FROM p",
+    "correlated_below": "SELECT id, v, (SELECT count(*) FROM q WHERE q.v < p.v) AS n, "
+    "(SELECT sum(x) FROM q WHERE q.k = p.k AND q.v BETWEEN p.v - 1 AND p.v) AS s FROM p",
+    "above_average": "SELECT id FROM p WHERE v > (SELECT avg(v) FROM q WHERE q.k <> p.k)",
+    "as_of": "SELECT id, (SELECT max_by(q.id, q.v) FROM q WHERE q.v <= p.v AND q.k = p.k) AS last "
+    "FROM p",
+    "newest_before": "SELECT id, (SELECT q.id FROM q WHERE q.v <= p.v AND q.k = p.k "
+    "ORDER BY q.v DESC, q.id DESC, q.x LIMIT 1) AS last FROM p",
     "scalar_aggregate": "SELECT count(*) AS n, sum(v) AS s, avg(x) AS a, min(k) AS lo, "
     "max(f) AS hi FROM p",
     "scalar_of_few": "SELECT count(*) AS n, max(v) AS m, sum(x) AS s FROM p WHERE v = 2 AND ok",
@@ -83,8 +90,9 @@ QUERIES = {
     "dense_rank() OVER (PARTITION BY ok ORDER BY x DESC) AS d FROM p",
     "running": "SELECT id, k, sum(v) OVER (PARTITION BY k ORDER BY at ROWS BETWEEN 1 PRECEDING AND "
     "CURRENT ROW) AS s, lag(v, 1) OVER (PARTITION BY k ORDER BY at, id) AS l FROM p",
-    "share": "SELECT id, x / sum(x) OVER (PARTITION BY k) AS share, avg(f) OVER (PARTITION BY ok) "
-    "AS a FROM p WHERE f IS NOT NULL AND NOT isnan(f) AND abs(f) < 100",
+    "share": "SELECT id, x / nullif(sum(x) OVER (PARTITION BY k), 0) AS share, "
+    "avg(f) OVER (PARTITION BY ok) AS a FROM p WHERE f IS NOT NULL AND NOT isnan(f) AND "
+    "abs(f) < 100",
     "window_of_sums": "SELECT k, ok, sum(v) AS s, "
     "rank() OVER (PARTITION BY ok ORDER BY sum(v)) AS r FROM p GROUP BY k, ok",
     "whole_window": "SELECT k, count(*) AS n, sum(count(*)) OVER () AS t FROM p GROUP BY k",

@@ -133,14 +133,15 @@ REFUSED = {
     "200 keys in a cube": ("GROUPING_SETS", "SELECT count(*) FROM a GROUP BY CUBE("
                            + ", ".join(WIDE) + ")"),
     "correlated by no equality": ("NON_EQUI_JOIN",
-        "SELECT id, (SELECT max(u.id) FROM u WHERE u.id > t.id) FROM t"),
+        "SELECT id, (SELECT max(u.id) FROM u WHERE u.id > abs(t.id)) FROM t"),
     "correlated over two levels": ("SUBQUERY",
         "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND EXISTS"
         " (SELECT 1 FROM u w WHERE w.k = u.k AND w.id = t.v))"),
     "correlated in its items": ("SUBQUERY",
         "SELECT id, (SELECT max(u.id + t.v) FROM u WHERE u.k = t.k) FROM t"),
     "correlated under a limit": ("SUBQUERY",
-        "SELECT id FROM t WHERE id IN (SELECT id FROM u WHERE u.k > t.k ORDER BY id LIMIT 1)"),
+        "SELECT id FROM t WHERE id IN"
+        " (SELECT id FROM u WHERE u.k > upper(t.k) ORDER BY id LIMIT 1)"),
     "correlated in a union": ("EXPRESSION",
         "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k UNION ALL"
         " SELECT 1 FROM u WHERE u.id = t.id)"),
