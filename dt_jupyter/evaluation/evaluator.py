@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,46 @@ class LocalRows:
     shape: ViewShape
 
 
+_Fetch = Callable[["DuckDBPyConnection", str], "pa.Table | None"]
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 1,
+    # What does not fit fails, and is Spark's: nothing is put into files here.
+    "memory_limit": "1GB",
+    "temp_directory": "",
+}
+_BATCH = 100_000
+
+
+def _all_rows(connection: DuckDBPyConnection, sql: str) -> pa.Table | None:
+    return connection.execute(sql).to_arrow_table()
+
+
+def _rows_within(connection: DuckDBPyConnection, sql: str, most_bytes: int) -> pa.Table | None:
+    """The rows of a statement, as they come; None once they have more bytes."""
+    import pyarrow as pa
+
+    reader = connection.execute(sql).to_arrow_reader(_BATCH)
+    assert reader is not None
+    batches, size = [], 0
+    for batch in reader:
+        size += batch.nbytes
+        if size > most_bytes:
+            return None
+        batches.append(batch)
+    return pa.Table.from_batches(batches, reader.schema)
+
+
+@contextmanager
+def _interrupted_after(connection: DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    timer = threading.Timer(seconds, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 @dataclass
 class Evaluator:
     """Evaluates statements over fewer than `most_rows` rows; threads may share it."""
@@ -54,7 +95,22 @@ class Evaluator:
         if sum(v.rows.num_rows for v in views.values()) >= self.most_rows:
             return None
         found = self.translated(text, views)
-        return None if isinstance(found, LeftOut) else self._run(found, views)
+        return None if isinstance(found, LeftOut) else self._run(found, views, _all_rows)
+
+    def evaluate_whole(
+        self, text: str, views: Mapping[str, LocalRows], most_bytes: int, seconds: float
+    ) -> pa.Table | None:
+        """As a call, over however many rows; None also where the result has more bytes, or takes
+        longer: then it is Spark's, which puts aside what it cannot hold."""
+        found = self.translated(text, views)
+        if isinstance(found, LeftOut):
+            return None
+
+        def fetch(connection: DuckDBPyConnection, sql: str) -> pa.Table | None:
+            with _interrupted_after(connection, seconds):
+                return _rows_within(connection, sql, most_bytes)
+
+        return self._run(found, views, fetch)
 
     def translated(self, text: str, views: Mapping[str, LocalRows]) -> Translation | LeftOut:
         """The statement in DuckDB's words, or what in it is left to Spark."""
@@ -75,7 +131,9 @@ class Evaluator:
                 self._known.popitem(last=False)
         return found
 
-    def _run(self, statement: Translation, views: Mapping[str, LocalRows]) -> pa.Table | None:
+    def _run(
+        self, statement: Translation, views: Mapping[str, LocalRows], fetch: _Fetch
+    ) -> pa.Table | None:
         import duckdb
         import pyarrow as pa
 
@@ -86,8 +144,9 @@ class Evaluator:
             for name in statement.views:
                 rows = views[name].rows
                 connection.register(name, rows.rename_columns(_places(rows.num_columns)))
-            found = connection.execute(statement.sql).to_arrow_table()
-            assert found is not None
+            found = fetch(connection, statement.sql)
+            if found is None:
+                return None
             schema = pa.schema([(f"c{i}", k.arrow) for i, (_, k) in enumerate(statement.columns)])
             return found.cast(schema).rename_columns([n for n, _ in statement.columns])
         except (duckdb.Error, pa.ArrowException):
@@ -102,7 +161,7 @@ class Evaluator:
         import duckdb
 
         if not hasattr(self._own, "connection"):
-            self._own.connection = duckdb.connect(config={"threads": 1})
+            self._own.connection = duckdb.connect(config=_CONFIG)
             self._own.connection.execute("SET TimeZone = 'UTC'").fetchall()
             self._own.offered = set()
         connection: DuckDBPyConnection = self._own.connection

@@ -175,5 +175,5 @@ from .write.commit_values import (
 )
 from .write.failpoints import reach as reach
 from .write.locks import lock_file as lock_file, table_lock as table_lock
-from .write.writer_rs import FastLane as FastLane
-from .write.writer_spark import frame as frame
+from .write.writer_rs import FastLane as FastLane, table_refusal as table_refusal
+from .write.writer_spark import MICROS as MICROS, frame as frame

@@ -52,6 +52,12 @@ class Tuning:
         "Statements over fewer, all on the driver, are evaluated there without Spark where their "
         "meaning is known to be the same; 1: none is.",
     )
+    evaluated_bytes: int = _limit(
+        256 * _MEGABYTE,
+        "bytes",
+        "All rows of an incremental table, as its first ones, are evaluated without Spark where "
+        "the columns that they are computed from, and they, take less memory; 1: never.",
+    )
     snapshot_bytes: int = _limit(
         16 * _MEGABYTE,
         "bytes",

@@ -171,6 +171,7 @@ class Stages:
     commits: list[Committed] = field(default_factory=list)
     rows: list[StageRow] = field(default_factory=list)
     local_rows: int = 0
+    written_views: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         conf = self.context.spark.conf
@@ -262,7 +263,11 @@ class Stages:
         if step.statement is StageStatement.INITIALISE:
             schema, table = run.compiled.schema, self.context.table
             new_schema = prepare(self.context.spark, target.path, schema, table, target.cluster_by)
-            return run.initialise(new_schema)
+            rows = run.initialise(new_schema)
+            if run.written is not None:
+                self.written_views[step.stage] = run.written
+            self.local_rows += run.reading.local_rows
+            return rows
         change = run.advance()
         self.local_rows += run.reading.local_rows
         return change
@@ -293,6 +298,7 @@ class Stages:
             tables=of.small,
             evaluator=of.evaluator,
             compiled_as=self._compiled_as,
+            written_views=self.written_views,
             region=region,
         )
 

@@ -66,6 +66,8 @@ class Reading:
     small: Small | None = None
     evaluator: Evaluator | None = None
     imagines: bool = False
+    written_views: Mapping[str, str] = field(default_factory=dict)
+    """Hidden stages whose rows are views of Spark's, by id."""
     relations: dict[str, Relation] = field(default_factory=dict)
     keys: dict[str, pa.Table] = field(default_factory=dict)
     """Relations of keys that were computed, by the names of their views."""
@@ -134,6 +136,9 @@ class Reading:
         if scan.end is End.DELTA:
             return self.change(scan.source).sql
         columns = self._columns(scan.source)
+        if self.tables is None and scan.source in self.written_views:
+            self.all_local = False
+            return quote(self.written_views[scan.source])
         return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
 
     def _found_view(self, mark: str) -> str:

@@ -76,6 +76,13 @@ class LocalViews:
             return None
         return self.evaluator(text, {n: self._rows[n] for n in self._read_by(text)})
 
+    def evaluate_whole(self, text: str, most_bytes: int, seconds: float) -> pa.Table | None:
+        """As `evaluate`, of however many rows, within bounds."""
+        if self.evaluator is None or not self._is_usual:
+            return None
+        read = {n: self._rows[n] for n in self._read_by(text)}
+        return self.evaluator.evaluate_whole(text, read, most_bytes, seconds)
+
     @cached_property
     def _is_usual(self) -> bool:
         conf = self.spark.conf

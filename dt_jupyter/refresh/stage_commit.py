@@ -19,6 +19,7 @@ from dt_jupyter.lake import (
 )
 from dt_jupyter.model import Definition, Frontier, RefreshStatistics, error
 from dt_jupyter.refresh.decision import Choice
+from dt_jupyter.refresh.gathered_rows import WHOLE
 from dt_jupyter.sources import Sources
 from dt_jupyter.spark import JobMetrics, count_jobs, job_metrics
 
@@ -81,7 +82,9 @@ def commit_stage(
         expected,
         target.cluster_by,
     )
-    done = commit(request, change, spark=spark, log=sources.logs[str(target.path)])
+    lane = WHOLE if isinstance(change, Overwrite) else None
+    log = sources.logs[str(target.path)]
+    done = commit(request, change, spark=spark, lane=lane, log=log)
     if isinstance(done, Lost):
         if done.code == "FOREIGN_WRITE":
             raise error("DT-2113", name=attempt.name, facts=done.sentence)

@@ -40,10 +40,12 @@ from dt_jupyter.model.hidden import (
     hidden,
 )
 from dt_jupyter.refresh.frozen_rows import KeptRegion
+from dt_jupyter.refresh.gathered_rows import gather_rows
+from dt_jupyter.refresh.initial_rows import are_few, initial_rows
 from dt_jupyter.refresh.inputs import Reading
 from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
-from dt_jupyter.refresh.stage_plan import StageStep
+from dt_jupyter.refresh.stage_plan import StageStatement, StageStep
 from dt_jupyter.sql import BagSql, GroupSql
 
 if TYPE_CHECKING:
@@ -88,21 +90,28 @@ class StageRun:
     left_out: list[str | None] = field(default_factory=list)
     """What of each of those statements is left to Spark, if anything is, where all are."""
     touched_count: int = 0
+    written_views: Mapping[str, str] = field(default_factory=dict)
+    """Hidden stages of which this refresh has written all rows, by id: Spark reads them from files
+    of the attempt, since to read a table it first runs jobs over its log."""
+    written: str | None = None
+    """That of this one, once it is."""
     region: KeptRegion | None = None
     """The frozen region of the dynamic table, whose own stage it is."""
 
     def __post_init__(self) -> None:
         assert not self.step.waits_for
         self.changes = self.step.changes.values()
+        whole = self.step.statement is StageStatement.INITIALISE
         self.reading = Reading(
             self.spark,
             {r.source: r for r in self.step.reads},
             self.logs,
-            self.tables,
+            None if whole and not are_few(self) else self.tables,
             runs=self.key_texts is None,
             small=self.small,
             evaluator=self.evaluator,
             imagines=self.imagines,
+            written_views=self.written_views,
         )
 
     # -- the statements ---------------------------------------------------------------------------
@@ -207,23 +216,24 @@ class StageRun:
     # -- running them -----------------------------------------------------------------------------
 
     def initialise(self, new_schema: bool) -> Overwrite:
-        rows = self._initial_rows()
+        rows = initial_rows(self, new_schema=new_schema)
         if rows is not None:
             return Overwrite(rows, new_schema)
         text = self.initial_text()
         local = self.reading.all_local
         frame = self._planned(text, heavy=not local)
-        return Overwrite(frame.toArrow() if local else frame, new_schema)
+        if local:
+            return Overwrite(frame.toArrow(), new_schema)
+        return Overwrite(frame if new_schema else self._gathered(frame), new_schema)
 
-    def _initial_rows(self) -> pa.Table | None:
-        """All rows, evaluated; None: they are Spark's."""
-        sql, render = self.compiled.sql, self.reading.renderer()
-        if isinstance(sql, GroupSql):
-            return self.reading.views.evaluate(sql.initial(render))
-        if self.region is not None:
-            return None
-        rows = self.reading.views.evaluate(sql.initial(render))
-        return None if rows is None else self._as_rows(rows, sql)
+    def _gathered(self, frame: DataFrame) -> pa.Table | DataFrame:
+        folder = self.staging / f"{self.target.path.name}_rows"
+        read = sum(self.logs[s].size().bytes for s in self.compiled.reads)
+        rows, files = gather_rows(frame, self.target, folder, read)
+        if files is not None:
+            self.written = hidden(f"whole_{self.step.ordinal}")
+            files.createOrReplaceTempView(self.written)
+        return rows
 
     def advance(self) -> Change | None:
         """The change to commit; None: the stage's rows are the same."""
@@ -340,7 +350,7 @@ class StageRun:
         copies = inserted[WEIGHT].to_pylist()
         if any(c != 1 for c in copies):
             inserted = inserted.take([i for i, c in enumerate(copies) for _ in range(c)])
-        added = self._as_rows(inserted, sql)
+        added = self.as_rows(inserted, sql)
         gone = rows.filter(pc.less(weights, 0))
         if not gone.num_rows:
             return Append(added)
@@ -380,7 +390,7 @@ class StageRun:
         self.reading.local_rows += found.num_rows
         return newest_copies(found, gone)
 
-    def _as_rows(self, rows: pa.Table, sql: BagSql) -> pa.Table:
+    def as_rows(self, rows: pa.Table, sql: BagSql) -> pa.Table:
         """Rows of the backing table: this refresh's sequence and the position in it."""
         import pyarrow as pa
 

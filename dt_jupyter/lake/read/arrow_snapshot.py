@@ -63,6 +63,21 @@ class SmallTables:
             self._keep(key, found)
         return found
 
+    def expected_bytes(self, log: TableLog, version: int, columns: Sequence[str]) -> int | None:
+        """About the memory of the columns of a snapshot; None where its log does not tell, or
+        Spark has to read it."""
+        metadata = log.metadata(version)
+        if not metadata.is_plain:
+            return None
+        try:
+            schema = arrow_schema(fields_named(metadata, columns))
+            _, rows = self._size(log, version, TableSnapshot(log.path, version))
+        except (LakeError, NotSupported):
+            return None
+        widths = [_width(t) for t in schema.types]
+        known = rows is not None and None not in widths
+        return (rows or 0) * sum(w or 0 for w in widths) if known else None
+
     def _read(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
         import pyarrow as pa
         from deltalake.exceptions import DeltaError

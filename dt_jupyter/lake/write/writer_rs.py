@@ -68,13 +68,14 @@ def refusal(log: TableLog, snapshot: TableSnapshot, change: Change, lane: FastLa
         return f"{count_of(rows.num_rows, 'row')} of {rows.nbytes} bytes, which is too much"
     if isinstance(change, Overwrite) and change.new_schema:
         return "the schema changes"
-    reason = _table_refusal(log)
+    reason = table_refusal(log)
     if reason is None and isinstance(change, Merge) and as_append(change) is None:
         reason = _merge_refusal(log.metadata(), snapshot, change, lane)
     return reason
 
 
-def _table_refusal(log: TableLog) -> str | None:
+def table_refusal(log: TableLog) -> str | None:
+    """Why delta-rs writes nothing to the table; None: it does."""
     unknown = log.protocol().features - _FEATURES
     if unknown:
         return f"the table has the feature {min(unknown)}"
