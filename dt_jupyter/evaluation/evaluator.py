@@ -48,6 +48,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "temp_directory": "",
 }
 _BATCH = 100_000
+_WATCH_SECONDS = 0.1
 
 
 def _all_rows(connection: DuckDBPyConnection, sql: str) -> pa.Table | None:
@@ -70,14 +71,22 @@ def _rows_within(connection: DuckDBPyConnection, sql: str, most_bytes: int) -> p
 
 
 @contextmanager
-def _interrupted_after(connection: DuckDBPyConnection, seconds: float) -> Iterator[None]:
-    timer = threading.Timer(seconds, connection.interrupt)
-    timer.daemon = True
-    timer.start()
+def _interrupted_when(connection: DuckDBPyConnection, over: Callable[[], bool]) -> Iterator[None]:
+    """Its statements are stopped once `over()`, which another thread asks again and again."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_WATCH_SECONDS):
+            if over():
+                connection.interrupt()
+
+    watching = threading.Thread(target=watch, name="evaluation watch", daemon=True)
+    watching.start()
     try:
         yield
     finally:
-        timer.cancel()
+        done.set()
+        watching.join()
 
 
 @dataclass
@@ -98,16 +107,20 @@ class Evaluator:
         return None if isinstance(found, LeftOut) else self._run(found, views, _all_rows)
 
     def evaluate_whole(
-        self, text: str, views: Mapping[str, LocalRows], most_bytes: int, seconds: float
+        self,
+        text: str,
+        views: Mapping[str, LocalRows],
+        most_bytes: int,
+        over: Callable[[], bool],
     ) -> pa.Table | None:
-        """As a call, over however many rows; None also where the result has more bytes, or takes
-        longer: then it is Spark's, which puts aside what it cannot hold."""
+        """As a call, over however many rows; None also where the result has more bytes, or
+        another thread finds that it is `over()`: Spark puts aside what it cannot hold."""
         found = self.translated(text, views)
         if isinstance(found, LeftOut):
             return None
 
         def fetch(connection: DuckDBPyConnection, sql: str) -> pa.Table | None:
-            with _interrupted_after(connection, seconds):
+            with _interrupted_when(connection, over):
                 return _rows_within(connection, sql, most_bytes)
 
         return self._run(found, views, fetch)

@@ -3,10 +3,12 @@ costs more to plan, to compile and to write than the rows themselves."""
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake import NotSupported, SmallTables, table_refusal
 from dt_jupyter.refresh.inputs import Reading
+from dt_jupyter.spark import check_cancelled, make_cancel_check
 from dt_jupyter.sql import GroupSql
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from dt_jupyter.refresh.stage_run import StageRun
 
-_PATIENCE = 20.0
+_PATIENCE_SECONDS = 20.0
 """What takes longer than so many seconds is begun anew by Spark, on all cores."""
 
 
@@ -64,7 +66,9 @@ def _evaluated(run: StageRun) -> pa.Table | None:
     text = sql.initial(reading.renderer())
     if not reading.all_local:
         return None
-    rows = reading.views.evaluate_whole(text, most, _PATIENCE)
+    is_cancelled, end = make_cancel_check(), monotonic() + _PATIENCE_SECONDS
+    rows = reading.views.evaluate_whole(text, most, lambda: is_cancelled() or monotonic() > end)
+    check_cancelled()
     run.reading.local_rows += reading.local_rows if rows is not None else 0
     return rows
 

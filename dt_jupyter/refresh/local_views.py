@@ -76,12 +76,14 @@ class LocalViews:
             return None
         return self.evaluator(text, {n: self._rows[n] for n in self._read_by(text)})
 
-    def evaluate_whole(self, text: str, most_bytes: int, seconds: float) -> pa.Table | None:
+    def evaluate_whole(
+        self, text: str, most_bytes: int, over: Callable[[], bool]
+    ) -> pa.Table | None:
         """As `evaluate`, of however many rows, within bounds."""
         if self.evaluator is None or not self._is_usual:
             return None
         read = {n: self._rows[n] for n in self._read_by(text)}
-        return self.evaluator.evaluate_whole(text, read, most_bytes, seconds)
+        return self.evaluator.evaluate_whole(text, read, most_bytes, over)
 
     @cached_property
     def _is_usual(self) -> bool:

@@ -40,6 +40,7 @@ from .jobs import (
     check_cancelled as check_cancelled,
     count_jobs as count_jobs,
     job_group as job_group,
+    make_cancel_check as make_cancel_check,
     run_cancellable as run_cancellable,
 )
 from .launch import (

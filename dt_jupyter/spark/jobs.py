@@ -88,6 +88,12 @@ def check_cancelled() -> None:
         flag.check(group)
 
 
+def make_cancel_check() -> Callable[[], bool]:
+    """Whether the work of this thread is not wanted any more, for another thread to ask."""
+    flags = [flag for _, flag in _wanted()]
+    return lambda: any(flag.is_set for flag in flags)
+
+
 def _wanted() -> list[tuple[str, CancelFlag]]:
     """What runs in this thread, the outermost first."""
     found: list[tuple[str, CancelFlag]] | None = getattr(_local, "running", None)

@@ -1,0 +1,56 @@
+"""An evaluation of many rows ends at its limits, and the evaluator goes on after it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from dt_jupyter.evaluation import Evaluator, LocalRows, arrow_value_kind, evaluator
+
+PLENTY = 1 << 30
+COUNTED = "SELECT COUNT(*) AS n FROM t"
+
+
+def rows(count: int) -> dict[str, LocalRows]:
+    table = pa.table({"x": pa.array(range(count), pa.int64())})
+    kinds = tuple((f.name, arrow_value_kind(f.type)) for f in table.schema)
+    return {"t": LocalRows(table, kinds)}
+
+
+def never() -> bool:
+    return False
+
+
+def test_more_rows_than_a_statement_of_few_may_have() -> None:
+    few, views = Evaluator(10), rows(1_000)
+    assert few(COUNTED, views) is None
+    found = few.evaluate_whole(COUNTED, views, PLENTY, never)
+    assert found is not None and found.to_pylist() == [{"n": 1_000}]
+
+
+def test_a_result_of_too_many_bytes() -> None:
+    of_all, views = Evaluator(10), rows(300_000)
+    text = "SELECT x FROM t WHERE x >= 0"
+    assert of_all.evaluate_whole(text, views, 1_000_000, never) is None
+    found = of_all.evaluate_whole(text, views, PLENTY, never)
+    assert found is not None and found.num_rows == 300_000
+    empty = of_all.evaluate_whole("SELECT x FROM t WHERE x < 0", views, 1_000_000, never)
+    assert empty is not None and (empty.num_rows, empty.column_names) == (0, ["x"])
+
+
+def test_a_statement_that_is_over() -> None:
+    """It would take minutes."""
+    of_all, views = Evaluator(10), rows(300_000)
+    text = "SELECT COUNT(*) AS n FROM t a JOIN t b ON a.x + b.x > 5"
+    assert of_all.evaluate_whole(text, views, PLENTY, lambda: True) is None
+    found = of_all.evaluate_whole(COUNTED, views, PLENTY, never)
+    assert found is not None and found.to_pylist() == [{"n": 300_000}]
+
+
+def test_a_statement_that_needs_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(evaluator._CONFIG, "memory_limit", "10MB")
+    of_all, views = Evaluator(10), rows(1_000_000)
+    text = "SELECT x, COUNT(*) AS n FROM t GROUP BY x"
+    assert of_all.evaluate_whole(text, views, PLENTY, never) is None
+    found = of_all.evaluate_whole(COUNTED, views, PLENTY, never)
+    assert found is not None and found.to_pylist() == [{"n": 1_000_000}]
