@@ -25,7 +25,8 @@ def test_more_rows_than_a_statement_of_few_may_have() -> None:
     few, views = Evaluator(10), rows(1_000)
     assert few(COUNTED, views) is None
     found = few.evaluate_whole(COUNTED, views, PLENTY, never)
-    assert found is not None and found.to_pylist() == [{"n": 1_000}]
+    assert found is not None
+    assert found.to_pylist() == [{"n": 1_000}]
 
 
 def test_a_result_of_too_many_bytes() -> None:
@@ -33,9 +34,11 @@ def test_a_result_of_too_many_bytes() -> None:
     text = "SELECT x FROM t WHERE x >= 0"
     assert of_all.evaluate_whole(text, views, 1_000_000, never) is None
     found = of_all.evaluate_whole(text, views, PLENTY, never)
-    assert found is not None and found.num_rows == 300_000
+    assert found is not None
+    assert found.num_rows == 300_000
     empty = of_all.evaluate_whole("SELECT x FROM t WHERE x < 0", views, 1_000_000, never)
-    assert empty is not None and (empty.num_rows, empty.column_names) == (0, ["x"])
+    assert empty is not None
+    assert (empty.num_rows, empty.column_names) == (0, ["x"])
 
 
 def test_a_statement_that_is_over() -> None:
@@ -44,7 +47,8 @@ def test_a_statement_that_is_over() -> None:
     text = "SELECT COUNT(*) AS n FROM t a JOIN t b ON a.x + b.x > 5"
     assert of_all.evaluate_whole(text, views, PLENTY, lambda: True) is None
     found = of_all.evaluate_whole(COUNTED, views, PLENTY, never)
-    assert found is not None and found.to_pylist() == [{"n": 300_000}]
+    assert found is not None
+    assert found.to_pylist() == [{"n": 300_000}]
 
 
 def test_a_statement_that_needs_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,4 +57,5 @@ def test_a_statement_that_needs_too_much_memory(monkeypatch: pytest.MonkeyPatch)
     text = "SELECT x, COUNT(*) AS n FROM t GROUP BY x"
     assert of_all.evaluate_whole(text, views, PLENTY, never) is None
     found = of_all.evaluate_whole(COUNTED, views, PLENTY, never)
-    assert found is not None and found.to_pylist() == [{"n": 1_000_000}]
+    assert found is not None
+    assert found.to_pylist() == [{"n": 1_000_000}]
