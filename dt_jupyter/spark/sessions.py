@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dt_jupyter.model import error
 from dt_jupyter.spark.modes import is_connect
@@ -165,8 +166,13 @@ class RefreshSessions:
 
 def private_session(spark: Any) -> SparkSession:
     """A session beside `spark`: same catalog, own confs and temporary views."""
-    session: SparkSession = spark.cloneSession() if is_connect(spark) else spark.newSession()
-    return session
+    if not is_connect(spark):
+        made: SparkSession = spark.newSession()
+        return made
+    clone = spark.cloneSession()
+    # Left to `__del__` of a process that ends, its channel waits for a thread that never runs.
+    weakref.finalize(clone, clone.client.close)
+    return cast("SparkSession", clone)
 
 
 def reset_session(session: SparkSession, confs: Mapping[str, str]) -> None:

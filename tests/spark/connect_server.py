@@ -21,7 +21,7 @@ _CONFS = {
     "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "true",
 }
 _OPENING = """
-import faulthandler, json, os, sys
+import faulthandler, json, sys
 faulthandler.dump_traceback_later({seconds}, exit=True)  # says where it hangs, if it ever does
 from pathlib import Path
 from pyspark.sql import SparkSession
@@ -29,7 +29,6 @@ spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
 facts = {{}}
 {program}
 Path(sys.argv[2]).write_text(json.dumps(facts))
-os._exit(0)  # PySpark waits for the channels of cloned sessions for ever
 """
 
 
@@ -55,7 +54,7 @@ class ConnectServer:
             [sys.executable, str(file), *given],
             capture_output=True, text=True, timeout=seconds + 30, check=False,
         )  # fmt: skip
-        assert answer.is_file(), run.stderr[-3000:]
+        assert run.returncode == 0, run.stderr[-3000:]
         return json.loads(answer.read_text())
 
     def end(self) -> None:
