@@ -46,7 +46,7 @@ class QueryReader:
     ) -> ReadQuery:
         """What a query reads now, for a definition over its sources as they are, or were at the
         frontier `at`."""
-        sources = self.sources if at is None else self.sources.lasting
+        sources = self.sources.inferring if at is None else self.sources.lasting
         try:
             require_bounded(query)
             found = sources.of_query(query, schema, of, placed=True)

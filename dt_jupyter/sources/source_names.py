@@ -114,13 +114,20 @@ class Found:
 @dataclass(frozen=True)
 class Sources:
     """Finds what a name means, in the catalog of dynamic tables first, then in Spark's; to a
-    refresh, which runs in a session of its own, the `temporary` views of the user's are nothing."""
+    refresh, which runs in a session of its own, the `temporary` views of the user's are nothing.
+    What is defined new `infers` the columns of files by their path as they are now."""
 
     spark: SparkSession
     catalog: Catalog
     layout: Layout
     logs: Logs
     temporary: bool = True
+    infers: bool = False
+
+    @property
+    def inferring(self) -> Sources:
+        """The same for what is defined new."""
+        return replace(self, infers=True)
 
     @property
     def lasting(self) -> Sources:
@@ -216,7 +223,17 @@ class Sources:
 
     def _path(self, name: Name, written: str, of: Name) -> Source:
         found = Source(name, SourceKind.FOREIGN, str(name), written)
-        return self._listed(found, self._of_path(name, written), of)
+        if self.infers:
+            return found
+        return self._kept(name, of) or self._listed(found, self._of_path(name, written), of)
+
+    def _kept(self, name: Name, of: Name) -> Source | None:
+        """The list that a dynamic table reads already, whichever others there are of its path."""
+        table = self.catalog.get(of)
+        for source in table.definition.sources if table is not None else ():
+            if source.name == name and source.path and self.file_source(source) is not None:
+                return self._recorded(name, Path(source.path)) if is_delta(source.path) else None
+        return None
 
     def _of_path(self, name: Name, written: str) -> FileTable | None:
         return of_path(name, written, self._zone, connect=is_connect(self.spark))

@@ -308,3 +308,28 @@ def test_a_shared_engine_makes_no_table_over_a_path_elsewhere(lab: Lab, tmp_path
                 shared.sql(statement)
             assert caught.value.code == "DT-5211"
     lab.reopen()
+
+
+def test_a_table_that_is_made_later_has_the_columns_of_then(quick_lab: Lab, tmp_path: Path) -> None:
+    """Those before keep theirs, also where they are defined anew; one that is replaced does not."""
+    lab, folder = quick_lab, tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.json").write_text('{"id": 1}\n')
+    lab.dynamic_table("early", f"SELECT * FROM json.`{folder}`")
+    lab.dynamic_table("replaced", f"SELECT * FROM json.`{folder}`")
+    (folder / "b.json").write_text('{"id": 2, "n": "x"}\n')
+    lab.dynamic_table("late", f"SELECT * FROM json.`{folder}`")
+    lab.sql(
+        "CREATE OR REPLACE DYNAMIC TABLE replaced TARGET_LAG = '1 hour' AS "
+        f"SELECT n, count(*) AS c FROM json.`{folder}` GROUP BY n"
+    )
+    (folder / "c.json").write_text('{"id": 3, "n": "y"}\n')
+    names = ("early", "late", "replaced")
+    assert [lab.refresh(name) for name in names] == ["INCREMENTAL"] * 3
+    assert lab.rows("early") == [(1,), (2,), (3,)]
+    assert lab.rows("late") == [(1, None), (2, "x"), (3, "y")]
+    assert set(lab.rows("replaced")) == {(None, 1), ("x", 1), ("y", 1)}
+    lab.reopen()
+    (folder / "d.json").write_text('{"id": 4, "n": "y"}\n')
+    assert [lab.refresh(name) for name in names] == ["INCREMENTAL"] * 3
+    lab.verified(*names)
