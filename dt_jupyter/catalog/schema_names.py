@@ -15,8 +15,9 @@ from dt_jupyter.catalog.rights_mark import mark_rights
 from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.catalog.schema_moves import SchemaMoves, moved_text
 from dt_jupyter.catalog.store import Store
+from dt_jupyter.catalog.task_runs import is_lost
 from dt_jupyter.catalog.tasks import TASK_SHELF, values_of
-from dt_jupyter.model import DynamicTable, error
+from dt_jupyter.model import DTError, DynamicTable, Name, Task, TaskRunState, Timestamp, error
 
 _table, _hold, _task, _run = schema.dynamic_table, schema.hold, schema.task, schema.task_run
 _LABELS = schema.meta.c.key == "labels"
@@ -31,7 +32,8 @@ class SchemaNames(Store):
     """Schemas as parts of names."""
 
     def rename_schemas(self, moves: SchemaMoves) -> None:
-        """DT-1152 where a dynamic table of theirs is being refreshed."""
+        """DT-1152 where a dynamic table of theirs is being refreshed, or a task runs: the names of
+        its text would be others' in the middle."""
         with self._write() as connection:
             self._require_idle(connection, moves)
             self._move_dynamic_tables(connection, moves)
@@ -58,7 +60,15 @@ class SchemaNames(Store):
         for table in self._of_schemas(connection, moves):
             row = leases.read_lease(connection, table.id)
             if row is not None and leases.in_force(row, self.owner, self._alive, now):
-                raise error("DT-1152", name=table.name.schema, table=table.name)
+                raise _busy(table.name, f"{table.name} is refreshed", "DYNAMIC TABLE")
+        for task in read_each(connection, _task, select(_task), self._made(TASK_SHELF))[0]:
+            if moves.task(task) != task and self._runs_now(connection, task, now):
+                raise _busy(task.name, f"the task {task.name} runs", "TASK")
+
+    def _runs_now(self, connection: Connection, task: Task, now: Timestamp) -> bool:
+        executing = (_run.c.task_id == task.id, _run.c.state == TaskRunState.EXECUTING.value)
+        rows = connection.execute(select(_run).where(*executing)).mappings()
+        return any(not is_lost(r, self.owner, (r["id"],), self._alive, now) for r in rows)
 
     def _of_schemas(self, connection: Connection, moves: SchemaMoves) -> list[DynamicTable]:
         """Live and dropped; those whose rows cannot be read stay as they are."""
@@ -99,6 +109,10 @@ class SchemaNames(Store):
             connection.execute(runs.values(schema_name=moved.name.schema))
             waiting = runs.where(_run.c.end_time.is_(None), _run.c.start_time.is_(None))
             connection.execute(waiting.values(body=moved.body, condition=moved.condition))
+
+
+def _busy(name: Name, work: str, kind: str) -> DTError:
+    return error("DT-1152", name=name.schema, work=work, kind=kind, object=name)
 
 
 def _hops(names: Mapping[str, str]) -> Iterator[tuple[str, str]]:

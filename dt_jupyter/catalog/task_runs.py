@@ -6,7 +6,7 @@ A run of a graph is on record as a whole from its beginning, so that any process
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, select
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, RowMapping, func, select
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, from_reason, storable
 from dt_jupyter.catalog.event_rows import add_event
-from dt_jupyter.catalog.owner import owner_columns, owner_of
+from dt_jupyter.catalog.owner import Owner, owner_columns, owner_of
 from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.catalog.tasks import TaskRows
 from dt_jupyter.model import (
@@ -73,8 +73,9 @@ class TaskRuns(TaskRows):
             self._insert(connection, run)
             _end(connection, run, TaskRunState.SKIPPED, self.clock.now(), reason)
 
-    def claim_task_run(self, run: TaskRun, timeout_ms: int) -> bool:
-        """This process does it from now on; False where another one was faster."""
+    def claim_task_run(self, run: TaskRun, timeout_ms: int) -> TaskRun | None:
+        """The run, with the names that schemas have now, which this process does from now on; None
+        where another one was faster."""
         now = self.clock.now()
         longest = timeout_ms / 1000 if timeout_ms else _LONGEST_RUN
         with self._write() as connection:
@@ -86,7 +87,10 @@ class TaskRuns(TaskRows):
                 expires=now.plus(longest + _GRACE),
                 **owner_columns(self.owner),
             )
-            return connection.execute(mine).rowcount == 1
+            if connection.execute(mine).rowcount != 1:
+                return None
+            (claimed,) = _read(connection, select(_run).where(_run.c.id == run.id))
+            return claimed
 
     def note_task_wait(self, run: TaskRun, reason: Reason) -> None:
         """What keeps a scheduled run from beginning, once for each reason."""
@@ -178,15 +182,11 @@ class TaskRuns(TaskRows):
         with self._read() as connection:
             rows = read_each(connection, _run, query, lambda row: (row, _to_run(row)))[0]
         now = self.clock.now() if rows else None
-        return tuple(r for row, r in rows if now is not None and self._is_lost(row, running, now))
-
-    def _is_lost(self, row: RowMapping, running: Collection[str], now: Timestamp) -> bool:
-        owner = owner_of(row)
-        if owner.uid == self.owner.uid:
-            return row["state"] == TaskRunState.EXECUTING.value and row["id"] not in running
-        if owner.host != self.owner.host:
-            return row["expires"] is not None and row["expires"] <= now
-        return not self._alive(owner)
+        return tuple(
+            run
+            for row, run in rows
+            if now is not None and is_lost(row, self.owner, running, self._alive, now)
+        )
 
     # -- within a transaction ---------------------------------------------------------------------
 
@@ -310,6 +310,22 @@ def _end(
     for ended in _read(connection, select(_run).where(_run.c.id == run.id)):
         add_event(connection, task_run_event(ended, now))
     return True
+
+
+def is_lost(
+    row: RowMapping,
+    asking: Owner,
+    running: Collection[str],
+    alive: Callable[[Owner], bool],
+    now: Timestamp,
+) -> bool:
+    """Whether nobody does a run any more, to the process that is `asking` and has the `running`."""
+    owner = owner_of(row)
+    if owner.uid == asking.uid:
+        return row["state"] == TaskRunState.EXECUTING.value and row["id"] not in running
+    if owner.host != asking.host:
+        return row["expires"] is not None and row["expires"] <= now
+    return not alive(owner)
 
 
 def _read(connection: Connection, query: Any) -> list[TaskRun]:

@@ -91,9 +91,10 @@ class TaskRunner:
             return None
         self._running[run.id] = _Running()
         try:
-            if not self.catalog.claim_task_run(run, task.timeout_ms):
+            claimed = self.catalog.claim_task_run(run, task.timeout_ms)
+            if claimed is None:
                 return None
-            return self._claimed(run, task, resumes=go.resumes)
+            return self._claimed(claimed, self._task_of(claimed) or task, resumes=go.resumes)
         finally:
             del self._running[run.id]
             self.changed()
@@ -148,8 +149,8 @@ class TaskRunner:
         return asked.holds(lambda name: self.streams.has_data(qualified_name(name, schema)))
 
     def _task_of(self, run: TaskRun) -> Task | None:
-        found = self.catalog.find_task(run.name)
-        return found if found is not None and found.id == run.task else None
+        """By its id: its schema may have another name since the run was read."""
+        return next((t for t in self.catalog.tasks() if t.id == run.task), None)
 
     def _retries(self, run: TaskRun) -> int:
         return next((t.retries for t in self.catalog.tasks() if t.id == run.root), 0)

@@ -139,8 +139,8 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1150", "0A000", "Schema {name} cannot take another name: {problem}.", "{hint}"),
     ("DT-1151", "42939", "Schema {name} keeps its name: {problem}.",
      "Make a schema of your own: CREATE SCHEMA …."),
-    ("DT-1152", "55006", "Schema {name} cannot take another name while {table} is refreshed.",
-     "Try again once it is done, or suspend it: ALTER DYNAMIC TABLE {table} SUSPEND."),
+    ("DT-1152", "55006", "Schema {name} cannot take another name while {work}.",
+     "Try again once it is done, or suspend it: ALTER {kind} {object} SUSPEND."),
     ("DT-1153", "55000", "The function {name} of Python is not registered as the script has it.",
      "Run the lines of the script's comment that end with dt.register_udf({name!r}, …), and make "
      "the plan again."),

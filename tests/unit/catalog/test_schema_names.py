@@ -7,8 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from dt_jupyter.catalog import Catalog, HeldTable, HoldKind, SchemaMoves
-from dt_jupyter.model import Name, Named, Right, Securable, Stream, Task
+from dt_jupyter.catalog import Catalog, HeldTable, HoldKind, Owner, SchemaMoves
+from dt_jupyter.model import (
+    Name,
+    Named,
+    Right,
+    Securable,
+    Stream,
+    Task,
+    TaskRunState,
+    TaskTrigger,
+)
 from tests.unit.catalog_lab import Lab, at, definition, refused, table
 
 SRC, OTHER = Name("a", "src"), Name("b", "src")
@@ -109,6 +118,37 @@ def test_it_is_refused_while_a_refresh_runs_and_leaves_what_went_with_a_schema(l
     lab.finish(attempt)
     lab.catalog.rename_schemas(moves({"a": "c"}, apart=frozenset(("id-a_gone",))))
     assert lab.catalog.undrop(Name("a", "gone")).id == "id-a_gone"
+
+
+def test_it_is_refused_while_a_task_runs_and_a_run_that_waits_has_the_new_names(lab: Lab) -> None:
+    """What was read of a run before, or is tried again, is not of another schema's tables after."""
+    catalog = lab.catalog
+    task = catalog.task(Name("a", "t"))
+    (read,) = catalog.begin_task_graph(task, [(task, ())], TaskTrigger.MANUAL, at(60))
+    catalog.rename_schemas(moves({"a": "b", "b": "a"}))
+    claimed = catalog.claim_task_run(read, 0)
+    assert claimed is not None
+    assert (claimed.name, claimed.body) == (Name("b", "t"), "INSERT INTO b.x SELECT a FROM b.s")
+    before = lab.dump()
+    with refused("DT-1152") as problems:
+        catalog.rename_schemas(moves({"a": "b", "b": "a"}))
+    assert "the task b.t runs" in str(problems[0])
+    assert lab.dump() == before
+    catalog.finish_task_run(claimed, TaskRunState.FAILED, again=True)
+    catalog.rename_schemas(moves({"b": "c"}))
+    (again,) = [r for r in catalog.task_runs() if r.state is TaskRunState.SCHEDULED]
+    assert (again.name, again.body) == (Name("c", "t"), "INSERT INTO c.x SELECT a FROM c.s")
+
+
+def test_a_run_of_a_process_that_is_gone_holds_no_schema(lab: Lab) -> None:
+    gone = lab.open(Owner("host-a", 200, "uid-2", "1"))
+    task = gone.task(Name("a", "t"))
+    (run,) = gone.begin_task_graph(task, [(task, ())], TaskTrigger.MANUAL, at(60))
+    assert gone.claim_task_run(run, 0)
+    with refused("DT-1152"):
+        lab.catalog.rename_schemas(moves({"a": "c"}))
+    lab.dead.add("uid-2")
+    lab.catalog.rename_schemas(moves({"a": "c"}))
 
 
 def test_a_failure_in_the_middle_leaves_nothing_half_done(
