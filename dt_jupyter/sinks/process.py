@@ -6,7 +6,7 @@ import queue
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from dt_jupyter.model import DTError, error
@@ -40,8 +40,8 @@ class ProcessChannel:
             )
         except OSError as e:
             raise error("DT-6121", problem=f"it did not start ({e.strerror})", hint="") from e
-        for work in (self._read_answers, self._read_errors):
-            threading.Thread(target=work, name="dt-sink-process", daemon=True).start()
+        self._errors = self._start(self._read_errors)
+        self._start(self._read_answers)
 
     @property
     def pid(self) -> int:
@@ -80,9 +80,16 @@ class ProcessChannel:
             self._process.kill()
             self._process.wait()
 
+    def _start(self, work: Callable[[], None]) -> threading.Thread:
+        thread = threading.Thread(target=work, name="dt-sink-process", daemon=True)
+        thread.start()
+        return thread
+
     def _ended(self) -> DTError:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(CLOSE_SECONDS)
+            # Its last words are in the pipe after it has ended; a child of its may hold it open.
+            self._errors.join(CLOSE_SECONDS)
         last = self._said[-1][:200] if self._said else ""
         problem = f"exit status {self._process.poll()}"
         return error("DT-6121", problem=problem, hint=f"It said: {last}" if last else "")

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -155,7 +156,15 @@ def test_a_program_that_is_not_there_is_told() -> None:
 
 def test_a_driver_that_fails_is_told_with_its_last_words() -> None:
     program = "import sys; sys.stdin.readline(); sys.exit('no disk for it')"
-    channel = ProcessChannel([sys.executable, "-c", program])
+
+    class Slow(ProcessChannel):
+        """The process has ended before anybody reads what it said."""
+
+        def _read_errors(self) -> None:
+            time.sleep(0.3)
+            super()._read_errors()
+
+    channel = Slow([sys.executable, "-c", program])
     channel.send(m.Acknowledge())
     with refused("DT-6121") as problem:
         channel.receive()
