@@ -27,6 +27,8 @@ FAST = {
     "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -Xmn1g {LONG_LIVED}",
 }
 
+_STARTED: list[SparkSession] = []
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
@@ -39,8 +41,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         confs=FAST,
         pools=[Pool("heavy", weight=3)],
     )
+    _STARTED.append(session)
     yield session
+    _STARTED.clear()
     session.stop()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _confs_of_a_file() -> Iterator[None]:
+    """What the tests of a file set in the session ends with the file."""
+    yield
+    for session in _STARTED:
+        session.sql("RESET")
 
 
 @pytest.fixture(scope="session")
