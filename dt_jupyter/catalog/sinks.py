@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, select
@@ -41,6 +41,7 @@ from dt_jupyter.model import (
 _sink, _delivery, _task = schema.sink, schema.sink_history, schema.sink_task
 CLAIM_SECONDS = 300.0
 """A claim that its process does not renew for so long is over for another host."""
+_SETTINGS = ("settings", "target_lag_seconds", "warehouse", "comment")
 _FREE = {"host": None, "pid": None, "uid": None, "started": None, "expires": None}
 
 
@@ -108,6 +109,11 @@ class SinkRows(SinkTasks):
         with self._read() as connection:
             return self._require_sink(connection, name)
 
+    def sink_of(self, id_: str) -> Sink | None:
+        """The sink as it is now; None where it was dropped."""
+        with self._read() as connection:
+            return self._one(connection, select(_sink).where(_sink.c.id == id_), SINK_SHELF)
+
     def sinks(self, like: str | None = None) -> tuple[Sink, ...]:
         """By name; `like`: % and _ stand for any text and any character."""
         query = select(_sink).order_by(_sink.c.schema_name, _sink.c.sink_name)
@@ -119,9 +125,9 @@ class SinkRows(SinkTasks):
             return tuple(read_each(connection, _sink, query, self._made(SINK_SHELF))[0])
 
     def alter_sink(self, made: Sink) -> None:
-        """Its settings as given; DT-6104 where it is gone."""
-        values = _values_of(made)
-        del values["id"]
+        """Its settings as given, by whatever names it and its source have now; DT-6104 where it
+        is gone."""
+        values = {k: v for k, v in _values_of(made).items() if k in _SETTINGS}
         with self._write() as connection:
             mine = _sink.update().where(_sink.c.id == made.id)
             if connection.execute(mine.values(**values)).rowcount != 1:
@@ -309,6 +315,10 @@ def _tell(
 
 
 def _write_delivery(connection: Connection, record: DeliveryRecord, now: Timestamp) -> None:
+    """By the name that its sink has now: it may have taken another since the delivery began."""
+    names = select(_sink.c.schema_name, _sink.c.sink_name).where(_sink.c.id == record.sink)
+    if (found := connection.execute(names).first()) is not None:
+        record = replace(record, name=Name(*found))
     add_event(connection, delivery_event(record, now))
     values = {
         "id": record.id,

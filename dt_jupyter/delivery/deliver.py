@@ -317,7 +317,9 @@ class Deliveries:
             self.catalog.note(replace(fenced, severity=Severity.WARN))
             return
         told = replace(record, code=failure.code, error=failure.sentence)
-        if passes(failure) and record.trigger is not DeliveryTrigger.CREATION:
+        if (
+            passes(failure) or self._is_renamed(sink)
+        ) and record.trigger is not DeliveryTrigger.CREATION:
             told = replace(told, retries=record.retries + 1)
             self._retried[sink.id] = told
             state = SinkState.RETRYING
@@ -327,6 +329,11 @@ class Deliveries:
             state = SinkState.PAUSED
         self.catalog.record_delivery(told)
         self.catalog.set_sink_state(sink.id, state, failure.code, failure.sentence)
+
+    def _is_renamed(self, sink: Sink) -> bool:
+        """Whether it or its source has taken another name since the delivery began."""
+        now = self.catalog.sink_of(sink.id)
+        return now is not None and (now.name, now.source) != (sink.name, sink.source)
 
     def last_retry(self, sink: Sink) -> DeliveryRecord | None:
         """The delivery that is tried again."""

@@ -11,6 +11,7 @@ import pytest
 from dt_jupyter.catalog import Catalog, SinkTaskRow
 from dt_jupyter.delivery import table_changes
 from dt_jupyter.engine import Engine
+from dt_jupyter.lake import LakeError
 from dt_jupyter.model import DTError, error
 from tests.spark.engine_lab import refused
 from tests.spark.sinks.shop import Shop
@@ -188,3 +189,39 @@ def test_the_scheduler_delivers(shop: Shop) -> None:
     other.close()
     shop.sql("ALTER SINK s SUSPEND")
     assert shop.state()[0] == "SUSPENDED"
+
+
+def test_a_sink_whose_schema_takes_another_name_in_a_delivery_goes_on(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shop.lab.context.layout.tables / "a.db"
+    shop.sql(
+        f"CREATE SCHEMA a LOCATION '{folder}'; CREATE TABLE a.items (id INT, n INT);"
+        "INSERT INTO a.items VALUES (1, 1)"
+    )
+    shop.create("a.s", source="TABLE a.items")
+    aim, names = table_changes.TableChanges.aim, ["b", "a"]
+
+    def renamed(changes: table_changes.TableChanges, at: table_changes.SourceAt) -> None:
+        if names:
+            old, new = ("a", "b") if names.pop(0) == "b" else ("b", "a")
+            shop.sql(f"ALTER SCHEMA {old} RENAME TO {new}")
+            if new == "a":
+                raise LakeError("gone with its name")
+        aim(changes, at)
+
+    monkeypatch.setattr(table_changes.TableChanges, "aim", renamed)
+    try:
+        shop.sql("INSERT INTO a.items VALUES (2, 2); ALTER SINK a.s REFRESH")
+        assert shop.history("b.s")[0] == ("INCREMENTAL", 1, 0)
+        shop.sql("INSERT INTO b.items VALUES (3, 3)")
+        with pytest.raises(DTError):
+            shop.sql("ALTER SINK b.s REFRESH")
+        assert shop.state("a.s")[0] == "RETRYING"
+        assert shop.deliver("a.s") == ("INCREMENTAL", 1, 0)
+        assert shop.history("b.s") == []
+        assert (shop.state("a.s"), len(shop.history("a.s"))) == (("ACTIVE", None), 3)
+        assert shop.stored("items") == [(1, 1), (2, 2), (3, 3)]
+    finally:
+        for schema in "ab":
+            shop.lab.spark.sql(f"DROP DATABASE IF EXISTS {schema} CASCADE")

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from dt_jupyter.catalog import Owner, StreamMove
+from dt_jupyter.catalog import Owner, SchemaMoves, StreamMove
 from dt_jupyter.model import (
     DeliveryCounts,
     DeliveryRecord,
     DeliveryState,
     DeliveryTrigger,
     Intent,
+    Name,
     Sink,
     SinkState,
     Stream,
@@ -87,6 +88,24 @@ def test_a_delivery_is_one_row_whatever_becomes_of_it(lab: Lab) -> None:
     events = len(catalog.lake_events())
     assert catalog.prune(at(3)) == events + 1
     assert [r.id for r in catalog.deliveries()] == ["r2"]
+
+
+def test_what_was_begun_before_a_schema_took_another_name_is_told_by_the_new_one(lab: Lab) -> None:
+    catalog = lab.catalog
+    before = replace(SINK, name=Name("a", "s"), source=Name("a", "t"))
+    catalog.create_sink(before)
+    state, trigger = DeliveryState.RETRYING, DeliveryTrigger.MANUAL
+    record = DeliveryRecord("r1", "id-s", before.name, state, trigger, at(1), retries=1)
+    catalog.record_delivery(record)
+    catalog.rename_schemas(SchemaMoves({"a": "b"}))
+    catalog.record_delivery(replace(record, state=DeliveryState.SUCCEEDED, end=at(2)))
+    catalog.record_delivery(replace(record, id="r2"))
+    assert [r.id for r in catalog.deliveries(Name("b", "s"))] == ["r2", "r1"]
+    assert catalog.deliveries(Name("a", "s")) == []
+    assert sorted(e.schema for e in catalog.lake_events()) == ["a", "b", "b"]
+    catalog.alter_sink(replace(before, comment="new"))
+    found = catalog.sink(Name("b", "s"))
+    assert (found.comment, found.source) == ("new", Name("b", "t"))
 
 
 STREAM = Stream("id-x", name("x"), name("t"), "TABLE", {"a": 3, "b": 5}, at(0), at(0))
