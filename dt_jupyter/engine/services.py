@@ -35,7 +35,7 @@ from dt_jupyter.engine.task_workers import TaskWorkers
 from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.functions import Functions
-from dt_jupyter.lake import is_delta
+from dt_jupyter.lake import find_escape, is_delta
 from dt_jupyter.maintenance import Keeper
 from dt_jupyter.model import (
     DEFAULT_WAREHOUSE,
@@ -196,6 +196,9 @@ def lake_folder(lake: str | os.PathLike[str]) -> Path:
         os.fsencode(found)
     except (ValueError, RuntimeError, OSError) as e:
         raise error("DT-5103", path=repr(lake), problem=e, hint="Give the path of a folder.") from e
+    if escape := find_escape(found):
+        problem = f"{escape} in its name is read as another character"
+        raise error("DT-5103", path=lake, problem=problem, hint="Rename the folder.")
     return found
 
 

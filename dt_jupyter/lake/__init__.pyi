@@ -110,6 +110,8 @@ from .keep.vacuum import (
 from .log_replay import Action as Action
 from .paths import (
     TablePath as TablePath,
+    find_escape as find_escape,
+    hadoop_path as hadoop_path,
     local as local,
     sql_string as sql_string,
     sql_table as sql_table,

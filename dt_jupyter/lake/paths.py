@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
@@ -11,6 +12,7 @@ from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.model import quote
 
 TablePath: TypeAlias = str | os.PathLike[str]
+_ESCAPE = re.compile("%[0-9a-fA-F]{2}")
 
 
 def local(path: TablePath) -> Path:
@@ -22,6 +24,33 @@ def local(path: TablePath) -> Path:
     if parts.scheme == "file" and parts.netloc in ("", "localhost"):
         return Path(os.path.abspath(unquote(parts.path)))
     raise NotSupported(f"{text} is not on a local disk", path=text)
+
+
+def hadoop_path(text: str) -> Path:
+    """A path as Spark reads it in a query: what follows `file:` is no URI, and %20 is no blank."""
+    scheme, colon, rest = text.partition(":")
+    if not colon or scheme.lower() != "file":
+        return local(text)
+    if rest.startswith("//"):
+        host, slash, rest = rest[2:].partition("/")
+        if host not in ("", "localhost"):
+            raise NotSupported(f"{text} is not on a local disk", path=text)
+        rest = slash + rest
+    return Path(os.path.abspath(rest))
+
+
+def find_escape(path: TablePath) -> str:
+    """What delta-rs takes for another character: it opens the table of another folder; "" where
+    there is no such thing in the path."""
+    found = _ESCAPE.search(os.fspath(path))
+    return found.group() if found else ""
+
+
+def require_openable(path: TablePath) -> None:
+    """NotSupported for a table that delta-rs would take for that of another folder."""
+    if found := find_escape(path):
+        problem = f"{path} has {found} in its name, which is read as another character"
+        raise NotSupported(f"{problem}: rename the folder", path=str(path))
 
 
 def sql_table(path: TablePath) -> str:

@@ -138,7 +138,7 @@ class PlanLeaves:
         if location is None:
             return found or _files_text(leaf)
         if found is None:
-            path = local_path(location.path().toString())
+            path = local_path(location.path().toUri().toString())
             found = FromText(f"delta.{quote(path)}", path.rstrip("/").rpartition("/")[2])
         if location.isTimeTravelQuery():
             version = location.getSnapshot().version()
@@ -179,12 +179,17 @@ def _files_text(leaf: Any) -> FromText | None:
     options = leaf.relation().options()
     given = options.get("path")
     roots = location.rootPaths()
-    known = given.isDefined() and not _GLOB & set(given.get()) and roots.size() == 1
-    if not known or options.size() > 1:
+    if not given.isDefined() or options.size() > 1:
         raise NoForm(FILES_READ_OTHERWISE)
-    path = local_path(roots.head().toString())
+    if _GLOB & set(given.get()):
+        path, name = given.get(), "files"
+    elif roots.size() == 1:
+        path = local_path(roots.head().toUri().toString())
+        name = path.rstrip("/").rpartition("/")[2]
+    else:
+        raise NoForm(FILES_READ_OTHERWISE)
     text = f"{leaf.relation().fileFormat().shortName()}.{quote(path)}"
-    return FromText(text, path.rstrip("/").rpartition("/")[2])
+    return FromText(text, name)
 
 
 def _path(root: SparkNode, node: SparkNode) -> tuple[int, ...]:

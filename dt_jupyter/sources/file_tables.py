@@ -18,8 +18,8 @@ from dt_jupyter.lake import (
     NotSupported,
     TableLog,
     create_list,
+    hadoop_path,
     is_delta,
-    local,
     partition_names,
     storable_fields,
     table_lock,
@@ -159,7 +159,7 @@ def of_relation(name: Name, relation: CatalogRelation, zone: str) -> FileTable |
 
 def _local(table: FileTable, zone: str) -> FileTable | None:
     try:
-        found = replace(table, location=str(local(table.location)))
+        found = replace(table, location=str(hadoop_path(table.location)))
     except NotSupported:
         return None
     if not found.place.exists() or (found.place / "_delta_log").exists():

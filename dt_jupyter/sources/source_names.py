@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.lake import ListReader, TableLog, is_delta, register
+from dt_jupyter.lake import ListReader, TableLog, hadoop_path, is_delta, register
 from dt_jupyter.model import (
     Definition,
     DTError,
@@ -173,7 +173,7 @@ class Sources:
         """What `name` is; DT-1101 if it is nothing, DT-1123 if it is a stream, of which another
         reader than a dynamic table is told by DT-1109."""
         if name.schema == "delta":
-            return self._delta(name, written or name.table)
+            return self._delta(name, str(hadoop_path(written or name.table)))
         table = self.catalog.get(name)
         if table is not None:
             return Source(

@@ -69,6 +69,11 @@ class TestDelta(Protocol):
             site.deliver(summed(), [(I, row(1, 1))])
         assert site.rows(summed()) == {}
 
+    def test_a_folder_that_delta_rs_takes_for_another_is_refused(self, tmp_path: Path) -> None:
+        site = DeltaSite(tmp_path / "a%2520b")
+        with refused("DT-6101"):
+            site.deliver(summed(), [(I, row(1, 1))])
+
     def test_two_sinks_into_one_table_are_refused(self, site: DeltaSite) -> None:
         site.deliver(summed(), [(I, row(1, 1))])
         with refused("DT-6141"):

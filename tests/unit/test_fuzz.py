@@ -114,6 +114,7 @@ def test_options_of_connect(tmp_path: Path) -> None:
         with pytest.raises(DTError) as e:
             connect(str(tmp_path), **options)
         assert e.value.code in ("DT-1031", "DT-1032")
-    with pytest.raises(DTError) as e:
-        connect(str(tmp_path / "is" / "\ud800"))
-    assert e.value.code == "DT-5103"
+    for name in ("\ud800", "a%20b"):
+        with pytest.raises(DTError) as e:
+            connect(str(tmp_path / "is" / name))
+        assert e.value.code == "DT-5103"

@@ -48,20 +48,24 @@ class Shared:
 
     def holds(self, path: str) -> bool:
         """Whether a path, as it is written, leads into one of the roots."""
-        found = real_path(path)
-        return found is not None and any(found.is_relative_to(root) for root in self.roots)
+        found = real_paths(path)
+        return bool(found) and all(any(p.is_relative_to(r) for r in self.roots) for p in found)
 
 
-def real_path(path: str) -> Path | None:
-    """Where a path leads in the end: percent signs, `..` and links resolved; None for another
-    store, and for what is no whole path."""
+def real_paths(path: str) -> tuple[Path, ...]:
+    """Where a path leads in the end, `..` and links resolved: as it is written, and as a URI, of
+    whose percent signs a reader may or may not think. None for another store, and for what is no
+    whole path."""
     parsed = urlparse(path)
     if parsed.scheme not in ("", "file") or parsed.netloc not in ("", "localhost"):
-        return None
-    text = unquote(parsed.path) if parsed.scheme == "file" else path
-    if "\0" in text or not text.startswith("/"):
-        return None
-    return Path(os.path.realpath(unquote(text)))
+        return ()
+    text = path[path.index("/") :] if parsed.scheme and "/" in path else path
+    if parsed.scheme and text.startswith("//"):
+        text = text[2:].removeprefix("localhost")
+    readings = {text, unquote(text), unquote(unquote(text))}
+    if any("\0" in read or not read.startswith("/") for read in readings):
+        return ()
+    return tuple(Path(os.path.realpath(read)) for read in sorted(readings))
 
 
 def refused_code(classes: frozenset[str]) -> DTError | None:
@@ -86,4 +90,4 @@ def refused_place(path: str, shared: Shared) -> DTError | None:
     return error("DT-5211", what=f"The path {path}", problem="it is outside of the allowed folders")
 
 
-__all__ = ["OPEN_CONFS", "Shared", "real_path", "refused_code", "refused_conf", "refused_place"]
+__all__ = ["OPEN_CONFS", "Shared", "real_paths", "refused_code", "refused_conf", "refused_place"]

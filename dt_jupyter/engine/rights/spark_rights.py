@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.rights.shared import (
     Shared,
-    real_path,
+    real_paths,
     refused_code,
     refused_conf,
     refused_place,
@@ -180,13 +180,12 @@ class SparkRights:
 
     def _of_the_lake(self, path: str) -> bool:
         """Whether a path leads into the lake, or to a table that the lake knows elsewhere."""
-        real = real_path(path if "/" in path else str(Path.cwd() / path))
-        if real is None:
-            return False
-        known = [Path(t.path) for t in self.access.catalog.tables()]
+        reals = real_paths(path if "/" in path else str(Path.cwd() / path))
+        known = [Path(t.path) for t in self.access.catalog.tables()] if reals else []
         return any(
             real.is_relative_to(f) or f.is_relative_to(real)
             for f in (self.lake.resolve(), *(k.resolve() for k in known))
+            for real in reals
         )
 
     def _require_read(self, book: RightsBook, role: str, read: PlanRead) -> None:

@@ -14,7 +14,7 @@ from dt_jupyter.lake.delta_log.actions import FileAction
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NotSupported
-from dt_jupyter.lake.paths import data_file
+from dt_jupyter.lake.paths import data_file, require_openable
 from dt_jupyter.lake.types import (
     INT96,
     arrow_schema,
@@ -212,6 +212,7 @@ def _by_delta_rs(
         _require_no_int96(log.path, commits)
     told = arrow_schema(_stored(metadata, columns)).append(pa.field(_CHANGE, pa.string()))
     quoted = ['"' + n.replace('"', '""') + '"' for n in told.names]
+    require_openable(log.path)
     table = DeltaTable(log.path, version=last)
     raw = pa.table(table.load_cdf(first, last, columns=quoted).read_all())
     return _weighted(raw.select(told.names).cast(told))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from dt_jupyter.lake.errors import LogBroken, NotSupported, read_by_delta_rs
-from dt_jupyter.lake.paths import data_file
+from dt_jupyter.lake.paths import data_file, require_openable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +42,7 @@ class TableSnapshot:
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
+        require_openable(self.path)
         try:
             return DeltaTable(self.path, version=self.version)
         except DeltaError as e:

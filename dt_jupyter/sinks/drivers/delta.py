@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from dt_jupyter.lake import commit_name, sync
+from dt_jupyter.lake import commit_name, find_escape, sync
 from dt_jupyter.model import error
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sinks import messages as m
@@ -41,11 +41,14 @@ _UNSUPPORTED = "nsupported table feature"
 
 class DeltaStore(FilesStore):
     store = "Delta"
-    names = NameRules("Delta", 200, '/\\"*:<>?|')
+    names = NameRules("Delta", 200, '%/\\"*:<>?|')
     columns = NameRules("Delta", 1000, " ,;{}()=")
 
     def __init__(self, address: StoreAddress) -> None:
         address.require_options("table", "adopt", "timeout")
+        if escape := find_escape(address.path):
+            problem = f"{escape} in the folder's name is read as another character"
+            raise error("DT-6101", url=str(address), problem=problem, hint="Rename the folder.")
         super().__init__(address)
         self._app, self._number = "", 0
 

@@ -229,6 +229,29 @@ def test_what_has_no_sql_is_refused_by_its_name(quick_lab: Lab, tmp_path: Path) 
     assert lab.names()[0] == set()
 
 
+def test_files_of_a_pattern_are_followed_by_the_path_as_it_was_given(
+    quick_lab: Lab, tmp_path: Path
+) -> None:
+    lab, spark, base = quick_lab, quick_lab.spark, tmp_path / "a b%20ü"
+
+    def write(day: str) -> None:
+        spark.createDataFrame([(1,), (2,)], "k int").write.parquet(str(base / day))
+
+    write("01")
+    spark.range(1).write.parquet(str(tmp_path / "a b ü" / "01"))  # what %20 means in a URI
+    for name, path in (("whole", f"{base}/01"), ("all", f"{base}/0*"), ("one", f"file:{base}/0?")):
+        lab.engine.create(name, spark.read.parquet(path).groupBy("k").count())
+        assert (lab.mode(name), lab.rows(name)) == ("INCREMENTAL", [(1, 1), (2, 1)])
+    write("02")
+    found = {name: lab.refresh(name) for name in ("whole", "all", "one")}
+    assert found == {"whole": "NO_DATA", "all": "INCREMENTAL", "one": "INCREMENTAL"}
+    assert lab.rows("one") == lab.rows("all") == [(1, 2), (2, 2)]
+    for folder in ("d e", "d%20e"):
+        spark.range(5).write.format("delta").save(str(tmp_path / folder))
+    with refused("DT-5128"):  # delta-rs would read the other one
+        lab.engine.create("no", spark.read.format("delta").load(str(tmp_path / "d%20e")))
+
+
 def test_a_text_that_says_something_else_is_refused(
     quick_lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

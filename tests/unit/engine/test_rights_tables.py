@@ -15,7 +15,7 @@ from dt_jupyter.engine.execute import HANDLERS
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.rights.methods import METHODS, guarded
 from dt_jupyter.engine.rights.needs import STATEMENT_NEEDS, require_statement
-from dt_jupyter.engine.rights.shared import Shared, real_path, refused_conf
+from dt_jupyter.engine.rights.shared import Shared, real_paths, refused_conf
 from dt_jupyter.model import DTError
 from dt_jupyter.sql.grammar import statement_values as S
 from tests.unit.catalog_lab import Lab
@@ -85,6 +85,11 @@ def test_a_session_has_the_roles_that_it_was_opened_for(access: Access) -> None:
         ("{root}/link/a", False),
         ("{root}/%2e%2e/other", False),
         ("file:{root}/%2e%2e/other", False),
+        ("file:{root}/%252e%252e/other", False),
+        ("{plain}/a", False),
+        ("file:{plain}/a", False),
+        ("{root}/a%20b/c?d#e", True),
+        ("file:{root}/../other?x", False),
         ("/etc/passwd", False),
         ("a/b", False),
         ("", False),
@@ -94,14 +99,15 @@ def test_a_session_has_the_roles_that_it_was_opened_for(access: Access) -> None:
     ],
 )
 def test_where_a_path_leads(tmp_path: Path, path: str, inside: bool) -> None:
-    root = tmp_path / "root"
+    root = tmp_path / "root of all"
     root.mkdir()
+    plain = f"{tmp_path}/root%20of%20all"
     (root / "link").symlink_to(tmp_path)
-    assert Shared.of([root]).holds(path.format(root=root)) is inside
+    assert Shared.of([root]).holds(path.format(root=root, plain=plain)) is inside
 
 
 def test_confs_of_a_shared_engine() -> None:
     assert refused_conf("spark.sql.session.timeZone") is None
     for key in ("spark.sql.warehouse.dir", "spark.databricks.delta.x", "fs.s3a.key", None):
         assert refused_conf(key) is not None
-    assert real_path("relative") is None
+    assert real_paths("relative") == ()
