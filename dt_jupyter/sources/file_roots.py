@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.lake import DataFile, LakeError, TableGone, list_folder, list_roots
 from dt_jupyter.model import Name
-from dt_jupyter.spark import is_connect, lookup, match_paths, partition_folders
+from dt_jupyter.spark import is_connect, match_paths, partition_folders
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-GLOB = frozenset("*?[]{}")
+GLOB = frozenset("*?[]{}\\")
+_LOOKS = 3
+"""A partition may come between the two questions of one."""
 
 
 class Roots(StrEnum):
@@ -27,10 +29,23 @@ def base_of(pattern: str) -> Path:
     """The deepest folder that all that a pattern names is in."""
     place = Path("/")
     for part in Path(pattern).parts[1:]:
-        if (GLOB | {"\\"}) & set(part):
+        if GLOB & set(part):
             break
         place /= part
     return place
+
+
+def has_braced_folders(pattern: str) -> bool:
+    """Whether braces hold a slash: what is named then lies at several depths, and may be named
+    twice."""
+    depth, escaped = 0, False
+    for letter in pattern:
+        if letter == "/" and depth > 0:
+            return True
+        if not escaped and letter in "{}":
+            depth += 1 if letter == "{" else -1
+        escaped = letter == "\\" and not escaped
+    return False
 
 
 def list_counted(
@@ -40,13 +55,13 @@ def list_counted(
     where there is nothing, LakeError where Spark reads others, or reads these otherwise."""
     if roots is Roots.FOLDER:
         return list_folder(place, nested=True)
-    if is_connect(spark):
-        raise LakeError("a session of Spark Connect does not say which files count")
     if tracked is not None:
         listed = list_roots(place, _tracked(spark, place, tracked))
         return {f"{part}/{path}": f for (part, path), f in listed.items() if "/" not in path}
+    if is_connect(spark) and has_braced_folders(location):
+        raise LakeError(f"a session of Spark Connect does not say what {location} names")
     named = match_paths(spark, location)
-    if not named:
+    if named is None:
         raise TableGone(f"there is nothing at {location}", path=location)
     found = dict[str, DataFile]()
     parts = [str(Path(p).relative_to(place)) for p in named]
@@ -64,13 +79,14 @@ def list_counted(
 
 
 def _tracked(spark: SparkSession, place: Path, name: Name) -> list[str]:
-    if lookup(spark, name, temporary=False) is None:
+    if not spark.catalog.tableExists(name.sql):
         raise TableGone(f"there is no table {name}", path=str(place))
-    folders, paths = partition_folders(spark, name)
-    elsewhere = sorted(paths ^ {f"{place}/{f}" for f in folders})
-    if elsewhere:
-        raise LakeError(f"a partition of {name} is at {elsewhere[0]}")
-    return sorted(folders)
+    for _ in range(_LOOKS):
+        folders, paths = partition_folders(spark, name)
+        elsewhere = sorted(paths ^ {f"{place}/{f}" for f in folders})
+        if not elsewhere:
+            return sorted(folders)
+    raise LakeError(f"a partition of {name} is at {elsewhere[0]}")
 
 
-__all__ = ["GLOB", "Roots", "base_of", "list_counted"]
+__all__ = ["GLOB", "Roots", "base_of", "has_braced_folders", "list_counted"]

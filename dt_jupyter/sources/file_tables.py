@@ -25,7 +25,13 @@ from dt_jupyter.lake import (
     table_lock,
 )
 from dt_jupyter.model import Name, quote
-from dt_jupyter.sources.file_roots import GLOB, Roots, base_of, list_counted
+from dt_jupyter.sources.file_roots import (
+    GLOB,
+    Roots,
+    base_of,
+    has_braced_folders,
+    list_counted,
+)
 from dt_jupyter.spark import FILE_FORMATS, CatalogRelation
 
 if TYPE_CHECKING:
@@ -131,7 +137,7 @@ def read_creation_time(folder: Path) -> float:
 def of_path(name: Name, written: str, zone: str, *, connect: bool = False) -> FileTable | None:
     """Of a path that is read as a table; None where its files are not told, or not there."""
     pattern = bool(GLOB & set(written))
-    if name.schema not in FILE_FORMATS or (pattern and connect):
+    if name.schema not in FILE_FORMATS or (connect and has_braced_folders(written)):
         return None
     roots = Roots.PATTERN if pattern else Roots.FOLDER
     return _local(FileTable(name.schema, written, roots=roots), zone)
@@ -144,7 +150,7 @@ def of_relation(name: Name, relation: CatalogRelation, zone: str) -> FileTable |
     if told is None or relation.provider not in FILE_FORMATS or relation.location is None:
         return None
     options = tuple(sorted((k.lower(), v) for k, v in told.options if k.lower() != "path"))
-    if told.partitions is None or any(k in _LISTING for k, _ in options):
+    if any(k in _LISTING for k, _ in options):
         return None
     if relation.provider == _LINKED and any(k not in _NO_OPTIONS for k, _ in options):
         return None

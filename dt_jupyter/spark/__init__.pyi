@@ -59,6 +59,10 @@ from .parameters import (
     binding as binding,
     values_in as values_in,
 )
+from .path_texts import (
+    local_path as local_path,
+    path_of_text as path_of_text,
+)
 from .plan_reads import (
     FILE_SCHEMAS as FILE_SCHEMAS,
     PlanFacts as PlanFacts,
@@ -80,7 +84,6 @@ from .relations import (
     RelationKind as RelationKind,
     builtin_functions as builtin_functions,
     listed as listed,
-    local_path as local_path,
     lookup as lookup,
     qualified_text as qualified_text,
 )

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Name
+from dt_jupyter.spark.path_texts import local_path
 from dt_jupyter.spark.plan_reads import FILE_SCHEMAS, PlanFacts, PlanRead, ReadKind, facts_of
-from dt_jupyter.spark.relations import local_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

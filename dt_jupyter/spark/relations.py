@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import takewhile
+from itertools import dropwhile, islice, takewhile
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlparse
 
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Name, plain, quote
 from dt_jupyter.spark.modes import is_connect
+from dt_jupyter.spark.path_texts import local_path, path_of_text
 from dt_jupyter.spark.plan_reads import FILE_SCHEMAS
 from dt_jupyter.sql import table_places
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 FILE_FORMATS = FILE_SCHEMAS - {"delta"} | {"xml"}
 """Those of tables that are files without a log."""
+_DETAILS, _PARTITIONS = "# Detailed Table Information", "# Partition Information"
 _IDENTIFIER = "org.apache.spark.sql.catalyst.TableIdentifier"
 
 
@@ -33,17 +35,16 @@ class RelationKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class StoredFiles:
     """How the session reads a table that is files: its columns (Spark's JSON), its options, the
-    columns that it is partitioned by (None: by some, which are not told), and whether the catalog
-    keeps a list of its partitions."""
+    columns that it is partitioned by, and whether the catalog keeps a list of its partitions."""
 
     schema: str
     options: tuple[tuple[str, str], ...]
-    partitions: tuple[str, ...] | None = ()
+    partitions: tuple[str, ...] = ()
     tracked: bool = False
 
     @property
     def partitioned(self) -> bool:
-        return self.partitions != ()
+        return bool(self.partitions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,33 +115,37 @@ def _class(session: Any, name: str) -> Any:
 
 
 def _described(spark: SparkSession, name: Name, *, temporary: bool) -> CatalogRelation | None:
-    if not spark.catalog.tableExists(f"{name.schema}.{name.table}"):
+    if not spark.catalog.tableExists(name.sql):
         for table in spark.catalog.listTables() if temporary else ():
             if table.isTemporary and table.name.lower() == name.table:
                 return CatalogRelation(RelationKind.TEMPORARY_VIEW)
         return None
-    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect()
-    facts = {r["col_name"]: r["data_type"] for r in rows}
+    rows = [tuple(r) for r in spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect()]
+    facts = {r[0]: r[1] for r in dropwhile(lambda r: r[0] != _DETAILS, rows)}
     if facts.get("Type") == "VIEW":
         schema = facts.get("View Catalog and Namespace", name.schema).rpartition(".")[2]
-        names = tuple(r["col_name"] for r in takewhile(lambda r: r["col_name"], rows))
+        names = tuple(r[0] for r in takewhile(lambda r: r[0], rows))
         return CatalogRelation(RelationKind.VIEW, text=view_text(facts["View Text"], schema, names))
     location = facts.get("Location")
     provider = (facts.get("Provider") or "").lower() or None
     return CatalogRelation(
         RelationKind.TABLE,
         provider,
-        local_path(location) if location else None,
-        files=_described_files(spark, name, facts) if provider in FILE_FORMATS else None,
+        path_of_text(location) if location else None,
+        files=_described_files(spark, name, rows, facts) if provider in FILE_FORMATS else None,
     )
 
 
-def _described_files(spark: SparkSession, name: Name, facts: dict[str, str]) -> StoredFiles | None:
+def _described_files(
+    spark: SparkSession, name: Name, rows: Sequence[tuple[str, ...]], facts: Mapping[str, str]
+) -> StoredFiles | None:
     """None for a table with options: Connect does not tell them apart."""
     if "Storage Properties" in facts:
         return None
-    schema = spark.table(f"{name.schema}.{name.table}").schema.json()
-    return StoredFiles(schema, (), None if "# Partition Information" in facts else ())
+    told = islice(dropwhile(lambda r: r[0] != _PARTITIONS, rows), 2, None)
+    columns = tuple(r[0] for r in takewhile(lambda r: r[0], told))
+    tracked = bool(columns) and facts.get("Partition Provider") == "Catalog"
+    return StoredFiles(spark.table(name.sql).schema.json(), (), columns, tracked)
 
 
 def view_text(text: str, schema: str, names: tuple[str, ...], queried: tuple[str, ...] = ()) -> str:
@@ -185,12 +190,6 @@ def listed(spark: SparkSession) -> frozenset[str]:
     loads every one of them.)"""
     rows = spark.sql("SHOW TABLES").collect()
     return frozenset(r["tableName"] for r in rows if not r["isTemporary"])
-
-
-def local_path(uri: str) -> str:
-    """A `file:` URI as a path; any other as it is."""
-    parsed = urlparse(uri)
-    return unquote(parsed.path) if parsed.scheme == "file" else uri
 
 
 def builtin_functions(spark: SparkSession) -> frozenset[str]:

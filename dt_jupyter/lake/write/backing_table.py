@@ -17,7 +17,7 @@ from dt_jupyter.lake.write.clustering import STATISTICS, clusterable_paths, path
 from dt_jupyter.lake.write.locks import lock_file
 from dt_jupyter.lake.write.writer_spark import MICROS
 from dt_jupyter.model import Name, quote
-from dt_jupyter.spark import confs, lookup
+from dt_jupyter.spark import confs, is_connect, lookup
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -123,12 +123,17 @@ def create(
     fields = plain_fields(typed, chosen) if not cluster_by and not is_delta(path) else None
     if fields is not None:
         return write_first(local(path), fields, chosen)
-    columns = StructType([StructField(f.name, f.dataType) for f in typed.fields]).toDDL()
+    columns = _ddl(spark, StructType([StructField(f.name, f.dataType) for f in typed.fields]))
     paths = clusterable_paths(_fields(typed), cluster_by)
     cluster = f" CLUSTER BY ({', '.join(map(path_sql, paths))})" if paths else ""
     pairs = ", ".join(f"{sql_string(k)} = {sql_string(v)}" for k, v in chosen.items())
     listed = f" TBLPROPERTIES ({pairs})" if pairs else ""
     spark.sql(f"CREATE TABLE {sql_table(path)} ({columns}) USING delta{cluster}{listed}")
+
+
+def _ddl(spark: Any, columns: StructType) -> str:
+    """On Connect `toDDL` asks the thread's active session: one of a pool has none."""
+    return str(spark._to_ddl(columns)) if is_connect(spark) else columns.toDDL()
 
 
 def _parsed(ddl: str) -> StructType:

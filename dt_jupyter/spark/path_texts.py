@@ -1,0 +1,20 @@
+"""Paths as Spark writes them: URIs, and texts of Hadoop's."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, urlparse
+
+_LOCAL = re.compile(r"file:(?://(?=/))?(?=/)")
+
+
+def local_path(uri: str) -> str:
+    """A `file:` URI as a path; any other as it is."""
+    parsed = urlparse(uri)
+    return unquote(parsed.path) if parsed.scheme == "file" else uri
+
+
+def path_of_text(text: str) -> str:
+    """A path as Hadoop writes or reads it, in which `%20` is three characters: DESCRIBE's
+    `Location`, a path in a query. Without the scheme of the local disk; any other as it is."""
+    return _LOCAL.sub("", text, count=1) if _LOCAL.match(text) else text
