@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import quote
+from dt_jupyter.plans.connect_literal import connect_literal, type_ddl
 from dt_jupyter.plans.no_form import NoForm, PythonFunction
-from dt_jupyter.sql import literal
+from dt_jupyter.plans.struct_updates import FieldUpdate, update_struct
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
 
 _WORDS = {"==": "=", "and": "AND", "or": "OR", "in": "IN", "like": "LIKE", "rlike": "RLIKE"}
 _AFTER = {"isNull": "IS NULL", "isnull": "IS NULL", "isNotNull": "IS NOT NULL",
           "isnotnull": "IS NOT NULL"}  # fmt: skip
 _BEFORE = {"not": "NOT", "negative": "-", "!": "NOT"}
-_NUMBERS = {"byte": "Y", "short": "S", "integer": "", "long": "L"}
+_SUFFIX = re.compile(r"(?<=\d)[LSY]\Z")
+_PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 _TRY = 3
 
 
 @dataclass(frozen=True)
 class ConnectExpressions:
     """Writes expressions over the relations of one FROM: `aliases` are theirs, by plan;
-    `functions` are those of the user's that may be called by these names."""
+    `functions` are those of the user's that may be called by these names; `kind_of` tells the type
+    of an expression."""
 
     aliases: Mapping[int, str]
     functions: Collection[str] = ()
+    kind_of: Callable[[Any], DataType] | None = None
 
     def sql(self, node: Any) -> str:
         """The expression as SQL; NoForm where it has none."""
@@ -54,7 +63,7 @@ class ConnectExpressions:
 
     def cast(self, node: Any) -> str:
         word = "TRY_CAST" if node.eval_mode == _TRY else "CAST"
-        return f"{word}({self.sql(node.expr)} AS {node.type_str or _ddl(node.type)})"
+        return f"{word}({self.sql(node.expr)} AS {node.type_str or type_ddl(node.type)})"
 
     def call(self, node: Any) -> str:
         name, given = node.function_name, [self.sql(a) for a in node.arguments]
@@ -112,27 +121,39 @@ class ConnectExpressions:
             return "CURRENT ROW"
         if bound.WhichOneof("boundary") == "unbounded":
             return f"UNBOUNDED {end}"
-        number = self.sql(bound.value).rstrip("LSY")
+        number = _SUFFIX.sub("", self.sql(bound.value))
         return f"{number[1:]} PRECEDING" if number.startswith("-") else f"{number} FOLLOWING"
 
     def value(self, node: Any) -> str:
-        kind = node.WhichOneof("literal_type")
-        value = getattr(node, kind)
-        if kind == "null":
-            return f"CAST(NULL AS {_ddl(value)})" if _ddl(value) != "void" else "NULL"
-        if kind in _NUMBERS:
-            return f"{value}{_NUMBERS[kind]}"
-        if kind in ("float", "double"):
-            return f"CAST({literal(repr(value))} AS {kind.upper()})"
-        if kind == "decimal":
-            return f"CAST({literal(value.value)} AS DECIMAL({value.precision},{value.scale}))"
-        if kind in ("string", "boolean"):
-            return literal(value) if kind == "string" else str(value).upper()
-        if kind == "date":
-            return f"date_from_unix_date({value})"
-        if kind == "timestamp":
-            return f"timestamp_micros({value})"
-        raise NoForm(f"a literal of the kind {kind}")
+        return connect_literal(node)
+
+    def named_argument(self, node: Any) -> str:
+        return f"{node.key} => {self.sql(node.value)}"
+
+    def update_fields(self, node: Any) -> str:
+        """All updates of one struct at once: each names it for every field."""
+        updates, base = [], node
+        while True:
+            new = base.value_expression if base.HasField("value_expression") else None
+            names = _name_parts(base.field_name)
+            text = self.sql(new) if new is not None else None
+            updates.append(FieldUpdate(names, text, partial(self._kind, new)))
+            struct = base.struct_expression
+            if struct.WhichOneof("expr_type") != "update_fields":
+                break
+            base = struct.update_fields
+        whole = type(struct)(update_fields=node)
+        kinds = (self._kind(struct), self._kind(whole))
+        return update_struct(self._operand(struct), kinds[0], updates[::-1], kinds[1])
+
+    def _operand(self, node: Any) -> str:
+        text = self.sql(node)
+        return text if node.WhichOneof("expr_type") == "unresolved_attribute" else f"({text})"
+
+    def _kind(self, node: Any) -> DataType:
+        if self.kind_of is None:
+            raise NoForm("withField and dropFields in a join's condition")
+        return self.kind_of(node)
 
 
 def _case(given: list[str]) -> str:
@@ -141,10 +162,10 @@ def _case(given: list[str]) -> str:
     return f"CASE {' '.join(f'WHEN {a} THEN {b}' for a, b in branches)}{rest} END"
 
 
-def _ddl(kind: Any) -> str:
-    from pyspark.sql.connect.types import proto_schema_to_pyspark_data_type
-
-    return proto_schema_to_pyspark_data_type(kind).simpleString()
+def _name_parts(name: str) -> tuple[str, ...]:
+    """Of a name with dots, those in backquotes aside."""
+    found = _PART.findall(name)
+    return tuple(p[1:-1].replace("``", "`") if p.startswith("`") else p for p in found)
 
 
 def _program(writer: ConnectExpressions, node: Any) -> str:
@@ -163,6 +184,8 @@ _RULES: Mapping[str, Any] = {
     "sort_order": ConnectExpressions.order,
     "lambda_function": ConnectExpressions.lambda_,
     "unresolved_named_lambda_variable": ConnectExpressions.variable,
+    "update_fields": ConnectExpressions.update_fields,
+    "named_argument_expression": ConnectExpressions.named_argument,
     "window": ConnectExpressions.window,
     "unresolved_extract_value": ConnectExpressions.item,
     "common_inline_user_defined_function": _program,

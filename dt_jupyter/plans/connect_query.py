@@ -6,7 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
+
+from pyspark.errors import AnalysisException
 
 from dt_jupyter.model import quote
 from dt_jupyter.plans.connect_expression import ConnectExpressions
@@ -31,6 +34,7 @@ _ORDINARY, _ROLLUP, _CUBE = 1, 2, 3
 _FIELDS = "spark.sql.debug.maxToStringFields"
 _OPTIMIZED = re.compile(r"== Optimized Logical Plan ==\n(.*?)\n\n?== ", re.DOTALL)
 _CUT = " more fields"
+_QUOTED = re.compile(r"`[^`]+`")
 _NUMBER = re.compile(r"#\d+L?")
 
 
@@ -162,25 +166,56 @@ class ConnectWriter:
 
     def _filter(self, node: Any, relation: Any) -> ConnectText:
         below = self._opened(node.input)
-        return replace(below, where=(*below.where, f"({self._sql_of(below, node.condition)})"))
+        return replace(
+            below, where=(*below.where, f"({self._sql_of(below, node.condition, node.input)})")
+        )
 
-    def _sql_of(self, text: ConnectText, node: Any) -> str:
-        return ConnectExpressions(text.aliases, self.functions).sql(node)
+    def _sql_of(self, text: ConnectText, node: Any, below: Any = None) -> str:
+        return self._writer(text, below).sql(node)
+
+    def _writer(self, text: ConnectText, below: Any) -> ConnectExpressions:
+        """Of expressions over a text; over that of a single input `below`, types are known."""
+        kind_of = partial(self._kind, below) if below is not None else None
+        return ConnectExpressions(text.aliases, self.functions, kind_of)
+
+    def _kind(self, below: Any, node: Any) -> Any:
+        """The type of an expression over a relation. NoForm where the server does not tell it, as
+        of a lambda's variable."""
+        made = type(below)()
+        made.project.input.CopyFrom(below)
+        made.project.expressions.append(node)
+        try:
+            return self.schema(made).fields[0].dataType
+        except AnalysisException as e:
+            raise NoForm("withField and dropFields where the type is not told") from e
 
     def _project(self, node: Any, relation: Any) -> ConnectText:
         below = self._opened(node.input)
-        return replace(below, items=tuple(self._sql_of(below, e) for e in node.expressions))
+        items = (self._items(below, e, node.input) for e in node.expressions)
+        return replace(below, items=tuple(text for texts in items for text in texts))
+
+    def _items(self, text: ConnectText, node: Any, below: Any) -> list[str]:
+        """One, or those of `colRegex`."""
+        if node.WhichOneof("expr_type") != "unresolved_regex":
+            return [self._sql_of(text, node, below)]
+        pattern = node.unresolved_regex.col_name
+        if not _QUOTED.fullmatch(pattern):
+            raise NoForm("colRegex without backquotes around all of it")
+        matching = re.compile(pattern[1:-1], re.IGNORECASE)
+        return [quote(n) for n in self._names(below) if matching.fullmatch(n)]
 
     def _with_columns(self, node: Any, relation: Any) -> ConnectText:
         below = self._opened(node.input)
         new = {a.name[0].lower(): a for a in node.aliases}
         items = [
-            f"{self._sql_of(below, new.pop(n.lower()).expr)} AS {quote(n)}"
+            f"{self._sql_of(below, new.pop(n.lower()).expr, node.input)} AS {quote(n)}"
             if n.lower() in new
             else quote(n)
             for n in self._names(node.input)
         ]
-        items += [f"{self._sql_of(below, a.expr)} AS {quote(a.name[0])}" for a in new.values()]
+        items += [
+            f"{self._sql_of(below, a.expr, node.input)} AS {quote(a.name[0])}" for a in new.values()
+        ]
         return replace(below, items=tuple(items))
 
     def _renamed(self, node: Any, relation: Any) -> ConnectText:
@@ -201,9 +236,9 @@ class ConnectWriter:
         below = self._opened(node.input)
         if node.group_type not in (_ORDINARY, _ROLLUP, _CUBE):
             raise NoForm("pivot, or grouping sets")
-        keys = [self._sql_of(below, e) for e in node.grouping_expressions]
+        keys = [self._sql_of(below, e, node.input) for e in node.grouping_expressions]
         bare = [re.sub(r" AS `[^`]*`\Z", "", k) for k in keys]
-        calls = [self._sql_of(below, e) for e in node.aggregate_expressions]
+        calls = [self._sql_of(below, e, node.input) for e in node.aggregate_expressions]
         word = {_ORDINARY: "({})", _ROLLUP: "ROLLUP ({})", _CUBE: "CUBE ({})"}[node.group_type]
         listed = word.format(", ".join(bare)) if node.group_type != _ORDINARY else ", ".join(bare)
         return replace(below, items=(*keys, *calls), group=f"GROUP BY {listed}" if keys else "")
@@ -237,8 +272,7 @@ class ConnectWriter:
         if not node.is_global:
             raise NoForm("sortWithinPartitions")
         below = self._opened(node.input)
-        writer = ConnectExpressions(below.aliases, self.functions)
-        terms = ", ".join(map(writer.order, node.order))
+        terms = ", ".join(map(self._writer(below, node.input).order, node.order))
         return replace(below, order=f"ORDER BY {terms}")
 
     def _limit(self, node: Any, relation: Any) -> ConnectText:
@@ -265,9 +299,22 @@ def connect_query(spark: SparkSession, frame: DataFrame, functions: Collection[s
         return client.schema(Plan(root=relation))
 
     text = ConnectWriter(schema, functions).write(root)
-    if _optimized(spark, frame) != _optimized(spark, spark.sql(text)):
+    made = _read_again(spark, text)
+    if frame.schema.simpleString() != made.schema.simpleString():
+        raise NotTheSame("types of the columns of its SQL")
+    if _optimized(spark, frame) != _optimized(spark, made):
         raise NotTheSame("what Spark makes of its SQL")
     return text
+
+
+def _read_again(spark: SparkSession, text: str) -> DataFrame:
+    try:
+        made = spark.sql(text)
+        made.schema  # noqa: B018  (it is analysed here)
+    except AnalysisException as e:
+        problem = str(e).strip().splitlines()[0]
+        raise NoForm(f"something that Spark does not read again ({problem})") from e
+    return made
 
 
 def _optimized(spark: SparkSession, frame: Any) -> str:

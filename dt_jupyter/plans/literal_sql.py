@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 from typing import Any
 
 from dt_jupyter.model import quote
@@ -21,7 +22,9 @@ _PLAIN = re.compile(
     r"|interval (year|month|day|hour|minute|second)( to (month|hour|minute|second))?"
 )
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?\Z")
-_MICROS = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000}
+_WHOLE = re.compile(r"-?\d+")
+_MICROS = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
+_BEFORE = {"hour": " ", "minute": ":", "second": ":"}
 
 
 def ddl_type(kind: Any) -> str:
@@ -60,6 +63,8 @@ def literal_sql(value: str | None, kind: Any) -> str:
         return literal(value)
     if kind in ("float", "double"):
         return _floating(value, kind)
+    if kind == "timestamp_ntz" and _WHOLE.fullmatch(value):
+        return _local_time(int(value))
     if kind in ("date", "timestamp"):
         return f"{ddl_type(kind)}{literal(value)}"
     if kind.startswith("decimal"):
@@ -69,10 +74,23 @@ def literal_sql(value: str | None, kind: Any) -> str:
     raise NoForm(f"a literal of type {kind}")
 
 
+def binary_sql(value: bytes) -> str:
+    """Bytes as a literal."""
+    return f"X'{bytes(value).hex().upper()}'"
+
+
 def _floating(value: str, kind: str) -> str:
     if not _NUMBER.match(value):
         return f"CAST({literal(value)} AS {ddl_type(kind)})"
     return f"{value}{'D' if kind == 'double' else 'F'}"
+
+
+def _local_time(micros: int) -> str:
+    try:
+        found = datetime(1970, 1, 1) + timedelta(microseconds=micros)
+    except OverflowError as e:
+        raise NoForm("a time before the year 1 or after 9999") from e
+    return f"TIMESTAMP_NTZ'{found.isoformat(sep=' ')}'"
 
 
 def _decimal(value: str, kind: str) -> str:
@@ -84,22 +102,30 @@ def _decimal(value: str, kind: str) -> str:
 
 
 def _interval(value: int, kind: str) -> str:
-    unit = kind.removeprefix("interval ")
-    if unit in _MICROS and value % _MICROS[unit] == 0:
-        return f"INTERVAL '{value // _MICROS[unit]}' {unit.upper()}"
-    if unit == "year" and value % 12 == 0:
-        return f"INTERVAL '{value // 12}' YEAR"
-    if unit == "month":
-        return f"INTERVAL '{value}' MONTH"
+    first, _, last = kind.removeprefix("interval ").partition(" to ")
     sign, most = "-" if value < 0 else "", abs(value)
-    if unit == "year to month":
-        return f"INTERVAL '{sign}{most // 12}-{most % 12}' YEAR TO MONTH"
-    if unit == "day to second":
-        days, rest = divmod(most, _MICROS["day"])
-        hours, rest = divmod(rest, _MICROS["hour"])
-        minutes, rest = divmod(rest, _MICROS["minute"])
-        seconds = f"{rest // 1_000_000:02}.{rest % 1_000_000:06}"
-        return f"INTERVAL '{sign}{days} {hours:02}:{minutes:02}:{seconds}' DAY TO SECOND"
-    if unit == "second":
-        return f"INTERVAL '{sign}{most // 1_000_000}.{most % 1_000_000:06}' SECOND"
-    raise NoForm(f"a literal of type {kind}")
+    units = f"{first} TO {last}".upper() if last else first.upper()
+    if first in ("year", "month"):
+        return f"INTERVAL '{sign}{_months(most, first, last or first)}' {units}"
+    return f"INTERVAL '{sign}{_micros(most, first, last or first)}' {units}"
+
+
+def _months(value: int, first: str, last: str) -> str:
+    years, months = divmod(value, 12) if first == "year" else (0, value)
+    if last == "year" and months:
+        raise NoForm("an interval of years with months")
+    return f"{years}-{months}" if first != last else str(years or months)
+
+
+def _micros(value: int, first: str, last: str) -> str:
+    """As `1 02:03:04.000005`, from its first unit to its last."""
+    names = list(_MICROS)
+    text, rest = "", value
+    for name in names[names.index(first) : names.index(last) + 1]:
+        count, rest = divmod(rest, _MICROS[name])
+        text += str(count) if name == first else f"{_BEFORE[name]}{count:02}"
+    if last == "second":
+        return f"{text}.{rest:06}"
+    if rest:
+        raise NoForm(f"an interval to {last} with a rest")
+    return text

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.plans.literal_sql import binary_sql
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.sql import literal
 
@@ -40,7 +41,7 @@ def value_sql(value: Any, kind: DataType) -> str:
     if name == "timestamp":
         return f"timestamp_micros({(value - _EPOCH) // timedelta(microseconds=1)})"
     if name == "binary":
-        return f"X'{bytes(value).hex()}'"
+        return binary_sql(value)
     if name in ("string", "varchar", "char"):
         return literal(value) if ddl == "string" else f"CAST({literal(value)} AS {ddl})"
     if name in ("byte", "short", "integer", "long", "boolean"):

@@ -48,11 +48,28 @@ class _Percentile:
     from_arg_list = staticmethod(_whole("PERCENTILE", exp.Quantile))
 
 
+_SUFFIXED = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.BIGINT)
+
+
+def _negative(parser: Any) -> Any:
+    """`-128Y` is one literal: 128 is none of its type."""
+    follows = parser._curr is not None and parser._curr.token_type is TokenType.NUMBER
+    made = _Parser.UNARY_PARSERS[TokenType.DASH](parser)
+    cast = made.this if follows and isinstance(made, exp.Neg) else None
+    if not (isinstance(cast, exp.TryCast) and isinstance(cast.this, exp.Literal)):
+        return made
+    if cast.this.is_string or not cast.is_type(*_SUFFIXED):
+        return made
+    cast.set("this", exp.Neg(this=cast.this))
+    return cast
+
+
 _Parser: Any = Spark.Parser  # in some versions of sqlglot a class, in others a name of one
 
 
 class WholeSpark(Spark):
-    """Spark with calls whole, with `window` as a name where no WINDOW clause begins, and with the
+    """Spark with calls and negative numbers whole, with `window` as a name where no WINDOW clause
+    begins, and with the
     alias of a sampled subquery."""
 
     def tokenize(self, sql: str, *args: Any, **opts: Any) -> list[Any]:
@@ -69,6 +86,10 @@ class WholeSpark(Spark):
             **{name: _pick(name, kind) for name, kind in _PICKS.items()},
             "MAX_BY": _whole("MAX_BY", exp.ArgMax),
             "MIN_BY": _whole("MIN_BY", exp.ArgMin),
+        }
+        UNARY_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
+            **_Parser.UNARY_PARSERS,
+            TokenType.DASH: _negative,
         }
         FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
             **{k: v for k, v in _Parser.FUNCTION_PARSERS.items() if k not in ("MAX_BY", "MIN_BY")},
