@@ -39,12 +39,12 @@ def update_struct(text: str, kind: DataType, updates: Sequence[FieldUpdate], mad
     from pyspark.sql.types import StructType
 
     if not (isinstance(kind, StructType) and isinstance(made, StructType)):
-        raise NoForm("fields of what is no struct")
+        raise NoForm("fields of a value that is not a struct")
     fields = _fields(text, kind)
     for update in updates:
         fields = _updated(fields, update)
     if [f.name for f in fields] != made.names:
-        raise NoForm("fields of a struct by names that are not told apart")
+        raise NoForm("fields of a struct whose names differ in case alone")
     items = ", ".join(
         f"{literal(f.name)}, {_text(f, kind)}"
         for f, kind in zip(fields, (m.dataType for m in made.fields), strict=True)

@@ -59,7 +59,7 @@ def list_counted(
         listed = list_roots(place, _tracked(spark, place, tracked))
         return {f"{part}/{path}": f for (part, path), f in listed.items() if "/" not in path}
     if is_connect(spark) and has_braced_folders(location):
-        raise LakeError(f"a session of Spark Connect does not say what {location} names")
+        raise LakeError(f"over Spark Connect the folders of {location} are not known")
     named = match_paths(spark, location)
     if named is None:
         raise TableGone(f"there is nothing at {location}", path=location)
