@@ -13,7 +13,7 @@ from dt_jupyter.plans.plan_tree import SparkNode, tree_of
 FILLED = "filled"
 """What is noted of an expression, by field."""
 _NOT_FIELDS = frozenset({"class", "num-children", FILLED})
-_TRY = "TRY"
+_TRY, _SOME = "TRY", "Some"
 _EMPTY = frozenset({"None", "null"})
 _COLUMN = re.compile(r"#\d+L?")
 
@@ -67,7 +67,9 @@ def _fill(tree: SparkNode, original: Any) -> None:
 
 
 def _fill_inner(value: list[Any], original: Any) -> None:
-    """A plan, an expression that is no child, or several."""
+    """A plan, an expression that is no child (as what `ELSE` has, an option), or several."""
+    if original.getClass().getSimpleName() == _SOME:
+        original = original.get()
     if isinstance(value[0], dict) and "class" in value[0]:
         fill = fill_fields if ".plans." in value[0]["class"] else _fill
         fill(tree_of(value), original)

@@ -16,7 +16,7 @@ from dt_jupyter.plans.plan_facts import ONE_SIDED, conditions
 from dt_jupyter.plans.plan_fields import fill_fields
 from dt_jupyter.plans.plan_gaps import fill_expansions
 from dt_jupyter.plans.plan_tree import SparkNode, read_plan, tree_of
-from dt_jupyter.spark import confs
+from dt_jupyter.spark import as_active, confs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,7 +81,7 @@ def optimized_form(spark: SparkSession, analysed: Any, marks: LeafMarks | None =
     rules that only add to it what follows from it. Tables are told from each other by `marks`, or
     by what `standing_tables` notes. NoForm where Spark does not tell all of it."""
     session: Any = spark
-    with confs(spark, {"spark.sql.optimizer.excludedRules": _ADDING}):
+    with as_active(spark), confs(spark, {"spark.sql.optimizer.excludedRules": _ADDING}):
         plan = session._jsparkSession.sessionState().optimizer().execute(analysed)
     tree = read_plan(plan.toJSON())
     fill_expansions(tree, plan)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.spark import as_active
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -23,8 +25,8 @@ _PASSES = 2
 def same_plan(spark: SparkSession, one: Any, other: Any) -> bool:
     """Whether two analysed plans come to the same one: as they are, by the few rules that undo
     what writing a plan as text does to it, or by the whole optimizer."""
-    pairs = _simplified(spark, one, other)
-    return any(a.sameResult(b) for a, b in pairs)
+    with as_active(spark):
+        return any(a.sameResult(b) for a, b in _simplified(spark, one, other))
 
 
 def _simplified(spark: SparkSession, one: Any, other: Any) -> Iterator[tuple[Any, Any]]:

@@ -109,3 +109,4 @@ from .sessions import (
 from .standby import (
     dismiss as dismiss,
 )
+from .thread_session import as_active as as_active

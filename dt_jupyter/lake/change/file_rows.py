@@ -7,11 +7,12 @@ reached through py4j, so this is not for Spark Connect.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.errors import NotSupported
+from dt_jupyter.spark import as_active
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,7 +38,8 @@ def files_view(
     for action in actions:
         files.add(delta.actions.Action.fromJson(json.dumps({"add": _as_add(action)})))
     chosen = jvm.scala.jdk.javaapi.CollectionConverters.asScala(files).toSeq()
-    rows = _in_session(jvm, spark, lambda: log.createDataFrame(snapshot, chosen, False, none))
+    with as_active(spark):  # views of rows of another session would be unknown to this one
+        rows = log.createDataFrame(snapshot, chosen, False, none)
     return _wrap(rows, spark)
 
 
@@ -48,13 +50,10 @@ def feed_at_end(spark: SparkSession, path: Path, first: int, last: int) -> DataF
     jvm, log, snapshot = _at(spark, path, last)
     reader, option = jvm.org.apache.spark.sql.delta.commands.cdc.CDCReader, jvm.scala.Option
     none = option.empty()
-    rows = _in_session(
-        jvm,
-        spark,
-        lambda: reader.changesToBatchDF(
+    with as_active(spark):
+        rows = reader.changesToBatchDF(
             log, first, last, spark._jsparkSession, none, option.apply(snapshot), False, none
-        ),
-    )
+        )
     return _wrap(rows, spark)
 
 
@@ -68,21 +67,6 @@ def _at(spark: SparkSession, path: Path, version: int) -> tuple[Any, Any, Any]:
     log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
     none = jvm.scala.Option.empty()
     return jvm, log, log.getSnapshotAt(version, none, none, False)
-
-
-def _in_session(jvm: Any, spark: SparkSession, make: Callable[[], Any]) -> Any:
-    """Delta makes its rows in the thread's active session, whichever that is: views of them
-    would be unknown to `spark`."""
-    sessions = jvm.org.apache.spark.sql.classic.SparkSession
-    before = sessions.getActiveSession()
-    sessions.setActiveSession(spark._jsparkSession)
-    try:
-        return make()
-    finally:
-        if before.isDefined():
-            sessions.setActiveSession(before.get())
-        else:
-            sessions.clearActiveSession()
 
 
 def _wrap(rows: Any, spark: SparkSession) -> DataFrame:

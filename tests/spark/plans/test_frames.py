@@ -79,7 +79,9 @@ def frames(spark: SparkSession) -> Frames:
         "tagged": lambda: sale().select("id", F.explode_outer("tags").alias("tag")).distinct(),
         "cleaned": lambda: (
             sale().na.drop(subset=["item"]).na.fill({"price": 0}).na.replace("car", "auto", "item")
-            .select("id", "item", "price", F.col("note").try_cast("int").alias("number"))
+            .select("id", "item", "price", F.col("note").try_cast("int").alias("number"),
+                    F.when(F.col("price") > 4, F.col("price") * 2)
+                    .otherwise(F.col("price") * F.col("id") / 3).alias("rated"))
         ),
         "rated": lambda: (
             item().join(spark.createDataFrame(rates, "kind string, rate double"), "kind", "full")

@@ -1,0 +1,28 @@
+"""Whose confs a thread of Java reads: those of its active session, which PySpark changes with every
+DataFrame that is made of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@contextmanager
+def as_active(spark: SparkSession) -> Iterator[None]:
+    """A classic session is the active one of this thread, for what Java does without a word of
+    which it is for: its optimizer, Delta's readers."""
+    session: Any = spark
+    sessions = session._jvm.org.apache.spark.sql.classic.SparkSession
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(session._jsparkSession)
+    try:
+        yield
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
