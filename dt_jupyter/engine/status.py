@@ -24,6 +24,7 @@ def engine_status(context: Context) -> dict[str, Any]:
         "warehouses": [
             w.name for w in catalog.warehouses() if context.access.sees_warehouse(w.name)
         ],
+        "kept_columns": _kept_columns(context),
         "running": [lease.dt_id for lease in catalog.running()],
         "waiting": {} if context.access.bound else scheduling.waits(),
         "sinks": [
@@ -37,6 +38,12 @@ def engine_status(context: Context) -> dict[str, Any]:
         "problems": [] if context.access.bound else list(scheduling.port.problems),
         "quarantine": [] if context.access.bound else [str(q) for q in catalog.quarantine.all()],
     }
+
+
+def _kept_columns(context: Context) -> str:
+    """The memory that columns of files take for the next refresh, and may take."""
+    kept, megabyte = context.refresher.small.columns, 1 << 20
+    return f"{kept.bytes / megabyte:,.1f} MB of {kept.most_bytes / megabyte:,.0f} MB"
 
 
 def _task_line(context: Context, task: Task) -> str:

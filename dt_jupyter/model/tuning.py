@@ -64,7 +64,10 @@ class Tuning:
         "Columns of a table that take more memory are not read by delta-rs, but by Spark.",
     )
     cache_bytes: int = _limit(
-        256 * _MEGABYTE, "bytes", "So much of what delta-rs read is kept for the next refresh."
+        1024 * _MEGABYTE,
+        "bytes",
+        "So much of the columns that were read of files is kept for the next refresh; all of it is "
+        "given back where memory is short.",
     )
     compaction_files: int = _limit(
         48, "files", "A dynamic table of fewer files is not compacted after a refresh."

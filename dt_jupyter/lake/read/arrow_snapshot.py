@@ -1,10 +1,12 @@
-"""Small tables read by delta-rs: milliseconds, where Spark first computes a snapshot of the log."""
+"""Small tables, and few rows of large ones, read from their files: milliseconds, where Spark first
+computes a snapshot of the log."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -14,9 +16,10 @@ from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
-from dt_jupyter.lake.read.narrowing import narrowest_range
-from dt_jupyter.lake.read.reader_rs import items, read_snapshot, times_are_sparks
-from dt_jupyter.lake.types import arrow_schema, fields_named, plain_type, spark_schema
+from dt_jupyter.lake.read.kept_columns import KeptColumns
+from dt_jupyter.lake.read.narrowing import narrowest_range, ranges_of
+from dt_jupyter.lake.read.reader_rs import items, read_snapshot
+from dt_jupyter.lake.types import arrow_schema, contains, fields_named, plain_type, spark_schema
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import TRACKED_ID, WEIGHT, hidden
 from dt_jupyter.spark import arrow_frame
@@ -29,14 +32,17 @@ _KEY = hidden("key")
 
 _Key = tuple[str, str, int, tuple[str, ...]]
 _TEXT = 32
+_FILES_PER_BYTE = 4
+"""So many bytes of files for one of some columns of theirs are looked at."""
+_TIMED = frozenset({"date", "timestamp", "timestamp_ntz"})
 _SELECTING = frozenset({"byte", "short", "integer", "long", "date", "string"})
 
 
 @dataclass
 class SmallTables:
     """Snapshots as Arrow: columns of about `table_bytes` in memory, from files of `file_bytes` at
-    most; `kept_bytes` of rows are kept for the next who asks. Of a larger one at most `selected`
-    rows are selected by `selected_by` values. Threads may share it."""
+    most; `kept_bytes` of what was decoded are kept for the next who asks. Of a larger one at most
+    `selected` rows are selected by `selected_by` values. Threads may share it."""
 
     table_bytes: int = 16 << 20
     file_bytes: int = 64 << 20
@@ -44,8 +50,10 @@ class SmallTables:
     selected_by: int = 100_000
     selected: int = 200_000
     _kept: OrderedDict[_Key, pa.Table] = field(default_factory=OrderedDict)
-    _sizes: dict[tuple[str, str, int], tuple[int, int | None]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.columns = KeptColumns(self.kept_bytes)
 
     def rows(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
         """The columns of a snapshot in Delta's own types; None where Spark has to read it: too
@@ -71,12 +79,11 @@ class SmallTables:
             return None
         try:
             schema = arrow_schema(fields_named(metadata, columns))
-            _, rows = self._size(log, version, TableSnapshot(log.path, version))
-        except (LakeError, NotSupported):
+            _, rows = self.columns.size(log, version, self.file_bytes)
+        except (LakeError, OSError):
             return None
-        widths = [_width(t) for t in schema.types]
-        known = rows is not None and None not in widths
-        return (rows or 0) * sum(w or 0 for w in widths) if known else None
+        width = _row_width(schema)
+        return rows * width if rows is not None and width is not None else None
 
     def _read(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
         import pyarrow as pa
@@ -87,12 +94,15 @@ class SmallTables:
             return None
         schema = arrow_schema(fields_named(metadata, columns))
         try:
-            snapshot = TableSnapshot(log.path, version)
-            if not self._is_small(schema, *self._size(log, version, snapshot)):
+            files, rows = self.columns.size(log, version, self.file_bytes)
+            if rows is None or not self._is_small(schema, files, rows):
                 return None
-            if times_are_sparks(snapshot, metadata, columns):
+            if self._has_other_times(log, version, columns):
                 return None
-            return read_snapshot(snapshot, metadata, schema)
+            try:
+                return self.columns.rows(log, version, columns)
+            except NotSupported:
+                return read_snapshot(TableSnapshot(log.path, version), metadata, schema)
         except (DeltaError, pa.ArrowException, OSError):
             return None
 
@@ -120,15 +130,26 @@ class SmallTables:
         try:
             schema = arrow_schema(fields_named(metadata, columns))
             wanted = _keys(values, schema.field(key).type)
-            snapshot = TableSnapshot(log.path, version)
             if wanted is None or len(wanted) > self.selected_by:
                 return None
-            if times_are_sparks(snapshot, metadata, columns):
+            if self._has_other_times(log, version, columns):
                 return None
             if among is None and not nulls:
                 among = pa.table({key: wanted})
-            near = None
-            if among is not None and self._size(log, version, snapshot)[0] > self.table_bytes:
+            if self._is_kept(log, version, schema):
+                with suppress(NotSupported):
+                    return self.columns.select(
+                        log,
+                        version,
+                        columns,
+                        key,
+                        wanted,
+                        nulls=nulls,
+                        ranges=ranges_of(metadata, among),
+                        most_rows=self.selected,
+                    )
+            snapshot, near = TableSnapshot(log.path, version), None
+            if among is not None and self.columns.size(log, version, 0)[0] > self.table_bytes:
                 near = narrowest_range(snapshot.files, metadata, among)
             return self._selected(snapshot, metadata, schema, key, wanted, nulls, near)
         except (LakeError, NotSupported, DeltaError, pa.ArrowException, OSError):
@@ -168,35 +189,35 @@ class SmallTables:
             return schema.empty_table()
         return pa.Table.from_batches(found).rename_columns(schema.names).cast(schema)
 
-    def _is_small(self, schema: pa.Schema, files: int, rows: int | None) -> bool:
+    def _is_small(self, schema: pa.Schema, files: int, rows: int) -> bool:
         """Whether the columns fit, by the bytes of all files and the rows in them."""
-        widths = [_width(t) for t in schema.types]
-        if rows is None or None in widths:
+        width = _row_width(schema)
+        if width is None:
             return files <= self.table_bytes // 4
-        return rows * sum(w or 0 for w in widths) <= self.table_bytes and files <= self.file_bytes
+        return rows * width <= self.table_bytes and files <= self.file_bytes
 
-    def _size(self, log: TableLog, version: int, snapshot: TableSnapshot) -> tuple[int, int | None]:
-        """The bytes of all files, and their records."""
-        key = (str(log.path), log.table_id(version), version)
-        with self._lock:
-            known = self._sizes.get(key)
-        if known is None:
-            files = snapshot.files(live_rows=False)
-            counts = [f.rows for f in files]
-            rows = None if None in counts else sum(n or 0 for n in counts)
-            known = sum(f.bytes for f in files), rows
-            with self._lock:
-                if len(self._sizes) > 10_000:
-                    self._sizes.clear()
-                self._sizes[key] = known
-        return known
+    def _is_kept(self, log: TableLog, version: int, schema: pa.Schema) -> bool:
+        """Whether the columns of a table, of whatever size, are kept: if all of them fit."""
+        _, rows = self.columns.size(log, version, _FILES_PER_BYTE * self.kept_bytes)
+        width = _row_width(schema)
+        return rows is not None and width is not None and rows * width <= self.kept_bytes
+
+    def _has_other_times(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
+        timed = contains(log.metadata(version), _TIMED, columns)
+        return timed and self.columns.has_other_times(log, version)
 
     def _keep(self, key: _Key, rows: pa.Table) -> None:
         with self._lock:
             self._kept[key] = rows
             total = sum(t.nbytes for t in self._kept.values())
-            while len(self._kept) > 1 and total > self.kept_bytes:
+            while len(self._kept) > 1 and total > self.kept_bytes // 4:
                 total -= self._kept.popitem(last=False)[1].nbytes
+
+
+def _row_width(schema: pa.Schema) -> int | None:
+    """The bytes of a row in memory, about; None with a nested column."""
+    widths = [_width(t) for t in schema.types]
+    return None if None in widths else sum(w or 0 for w in widths)
 
 
 def _width(type_: pa.DataType) -> int | None:

@@ -24,14 +24,21 @@ def narrowest_range(
 ) -> KeyRange | None:
     """What `rows` meet and most of the table's bytes do not, by the bounds in its log; `files_of`
     lists its files with those of some columns. None where no column tells that much."""
-    names = {f["name"] for f in metadata.fields if plain_type(f) in _RANGED}
-    ranges = [r for c in rows.column_names if c in names and (r := _range_of(rows, c))]
+    ranges = ranges_of(metadata, rows)
     if not ranges:
         return None
     files = files_of([r.column for r in ranges], live_rows=False)
     read = {r: _bytes_in(r, files) for r in ranges}
     least = min(ranges, key=read.__getitem__)
     return least if read[least] <= _MOST * sum(f.bytes for f in files) else None
+
+
+def ranges_of(metadata: Metadata, rows: pa.Table | None) -> list[KeyRange]:
+    """What `rows` meet of each column whose bounds are told as they are."""
+    if rows is None:
+        return []
+    names = {f["name"] for f in metadata.fields if plain_type(f) in _RANGED}
+    return [r for c in rows.column_names if c in names and (r := _range_of(rows, c))]
 
 
 def _range_of(rows: pa.Table, column: str) -> KeyRange | None:

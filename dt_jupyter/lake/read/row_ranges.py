@@ -15,19 +15,22 @@ from urllib.parse import unquote
 from dt_jupyter.lake.delta_log.active_files import LiveFiles
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
+from dt_jupyter.lake.errors import LakeError, NotSupported
 from dt_jupyter.lake.paths import data_file
+from dt_jupyter.lake.read.file_columns import (
+    Constants,
+    FileColumns,
+    has_old_calendar,
+    open_data_file,
+)
+from dt_jupyter.lake.read.living_rows import living_part, read_living_rows
 from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.model.hidden import VISIBLE
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 _BATCH_ROWS = 50_000
-_LEGACY = b"org.apache.spark.legacy"
-"""What Spark writes into a file whose old dates are of another calendar."""
-_CONSTANTS = ("is_integer", "is_string", "is_boolean", "is_date", "is_decimal")
 
 
 @dataclass(frozen=True, order=True)
@@ -50,7 +53,7 @@ class _File:
     path: str
     rows: int
     bytes: int
-    constants: Mapping[str, pa.Scalar[Any]]
+    constants: Constants
 
 
 class RowRanges:
@@ -68,9 +71,7 @@ class RowRanges:
         self._hides = VISIBLE in names
         self._schema = arrow_schema(fields_named(metadata, columns))
         asked = [*columns, VISIBLE] if self._hides else columns
-        self._read_schema = arrow_schema(fields_named(metadata, asked))
-        self._stored = {c: names[c.lower()] for c in asked}
-        self._partitions = frozenset(metadata.partition_columns)
+        self._columns = FileColumns(metadata, asked)
         self._snapshot = TableSnapshot(log.path, version)
         self._actions = LiveFiles(log.path).at(version)
         with _as_lake_errors():
@@ -129,54 +130,13 @@ class RowRanges:
 
     def _file(self, table: Path, action: Mapping[str, Any]) -> _File:
         path = data_file(table, unquote(action["path"]))
-        with self._opened(path) as file:
+        with open_data_file(path) as file:
             found = file.metadata
-            if any(key.startswith(_LEGACY) for key in found.metadata or ()):
+            if has_old_calendar(found):
                 raise NotSupported("a file has dates of another calendar", path=path)
             size = sum(found.row_group(i).total_byte_size for i in range(found.num_row_groups))
-            constants = self._constants(action["partitionValues"], file.schema_arrow)
-            self._cast(file.schema_arrow.empty_table(), constants)
+            constants = self._columns.constants(action["partitionValues"], file.schema_arrow)
             return _File(path, found.num_rows, size, constants)
-
-    def _opened(self, path: str) -> pq.ParquetFile:
-        import pyarrow.parquet as pq
-
-        return pq.ParquetFile(path, memory_map=True, coerce_int96_timestamp_unit="us")
-
-    def _constants(
-        self, values: Mapping[str, str | None], known: pa.Schema
-    ) -> Mapping[str, pa.Scalar[Any]]:
-        """Columns of the partition, and NULLs of columns that are younger than the file."""
-        import pyarrow as pa
-
-        found = {}
-        lowered = {name.lower() for name in known.names}
-        for name, stored in self._stored.items():
-            kind = self._read_schema.field(name).type
-            if stored in self._partitions:
-                text = values.get(stored) or None
-                if text and not any(getattr(pa.types, test)(kind) for test in _CONSTANTS):
-                    raise NotSupported(f"a partition's values are of type {kind}")
-                found[name] = pa.scalar(text, pa.string()).cast(kind)
-            elif stored not in known.names:
-                if stored.lower() in lowered:
-                    raise NotSupported(f"a file has {stored} in other letters")
-                found[name] = pa.scalar(None, kind)
-        return found
-
-    def _cast(self, rows: pa.Table, constants: Mapping[str, pa.Scalar[Any]]) -> pa.Table:
-        import pyarrow as pa
-
-        try:
-            columns = [
-                pa.repeat(constants[f.name], rows.num_rows)
-                if f.name in constants
-                else rows[self._stored[f.name]].cast(f.type)
-                for f in self._read_schema
-            ]
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
-            raise NotSupported(f"a file has other types than the table: {e}") from e
-        return pa.Table.from_arrays(columns, schema=self._read_schema)
 
     # -- rows --------------------------------------------------------------------------------------
 
@@ -191,46 +151,34 @@ class RowRanges:
     def _batches(self, file: _File, row: int) -> Iterator[tuple[int, pa.Table]]:
         import pyarrow as pa
 
-        wanted = [s for c, s in self._stored.items() if c not in file.constants]
-        with self._opened(file.path) as opened:
+        wanted = [s for c, s in self._columns.stored.items() if c not in file.constants]
+        with open_data_file(file.path) as opened:
             sizes = [opened.metadata.row_group(i).num_rows for i in range(opened.num_row_groups)]
             starts = [0, *accumulate(sizes)]
             groups = [i for i in range(len(sizes)) if starts[i + 1] > row]
             at = starts[groups[0]] if groups else file.rows
             if not wanted:
-                yield row, self._cast(_rows_alone(file.rows - row), file.constants)
+                yield row, self._columns.cast(_rows_alone(file.rows - row), file.constants)
                 return
             for batch in opened.iter_batches(_BATCH_ROWS, groups, wanted, use_threads=False):
                 skipped = min(max(row - at, 0), batch.num_rows)
                 rows = pa.Table.from_batches([batch]).slice(skipped)
                 if rows.num_rows:
-                    yield at + skipped, self._cast(rows, file.constants)
+                    yield at + skipped, self._columns.cast(rows, file.constants)
                 at += batch.num_rows
 
     def _live(self, place: RowPlace, rows: pa.Table) -> pa.Table:
         """Without rows that a deletion vector or the table itself keeps out of sight."""
         if self._actions[place.file].get("deletionVector"):
-            rows = rows.filter(self._kept_of(place, rows.num_rows))
+            living = self._living[Path(self._files[place.file].path).name]
+            rows = rows.filter(living_part(living, place.row, rows.num_rows))
         if self._hides:
             rows = rows.filter(rows[VISIBLE])
         return rows.select(self._schema.names)
 
-    def _kept_of(self, place: RowPlace, count: int) -> pa.BooleanArray:
-        """A vector may end behind the last row that is gone."""
-        import pyarrow as pa
-
-        known = self._kept[Path(self._files[place.file].path).name].slice(place.row, count)
-        return pa.concat_arrays([known, pa.repeat(True, count - len(known))])
-
     @cached_property
-    def _kept(self) -> Mapping[str, pa.BooleanArray]:
-        """By file name, for each of its rows whether it lives."""
-        import pyarrow as pa
-
-        with read_by_delta_rs():
-            found = pa.table(self._snapshot.table.deletion_vectors())
-        vectors = zip(found["filepath"].to_pylist(), found["selection_vector"], strict=True)
-        return {path.rsplit("/", 1)[-1]: vector.values for path, vector in vectors}
+    def _living(self) -> Mapping[str, pa.BooleanArray]:
+        return read_living_rows(self._snapshot)
 
 
 def _rows_alone(count: int) -> pa.Table:

@@ -62,6 +62,8 @@ def test_a_change_reads_the_rows_that_it_meets(large: Lab) -> None:
             assert record.action in ("INCREMENTAL", "NO_DATA"), f"{change}: {record}"
             assert record.statistics.rows_read < 100, f"{change}: {record}"
     large.verified(*QUERIES)
+    used, most = large.engine.status()["kept_columns"].split(" of ")
+    assert (float(used.removesuffix(" MB")) > 0, most) == (True, "1,024 MB")
 
 
 def test_rows_under_deletion_vectors_are_not_selected(large: Lab) -> None:

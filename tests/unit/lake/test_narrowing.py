@@ -49,9 +49,12 @@ def narrowed(log: TableLog, among: list[dict[str, Any]]) -> KeyRange | None:
     return narrowest_range(snapshot.files, log.metadata(log.version()), values)
 
 
-def selected(log: TableLog, among: list[dict[str, Any]], table_bytes: int = 0) -> Counter[Any]:
+def selected(
+    log: TableLog, among: list[dict[str, Any]], table_bytes: int = 0, kept_bytes: int = 1
+) -> Counter[Any]:
+    """By default a table that is too large for its columns to be kept."""
     wanted = pa.Table.from_pylist(among, SCHEMA)
-    found = SmallTables(table_bytes=table_bytes).select(
+    found = SmallTables(table_bytes=table_bytes, kept_bytes=kept_bytes).select(
         log,
         log.version(),
         SCHEMA.names,
@@ -92,28 +95,34 @@ def _random_files(seed: int) -> list[list[dict[str, Any]]]:
     return files
 
 
-def _wrong(folder: Path, seeds: int = 12) -> list[int]:
+KEPT = {"kept": 1 << 20, "not kept": 1}
+
+
+def _wrong(folder: Path, kept_bytes: int, seeds: int = 12) -> list[int]:
     """The seeds for which what is selected is not what is there of the rows."""
     wrong = []
     for seed in range(seeds):
         files, rng = _random_files(seed), random.Random(seed)
         log = table_of(folder / str(seed), *files)
-        among = rng.sample(files[rng.choice([2, 5, rng.randrange(len(files))])], 5)
+        near = files[rng.choice([2, 5, rng.randrange(len(files))])]
+        among = rng.sample(near if seed % 2 else [r for f in files for r in f], 5)
         hashes = {r["h"] for r in among}
         there = Counter(tuple(r.values()) for f in files for r in f if r["h"] in hashes)
         same = {tuple(r.values()) for r in among}
         meant = Counter({r: n for r, n in there.items() if r in same})
-        found = selected(log, among)
+        found = selected(log, among, kept_bytes=kept_bytes)
         if Counter({r: n for r, n in found.items() if r in same}) != meant:
             wrong.append(seed)
     return wrong
 
 
-def test_no_row_that_is_asked_for_is_left_out(tmp_path: Path) -> None:
-    assert _wrong(tmp_path) == []
+@pytest.mark.parametrize("kept", KEPT)
+def test_no_row_that_is_asked_for_is_left_out(kept: str, tmp_path: Path) -> None:
+    assert _wrong(tmp_path, KEPT[kept]) == []
 
 
 MUTANTS = {
+    "the first value alone is inside": lambda r: None if r is None else replace(r, high=r.low),
     "NULLs are outside": lambda r: None if r is None else replace(r, nulls=False),
     "the last value is outside": lambda r: None if r is None else replace(r, high=r.high - _ONE(r)),
 }
@@ -123,19 +132,27 @@ def _ONE(range_: KeyRange) -> Any:
     return timedelta(days=1) if isinstance(range_.high, date) else 1
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_a_mutant_is_caught(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = narrowing.narrowest_range
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    # Of a kept table row groups are left out, and no rows: its last value is in one that is read.
+    [(n, k) for n in MUTANTS for k in KEPT if (n, k) != ("the last value is outside", "kept")],
+)
+def test_a_mutant_is_caught(
+    name: str, kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, all_asked, mutate = narrowing.narrowest_range, narrowing.ranges_of, MUTANTS[name]
+    monkeypatch.setattr(arrow_snapshot, "narrowest_range", lambda *args: mutate(asked(*args)))
     monkeypatch.setattr(
-        arrow_snapshot, "narrowest_range", lambda *args: MUTANTS[name](asked(*args))
+        arrow_snapshot, "ranges_of", lambda *args: list(map(mutate, all_asked(*args)))
     )
-    assert _wrong(tmp_path) != []
+    assert _wrong(tmp_path, KEPT[kept]) != []
 
 
+@pytest.mark.parametrize("kept", KEPT)
 @pytest.mark.parametrize("nulls", [False, True])
-def test_the_key_itself_narrows_and_keeps_its_nulls(nulls: bool, tmp_path: Path) -> None:
+def test_the_key_itself_narrows_and_keeps_its_nulls(nulls: bool, kept: str, tmp_path: Path) -> None:
     log = table_of(tmp_path, *(rows(*range(n, n + 50), None) for n in range(0, 500, 50)))
-    found = SmallTables(table_bytes=0).select(
+    found = SmallTables(table_bytes=0, kept_bytes=KEPT[kept]).select(
         log, log.version(), ["id"], "id", pa.array([7, 9, 1000]), nulls=nulls
     )
     assert found is not None

@@ -1,0 +1,320 @@
+"""Columns of data files, decoded once: a file never changes, so that a later version of a table
+costs what its new files and deletion vectors cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote
+
+from dt_jupyter.lake.delta_log.active_files import LiveFiles
+from dt_jupyter.lake.delta_log.key_ranges import KeyRange
+from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.errors import NotSupported
+from dt_jupyter.lake.log_replay import Action
+from dt_jupyter.lake.paths import data_file
+from dt_jupyter.lake.read.file_columns import (
+    Constants,
+    FileColumns,
+    has_old_calendar,
+    open_data_file,
+)
+from dt_jupyter.lake.read.living_rows import living_part, read_living_rows
+from dt_jupyter.lake.read.memory import is_memory_short
+from dt_jupyter.lake.types import stores_int96
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+_TABLES = 256
+_FOOTERS = 20_000
+_VECTORS = 2_000
+_PRESSURE_SECONDS = 1.0
+_PARALLEL_ROWS = 200_000
+
+_FileKey = tuple[str, int, int, int]
+"""Path, inode, time and size: a path that another file has taken is another key."""
+_ColumnKey = tuple[_FileKey, int, str, str]
+"""A file's row group, the column as it is stored, and the type that it is read in."""
+_VectorKey = tuple[_FileKey, str]
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+@dataclass(frozen=True)
+class _Footer:
+    """What a file says of itself; `rows` of each row group."""
+
+    key: _FileKey
+    metadata: pq.FileMetaData
+    schema: pa.Schema
+    rows: tuple[int, ...]
+    places: Mapping[str, int]
+    bounds: dict[tuple[int, str], tuple[Any, Any, bool] | None] = field(default_factory=dict)
+
+    @property
+    def starts(self) -> Iterable[int]:
+        return accumulate(self.rows, initial=0)
+
+    def may_hold(self, group: int, range_: KeyRange, stored: str) -> bool:
+        """Whether a row group may have a value in a range, by its statistics."""
+        if (group, stored) not in self.bounds:
+            self.bounds[group, stored] = self._bounds(group, stored)
+        found = self.bounds[group, stored]
+        if found is None:
+            return True
+        low, high, nulls = found
+        if range_.nulls and nulls:
+            return True
+        return low is not None and bool(low <= range_.high and high >= range_.low)
+
+    def _bounds(self, group: int, stored: str) -> tuple[Any, Any, bool] | None:
+        """None where they are not told; (None, None, True): all are NULL."""
+        if stored not in self.places:
+            return None
+        told = self.metadata.row_group(group).column(self.places[stored]).statistics
+        if told is None or not told.has_null_count:
+            return None
+        if told.null_count == self.rows[group]:
+            return None, None, True
+        return (told.min, told.max, told.null_count > 0) if told.has_min_max else None
+
+
+@dataclass(frozen=True)
+class _LiveFile:
+    """A file of a version; `living`: which of its rows, all where None."""
+
+    footer: _Footer
+    action: Action
+    living: pa.BooleanArray | None
+
+    def living_of(self, start: int, count: int) -> pa.BooleanArray | None:
+        return None if self.living is None else living_part(self.living, start, count)
+
+
+@dataclass
+class KeptColumns:
+    """Values of row groups by file and column; of `most_bytes`, the least recently used go first,
+    and all where memory is short. Threads share it."""
+
+    most_bytes: int = 256 << 20
+    bytes: int = 0
+    _values: OrderedDict[_ColumnKey, pa.Array] = field(default_factory=OrderedDict)
+    _footers: OrderedDict[_FileKey, _Footer] = field(default_factory=OrderedDict)
+    _vectors: OrderedDict[_VectorKey, pa.BooleanArray] = field(default_factory=OrderedDict)
+    _logs: OrderedDict[str, LiveFiles] = field(default_factory=OrderedDict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _looked: float = float("-inf")
+
+    def rows(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table:
+        """The columns of a version. Raises NotSupported, LakeError, DeltaError, ArrowException and
+        OSError, as `select` does."""
+        import pyarrow as pa
+
+        asked = FileColumns(log.metadata(version), columns)
+        parts = [asked.schema.empty_table()]
+        for file in self._files(log, version):
+            constants = asked.constants(file.action["partitionValues"], file.footer.schema)
+            for group, start in self._groups(file, asked, ()):
+                values = self._read(file, group, asked, constants, columns)
+                part = pa.Table.from_arrays(values, schema=asked.schema)
+                living = file.living_of(start, part.num_rows)
+                parts.append(part if living is None else part.filter(living))
+        return pa.concat_tables(parts)
+
+    def select(
+        self,
+        log: TableLog,
+        version: int,
+        columns: Sequence[str],
+        key: str,
+        values: pa.Array,
+        *,
+        nulls: bool,
+        ranges: Sequence[KeyRange],
+        most_rows: int,
+    ) -> pa.Table | None:
+        """The rows whose `key` is one of the values, and with `nulls` those where it is NULL; of
+        those outside of a range some may be left out. None where they are more than `most_rows`."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        asked = FileColumns(log.metadata(version), columns)
+        parts, count = [asked.schema.empty_table()], 0
+        for file in self._files(log, version):
+            constants = asked.constants(file.action["partitionValues"], file.footer.schema)
+            for group, start in self._groups(file, asked, ranges):
+                (keys,) = self._read(file, group, asked, constants, [key])
+                found = pc.is_in(keys, value_set=values, skip_nulls=True)
+                found = pc.or_(found, pc.is_null(keys)) if nulls else found
+                living = file.living_of(start, len(keys))
+                found = found if living is None else pc.and_(found, living)
+                places = pc.indices_nonzero(found)
+                if not len(places):
+                    continue
+                count += len(places)
+                if count > most_rows:
+                    return None
+                read = self._read(file, group, asked, constants, columns)
+                parts.append(
+                    pa.Table.from_arrays([c.take(places) for c in read], schema=asked.schema)
+                )
+        return pa.concat_tables(parts)
+
+    def size(self, log: TableLog, version: int, most_bytes: int) -> tuple[int, int | None]:
+        """The bytes of all files of a version, and the rows that they have, deleted ones too;
+        where there are more bytes no file is opened, and the rows are not known."""
+        actions = self._log(log).at(version)
+        total = sum(int(a["size"]) for a in actions)
+        if total > most_bytes:
+            return total, None
+        return total, sum(sum(f.footer.rows) for f in self._files(log, version, vectors=False))
+
+    def has_other_times(self, log: TableLog, version: int) -> bool:
+        """Whether dates or times of a file are not those that it holds: INT96 loses what Spark
+        wrote, and older writers had another calendar."""
+        footers = (f.footer.metadata for f in self._files(log, version, vectors=False))
+        return any(has_old_calendar(f) or stores_int96(f.schema) for f in footers)
+
+    def clear(self) -> None:
+        """Gives all memory back."""
+        with self._lock:
+            self._values.clear()
+            self.bytes = 0
+
+    # -- files -------------------------------------------------------------------------------------
+
+    def _log(self, log: TableLog) -> LiveFiles:
+        with self._lock:
+            return _remembered(self._logs, str(log.path), _TABLES, lambda: LiveFiles(log.path))
+
+    def _files(self, log: TableLog, version: int, *, vectors: bool = True) -> list[_LiveFile]:
+        actions = self._log(log).at(version)
+        footers = [self._footer(data_file(log.path, unquote(a["path"]))) for a in actions]
+        pairs = list(zip(footers, actions, strict=True))
+        living = self._living(log, version, pairs) if vectors else {}
+        return [_LiveFile(f, a, living.get(_vector_key(f, a))) for f, a in pairs]
+
+    def _footer(self, path: str) -> _Footer:
+        found = os.stat(path)
+        key = (path, found.st_ino, found.st_mtime_ns, found.st_size)
+        with self._lock:
+            if key in self._footers:
+                self._footers.move_to_end(key)
+                return self._footers[key]
+        with open_data_file(path) as file:
+            metadata, schema = file.metadata, file.schema_arrow
+        columns = metadata.schema
+        made = _Footer(
+            key,
+            metadata,
+            schema,
+            tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)),
+            {columns.column(i).path: i for i in range(len(columns))},
+        )
+        with self._lock:
+            return _remembered(self._footers, key, _FOOTERS, lambda: made)
+
+    def _living(
+        self, log: TableLog, version: int, files: Sequence[tuple[_Footer, Action]]
+    ) -> Mapping[_VectorKey, pa.BooleanArray]:
+        """Of the files that have a deletion vector."""
+        wanted = {_vector_key(f, a): f for f, a in files if a.get("deletionVector")}
+        with self._lock:
+            known = {k: self._vectors[k] for k in wanted if k in self._vectors}
+        if len(known) == len(wanted):
+            return known
+        names = {os.path.basename(f.key[0]) for f, _ in files}
+        if len(names) < len(files):
+            raise NotSupported("two files with one name have deletion vectors")
+        read = read_living_rows(TableSnapshot(log.path, version))
+        found = {k: read[os.path.basename(f.key[0])] for k, f in wanted.items()}
+        with self._lock:
+            for key, living in found.items():
+                _remembered(self._vectors, key, _VECTORS, partial(_same, living))
+        return found
+
+    def _groups(
+        self, file: _LiveFile, asked: FileColumns, ranges: Sequence[KeyRange]
+    ) -> Iterator[tuple[int, int]]:
+        """The row groups that may have rows in all ranges, and where they begin."""
+        footer = file.footer
+        for group, (start, count) in enumerate(zip(footer.starts, footer.rows, strict=False)):
+            stored = ((r, asked.stored.get(r.column, r.column)) for r in ranges)
+            if count and all(footer.may_hold(group, r, name) for r, name in stored):
+                yield group, start
+
+    # -- values ------------------------------------------------------------------------------------
+
+    def _read(
+        self,
+        file: _LiveFile,
+        group: int,
+        asked: FileColumns,
+        constants: Constants,
+        columns: Sequence[str],
+    ) -> list[pa.Array]:
+        """The values of a row group, decoded where they are not kept."""
+        import pyarrow as pa
+
+        footer, rows = file.footer, file.footer.rows[group]
+        keys: dict[str, _ColumnKey] = {}
+        for name in columns:
+            if name not in constants:
+                kind = str(asked.schema.field(name).type)
+                keys[name] = (footer.key, group, asked.stored[name], kind)
+        with self._lock:
+            found = {n: self._values[k] for n, k in keys.items() if k in self._values}
+            for name in found:
+                self._values.move_to_end(keys[name])
+        if missing := [n for n in keys if n not in found]:
+            names = [asked.stored[n] for n in missing]
+            with open_data_file(footer.key[0], footer.metadata) as opened:
+                parallel = rows * len(names) > _PARALLEL_ROWS
+                read = opened.read_row_group(group, names, use_threads=parallel)
+            for name in missing:
+                cast = asked.cast_column(name, read[asked.stored[name]])
+                found[name] = pa.concat_arrays(cast.chunks or [pa.array([], cast.type)])
+            self._keep({keys[n]: found[n] for n in missing})
+        return [found[n] if n in found else pa.repeat(constants[n], rows) for n in columns]
+
+    def _keep(self, read: Mapping[_ColumnKey, pa.Array]) -> None:
+        with self._lock:
+            for key, values in read.items():
+                if key not in self._values:
+                    self._values[key] = values
+                    self.bytes += values.nbytes
+            if monotonic() - self._looked > _PRESSURE_SECONDS:
+                self._looked = monotonic()
+                if is_memory_short():
+                    self.clear()
+            while self._values and self.bytes > self.most_bytes:
+                self.bytes -= self._values.popitem(last=False)[1].nbytes
+
+
+def _vector_key(footer: _Footer, action: Action) -> _VectorKey:
+    return footer.key, json.dumps(action.get("deletionVector"), sort_keys=True)
+
+
+def _same(value: _V) -> _V:
+    return value
+
+
+def _remembered(kept: OrderedDict[_K, _V], key: _K, most: int, make: Callable[[], _V]) -> _V:
+    """What is kept under a key, made where it is not; of more than `most` the oldest go."""
+    if key not in kept:
+        kept[key] = make()
+    kept.move_to_end(key)
+    while len(kept) > most:
+        kept.popitem(last=False)
+    return kept[key]

@@ -1,0 +1,143 @@
+"""Columns that are kept of files that were decoded give every version its own rows, whatever
+becomes of the table."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from dt_jupyter.lake import TableLog
+from dt_jupyter.lake.paths import sql_table
+from dt_jupyter.lake.read import kept_columns
+from dt_jupyter.lake.read.kept_columns import KeptColumns
+from dt_jupyter.lake.read.narrowing import ranges_of
+from tests.spark.lake_tables import make
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+COLUMNS = "id INT, s STRING, d DATE, n DECIMAL(9, 2), l ARRAY<INT>"
+ROWS = (
+    "SELECT IF(id % 7 = 0, NULL, CAST(id % 50 AS INT)), IF(id % 5 = 0, NULL, concat('s', id)), "
+    "date_add(DATE'2024-02-28', CAST(id % 9 AS INT)), CAST(id / 7 AS DECIMAL(9, 2)), "
+    "array(CAST(id AS INT), NULL) FROM range({}, {})"
+)
+WIDENED = (
+    "ALTER TABLE {t} SET TBLPROPERTIES (delta.enableTypeWidening = true)",
+    "INSERT INTO {t} " + ROWS.format(0, 60),
+    "ALTER TABLE {t} CHANGE COLUMN id TYPE BIGINT",
+    "INSERT INTO {t} VALUES (5000000000, 'big', NULL, 1, NULL)",
+    "DELETE FROM {t} WHERE id = 3",
+)
+LIFE = (
+    "INSERT INTO {t} " + ROWS.format(0, 60),
+    "INSERT INTO {t} " + ROWS.format(60, 90),
+    "DELETE FROM {t} WHERE id = 3",
+    "UPDATE {t} SET s = 'new' WHERE id IN (4, 5) OR s = 's20'",
+    "DELETE FROM {t} WHERE d = DATE'2024-03-02'",
+    "ALTER TABLE {t} ADD COLUMN more STRING",
+    "INSERT INTO {t} VALUES (5, 'x', NULL, 1, NULL, 'y')",
+    "OPTIMIZE {t}",
+    "DELETE FROM {t} WHERE id % 10 = 1",
+    "RESTORE TABLE {t} TO VERSION AS OF 4",
+    "INSERT OVERWRITE {t} SELECT * FROM {t} WHERE id > 20",
+)
+
+
+@pytest.fixture
+def log(spark: SparkSession, lake_dir: Path) -> TableLog:
+    return make(spark, lake_dir / "t", COLUMNS, feed=False, vectors=True)
+
+
+def bag(rows: pa.Table) -> Counter[str]:
+    columns = [rows[c].to_pylist() for c in sorted(rows.column_names)]
+    return Counter(map(repr, zip(*columns, strict=True)))
+
+
+def differences(spark: SparkSession, log: TableLog, kept: KeptColumns, version: int) -> list[str]:
+    """What is told otherwise of a version than Spark has it: all rows, and those of some ids."""
+    table = spark.sql(f"SELECT * FROM {sql_table(log.path)} VERSION AS OF {version}")
+    whole = table.toArrow()
+    columns = whole.column_names
+    found = kept.rows(log, version, columns)
+    wrong = [] if bag(found) == bag(whole) else ["rows"]
+    rng = random.Random(version)
+    there = found["id"].combine_chunks()
+    for nulls in (False, True):
+        wanted = pa.array([*rng.sample(range(60), 3), 5_000_000_000], pa.int64())
+        if there.type == pa.int32():
+            wanted = wanted.slice(0, 3).cast(pa.int32())
+        ranges = () if nulls else ranges_of(log.metadata(version), pa.table({"id": wanted}))
+        some = kept.select(
+            log, version, columns, "id", wanted, nulls=nulls, ranges=ranges, most_rows=1000
+        )
+        assert some is not None
+        condition = f"id IN ({', '.join(map(str, wanted.to_pylist()))})"
+        condition += " OR id IS NULL" if nulls else ""
+        if bag(some) != bag(table.where(condition).toArrow()):
+            wrong.append(f"selected, nulls {nulls}")
+    return wrong
+
+
+def live(
+    spark: SparkSession, log: TableLog, kept: KeptColumns, statements: tuple[str, ...] = LIFE
+) -> list[tuple[str, str]]:
+    """A table's life, each version looked at when it is new and once more at the end."""
+    wrong = []
+    for statement in statements:
+        spark.sql(statement.format(t=sql_table(log.path)))
+        found = differences(spark, log, kept, log.version())
+        wrong += [(statement[:40], f) for f in found]
+    for version in random.Random(1).sample(range(1, log.version()), 2):
+        wrong += [(f"again {version}", f) for f in differences(spark, log, kept, version)]
+    return wrong
+
+
+def test_every_version_has_its_own_rows(spark: SparkSession, log: TableLog) -> None:
+    kept = KeptColumns()
+    assert live(spark, log, kept) == []
+    before = kept.bytes
+    assert before > 0
+    kept.rows(log, log.version(), ["id", "s"])
+    assert kept.bytes == before  # nothing is decoded twice
+    shutil.rmtree(log.path)
+    make(spark, log.path, COLUMNS, feed=False, vectors=True)
+    spark.sql(f"INSERT INTO {sql_table(log.path)} {ROWS.format(5, 9)}")
+    assert differences(spark, log, kept, log.version()) == []
+    next(Path(log.path).glob("*.parquet")).unlink()
+    with pytest.raises(FileNotFoundError):
+        kept.rows(log, log.version(), ["id"])
+
+
+def test_types_that_were_widened_in_place(spark: SparkSession, lake_dir: Path) -> None:
+    log = make(spark, lake_dir / "t", COLUMNS, feed=False, vectors=False)
+    assert live(spark, log, KeptColumns(), WIDENED) == []
+
+
+def test_a_vector_that_is_taken_for_another_is_caught(
+    spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_columns, "_vector_key", lambda footer, action: (footer.key, ""))
+    wrong = live(spark, log, KeptColumns(), LIFE[:4])
+    assert {how for _, how in wrong} >= {"rows"}
+
+
+def test_what_does_not_fit_is_read_each_time(
+    spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for statement in LIFE[:3]:
+        spark.sql(statement.format(t=sql_table(log.path)))
+    small, short = KeptColumns(most_bytes=600), KeptColumns()
+    for version in range(1, log.version() + 1):
+        assert differences(spark, log, small, version) == []
+        assert small.bytes <= 600
+    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: True)
+    monkeypatch.setattr(kept_columns, "_PRESSURE_SECONDS", 0.0)
+    assert differences(spark, log, short, log.version()) == []
+    assert short.bytes == 0
