@@ -90,13 +90,21 @@ def _interrupted_when(connection: DuckDBPyConnection, over: Callable[[], bool]) 
 
 
 @dataclass
+class _Opened:
+    """A connection, and the functions that it was given."""
+
+    connection: DuckDBPyConnection
+    offered: set[str] = field(default_factory=set)
+
+
+@dataclass
 class Evaluator:
     """Evaluates statements over fewer than `most_rows` rows; threads may share it."""
 
     most_rows: int
     _known: OrderedDict[_Statement, Translation | LeftOut] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _own: threading.local = field(default_factory=threading.local)
+    _idle: list[_Opened] = field(default_factory=list)
 
     def __call__(self, text: str, views: Mapping[str, LocalRows]) -> pa.Table | None:
         """The rows of a statement over these views, in the types in which Spark gives them; None:
@@ -150,9 +158,10 @@ class Evaluator:
         import duckdb
         import pyarrow as pa
 
-        connection = self._connection()
+        opened = self._opened()
+        connection = opened.connection
         for name, function in statement.functions.items():
-            self._offer(connection, name, function)
+            _offer(opened, name, function)
         try:
             for name in statement.views:
                 rows = views[name].rows
@@ -168,32 +177,36 @@ class Evaluator:
         finally:
             for name in statement.views:
                 connection.unregister(name)
+            with self._lock:
+                self._idle.append(opened)
 
-    def _connection(self) -> DuckDBPyConnection:
-        """This thread's own."""
+    def _opened(self) -> _Opened:
+        """One for this statement alone: a refresh is a thread of its own, and opening takes longer
+        than most statements."""
         import duckdb
 
-        if not hasattr(self._own, "connection"):
-            self._own.connection = duckdb.connect(config=_CONFIG)
-            self._own.connection.execute("SET TimeZone = 'UTC'").fetchall()
-            self._own.offered = set()
-        connection: DuckDBPyConnection = self._own.connection
-        return connection
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        connection = duckdb.connect(config=_CONFIG)
+        connection.execute("SET TimeZone = 'UTC'").fetchall()
+        return _Opened(connection)
 
-    def _offer(self, connection: DuckDBPyConnection, name: str, function: Function) -> None:
-        from duckdb.func import FunctionNullHandling, PythonUDFType
 
-        if name in self._own.offered:
-            return
-        connection.create_function(
-            name,
-            function.evaluate,
-            [k.sql for k in function.arguments],
-            function.result.sql,
-            type=PythonUDFType.ARROW,
-            null_handling=FunctionNullHandling.SPECIAL,
-        )
-        self._own.offered.add(name)
+def _offer(opened: _Opened, name: str, function: Function) -> None:
+    from duckdb.func import FunctionNullHandling, PythonUDFType
+
+    if name in opened.offered:
+        return
+    opened.connection.create_function(
+        name,
+        function.evaluate,
+        [k.sql for k in function.arguments],
+        function.result.sql,
+        type=PythonUDFType.ARROW,
+        null_handling=FunctionNullHandling.SPECIAL,
+    )
+    opened.offered.add(name)
 
 
 def _places(columns: int) -> list[str]:

@@ -1,7 +1,13 @@
-"""An evaluation of many rows ends at its limits, and the evaluator goes on after it."""
+"""An evaluation of many rows ends at its limits, and the evaluator goes on after it, in whichever
+thread."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -59,3 +65,33 @@ def test_a_statement_that_needs_too_much_memory(monkeypatch: pytest.MonkeyPatch)
     found = of_all.evaluate_whole(COUNTED, views, PLENTY, never)
     assert found is not None
     assert found.to_pylist() == [{"n": 1_000_000}]
+
+
+def test_threads_share_connections_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, opened = duckdb.connect, []
+
+    def counted(**how: Any) -> Any:
+        opened.append(connect(**how))
+        return opened[-1]
+
+    monkeypatch.setattr(duckdb, "connect", counted)
+    few, views, both = Evaluator(100), rows(10), Barrier(2)
+
+    def count() -> Any:
+        found = few(COUNTED, views)
+        assert found is not None
+        return found.to_pylist()
+
+    def wait() -> bool:
+        both.wait(10)
+        return False
+
+    with ThreadPoolExecutor(2) as threads:
+        assert threads.submit(count).result() == [{"n": 10}]
+    with ThreadPoolExecutor(2) as threads:
+        assert threads.submit(count).result() == [{"n": 10}]
+    assert len(opened) == 1
+    with ThreadPoolExecutor(2) as threads:
+        asked = [threads.submit(lambda: (wait(), count())) for _ in range(20)]
+        assert {str(a.result()[1]) for a in asked} == {"[{'n': 10}]"}
+    assert len(opened) <= 2
