@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote, urlparse
 
-_LOCAL = re.compile(r"file:(?://(?=/))?(?=/)")
+_LOCAL = re.compile(r"\Afile:(?:///|/(?!/))")
 
 
 def local_path(uri: str) -> str:
@@ -17,4 +17,4 @@ def local_path(uri: str) -> str:
 def path_of_text(text: str) -> str:
     """A path as Hadoop writes or reads it, in which `%20` is three characters: DESCRIBE's
     `Location`, a path in a query. Without the scheme of the local disk; any other as it is."""
-    return _LOCAL.sub("", text, count=1) if _LOCAL.match(text) else text
+    return _LOCAL.sub("/", text)
