@@ -24,6 +24,7 @@ from dt_jupyter.ivm import (
 from dt_jupyter.model import Name, Source, quote
 from dt_jupyter.model.hidden import VISIBLE, public_columns
 from dt_jupyter.sources import name_of
+from dt_jupyter.spark import type_text
 from dt_jupyter.sql import BagSql, GroupSql, Place, Renderer, Table, View, bind, stage_sql
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class CompiledStage:
         if shown is None:
             return None
         none = {
-            f.name: f"CAST(NULL AS {f.dataType.simpleString()})"
+            f.name: f"CAST(NULL AS {type_text(f.dataType)})"
             for f in self.schema
             if f.name not in shown
         }
@@ -139,7 +140,7 @@ def bind_query(
     @cache
     def types(rel: Rel) -> dict[str, str]:
         fields = spark.sql(Renderer(lambda s: empty_relation(known[s.source]))(rel)).schema
-        return {f.name: f.dataType.simpleString() for f in fields}
+        return {f.name: type_text(f.dataType) for f in fields}
 
     return BoundQuery(bind(query, resolve, builtins), known, types)
 
@@ -198,6 +199,6 @@ def _output_types(stage: Stage, types: Callable[[Rel], dict[str, str]]) -> tuple
 def empty_relation(schema: StructType) -> str:
     """A relation without rows, for the analyser alone."""
     items = ", ".join(
-        f"CAST(NULL AS {f.dataType.simpleString()}) AS {quote(f.name)}" for f in schema.fields
+        f"CAST(NULL AS {type_text(f.dataType)}) AS {quote(f.name)}" for f in schema.fields
     )
     return f"(SELECT {items} WHERE FALSE)"

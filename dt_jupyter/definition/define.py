@@ -55,7 +55,7 @@ from dt_jupyter.sources import (
     sample_files,
     text_at,
 )
-from dt_jupyter.spark import check_cancelled, is_connect
+from dt_jupyter.spark import check_cancelled, is_connect, type_text
 from dt_jupyter.sql import (
     reads_by_function,
     recursive_place,
@@ -163,8 +163,7 @@ class Definer:
         names = checked_names(request.name, [n for n, _ in request.columns], fields)
         comments = [c for _, c in request.columns] or [None] * len(names)
         columns = tuple(
-            (n, f.dataType.simpleString(), c)
-            for n, f, c in zip(names, fields, comments, strict=True)
+            (n, type_text(f.dataType), c) for n, f, c in zip(names, fields, comments, strict=True)
         )
         definition = Definition(
             request.query,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from dt_jupyter.ivm import Rel, equivalent
 from dt_jupyter.model import Definition, Reason
+from dt_jupyter.spark import type_text
 
 Outputs = tuple[tuple[str, str], ...]
 """The columns of a query, names with types, in order."""
@@ -20,7 +21,7 @@ _CODE = "SCHEMA_EVOLVED"
 
 def outputs_of(fields: Sequence[object]) -> Outputs:
     """The outputs of a Spark schema's fields."""
-    return tuple((f.name, f.dataType.simpleString()) for f in fields)  # type: ignore[attr-defined]
+    return tuple((f.name, type_text(f.dataType)) for f in fields)  # type: ignore[attr-defined]
 
 
 def public_outputs(definition: Definition) -> Outputs:

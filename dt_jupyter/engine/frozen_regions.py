@@ -22,6 +22,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.sources import Sources
+from dt_jupyter.spark import type_text
 from dt_jupyter.sql import CreateDynamicTable
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Regions:
         assert region.backfill.path is not None
         fields = self.sources.logs[region.backfill.path].metadata(region.version).fields
         schema = spark_schema(fields)
-        given = {f.name: f.dataType.simpleString() for f in schema if not is_hidden(f.name)}
+        given = {f.name: type_text(f.dataType) for f in schema if not is_hidden(f.name)}
         problem = differing_column(given, {n: t for n, t, _ in definition.columns})
         if problem is not None:
             table = region.backfill.name

@@ -42,7 +42,7 @@ from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.execute import FORMAT, STATE_FORMAT, prepare
 from dt_jupyter.refresh.protocol import Refresher
 from dt_jupyter.refresh.stage_commit import CommitOrigin, Target, commit_stage, refresh_statistics
-from dt_jupyter.spark import run_cancellable
+from dt_jupyter.spark import run_cancellable, type_text
 from dt_jupyter.sql import GroupSql, containing
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _keys(stage: CompiledStage) -> KeyColumns:
     if not isinstance(stage.sql, GroupSql):
         return KeyColumns()
     names = stage.sql.keys if not stage.sql.scalar else ()
-    types = {f.name: f.dataType.simpleString() for f in stage.schema}
+    types = {f.name: type_text(f.dataType) for f in stage.schema}
     exact = (n for n in names if types[n] in _EXACT or types[n].startswith("decimal"))
     return KeyColumns(names, frozenset(exact))
 

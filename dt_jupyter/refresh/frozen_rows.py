@@ -10,6 +10,7 @@ from dt_jupyter.model import Definition, DynamicTable, Timestamp, error
 from dt_jupyter.model.hidden import STORED_ID, is_hidden, where_visible
 from dt_jupyter.refresh.frozen_columns import ColumnsKept, ColumnTypes, carried_columns
 from dt_jupyter.sources import Sources
+from dt_jupyter.spark import type_text
 
 _LOST = frozenset(("LOG_LOST", "LOG_BROKEN", "LOG_REGRESSED"))
 
@@ -56,7 +57,7 @@ def kept_region(
         return KeptRegion(condition)
     path, version = origin
     fields = spark_schema(sources.logs[path].metadata(version).fields)
-    stored = {f.name: f.dataType.simpleString() for f in fields}
+    stored = {f.name: type_text(f.dataType) for f in fields}
     items = carried_columns(table.name, _columns_kept(table, definition, stored))
     has_ids = table.frontier is not None and set(STORED_ID) <= stored.keys()
     ids = STORED_ID if has_ids else ()

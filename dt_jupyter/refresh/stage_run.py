@@ -46,6 +46,7 @@ from dt_jupyter.refresh.inputs import Reading
 from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
 from dt_jupyter.refresh.stage_plan import StageStatement, StageStep
+from dt_jupyter.spark import type_text
 from dt_jupyter.sql import BagSql, GroupSql
 
 if TYPE_CHECKING:
@@ -442,7 +443,7 @@ class StageRun:
         (found,) = self._frame(f"SELECT COUNT(*) FROM {victims}").collect()[0]
         self._refuse_missing(gone - found)
         others = [
-            f"CAST(NULL AS {f.dataType.simpleString()}) AS {quote(f.name)}"
+            f"CAST(NULL AS {type_text(f.dataType)}) AS {quote(f.name)}"
             for f in self.compiled.schema
             if f.name not in STORED_ID
         ]

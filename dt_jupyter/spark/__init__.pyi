@@ -110,3 +110,6 @@ from .standby import (
     dismiss as dismiss,
 )
 from .thread_session import as_active as as_active
+from .type_texts import (
+    type_text as type_text,
+)

@@ -37,6 +37,7 @@ from dt_jupyter.spark import (
     provider_of,
     rows_frame,
     run_analysed,
+    type_text,
 )
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ class SparkRights:
     def _listed(self, frame: DataFrame) -> DataFrame:
         """The rows of SHOW TABLES of what the role sees."""
         rows = [tuple(r) for r in frame.collect() if self._shows(r)]
-        schema = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in frame.schema)
+        schema = ", ".join(f"`{f.name}` {type_text(f.dataType)}" for f in frame.schema)
         return rows_frame(self.access.spark, rows, schema)
 
     def _shows(self, row: Any) -> bool:

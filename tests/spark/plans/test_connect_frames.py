@@ -98,7 +98,7 @@ def given(**kind):
 def several(**kind):
     return given(**{name: getattr(Literal, name.title())(**known) for name, known in kind.items()})
 
-pair = T.StructType([T.StructField("p", T.IntegerType()), T.StructField("d", T.DateType())])
+pair = T.StructType([T.StructField("p-q'", T.IntegerType()), T.StructField("d", T.DateType())])
 numbers = typed(T.IntegerType())
 some = [Literal(integer=1), Literal(null=numbers)]
 literals = {
@@ -130,7 +130,7 @@ frames = {
         "id", a.withField("x", F.lit(5)).withField("n", F.col("id") + 1).alias("wider"),
         a.withField("y.z", F.upper("a.y.z")).dropFields("x").alias("inner"),
         a.dropFields("y.w").alias("less"), t.colRegex("`(at|none)`"),
-        F.struct("id", "at").withField("`e`", F.lit(1)).alias("made"),
+        F.struct("id", "at").withField("`e f`", F.lit(1)).alias("made"),
         F.element_at(F.array("a"), 1).withField("y", F.lit(None).cast("int")).alias("first"),
     ),
     "chosen": lambda: t.where(a.withField("k", F.col("id"))["k"] > 0).select("id"),

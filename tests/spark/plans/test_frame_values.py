@@ -36,6 +36,9 @@ def test_values_and_fields_of_structs_are_kept_incrementally(quick_lab: Lab) -> 
             "id", F.col("a").withField("x", F.lit(5)).withField("n", F.col("id") + 1).alias("a")
         ),
         "inner": lambda: t().withColumn("a", F.col("a").withField("y.z", F.upper("a.y.z"))),
+        "odd_names": lambda: t().select(F.struct(F.col("id").alias("p-q'"), "b").alias("s")).join(
+            t().select("id"), F.col("id") == F.col("s")["p-q'"] + 1, "left"
+        ),
         "less": lambda: t().select("id", F.col("a").dropFields("y.w").alias("a")),
         "both": lambda: t().select(
             F.col("a").dropFields("x", "y.w").withField("q", F.lit(None).cast("int")).alias("a")

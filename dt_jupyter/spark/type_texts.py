@@ -1,0 +1,28 @@
+"""Types as SQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dt_jupyter.model import is_word, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
+
+
+def type_text(kind: DataType) -> str:
+    """What `simpleString` says, with the names of fields quoted that are no words: SQL has them
+    only so."""
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if isinstance(kind, ArrayType):
+        return f"array<{type_text(kind.elementType)}>"
+    if isinstance(kind, MapType):
+        return f"map<{type_text(kind.keyType)},{type_text(kind.valueType)}>"
+    if isinstance(kind, StructType):
+        fields = (
+            f"{f.name if is_word(f.name) else quote(f.name)}:{type_text(f.dataType)}"
+            for f in kind.fields
+        )
+        return f"struct<{','.join(fields)}>"
+    return kind.simpleString()
