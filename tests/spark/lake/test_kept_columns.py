@@ -40,19 +40,17 @@ LIFE = (
     "INSERT INTO {t} " + ROWS.format(60, 90),
     "DELETE FROM {t} WHERE id = 3",
     "UPDATE {t} SET s = 'new' WHERE id IN (4, 5) OR s = 's20'",
-    "DELETE FROM {t} WHERE d = DATE'2024-03-02'",
     "ALTER TABLE {t} ADD COLUMN more STRING",
     "INSERT INTO {t} VALUES (5, 'x', NULL, 1, NULL, 'y')",
     "OPTIMIZE {t}",
-    "DELETE FROM {t} WHERE id % 10 = 1",
-    "RESTORE TABLE {t} TO VERSION AS OF 4",
+    "RESTORE TABLE {t} TO VERSION AS OF 3",
     "INSERT OVERWRITE {t} SELECT * FROM {t} WHERE id > 20",
 )
 
 
 @pytest.fixture
-def log(spark: SparkSession, lake_dir: Path) -> TableLog:
-    return make(spark, lake_dir / "t", COLUMNS, feed=False, vectors=True)
+def log(quick_spark: SparkSession, lake_dir: Path) -> TableLog:
+    return make(quick_spark, lake_dir / "t", COLUMNS, feed=False, vectors=True)
 
 
 def bag(rows: pa.Table) -> Counter[str]:
@@ -62,8 +60,8 @@ def bag(rows: pa.Table) -> Counter[str]:
 
 def differences(spark: SparkSession, log: TableLog, kept: KeptColumns, version: int) -> list[str]:
     """What is told otherwise of a version than Spark has it: all rows, and those of some ids."""
-    table = spark.sql(f"SELECT * FROM {sql_table(log.path)} VERSION AS OF {version}")
-    whole = table.toArrow()
+    text = f"SELECT * FROM {sql_table(log.path)} VERSION AS OF {version}"
+    whole = spark.sql(text).toArrow()
     columns = whole.column_names
     found = kept.rows(log, version, columns)
     wrong = [] if bag(found) == bag(whole) else ["rows"]
@@ -78,9 +76,9 @@ def differences(spark: SparkSession, log: TableLog, kept: KeptColumns, version: 
             log, version, columns, "id", wanted, nulls=nulls, ranges=ranges, most_rows=1000
         )
         assert some is not None
-        condition = f"id IN ({', '.join(map(str, wanted.to_pylist()))})"
-        condition += " OR id IS NULL" if nulls else ""
-        if bag(some) != bag(table.where(condition).toArrow()):
+        ids = {*wanted.to_pylist(), *([None] if nulls else [])}
+        meant = [i for i, id_ in enumerate(whole["id"].to_pylist()) if id_ in ids]
+        if bag(some) != bag(whole.take(pa.array(meant, pa.int64()))):
             wrong.append(f"selected, nulls {nulls}")
     return wrong
 
@@ -115,7 +113,8 @@ def test_every_version_has_its_own_rows(spark: SparkSession, log: TableLog) -> N
         kept.rows(log, log.version(), ["id"])
 
 
-def test_types_that_were_widened_in_place(spark: SparkSession, lake_dir: Path) -> None:
+def test_types_that_were_widened_in_place(quick_spark: SparkSession, lake_dir: Path) -> None:
+    spark = quick_spark
     log = make(spark, lake_dir / "t", COLUMNS, feed=False, vectors=False)
     assert live(spark, log, KeptColumns(), WIDENED) == []
 
