@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from pyspark.errors import PySparkException
+
 from dt_jupyter.model import error
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.pools import in_pool
@@ -49,6 +51,9 @@ REFRESH_CONFS: Mapping[str, str] = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     **HELD,
 }
+
+
+_CLOSED = "INVALID_HANDLE.SESSION_"
 
 
 def meaning(spark: SparkSession) -> dict[str, str]:
@@ -111,7 +116,7 @@ class RefreshSessions:
         """
         session = self._take(warehouse)
         try:
-            reset_session(session, {**self._confs, **(settings or {})})
+            session = self._reset(session, {**self._confs, **(settings or {})})
             self._prepare(session)
             with in_pool(session, warehouse):
                 yield session
@@ -144,6 +149,18 @@ class RefreshSessions:
         except BaseException:
             self._drop(warehouse)
             raise
+
+    def _reset(self, session: SparkSession, confs: Mapping[str, str]) -> SparkSession:
+        """The session, or another one in its place: a server of Connect closes what is idle for an
+        hour."""
+        try:
+            reset_session(session, confs)
+        except PySparkException as e:
+            if not (is_connect(session) and _CLOSED in str(e)):
+                raise
+            session = private_session(self._spark)
+            reset_session(session, confs)
+        return session
 
     def _available(self, warehouse: str) -> bool:
         limit = self._limits.get(warehouse, self._slots)

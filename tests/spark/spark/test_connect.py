@@ -32,6 +32,9 @@ with sessions.lease("w", {"spark.sql.ansi.enabled": "false"}) as lent:
 with sessions.lease("w") as lent:
     facts["ansi again"] = lent.conf.get("spark.sql.ansi.enabled")
     facts["sees left"] = lent.catalog.tableExists("left")
+lent.client.release_session()  # as the server does with one that is idle for an hour
+with sessions.lease("w") as lent:
+    facts["another"] = lent.sql("SELECT 1 AS x").collect()[0].x
 facts["value"] = run_cancellable(spark, "a", "counts", lambda: spark.range(5).count())
 facts["jobs"] = count_jobs(spark, "a")
 facts["pool"] = declare_pool(spark, Pool("p"))
@@ -75,6 +78,7 @@ def test_everything_but_job_counts_and_weights_works(
         "sees mine": False,
         "ansi again": "true",
         "sees left": False,
+        "another": 1,
         "value": 5,
         "jobs": None,
         "pool": False,
