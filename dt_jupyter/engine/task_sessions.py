@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pyspark.errors import PySparkException
+
 from dt_jupyter.model import Named, Securable, quote
-from dt_jupyter.spark import reset_session
+from dt_jupyter.spark import is_session_closed, reset_session
 
 if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
@@ -33,9 +35,8 @@ class TaskSessions:
     def lent(self, task: Task, run_id: str) -> Iterator[Context]:
         """One for a run of the task, with its settings and its current schema; the intent of what
         it writes has the id of the run."""
-        context = self._take()
+        context = self._reset(self._take(), task)
         try:
-            reset_session(context.spark, task.settings)
             context.spark.catalog.setCurrentDatabase(quote(task.schema))
             context.streams.new_id = lambda: run_id
             on = Securable.of(Named.TASK, task.name)
@@ -53,6 +54,18 @@ class TaskSessions:
             idle, self._idle = self._idle, []
         for context in idle:
             _close(context)
+
+    def _reset(self, context: Context, task: Task) -> Context:
+        """The context, or another one where its session is closed."""
+        try:
+            reset_session(context.spark, task.settings)
+        except PySparkException as e:
+            if not is_session_closed(context.spark, e):
+                self._give_back(context)
+                raise
+            _close(context)
+            return self._reset(self.make(), task)
+        return context
 
     def _take(self) -> Context:
         with self._lock:

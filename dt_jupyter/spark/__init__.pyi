@@ -102,6 +102,7 @@ from .sessions import (
     MEANING as MEANING,
     REFRESH_CONFS as REFRESH_CONFS,
     RefreshSessions as RefreshSessions,
+    is_session_closed as is_session_closed,
     meaning as meaning,
     private_session as private_session,
     reset_session as reset_session,

@@ -151,12 +151,11 @@ class RefreshSessions:
             raise
 
     def _reset(self, session: SparkSession, confs: Mapping[str, str]) -> SparkSession:
-        """The session, or another one in its place: a server of Connect closes what is idle for an
-        hour."""
+        """The session, or another one in its place."""
         try:
             reset_session(session, confs)
         except PySparkException as e:
-            if not (is_connect(session) and _CLOSED in str(e)):
+            if not is_session_closed(session, e):
                 raise
             session = private_session(self._spark)
             reset_session(session, confs)
@@ -179,6 +178,12 @@ class RefreshSessions:
         with self._changed:
             self._made[warehouse] -= 1
             self._changed.notify_all()
+
+
+def is_session_closed(session: SparkSession, failure: PySparkException) -> bool:
+    """Whether a server of Connect has closed the session, as it does with what is idle for an
+    hour."""
+    return is_connect(session) and _CLOSED in str(failure)
 
 
 def private_session(spark: Any) -> SparkSession:
