@@ -24,6 +24,8 @@ _B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+
 _TO_B85 = bytes.maketrans(_Z85, _B85)
 _ID = 20  # characters of an encoded UUID
 
+_Seal = tuple[int, int, int]
+
 
 class LiveFiles:
     """The files of a table at its versions; keeps the last few, and goes on from the nearest."""
@@ -31,7 +33,7 @@ class LiveFiles:
     def __init__(self, path: TablePath) -> None:
         self.path: Path = local(path)
         self._dir = self.path / "_delta_log"
-        self._known: OrderedDict[tuple[int, int], TableState] = OrderedDict()
+        self._known: OrderedDict[tuple[_Seal, int], TableState] = OrderedDict()
         self._lock = RLock()
 
     def at(self, version: int) -> list[Action]:
@@ -47,14 +49,15 @@ class LiveFiles:
             files = self._known[seal, version].files.values()
         return sorted(files, key=lambda a: (int(a.get("modificationTime") or 0), a["path"]))
 
-    def _seal(self, version: int) -> int:
-        """Tells a log from another one that took its place."""
+    def _seal(self, version: int) -> _Seal:
+        """Tells a log from another one that took its place, and may have its inodes."""
         try:
-            return os.stat(self._dir / commit_name(version)).st_ino
+            found = os.stat(self._dir / commit_name(version))
+            return found.st_ino, found.st_mtime_ns, found.st_size
         except FileNotFoundError as e:
             raise self._gone(version) from e
 
-    def _made(self, seal: int, version: int) -> TableState:
+    def _made(self, seal: _Seal, version: int) -> TableState:
         start, _ = last_checkpoint(self._dir, version)
         earlier = [
             (v, s) for s, v in self._known if start <= v < version and s == self._seal_if_there(v)
@@ -66,7 +69,7 @@ class LiveFiles:
             state = checkpoint_state(self._dir, version, FILES, statistics=False)
         return advance_state(state, self._dir, version, FILES)
 
-    def _seal_if_there(self, version: int) -> int | None:
+    def _seal_if_there(self, version: int) -> _Seal | None:
         try:
             return self._seal(version)
         except VersionGone:

@@ -74,13 +74,15 @@ class SmallTables:
     def expected_bytes(self, log: TableLog, version: int, columns: Sequence[str]) -> int | None:
         """About the memory of the columns of a snapshot; None where its log does not tell, or
         Spark has to read it."""
+        import pyarrow as pa
+
         metadata = log.metadata(version)
         if not metadata.is_plain:
             return None
         try:
             schema = arrow_schema(fields_named(metadata, columns))
             _, rows = self.columns.size(log, version, self.file_bytes)
-        except (LakeError, OSError):
+        except (LakeError, pa.ArrowException, OSError):
             return None
         width = _row_width(schema)
         return rows * width if rows is not None and width is not None else None

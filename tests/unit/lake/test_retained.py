@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 
@@ -15,6 +17,7 @@ from dt_jupyter.lake import (
     Feed,
     NotSupported,
     SmallTables,
+    TableLog,
     Unchanged,
     Unreadable,
     head,
@@ -206,6 +209,23 @@ def test_what_is_gone_is_asked_for_again_where_the_table_moved(
 
     monkeypatch.setattr(Path, "exists", exists)
     assert Contents().lost(made.log) is None
+
+
+def test_a_file_that_is_broken_or_has_another_calendar_is_left_to_spark(tmp_path: Path) -> None:
+    write_deltalake(tmp_path, pa.table({"id": [1, 2], "day": [date(1500, 1, 1)] * 2}))
+    log, (file,) = TableLog(tmp_path), list(tmp_path.glob("*.parquet"))
+    tables = SmallTables()
+    assert tables.rows(log, 0, ["id", "day"]) is not None
+    old = pq.read_table(file).replace_schema_metadata({"org.apache.spark.legacyDateTime": ""})
+    pq.write_table(old, file)
+    tables = SmallTables()
+    assert tables.rows(log, 0, ["id", "day"]) is None
+    assert tables.select(log, 0, ["id", "day"], "id", pa.array([1]), nulls=False) is None
+    assert tables.rows(log, 0, ["id"]) is not None
+    file.write_bytes(b"PAR1 no more PAR1")
+    assert tables.rows(log, 0, ["id", "day"]) is None
+    assert tables.select(log, 0, ["id"], "id", pa.array([1]), nulls=False) is None
+    assert tables.expected_bytes(log, 0, ["id"]) is None
 
 
 def test_what_delta_rs_cannot_read_is_left_to_spark(tmp_path: Path) -> None:
