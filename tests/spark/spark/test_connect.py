@@ -85,3 +85,29 @@ def test_everything_but_job_counts_and_weights_works(
         "interrupt": "Cancelled",
         "cancel": True,
     }
+
+
+TASK = """
+import gc
+from dt_jupyter.engine import Engine
+from dt_jupyter.engine.task_sessions import TaskSessions
+
+lake = sys.argv[3]
+dt = Engine.connect(lake, spark=spark, scheduler=False)
+dt.sql(f"CREATE TABLE run (id INT) USING delta LOCATION '{lake}/run'")
+dt.sql("CREATE TASK job SCHEDULE = '1 day' AS INSERT INTO run SELECT 7")
+dt.sql("EXECUTE TASK job")
+idle = [c for o in gc.get_objects() if isinstance(o, TaskSessions) for c in o._idle]
+for context in idle:
+    context.spark.client.release_session()
+dt.sql("EXECUTE TASK job")
+facts |= {"closed": len(idle), "runs": spark.table("run").count()}
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_a_task_runs_where_its_session_was_closed(
+    connect_server: ConnectServer, tmp_path: Path
+) -> None:
+    assert connect_server.facts(tmp_path, TASK) == {"closed": 1, "runs": 2}
