@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _DATASET = "org.apache.spark.sql.classic.Dataset"
 _ROWS = frozenset({"LogicalRDD", "LocalRelation"})
 _DELTA, _FILES, _LISTED = "TahoeLogFileIndex", "HadoopFsRelation", "InMemoryFileIndex"
-_GLOB = frozenset("*?[]{}")
+_GLOB = frozenset("*?[]{}\\")
 
 
 @dataclass
