@@ -28,6 +28,7 @@ FAST = {
 }
 
 _STARTED: list[SparkSession] = []
+_OF_A_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 
 @pytest.fixture(scope="session")
@@ -49,10 +50,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _confs_of_a_file() -> Iterator[None]:
-    """What the tests of a file set in the session ends with the file."""
+    """What the tests of a file set in the session, and in their thread, ends with the file."""
     yield
     for session in _STARTED:
         session.sql("RESET")
+        for name in _OF_A_GROUP:
+            session.sparkContext.setLocalProperty(name, None)
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,8 @@ LIFE = (
 
 
 @pytest.fixture
-def log(quick_spark: SparkSession, lake_dir: Path) -> TableLog:
+def log(quick_spark: SparkSession, lake_dir: Path, monkeypatch: pytest.MonkeyPatch) -> TableLog:
+    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: False)
     return make(quick_spark, lake_dir / "t", COLUMNS, feed=False, vectors=True)
 
 

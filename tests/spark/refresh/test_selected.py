@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.lake import SmallTables
+from dt_jupyter.lake.read import kept_columns
 from tests.spark.engine_lab import Lab
 from tests.unit.refresh.test_reduction import CONDITIONS, VALUES
 
@@ -14,10 +15,11 @@ ROWS = 3_000
 
 
 @pytest.fixture
-def large(quick_lab: Lab) -> Lab:
+def large(quick_lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
     """Three tables that refer to each other; none of them is taken for a small one."""
     lab = quick_lab
     lab.context.refresher.small.table_bytes = 0
+    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: False)
     lab.table("buyer", "id BIGINT, name STRING")
     lab.table("sale", "id BIGINT, buyer BIGINT, day DATE")
     lab.table("line", "sale BIGINT, item STRING, price DECIMAL(9, 2)")

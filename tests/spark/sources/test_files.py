@@ -197,7 +197,6 @@ def test_data_frames_over_paths_are_followed_by_their_list(quick_lab: Lab, tmp_p
     lab.reopen()
     assert lab.refresh("p") == "NO_DATA"
     for refused in (
-        read.parquet(f"{tmp_path}/day*"),
         read.parquet(str(odd), str(odd / "b.parquet")),
         read.schema("id STRING").json(str(tmp_path / "j")),
         read.option("multiLine", "true").json(str(tmp_path / "j")),
@@ -205,6 +204,8 @@ def test_data_frames_over_paths_are_followed_by_their_list(quick_lab: Lab, tmp_p
         with pytest.raises(DTError, match="make a table of them") as caught:
             lab.engine.create("no", refused, target_lag="1 hour")
         assert caught.value.code == "DT-1125"
+    lab.engine.create("g", lab.spark.read.parquet(f"{tmp_path}/day*"), target_lag="1 hour")
+    assert (lab.mode("g"), lab.rows("g")) == ("FULL", lab.rows("d"))  # folders of values below
 
 
 @pytest.mark.nightly

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
 from dt_jupyter.lake.read.memory import is_memory_short
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Makes the machine's memory free to a part."""
+    found = psutil.virtual_memory()
+
+    def set_free(part: float) -> None:
+        now = found._replace(available=int(part * found.total))
+        monkeypatch.setattr(psutil, "virtual_memory", lambda: now)
+
+    return set_free
 
 
 def group(folder: Path, limit: str, current: int, inactive: int) -> Path:
@@ -23,13 +36,19 @@ def group(folder: Path, limit: str, current: int, inactive: int) -> Path:
      ("max", 950, 0, False)],
 )  # fmt: skip
 def test_a_control_group_that_is_full(
-    tmp_path: Path, limit: str, current: int, inactive: int, short: bool
+    tmp_path: Path,
+    machine: Callable[[float], None],
+    limit: str,
+    current: int,
+    inactive: int,
+    short: bool,
 ) -> None:
+    machine(0.5)
     assert is_memory_short(group(tmp_path, limit, current, inactive)) is short
 
 
-def test_a_machine_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_is_full(tmp_path: Path, machine: Callable[[float], None]) -> None:
+    machine(0.2)
     assert not is_memory_short(tmp_path / "none")
-    found = psutil.virtual_memory()
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: found._replace(available=1))
+    machine(0.05)
     assert is_memory_short(tmp_path / "none")
