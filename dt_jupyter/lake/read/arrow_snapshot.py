@@ -16,7 +16,7 @@ from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
-from dt_jupyter.lake.read.kept_columns import KeptColumns
+from dt_jupyter.lake.read.kept_columns import KeptColumns, VersionFiles
 from dt_jupyter.lake.read.narrowing import narrowest_range, ranges_of
 from dt_jupyter.lake.read.reader_rs import items, read_snapshot
 from dt_jupyter.lake.types import arrow_schema, contains, fields_named, plain_type, spark_schema
@@ -81,11 +81,12 @@ class SmallTables:
             return None
         try:
             schema = arrow_schema(fields_named(metadata, columns))
-            _, rows = self.columns.size(log, version, self.file_bytes)
+            files, width = self.columns.files(log, version), _row_width(schema)
+            if width is None or files.bytes > self.file_bytes:
+                return None
+            return files.rows * width
         except (LakeError, pa.ArrowException, OSError):
             return None
-        width = _row_width(schema)
-        return rows * width if rows is not None and width is not None else None
 
     def _read(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
         import pyarrow as pa
@@ -96,13 +97,11 @@ class SmallTables:
             return None
         schema = arrow_schema(fields_named(metadata, columns))
         try:
-            files, rows = self.columns.size(log, version, self.file_bytes)
-            if rows is None or not self._is_small(schema, files, rows):
-                return None
-            if self._has_other_times(log, version, columns):
+            files = self.columns.files(log, version)
+            if not self._is_small(schema, files) or _has_other_times(metadata, columns, files):
                 return None
             try:
-                return self.columns.rows(log, version, columns)
+                return self.columns.rows(files, columns)
             except NotSupported:
                 return read_snapshot(TableSnapshot(log.path, version), metadata, schema)
         except (DeltaError, pa.ArrowException, OSError):
@@ -134,24 +133,19 @@ class SmallTables:
             wanted = _keys(values, schema.field(key).type)
             if wanted is None or len(wanted) > self.selected_by:
                 return None
-            if self._has_other_times(log, version, columns):
+            files = self.columns.files(log, version)
+            if _has_other_times(metadata, columns, files):
                 return None
             if among is None and not nulls:
                 among = pa.table({key: wanted})
-            if self._is_kept(log, version, schema):
+            if self._is_kept(schema, files):
                 with suppress(NotSupported):
+                    ranges, most = ranges_of(metadata, among), self.selected
                     return self.columns.select(
-                        log,
-                        version,
-                        columns,
-                        key,
-                        wanted,
-                        nulls=nulls,
-                        ranges=ranges_of(metadata, among),
-                        most_rows=self.selected,
+                        files, columns, key, wanted, nulls=nulls, ranges=ranges, most_rows=most
                     )
             snapshot, near = TableSnapshot(log.path, version), None
-            if among is not None and self.columns.size(log, version, 0)[0] > self.table_bytes:
+            if among is not None and files.bytes > self.table_bytes:
                 near = narrowest_range(snapshot.files, metadata, among)
             return self._selected(snapshot, metadata, schema, key, wanted, nulls, near)
         except (LakeError, NotSupported, DeltaError, pa.ArrowException, OSError):
@@ -191,22 +185,21 @@ class SmallTables:
             return schema.empty_table()
         return pa.Table.from_batches(found).rename_columns(schema.names).cast(schema)
 
-    def _is_small(self, schema: pa.Schema, files: int, rows: int) -> bool:
+    def _is_small(self, schema: pa.Schema, files: VersionFiles) -> bool:
         """Whether the columns fit, by the bytes of all files and the rows in them."""
+        if files.bytes > self.file_bytes:
+            return False
         width = _row_width(schema)
         if width is None:
-            return files <= self.table_bytes // 4
-        return rows * width <= self.table_bytes and files <= self.file_bytes
+            return files.bytes <= self.table_bytes // 4
+        return files.rows * width <= self.table_bytes
 
-    def _is_kept(self, log: TableLog, version: int, schema: pa.Schema) -> bool:
+    def _is_kept(self, schema: pa.Schema, files: VersionFiles) -> bool:
         """Whether the columns of a table, of whatever size, are kept: if all of them fit."""
-        _, rows = self.columns.size(log, version, _FILES_PER_BYTE * self.kept_bytes)
         width = _row_width(schema)
-        return rows is not None and width is not None and rows * width <= self.kept_bytes
-
-    def _has_other_times(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
-        timed = contains(log.metadata(version), _TIMED, columns)
-        return timed and self.columns.has_other_times(log, version)
+        if width is None or files.bytes > _FILES_PER_BYTE * self.kept_bytes:
+            return False
+        return files.rows * width <= self.kept_bytes
 
     def _keep(self, key: _Key, rows: pa.Table) -> None:
         with self._lock:
@@ -214,6 +207,10 @@ class SmallTables:
             total = sum(t.nbytes for t in self._kept.values())
             while len(self._kept) > 1 and total > self.kept_bytes // 4:
                 total -= self._kept.popitem(last=False)[1].nbytes
+
+
+def _has_other_times(metadata: Metadata, columns: Sequence[str], files: VersionFiles) -> bool:
+    return contains(metadata, _TIMED, columns) and files.has_other_times
 
 
 def _row_width(schema: pa.Schema) -> int | None:

@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property
 from itertools import accumulate
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -102,6 +102,39 @@ class _LiveFile:
         return None if self.living is None else living_part(self.living, start, count)
 
 
+@dataclass(frozen=True)
+class VersionFiles:
+    """The files of a table at a version. What asks for more than their `bytes` looks at each of
+    them, once, and raises ArrowException and OSError."""
+
+    log: TableLog
+    version: int
+    actions: Sequence[Action]
+    open_footer: Callable[[str], _Footer]
+
+    @property
+    def bytes(self) -> int:
+        return sum(int(a["size"]) for a in self.actions)
+
+    @property
+    def rows(self) -> int:
+        """Those that a deletion vector has taken, too."""
+        return sum(sum(f.rows) for f in self.footers)
+
+    @property
+    def has_other_times(self) -> bool:
+        """Whether dates or times of a file are not those that it holds: INT96 loses what Spark
+        wrote, and older writers had another calendar."""
+        found = (f.metadata for f in self.footers)
+        return any(has_old_calendar(f) or stores_int96(f.schema) for f in found)
+
+    @cached_property
+    def footers(self) -> Sequence[_Footer]:
+        """By action."""
+        paths = (data_file(self.log.path, unquote(a["path"])) for a in self.actions)
+        return [self.open_footer(path) for path in paths]
+
+
 @dataclass
 class KeptColumns:
     """Values of row groups by file and column; of `most_bytes`, the least recently used go first,
@@ -116,14 +149,22 @@ class KeptColumns:
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _looked: float = float("-inf")
 
-    def rows(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table:
+    def files(self, log: TableLog, version: int) -> VersionFiles:
+        """The files of a version. LakeError where the log does not reach it."""
+        key = str(log.path)
+        with self._lock:
+            known = self._logs.get(key) or LiveFiles(log.path)
+            _put(self._logs, key, known, _TABLES)
+        return VersionFiles(log, version, known.at(version), self._footer)
+
+    def rows(self, files: VersionFiles, columns: Sequence[str]) -> pa.Table:
         """The columns of a version. Raises NotSupported, LakeError, DeltaError, ArrowException and
         OSError, as `select` does."""
         import pyarrow as pa
 
-        asked = FileColumns(log.metadata(version), columns)
+        asked = FileColumns(files.log.metadata(files.version), columns)
         parts = [asked.schema.empty_table()]
-        for file in self._files(log, version):
+        for file in self._live(files):
             constants = asked.constants(file.action["partitionValues"], file.footer.schema)
             for group, start in self._groups(file, asked, ()):
                 values = self._read(file, group, asked, constants, columns)
@@ -134,8 +175,7 @@ class KeptColumns:
 
     def select(
         self,
-        log: TableLog,
-        version: int,
+        files: VersionFiles,
         columns: Sequence[str],
         key: str,
         values: pa.Array,
@@ -149,9 +189,9 @@ class KeptColumns:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        asked = FileColumns(log.metadata(version), columns)
+        asked = FileColumns(files.log.metadata(files.version), columns)
         parts, count = [asked.schema.empty_table()], 0
-        for file in self._files(log, version):
+        for file in self._live(files):
             constants = asked.constants(file.action["partitionValues"], file.footer.schema)
             for group, start in self._groups(file, asked, ranges):
                 (keys,) = self._read(file, group, asked, constants, [key])
@@ -171,21 +211,6 @@ class KeptColumns:
                 )
         return pa.concat_tables(parts)
 
-    def size(self, log: TableLog, version: int, most_bytes: int) -> tuple[int, int | None]:
-        """The bytes of all files of a version, and the rows that they have, deleted ones too;
-        where there are more bytes no file is opened, and the rows are not known."""
-        actions = self._log(log).at(version)
-        total = sum(int(a["size"]) for a in actions)
-        if total > most_bytes:
-            return total, None
-        return total, sum(sum(f.footer.rows) for f in self._files(log, version, vectors=False))
-
-    def has_other_times(self, log: TableLog, version: int) -> bool:
-        """Whether dates or times of a file are not those that it holds: INT96 loses what Spark
-        wrote, and older writers had another calendar."""
-        footers = (f.footer.metadata for f in self._files(log, version, vectors=False))
-        return any(has_old_calendar(f) or stores_int96(f.schema) for f in footers)
-
     def clear(self) -> None:
         """Gives all memory back."""
         with self._lock:
@@ -193,17 +218,6 @@ class KeptColumns:
             self.bytes = 0
 
     # -- files -------------------------------------------------------------------------------------
-
-    def _log(self, log: TableLog) -> LiveFiles:
-        with self._lock:
-            return _remembered(self._logs, str(log.path), _TABLES, lambda: LiveFiles(log.path))
-
-    def _files(self, log: TableLog, version: int, *, vectors: bool = True) -> list[_LiveFile]:
-        actions = self._log(log).at(version)
-        footers = [self._footer(data_file(log.path, unquote(a["path"]))) for a in actions]
-        pairs = list(zip(footers, actions, strict=True))
-        living = self._living(log, version, pairs) if vectors else {}
-        return [_LiveFile(f, a, living.get(_vector_key(f, a))) for f, a in pairs]
 
     def _footer(self, path: str) -> _Footer:
         found = os.stat(path)
@@ -223,26 +237,30 @@ class KeptColumns:
             {columns.column(i).path: i for i in range(len(columns))},
         )
         with self._lock:
-            return _remembered(self._footers, key, _FOOTERS, lambda: made)
+            _put(self._footers, key, made, _FOOTERS)
+        return made
+
+    def _live(self, files: VersionFiles) -> list[_LiveFile]:
+        pairs = list(zip(files.footers, files.actions, strict=True))
+        living = self._living(files, pairs)
+        return [_LiveFile(f, a, living.get(f.key)) for f, a in pairs]
 
     def _living(
-        self, log: TableLog, version: int, files: Sequence[tuple[_Footer, Action]]
-    ) -> Mapping[_VectorKey, pa.BooleanArray]:
+        self, files: VersionFiles, pairs: Sequence[tuple[_Footer, Action]]
+    ) -> Mapping[_FileKey, pa.BooleanArray]:
         """Of the files that have a deletion vector."""
-        wanted = {_vector_key(f, a): f for f, a in files if a.get("deletionVector")}
+        wanted = [_vector_key(f, a) for f, a in pairs if a.get("deletionVector")]
         with self._lock:
-            known = {k: self._vectors[k] for k in wanted if k in self._vectors}
+            known = {k[0]: self._vectors[k] for k in wanted if k in self._vectors}
         if len(known) == len(wanted):
             return known
-        names = {os.path.basename(f.key[0]) for f, _ in files}
-        if len(names) < len(files):
+        if len({_name(f.key) for f, _ in pairs}) < len(pairs):
             raise NotSupported("two files with one name have deletion vectors")
-        read = read_living_rows(TableSnapshot(log.path, version))
-        found = {k: read[os.path.basename(f.key[0])] for k, f in wanted.items()}
+        read = read_living_rows(TableSnapshot(files.log.path, files.version))
         with self._lock:
-            for key, living in found.items():
-                _remembered(self._vectors, key, _VECTORS, partial(_same, living))
-        return found
+            for key in wanted:
+                _put(self._vectors, key, read[_name(key[0])], _VECTORS)
+        return {key[0]: read[_name(key[0])] for key in wanted}
 
     def _groups(
         self, file: _LiveFile, asked: FileColumns, ranges: Sequence[KeyRange]
@@ -306,15 +324,13 @@ def _vector_key(footer: _Footer, action: Action) -> _VectorKey:
     return footer.key, json.dumps(action.get("deletionVector"), sort_keys=True)
 
 
-def _same(value: _V) -> _V:
-    return value
+def _name(key: _FileKey) -> str:
+    return os.path.basename(key[0])
 
 
-def _remembered(kept: OrderedDict[_K, _V], key: _K, most: int, make: Callable[[], _V]) -> _V:
-    """What is kept under a key, made where it is not; of more than `most` the oldest go."""
-    if key not in kept:
-        kept[key] = make()
+def _put(kept: OrderedDict[_K, _V], key: _K, value: _V, most: int) -> None:
+    """Keeps a value as the newest; of more than `most` the oldest go."""
+    kept[key] = value
     kept.move_to_end(key)
     while len(kept) > most:
         kept.popitem(last=False)
-    return kept[key]

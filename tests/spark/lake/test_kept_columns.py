@@ -64,7 +64,7 @@ def differences(spark: SparkSession, log: TableLog, kept: KeptColumns, version: 
     text = f"SELECT * FROM {sql_table(log.path)} VERSION AS OF {version}"
     whole = spark.sql(text).toArrow()
     columns = whole.column_names
-    found = kept.rows(log, version, columns)
+    found = kept.rows(kept.files(log, version), columns)
     wrong = [] if bag(found) == bag(whole) else ["rows"]
     rng = random.Random(version)
     there = found["id"].combine_chunks()
@@ -74,7 +74,13 @@ def differences(spark: SparkSession, log: TableLog, kept: KeptColumns, version: 
             wanted = wanted.slice(0, 3).cast(pa.int32())
         ranges = () if nulls else ranges_of(log.metadata(version), pa.table({"id": wanted}))
         some = kept.select(
-            log, version, columns, "id", wanted, nulls=nulls, ranges=ranges, most_rows=1000
+            kept.files(log, version),
+            columns,
+            "id",
+            wanted,
+            nulls=nulls,
+            ranges=ranges,
+            most_rows=1000,
         )
         assert some is not None
         ids = {*wanted.to_pylist(), *([None] if nulls else [])}
@@ -103,7 +109,7 @@ def test_every_version_has_its_own_rows(spark: SparkSession, log: TableLog) -> N
     assert live(spark, log, kept) == []
     before = kept.bytes
     assert before > 0
-    kept.rows(log, log.version(), ["id", "s"])
+    kept.rows(kept.files(log, log.version()), ["id", "s"])
     assert kept.bytes == before  # nothing is decoded twice
     shutil.rmtree(log.path)
     make(spark, log.path, COLUMNS, feed=False, vectors=True)
@@ -111,7 +117,7 @@ def test_every_version_has_its_own_rows(spark: SparkSession, log: TableLog) -> N
     assert differences(spark, log, kept, log.version()) == []
     next(Path(log.path).glob("*.parquet")).unlink()
     with pytest.raises(FileNotFoundError):
-        kept.rows(log, log.version(), ["id"])
+        kept.rows(kept.files(log, log.version()), ["id"])
 
 
 def test_types_that_were_widened_in_place(quick_spark: SparkSession, lake_dir: Path) -> None:
