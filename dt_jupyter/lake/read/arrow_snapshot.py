@@ -53,7 +53,7 @@ class SmallTables:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.columns = KeptColumns(self.kept_bytes)
+        self.columns = KeptColumns(self.kept_bytes, self._give_back)
 
     def rows(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
         """The columns of a snapshot in Delta's own types; None where Spark has to read it: too
@@ -200,6 +200,10 @@ class SmallTables:
         if width is None or files.bytes > _FILES_PER_BYTE * self.kept_bytes:
             return False
         return files.rows * width <= self.kept_bytes
+
+    def _give_back(self) -> None:
+        with self._lock:
+            self._kept.clear()
 
     def _keep(self, key: _Key, rows: pa.Table) -> None:
         with self._lock:

@@ -138,9 +138,10 @@ class VersionFiles:
 @dataclass
 class KeptColumns:
     """Values of row groups by file and column; of `most_bytes`, the least recently used go first,
-    and all where memory is short. Threads share it."""
+    and all where memory is short, with what `give_back` frees elsewhere. Threads share it."""
 
     most_bytes: int = 256 << 20
+    give_back: Callable[[], None] = lambda: None
     bytes: int = 0
     _values: OrderedDict[_ColumnKey, pa.Array] = field(default_factory=OrderedDict)
     _footers: OrderedDict[_FileKey, _Footer] = field(default_factory=OrderedDict)
@@ -216,6 +217,7 @@ class KeptColumns:
         with self._lock:
             self._values.clear()
             self.bytes = 0
+        self.give_back()
 
     # -- files -------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from dt_jupyter.lake.keep.retention import (
     gone_from_version,
     readable,
 )
+from dt_jupyter.lake.read import kept_columns
 from tests.unit.delta_logs import Written, add, info, metadata, remove, rows, small_table
 
 CDC = {"cdc": {"path": "_change_data/c", "size": 7, "partitionValues": {}, "dataChange": False}}
@@ -226,6 +227,25 @@ def test_a_file_that_is_broken_or_has_another_calendar_is_left_to_spark(tmp_path
     assert tables.rows(log, 0, ["id", "day"]) is None
     assert tables.select(log, 0, ["id"], "id", pa.array([1]), nulls=False) is None
     assert tables.expected_bytes(log, 0, ["id"]) is None
+
+
+def test_where_memory_is_short_no_rows_are_held_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = [small_table(tmp_path / name) for name in "ab"]
+    for log in logs:
+        write_deltalake(log.path, rows(1, 2), mode="append")
+    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: False)
+    monkeypatch.setattr(kept_columns, "_PRESSURE_SECONDS", 0.0)
+    tables = SmallTables()
+    first = tables.rows(logs[0], 1, ["id"])
+    assert tables.rows(logs[0], 1, ["id"]) is first
+    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: True)
+    assert tables.rows(logs[1], 1, ["id"]) is not None
+    assert tables.columns.bytes == 0
+    again = tables.rows(logs[0], 1, ["id"])
+    assert again is not first
+    assert again == first
 
 
 def test_what_delta_rs_cannot_read_is_left_to_spark(tmp_path: Path) -> None:
