@@ -317,9 +317,8 @@ class Deliveries:
             self.catalog.note(replace(fenced, severity=Severity.WARN))
             return
         told = replace(record, code=failure.code, error=failure.sentence)
-        if (
-            passes(failure) or self._is_renamed(sink)
-        ) and record.trigger is not DeliveryTrigger.CREATION:
+        later = passes(failure) or self._is_renamed(sink)
+        if later and record.trigger is not DeliveryTrigger.CREATION:
             told = replace(told, retries=record.retries + 1)
             self._retried[sink.id] = told
             state = SinkState.RETRYING

@@ -196,8 +196,7 @@ def lake_folder(lake: str | os.PathLike[str]) -> Path:
         os.fsencode(found)
     except (ValueError, RuntimeError, OSError) as e:
         raise error("DT-5103", path=repr(lake), problem=e, hint="Give the path of a folder.") from e
-    if escape := find_escape(found):
-        problem = f"{escape} in its name is read as another character"
+    if problem := find_escape(found):
         raise error("DT-5103", path=lake, problem=problem, hint="Rename the folder.")
     return found
 

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.model import quote
+from dt_jupyter.spark import path_of_text
 
 TablePath: TypeAlias = str | os.PathLike[str]
 _ESCAPE = re.compile("%[0-9a-fA-F]{2}")
@@ -28,29 +29,21 @@ def local(path: TablePath) -> Path:
 
 def hadoop_path(text: str) -> Path:
     """A path as Spark reads it in a query: what follows `file:` is no URI, and %20 is no blank."""
-    scheme, colon, rest = text.partition(":")
-    if not colon or scheme.lower() != "file":
-        return local(text)
-    if rest.startswith("//"):
-        host, slash, rest = rest[2:].partition("/")
-        if host not in ("", "localhost"):
-            raise NotSupported(f"{text} is not on a local disk", path=text)
-        rest = slash + rest
-    return Path(os.path.abspath(rest))
+    path = path_of_text(text)
+    return local(text) if path == text else Path(os.path.abspath(path))
 
 
 def find_escape(path: TablePath) -> str:
-    """What delta-rs takes for another character: it opens the table of another folder; "" where
-    there is no such thing in the path."""
+    """What is wrong with a path in which delta-rs takes a part for another character, and opens
+    the table of another folder; "" where there is no such thing."""
     found = _ESCAPE.search(os.fspath(path))
-    return found.group() if found else ""
+    return f"{found.group()} in its name is read as another character" if found else ""
 
 
 def require_openable(path: TablePath) -> None:
     """NotSupported for a table that delta-rs would take for that of another folder."""
-    if found := find_escape(path):
-        problem = f"{path} has {found} in its name, which is read as another character"
-        raise NotSupported(f"{problem}: rename the folder", path=str(path))
+    if problem := find_escape(path):
+        raise NotSupported(f"{path}: {problem}; rename the folder", path=str(path))
 
 
 def sql_table(path: TablePath) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from dt_jupyter.plans.literal_sql import binary_sql, ddl_type, literal_sql
+from dt_jupyter.plans.literal_sql import binary_sql, ddl_type, literal_sql, moment_text
 from dt_jupyter.plans.no_form import NoForm
 
 _SAME = frozenset({"byte", "short", "integer", "long", "string"})
-_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 _DAYS = 719_163
 """Python's number of the first day of 1970."""
 _INTERVALS = {
@@ -73,14 +72,6 @@ def _day(value: int) -> str:
     return date.fromordinal(value + _DAYS).isoformat()
 
 
-def _moment(value: int) -> str:
-    try:
-        found = _FIRST + timedelta(microseconds=value)
-    except OverflowError as e:
-        raise NoForm("a time before the year 1 or after 9999") from e
-    return found.replace(tzinfo=None).isoformat(sep=" ")
-
-
 def _single(value: float) -> str:
     """The shortest text of a number of four bytes, which Python holds in eight."""
     return next(
@@ -101,7 +92,7 @@ _TEXTS: Mapping[str, Any] = {
     "double": repr,
     "date": _day,
     # In its own zone, so that no session reads it in another.
-    "timestamp": lambda v: f"{_moment(v)}Z",
+    "timestamp": lambda v: f"{moment_text(v)}Z",
     "timestamp_ntz": str,
 }
 

@@ -64,7 +64,7 @@ def literal_sql(value: str | None, kind: Any) -> str:
     if kind in ("float", "double"):
         return _floating(value, kind)
     if kind == "timestamp_ntz" and _WHOLE.fullmatch(value):
-        return _local_time(int(value))
+        return f"TIMESTAMP_NTZ{literal(moment_text(int(value)))}"
     if kind in ("date", "timestamp"):
         return f"{ddl_type(kind)}{literal(value)}"
     if kind.startswith("decimal"):
@@ -85,12 +85,13 @@ def _floating(value: str, kind: str) -> str:
     return f"{value}{'D' if kind == 'double' else 'F'}"
 
 
-def _local_time(micros: int) -> str:
+def moment_text(micros: int) -> str:
+    """Microseconds since 1970 as a date and a time, without a zone."""
     try:
         found = datetime(1970, 1, 1) + timedelta(microseconds=micros)
     except OverflowError as e:
         raise NoForm("a time before the year 1 or after 9999") from e
-    return f"TIMESTAMP_NTZ'{found.isoformat(sep=' ')}'"
+    return found.isoformat(sep=" ")
 
 
 def _decimal(value: str, kind: str) -> str:

@@ -13,7 +13,7 @@ from dt_jupyter.plans.local_rows_sql import MOST_LOCAL_ROWS, values_sql
 from dt_jupyter.plans.no_form import FILES_READ_OTHERWISE, ManyRows, NoForm
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.query_sql import FromText, catalog_text
-from dt_jupyter.spark import local_path
+from dt_jupyter.spark import GLOB, local_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _DATASET = "org.apache.spark.sql.classic.Dataset"
 _ROWS = frozenset({"LogicalRDD", "LocalRelation"})
 _DELTA, _FILES, _LISTED = "TahoeLogFileIndex", "HadoopFsRelation", "InMemoryFileIndex"
-_GLOB = frozenset("*?[]{}\\")
 
 
 @dataclass
@@ -181,7 +180,7 @@ def _files_text(leaf: Any) -> FromText | None:
     roots = location.rootPaths()
     if not given.isDefined() or options.size() > 1:
         raise NoForm(FILES_READ_OTHERWISE)
-    if _GLOB & set(given.get()):
+    if GLOB & set(given.get()):
         path, name = given.get(), "files"
     elif roots.size() == 1:
         path = local_path(roots.head().toUri().toString())

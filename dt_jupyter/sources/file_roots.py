@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.lake import DataFile, LakeError, TableGone, list_folder, list_roots
 from dt_jupyter.model import Name
-from dt_jupyter.spark import is_connect, match_paths, partition_folders
+from dt_jupyter.spark import GLOB, is_connect, match_paths, partition_folders
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-GLOB = frozenset("*?[]{}\\")
 _LOOKS = 3
 """A partition may come between the two questions of one."""
 
@@ -89,4 +88,4 @@ def _tracked(spark: SparkSession, place: Path, name: Name) -> list[str]:
     raise LakeError(f"a partition of {name} is at {elsewhere[0]}")
 
 
-__all__ = ["GLOB", "Roots", "base_of", "has_braced_folders", "list_counted"]
+__all__ = ["Roots", "base_of", "has_braced_folders", "list_counted"]

@@ -26,13 +26,12 @@ from dt_jupyter.lake import (
 )
 from dt_jupyter.model import Name, quote
 from dt_jupyter.sources.file_roots import (
-    GLOB,
     Roots,
     base_of,
     has_braced_folders,
     list_counted,
 )
-from dt_jupyter.spark import FILE_FORMATS, CatalogRelation
+from dt_jupyter.spark import FILE_FORMATS, GLOB, CatalogRelation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -60,6 +60,7 @@ from .parameters import (
     values_in as values_in,
 )
 from .path_texts import (
+    GLOB as GLOB,
     local_path as local_path,
     path_of_text as path_of_text,
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote, urlparse
 
-_LOCAL = re.compile(r"\Afile:(?:///|/(?!/))")
+GLOB = frozenset("*?[]{}\\")
+"""What makes a path a pattern."""
+_LOCAL = re.compile(r"\Afile:(?://(?:localhost)?/|/(?!/))", re.IGNORECASE)
 
 
 def local_path(uri: str) -> str:

@@ -46,8 +46,7 @@ class DeltaStore(FilesStore):
 
     def __init__(self, address: StoreAddress) -> None:
         address.require_options("table", "adopt", "timeout")
-        if escape := find_escape(address.path):
-            problem = f"{escape} in the folder's name is read as another character"
+        if problem := find_escape(address.path):
             raise error("DT-6101", url=str(address), problem=problem, hint="Rename the folder.")
         super().__init__(address)
         self._app, self._number = "", 0

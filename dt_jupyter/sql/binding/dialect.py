@@ -69,8 +69,7 @@ _Parser: Any = Spark.Parser  # in some versions of sqlglot a class, in others a 
 
 class WholeSpark(Spark):
     """Spark with calls and negative numbers whole, with `window` as a name where no WINDOW clause
-    begins, and with the
-    alias of a sampled subquery."""
+    begins, and with the alias of a sampled subquery."""
 
     def tokenize(self, sql: str, *args: Any, **opts: Any) -> list[Any]:
         tokens = list(super().tokenize(sql, *args, **opts))
