@@ -18,6 +18,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,6 +68,8 @@ LANES = 2
 BEHIND = ("nice", "-n", "10") if shutil.which("nice") else ()
 """Notebooks and browsers wait much, and some of them against a clock: they go first, and what runs
 behind them takes the rest."""
+CHECKS = ARTIFACTS / "checks"
+"""What each check has said so far: whoever stops a long run finds there how far it came."""
 CLASSES = VENV / "spark-classes.jsa"
 """Java's archive of the classes that a Spark session loads. One that does not fit is not used."""
 SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
@@ -278,6 +281,8 @@ def pytest_of(folders: Sequence[str], reports: Path) -> Check:
     limit = NIGHTLY_SECONDS if folders[0] in NAMED else TEST_SECONDS
     options = [f"--timeout={limit}", f"--junitxml={counts}", "--durations=5"]
     options += ["-m", NIGHTLY if NIGHTLY in folders else f"not {NIGHTLY}"]
+    if NIGHTLY in folders:
+        options.append("--verbose")
     if shared := folders[0] in SHARED:
         options += [f"--numprocesses={LANES}", "--dist=loadfile", "--no-loadscope-reorder"]
     more = HAVE_NIGHTLY if NIGHTLY in folders else ()
@@ -375,13 +380,16 @@ def run_lanes(checks: Sequence[Check]) -> list[Outcome]:
 
 
 def run_timed(check: Check, *, whole: bool = False) -> Outcome:
-    """Runs a check; `whole` prints what it says in one piece at its end."""
+    """Runs a check; `whole` prints what it says in one piece at its end; until then it is
+    in a file of CHECKS."""
     begun = time.monotonic()
     if not whole:
         say(check.name)
         status = run_steps(check)
     else:
-        with tempfile.TemporaryFile("w+", errors="replace") as said:
+        CHECKS.mkdir(parents=True, exist_ok=True)
+        file = CHECKS / f"{re.sub('[^a-z0-9]+', '-', check.name)}.txt"
+        with file.open("w+", errors="replace") as said:
             status = run_steps(check, sink=said)
             said.seek(0)
             text = said.read()
