@@ -22,6 +22,7 @@ _KEPT = 4
 _Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 _TO_B85 = bytes.maketrans(_Z85, _B85)
+_TO_Z85 = bytes.maketrans(_B85, _Z85)
 _ID = 20  # characters of an encoded UUID
 
 _Seal = tuple[int, int, int]
@@ -98,9 +99,18 @@ def vector_file(vector: Mapping[str, Any]) -> str:
     text = str(vector["pathOrInlineDv"])
     if vector.get("storageType", "u") == "p":
         return unquote(text)
-    prefix, encoded = text[:-_ID], text[-_ID:].encode()
-    id_ = uuid.UUID(bytes=base64.b85decode(encoded.translate(_TO_B85)))
+    prefix, encoded = text[:-_ID], text[-_ID:]
+    id_ = uuid.UUID(bytes=decode_z85(encoded))
     return f"{prefix}/deletion_vector_{id_}.bin" if prefix else f"deletion_vector_{id_}.bin"
+
+
+def decode_z85(text: str) -> bytes:
+    return base64.b85decode(text.encode().translate(_TO_B85))
+
+
+def encode_z85(data: bytes) -> str:
+    """Of a multiple of four bytes."""
+    return base64.b85encode(data).translate(_TO_Z85).decode()
 
 
 def file_at(table: Path, named: str) -> Path:

@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
 from dt_jupyter.lake.delta_log.active_files import LiveFiles
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange
-from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.log_replay import Action
 from dt_jupyter.lake.paths import data_file
 from dt_jupyter.lake.read.file_columns import (
@@ -28,7 +27,7 @@ from dt_jupyter.lake.read.file_columns import (
     has_old_calendar,
     open_data_file,
 )
-from dt_jupyter.lake.read.living_rows import living_part, read_living_rows
+from dt_jupyter.lake.read.living_rows import read_living_rows
 from dt_jupyter.lake.read.memory import is_memory_short
 from dt_jupyter.lake.types import stores_int96
 
@@ -99,7 +98,7 @@ class _LiveFile:
     living: pa.BooleanArray | None
 
     def living_of(self, start: int, count: int) -> pa.BooleanArray | None:
-        return None if self.living is None else living_part(self.living, start, count)
+        return None if self.living is None else self.living.slice(start, count)
 
 
 @dataclass(frozen=True)
@@ -242,27 +241,21 @@ class KeptColumns:
             _put(self._footers, key, made, _FOOTERS)
         return made
 
-    def _live(self, files: VersionFiles) -> list[_LiveFile]:
-        pairs = list(zip(files.footers, files.actions, strict=True))
-        living = self._living(files, pairs)
-        return [_LiveFile(f, a, living.get(f.key)) for f, a in pairs]
+    def _live(self, files: VersionFiles) -> Iterator[_LiveFile]:
+        for footer, action in zip(files.footers, files.actions, strict=True):
+            yield _LiveFile(footer, action, self._living(files.log.path, footer, action))
 
-    def _living(
-        self, files: VersionFiles, pairs: Sequence[tuple[_Footer, Action]]
-    ) -> Mapping[_FileKey, pa.BooleanArray]:
-        """Of the files that have a deletion vector."""
-        wanted = [_vector_key(f, a) for f, a in pairs if a.get("deletionVector")]
+    def _living(self, table: Path, footer: _Footer, action: Action) -> pa.BooleanArray | None:
+        vector = action.get("deletionVector")
+        if not vector:
+            return None
+        key = _vector_key(footer, vector)
         with self._lock:
-            known = {k[0]: self._vectors[k] for k in wanted if k in self._vectors}
-        if len(known) == len(wanted):
-            return known
-        if len({_name(f.key) for f, _ in pairs}) < len(pairs):
-            raise NotSupported("two files with one name have deletion vectors")
-        read = read_living_rows(TableSnapshot(files.log.path, files.version))
+            known = self._vectors.get(key)
+        living = read_living_rows(table, vector, sum(footer.rows)) if known is None else known
         with self._lock:
-            for key in wanted:
-                _put(self._vectors, key, read[_name(key[0])], _VECTORS)
-        return {key[0]: read[_name(key[0])] for key in wanted}
+            _put(self._vectors, key, living, _VECTORS)
+        return living
 
     def _groups(
         self, file: _LiveFile, asked: FileColumns, ranges: Sequence[KeyRange]
@@ -322,12 +315,8 @@ class KeptColumns:
                 self.bytes -= self._values.popitem(last=False)[1].nbytes
 
 
-def _vector_key(footer: _Footer, action: Action) -> _VectorKey:
-    return footer.key, json.dumps(action.get("deletionVector"), sort_keys=True)
-
-
-def _name(key: _FileKey) -> str:
-    return os.path.basename(key[0])
+def _vector_key(footer: _Footer, vector: Mapping[str, Any]) -> _VectorKey:
+    return footer.key, json.dumps(vector, sort_keys=True)
 
 
 def _put(kept: OrderedDict[_K, _V], key: _K, value: _V, most: int) -> None:

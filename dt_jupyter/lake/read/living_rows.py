@@ -1,30 +1,22 @@
-"""Which rows of data files no deletion vector has taken."""
+"""Which rows of a data file no deletion vector has taken."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
-from dt_jupyter.lake.errors import read_by_delta_rs
+from dt_jupyter.lake.delta_log.deletion_vectors import read_places
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def read_living_rows(snapshot: TableSnapshot) -> Mapping[str, pa.BooleanArray]:
-    """By the name of each file that has a deletion vector, whether its rows live."""
+def read_living_rows(table: Path, vector: Mapping[str, Any], rows: int) -> pa.BooleanArray:
+    """For each of the `rows` of a file whether it lives. Raises as `read_places` does."""
+    import numpy as np
     import pyarrow as pa
 
-    with read_by_delta_rs():
-        found = pa.table(snapshot.table.deletion_vectors())
-    vectors = zip(found["filepath"].to_pylist(), found["selection_vector"], strict=True)
-    return {path.rsplit("/", 1)[-1]: vector.values for path, vector in vectors}
-
-
-def living_part(living: pa.BooleanArray, first: int, count: int) -> pa.BooleanArray:
-    """Of so many rows from the first on; a vector may end behind the last row that is gone."""
-    import pyarrow as pa
-
-    known = living.slice(first, count)
-    return pa.concat_arrays([known, pa.repeat(True, count - len(known))])
+    living = np.ones(rows, np.bool_)
+    living[read_places(table, vector)] = False
+    return pa.array(living)

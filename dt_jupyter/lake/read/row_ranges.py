@@ -6,14 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from dt_jupyter.lake.delta_log.active_files import LiveFiles
-from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported
 from dt_jupyter.lake.paths import data_file
@@ -23,7 +21,7 @@ from dt_jupyter.lake.read.file_columns import (
     has_old_calendar,
     open_data_file,
 )
-from dt_jupyter.lake.read.living_rows import living_part, read_living_rows
+from dt_jupyter.lake.read.living_rows import read_living_rows
 from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.model.hidden import VISIBLE
 
@@ -72,13 +70,13 @@ class RowRanges:
         self._schema = arrow_schema(fields_named(metadata, columns))
         asked = [*columns, VISIBLE] if self._hides else columns
         self._columns = FileColumns(metadata, asked)
-        self._snapshot = TableSnapshot(log.path, version)
+        self._table = Path(log.path)
         self._actions = LiveFiles(log.path).at(version)
         with _as_lake_errors():
-            self._files = [self._file(Path(log.path), action) for action in self._actions]
-        self._require_names()
+            self._files = [self._file(action) for action in self._actions]
         self._at, self._rest = RowPlace(), self._stream(RowPlace())
         self._left: _Batch | None = None
+        self._vector: tuple[int, pa.BooleanArray | None] = (-1, None)
 
     def end_of(self, start: RowPlace, rows: int, bytes_: int) -> RowPlace | None:
         """Where a range ends that begins at a place, of at most so many rows and about so many
@@ -121,15 +119,8 @@ class RowRanges:
 
     # -- files -------------------------------------------------------------------------------------
 
-    def _require_names(self) -> None:
-        """Deletion vectors are found by the names of their files."""
-        names = {Path(file.path).name for file in self._files}
-        vectors = any(action.get("deletionVector") for action in self._actions)
-        if vectors and len(names) < len(self._files):
-            raise NotSupported("two files with one name have deletion vectors")
-
-    def _file(self, table: Path, action: Mapping[str, Any]) -> _File:
-        path = data_file(table, unquote(action["path"]))
+    def _file(self, action: Mapping[str, Any]) -> _File:
+        path = data_file(self._table, unquote(action["path"]))
         with open_data_file(path) as file:
             found = file.metadata
             if has_old_calendar(found):
@@ -169,16 +160,20 @@ class RowRanges:
 
     def _live(self, place: RowPlace, rows: pa.Table) -> pa.Table:
         """Without rows that a deletion vector or the table itself keeps out of sight."""
-        if self._actions[place.file].get("deletionVector"):
-            living = self._living[Path(self._files[place.file].path).name]
-            rows = rows.filter(living_part(living, place.row, rows.num_rows))
+        living = self._living(place.file)
+        if living is not None:
+            rows = rows.filter(living.slice(place.row, rows.num_rows))
         if self._hides:
             rows = rows.filter(rows[VISIBLE])
         return rows.select(self._schema.names)
 
-    @cached_property
-    def _living(self) -> Mapping[str, pa.BooleanArray]:
-        return read_living_rows(self._snapshot)
+    def _living(self, number: int) -> pa.BooleanArray | None:
+        """Which rows of a file live; None: all. That of the last one is kept."""
+        vector = self._actions[number].get("deletionVector")
+        if vector and self._vector[0] != number:
+            rows = self._files[number].rows
+            self._vector = number, read_living_rows(self._table, vector, rows)
+        return self._vector[1] if vector else None
 
 
 def _rows_alone(count: int) -> pa.Table:

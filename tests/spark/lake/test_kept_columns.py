@@ -122,14 +122,14 @@ def test_every_version_has_its_own_rows(spark: SparkSession, log: TableLog) -> N
 
 def test_types_that_were_widened_in_place(quick_spark: SparkSession, lake_dir: Path) -> None:
     spark = quick_spark
-    log = make(spark, lake_dir / "t", COLUMNS, feed=False, vectors=False)
+    log = make(spark, lake_dir / "t", COLUMNS, feed=False)
     assert live(spark, log, KeptColumns(), WIDENED) == []
 
 
 def test_a_vector_that_is_taken_for_another_is_caught(
     spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_columns, "_vector_key", lambda footer, action: (footer.key, ""))
+    monkeypatch.setattr(kept_columns, "_vector_key", lambda footer, vector: (footer.key, ""))
     wrong = live(spark, log, KeptColumns(), LIFE[:4])
     assert {how for _, how in wrong} >= {"rows"}
 
