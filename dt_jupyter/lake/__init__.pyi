@@ -176,6 +176,7 @@ from .write.commit_values import (
     Overwrite as Overwrite,
 )
 from .write.failpoints import reach as reach
+from .write.local_rows import FastLane as FastLane
 from .write.locks import lock_file as lock_file, table_lock as table_lock
-from .write.writer_rs import FastLane as FastLane, table_refusal as table_refusal
+from .write.writer_rs import table_refusal as table_refusal
 from .write.writer_spark import MICROS as MICROS, frame as frame

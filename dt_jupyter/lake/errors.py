@@ -51,6 +51,12 @@ class TableLocked(LakeError):
     code = "TABLE_LOCKED"
 
 
+class ConcurrentWrite(LakeError):
+    """Another writer has committed the version meanwhile. Facts: path, version."""
+
+    code = "CONCURRENT_WRITE"
+
+
 class NotSupported(LakeError):
     """The table or the path is of a kind that this package does not handle. Facts: path."""
 

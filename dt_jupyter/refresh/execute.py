@@ -146,7 +146,7 @@ class RefreshContext:
         """One commit of this refresh, unless it was cancelled."""
         self.flag.check(self.group)
         origin = CommitOrigin(self.attempt, self.choice, self.definition, frontier, stages or {})
-        return commit_stage(self.spark, self.sources, target, origin, change)
+        return commit_stage(self.spark, self.sources, target, origin, change, self.small)
 
     def public_target(self) -> Target:
         """The commit point."""

@@ -14,6 +14,7 @@ from dt_jupyter.lake import (
     Committed,
     Lost,
     Overwrite,
+    SmallTables,
     commit,
     restore_sequence,
 )
@@ -51,7 +52,12 @@ class CommitOrigin:
 
 
 def commit_stage(
-    spark: SparkSession, sources: Sources, target: Target, origin: CommitOrigin, change: Change
+    spark: SparkSession,
+    sources: Sources,
+    target: Target,
+    origin: CommitOrigin,
+    change: Change,
+    small: SmallTables | None = None,
 ) -> Committed:
     """One commit with its frontier; DT-2108 or DT-2113 where it lost.
 
@@ -84,7 +90,8 @@ def commit_stage(
     )
     lane = WHOLE if isinstance(change, Overwrite) else None
     log = sources.logs[str(target.path)]
-    done = commit(request, change, spark=spark, lane=lane, log=log)
+    columns = None if small is None else small.columns
+    done = commit(request, change, spark=spark, lane=lane, log=log, columns=columns)
     if isinstance(done, Lost):
         if done.code == "FOREIGN_WRITE":
             raise error("DT-2113", name=attempt.name, facts=done.sentence)

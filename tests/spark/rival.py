@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -138,6 +139,8 @@ def _by_spark(lab: Lab, spark: SparkSession, table: DynamicTable) -> DataFrame:
         if source.name.schema != schema:
             raise NotComparable("a temporary view has no schema and is no path")
         path = _folder(lab, source.name.sql, source.table_id, source.kind)
+        if not Path(path, "_delta_log").is_dir():
+            raise NotComparable("a source is no Delta table: its older rows are the engine's alone")
         _snapshot(spark, path, source.table_id, frontier).createOrReplaceTempView(
             f"`{source.name.table}`"
         )

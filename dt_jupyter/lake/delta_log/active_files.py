@@ -29,10 +29,12 @@ _Seal = tuple[int, int, int]
 
 
 class LiveFiles:
-    """The files of a table at its versions; keeps the last few, and goes on from the nearest."""
+    """The files of a table at its versions; keeps the last few, and goes on from the nearest. What
+    a checkpoint tells of their values takes much memory: it is there with `statistics` alone."""
 
-    def __init__(self, path: TablePath) -> None:
+    def __init__(self, path: TablePath, *, statistics: bool = False) -> None:
         self.path: Path = local(path)
+        self._statistics = statistics
         self._dir = self.path / "_delta_log"
         self._known: OrderedDict[tuple[_Seal, int], TableState] = OrderedDict()
         self._lock = RLock()
@@ -67,7 +69,7 @@ class LiveFiles:
             known, of = max(earlier)
             state = self._known[of, known].copy()
         else:
-            state = checkpoint_state(self._dir, version, FILES, statistics=False)
+            state = checkpoint_state(self._dir, version, FILES, statistics=self._statistics)
         return advance_state(state, self._dir, version, FILES)
 
     def _seal_if_there(self, version: int) -> _Seal | None:

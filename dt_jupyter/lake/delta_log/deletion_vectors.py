@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.delta_log.active_files import decode_z85, encode_z85, file_at, vector_file
 from dt_jupyter.lake.errors import LogBroken, NotSupported
+from dt_jupyter.model import count_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +45,7 @@ def read_places(table: Path, vector: Mapping[str, Any]) -> Places:
         raise _broken(table, vector, str(e)) from e
     found = np.frombuffer(places, np.uint64).astype(np.int64)
     if len(found) != int(vector["cardinality"]):
-        raise _broken(table, vector, f"it holds {len(found)} rows")
+        raise _broken(table, vector, f"it holds {count_of(len(found), 'row')}")
     return found
 
 

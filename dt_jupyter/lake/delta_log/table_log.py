@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from dt_jupyter.lake.change.feed_cache import KeptRows
 from dt_jupyter.lake.delta_log.actions import (
@@ -23,6 +22,7 @@ from dt_jupyter.lake.delta_log.actions import (
     read_actions,
     user_metadata,
 )
+from dt_jupyter.lake.delta_log.active_files import paths_of
 from dt_jupyter.lake.delta_log.checkpoints import checkpoints
 from dt_jupyter.lake.delta_log.commits import Read, ReadCommit, Remembered, in_commit_time
 from dt_jupyter.lake.delta_log.metadata import Metadata, Protocol
@@ -429,10 +429,11 @@ class TableLog:
             raise self._gone(version) from e
 
     def files_written(self, version: int) -> tuple[str, ...]:
-        """Paths, relative to the table, of the Parquet files that the commit brought."""
+        """Paths, relative to the table, of the files that the commit brought: of rows, of changes
+        and of deletion vectors."""
         try:
             found = read_actions(self._file(version), frozenset(("add", "cdc")))
-            return tuple(dict.fromkeys(unquote(b["path"]) for _, b in found))
+            return tuple(dict.fromkeys(path for _, b in found for path in paths_of(b)))
         except FileNotFoundError as e:
             raise self._gone(version) from e
 

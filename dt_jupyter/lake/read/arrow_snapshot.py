@@ -16,7 +16,7 @@ from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
-from dt_jupyter.lake.read.kept_columns import KeptColumns, VersionFiles
+from dt_jupyter.lake.read.kept_columns import KeptColumns, VersionFiles, WantedRows, row_width
 from dt_jupyter.lake.read.narrowing import narrowest_range, ranges_of
 from dt_jupyter.lake.read.reader_rs import items, read_snapshot
 from dt_jupyter.lake.types import arrow_schema, contains, fields_named, plain_type, spark_schema
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 _KEY = hidden("key")
 
 _Key = tuple[str, str, int, tuple[str, ...]]
-_TEXT = 32
-_FILES_PER_BYTE = 4
-"""So many bytes of files for one of some columns of theirs are looked at."""
 _TIMED = frozenset({"date", "timestamp", "timestamp_ntz"})
 _SELECTING = frozenset({"byte", "short", "integer", "long", "date", "string"})
 
@@ -81,7 +78,7 @@ class SmallTables:
             return None
         try:
             schema = arrow_schema(fields_named(metadata, columns))
-            files, width = self.columns.files(log, version), _row_width(schema)
+            files, width = self.columns.files(log, version), row_width(schema)
             if width is None or files.bytes > self.file_bytes:
                 return None
             return files.rows * width
@@ -138,12 +135,10 @@ class SmallTables:
                 return None
             if among is None and not nulls:
                 among = pa.table({key: wanted})
-            if self._is_kept(schema, files):
+            if self.columns.can_keep(schema, files):
                 with suppress(NotSupported):
-                    ranges, most = ranges_of(metadata, among), self.selected
-                    return self.columns.select(
-                        files, columns, key, wanted, nulls=nulls, ranges=ranges, most_rows=most
-                    )
+                    rows = WantedRows(key, wanted, nulls, ranges_of(metadata, among))
+                    return self.columns.select(files, columns, rows, self.selected)
             snapshot, near = TableSnapshot(log.path, version), None
             if among is not None and files.bytes > self.table_bytes:
                 near = narrowest_range(snapshot.files, metadata, among)
@@ -189,17 +184,10 @@ class SmallTables:
         """Whether the columns fit, by the bytes of all files and the rows in them."""
         if files.bytes > self.file_bytes:
             return False
-        width = _row_width(schema)
+        width = row_width(schema)
         if width is None:
             return files.bytes <= self.table_bytes // 4
         return files.rows * width <= self.table_bytes
-
-    def _is_kept(self, schema: pa.Schema, files: VersionFiles) -> bool:
-        """Whether the columns of a table, of whatever size, are kept: if all of them fit."""
-        width = _row_width(schema)
-        if width is None or files.bytes > _FILES_PER_BYTE * self.kept_bytes:
-            return False
-        return files.rows * width <= self.kept_bytes
 
     def _give_back(self) -> None:
         with self._lock:
@@ -215,21 +203,6 @@ class SmallTables:
 
 def _has_other_times(metadata: Metadata, columns: Sequence[str], files: VersionFiles) -> bool:
     return contains(metadata, _TIMED, columns) and files.has_other_times
-
-
-def _row_width(schema: pa.Schema) -> int | None:
-    """The bytes of a row in memory, about; None with a nested column."""
-    widths = [_width(t) for t in schema.types]
-    return None if None in widths else sum(w or 0 for w in widths)
-
-
-def _width(type_: pa.DataType) -> int | None:
-    """The bytes of a value in memory, a text's by a guess; None for a nested one."""
-    from pyarrow import types as t
-
-    if t.is_nested(type_):
-        return None
-    return -(-type_.bit_width // 8) if t.is_primitive(type_) or t.is_decimal(type_) else _TEXT
 
 
 def selecting_columns(metadata: Metadata) -> frozenset[str]:

@@ -8,7 +8,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -18,6 +18,7 @@ from urllib.parse import unquote
 
 from dt_jupyter.lake.delta_log.active_files import LiveFiles
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange
+from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.log_replay import Action
 from dt_jupyter.lake.paths import data_file
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from dt_jupyter.lake.delta_log.deletion_vectors import Places
+
+_TEXT = 32
+_FILES_PER_BYTE = 4
+"""So many bytes of files for one of some columns of theirs are looked at, and of nested columns so
+many in memory are expected for one in files."""
 _TABLES = 256
 _FOOTERS = 20_000
 _VECTORS = 2_000
@@ -90,15 +97,62 @@ class _Footer:
 
 
 @dataclass(frozen=True)
-class _LiveFile:
+class VersionFile:
     """A file of a version; `living`: which of its rows, all where None."""
 
     footer: _Footer
     action: Action
     living: pa.BooleanArray | None
 
+    @property
+    def stored_rows(self) -> int:
+        """Those that are gone, too."""
+        return sum(self.footer.rows)
+
+    @property
+    def live_rows(self) -> int:
+        return self.stored_rows if self.living is None else self.living.true_count
+
+    @property
+    def gone_places(self) -> Places:
+        """The places of the rows that do not live."""
+        import numpy as np
+
+        living = np.ones(0, np.bool_) if self.living is None else np.array(self.living)
+        return np.flatnonzero(~living)
+
+    def without(self, places: Places) -> VersionFile:
+        """The file as it is when the rows at some places are gone, too."""
+        import numpy as np
+        import pyarrow as pa
+
+        known = self.living
+        living = np.ones(self.stored_rows, np.bool_) if known is None else np.array(known)
+        living[places] = False
+        return replace(self, living=pa.array(living))
+
     def living_of(self, start: int, count: int) -> pa.BooleanArray | None:
         return None if self.living is None else self.living.slice(start, count)
+
+
+@dataclass(frozen=True)
+class WantedRows:
+    """Those whose `column` is one of the values, and with `nulls` those where it is NULL; of those
+    outside of a range some may be left out."""
+
+    column: str
+    values: pa.Array
+    nulls: bool
+    ranges: Sequence[KeyRange] = ()
+
+
+@dataclass(frozen=True)
+class FoundRows:
+    """Rows of a file: their places in it, and some of their columns."""
+
+    file: VersionFile
+    places: Places
+    values: pa.Table
 
 
 @dataclass(frozen=True)
@@ -145,26 +199,47 @@ class KeptColumns:
     _values: OrderedDict[_ColumnKey, pa.Array] = field(default_factory=OrderedDict)
     _footers: OrderedDict[_FileKey, _Footer] = field(default_factory=OrderedDict)
     _vectors: OrderedDict[_VectorKey, pa.BooleanArray] = field(default_factory=OrderedDict)
-    _logs: OrderedDict[str, LiveFiles] = field(default_factory=OrderedDict)
+    _logs: OrderedDict[tuple[str, bool], LiveFiles] = field(default_factory=OrderedDict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _looked: float = float("-inf")
 
-    def files(self, log: TableLog, version: int) -> VersionFiles:
-        """The files of a version. LakeError where the log does not reach it."""
-        key = str(log.path)
+    def files(self, log: TableLog, version: int, *, statistics: bool = False) -> VersionFiles:
+        """The files of a version, for whoever changes them with all that the log tells of their
+        values. LakeError where the log does not reach it."""
+        key = str(log.path), statistics
         with self._lock:
-            known = self._logs.get(key) or LiveFiles(log.path)
+            known = self._logs.get(key) or LiveFiles(log.path, statistics=statistics)
             _put(self._logs, key, known, _TABLES)
         return VersionFiles(log, version, known.at(version), self._footer)
+
+    def can_keep(self, schema: pa.Schema, files: VersionFiles) -> bool:
+        """Whether some columns of a version, of whatever size, fit together."""
+        width = row_width(schema)
+        if width is None:
+            return _FILES_PER_BYTE * files.bytes <= self.most_bytes
+        if files.bytes > _FILES_PER_BYTE * self.most_bytes:
+            return False
+        return files.rows * width <= self.most_bytes
+
+    def live(self, files: VersionFiles) -> Iterator[VersionFile]:
+        """Each of the files. Raises LakeError, NotSupported, ArrowException and OSError."""
+        for footer, action in zip(files.footers, files.actions, strict=True):
+            yield VersionFile(footer, action, self._living(files.log.path, footer, action))
 
     def rows(self, files: VersionFiles, columns: Sequence[str]) -> pa.Table:
         """The columns of a version. Raises NotSupported, LakeError, DeltaError, ArrowException and
         OSError, as `select` does."""
+        return self.rows_of(self.live(files), files.log.metadata(files.version), columns)
+
+    def rows_of(
+        self, files: Iterable[VersionFile], metadata: Metadata, columns: Sequence[str]
+    ) -> pa.Table:
+        """The living rows of some files."""
         import pyarrow as pa
 
-        asked = FileColumns(files.log.metadata(files.version), columns)
+        asked = FileColumns(metadata, columns)
         parts = [asked.schema.empty_table()]
-        for file in self._live(files):
+        for file in files:
             constants = asked.constants(file.action["partitionValues"], file.footer.schema)
             for group, start in self._groups(file, asked, ()):
                 values = self._read(file, group, asked, constants, columns)
@@ -177,39 +252,49 @@ class KeptColumns:
         self,
         files: VersionFiles,
         columns: Sequence[str],
-        key: str,
-        values: pa.Array,
-        *,
-        nulls: bool,
-        ranges: Sequence[KeyRange],
+        wanted: WantedRows,
         most_rows: int,
     ) -> pa.Table | None:
-        """The rows whose `key` is one of the values, and with `nulls` those where it is NULL; of
-        those outside of a range some may be left out. None where they are more than `most_rows`."""
+        """The rows that are wanted; None where they are more than `most_rows`."""
+        import pyarrow as pa
+
+        schema = FileColumns(files.log.metadata(files.version), columns).schema
+        parts, count = [schema.empty_table()], 0
+        for found in self.find(files, columns, wanted):
+            count += found.values.num_rows
+            if count > most_rows:
+                return None
+            parts.append(found.values)
+        return pa.concat_tables(parts)
+
+    def find(
+        self, files: VersionFiles, columns: Sequence[str], wanted: WantedRows
+    ) -> Iterator[FoundRows]:
+        """Rows of a version, where they are; some of each row group that has any. Raises as
+        `rows` does."""
+        import numpy as np
         import pyarrow as pa
         import pyarrow.compute as pc
 
         asked = FileColumns(files.log.metadata(files.version), columns)
-        parts, count = [asked.schema.empty_table()], 0
-        for file in self._live(files):
+        for file in self.live(files):
             constants = asked.constants(file.action["partitionValues"], file.footer.schema)
-            for group, start in self._groups(file, asked, ranges):
-                (keys,) = self._read(file, group, asked, constants, [key])
-                found = pc.is_in(keys, value_set=values, skip_nulls=True)
-                found = pc.or_(found, pc.is_null(keys)) if nulls else found
+            for group, start in self._groups(file, asked, wanted.ranges):
+                (keys,) = self._read(file, group, asked, constants, [wanted.column])
+                found = pc.is_in(keys, value_set=wanted.values, skip_nulls=True)
+                found = pc.or_(found, pc.is_null(keys)) if wanted.nulls else found
                 living = file.living_of(start, len(keys))
                 found = found if living is None else pc.and_(found, living)
                 places = pc.indices_nonzero(found)
                 if not len(places):
                     continue
-                count += len(places)
-                if count > most_rows:
-                    return None
                 read = self._read(file, group, asked, constants, columns)
-                parts.append(
-                    pa.Table.from_arrays([c.take(places) for c in read], schema=asked.schema)
+                values = [c.take(places) for c in read]
+                yield FoundRows(
+                    file,
+                    np.array(places, np.int64) + start,
+                    pa.Table.from_arrays(values, schema=asked.schema),
                 )
-        return pa.concat_tables(parts)
 
     def clear(self) -> None:
         """Gives all memory back."""
@@ -241,10 +326,6 @@ class KeptColumns:
             _put(self._footers, key, made, _FOOTERS)
         return made
 
-    def _live(self, files: VersionFiles) -> Iterator[_LiveFile]:
-        for footer, action in zip(files.footers, files.actions, strict=True):
-            yield _LiveFile(footer, action, self._living(files.log.path, footer, action))
-
     def _living(self, table: Path, footer: _Footer, action: Action) -> pa.BooleanArray | None:
         vector = action.get("deletionVector")
         if not vector:
@@ -258,7 +339,7 @@ class KeptColumns:
         return living
 
     def _groups(
-        self, file: _LiveFile, asked: FileColumns, ranges: Sequence[KeyRange]
+        self, file: VersionFile, asked: FileColumns, ranges: Sequence[KeyRange]
     ) -> Iterator[tuple[int, int]]:
         """The row groups that may have rows in all ranges, and where they begin."""
         footer = file.footer
@@ -271,7 +352,7 @@ class KeptColumns:
 
     def _read(
         self,
-        file: _LiveFile,
+        file: VersionFile,
         group: int,
         asked: FileColumns,
         constants: Constants,
@@ -313,6 +394,21 @@ class KeptColumns:
                     self.clear()
             while self._values and self.bytes > self.most_bytes:
                 self.bytes -= self._values.popitem(last=False)[1].nbytes
+
+
+def row_width(schema: pa.Schema) -> int | None:
+    """The bytes of a row in memory, about; None with a nested column."""
+    widths = [_width(t) for t in schema.types]
+    return None if None in widths else sum(w or 0 for w in widths)
+
+
+def _width(type_: pa.DataType) -> int | None:
+    """The bytes of a value in memory, a text's by a guess; None for a nested one."""
+    from pyarrow import types as t
+
+    if t.is_nested(type_):
+        return None
+    return -(-type_.bit_width // 8) if t.is_primitive(type_) or t.is_decimal(type_) else _TEXT
 
 
 def _vector_key(footer: _Footer, vector: Mapping[str, Any]) -> _VectorKey:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from dt_jupyter.lake.delta_log.actions import CommitFacts
@@ -15,7 +16,8 @@ from dt_jupyter.lake.delta_log.version_checksum import write_checksum
 from dt_jupyter.lake.disk import data_files, make_durable, remove_orphans
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.paths import TablePath
-from dt_jupyter.lake.write import writer_rs, writer_spark
+from dt_jupyter.lake.read.kept_columns import KeptColumns
+from dt_jupyter.lake.write import writer_engine, writer_rs, writer_spark
 from dt_jupyter.lake.write.clustering import recluster
 from dt_jupyter.lake.write.commit_values import (
     Append,
@@ -28,14 +30,15 @@ from dt_jupyter.lake.write.commit_values import (
     Overwrite,
 )
 from dt_jupyter.lake.write.failpoints import reach
+from dt_jupyter.lake.write.local_rows import FastLane, as_append
 from dt_jupyter.lake.write.locks import PATIENCE, table_lock
-from dt_jupyter.lake.write.writer_rs import FastLane
+from dt_jupyter.lake.write.writer_engine import EngineCommit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger("dt_jupyter.lake")
-WriterChoice: TypeAlias = Literal["auto", "spark", "delta-rs"]
+WriterChoice: TypeAlias = Literal["auto", "spark", "delta-rs", "engine"]
 
 
 def commit(
@@ -46,19 +49,22 @@ def commit(
     writer: WriterChoice = "auto",
     lane: FastLane | None = None,
     log: TableLog | None = None,
+    columns: KeptColumns | None = None,
     patience: float = PATIENCE,
 ) -> Committed | Lost:
     """Commit the change once, or say why not.
 
     Under the table's lock: the last sequence must be `sequence − 1`; one Delta commit carries
     data, sequence and metadata; it is read back, whatever the writer said, and made durable.
-    `spark` is a session private to this call; `lane` bounds the fast lane; `log` may be one that
-    the caller keeps. Raises the writer's own exception, with nothing committed and the attempt's
-    files removed; NotSupported if the asked writer cannot do it; TableLocked.
+    `spark` is a session private to this call; `lane` bounds the fast lane; `log` and `columns` may
+    be those that the caller keeps: by the columns a merge finds the rows that it changes. Raises
+    the writer's own exception, with nothing committed and the attempt's files removed;
+    NotSupported if the asked writer cannot do it; TableLocked.
     """
     with table_lock(request.folder, patience):
         reach("lock_taken")
-        return _locked(request, change, spark, writer, lane or FastLane(), log)
+        kept = columns or KeptColumns()
+        return _locked(request, change, spark, writer, lane or FastLane(), log, kept)
 
 
 def _locked(
@@ -68,21 +74,16 @@ def _locked(
     writer: WriterChoice,
     lane: FastLane,
     log: TableLog | None,
+    columns: KeptColumns,
 ) -> Committed | Lost:
     log = log or TableLog(request.folder)
     base = log.version()
     lost = _requirements(request, log, base, repairs=isinstance(change, Overwrite))
     if lost is not None:
         return lost
-    snapshot = TableSnapshot(log.path, base)
-    refusal = writer_rs.refusal(log, snapshot, change, lane) if writer != "spark" else "asked for"
-    if refusal is not None and writer == "delta-rs":
-        raise NotSupported(f"delta-rs does not write this: {refusal}", path=str(log.path))
-    if refusal is not None and spark is None:
-        raise NotSupported(f"a Spark session is needed: {refusal}", path=str(log.path))
+    chosen = _choose(request, change, spark, writer, lane, log, base, columns)
     before = data_files(log.path)
-    rows = size_of(snapshot.files()).rows if isinstance(change, Overwrite) else None
-    failure = _write(request, change, spark, log, snapshot if refusal is None else None)
+    failure = _write(chosen)
     reach("after_write")
     mine = _read_back(request, log, base)
     reach("after_readback")
@@ -94,14 +95,59 @@ def _locked(
     reach("before_fsync")
     make_durable(log.path, data_files(log.path) - before, mine.version)
     reach("after_fsync")
-    if refusal is None:
+    local = chosen.name != writer_spark.NAME
+    if local:
         write_checksum(log, mine.version)
     if request.cluster_by is not None and spark is not None:
         _recluster(spark, log, request.cluster_by)
-    if refusal is None and spark is not None:
+    if local and spark is not None:
         spark.catalog.refreshByPath(str(log.path))
-    name = writer_rs.NAME if refusal is None else writer_spark.NAME
-    return Committed(mine.version, statistics(mine, rows), name, refusal or "small")
+    new = log.new_files(mine.version, mine.version)
+    counts = statistics(mine, chosen.rows_before, sum(int(f["size"]) for f in new))
+    return Committed(mine.version, counts, chosen.name, chosen.reason)
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """Who writes a change, and why; `rows_before`: what an overwrite replaces, where the log will
+    not say."""
+
+    name: str
+    reason: str
+    run: Callable[[], None]
+    rows_before: int | None = None
+
+
+def _choose(
+    request: CommitRequest,
+    change: Change,
+    spark: SparkSession | None,
+    writer: WriterChoice,
+    lane: FastLane,
+    log: TableLog,
+    base: int,
+    columns: KeptColumns,
+) -> _Writing:
+    """The engine, else delta-rs, else Spark."""
+    if writer in ("auto", writer_engine.NAME):
+        planned = writer_engine.plan(log, base, change, lane, columns)
+        if isinstance(planned, EngineCommit):
+            run = partial(writer_engine.write, request, planned, log, base)
+            return _Writing(writer_engine.NAME, "small", run)
+        if writer != "auto":
+            raise NotSupported(f"the engine does not write this: {planned}", path=str(log.path))
+    snapshot, metadata = TableSnapshot(log.path, base), log.metadata()
+    refusal = writer_rs.refusal(log, snapshot, change, lane) if writer != "spark" else "asked for"
+    if refusal is not None and writer == "delta-rs":
+        raise NotSupported(f"delta-rs does not write this: {refusal}", path=str(log.path))
+    if refusal is not None and spark is None:
+        raise NotSupported(f"a Spark session is needed: {refusal}", path=str(log.path))
+    rows = size_of(snapshot.files()).rows if isinstance(change, Overwrite) else None
+    if refusal is None or spark is None:
+        run = partial(writer_rs.write, request, change, metadata, snapshot)
+        return _Writing(writer_rs.NAME, "small", run, rows)
+    run = partial(writer_spark.write, request, _simplest(change), metadata, spark)
+    return _Writing(writer_spark.NAME, refusal, run, rows)
 
 
 def _recluster(spark: SparkSession, log: TableLog, columns: Sequence[str]) -> None:
@@ -131,21 +177,11 @@ def _requirements(
     return None
 
 
-def _write(
-    request: CommitRequest,
-    change: Change,
-    spark: SparkSession | None,
-    log: TableLog,
-    fast: TableSnapshot | None,
-) -> Exception | None:
-    """Run the writer, delta-rs on a `fast` snapshot; an exception is returned, since the commit
-    may stand all the same."""
+def _write(chosen: _Writing) -> Exception | None:
+    """Run the writer; an exception is returned, since the commit may stand all the same."""
     reach("before_write")
     try:
-        if fast is not None:
-            writer_rs.write(request, change, log.metadata(), fast)
-        elif spark is not None:
-            writer_spark.write(request, _simplest(change), log.metadata(), spark)
+        chosen.run()
     except Exception as e:
         return e
     return None
@@ -153,7 +189,7 @@ def _write(
 
 def _simplest(change: Change) -> Change:
     """A merge that looks for nothing is an append."""
-    return writer_rs.as_append(change) or change
+    return as_append(change) or change
 
 
 def _read_back(request: CommitRequest, log: TableLog, base: int) -> CommitFacts | Lost:
@@ -171,19 +207,21 @@ def _clean(log: TableLog, base: int, before: frozenset[str]) -> None:
     """Remove this attempt's files: those that are new and that no commit names."""
     named = {p for v in range(base + 1, log.version() + 1) for p in log.files_written(v)}
     fresh = data_files(log.path) - before
-    vectors = {f for f in fresh if f.endswith(".bin")} if named else set()
-    remove_orphans(log.path, fresh - named - vectors)
+    remove_orphans(log.path, fresh - named)
 
 
-def statistics(facts: CommitFacts, rows_before: int | None = None) -> CommitStatistics:
+def statistics(
+    facts: CommitFacts, rows_before: int | None = None, bytes_added: int | None = None
+) -> CommitStatistics:
     """What the commit did, from its actions and metrics; `rows_before` are those that an
-    overwrite replaced, which the log need not say."""
+    overwrite replaced, which the log need not say; `bytes_added` those of new files, of which one
+    that only got another deletion vector is none."""
     merged = _merged(facts.metrics)
     removed = facts.removed_rows if rows_before is None else rows_before
     return CommitStatistics(
         files_added=facts.added_files,
         files_removed=facts.removed_files,
-        bytes_added=facts.added_bytes + facts.cdc_bytes,
+        bytes_added=(facts.added_bytes if bytes_added is None else bytes_added) + facts.cdc_bytes,
         inserted=merged.get("inserted", facts.added_rows),
         updated=merged.get("updated", 0),
         deleted=merged.get("deleted", removed),

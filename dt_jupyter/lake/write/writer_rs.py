@@ -6,17 +6,15 @@ what it refuses, Spark writes. The commit is a strict compare-and-swap on the ve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.lake.delta_log.key_ranges import KeyRange, key_range, lookups
-from dt_jupyter.lake.delta_log.metadata import DeltaType, Metadata
+from dt_jupyter.lake.delta_log.key_ranges import KeyRange, key_range
+from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.snapshot_files import LiveFile, TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.types import (
-    FLOATS,
     arrow_schema,
     contains,
     int96,
@@ -25,8 +23,16 @@ from dt_jupyter.lake.types import (
     stored_name,
 )
 from dt_jupyter.lake.write.clustering import statistics_columns
-from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge, Overwrite
-from dt_jupyter.model import count_of
+from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge
+from dt_jupyter.lake.write.local_rows import (
+    FastLane,
+    as_append,
+    conform_rows,
+    key_refusal,
+    require_single_lookups,
+    rows_refusal,
+)
+from dt_jupyter.lake.write.new_files import has_parquet_statistics
 from dt_jupyter.model.hidden import OP
 
 if TYPE_CHECKING:
@@ -38,20 +44,6 @@ _FEATURES = frozenset(
     ("appendOnly", "invariants", "changeDataFeed", "deletionVectors", "columnMapping",
      "timestampNtz", "variantType")
 )  # fmt: skip
-_KEYS = frozenset(
-    ("boolean", "byte", "short", "integer", "long", "string", "date", "timestamp",
-     "timestamp_ntz", "binary")
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class FastLane:
-    """Bounds of the fast lane: rows and bytes of the change, bytes of the files that a merge
-    would look into (it copies those that it touches, whole)."""
-
-    rows: int = 200_000
-    bytes: int = 64 << 20
-    touched_bytes: int = 32 << 20
 
 
 # -- gates ---------------------------------------------------------------------------------------
@@ -59,16 +51,7 @@ class FastLane:
 
 def refusal(log: TableLog, snapshot: TableSnapshot, change: Change, lane: FastLane) -> str | None:
     """Why the change is not for delta-rs; None: it is."""
-    import pyarrow as pa
-
-    rows = change.rows
-    if not isinstance(rows, pa.Table):
-        return "the rows are a Spark DataFrame"
-    if rows.num_rows > lane.rows or rows.nbytes > lane.bytes:
-        return f"{count_of(rows.num_rows, 'row')} of {rows.nbytes} bytes, which is too much"
-    if isinstance(change, Overwrite) and change.new_schema:
-        return "the schema changes"
-    reason = table_refusal(log)
+    reason = rows_refusal(change, lane) or table_refusal(log)
     if reason is None and isinstance(change, Merge) and as_append(change) is None:
         reason = _merge_refusal(log.metadata(), snapshot, change, lane)
     return reason
@@ -120,12 +103,9 @@ def _root(column: str) -> str:
 def _merge_refusal(
     metadata: Metadata, snapshot: TableSnapshot, change: Merge, lane: FastLane
 ) -> str | None:
-    types = {f["name"].lower(): f["type"] for f in metadata.fields}
-    for key in change.keys:
-        kind = types[key.lower()]
-        if not isinstance(kind, str) or (kind not in _KEYS and not kind.startswith("decimal")):
-            return f"the key {key} is of type {kind if isinstance(kind, str) else kind['type']}"
-    _one_lookup_per_key(change)
+    if reason := key_refusal(metadata, change):
+        return reason
+    require_single_lookups(change)
     files = touched_files(snapshot, change)
     size = sum(f.bytes for f in files)
     if size > lane.touched_bytes:
@@ -133,14 +113,6 @@ def _merge_refusal(
     if contains(metadata, frozenset(["timestamp"])):
         return int96(map(snapshot.on_disk, files))
     return None
-
-
-def _one_lookup_per_key(change: Merge) -> None:
-    """delta-rs applies only one of two changes to a row, silently; Spark raises."""
-    rows = lookups(change.rows)
-    keys = rows.select(list(change.keys))
-    if keys.group_by(list(change.keys)).aggregate([]).num_rows != rows.num_rows:
-        raise ValueError("two rows of the merge delete or replace the same key")
 
 
 def touched_files(snapshot: TableSnapshot, change: Merge) -> list[LiveFile]:
@@ -157,15 +129,6 @@ def _meets(file: LiveFile, ranged: KeyRange) -> bool:
         return True
     inside = bool(low <= ranged.high and high >= ranged.low)
     return inside or (ranged.nulls and file.nulls[ranged.column] != 0)
-
-
-def as_append(change: Change) -> Append | None:
-    """The append that a merge of nothing but inserts is; None: it is not one."""
-    import pyarrow as pa
-
-    if not isinstance(change, Merge) or not isinstance(change.rows, pa.Table):
-        return None
-    return Append(change.rows.drop_columns([OP])) if not lookups(change.rows).num_rows else None
 
 
 # -- writing -------------------------------------------------------------------------------------
@@ -188,9 +151,9 @@ def write(
         ),
     }
     if isinstance(change, Merge):
-        _merge(table, change, _conformed(change.rows, metadata, (OP,)), options)
+        _merge(table, change, conform_rows(change.rows, metadata, (OP,)), options)
         return
-    rows = _conformed(change.rows, metadata)
+    rows = conform_rows(change.rows, metadata)
     if isinstance(change, Append):
         write_deltalake(table, rows, mode="append", **options)
     else:
@@ -240,34 +203,9 @@ def _writer_properties(metadata: Metadata) -> WriterProperties:
     from deltalake import ColumnProperties, WriterProperties
 
     kept = ColumnProperties(statistics_enabled="CHUNK")
-    named = {stored_name(f): kept for f in metadata.fields if _plain(f["type"])}
+    named = {stored_name(f): kept for f in metadata.fields if has_parquet_statistics(f["type"])}
     return WriterProperties(
         compression="SNAPPY",
         default_column_properties=ColumnProperties(statistics_enabled="NONE"),
         column_properties=named or None,
     )
-
-
-def _plain(type_: DeltaType) -> bool:
-    return isinstance(type_, str) and type_ not in FLOATS
-
-
-def _conformed(rows: pa.Table, metadata: Metadata, extra: Sequence[str] = ()) -> pa.Table:
-    """The rows with the table's columns, in its order and types. Raises ValueError where one is
-    missing or unknown, pyarrow's ArrowInvalid where a value does not fit."""
-    import pyarrow as pa
-
-    known = {c.lower(): c for c in rows.column_names}
-    names = [f["name"] for f in metadata.fields]
-    _same(names, [c for c in known if c not in extra])
-    schema = arrow_schema(metadata.fields)
-    for name in extra:
-        schema = schema.append(pa.field(name, pa.string()))
-    wanted = [known[n.lower()] for n in (*names, *extra)]
-    return rows.select(wanted).rename_columns([*names, *extra]).cast(schema)
-
-
-def _same(names: Iterable[str], given: Iterable[str]) -> None:
-    a, b = {n.lower() for n in names}, set(given)
-    if a != b:
-        raise ValueError(f"the rows' columns are not the table's: {sorted(a ^ b)}")

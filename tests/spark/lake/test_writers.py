@@ -3,6 +3,7 @@ untouched ones, filtered reads, the change feed, deletion vectors, checkpoints, 
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from pathlib import Path
@@ -31,7 +32,7 @@ from dt_jupyter.lake import (
 from dt_jupyter.lake.delta_log.create_commit import plain_fields
 from dt_jupyter.lake.delta_log.version_checksum import checksum_name
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.write import backing_table as tables
+from dt_jupyter.lake.write import backing_table as tables, writer_engine
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import OP
 from dt_jupyter.spark import count_jobs
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("quick_spark")
 
-WRITERS = ["spark", "delta-rs"]
+WRITERS = ["spark", "delta-rs", "engine"]
 FORMATS = (
     "map('timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\", 'timestampNTZFormat', "
     "\"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\", 'ignoreNullFields', 'false')"
@@ -106,10 +107,14 @@ def row(id_: int | None, values: str, text: str | None = None) -> str:
     return f"SELECT {'NULL' if id_ is None else id_}, {shown}, {values}, {shown}"
 
 
-def literal(spark: SparkSession, *rows: str) -> DataFrame:
+ODD = "odd name, 'quoted'"
+
+
+def literal(spark: SparkSession, *rows: str, odd: str = ODD) -> DataFrame:
     """Rows that Spark itself makes of literals, in the table's types."""
-    names = ", ".join(quote(n) for n in TYPES)
-    casts = ", ".join(f"CAST({quote(n)} AS {t}) AS {quote(n)}" for n, t in TYPES.items())
+    types = {odd if n == ODD else n: t for n, t in TYPES.items()}
+    names = ", ".join(quote(n) for n in types)
+    casts = ", ".join(f"CAST({quote(n)} AS {t}) AS {quote(n)}" for n, t in types.items())
     return spark.sql(f"SELECT {casts} FROM ({' UNION ALL '.join(rows)}) AS v({names})")
 
 
@@ -130,7 +135,9 @@ class Table:
 
     def __init__(self, spark: SparkSession, path: Path, writer: str, **extra: str) -> None:
         self.spark, self.writer = spark, writer
-        schema = literal(spark, row(1, NULLS)).schema
+        # Names that need column mapping are not the engine's.
+        self.odd = "even" if writer == "engine" else ODD
+        schema = self.literal(row(1, NULLS)).schema
         more = {f"delta.{k}": v for k, v in extra.items()}
         create(spark, path, schema, backing_properties(schema, extra=more))
         self.log = TableLog(path)
@@ -138,8 +145,11 @@ class Table:
         self.sequence = 0
         self.held: set[int] = set()
 
+    def literal(self, *rows: str) -> DataFrame:
+        return literal(self.spark, *rows, odd=self.odd)
+
     def arrow(self, *rows: str, op: str | None = None) -> pa.Table:
-        table = literal(self.spark, *rows).toArrow()
+        table = self.literal(*rows).toArrow()
         return table if op is None else table.append_column(OP, pa.array(list(op), pa.string()))
 
     def commit(self, change: Change, writer: str | None = None) -> Committed:
@@ -164,7 +174,7 @@ class Table:
     def check(self) -> None:
         """Contents, filtered reads and the last commit's feed are what the model says."""
         self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
-        literal(self.spark, *self.model.values()).createOrReplaceTempView("model")
+        self.literal(*self.model.values()).createOrReplaceTempView("model")
         stored = sql_table(self.log.path)
         shown = f"to_json(struct(*), {FORMATS})"
         for name, source in (("found", stored), ("wanted", "model")):
@@ -205,10 +215,9 @@ class Table:
         """Both ways to read the newest commit's change give the difference."""
         version = self.log.version()
         plan = plan_changes(self.log, version - 1, version)
+        columns = [*self.log.metadata().columns]
         for small in (LOCAL, NOT_LOCAL):
-            found = relation(
-                self.spark, self.log, plan, list(TYPES), view_prefix="probe", small=small
-            )
+            found = relation(self.spark, self.log, plan, columns, view_prefix="probe", small=small)
             shown = f"to_json(struct(* EXCEPT (__dt_w)), {FORMATS})"
             rows = self.spark.sql(f"SELECT {shown}, __dt_w FROM {found}").collect()
             changed = {repr((k,)): after[k] - before[k] for k in before | after}
@@ -216,14 +225,26 @@ class Table:
             found.drop(self.spark)
 
     def bag(self) -> Counter[str]:
-        rows = literal(self.spark, *self.model.values())
+        rows = self.literal(*self.model.values())
         rows.createOrReplaceTempView("model")
         shown = self.spark.sql(f"SELECT to_json(struct(*), {FORMATS}) FROM model")
         return Counter(r[0] for r in shown.collect())
 
 
-@pytest.mark.parametrize("writer", some(1, WRITERS[::-1]))
+@pytest.mark.parametrize("small_rows", [0, 10_000])
+def test_a_life_of_commits_by_the_engine(
+    spark: SparkSession, lake_dir: Path, small_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_engine, "_SMALL_ROWS", small_rows)
+    live(spark, lake_dir, "engine")
+
+
+@pytest.mark.parametrize("writer", some(1, ["delta-rs", "spark"]))
 def test_a_life_of_commits(spark: SparkSession, lake_dir: Path, writer: str) -> None:
+    live(spark, lake_dir, writer)
+
+
+def live(spark: SparkSession, lake_dir: Path, writer: str) -> None:
     t = Table(spark, lake_dir / "it's a 't'", writer, checkpointInterval="3")
     done = t.commit(Append(t.arrow(*BASE.values())))
     t.model = dict(BASE)
@@ -265,20 +286,28 @@ def test_a_life_of_commits(spark: SparkSession, lake_dir: Path, writer: str) -> 
     assert (recovered.sequence, recovered.foreign) == (4, ())
 
 
-def test_writers_take_turns(spark: SparkSession, lake_dir: Path) -> None:
-    t = Table(spark, lake_dir / "t", "auto")
+def test_writers_take_turns(
+    spark: SparkSession, lake_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_engine, "_SMALL_ROWS", 0)
+    t = Table(spark, lake_dir / "t", "engine")
     t.commit(Append(t.arrow(*BASE.values())), "spark")
     t.model = dict(BASE)
-    t.merge({2: ("U", row(2, FIRST)), None: ("D", row(None, NULLS))}, "delta-rs")
+    t.merge({2: ("U", row(2, FIRST)), None: ("D", row(None, NULLS))}, "engine")
     t.merge({2: ("U", row(2, LAST)), 30: ("I", row(30, PLAIN))}, "spark")
+    t.merge({1: ("U", row(1, LAST)), 3: ("D", row(3, NULLS))}, "engine")
     t.merge({2: ("D", row(2, LAST)), 30: ("U", row(30, FIRST))}, "delta-rs")
+    t.merge({10: ("U", row(10, LAST)), 30: ("D", row(30, NULLS))}, "engine")
+    t.check()
+    spark.sql(f"OPTIMIZE {sql_table(t.log.path)}")
+    t.merge({10: ("D", row(10, NULLS)), 1: ("U", row(1, FIRST))}, "engine")
     t.check()
 
 
 def test_the_first_read_after_a_small_commit_costs_as_much_as_after_one_by_spark(
     spark: SparkSession, lake_dir: Path
 ) -> None:
-    t = Table(spark, lake_dir / "t", "auto")
+    t = Table(spark, lake_dir / "t", "engine")
     t.commit(Append(t.arrow(*BASE.values())), "spark")
 
     def first_read(writer: str, group: str) -> int:
@@ -288,12 +317,12 @@ def test_the_first_read_after_a_small_commit_costs_as_much_as_after_one_by_spark
         return count_jobs(spark, group)
 
     jobs = {w: [first_read(w, f"{w}-{n}") for n in range(3)] for w in WRITERS}
-    assert max(jobs["delta-rs"]) <= min(jobs["spark"])
+    assert max(*jobs["delta-rs"], *jobs["engine"]) <= min(jobs["spark"])
     # Whatever the checksum before it is, Delta gets one that is true of the files.
-    for text in ("", "{", "{}", "\0" * 40):
+    for text, writer in itertools.product(("", "{", "{}", "\0" * 40), ("delta-rs", "engine")):
         before = t.log.path / "_delta_log" / checksum_name(t.log.version())
         before.write_text(text)
-        t.merge({2: ("U", row(2, LAST))}, "delta-rs")
+        t.merge({2: ("U", row(2, LAST))}, writer)
         t.check_checksum()
 
 
@@ -416,7 +445,7 @@ def test_spark_merge_leaves_the_session_as_it_was(spark, lake_dir) -> None:
 def test_a_plain_table_is_made_as_spark_makes_it(
     spark: SparkSession, lake_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = {c: t for c, t in TYPES.items() if c not in ("ntz", "odd name, 'quoted'")}
+    kept = {c: t for c, t in TYPES.items() if c not in ("ntz", ODD)}
     columns = ", ".join(f"{c} {t}" for c, t in kept.items())
     create(spark, lake_dir / "ours", columns)
     with pytest.raises(AnalysisException, match="already exists"):

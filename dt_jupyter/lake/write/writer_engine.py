@@ -1,0 +1,402 @@
+"""The engine's own commits. Rows that go are marked in deletion vectors, those that come are one
+new file: what a commit costs depends on the change, and not on the files that it touches.
+
+Small files, and those of which most rows are gone, are written anew with the rows that come, so
+that a table has few files however many commits it gets: each takes what is smaller than all before
+it together. Where stored rows are cannot be told from columns that are kept, another writer merges.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.lake.delta_log.active_files import file_at, vector_file
+from dt_jupyter.lake.delta_log.deletion_vectors import write_places
+from dt_jupyter.lake.delta_log.key_ranges import lookups
+from dt_jupyter.lake.delta_log.metadata import Metadata
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.disk import put_commit, sync
+from dt_jupyter.lake.errors import ConcurrentWrite, LakeError, NotSupported
+from dt_jupyter.lake.read.kept_columns import (
+    KeptColumns,
+    VersionFile,
+    VersionFiles,
+    WantedRows,
+)
+from dt_jupyter.lake.read.narrowing import ranges_of
+from dt_jupyter.lake.types import arrow_schema, contains
+from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge, Overwrite
+from dt_jupyter.lake.write.local_rows import (
+    FastLane,
+    as_append,
+    conform_rows,
+    key_refusal,
+    require_single_lookups,
+    rows_refusal,
+)
+from dt_jupyter.lake.write.new_files import write_changes, write_file
+from dt_jupyter.model.hidden import OP, hidden
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from dt_jupyter.lake.delta_log.deletion_vectors import Places
+
+_log = logging.getLogger("dt_jupyter.lake")
+NAME = "engine"
+_FEATURES = frozenset(
+    ("appendOnly", "invariants", "changeDataFeed", "deletionVectors", "timestampNtz")
+)
+_APPENDS_ONLY = "delta.appendOnly"
+_VECTORS = "delta.enableDeletionVectors"
+_CHECKPOINTS = "delta.checkpointInterval"
+_INTERVAL = 10
+"""Delta's own, where a table does not say."""
+_TIMED = frozenset({"date", "timestamp", "timestamp_ntz"})
+_KIND = "_change_type"
+_SMALL_ROWS = 10_000
+"""A file of fewer rows is written anew rather than marked: whoever reads it finds no vector."""
+_REWRITTEN_BYTES = 32 << 20
+_MOSTLY = 0.5
+_LOOKUP, _STORED = hidden("lookup"), hidden("stored")
+
+
+@dataclass(frozen=True)
+class EngineCommit:
+    """What a commit does: files that go, as they were; files that stay with fewer rows; the rows
+    of the new file, and those of the change feed where the files do not tell them."""
+
+    operation: str
+    came: pa.Table
+    removed: Sequence[VersionFile] = ()
+    marked: Sequence[tuple[VersionFile, Places]] = ()
+    feed: pa.Table | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+# -- gates -----------------------------------------------------------------------------------------
+
+
+def plan(
+    log: TableLog, base: int, change: Change, lane: FastLane, columns: KeptColumns
+) -> EngineCommit | str:
+    """What the commit after version `base` is to do, or why it is not for this writer. ValueError
+    where two changes of a merge are of one row, or rows have other columns than the table."""
+    import pyarrow as pa
+
+    refused = rows_refusal(change, lane) or _table_refusal(log)
+    if refused is not None:
+        return refused
+    metadata, plain = log.metadata(), as_append(change) or change
+    if isinstance(plain, Append):
+        return EngineCommit("WRITE", conform_rows(plain.rows, metadata))
+    try:
+        files = columns.files(log, base, statistics=True)
+        if isinstance(plain, Overwrite):
+            came = conform_rows(plain.rows, metadata)
+            return EngineCommit("WRITE", came, list(columns.live(files)))
+        return key_refusal(metadata, plain) or _plan_merge(plain, metadata, files, columns)
+    except NotSupported as e:
+        return e.sentence
+    except (LakeError, pa.ArrowException, OSError) as e:
+        return f"its files are not read: {e}"
+
+
+def _table_refusal(log: TableLog) -> str | None:
+    features, metadata = log.protocol().features, log.metadata()
+    if unknown := features - _FEATURES:
+        return f"the table has the feature {min(unknown)}"
+    if "deletionVectors" not in features or not _is_on(metadata, _VECTORS):
+        return "the table has no deletion vectors"
+    if metadata.partition_columns:
+        return "the table is partitioned"
+    if not metadata.is_plain:
+        return "the table has column mapping"
+    if _is_on(metadata, _APPENDS_ONLY) or any(f.get("nullable") is False for f in metadata.fields):
+        return "the table has constraints"
+    try:
+        arrow_schema(metadata.fields)
+    except NotSupported as e:
+        return e.sentence
+    return None
+
+
+def _is_on(metadata: Metadata, name: str) -> bool:
+    return metadata.configuration.get(name, "").lower() == "true"
+
+
+# -- merges ----------------------------------------------------------------------------------------
+
+
+def _plan_merge(
+    change: Merge, metadata: Metadata, files: VersionFiles, columns: KeptColumns
+) -> EngineCommit | str:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    schema = arrow_schema(metadata.fields)
+    if not columns.can_keep(schema, files):
+        return "its columns are not kept"
+    if contains(metadata, _TIMED) and files.has_other_times:
+        return "a file has times of another kind"
+    require_single_lookups(change)
+    rows = conform_rows(change.rows, metadata, (OP,))
+    known = {c.lower(): c for c in metadata.columns}
+    keys = [known[k.lower()] for k in change.keys]
+    found = _find(lookups(rows), keys, files, metadata, columns)
+    if found is None:
+        return "a key has more than one row"
+    deleted = pc.equal(found.operations, "D")
+    gone = pc.sum(deleted).as_py() or 0
+    came = rows.filter(pc.not_equal(rows[OP], "D")).drop_columns([OP])
+    removed, marked, again = _divide(found.by_file, list(columns.live(files)), came.num_rows)
+    copied = columns.rows_of(again, metadata, schema.names)
+    return EngineCommit(
+        "MERGE",
+        pa.concat_tables([came, copied]),
+        removed,
+        marked,
+        _feed(rows, found) if metadata.feed else None,
+        {
+            "numTargetRowsInserted": came.num_rows - (len(found.operations) - gone),
+            "numTargetRowsUpdated": len(found.operations) - gone,
+            "numTargetRowsDeleted": gone,
+            "numTargetRowsCopied": copied.num_rows,
+        },
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The stored rows that a merge deletes or replaces, what it does to each of them, the places
+    by file, and which lookups found one."""
+
+    rows: pa.Table
+    operations: pa.ChunkedArray
+    by_file: Sequence[tuple[VersionFile, Places]]
+    matched: Places
+
+
+def _find(
+    looked_up: pa.Table,
+    keys: Sequence[str],
+    files: VersionFiles,
+    metadata: Metadata,
+    columns: KeptColumns,
+) -> _Found | None:
+    """None where a key has several rows."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    best = max(keys, key=lambda k: pc.count_distinct(looked_up[k], mode="all").as_py())
+    values = pc.unique(pc.drop_null(looked_up[best].combine_chunks()))
+    ranges = ranges_of(metadata, looked_up.select(list(keys)))
+    wanted = WantedRows(best, values, looked_up[best].null_count > 0, ranges)
+    names = list(metadata.columns) if metadata.feed else list(keys)
+    parts = list(columns.find(files, names, wanted))
+    empty = arrow_schema(metadata.fields).empty_table().select(names)
+    stored = pa.concat_tables([empty, *(p.values for p in parts)])
+    pairs = _match(looked_up.select(list(keys)), stored.select(list(keys)))
+    if pairs is None:
+        return None
+    asked, there = pairs
+    starts = np.cumsum([0, *(len(p.places) for p in parts)])
+    by_file: dict[str, tuple[VersionFile, list[Places]]] = {}
+    for part, start in zip(parts, starts, strict=False):
+        mine = there[(there >= start) & (there < start + len(part.places))] - start
+        if len(mine):
+            _, places = by_file.setdefault(_id(part.file), (part.file, []))
+            places.append(part.places[mine])
+    return _Found(
+        stored.take(pa.array(there)),
+        looked_up[OP].take(pa.array(asked)),
+        [(file, np.concatenate(places)) for file, places in by_file.values()],
+        asked,
+    )
+
+
+def _id(file: VersionFile) -> str:
+    return str(file.action["path"])
+
+
+def _match(asked: pa.Table, stored: pa.Table) -> tuple[Places, Places] | None:
+    """The pairs of rows with equal keys, NULL equal to NULL, as indices of both; None where one
+    of those that are asked for has several."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def numbered(rows: pa.Table, own: str, other: str) -> pa.Table:
+        numbers = pa.array(np.arange(rows.num_rows, dtype=np.int64))
+        empty = pa.nulls(rows.num_rows, pa.int64())
+        return rows.append_column(own, numbers).append_column(other, empty)
+
+    left = numbered(asked, _LOOKUP, _STORED)
+    right = numbered(stored, _STORED, _LOOKUP).select(left.column_names)
+    counted = [(_LOOKUP, "max"), (_STORED, "max"), (_STORED, "count")]
+    both = pa.concat_tables([left, right]).group_by(asked.column_names).aggregate(counted)
+    names = [f"{column}_{function}" for column, function in counted]
+    met = both.filter(pc.and_(pc.is_valid(both[names[0]]), pc.greater(both[names[2]], 0)))
+    if met.num_rows and pc.max(met[names[2]]).as_py() > 1:
+        return None
+    first, second = (met[n].to_numpy() for n in names[:2])
+    return first, second
+
+
+def _divide(
+    touched: Sequence[tuple[VersionFile, Places]], live: Sequence[VersionFile], come: int
+) -> tuple[list[VersionFile], list[tuple[VersionFile, Places]], list[VersionFile]]:
+    """The files that go; those that stay, with all that is gone of them; and what is left of those
+    that go, to be written anew."""
+    if not touched and not come:
+        return [], [], []
+    places = {_id(file): gone for file, gone in touched}
+    removed: list[VersionFile] = []
+    marked: list[tuple[VersionFile, Places]] = []
+    again: list[VersionFile] = []
+    total = come
+    for file, rest in _by_rows(live, places):
+        if _is_rewritten(file, rest, total):
+            removed.append(file)
+            if rest.live_rows:
+                again.append(rest)
+                total += rest.live_rows
+        elif rest is not file:
+            marked.append((file, rest.gone_places))
+    return removed, marked, again
+
+
+def _by_rows(
+    live: Iterable[VersionFile], places: Mapping[str, Places]
+) -> Iterator[tuple[VersionFile, VersionFile]]:
+    """Each file as it is and as it will be, those with the fewest rows first."""
+    pairs = [(f, f.without(places[_id(f)]) if _id(f) in places else f) for f in live]
+    yield from sorted(pairs, key=lambda pair: pair[1].live_rows)
+
+
+def _is_rewritten(file: VersionFile, rest: VersionFile, total: int) -> bool:
+    """Whether a file's rows are written anew, beside so many others."""
+    rows = rest.live_rows
+    if rows == 0:
+        return True
+    if int(file.action["size"]) > _REWRITTEN_BYTES:
+        return False
+    return rows <= max(total, _SMALL_ROWS) or rows < _MOSTLY * rest.stored_rows
+
+
+def _feed(rows: pa.Table, found: _Found) -> pa.Table:
+    """The change as the table's feed has it."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    old = pc.if_else(pc.equal(found.operations, "D"), "delete", "update_preimage")
+    before = found.rows.append_column(_KIND, old)
+    inserts = pc.equal(rows[OP], "I").to_numpy(zero_copy_only=False)
+    replaces = np.zeros(rows.num_rows, np.bool_)
+    replaces[np.flatnonzero(~inserts)[found.matched]] = True
+    new = pc.if_else(pa.array(replaces), "update_postimage", "insert")
+    after = rows.append_column(_KIND, new).filter(pc.not_equal(rows[OP], "D"))
+    return pa.concat_tables([before, after.drop_columns([OP])])
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def write(request: CommitRequest, planned: EngineCommit, log: TableLog, base: int) -> None:
+    """The commit right after version `base`; ConcurrentWrite where another one is there."""
+    table, metadata = log.path, log.metadata()
+    now = int(time.time() * 1000)
+    vectors = [_with_vector(file, vector) for file, vector in _vectors(log, planned.marked)]
+    added = [write_file(table, metadata, planned.came)] if planned.came.num_rows else []
+    feed = planned.feed
+    changes = [write_changes(table, metadata, feed)] if feed is not None and feed.num_rows else []
+    gone = [*planned.removed, *(file for file, _ in planned.marked)]
+    actions = [
+        {"commitInfo": _info(request, planned, base, now)},
+        {"txn": {"appId": request.app_id, "version": request.sequence, "lastUpdated": now}},
+        *({"remove": _removed(file, now)} for file in gone),
+        *({"add": action} for action in (*vectors, *added)),
+        *({"cdc": action} for action in changes),
+    ]
+    sync(table / action["path"] for action in (*added, *changes))
+    try:
+        put_commit(table, base + 1, actions)
+    except FileExistsError as e:
+        told = f"version {base + 1} of table {table} exists"
+        raise ConcurrentWrite(told, path=str(table), version=base + 1) from e
+    _checkpoint(log, metadata, base + 1)
+
+
+def _vectors(
+    log: TableLog, marked: Sequence[tuple[VersionFile, Places]]
+) -> list[tuple[VersionFile, dict[str, Any]]]:
+    """The files with their new vectors, which are on the disk."""
+    if not marked:
+        return []
+    told = write_places(log.path, [places for _, places in marked])
+    sync({file_at(log.path, vector_file(t)) for t in told})
+    return list(zip((f for f, _ in marked), told, strict=True))
+
+
+def _with_vector(file: VersionFile, vector: Mapping[str, Any]) -> dict[str, Any]:
+    """The action that adds a file again; its bounds may be of rows that are gone."""
+    known = {k: v for k, v in file.action.items() if v is not None}
+    statistics = {**_statistics(file), "tightBounds": False}
+    return {
+        **known,
+        "dataChange": True,
+        "stats": json.dumps(statistics, separators=(",", ":")),
+        "deletionVector": vector,
+    }
+
+
+def _removed(file: VersionFile, millis: int) -> dict[str, Any]:
+    action = file.action
+    vector = action.get("deletionVector")
+    return {
+        "path": action["path"], "deletionTimestamp": millis, "dataChange": True,
+        "extendedFileMetadata": True, "partitionValues": {}, "size": action["size"],
+        "stats": json.dumps(_statistics(file), separators=(",", ":")),
+        **({"deletionVector": vector} if vector else {}),
+    }  # fmt: skip
+
+
+def _statistics(file: VersionFile) -> dict[str, Any]:
+    """Those of the log, which need not have the number of rows."""
+    return {"numRecords": file.stored_rows, **json.loads(file.action.get("stats") or "{}")}
+
+
+def _info(request: CommitRequest, planned: EngineCommit, base: int, millis: int) -> dict[str, Any]:
+    merges, appends = planned.operation == "MERGE", not planned.removed
+    mode = {"mode": "Append" if appends else "Overwrite", "partitionBy": "[]"}
+    counts = planned.counts if merges else {"numOutputRows": planned.came.num_rows}
+    return {
+        "timestamp": millis, "operation": planned.operation,
+        "operationParameters": {} if merges else mode,
+        "readVersion": base, "isolationLevel": "Serializable",
+        "isBlindAppend": appends and not merges,
+        "operationMetrics": {name: str(count) for name, count in counts.items()},
+        "engineInfo": "dt_jupyter", "txnId": str(uuid.uuid4()),
+        "userMetadata": request.user_metadata,
+    }  # fmt: skip
+
+
+def _checkpoint(log: TableLog, metadata: Metadata, version: int) -> None:
+    """One at each so many versions. What fails here is told in the log: the commit stands."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    if version % int(metadata.configuration.get(_CHECKPOINTS, _INTERVAL)):
+        return
+    try:
+        DeltaTable(log.path).create_checkpoint()
+    except (DeltaError, OSError) as e:
+        _log.warning("version %d of %s has no checkpoint: %s", version, log.path, e)
