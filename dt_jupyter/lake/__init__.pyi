@@ -37,9 +37,9 @@ from .delta_log.metadata import (
 from .delta_log.table_log import (
     FileChanges as FileChanges,
     TableLog as TableLog,
-    TableSize as TableSize,
     is_delta as is_delta,
 )
+from .delta_log.table_size import TableSize as TableSize
 from .disk import sync as sync, write_durable as write_durable
 from .errors import (
     LakeError as LakeError,

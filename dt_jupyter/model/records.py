@@ -14,7 +14,8 @@ from dt_jupyter.model.time import Timestamp
 
 @dataclass(frozen=True, slots=True)
 class RefreshStatistics:
-    """Counts of rows, files, bytes and Spark jobs; milliseconds; the writer: spark or delta-rs.
+    """Counts of rows, files, bytes and Spark jobs; milliseconds; the writer: engine, delta-rs or
+    spark.
 
     `source_rows` are those of the sources of an AUTO table (0: unknown); `cold` whether the
     milliseconds are those of a process that had just begun, and tell little.

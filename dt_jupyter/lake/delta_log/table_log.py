@@ -26,7 +26,8 @@ from dt_jupyter.lake.delta_log.active_files import paths_of
 from dt_jupyter.lake.delta_log.checkpoints import checkpoints
 from dt_jupyter.lake.delta_log.commits import Read, ReadCommit, Remembered, in_commit_time
 from dt_jupyter.lake.delta_log.metadata import Metadata, Protocol
-from dt_jupyter.lake.delta_log.snapshot_files import LiveFile, TableSnapshot
+from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
+from dt_jupyter.lake.delta_log.table_size import NOTHING, TableSize, carry_size, size_of
 from dt_jupyter.lake.errors import LogBroken, TableGone, VersionGone
 from dt_jupyter.lake.log_replay import (
     STATE,
@@ -44,15 +45,6 @@ _PAST = 16
 """So many stretches of older versions, each with one metadata, are remembered."""
 _ICT = "delta.enableInCommitTimestamps"
 _ICT_SINCE = "delta.inCommitTimestampEnablementVersion"
-
-
-@dataclass(frozen=True, slots=True)
-class TableSize:
-    """Files and bytes of a snapshot, and its rows where every file tells (else None)."""
-
-    files: int
-    bytes: int
-    rows: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,20 +431,22 @@ class TableLog:
 
     # -- size -----------------------------------------------------------------------------------
 
-    def size(self) -> TableSize:
-        """Of the newest snapshot; its list of files is read (delta-rs) once for each version."""
+    def size(self, version: int | None = None) -> TableSize:
+        """Of a snapshot, by default the newest; its files are listed (delta-rs) where the commits
+        since the last one that was asked for do not tell."""
         with self._lock:
-            version = self.version()
-            if self._size is None or self._size[0] != version:
-                self._size = version, size_of(TableSnapshot(self.path, version).files())
+            newest = self.version()
+            asked = newest if version is None else version
+            if self._size is None or self._size[0] != asked:
+                carried = self._carried_size(asked)
+                self._size = asked, carried or size_of(TableSnapshot(self.path, asked).files())
             return self._size[1]
 
-
-def size_of(files: list[LiveFile]) -> TableSize:
-    """What the files add up to."""
-    return TableSize(len(files), sum(f.bytes for f in files), _sum([f.rows for f in files]))
-
-
-def _sum(rows: list[int | None]) -> int | None:
-    known = [r for r in rows if r is not None]
-    return sum(known) if len(known) == len(rows) else None
+    def _carried_size(self, version: int) -> TableSize | None:
+        known, size = self._size or (-1, NOTHING)
+        if known > version or known + 1 < self._oldest:
+            return None
+        try:
+            return carry_size(self._dir, size, known + 1, version)
+        except FileNotFoundError as e:
+            raise self._gone(version) from e

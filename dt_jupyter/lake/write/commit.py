@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from dt_jupyter.lake.delta_log.actions import CommitFacts
 from dt_jupyter.lake.delta_log.commit_tags import mark_of
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
-from dt_jupyter.lake.delta_log.table_log import TableLog, size_of
+from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.delta_log.version_checksum import write_checksum
 from dt_jupyter.lake.disk import data_files, make_durable, remove_orphans
 from dt_jupyter.lake.errors import NotSupported
@@ -142,7 +142,7 @@ def _choose(
         raise NotSupported(f"delta-rs does not write this: {refusal}", path=str(log.path))
     if refusal is not None and spark is None:
         raise NotSupported(f"a Spark session is needed: {refusal}", path=str(log.path))
-    rows = size_of(snapshot.files()).rows if isinstance(change, Overwrite) else None
+    rows = log.size(base).rows if isinstance(change, Overwrite) else None
     if refusal is None or spark is None:
         run = partial(writer_rs.write, request, change, metadata, snapshot)
         return _Writing(writer_rs.NAME, "small", run, rows)

@@ -13,9 +13,11 @@ import pyarrow as pa
 import pytest
 
 from dt_jupyter.lake import TableLog
+from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
+from dt_jupyter.lake.delta_log.table_size import size_of
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.read import kept_columns
-from dt_jupyter.lake.read.kept_columns import KeptColumns
+from dt_jupyter.lake.read.kept_columns import KeptColumns, WantedRows
 from dt_jupyter.lake.read.narrowing import ranges_of
 from tests.spark.lake_tables import make
 
@@ -66,6 +68,8 @@ def differences(spark: SparkSession, log: TableLog, kept: KeptColumns, version: 
     columns = whole.column_names
     found = kept.rows(kept.files(log, version), columns)
     wrong = [] if bag(found) == bag(whole) else ["rows"]
+    if log.size(version) != size_of(TableSnapshot(log.path, version).files()):
+        wrong.append("size")
     rng = random.Random(version)
     there = found["id"].combine_chunks()
     for nulls in (False, True):
@@ -73,15 +77,8 @@ def differences(spark: SparkSession, log: TableLog, kept: KeptColumns, version: 
         if there.type == pa.int32():
             wanted = wanted.slice(0, 3).cast(pa.int32())
         ranges = () if nulls else ranges_of(log.metadata(version), pa.table({"id": wanted}))
-        some = kept.select(
-            kept.files(log, version),
-            columns,
-            "id",
-            wanted,
-            nulls=nulls,
-            ranges=ranges,
-            most_rows=1000,
-        )
+        rows = WantedRows("id", wanted, nulls, ranges)
+        some = kept.select(kept.files(log, version), columns, rows, 1000)
         assert some is not None
         ids = {*wanted.to_pylist(), *([None] if nulls else [])}
         meant = [i for i, id_ in enumerate(whole["id"].to_pylist()) if id_ in ids]

@@ -36,6 +36,8 @@ from dt_jupyter.lake import (
 from dt_jupyter.lake.delta_log.actions import commit_name, read_actions
 from dt_jupyter.lake.delta_log.active_files import LiveFiles
 from dt_jupyter.lake.delta_log.create_commit import write_first
+from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
+from dt_jupyter.lake.delta_log.table_size import size_of
 from dt_jupyter.lake.errors import ConcurrentWrite
 from dt_jupyter.lake.read.kept_columns import KeptColumns, VersionFile
 from dt_jupyter.lake.write import new_files, writer_engine
@@ -129,6 +131,8 @@ class Life:
         rows = pa.table(query.execute("SELECT * FROM t").read_all()).cast(schema_of(self.names))
         if bag(rows) != wanted:
             wrong.append("delta-rs")
+        if self.log.size() != size_of(TableSnapshot(self.log.path, version).files()):
+            wrong.append("the size")
         return wrong
 
     def fed(self, before: Counter[str]) -> Counter[str]:
