@@ -94,14 +94,18 @@ def plan(
     if refused is not None:
         return refused
     metadata, plain = log.metadata(), as_append(change) or change
+    if isinstance(plain, Merge):
+        if reason := key_refusal(metadata, plain):
+            return reason
+        require_single_lookups(plain)
+    rows = conform_rows(plain.rows, metadata, (OP,) if isinstance(plain, Merge) else ())
     if isinstance(plain, Append):
-        return EngineCommit("WRITE", conform_rows(plain.rows, metadata))
+        return EngineCommit("WRITE", rows)
     try:
         files = columns.files(log, base, statistics=True)
         if isinstance(plain, Overwrite):
-            came = conform_rows(plain.rows, metadata)
-            return EngineCommit("WRITE", came, list(columns.live(files)))
-        return key_refusal(metadata, plain) or _plan_merge(plain, metadata, files, columns)
+            return EngineCommit("WRITE", rows, list(columns.live(files)))
+        return _plan_merge(rows, plain.keys, metadata, files, columns)
     except NotSupported as e:
         return e.sentence
     except (LakeError, pa.ArrowException, OSError) as e:
@@ -135,7 +139,11 @@ def _is_on(metadata: Metadata, name: str) -> bool:
 
 
 def _plan_merge(
-    change: Merge, metadata: Metadata, files: VersionFiles, columns: KeptColumns
+    rows: pa.Table,
+    keys: Sequence[str],
+    metadata: Metadata,
+    files: VersionFiles,
+    columns: KeptColumns,
 ) -> EngineCommit | str:
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -145,11 +153,8 @@ def _plan_merge(
         return "its columns are not kept"
     if contains(metadata, _TIMED) and files.has_other_times:
         return "a file has times of another kind"
-    require_single_lookups(change)
-    rows = conform_rows(change.rows, metadata, (OP,))
     known = {c.lower(): c for c in metadata.columns}
-    keys = [known[k.lower()] for k in change.keys]
-    found = _find(lookups(rows), keys, files, metadata, columns)
+    found = _find(lookups(rows), [known[k.lower()] for k in keys], files, metadata, columns)
     if found is None:
         return "a key has more than one row"
     deleted = pc.equal(found.operations, "D")

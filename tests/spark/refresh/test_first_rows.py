@@ -48,15 +48,15 @@ def moved(lab: Lab) -> None:
 
 def test_they_are_evaluated_where_what_they_are_computed_from_fits(many: Lab) -> None:
     for name, query in QUERIES.items():
-        assert made(many, name, query) == (0, "delta-rs")
+        assert made(many, name, query) == (0, "engine")
     moved(many)
 
 
-def test_they_are_sparks_where_it_does_not_and_delta_rs_writes_them(many: Lab) -> None:
+def test_they_are_sparks_where_it_does_not_and_the_engine_writes_them(many: Lab) -> None:
     many.tune(evaluated_rows=2, interpreted_rows=2, evaluated_bytes=1)
     for name, query in QUERIES.items():
         jobs, writer = made(many, name, query)
-        assert (jobs > 0, writer) == (True, "delta-rs")
+        assert (jobs > 0, writer) == (True, "engine")
     moved(many)
 
 
@@ -76,6 +76,6 @@ def test_rows_of_every_type_that_delta_rs_writes_come_through_files(quick_lab: L
 
 
 def test_a_clustered_table_and_a_row_that_fails_are_sparks(many: Lab) -> None:
-    assert made(many, "sorted", "SELECT id, k FROM t", "CLUSTER BY (id)") != (0, "delta-rs")
+    assert made(many, "sorted", "SELECT id, k FROM t", "CLUSTER BY (id)") != (0, "engine")
     with pytest.raises(Exception, match="zero"):
         many.dynamic_table("failing", "SELECT k, sum(1 / v) AS s FROM t GROUP BY k")
