@@ -444,7 +444,9 @@ class TableLog:
 
     def _carried_size(self, version: int) -> TableSize | None:
         known, size = self._size or (-1, NOTHING)
-        if known > version or known + 1 < self._oldest:
+        if known > version:
+            known, size = -1, NOTHING
+        if known + 1 < self._oldest:
             return None
         try:
             return carry_size(self._dir, size, known + 1, version)
