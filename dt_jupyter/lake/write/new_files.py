@@ -62,6 +62,7 @@ def _write(path: Path, rows: pa.Table, metadata: Metadata) -> int:
         compression="snappy",
         write_statistics=named,
         store_schema=False,
+        store_decimal_as_integer=True,
     )
     return path.stat().st_size
 

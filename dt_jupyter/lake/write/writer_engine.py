@@ -153,6 +153,8 @@ def _plan_merge(
         return "its columns are not kept"
     if contains(metadata, _TIMED) and files.has_other_times:
         return "a file has times of another kind"
+    if len({str(a["path"]) for a in files.actions}) < len(files.actions):
+        return "a file is there twice"
     known = {c.lower(): c for c in metadata.columns}
     found = _find(lookups(rows), [known[k.lower()] for k in keys], files, metadata, columns)
     if found is None:

@@ -59,6 +59,8 @@ TYPES = {
     "f4": "FLOAT",
     "f8": "DOUBLE",
     "dec": "DECIMAL(38,18)",
+    "d9": "DECIMAL(9,2)",
+    "d18": "DECIMAL(18,3)",
     "day": "DATE",
     "ts": "TIMESTAMP",
     "ntz": "TIMESTAMP_NTZ",
@@ -70,25 +72,26 @@ TYPES = {
 }
 FIRST = (
     "true, -128, -32768, -2147483648, float('NaN'), -0.0D, "
-    "-99999999999999999999.999999999999999999, "
+    "-99999999999999999999.999999999999999999, -9999999.99, -999999999999999.999, "
     "DATE'0001-01-01', TIMESTAMP'0001-01-01 00:00:00Z', TIMESTAMP_NTZ'0001-01-01 00:00:00', "
     "X'00FF27', array(double('NaN'), -0.0D, NULL), map('k', struct(1.25, float('NaN'))), "
     "struct(double('NaN'), 'in', struct(TIMESTAMP'0001-01-01 00:00:00Z'))"
 )
 LAST = (
     "false, 127, 32767, 2147483647, float('-Infinity'), double('NaN'), 0.000000000000000001, "
+    "9999999.99, 999999999999999.999, "
     "DATE'9999-12-31', TIMESTAMP'9999-12-31 23:59:59.999999Z', "
     "TIMESTAMP_NTZ'9999-12-31 23:59:59.999999', X'', array(), map(), "
     "struct(-0.0D, '', struct(TIMESTAMP'9999-12-31 23:59:59.999999Z'))"
 )
 PLAIN = (
-    "true, 1, 2, 3, float('0.5'), 0.25D, 1.5, DATE'2024-02-29', "
+    "true, 1, 2, 3, float('0.5'), 0.25D, 1.5, 0.01, 0.001, DATE'2024-02-29', "
     "TIMESTAMP'2024-02-29 01:02:03.456789Z', "
     "TIMESTAMP_NTZ'1969-12-31 23:59:59.000001', X'61', array(1.0D, 2.0D), "
     "map('a', struct(1.00, float('1')), 'b', NULL), "
     "struct(1.5D, 'x', struct(TIMESTAMP'1899-12-31 00:00:00.000001Z'))"
 )
-NULLS = ", ".join(["NULL"] * 14)
+NULLS = ", ".join(["NULL"] * 16)
 TEXTS = {
     1: "'it''s \"quoted\", 100 % 🚂'",
     2: "'\\t tab \\n line \\u0001 control \\\\'",
@@ -98,6 +101,7 @@ FILTERS = [
     "f8 > 100", "f8 <= 0", "f4 > 100", "s.f > 100", "id IS NULL", "id >= 12", "t = ''",
     "ts > TIMESTAMP'9999-12-31 23:59:59.999998Z'", "ts < TIMESTAMP'0001-01-02 00:00:00Z'",
     "ts = TIMESTAMP'2024-02-29 01:02:03.456789Z'", "day = DATE'9999-12-31'", "dec < 0",
+    "d9 < 0", "d18 > 1",
     "ntz < TIMESTAMP_NTZ'1970-01-01 00:00:00'",
 ]  # fmt: skip
 

@@ -38,6 +38,7 @@ from dt_jupyter.lake.delta_log.active_files import LiveFiles
 from dt_jupyter.lake.delta_log.create_commit import write_first
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_size import size_of
+from dt_jupyter.lake.disk import put_commit
 from dt_jupyter.lake.errors import ConcurrentWrite
 from dt_jupyter.lake.read.kept_columns import KeptColumns, VersionFile
 from dt_jupyter.lake.write import new_files, writer_engine
@@ -412,6 +413,16 @@ def test_a_key_with_several_rows_and_columns_that_do_not_fit_are_merged_by_anoth
     large.rows = [row for row in large.rows if row[0] != 8]
     assert done.writer == "delta-rs"
     assert large.found() == []
+
+
+def test_a_file_that_is_there_twice_is_not_its_to_mark(large: Life) -> None:
+    """Once with a deletion vector and once without: rows of both have one place."""
+    first = actions(large.log)["add"][0]
+    large.merge([("D", (7, ""))])
+    put_commit(large.log.path, large.log.version() + 1, [{"add": first}])
+    change = large.table([(8, "")]).append_column(OP, pa.array(["D"]))
+    with pytest.raises(NotSupported, match="twice"):
+        large.commit(Merge(["k"], change))
 
 
 def test_what_is_too_much_is_not_its_to_write(large: Life) -> None:
