@@ -93,7 +93,8 @@ def _locked(
             raise failure
         return mine
     reach("before_fsync")
-    make_durable(log.path, data_files(log.path) - before, mine.version)
+    by_engine = chosen.name == writer_engine.NAME  # whose files are on the disk
+    make_durable(log.path, () if by_engine else data_files(log.path) - before, mine.version)
     reach("after_fsync")
     local = chosen.name != writer_spark.NAME
     if local:

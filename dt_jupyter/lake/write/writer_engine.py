@@ -318,7 +318,8 @@ def _feed(rows: pa.Table, found: _Found) -> pa.Table:
 
 
 def write(request: CommitRequest, planned: EngineCommit, log: TableLog, base: int) -> None:
-    """The commit right after version `base`; ConcurrentWrite where another one is there."""
+    """The commit right after version `base`, whose files are on the disk before it is;
+    ConcurrentWrite where another one is there."""
     table, metadata = log.path, log.metadata()
     now = int(time.time() * 1000)
     vectors = [_with_vector(file, vector) for file, vector in _vectors(log, planned.marked)]
@@ -333,7 +334,8 @@ def write(request: CommitRequest, planned: EngineCommit, log: TableLog, base: in
         *({"add": action} for action in (*vectors, *added)),
         *({"cdc": action} for action in changes),
     ]
-    sync(table / action["path"] for action in (*added, *changes))
+    files = [table / action["path"] for action in (*added, *changes)]
+    sync([*files, *dict.fromkeys(file.parent for file in files)])
     try:
         put_commit(table, base + 1, actions)
     except FileExistsError as e:

@@ -4,6 +4,7 @@ marked, written anew or left; what is not its to write; mutants."""
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -455,3 +456,30 @@ def test_one_that_loses_against_another_leaves_nothing(large: Life) -> None:
     large.sequence, large.rows = 1, [*large.rows, (60_000, "other")]
     large.merge([("D", (7, ""))])
     assert large.found() == []
+
+
+def test_what_a_commit_names_is_on_the_disk_before_it(
+    large: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[int] = []  # by inode; -1 is the commit
+    fsync, link = os.fsync, os.link
+
+    def spy_fsync(handle: int) -> None:
+        done.append(os.fstat(handle).st_ino)
+        fsync(handle)
+
+    def spy_link(source: Any, target: Any) -> None:
+        done.append(-1)
+        link(source, target)
+
+    monkeypatch.setattr(os, "fsync", spy_fsync)
+    monkeypatch.setattr(os, "link", spy_link)
+    large.merge([("D", (7, "")), ("I", (-1, "more"))])
+    table, version = large.log.path, large.log.version()
+    (old,) = (a["path"] for a in actions(large.log)["remove"])
+    named = set(large.log.files_written(version)) - {old}
+    assert {Path(name).suffix for name in named} == {".parquet", ".bin"}
+    before, after = set(done[: done.index(-1)]), set(done[done.index(-1) :])
+    assert {os.stat(table / name).st_ino for name in (*named, "", "_change_data")} <= before
+    log = table / "_delta_log"
+    assert {os.stat(path).st_ino for path in (log, log / commit_name(version))} <= after
