@@ -50,7 +50,9 @@ from dt_jupyter.spark import type_text
 from dt_jupyter.sql import BagSql, GroupSql
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
@@ -357,20 +359,16 @@ class StageRun:
             return Append(added)
         victims = self._victims(gone, sql)
         self._refuse_missing(-pc.sum(gone[WEIGHT]).as_py() - victims.num_rows)
-        deletes = {c: victims[c] for c in STORED_ID}
-        empty = {
-            f.name: pa.nulls(victims.num_rows, f.type)
-            for f in added.schema
-            if f.name not in deletes
-        }
+        contents = gone.take(pa.array(contents_of(victims, gone)))
         deleted = pa.table(
-            {f.name: {**empty, **deletes}[f.name] for f in added.schema}, added.schema
+            [victims[c] if c in STORED_ID else contents[c] for c in added.column_names],
+            added.schema,
         )
         marked = [
             t.append_column(OP, pa.array([op] * t.num_rows, pa.string()))
             for t, op in ((deleted, "D"), (added, "I"))
         ]
-        return Merge(STORED_ID, pa.concat_tables(marked))
+        return Merge(STORED_ID, pa.concat_tables(marked), whole=_is_exact(added.schema))
 
     def _victims(self, gone: pa.Table, sql: BagSql) -> pa.Table:
         """The ids of the rows that a change deletes, the newest copies of each content."""
@@ -504,17 +502,35 @@ def _distinct(keys: pa.Table) -> int:
 def newest_copies(found: pa.Table, gone: pa.Table) -> pa.Table:
     """Of the rows with a deleted content, as many of the newest as its weight says.
 
-    `found` has row ids and hashes, `gone` hashes and negative weights.
+    `found` has row ids and hashes, `gone` hashes, each pair once, and negative weights.
     """
-    left = {(r[HASH[0]], r[HASH[1]]): -r[WEIGHT] for r in gone.select([*HASH, WEIGHT]).to_pylist()}
-    order = [(c, "descending") for c in STORED_ID]
-    chosen = []
-    for i, row in enumerate((ordered := found.sort_by(order)).to_pylist()):
-        content = (row[HASH[0]], row[HASH[1]])
-        if left.get(content, 0) > 0:
-            left[content] -= 1
-            chosen.append(i)
-    return ordered.take(chosen)
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    ordered = found.sort_by([(c, "descending") for c in STORED_ID])
+    contents = contents_of(ordered, gone)
+    copies = pd.Series(contents).groupby(contents).cumcount().to_numpy()
+    wanted = -gone[WEIGHT].to_numpy()
+    return ordered.take(pa.array(np.flatnonzero((contents >= 0) & (copies < wanted[contents]))))
+
+
+def contents_of(rows: pa.Table, gone: pa.Table) -> NDArray[np.int64]:
+    """By row, which of `gone` has its hashes; -1 for none."""
+    import pandas as pd
+
+    known, asked = (
+        pd.MultiIndex.from_arrays([t[h].to_numpy() for h in HASH]) for t in (gone, rows)
+    )
+    found: NDArray[np.int64] = known.get_indexer(asked)
+    return found
+
+
+def _is_exact(schema: pa.Schema) -> bool:
+    """Whether rows of equal hashes are the same to the byte: floats that are equal need not be."""
+    from pyarrow import types as t
+
+    return not any(t.is_floating(kind) or t.is_nested(kind) for kind in schema.types)
 
 
 def _few(plan: ChangePlan) -> bool:

@@ -27,7 +27,7 @@ from dt_jupyter.lake.delta_log.checkpoints import checkpoints
 from dt_jupyter.lake.delta_log.commits import Read, ReadCommit, Remembered, in_commit_time
 from dt_jupyter.lake.delta_log.metadata import Metadata, Protocol
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
-from dt_jupyter.lake.delta_log.table_size import NOTHING, TableSize, carry_size, size_of
+from dt_jupyter.lake.delta_log.table_size import NO_FILES, TableSize, carry_size, size_of
 from dt_jupyter.lake.errors import LogBroken, TableGone, VersionGone
 from dt_jupyter.lake.log_replay import (
     STATE,
@@ -36,7 +36,7 @@ from dt_jupyter.lake.log_replay import (
     advance_state,
     checkpoint_state,
 )
-from dt_jupyter.lake.paths import TablePath, local
+from dt_jupyter.lake.paths import TablePath, local, require_openable
 from dt_jupyter.model import Timestamp
 
 _NEAR = 256
@@ -433,7 +433,9 @@ class TableLog:
 
     def size(self, version: int | None = None) -> TableSize:
         """Of a snapshot, by default the newest; its files are listed (delta-rs) where the commits
-        since the last one that was asked for do not tell."""
+        since the last one that was asked for do not tell. NotSupported for a table that is another
+        one to delta-rs, whether it lists it now or later."""
+        require_openable(self.path)
         with self._lock:
             newest = self.version()
             asked = newest if version is None else version
@@ -443,9 +445,9 @@ class TableLog:
             return self._size[1]
 
     def _carried_size(self, version: int) -> TableSize | None:
-        known, size = self._size or (-1, NOTHING)
+        known, size = self._size or (-1, NO_FILES)
         if known > version:
-            known, size = -1, NOTHING
+            known, size = -1, NO_FILES
         if known + 1 < self._oldest:
             return None
         try:

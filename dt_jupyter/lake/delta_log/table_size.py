@@ -33,7 +33,7 @@ def size_of(files: Sequence[LiveFile]) -> TableSize:
     return TableSize(len(files), sum(f.bytes for f in files), _sum([f.rows for f in files]))
 
 
-NOTHING = TableSize(0, 0, 0)
+NO_FILES = TableSize(0, 0, 0)
 """Before the first commit."""
 
 

@@ -63,10 +63,12 @@ class Append:
 class Merge:
     """Apply rows that carry `__dt_op`: D deletes and U replaces the row with equal keys (NULL
     equals NULL; a U without one inserts), I inserts without looking. At most one D or U per key.
+    `whole`: a row with D is the stored one, and not its keys alone.
     """
 
     keys: Sequence[str]
     rows: Rows
+    whole: bool = False
 
     def __post_init__(self) -> None:
         if not self.keys:

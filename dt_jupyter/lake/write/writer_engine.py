@@ -13,7 +13,7 @@ import logging
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.delta_log.active_files import file_at, vector_file
@@ -30,7 +30,7 @@ from dt_jupyter.lake.read.kept_columns import (
     WantedRows,
 )
 from dt_jupyter.lake.read.narrowing import ranges_of
-from dt_jupyter.lake.types import arrow_schema, contains
+from dt_jupyter.lake.types import arrow_schema, contains, fields_named
 from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.lake.write.local_rows import (
     FastLane,
@@ -105,7 +105,7 @@ def plan(
         files = columns.files(log, base, statistics=True)
         if isinstance(plain, Overwrite):
             return EngineCommit("WRITE", rows, list(columns.live(files)))
-        return _plan_merge(rows, plain.keys, metadata, files, columns)
+        return _plan_merge(rows, plain, metadata, files, columns)
     except NotSupported as e:
         return e.sentence
     except (LakeError, pa.ArrowException, OSError) as e:
@@ -140,7 +140,7 @@ def _is_on(metadata: Metadata, name: str) -> bool:
 
 def _plan_merge(
     rows: pa.Table,
-    keys: Sequence[str],
+    change: Merge,
     metadata: Metadata,
     files: VersionFiles,
     columns: KeptColumns,
@@ -148,22 +148,28 @@ def _plan_merge(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    schema = arrow_schema(metadata.fields)
-    if not columns.can_keep(schema, files):
+    looked_up = lookups(rows)
+    known = {c.lower(): c for c in metadata.columns}
+    keys = [known[k.lower()] for k in change.keys]
+    told = change.whole and pc.all(pc.equal(looked_up[OP], "D")).as_py()
+    names = keys if told or not metadata.feed else list(metadata.columns)
+    if not columns.can_keep(arrow_schema(fields_named(metadata, names)), files):
         return "its columns are not kept"
     if contains(metadata, _TIMED) and files.has_other_times:
         return "a file has times of another kind"
     if len({str(a["path"]) for a in files.actions}) < len(files.actions):
         return "a file is there twice"
-    known = {c.lower(): c for c in metadata.columns}
-    found = _find(lookups(rows), [known[k.lower()] for k in keys], files, metadata, columns)
+    found = _find(looked_up, keys, names, files, metadata, columns)
     if found is None:
         return "a key has more than one row"
+    if told:
+        before = looked_up.drop_columns([OP]).take(pa.array(found.matched))
+        found = replace(found, rows=before)
     deleted = pc.equal(found.operations, "D")
     gone = pc.sum(deleted).as_py() or 0
     came = rows.filter(pc.not_equal(rows[OP], "D")).drop_columns([OP])
     removed, marked, again = _divide(found.by_file, list(columns.live(files)), came.num_rows)
-    copied = columns.rows_of(again, metadata, schema.names)
+    copied = columns.rows_of(again, metadata, came.column_names)
     return EngineCommit(
         "MERGE",
         pa.concat_tables([came, copied]),
@@ -193,11 +199,12 @@ class _Found:
 def _find(
     looked_up: pa.Table,
     keys: Sequence[str],
+    names: Sequence[str],
     files: VersionFiles,
     metadata: Metadata,
     columns: KeptColumns,
 ) -> _Found | None:
-    """None where a key has several rows."""
+    """Some columns of the rows; None where a key has several."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -206,7 +213,6 @@ def _find(
     values = pc.unique(pc.drop_null(looked_up[best].combine_chunks()))
     ranges = ranges_of(metadata, looked_up.select(list(keys)))
     wanted = WantedRows(best, values, looked_up[best].null_count > 0, ranges)
-    names = list(metadata.columns) if metadata.feed else list(keys)
     parts = list(columns.find(files, names, wanted))
     empty = arrow_schema(metadata.fields).empty_table().select(names)
     stored = pa.concat_tables([empty, *(p.values for p in parts)])

@@ -105,17 +105,20 @@ class Life:
     def key(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(row[self.names.index(k)] for k in self.keys)
 
-    def merge(self, ops: Sequence[tuple[str, tuple[Any, ...]]]) -> Committed:
+    def merge(
+        self, ops: Sequence[tuple[str, tuple[Any, ...]]], *, whole: bool = False
+    ) -> Committed:
         rows = self.table([row for _, row in ops])
-        done = self.commit(Merge(self.keys, rows.append_column(OP, pa.array([o for o, _ in ops]))))
+        marked = rows.append_column(OP, pa.array([o for o, _ in ops]))
+        done = self.commit(Merge(self.keys, marked, whole))
         asked = {self.key(row) for o, row in ops if o != "I"}
         hit = [row for row in self.rows if self.key(row) in asked]
         replaced = {self.key(row) for o, row in ops if o == "U"} & set(map(self.key, hit))
+        came = [row for o, row in ops if o != "D"]
         self.rows = [row for row in self.rows if self.key(row) not in asked]
-        self.rows += [row for o, row in ops if o != "D"]
+        self.rows += came
         s = done.statistics
-        came = sum(o != "D" for o, _ in ops)
-        counts = (came - len(replaced), len(replaced), len(hit) - len(replaced))
+        counts = (len(came) - len(replaced), len(replaced), len(hit) - len(replaced))
         assert (s.inserted, s.updated, s.deleted) == counts
         return done
 
@@ -173,7 +176,14 @@ def random_life(path: Path, seed: int, *, commits: int = 14, **extra: Any) -> li
         for row in (some_row() for _ in range(rng.randint(1, 6))):
             key = life.key(row)
             ops[key] = (rng.choice("UD" if key in there else "UDI"), row)
-        life.merge(list(ops.values()))
+        whole = rng.random() < 0.5
+        if whole:  # what is replaced is deleted as it is, and comes as another row
+            old = {life.key(row): row for row in life.rows}
+            told = [("D", old.get(key, row)) for key, (o, row) in ops.items() if o != "I"]
+            told += [("I", row) for o, row in ops.values() if o != "D"]
+            life.merge(told, whole=True)
+        else:
+            life.merge(list(ops.values()))
         wrong += life.found()
         after = bag(life.table(life.rows))
         if extra.get("enableChangeDataFeed") != "false" and +life.fed(before) != after:
@@ -240,6 +250,11 @@ MUTANTS: dict[str, tuple[Any, str, Any]] = {
     "NULL keys meet nothing": (writer_engine, "_match", match_without_nulls(writer_engine._match)),
     "the next row is marked": (VersionFile, "gone_places", property(next_place)),
     "no feed": (writer_engine, "_feed", lambda rows, found: None),
+    "a row that is not there is told to be deleted": (
+        writer_engine,
+        "replace",
+        lambda found, rows: replace(found, rows=rows.slice(0, 1).take(pa.array([0] * len(rows)))),
+    ),
     "rows of files that go are lost": (
         KeptColumns,
         "rows_of",
