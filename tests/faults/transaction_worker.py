@@ -12,7 +12,7 @@ from dt_jupyter.engine import Engine
 from dt_jupyter.model import DTError
 from tests.faults.attached import PORT, session
 
-RACED = {"DT-3203", "DT-3208"}
+RACED = {"DT-2122", "DT-3203", "DT-3208"}
 TRANSACTION = (
     "BEGIN; "
     "UPDATE added SET n = n + (SELECT coalesce(sum(n), 0) FROM orders_s); "
