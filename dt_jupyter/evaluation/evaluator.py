@@ -146,6 +146,8 @@ class Evaluator:
             found = translate(text, shapes)
         except LeftOut as left_out:
             found = left_out.with_traceback(None)
+        except RecursionError:
+            found = LeftOut("an expression that is too deep")
         with self._lock:
             self._known[key] = found
             if len(self._known) > KEPT_TEXTS:
