@@ -95,3 +95,9 @@ def test_threads_share_connections_one_after_the_other(monkeypatch: pytest.Monke
         asked = [threads.submit(lambda: (wait(), count())) for _ in range(20)]
         assert {str(a.result()[1]) for a in asked} == {"[{'n': 10}]"}
     assert len(opened) <= 2
+
+
+def test_what_is_too_deep_is_sparks() -> None:
+    deep = " + ".join(["x"] * 2_000)
+    found = Evaluator(100).translated(f"SELECT {deep} AS s FROM t", rows(10))
+    assert str(found) == "an expression that is too deep"
