@@ -26,7 +26,7 @@ SHOWS: Shows = {
     "dropped": (r"\[DT-2102\] Source orders of urgent no longer exists",),
     "clone": (),
     "altered": ("NO_DATA",),
-    "plan": ("9 unchanged; nothing has been applied",),
+    "plan": ("10 unchanged; nothing has been applied",),
     "warehouse": (r"\[DT-2112\] Warehouse reports is suspended",),
     "history": (r"by_shop +INCREMENTAL +SUCCEEDED", r"by_shop +SKIPPED", "FAILED"),
     "end": (),
