@@ -1,5 +1,5 @@
 """`python -m bench.many --tables 50`: many dynamic tables over one source, refreshed after one
-commit of it, beside as many refreshes of which each has a commit of its own; the same process, in
+change of it, beside as many refreshes of which each has a change of its own; the same process, in
 turns. Shapes: filters, groups, distinct rows, joins with a small table."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def make(dt: Engine, tables: int, rows: int) -> list[str]:
     return names
 
 
-def commit(dt: Engine, salt: int, rows: int, share: float) -> None:
+def change(dt: Engine, salt: int, rows: int, share: float) -> None:
     """An update, a delete and an insert of rows of the source: three commits."""
     every = max(int(1 / share), 1) * 3
     dt.sql(f"UPDATE events SET v = v + 1 WHERE id % {every} = {salt % every}")
@@ -78,14 +78,14 @@ def main() -> None:
             salt = 0
             for _ in range(args.rounds):
                 salt += 2
-                commit(dt, salt, args.rows, args.share)
+                change(dt, salt, args.rows, args.share)
                 together.append(add([measure(meters, dt, n) for n in names]))
                 single = []
                 for name in names[:: max(args.tables // 10, 1)]:
                     salt += 2
-                    commit(dt, salt, args.rows, args.share)
+                    change(dt, salt, args.rows, args.share)
                     single.append(measure(meters, dt, name))
-                    for other in names:  # so that one commit waits for each of them
+                    for other in names:  # so that one change waits for each of them
                         if other != name:
                             refresh(dt, other)
                 scale = args.tables / len(single)

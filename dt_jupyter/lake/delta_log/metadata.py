@@ -59,7 +59,11 @@ class Metadata:
     @property
     def feed(self) -> bool:
         """Whether the change data feed is on."""
-        return self.configuration.get("delta.enableChangeDataFeed", "").lower() == "true"
+        return self.is_on("delta.enableChangeDataFeed")
+
+    def is_on(self, name: str) -> bool:
+        """Whether a property of the table is true."""
+        return self.configuration.get(name, "").lower() == "true"
 
     @property
     def mapping(self) -> str:

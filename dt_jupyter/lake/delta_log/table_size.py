@@ -55,14 +55,15 @@ def carry_size(folder: Path, known: TableSize, first: int, last: int) -> TableSi
 
 def _after(commit: str, before: TableSize) -> TableSize | None:
     files, size, rows = before.files, before.bytes, before.rows
-    operation = ""
+    operation, seen = "", set[tuple[str, str]]()
     for kind, body in read_actions(commit, _READ):
         if kind == "commitInfo":
             operation = str(body.get("operation"))
             continue
         sign, live = 1 if kind == "add" else -1, live_rows(body)
-        if body.get("size") is None:
+        if body.get("size") is None or (kind, body["path"]) in seen:
             return None
+        seen.add((kind, body["path"]))
         files, size = files + sign, size + sign * int(body["size"])
         rows = None if rows is None or live is None else rows + sign * live
     after = TableSize(files, size, rows)

@@ -19,7 +19,7 @@ from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
 from dt_jupyter.lake.read.kept_columns import KeptColumns, VersionFiles, WantedRows, row_width
 from dt_jupyter.lake.read.narrowing import narrowest_range, ranges_of
 from dt_jupyter.lake.read.reader_rs import items, read_snapshot
-from dt_jupyter.lake.types import arrow_schema, contains, fields_named, plain_type, spark_schema
+from dt_jupyter.lake.types import arrow_schema, fields_named, plain_type, spark_schema
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import TRACKED_ID, WEIGHT, hidden
 from dt_jupyter.spark import arrow_frame
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 _KEY = hidden("key")
 
 _Key = tuple[str, str, int, tuple[str, ...]]
-_TIMED = frozenset({"date", "timestamp", "timestamp_ntz"})
 _SELECTING = frozenset({"byte", "short", "integer", "long", "date", "string"})
 
 
@@ -95,7 +94,7 @@ class SmallTables:
         schema = arrow_schema(fields_named(metadata, columns))
         try:
             files = self.columns.files(log, version)
-            if not self._is_small(schema, files) or _has_other_times(metadata, columns, files):
+            if not self._is_small(schema, files) or files.has_other_times(columns):
                 return None
             try:
                 return self.columns.rows(files, columns)
@@ -131,7 +130,7 @@ class SmallTables:
             if wanted is None or len(wanted) > self.selected_by:
                 return None
             files = self.columns.files(log, version)
-            if _has_other_times(metadata, columns, files):
+            if files.has_other_times(columns):
                 return None
             if among is None and not nulls:
                 among = pa.table({key: wanted})
@@ -199,10 +198,6 @@ class SmallTables:
             total = sum(t.nbytes for t in self._kept.values())
             while len(self._kept) > 1 and total > self.kept_bytes // 4:
                 total -= self._kept.popitem(last=False)[1].nbytes
-
-
-def _has_other_times(metadata: Metadata, columns: Sequence[str], files: VersionFiles) -> bool:
-    return contains(metadata, _TIMED, columns) and files.has_other_times
 
 
 def selecting_columns(metadata: Metadata) -> frozenset[str]:

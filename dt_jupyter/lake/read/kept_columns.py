@@ -30,7 +30,7 @@ from dt_jupyter.lake.read.file_columns import (
 )
 from dt_jupyter.lake.read.living_rows import read_living_rows
 from dt_jupyter.lake.read.memory import is_memory_short
-from dt_jupyter.lake.types import stores_int96
+from dt_jupyter.lake.types import contains, stores_int96
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +42,7 @@ _TEXT = 32
 _FILES_PER_BYTE = 4
 """So many bytes of files for one of some columns of theirs are looked at, and of nested columns so
 many in memory are expected for one in files."""
+_TIMED = frozenset({"date", "timestamp", "timestamp_ntz"})
 _TABLES = 256
 _FOOTERS = 20_000
 _VECTORS = 2_000
@@ -174,10 +175,11 @@ class VersionFiles:
         """Those that a deletion vector has taken, too."""
         return sum(sum(f.rows) for f in self.footers)
 
-    @property
-    def has_other_times(self) -> bool:
-        """Whether dates or times of a file are not those that it holds: INT96 loses what Spark
-        wrote, and older writers had another calendar."""
+    def has_other_times(self, columns: Sequence[str]) -> bool:
+        """Whether dates or times among the columns are not those that a file holds: INT96 loses
+        what Spark wrote, and older writers had another calendar."""
+        if not contains(self.log.metadata(self.version), _TIMED, columns):
+            return False
         found = (f.metadata for f in self.footers)
         return any(has_old_calendar(f) or stores_int96(f.schema) for f in found)
 
@@ -227,8 +229,7 @@ class KeptColumns:
             yield VersionFile(footer, action, self._living(files.log.path, footer, action))
 
     def rows(self, files: VersionFiles, columns: Sequence[str]) -> pa.Table:
-        """The columns of a version. Raises NotSupported, LakeError, DeltaError, ArrowException and
-        OSError, as `select` does."""
+        """The columns of a version. Raises as `live` does."""
         return self.rows_of(self.live(files), files.log.metadata(files.version), columns)
 
     def rows_of(

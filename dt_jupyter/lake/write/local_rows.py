@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.lake.delta_log.key_ranges import lookups
 from dt_jupyter.lake.delta_log.metadata import Metadata
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.types import arrow_schema
 from dt_jupyter.lake.write.commit_values import Append, Change, Merge, Overwrite
 from dt_jupyter.model import count_of
@@ -43,6 +45,20 @@ def rows_refusal(change: Change, lane: FastLane) -> str | None:
         return f"{count_of(rows.num_rows, 'row')} of {rows.nbytes} bytes, which is too much"
     if isinstance(change, Overwrite) and change.new_schema:
         return "the schema changes"
+    return None
+
+
+def feature_refusal(log: TableLog, features: frozenset[str]) -> str | None:
+    """Why a table is Spark's for a writer that knows such features; None: it need not be."""
+    if unknown := log.protocol().features - features:
+        return f"the table has the feature {min(unknown)}"
+    metadata = log.metadata()
+    if metadata.partition_columns:
+        return "the table is partitioned"
+    try:
+        arrow_schema(metadata.fields)
+    except NotSupported as e:
+        return e.sentence
     return None
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.delta_log.key_ranges import value_range
-from dt_jupyter.lake.delta_log.metadata import DeltaType, Metadata
+from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.types import FLOATS, stored_name
 from dt_jupyter.lake.write.clustering import STATISTICS, statistics_columns
 from dt_jupyter.model import quote
@@ -54,23 +54,23 @@ def write_changes(table: Path, metadata: Metadata, rows: pa.Table) -> dict[str, 
 def _write(path: Path, rows: pa.Table, metadata: Metadata) -> int:
     import pyarrow.parquet as pq
 
-    named = [stored_name(f) for f in metadata.fields if has_parquet_statistics(f["type"])]
     pq.write_table(
         rows,
         path,
         row_group_size=_GROUP_ROWS,
         compression="snappy",
-        write_statistics=named,
+        write_statistics=bounded_columns(metadata),
         store_schema=False,
         store_decimal_as_integer=True,
     )
     return path.stat().st_size
 
 
-def has_parquet_statistics(type_: DeltaType) -> bool:
-    """Whether a column's chunks tell their bounds. Those of floats omit NaN, and Spark skips rows
-    by them; those of nested columns cannot be named to each writer."""
-    return isinstance(type_, str) and type_ not in FLOATS
+def bounded_columns(metadata: Metadata) -> list[str]:
+    """The columns, as they are stored, of which the chunks of a file tell the bounds. Those of
+    floats omit NaN, and Spark skips rows by them; nested ones cannot be named to each writer."""
+    kinds = {stored_name(f): f["type"] for f in metadata.fields}
+    return [n for n, kind in kinds.items() if isinstance(kind, str) and kind not in FLOATS]
 
 
 # -- statistics ------------------------------------------------------------------------------------

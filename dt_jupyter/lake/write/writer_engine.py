@@ -30,12 +30,13 @@ from dt_jupyter.lake.read.kept_columns import (
     WantedRows,
 )
 from dt_jupyter.lake.read.narrowing import ranges_of
-from dt_jupyter.lake.types import arrow_schema, contains, fields_named
+from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.lake.write.local_rows import (
     FastLane,
     as_append,
     conform_rows,
+    feature_refusal,
     key_refusal,
     require_single_lookups,
     rows_refusal,
@@ -58,7 +59,6 @@ _VECTORS = "delta.enableDeletionVectors"
 _CHECKPOINTS = "delta.checkpointInterval"
 _INTERVAL = 10
 """Delta's own, where a table does not say."""
-_TIMED = frozenset({"date", "timestamp", "timestamp_ntz"})
 _KIND = "_change_type"
 _SMALL_ROWS = 10_000
 """A file of fewer rows is written anew rather than marked: whoever reads it finds no vector."""
@@ -113,26 +113,16 @@ def plan(
 
 
 def _table_refusal(log: TableLog) -> str | None:
-    features, metadata = log.protocol().features, log.metadata()
-    if unknown := features - _FEATURES:
-        return f"the table has the feature {min(unknown)}"
-    if "deletionVectors" not in features or not _is_on(metadata, _VECTORS):
+    if reason := feature_refusal(log, _FEATURES):
+        return reason
+    metadata = log.metadata()
+    if "deletionVectors" not in log.protocol().features or not metadata.is_on(_VECTORS):
         return "the table has no deletion vectors"
-    if metadata.partition_columns:
-        return "the table is partitioned"
     if not metadata.is_plain:
         return "the table has column mapping"
-    if _is_on(metadata, _APPENDS_ONLY) or any(f.get("nullable") is False for f in metadata.fields):
+    if metadata.is_on(_APPENDS_ONLY) or any(f.get("nullable") is False for f in metadata.fields):
         return "the table has constraints"
-    try:
-        arrow_schema(metadata.fields)
-    except NotSupported as e:
-        return e.sentence
     return None
-
-
-def _is_on(metadata: Metadata, name: str) -> bool:
-    return metadata.configuration.get(name, "").lower() == "true"
 
 
 # -- merges ----------------------------------------------------------------------------------------
@@ -155,7 +145,7 @@ def _plan_merge(
     names = keys if told or not metadata.feed else list(metadata.columns)
     if not columns.can_keep(arrow_schema(fields_named(metadata, names)), files):
         return "its columns are not kept"
-    if contains(metadata, _TIMED) and files.has_other_times:
+    if files.has_other_times(metadata.columns):
         return "a file has times of another kind"
     if len({str(a["path"]) for a in files.actions}) < len(files.actions):
         return "a file is there twice"

@@ -13,14 +13,11 @@ from dt_jupyter.lake.delta_log.key_ranges import KeyRange, key_range
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.snapshot_files import LiveFile, TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.types import (
-    arrow_schema,
     contains,
     int96,
     is_inexact,
     leaves,
-    stored_name,
 )
 from dt_jupyter.lake.write.clustering import statistics_columns
 from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge
@@ -28,11 +25,12 @@ from dt_jupyter.lake.write.local_rows import (
     FastLane,
     as_append,
     conform_rows,
+    feature_refusal,
     key_refusal,
     require_single_lookups,
     rows_refusal,
 )
-from dt_jupyter.lake.write.new_files import has_parquet_statistics
+from dt_jupyter.lake.write.new_files import bounded_columns
 from dt_jupyter.model.hidden import OP
 
 if TYPE_CHECKING:
@@ -59,18 +57,11 @@ def refusal(log: TableLog, snapshot: TableSnapshot, change: Change, lane: FastLa
 
 def table_refusal(log: TableLog) -> str | None:
     """Why delta-rs writes nothing to the table; None: it does."""
-    unknown = log.protocol().features - _FEATURES
-    if unknown:
-        return f"the table has the feature {min(unknown)}"
+    if reason := feature_refusal(log, _FEATURES):
+        return reason
     metadata = log.metadata()
-    if metadata.partition_columns:
-        return "the table is partitioned"
-    if metadata.configuration.get("delta.enableRowTracking", "").lower() == "true":
+    if metadata.is_on("delta.enableRowTracking"):
         return "the table tracks rows"
-    try:
-        arrow_schema(metadata.fields)
-    except NotSupported as e:
-        return e.sentence
     exposed = _misread(metadata)
     if exposed:
         return f"the column {exposed} carries file statistics that delta-rs gets wrong"
@@ -203,7 +194,7 @@ def _writer_properties(metadata: Metadata) -> WriterProperties:
     from deltalake import ColumnProperties, WriterProperties
 
     kept = ColumnProperties(statistics_enabled="CHUNK")
-    named = {stored_name(f): kept for f in metadata.fields if has_parquet_statistics(f["type"])}
+    named = dict.fromkeys(bounded_columns(metadata), kept)
     return WriterProperties(
         compression="SNAPPY",
         default_column_properties=ColumnProperties(statistics_enabled="NONE"),
