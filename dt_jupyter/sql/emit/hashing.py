@@ -1,7 +1,7 @@
 """The content hash of a row: 128 bits over exact bytes, as two 64-bit columns.
 
 NULL-safe and type-tagged by position (a mask of NULLs goes in with the values); −0.0 ≠ 0.0 and
-'a' ≠ 'A' under any collation, since floats are hashed as text and strings as bytes.
+'a' ≠ 'A' under any collation, since zeros are hashed with their text and strings as bytes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def _value(text: str, type_: str, name: str) -> str:
     if _TEXT.match(kind):
         return f"CAST({text} AS BINARY)"
     if kind in ("float", "double"):
-        return f"CAST({text} AS STRING)"
+        # The texts of other floats differ by Java's release.
+        return f"{text}, CASE WHEN {text} = CAST(0 AS {kind}) THEN CAST({text} AS STRING) END"
     if kind == "binary":
         return text
     return _nested(text, kind, name, 0)
