@@ -28,8 +28,8 @@ KEPT_TEXTS = 1_000
 """So many translations are kept: the texts of a table's refreshes are the same time after time."""
 
 
-_Statement = tuple[str, frozenset[tuple[str, ViewShape]]]
-"""A text, and the views that it reads."""
+_Statement = tuple[str, frozenset[tuple[str, ViewShape]], bool]
+"""A text, the views that it reads, and whether local time is UTC."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,11 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": "1GB",
     "temp_directory": "",
 }
+_SETTINGS = (
+    "SET TimeZone = 'UTC'",
+    # It makes `x > 4` of `x + 1 > 5`: an overflow would not be seen.
+    "SET disabled_optimizers = 'expression_rewriter'",
+)
 _BATCH = 100_000
 _WATCH_SECONDS = 0.1
 
@@ -106,12 +111,14 @@ class Evaluator:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _idle: list[_Opened] = field(default_factory=list)
 
-    def __call__(self, text: str, views: Mapping[str, LocalRows]) -> pa.Table | None:
+    def __call__(
+        self, text: str, views: Mapping[str, LocalRows], *, is_utc: bool
+    ) -> pa.Table | None:
         """The rows of a statement over these views, in the types in which Spark gives them; None:
-        it is Spark's."""
+        it is Spark's. `is_utc`: the session's time zone is UTC."""
         if sum(v.rows.num_rows for v in views.values()) >= self.most_rows:
             return None
-        found = self.translated(text, views)
+        found = self.translated(text, views, is_utc=is_utc)
         return None if isinstance(found, LeftOut) else self._run(found, views, _all_rows)
 
     def evaluate_whole(
@@ -120,10 +127,12 @@ class Evaluator:
         views: Mapping[str, LocalRows],
         most_bytes: int,
         over: Callable[[], bool],
+        *,
+        is_utc: bool,
     ) -> pa.Table | None:
         """As a call, over however many rows; None also where the result has more bytes, or
         another thread finds that it is `over()`: Spark puts aside what it cannot hold."""
-        found = self.translated(text, views)
+        found = self.translated(text, views, is_utc=is_utc)
         if isinstance(found, LeftOut):
             return None
 
@@ -133,17 +142,19 @@ class Evaluator:
 
         return self._run(found, views, fetch)
 
-    def translated(self, text: str, views: Mapping[str, LocalRows]) -> Translation | LeftOut:
+    def translated(
+        self, text: str, views: Mapping[str, LocalRows], *, is_utc: bool
+    ) -> Translation | LeftOut:
         """The statement in DuckDB's words, or what in it is left to Spark."""
         shapes = {n: v.shape for n, v in views.items()}
-        key = (text, frozenset(shapes.items()))
+        key = (text, frozenset(shapes.items()), is_utc)
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key]
         found: Translation | LeftOut
         try:
-            found = translate(text, shapes)
+            found = translate(text, shapes, is_utc=is_utc)
         except LeftOut as left_out:
             found = left_out.with_traceback(None)
         except RecursionError:
@@ -191,7 +202,8 @@ class Evaluator:
             if self._idle:
                 return self._idle.pop()
         connection = duckdb.connect(config=_CONFIG)
-        connection.execute("SET TimeZone = 'UTC'").fetchall()
+        for setting in _SETTINGS:
+            connection.execute(setting).fetchall()
         return _Opened(connection)
 
 

@@ -1,4 +1,4 @@
-"""Functions of rows that DuckDB has not as Spark has them: decimals that are rounded, and hashes.
+"""Functions of rows that DuckDB has not as Spark has them: of rounded decimals, hashes, texts.
 
 Each takes Arrow arrays and returns one; what has no result raises ArithmeticError, and the
 statement is then Spark's. Sources: Spark's `Decimal`, `XXH64`.
@@ -112,6 +112,60 @@ def _whole(a: int, a_scale: int, b: int, b_scale: int, scale: int) -> int:
     return quotient if (a >= 0) == (b >= 0) else -quotient
 
 
+def rounded(one: ValueKind, result: ValueKind) -> Function:
+    """Decimals rounded half up to the scale of the result."""
+
+    def evaluate(values: pa.Array) -> pa.Array:
+        import pyarrow as pa
+
+        found = [
+            None if v is None else Decimal(_moved(v, one.scale, result.scale))
+            for v in _unscaled(values)
+        ]
+        scaled = [None if v is None else v.scaleb(-result.scale, _EXACT) for v in found]
+        return pa.array(scaled, result.arrow)
+
+    return _of_arity(evaluate, 1)
+
+
+def _to_double(values: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array([None if v is None else float(v) for v in values.to_pylist()], pa.float64())
+
+
+def _zero_text(values: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    texts = [None if v is None else str(v) for v in values.to_pylist()]
+    if any(t not in (None, "0.0", "-0.0") for t in texts):
+        raise ArithmeticError("the text of a float")
+    return pa.array(texts, pa.string())
+
+
+_CASED = 0x180
+"""The end of the letters whose cases no release of Unicode changes: Latin, with Extended-A."""
+_OTHER_CASES = frozenset("\u0130\u0149")
+
+
+def in_case(*, upper: bool) -> Function:
+    """Texts in upper or lower case, of letters whose cases depend on nothing else."""
+
+    def evaluate(values: pa.Array) -> pa.Array:
+        import pyarrow as pa
+
+        texts = values.to_pylist()
+        for text in texts:
+            if text is not None and not text.isascii():
+                letters = set(text)
+                if letters & _OTHER_CASES or any(ord(c) >= _CASED for c in letters):
+                    raise ArithmeticError("the case of another letter")
+        made = [None if t is None else t.upper() if upper else t.lower() for t in texts]
+        return pa.array(made, pa.string())
+
+    return _of_arity(evaluate, 1)
+
+
 def row_hash(kinds: Sequence[ValueKind]) -> Function:
     """XXHASH64 of values of these kinds; a NULL leaves the hash as it is."""
 
@@ -141,10 +195,26 @@ def _hashed_bytes(kind: ValueKind, column: pa.Array) -> list[bytes | None]:
         if kind.precision <= 18:
             return [None if v is None else _little(v, 8) for v in values]
         return [None if v is None else v.to_bytes(_length(v), "big", signed=True) for v in values]
+    if kind.name in ("float", "double"):
+        return _float_bytes(column)
     width = 8 if kind.name in ("bigint", "timestamp", "timestamp_ntz") else 4
     target = pa.int64() if width == 8 else pa.int32()
     values = column.cast(target).to_pylist()
     return [None if v is None else _little(v, width) for v in values]
+
+
+def _float_bytes(column: pa.Array) -> list[bytes | None]:
+    """The bits of each, of one NaN and one zero."""
+    import numpy as np
+
+    numbers = column.fill_null(0.0).to_numpy(zero_copy_only=False)
+    plain = np.where(np.isnan(numbers), numbers.dtype.type("nan"), numbers + 0.0)
+    width = numbers.dtype.itemsize
+    bits = plain.astype(numbers.dtype.newbyteorder("<")).tobytes()
+    found = (bits[i : i + width] for i in range(0, len(bits), width))
+    return [
+        b if valid else None for b, valid in zip(found, column.is_valid().to_pylist(), strict=True)
+    ]
 
 
 def _little(value: int, width: int) -> bytes:
@@ -154,3 +224,9 @@ def _little(value: int, width: int) -> bytes:
 def _length(value: int) -> int:
     """The bytes of Java's `BigInteger.toByteArray`."""
     return (value if value >= 0 else ~value).bit_length() // 8 + 1
+
+
+to_double = _of_arity(_to_double, 1)
+"""Each decimal as the double that is nearest to it."""
+zero_text = _of_arity(_zero_text, 1)
+"""The texts of 0.0 and −0.0: those of other doubles differ by Java's release."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dt_jupyter.evaluation import exact, kinds
-from dt_jupyter.evaluation.kinds import BOOLEAN, ValueKind
+from dt_jupyter.evaluation.kinds import BOOLEAN, DOUBLE, ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
 
 
@@ -52,14 +52,20 @@ class ScalarRule:
     parts: frozenset[str] = OPERANDS
 
 
+Rules = Mapping[type[exp.Expr], ScalarRule]
+
+
 @dataclass
 class Scalars:
     """Translates expressions over `columns` by `rules`; `functions` are those of ours that they
-    call."""
+    call. `is_utc`: the session's time zone is UTC. `over` follows the call of an aggregate: the
+    window that it is over, nothing in a group."""
 
     columns: Sequence[ScopeColumn]
-    rules: Mapping[type[exp.Expr], ScalarRule]
+    rules: Rules
     functions: dict[str, Function]
+    is_utc: bool
+    over: str = ""
 
     def __call__(self, node: exp.Expr) -> Value:
         rule = self.rules.get(type(node))
@@ -71,7 +77,13 @@ class Scalars:
         return rule.translate(self, node)
 
     def cast(self, value: Value, kind: ValueKind) -> str:
-        return value.sql if value.kind == kind else f"CAST({value.sql} AS {kind.sql})"
+        if value.kind == kind:
+            return value.sql
+        if kind == DOUBLE and value.kind.is_decimal:
+            if value.literal is not None:
+                return f"CAST('{value.literal}' AS DOUBLE)"
+            return self.call("to_double", exact.to_double, (value,), DOUBLE).sql
+        return f"CAST({value.sql} AS {kind.sql})"
 
     def call(
         self, name: str, function: exact.Function, args: Sequence[Value], kind: ValueKind

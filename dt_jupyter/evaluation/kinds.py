@@ -26,9 +26,12 @@ _DUCKDB = {
     "bigint": "BIGINT", "date": "DATE", "string": "VARCHAR", "binary": "BLOB", "float": "FLOAT",
     "double": "DOUBLE", "timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP",
 }  # fmt: skip
-COMPARED_TYPES = frozenset({"boolean", "date", "string", "timestamp", "timestamp_ntz", *INTEGERS})
-"""Types whose values `=` and `<` compare as Spark does, besides decimals; none of floats, of which
-Spark takes −0.0 for 0.0."""
+FLOATS = frozenset({"float", "double"})
+COMPARED_TYPES = frozenset(
+    {"boolean", "date", "string", "timestamp", "timestamp_ntz", *INTEGERS, *FLOATS}
+)
+"""Types whose values `=` and `<` compare as Spark does, besides decimals: NaN is equal to itself
+and above all, −0.0 is 0.0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,14 @@ class ValueKind:
     @property
     def is_decimal(self) -> bool:
         return self.name == "decimal"
+
+    @property
+    def is_float(self) -> bool:
+        return self.name in FLOATS
+
+    @property
+    def is_number(self) -> bool:
+        return self.is_integer or self.is_decimal or self.is_float
 
     @property
     def is_compared(self) -> bool:
@@ -76,6 +87,7 @@ class ValueKind:
 VOID = ValueKind("void")
 """The type of NULL alone."""
 INT, BIGINT, BOOLEAN, STRING, DATE = map(ValueKind, ("int", "bigint", "boolean", "string", "date"))
+DOUBLE = ValueKind("double")
 
 
 def decimal(precision: int, scale: int) -> ValueKind:
@@ -122,6 +134,8 @@ def common(one: ValueKind, other: ValueKind) -> ValueKind:
         return other
     if one.is_integer and other.is_integer:
         return max(one, other, key=lambda k: _DIGITS[k.name])
+    if DOUBLE in (one, other) and one.is_number and other.is_number:
+        return DOUBLE
     if {one.is_integer or one.is_decimal, other.is_integer or other.is_decimal} == {True}:
         one, other = as_decimal(one), as_decimal(other)
         scale = max(one.scale, other.scale)
@@ -139,6 +153,11 @@ def sum_kind(kind: ValueKind) -> ValueKind:
     if kind.is_decimal:
         return decimal(min(MOST_DIGITS, kind.precision + 10), kind.scale)
     raise LeftOut(f"a sum of {kind.name}")
+
+
+def average_kind(kind: ValueKind) -> ValueKind:
+    """The type of an average of decimals."""
+    return decimal(min(MOST_DIGITS, kind.precision + 4), min(MOST_DIGITS, kind.scale + 4))
 
 
 def result_of(operator: str, one: ValueKind, other: ValueKind) -> ValueKind:

@@ -14,11 +14,12 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from dt_jupyter.evaluation import kinds
-from dt_jupyter.evaluation.expressions import Function, Scalars, ScopeColumn
+from dt_jupyter.evaluation.expressions import Function, Rules, Scalars, ScopeColumn, Value
 from dt_jupyter.evaluation.groups import GROUPED
 from dt_jupyter.evaluation.kinds import ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
 from dt_jupyter.evaluation.scalars import SCALARS
+from dt_jupyter.evaluation.windows import WINDOWED, order_by
 
 _SPARK = Dialect.get_or_raise("spark")
 ViewShape = tuple[tuple[str, ValueKind | None], ...]
@@ -35,10 +36,11 @@ class Translation:
     functions: Mapping[str, Function]
 
 
-def translate(text: str, views: Mapping[str, ViewShape]) -> Translation:
-    """A statement over views of these shapes. LeftOut where it has what is not evaluated."""
+def translate(text: str, views: Mapping[str, ViewShape], *, is_utc: bool) -> Translation:
+    """A statement over views of these shapes, in a session whose time zone is UTC or not. LeftOut
+    where it has what is not evaluated."""
     node = _parsed(text)
-    statements = _Statements(views)
+    statements = _Statements(views, is_utc)
     sql, shape = statements.query(node)
     columns = tuple((n, k) for n, k in shape if k is not None)
     if len(columns) < len(shape):
@@ -70,6 +72,7 @@ class _Source:
 @dataclass
 class _Statements:
     views: Mapping[str, ViewShape]
+    is_utc: bool
     functions: dict[str, Function] = field(default_factory=dict)
     used: dict[str, None] = field(default_factory=dict)
     aliases: count[int] = field(default_factory=count)
@@ -84,8 +87,8 @@ class _Statements:
                 return self._select(node)
         raise LeftOut(type(node).__name__.upper())
 
-    def _scalars(self, columns: Sequence[ScopeColumn]) -> Scalars:
-        return Scalars(columns, SCALARS, self.functions)
+    def _scalars(self, columns: Sequence[ScopeColumn], rules: Rules = SCALARS) -> Scalars:
+        return Scalars(columns, rules, self.functions, self.is_utc)
 
     def _union(self, node: exp.Union) -> tuple[str, ViewShape]:
         if not _only(node, "this", "expression", "distinct"):
@@ -105,8 +108,11 @@ class _Statements:
     def _in_types(self, sql: str, shape: ViewShape, target: ViewShape) -> str:
         if [k for _, k in shape] == [k for _, k in target]:
             return f"SELECT * FROM ({sql})"
+        scalars = self._scalars(())
         items = ", ".join(
-            f"CAST(c{i} AS {kind.sql}) AS c{i}" for i, (_, kind) in enumerate(target) if kind
+            f"{scalars.cast(Value(f'c{i}', old), new)} AS c{i}"
+            for i, ((_, old), (_, new)) in enumerate(zip(shape, target, strict=True))
+            if old and new
         )
         return f"SELECT {items} FROM ({sql})"
 
@@ -120,10 +126,8 @@ class _Statements:
             raise LeftOut("a SELECT without FROM")
         source = self._from(node)
         group = node.args.get("group")
-        grouped = group is not None or any(
-            n.find(exp.AggFunc) is not None for n in node.expressions
-        )
-        scalars = Scalars(source.columns, GROUPED if grouped else SCALARS, self.functions)
+        grouped = group is not None or any(map(_is_aggregate, node.expressions))
+        scalars = self._scalars(source.columns, GROUPED if grouped else WINDOWED)
         keys = self._keys(group, source) if group is not None else None
         items = self._items(node, scalars, source, grouped=grouped)
         listed = ", ".join(f"{sql} AS c{i}" for i, (sql, _, _) in enumerate(items))
@@ -199,7 +203,7 @@ class _Statements:
                 raise LeftOut("GROUP BY an expression")
             values.append(scalars(node))
         for value in values:
-            if not value.kind.is_compared:
+            if not value.kind.is_compared or value.kind.is_float:  # of 0.0 and -0.0, Spark has one
                 raise LeftOut(f"GROUP BY of {value.kind.name}")
         return [v.sql for v in values]
 
@@ -230,19 +234,9 @@ class _Statements:
             if order is not None:
                 raise LeftOut("ORDER BY of all rows")
             return ""
-        if order is None or not _only(order, "expressions"):
+        if order is None:
             raise LeftOut("a LIMIT without an order")
-        texts = []
-        for item in order.expressions:
-            if not _only(item, "this", "desc", "nulls_first"):
-                raise LeftOut("ORDER BY with more")
-            value = scalars(item.this)
-            if not value.kind.is_compared:
-                raise LeftOut(f"an order of {value.kind.name}")
-            direction = "DESC" if item.args.get("desc") else "ASC"
-            nulls = "FIRST" if item.args.get("nulls_first") else "LAST"
-            texts.append(f"{value.sql} {direction} NULLS {nulls}")
-        sql = f" ORDER BY {', '.join(texts)}"
+        sql = f" ORDER BY {order_by(scalars, order)}"
         for word, part in (("LIMIT", limit), ("OFFSET", offset)):
             if part is not None:
                 number = part.expression
@@ -255,6 +249,12 @@ class _Statements:
 def quoted_view(view: str) -> str:
     """A view's name in DuckDB."""
     return '"' + view.replace('"', '""') + '"'
+
+
+def _is_aggregate(item: exp.Expr) -> bool:
+    """Whether it has an aggregate that is not over a window."""
+    within = item.walk(prune=lambda n: isinstance(n, exp.Window))
+    return any(isinstance(n, exp.AggFunc) for n in within)
 
 
 def _starred(item: exp.Expr) -> str | None:

@@ -30,7 +30,8 @@ _USUAL = {
     "spark.sql.legacy.literal.pickMinimumPrecision": "true",
 }
 """What the evaluation takes for granted of a session: other decimals have other digits."""
-_UNUSUAL = LeftOut("decimals have another meaning in its session")
+_UNUSUAL = "decimals have another meaning in its session"
+_UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Z", "+00:00"})
 _WORD = re.compile(r"\w+")
 
 
@@ -74,7 +75,8 @@ class LocalViews:
         """The rows of a statement over views alone; None: it is Spark's."""
         if self.evaluator is None or not self._is_usual:
             return None
-        return self.evaluator(text, {n: self._rows[n] for n in self._read_by(text)})
+        read = {n: self._rows[n] for n in self._read_by(text)}
+        return self.evaluator(text, read, is_utc=self._is_utc)
 
     def evaluate_whole(
         self, text: str, most_bytes: int, over: Callable[[], bool]
@@ -83,12 +85,16 @@ class LocalViews:
         if self.evaluator is None or not self._is_usual:
             return None
         read = {n: self._rows[n] for n in self._read_by(text)}
-        return self.evaluator.evaluate_whole(text, read, most_bytes, over)
+        return self.evaluator.evaluate_whole(text, read, most_bytes, over, is_utc=self._is_utc)
 
     @cached_property
     def _is_usual(self) -> bool:
         conf = self.spark.conf
         return all(conf.get(name, value) == value for name, value in _USUAL.items())
+
+    @cached_property
+    def _is_utc(self) -> bool:
+        return str(self.spark.conf.get("spark.sql.session.timeZone")) in _UTC
 
     def _read_by(self, text: str) -> list[str]:
         """The views that a statement names."""
@@ -100,7 +106,9 @@ class LocalViews:
         statement is left to Spark, if anything is."""
         assert self.evaluator is not None
         read = {n: self._rows[n] for n in self._read_by(text)}
-        found = self.evaluator.translated(text, read) if self._is_usual else _UNUSUAL
+        if not self._is_usual:
+            return _UNUSUAL
+        found = self.evaluator.translated(text, read, is_utc=self._is_utc)
         if isinstance(found, LeftOut):
             return found.what
         if name:

@@ -14,7 +14,17 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
-from dt_jupyter.evaluation import Evaluator, LocalRows, exact, groups, kinds, scalars, value_kind
+from dt_jupyter.evaluation import (
+    Evaluator,
+    LocalRows,
+    arithmetic,
+    exact,
+    kinds,
+    scalars,
+    value_kind,
+    windows,
+)
+from dt_jupyter.evaluation.groups import GROUPED
 from dt_jupyter.spark import arrow_frame, confs
 from tests.cases import some
 from tests.spark.evaluation.random_statements import COLUMNS, Expressions, edge_rows
@@ -32,6 +42,9 @@ AS_A_RELATION = {
     "SELECT l FROM b)) WHERE x > 0",
     "groups": "SELECT k, s, SUM(d) a, COUNT(*) n, MIN(y) b, MAX(s) c FROM a GROUP BY k, s",
     "groups by NULLs": "SELECT s, b, SUM(t) v FROM a GROUP BY s, b HAVING COUNT(*) > 1",
+    "a join by floats": "SELECT a.k, b.k AS l FROM a, b WHERE a.o = b.o AND a.p = b.p",
+    "a semi join by floats": "SELECT a.k, a.o FROM a LEFT SEMI JOIN b ON a.o <=> b.o",
+    "doubles beside decimals": "SELECT q AS x FROM a UNION ALL SELECT f FROM b",
     "distinct rows": "SELECT d FROM (SELECT d FROM a UNION ALL SELECT d FROM b) GROUP BY d",
     "one group of nothing": "SELECT COUNT(*) n, SUM(e) s, MIN(s) m FROM a WHERE FALSE",
     "no group of nothing": "SELECT k, COUNT(*) n FROM a WHERE FALSE GROUP BY k",
@@ -54,7 +67,7 @@ class Bench:
     evaluator: Evaluator
 
     def evaluated(self, text: str) -> pa.Table | None:
-        return self.evaluator(text, self.views)
+        return self.evaluator(text, self.views, is_utc=True)
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +75,16 @@ def bench(spark: SparkSession) -> Iterator[Bench]:
     views = {}
     for name, seed in (("a", 1), ("b", 2)):
         rows = edge_rows(Random(seed), ROWS)
-        types = {"k": "int", **{n: t for n, (t, _, _) in COLUMNS.items()}}
+        types = {"k": "int", "r": "int", **{n: t for n, (t, _, _) in COLUMNS.items()}}
         views[name] = LocalRows(rows, tuple((n, value_kind(t)) for n, t in types.items()))
         schema = StructType.fromDDL(", ".join(f"{n} {t}" for n, t in types.items()))
         arrow_frame(spark, rows, schema).createOrReplaceTempView(name)
     quick = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    told = {"spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC"}
+    told = {
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.leafNodeDefaultParallelism": "1",
+    }  # so that rows keep their order
     with confs(spark, {**quick, **told}):
         yield Bench(spark, views, Evaluator(10 * ROWS))
     for name in views:
@@ -144,13 +161,46 @@ def test_aggregates_are_as_sparks(bench: Bench, seed: int, ansi: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize(
+    "item", ["SUM(o)", "AVG(o)", "SUM(q)", "AVG(q)", "SUM(q * d)", "AVG(1 / q)"]
+)
+def test_sums_of_doubles_are_near(bench: Bench, item: str) -> None:
+    text = f"SELECT g, {item} AS c FROM (SELECT r % 9 AS g, o, q, d FROM a) GROUP BY g"
+    found, told = bench.evaluated(text), bench.spark.sql(text).toArrow()
+    assert found is not None
+    mine, sparks = (
+        dict(zip(*(c.to_pylist() for c in t.columns), strict=True)) for t in (found, told)
+    )
+    assert mine == pytest.approx(sparks, rel=1e-12, nan_ok=True)
+    over = f"SELECT {item} OVER (PARTITION BY k) AS c FROM a"
+    assert bench.evaluated(over) is None
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+@pytest.mark.parametrize("seed", some(1, range(40)))
+def test_windows_are_as_sparks(bench: Bench, seed: int, ansi: str) -> None:
+    drawn = Expressions(Random(f"windows {seed}"))
+    items = [drawn.window() for _ in range(EXPRESSIONS // 2)]
+    known = [e for e in items if bench.evaluated(f"SELECT k, {e} AS c FROM a ") is not None]
+    assert len(known) > EXPRESSIONS / 10, "too few are evaluated: this would show little"
+    bench.spark.conf.set("spark.sql.ansi.enabled", ansi)
+    wrong = differences(bench, known, from_spark(bench.spark, known, ""), "")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_the_whole_list_is_compared(bench: Bench) -> None:
     found: set[type[exp.Expr]] = set()
     drawn = Expressions(Random("the whole list"))
-    wanted = set(groups.GROUPED) - {exp.First, exp.AnyValue}  # which one is open without an order
+    open_ = {exp.First, exp.AnyValue}  # which one it is, is told by an order alone
+    wanted = (set(GROUPED) | set(windows.WINDOWED)) - open_
     for _ in range(20 * EXPRESSIONS):
         item, rest = drawn.random.choice(
-            ((drawn.any(3), ""), (drawn.hash(), ""), (drawn.aggregate(), "GROUP BY k"))
+            (
+                (drawn.any(3), ""),
+                (drawn.hash(), ""),
+                (drawn.window(), ""),
+                (drawn.aggregate(), "GROUP BY k"),
+            )
         )
         kinds_of = {type(n) for n in sqlglot.parse_one(item, read="spark").walk()}
         if kinds_of & wanted - found and bench.evaluated(f"SELECT k, {item} AS c FROM a {rest}"):
@@ -159,6 +209,46 @@ def test_the_whole_list_is_compared(bench: Bench) -> None:
             break
     missing = wanted - found
     assert not missing, missing
+
+
+def test_the_cases_of_all_letters(bench: Bench) -> None:
+    letters = [chr(c) for c in range(1, exact._CASED) if chr(c) not in exact._OTHER_CASES]
+    rows = pa.table({"x": [*letters, *(f"a{c}Z" for c in letters)]})
+    arrow_frame(bench.spark, rows).createOrReplaceTempView("letters")
+    text = "SELECT x, UPPER(x) AS u, LOWER(x) AS l FROM letters"
+    views = {"letters": LocalRows(rows, (("x", kinds.STRING),))}
+    found, told = Evaluator(10_000)(text, views, is_utc=True), bench.spark.sql(text).toArrow()
+    bench.spark.catalog.dropTempView("letters")
+    assert found is not None
+    assert bag(found) == bag(told)
+
+
+@pytest.mark.parametrize("letter", ["\u0130", "\u0149", "Σ", "ﬁ"])
+def test_other_letters_are_sparks(letter: str) -> None:
+    rows = pa.table({"x": [letter]})
+    views = {"letters": LocalRows(rows, (("x", kinds.STRING),))}
+    for function in ("UPPER", "LOWER"):
+        assert Evaluator(10)(f"SELECT {function}(x) AS c FROM letters", views, is_utc=True) is None
+
+
+def test_local_time_in_another_zone_is_sparks(bench: Bench) -> None:
+    items = ["hour(v)", "TO_DATE(v)", "DATE_TRUNC('DAY', v)", "year(w)", "DATEDIFF(v, y)"]
+    for item in items:
+        text = f"SELECT {item} AS c FROM a"
+        assert bench.evaluator(text, bench.views, is_utc=True) is not None
+        assert bench.evaluator(text, bench.views, is_utc=False) is None
+    assert bench.evaluator("SELECT hour(n) AS c FROM a", bench.views, is_utc=False) is not None
+
+
+OVERFLOWS = ["(l + 1 > 5)", "(l - 1 < 5)", "((- l) BETWEEN 1 AND 30)", "(i * 2 < 7)", "(t + t = 4)",
+             "(7 - l >= 1)", "(h * 2 IN (6, 7))", "(m * 10 > 5)", "(ABS(l) > 3)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_an_overflow_is_seen_in_a_comparison(bench: Bench, ansi: str) -> None:
+    bench.spark.conf.set("spark.sql.ansi.enabled", ansi)
+    wrong = differences(bench, OVERFLOWS, from_spark(bench.spark, OVERFLOWS, ""), "")
+    assert not wrong, "\n".join(wrong)
 
 
 _OVER = exact._over
@@ -171,8 +261,24 @@ TOUCHY = [
     "(h % 3)",
     "(d * d)",
     "(1 - d)",
+    "(o / 2)",
+    "CAST(f AS DOUBLE)",
+    "CAST(f AS INT)",
+    "ROUND(f, 1)",
+    "hour(v)",
+    "XXHASH64(o, p)",
 ]
 """Expressions that tell wrong rules."""
+WINDOWS = [
+    "LAG(i) OVER (PARTITION BY k ORDER BY r)",
+    "SUM(d) OVER (PARTITION BY k ORDER BY r)",
+    "RANK() OVER (PARTITION BY k ORDER BY s)",
+    "SUM(t) OVER (ORDER BY r ROWS BETWEEN 2 PRECEDING AND CURRENT ROW)",
+    "LAST_VALUE(i) OVER (PARTITION BY k ORDER BY s DESC, r)",
+]
+WITHOUT_FRACTIONS = exact._of_arity(
+    lambda values: pa.array([v if v is None else float(int(v)) for v in values.to_pylist()]), 1
+)
 MUTANTS: dict[str, tuple[object, str, object]] = {
     "cut off, not rounded": (exact, "_rounded", lambda value, divisor: int(value / divisor)),
     "another seed": (exact, "_SEED", 41),
@@ -183,13 +289,26 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     ),
     "fewer digits kept behind the point": (kinds, "_LEAST_SCALE", 5),
     "sums without more digits": (kinds, "sum_kind", lambda k: k if k.is_decimal else kinds.BIGINT),
-    "whole numbers of ten digits": (scalars, "_digits_of", lambda v: kinds.as_decimal(v.kind)),
+    "whole numbers of ten digits": (arithmetic, "_digits_of", lambda v: kinds.as_decimal(v.kind)),
     "NULLs equal": (
         scalars, "_COMPARISONS", {**scalars._COMPARISONS, exp.EQ: "IS NOT DISTINCT FROM"}
     ),
     "less for less or equal": (scalars, "_COMPARISONS", {**scalars._COMPARISONS, exp.LTE: "<"}),
+    "both zeros": (
+        exact, "_float_bytes", lambda column: [None if v is None else repr(v).encode() for v in
+                                               column.to_pylist()]
+    ),
+    "decimals as doubles without their fractions": (exact, "to_double", WITHOUT_FRACTIONS),
+    "averages with fewer digits": (kinds, "average_kind", lambda k: k),
+    "rounded down": (exact, "_moved", lambda v, scale, wanted: v // 10 ** max(scale - wanted, 0)),
     "LEAST for GREATEST": (scalars, "node_name", lambda node: "LEAST"),
-    "texts without their quotes": (scalars, "_text", lambda text: f"'{text.upper()}'"),
+    "windows without an order": (windows, "order_by", lambda s, order: "1"),
+    "dense ranks": (windows, "_RANKS", {exp.Rank: "dense_rank"}),
+    "frames of all rows": (
+        windows, "_frame", lambda spec: "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+    ),
+    "the next for the last": (windows, "node_name", lambda node: "LEAD"),
+    "texts without their quotes": (scalars, "quoted_text", lambda text: f"'{text.upper()}'"),
 }  # fmt: skip
 
 
@@ -199,7 +318,9 @@ def answers(bench: Bench) -> dict[str, tuple[list[str], list[object]]]:
     bench.spark.conf.set("spark.sql.ansi.enabled", "true")
     drawn = Expressions(Random("mutants"))
     items = [*TOUCHY, *(drawn.any(2) for _ in range(100)), *(drawn.hash() for _ in range(10))]
-    found = {"": items, "GROUP BY k": [drawn.aggregate() for _ in range(30)]}
+    items += [*WINDOWS, *(drawn.window() for _ in range(20))]
+    grouped = ["AVG(d)", *(drawn.aggregate() for _ in range(30))]
+    found = {"": items, "GROUP BY k": grouped}
     known = {
         rest: [e for e in of if bench.evaluated(f"SELECT k, {e} AS c FROM a {rest}") is not None]
         for rest, of in found.items()
@@ -223,6 +344,6 @@ def test_a_wrong_rule_is_seen(
 def test_relations_are_as_sparks(bench: Bench, text: str) -> None:
     bench.spark.conf.set("spark.sql.ansi.enabled", "true")
     rows, answer = bench.evaluated(text), bench.spark.sql(text).toArrow()
-    assert rows is not None, bench.evaluator.translated(text, bench.views)
+    assert rows is not None, bench.evaluator.translated(text, bench.views, is_utc=True)
     assert rows.schema.types == answer.schema.types
     assert bag(rows) == bag(answer)

@@ -29,8 +29,8 @@ def never() -> bool:
 
 def test_more_rows_than_a_statement_of_few_may_have() -> None:
     few, views = Evaluator(10), rows(1_000)
-    assert few(COUNTED, views) is None
-    found = few.evaluate_whole(COUNTED, views, PLENTY, never)
+    assert few(COUNTED, views, is_utc=True) is None
+    found = few.evaluate_whole(COUNTED, views, PLENTY, never, is_utc=True)
     assert found is not None
     assert found.to_pylist() == [{"n": 1_000}]
 
@@ -38,11 +38,13 @@ def test_more_rows_than_a_statement_of_few_may_have() -> None:
 def test_a_result_of_too_many_bytes() -> None:
     of_all, views = Evaluator(10), rows(300_000)
     text = "SELECT x FROM t WHERE x >= 0"
-    assert of_all.evaluate_whole(text, views, 1_000_000, never) is None
-    found = of_all.evaluate_whole(text, views, PLENTY, never)
+    assert of_all.evaluate_whole(text, views, 1_000_000, never, is_utc=True) is None
+    found = of_all.evaluate_whole(text, views, PLENTY, never, is_utc=True)
     assert found is not None
     assert found.num_rows == 300_000
-    empty = of_all.evaluate_whole("SELECT x FROM t WHERE x < 0", views, 1_000_000, never)
+    empty = of_all.evaluate_whole(
+        "SELECT x FROM t WHERE x < 0", views, 1_000_000, never, is_utc=True
+    )
     assert empty is not None
     assert (empty.num_rows, empty.column_names) == (0, ["x"])
 
@@ -51,8 +53,8 @@ def test_a_statement_that_is_over() -> None:
     """It would take minutes."""
     of_all, views = Evaluator(10), rows(300_000)
     text = "SELECT COUNT(*) AS n FROM t a JOIN t b ON a.x + b.x > 5"
-    assert of_all.evaluate_whole(text, views, PLENTY, lambda: True) is None
-    found = of_all.evaluate_whole(COUNTED, views, PLENTY, never)
+    assert of_all.evaluate_whole(text, views, PLENTY, lambda: True, is_utc=True) is None
+    found = of_all.evaluate_whole(COUNTED, views, PLENTY, never, is_utc=True)
     assert found is not None
     assert found.to_pylist() == [{"n": 300_000}]
 
@@ -61,8 +63,8 @@ def test_a_statement_that_needs_too_much_memory(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(evaluator._CONFIG, "memory_limit", "10MB")
     of_all, views = Evaluator(10), rows(1_000_000)
     text = "SELECT x, COUNT(*) AS n FROM t GROUP BY x"
-    assert of_all.evaluate_whole(text, views, PLENTY, never) is None
-    found = of_all.evaluate_whole(COUNTED, views, PLENTY, never)
+    assert of_all.evaluate_whole(text, views, PLENTY, never, is_utc=True) is None
+    found = of_all.evaluate_whole(COUNTED, views, PLENTY, never, is_utc=True)
     assert found is not None
     assert found.to_pylist() == [{"n": 1_000_000}]
 
@@ -78,7 +80,7 @@ def test_threads_share_connections_one_after_the_other(monkeypatch: pytest.Monke
     few, views, both = Evaluator(100), rows(10), Barrier(2)
 
     def count() -> Any:
-        found = few(COUNTED, views)
+        found = few(COUNTED, views, is_utc=True)
         assert found is not None
         return found.to_pylist()
 
@@ -99,5 +101,5 @@ def test_threads_share_connections_one_after_the_other(monkeypatch: pytest.Monke
 
 def test_what_is_too_deep_is_sparks() -> None:
     deep = " + ".join(["x"] * 2_000)
-    found = Evaluator(100).translated(f"SELECT {deep} AS s FROM t", rows(10))
+    found = Evaluator(100).translated(f"SELECT {deep} AS s FROM t", rows(10), is_utc=True)
     assert str(found) == "an expression that is too deep"

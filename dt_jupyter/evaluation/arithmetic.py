@@ -1,0 +1,220 @@
+"""Numbers that are evaluated here: arithmetic and casts.
+
+Doubles are computed as IEEE 754 has it, by both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from dt_jupyter.evaluation import exact, kinds
+from dt_jupyter.evaluation.expressions import ScalarRule, Scalars, Value
+from dt_jupyter.evaluation.kinds import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, ValueKind
+from dt_jupyter.evaluation.left_out import LeftOut
+from dt_jupyter.evaluation.times import day_of, moved_date
+
+
+def number(text: str) -> Value:
+    """A number as it stands in a query."""
+    digits = text.removeprefix("-")
+    if digits.isdigit():
+        value = int(text)
+        for kind, bits in ((INT, 31), (BIGINT, 63)):
+            if -(1 << bits) <= value < 1 << bits:
+                return Value(f"CAST({text} AS {kind.sql})", kind, text)
+    whole, point, fraction = digits.partition(".")
+    if not point or not (whole + fraction).isdigit():
+        raise LeftOut(f"the number {text}")
+    scale = len(fraction)
+    precision = max(len((whole + fraction).lstrip("0")), scale)
+    if not fraction or precision > kinds.MOST_DIGITS:
+        raise LeftOut(f"the number {text}")
+    kind = kinds.decimal(precision, scale)
+    return Value(f"CAST('{text}' AS {kind.sql})", kind, text)
+
+
+def _negative(s: Scalars, node: exp.Expr) -> Value:
+    if isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return number(f"-{node.this.this}")
+    value = s(node.this)
+    if value.kind.is_integer:
+        return Value(f"(CAST(0 AS {value.kind.sql}) - {value.sql})", value.kind)
+    if value.kind == DOUBLE:
+        return Value(f"(- {value.sql})", DOUBLE)
+    raise LeftOut(f"the negative of {value.kind.name}")  # Spark rounds that of a long decimal
+
+
+def _absolute(s: Scalars, node: exp.Expr) -> Value:
+    value = s(node.this)
+    if value.kind.is_integer or value.kind == DOUBLE:
+        return Value(f"abs({value.sql})", value.kind)
+    raise LeftOut(f"ABS of {value.kind.name}")
+
+
+def _plus_or_minus(s: Scalars, node: exp.Expr) -> Value:
+    operator = "+" if isinstance(node, exp.Add) else "-"
+    if isinstance(node.expression, exp.Interval):
+        return moved_date(s, node, operator)
+    return _arithmetic(s, operator, node)
+
+
+def _times(s: Scalars, node: exp.Expr) -> Value:
+    return _arithmetic(s, "*", node)
+
+
+def _over(s: Scalars, node: exp.Expr) -> Value:
+    return _arithmetic(s, "/", node)
+
+
+def _arithmetic(s: Scalars, operator: str, node: exp.Expr) -> Value:
+    left, right = s(node.this), s(node.expression)
+    both = (left.kind, right.kind)
+    if DOUBLE in both or (operator == "/" and not any(k.is_decimal for k in both)):
+        return _of_doubles(s, operator, left, right)
+    if left.kind.is_integer and right.kind.is_integer:
+        (a, b), kind = s.together([left, right])
+        return Value(f"({a} {operator} {b})", kind)
+    a_kind, b_kind = _decimals(left, right)
+    kind = kinds.result_of(operator, a_kind, b_kind)
+    a, b = s.cast(left, a_kind), s.cast(right, b_kind)
+    exactly = operator != "/" and kind.scale >= _exact_scale(operator, a_kind, b_kind)
+    if operator in "+-" and exactly and kind.precision < kinds.MOST_DIGITS:
+        a, b = (s.cast(Value(x, kinds.VOID), kind) for x in (a, b))
+        return Value(f"CAST(({a} {operator} {b}) AS {kind.sql})", kind)
+    if operator == "*" and exactly and a_kind.precision + b_kind.precision < kinds.MOST_DIGITS:
+        return Value(f"CAST(({a} * {b}) AS {kind.sql})", kind)
+    name = {"+": "plus", "-": "minus", "*": "times", "/": "over"}[operator]
+    function = exact.arithmetic(operator, a_kind, b_kind, kind)
+    return s.call(name, function, (Value(a, a_kind), Value(b, b_kind)), kind)
+
+
+def _of_doubles(s: Scalars, operator: str, left: Value, right: Value) -> Value:
+    for value in (left, right):
+        if not value.kind.is_number:
+            raise LeftOut(f"arithmetic of {value.kind.name}")
+    a, b = s.cast(left, DOUBLE), s.cast(right, DOUBLE)
+    if operator == "/":
+        return quotient(a, b)
+    return Value(f"({a} {operator} {b})", DOUBLE)
+
+
+def quotient(a: str, b: str) -> Value:
+    """Of doubles; NULL or an error in Spark where `b` is zero."""
+    return Value(f"CASE WHEN {b} = 0 THEN error('zero') ELSE {a} / {b} END", DOUBLE)
+
+
+def _exact_scale(operator: str, one: ValueKind, other: ValueKind) -> int:
+    return one.scale + other.scale if operator == "*" else max(one.scale, other.scale)
+
+
+def _decimals(left: Value, right: Value) -> tuple[ValueKind, ValueKind]:
+    """The types of the operands of an arithmetic with a decimal: a whole number that stands in the
+    query has as many digits as it has."""
+    if not (left.kind.is_decimal or right.kind.is_decimal):
+        raise LeftOut(f"arithmetic of {left.kind.name} and {right.kind.name}")
+    for value in (left, right):
+        if not (value.kind.is_decimal or value.kind.is_integer):
+            raise LeftOut(f"arithmetic of {value.kind.name}")
+    return _digits_of(left), _digits_of(right)
+
+
+def _digits_of(value: Value) -> ValueKind:
+    if value.literal is not None and value.kind.is_integer:
+        return kinds.decimal(len(value.literal.removeprefix("-").lstrip("0")) or 1, 0)
+    return kinds.as_decimal(value.kind)
+
+
+def _whole_quotient(s: Scalars, node: exp.Expr) -> Value:
+    left, right = s(node.this), s(node.expression)
+    if left.kind.is_integer and right.kind.is_integer:
+        a, b = s.cast(left, BIGINT), s.cast(right, BIGINT)
+        return Value(f"CASE WHEN {b} = 0 THEN error('zero') ELSE {a} // {b} END", BIGINT)
+    one, other = _decimals(left, right)
+    function = exact.arithmetic("DIV", one, other, BIGINT)
+    args = (Value(s.cast(left, one), one), Value(s.cast(right, other), other))
+    return s.call("whole", function, args, BIGINT)
+
+
+def _remainder(s: Scalars, node: exp.Expr) -> Value:
+    left, right = s(node.this), s(node.expression)
+    if not (left.kind.is_integer and right.kind.is_integer):
+        raise LeftOut(f"a remainder of {left.kind.name}")
+    (a, b), kind = s.together([left, right])
+    return Value(f"CASE WHEN {b} = 0 THEN error('zero') ELSE {a} % {b} END", kind)
+
+
+def _rounded(s: Scalars, node: exp.Expr) -> Value:
+    """Of decimals; a double is rounded by its decimal digits, which Java's releases differ in."""
+    value, places = s(node.this), node.args.get("decimals")
+    if places is None:
+        wanted = 0
+    elif isinstance(places, exp.Literal) and not places.is_string and places.this.isdigit():
+        wanted = int(places.this)
+    else:
+        raise LeftOut("ROUND to other places")
+    if not value.kind.is_decimal:
+        raise LeftOut(f"ROUND of {value.kind.name}")
+    scale = min(wanted, value.kind.scale)
+    digits = value.kind.precision - value.kind.scale + 1 + scale
+    kind = kinds.decimal(min(digits, kinds.MOST_DIGITS), scale)
+    return s.call("rounded", exact.rounded(value.kind, kind), (value,), kind)
+
+
+def _is_nan(s: Scalars, node: exp.Expr) -> Value:
+    value = s(node.this)
+    if value.kind != DOUBLE:
+        raise LeftOut(f"ISNAN of {value.kind.name}")
+    return Value(f"COALESCE(isnan({value.sql}), FALSE)", BOOLEAN)
+
+
+# -- casts -----------------------------------------------------------------------------------------
+
+
+def _cast(s: Scalars, node: exp.Expr) -> Value:
+    type_ = node.args["to"].sql("spark").lower().replace(" ", "")
+    value, kind = s(node.this), kinds.value_kind(type_)
+    if kind is None:
+        raise LeftOut(f"a cast to {type_}")
+    if value.kind in (kind, kinds.VOID):
+        return Value(f"CAST({value.sql} AS {kind.sql})", kind)
+    if kind == DATE:
+        return day_of(s, node.this)
+    if value.kind.is_number and kind.is_number:
+        return _cast_number(s, value, kind)
+    if value.kind == BOOLEAN and kind.is_integer:
+        return Value(f"CAST({value.sql} AS {kind.sql})", kind)
+    if kind == STRING and (value.kind.is_integer or value.kind == BOOLEAN):
+        return Value(f"CAST({value.sql} AS VARCHAR)", STRING)
+    if kind == STRING and value.kind.is_float:
+        return s.call("zero_text", exact.zero_text, (value,), STRING)
+    raise LeftOut(f"a cast of {value.kind.name} to {kind.name}")
+
+
+def _cast_number(s: Scalars, value: Value, kind: ValueKind) -> Value:
+    old = value.kind
+    if old.is_float and kind.is_decimal:
+        raise LeftOut(f"a cast of {old.name} to decimal")  # by the digits of its text
+    if old.is_decimal and kind.name == "float":
+        raise LeftOut("a cast of decimal to float")
+    if kind.is_integer and (old.is_float or old.scale):
+        return Value(f"CAST(trunc({value.sql}) AS {kind.sql})", kind)
+    return Value(s.cast(value, kind), kind)
+
+
+_QUOTIENT = frozenset({"this", "expression", "typed", "safe"})
+ARITHMETIC: Mapping[type[exp.Expr], ScalarRule] = {
+    exp.Neg: ScalarRule(_negative),
+    exp.Abs: ScalarRule(_absolute),
+    exp.Add: ScalarRule(_plus_or_minus),
+    exp.Sub: ScalarRule(_plus_or_minus),
+    exp.Mul: ScalarRule(_times),
+    exp.Div: ScalarRule(_over, _QUOTIENT),
+    exp.IntDiv: ScalarRule(_whole_quotient),
+    exp.Mod: ScalarRule(_remainder),
+    exp.Round: ScalarRule(_rounded, frozenset({"this", "decimals"})),
+    exp.IsNan: ScalarRule(_is_nan),
+    exp.Cast: ScalarRule(_cast, frozenset({"this", "to"})),
+    exp.TryCast: ScalarRule(_cast, frozenset({"this", "to", "requires_string"})),
+}
