@@ -245,6 +245,27 @@ def from_record(record: RefreshRecord) -> dict[str, Any]:
     }
 
 
+MEASURED = (
+    "table_name", "schema_name", "query_id", "state", "trigger_kind", "data_timestamp", "action",
+    "reason", "statistics",
+)  # fmt: skip
+"""The columns of a refresh that `to_measured` reads."""
+
+
+def to_measured(row: RowMapping) -> RefreshRecord:
+    """What a refresh was and what it cost."""
+    return RefreshRecord(
+        name=name_in(row),
+        query_id=row["query_id"],
+        state=RefreshState(row["state"]),
+        trigger=RefreshTrigger(row["trigger_kind"]),
+        data_timestamp=row["data_timestamp"],
+        action=RefreshAction(row["action"]) if row["action"] else None,
+        reason=to_reason(row["reason"]),
+        statistics=RefreshStatistics.from_json(json.loads(row["statistics"])),
+    )
+
+
 def to_record(row: RowMapping, upstream: tuple[RefreshRecord, ...] = ()) -> RefreshRecord:
     return RefreshRecord(
         name=name_in(row),

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, func, select
 
 from dt_jupyter.catalog import schema
-from dt_jupyter.catalog.codec import to_record
+from dt_jupyter.catalog.codec import MEASURED, to_measured, to_record
 from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.catalog.store import Store
 from dt_jupyter.model import Name, RefreshAction, RefreshRecord, RefreshState, Timestamp
@@ -78,9 +78,11 @@ class History(Store):
 
     def measured(self, dt_id: str, limit: int = 64) -> list[RefreshRecord]:
         """The newest refreshes that computed rows, newest first: those whose times say something,
-        with those aside that found nothing to do since. It looks a bounded way back."""
+        with those aside that found nothing to do since. It looks a bounded way back. Of each: what
+        it was and its statistics, and no more, since every refresh reads them."""
+        wanted = [_history.c[name] for name in MEASURED]
         newest = (
-            select(_history)
+            select(*wanted, _history.c.ordinal)
             .where(_history.c.dt_id == dt_id)
             .order_by(_history.c.ordinal.desc())
             .limit(_LOOKED_THROUGH)
@@ -94,7 +96,7 @@ class History(Store):
             .limit(limit)
         )
         with self._read() as connection:
-            return [to_record(row) for row in connection.execute(query).mappings()]
+            return [to_measured(row) for row in connection.execute(query).mappings()]
 
     def commits(self, dt_id: str, since: Timestamp) -> list[tuple[Timestamp, Timestamp]]:
         """The end and the data timestamp of the successful refreshes of a dynamic table since

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from dt_jupyter.model.frontier import Frontier
@@ -59,8 +59,13 @@ class RefreshStatistics:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RefreshStatistics:
-        names = dict(zip(cls().to_json(), asdict(cls()), strict=True))
-        return cls(**{names[k]: v for k, v in value.items() if k in names})
+        return cls(**{_NAMES[k]: v for k, v in value.items() if k in _NAMES})
+
+
+_NAMES = dict(
+    zip(RefreshStatistics().to_json(), (f.name for f in fields(RefreshStatistics)), strict=True)
+)
+"""The fields, by their names in JSON."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,9 +78,7 @@ class Chooser:
             return choice
         if table.mode is RefreshMode.AUTO and self._may_compute_all(table):
             work = self._work(table, seen)
-            history = self.sources.catalog.measured(table.id)
-            anew = work and cheaper_whole(work, history, self.tuning)
-            if anew:
+            if anew := work and self._cheaper_anew(table, work):
                 return replace(choice, action=RefreshAction.FULL, reason=anew, keeps_state=False)
         if table.frontier is not None and table.frontier.stateless:
             reason = Reason(STATE_REBUILT, "the last refresh did not keep its state")
@@ -88,6 +86,11 @@ class Chooser:
         if wide := self._too_wide(table, seen, choice):
             return replace(choice, action=RefreshAction.REINITIALIZE, reason=wide)
         return choice
+
+    def _cheaper_anew(self, table: DynamicTable, work: Work) -> Reason | None:
+        if work.rows < self.tuning.small_table_rows:
+            return None  # whatever its refreshes have cost
+        return cheaper_whole(work, self.sources.catalog.measured(table.id), self.tuning)
 
     def _may_compute_all(self, table: DynamicTable) -> bool:
         """Whether a cost may decide it: what the user's functions cost nobody knows."""
