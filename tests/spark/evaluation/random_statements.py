@@ -28,7 +28,10 @@ def moment(*parts: int) -> datetime.datetime:
     return datetime.datetime(*parts).replace(tzinfo=datetime.UTC)
 
 
-MOMENTS = ((1970, 1, 1), (1969, 12, 31, 23, 59, 59, 999_999), (2024, 3, 31, 1, 30), (1900, 1, 1))
+MOMENTS = (
+    (1970, 1, 1), (1969, 12, 31, 23, 59, 59, 999_999), (2024, 3, 31, 1, 30), (1900, 1, 1),
+    (1582, 10, 4, 23), (1582, 10, 10, 7, 7), (1500, 2, 28, 23, 1), (1, 1, 1), (9999, 12, 31, 12),
+)  # fmt: skip
 COLUMNS: dict[str, tuple[str, pa.DataType, list[object]]] = {
     "b": ("boolean", pa.bool_(), [True, False]),
     "t": ("tinyint", pa.int8(), [0, 1, -1, 127, -128, 7]),

@@ -92,8 +92,8 @@ def bench(spark: SparkSession) -> Iterator[Bench]:
 
 
 def plain(values: pa.ChunkedArray) -> list[str]:
-    if pa.types.is_date(values.type):
-        values = values.cast(pa.int32())  # Python has no year 10000
+    if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
+        values = values.cast(f"int{values.type.bit_width}")  # Python has no year 10000
     return [repr(v) for v in values.to_pylist()]
 
 
