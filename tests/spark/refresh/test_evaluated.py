@@ -17,10 +17,28 @@ QUERIES = {
     "known": "SELECT DISTINCT k FROM t",
 }
 LEFT_TO_SPARK = {
-    "shouted": ("SELECT upper(name) AS n FROM u", "UPPER"),
-    "long": ("SELECT k, sum(length(k)) AS m FROM t GROUP BY k", "LENGTH"),
-    "halved": ("SELECT id, v / 2 AS h FROM t", "arithmetic of int and int"),
+    "titled": ("SELECT initcap(name) AS n FROM u", "INITCAP"),
+    "coded": ("SELECT k, sum(ascii(k)) AS m FROM t GROUP BY k", "ASCII"),
+    "rounded": ("SELECT id, round(v / 2, 1) AS h FROM t", "ROUND of double"),
 }
+OF_MORE_TYPES = {
+    "ranked": "SELECT id, row_number() OVER (PARTITION BY s ORDER BY p DESC, id) AS n, "
+    "lag(p) OVER (PARTITION BY s ORDER BY id) AS l FROM w",
+    "running": "SELECT id, sum(id) OVER (PARTITION BY s ORDER BY id) AS r FROM w",
+    "priced": "SELECT id, p * 1.1 AS q, p / 3 AS h FROM w WHERE p > 0.25",
+    "doubles": "SELECT s, sum(p) AS a, avg(p) AS b, max(p) AS c, avg(id) AS d FROM w GROUP BY s",
+    "hourly": "SELECT date_trunc('HOUR', at) AS h, sum(id) AS n FROM w "
+    "GROUP BY date_trunc('HOUR', at)",
+    "daily": "SELECT to_date(at) AS d, max(p) AS m FROM w GROUP BY to_date(at)",
+    "named": "SELECT id, upper(trim(s)) AS u, length(s) AS l, concat(s, id) AS c FROM w",
+}
+CHANGES_OF_W = (
+    "INSERT INTO w VALUES (6, double('NaN'), TIMESTAMP '2024-01-01 00:59:59', 'b'), "
+    "(7, -0.0D, NULL, 'b'), (8, 1e300, TIMESTAMP '2024-03-01 10:00:00', NULL)",
+    "UPDATE w SET p = p + 0.1D, at = at + INTERVAL 1 HOUR WHERE id IN (1, 6)",
+    "DELETE FROM w WHERE id IN (3, 7)",
+    "UPDATE w SET s = 'Straße ', p = NULL WHERE id = 2",
+)
 CHANGES = (
     "INSERT INTO t VALUES (7, 'a', 5, 1.25), (8, NULL, NULL, NULL), (9, 'c', -3, 99999.99)",
     "UPDATE t SET v = v + 1, d = d - 0.01 WHERE k = 'a' OR id = 3",
@@ -53,6 +71,36 @@ def test_refreshes_over_few_rows_run_no_job(few: Lab) -> None:
             assert (record.action, record.error) in {("INCREMENTAL", None), ("NO_DATA", None)}
             assert record.statistics.spark_jobs == 0, f"{name} after {change}"
             assert few.wrong(name) is None
+
+
+def test_windows_doubles_and_times_run_no_job(few: Lab) -> None:
+    few.table("w", "id INT, p DOUBLE, at TIMESTAMP, s STRING",
+              "(1, 0.1D, TIMESTAMP '2024-01-01 00:10:00', ' a')",
+              "(2, 0.0D, TIMESTAMP '2024-01-01 01:10:00', ' a')",
+              "(3, 2.5D, TIMESTAMP '1969-12-31 23:59:59', 'b')", "(4, NULL, NULL, NULL)",
+              "(5, 2.5D, TIMESTAMP '2024-01-02 00:00:00', 'b')")  # fmt: skip
+    with confs(few.spark, {"spark.sql.session.timeZone": "UTC"}):
+        for name, query in OF_MORE_TYPES.items():
+            few.dynamic_table(name, query)
+            assert few.wrong(name) is None
+        for change in CHANGES_OF_W:
+            few.sql(change)
+            for name in OF_MORE_TYPES:
+                record = few.record(name)
+                assert (record.action, record.error) in {("INCREMENTAL", None), ("NO_DATA", None)}
+                assert record.statistics.spark_jobs == 0, f"{name} after {change}"
+                assert few.wrong(name) is None, f"{name} after {change}"
+
+
+def test_hours_of_another_zone_are_sparks(few: Lab) -> None:
+    few.table("w", "id INT, at TIMESTAMP", "(1, TIMESTAMP '2024-01-01 00:10:00')")
+    with confs(few.spark, {"spark.sql.session.timeZone": "Asia/Kathmandu"}):
+        few.dynamic_table("hourly", "SELECT id, date_trunc('HOUR', at) AS h, hour(at) AS n FROM w")
+    few.sql("INSERT INTO w VALUES (2, TIMESTAMP '2024-01-01 00:50:00')")
+    record = few.record("hourly")
+    assert (record.action, record.error) == ("INCREMENTAL", None)
+    assert record.statistics.spark_jobs > 0
+    few.verified("hourly")
 
 
 def test_what_is_not_on_the_list_is_told_and_left_to_spark(few: Lab) -> None:
