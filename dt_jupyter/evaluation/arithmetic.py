@@ -16,7 +16,7 @@ from dt_jupyter.evaluation.left_out import LeftOut
 from dt_jupyter.evaluation.times import day_of, moved_date
 
 
-def number(text: str) -> Value:
+def literal_number(text: str) -> Value:
     """A number as it stands in a query."""
     digits = text.removeprefix("-")
     if digits.isdigit():
@@ -37,7 +37,7 @@ def number(text: str) -> Value:
 
 def _negative(s: Scalars, node: exp.Expr) -> Value:
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
-        return number(f"-{node.this.this}")
+        return literal_number(f"-{node.this.this}")
     value = s(node.this)
     if value.kind.is_integer:
         return Value(f"(CAST(0 AS {value.kind.sql}) - {value.sql})", value.kind)

@@ -46,12 +46,9 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     # What does not fit fails, and is Spark's: nothing is put into files here.
     "memory_limit": "1GB",
     "temp_directory": "",
-}
-_SETTINGS = (
-    "SET TimeZone = 'UTC'",
     # It makes `x > 4` of `x + 1 > 5`: an overflow would not be seen.
-    "SET disabled_optimizers = 'expression_rewriter'",
-)
+    "disabled_optimizers": "expression_rewriter",
+}
 _BATCH = 100_000
 _WATCH_SECONDS = 0.1
 
@@ -202,8 +199,7 @@ class Evaluator:
             if self._idle:
                 return self._idle.pop()
         connection = duckdb.connect(config=_CONFIG)
-        for setting in _SETTINGS:
-            connection.execute(setting).fetchall()
+        connection.execute("SET TimeZone = 'UTC'").fetchall()
         return _Opened(connection)
 
 

@@ -26,9 +26,9 @@ _DUCKDB = {
     "bigint": "BIGINT", "date": "DATE", "string": "VARCHAR", "binary": "BLOB", "float": "FLOAT",
     "double": "DOUBLE", "timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP",
 }  # fmt: skip
-FLOATS = frozenset({"float", "double"})
+_FLOATS = frozenset({"float", "double"})
 COMPARED_TYPES = frozenset(
-    {"boolean", "date", "string", "timestamp", "timestamp_ntz", *INTEGERS, *FLOATS}
+    {"boolean", "date", "string", "timestamp", "timestamp_ntz", *INTEGERS, *_FLOATS}
 )
 """Types whose values `=` and `<` compare as Spark does, besides decimals: NaN is equal to itself
 and above all, −0.0 is 0.0."""
@@ -52,7 +52,7 @@ class ValueKind:
 
     @property
     def is_float(self) -> bool:
-        return self.name in FLOATS
+        return self.name in _FLOATS
 
     @property
     def is_number(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from dt_jupyter.evaluation import exact, kinds
-from dt_jupyter.evaluation.arithmetic import ARITHMETIC, number
+from dt_jupyter.evaluation.arithmetic import ARITHMETIC, literal_number
 from dt_jupyter.evaluation.expressions import ScalarRule, Scalars, Value, node_name
 from dt_jupyter.evaluation.kinds import BIGINT, BOOLEAN, STRING, ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
@@ -40,7 +40,7 @@ def _literal(s: Scalars, node: exp.Expr) -> Value:
     assert isinstance(node, exp.Literal)
     if node.is_string:
         return Value(quoted_text(node.this), STRING)
-    return number(node.this)
+    return literal_number(node.this)
 
 
 def _boolean(s: Scalars, node: exp.Expr) -> Value:
