@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,7 +47,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     _STARTED.append(session)
     yield session
     _STARTED.clear()
-    session.stop()
+    _stop(session)
+
+
+def _stop(session: SparkSession) -> None:
+    """Within a minute: Spark waits for ever for a queue of events whose thread is dead, as an
+    event of a monster leaves it at times."""
+    stopping = threading.Thread(target=session.stop, daemon=True)
+    stopping.start()
+    stopping.join(60)
+    if stopping.is_alive():
+        warnings.warn("Spark did not stop, and was killed", stacklevel=1)
+        session.sparkContext._gateway.proc.kill()  # type: ignore[union-attr]
 
 
 @pytest.fixture(scope="module", autouse=True)
