@@ -21,7 +21,7 @@ from dt_jupyter.plans.plan_fields import fill_fields
 from dt_jupyter.plans.plan_form import same_form
 from dt_jupyter.plans.plan_gaps import fill_gaps
 from dt_jupyter.plans.plan_leaves import PlanLeaves
-from dt_jupyter.plans.plan_tree import SparkNode, read_plan
+from dt_jupyter.plans.plan_tree import SparkNode, read_java_plan
 from dt_jupyter.plans.query_sql import FromText, QueryWriter
 from dt_jupyter.plans.same_plan import same_plan
 from dt_jupyter.spark import is_connect
@@ -48,9 +48,9 @@ def write_frame_query(
         return connect_query(spark, frame, functions)
     session: Any = frame
     original = session._jdf.queryExecution().analyzed()
-    plan = read_plan(original.toJSON())
+    plan = read_java_plan(spark, original)
     if (replaced := without_updates(spark, plan, original)) is not original:
-        original, plan = replaced, read_plan(replaced.toJSON())
+        original, plan = replaced, read_java_plan(spark, replaced)
     fill_gaps(plan, original)
     require_no_description(plan)
     fill_literals(plan, original)

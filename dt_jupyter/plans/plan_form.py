@@ -15,7 +15,7 @@ from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_facts import ONE_SIDED, conditions
 from dt_jupyter.plans.plan_fields import fill_fields
 from dt_jupyter.plans.plan_gaps import fill_expansions
-from dt_jupyter.plans.plan_tree import SparkNode, read_plan, tree_of
+from dt_jupyter.plans.plan_tree import SparkNode, read_java_plan, tree_of
 from dt_jupyter.spark import as_active, confs
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def optimized_form(spark: SparkSession, analysed: Any, marks: LeafMarks | None =
     session: Any = spark
     with as_active(spark), confs(spark, {"spark.sql.optimizer.excludedRules": _ADDING}):
         plan = session._jsparkSession.sessionState().optimizer().execute(analysed)
-    tree = read_plan(plan.toJSON())
+    tree = read_java_plan(spark, plan)
     fill_expansions(tree, plan)
     fill_fields(tree, plan)
     return plan_form(tree, marks.of(plan) if marks is not None else None)

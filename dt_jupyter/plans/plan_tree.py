@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.plans.no_form import NoForm
+from dt_jupyter.spark import as_active, confs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,24 @@ class SparkNode:
         yield self
         for child in self.children:
             yield from child.walk()
+
+
+def read_java_plan(spark: SparkSession, plan: Any) -> SparkNode:
+    """The tree of a plan of classic Spark. NoForm for a CASE in a CASE in many more: Spark writes
+    what stands in one twice, so each of them doubles the text (14 of them: 20 MB)."""
+    depth = 0
+    with as_active(spark), confs(spark, _ALL_FIELDS):
+        text = str(plan.toString())
+    for word in _CASE.findall(text):
+        depth = depth + 1 if word == "CASE" else max(depth - 1, 0)
+        if depth > DEEPEST_CASE:
+            raise NoForm(f"CASE in CASE, more than {DEEPEST_CASE} deep")
+    return read_plan(plan.toJSON())
+
+
+DEEPEST_CASE = 10
+_ALL_FIELDS = {"spark.sql.debug.maxToStringFields": str(1 << 30)}
+_CASE = re.compile(r"\b(?:CASE|END)\b")
 
 
 def read_plan(text: str) -> SparkNode:

@@ -16,6 +16,7 @@ from dt_jupyter.definition import define, second_opinion as under_test
 from dt_jupyter.definition.second_opinion import Opinion, TextReader, second_opinion
 from dt_jupyter.ivm import SUPPORTED
 from dt_jupyter.model import Definition, Name, Source, SourceKind, ViewSource
+from dt_jupyter.plans.plan_tree import DEEPEST_CASE
 from dt_jupyter.spark import builtin_functions
 from tests.spark.engine_lab import Lab
 
@@ -129,6 +130,26 @@ def test_what_is_read_otherwise_is_not(
 
 
 @pytest.mark.nightly
+def case_in_case(depth: int) -> str:
+    value = "v"
+    for i in range(depth):
+        value = f"CASE WHEN id = {i} THEN f + {i} ELSE {value} END"
+    return f"SELECT id, {value} AS c FROM t"
+
+
+@pytest.mark.parametrize("depth", [3, DEEPEST_CASE])
+def test_a_case_in_a_case_is_compared(spark: SparkSession, depth: int) -> None:
+    assert opinion(spark, case_in_case(depth), reader_of(spark)) == Opinion(True)
+
+
+@pytest.mark.parametrize("depth", [DEEPEST_CASE + 1, 60])
+def test_a_case_in_very_many_is_not(spark: SparkSession, depth: int) -> None:
+    """Spark's JSON of it doubles with each: of 17 it takes a minute."""
+    found = opinion(spark, case_in_case(depth), reader_of(spark))
+    assert found.same is None
+    assert "more than 10 deep" in found.why
+
+
 def test_the_corpus_has_a_second_opinion(spark: SparkSession) -> None:
     reader, found = reader_of(spark), Counter[bool | None]()
     for text in CORPUS:
