@@ -30,7 +30,8 @@ def test_a_mask_tells_which_values_are_null() -> None:
     [
         ("int", "`a`"), ("bigint", "`a`"), ("boolean", "`a`"), ("decimal(38,10)", "`a`"),
         ("date", "`a`"), ("timestamp_ntz", "`a`"), ("binary", "`a`"),
-        ("double", "`a`, CASE WHEN `a` = CAST(0 AS double) THEN CAST(`a` AS STRING) END"), ("float", "`a`, CASE WHEN `a` = CAST(0 AS float) THEN CAST(`a` AS STRING) END"),
+        ("double", "`a`, CASE WHEN `a` = CAST(0 AS double) THEN CAST(`a` AS STRING) END"),
+        ("float", "`a`, CASE WHEN `a` = CAST(0 AS float) THEN CAST(`a` AS STRING) END"),
         ("string", "CAST(`a` AS BINARY)"), ("varchar(3)", "CAST(`a` AS BINARY)"),
         ("string collate UTF8_LCASE", "CAST(`a` AS BINARY)"),
     ],
