@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -267,17 +267,10 @@ def to_measured(row: RowMapping) -> RefreshRecord:
 
 
 def to_record(row: RowMapping, upstream: tuple[RefreshRecord, ...] = ()) -> RefreshRecord:
-    return RefreshRecord(
-        name=name_in(row),
-        query_id=row["query_id"],
-        state=RefreshState(row["state"]),
-        trigger=RefreshTrigger(row["trigger_kind"]),
-        data_timestamp=row["data_timestamp"],
-        action=RefreshAction(row["action"]) if row["action"] else None,
-        reason=to_reason(row["reason"]),
+    return replace(
+        to_measured(row),
         frontier=to_frontier(row["frontier"]),
         version=row["version"],
-        statistics=RefreshStatistics.from_json(json.loads(row["statistics"])),
         start=row["start_time"],
         end=row["end_time"],
         completion_target=row["completion_target"],

@@ -111,6 +111,19 @@ class Scalars:
         return value.sql
 
 
+def has_only(node: exp.Expr, *parts: str) -> bool:
+    """Whether a node has no other parts."""
+    return all(k in parts for k, v in node.args.items() if v not in (None, [], False))
+
+
+def natural_number(node: exp.Expr | None) -> int | None:
+    """The whole number from 1 on that stands there; None for anything else."""
+    if not isinstance(node, exp.Literal) or node.is_string or not node.this.isdigit():
+        return None
+    number = int(node.this)
+    return number if 0 < number < 1 << 31 else None
+
+
 def node_name(node: exp.Expr) -> str:
     name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__
     return name.upper()

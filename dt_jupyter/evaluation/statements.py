@@ -14,7 +14,14 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from dt_jupyter.evaluation import kinds
-from dt_jupyter.evaluation.expressions import Function, Rules, Scalars, ScopeColumn, Value
+from dt_jupyter.evaluation.expressions import (
+    Function,
+    Rules,
+    Scalars,
+    ScopeColumn,
+    Value,
+    has_only,
+)
 from dt_jupyter.evaluation.groups import GROUPED
 from dt_jupyter.evaluation.kinds import ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
@@ -79,7 +86,7 @@ class _Statements:
 
     def query(self, node: exp.Expr) -> tuple[str, ViewShape]:
         match node:
-            case exp.Subquery() if _only(node, "this"):
+            case exp.Subquery() if has_only(node, "this"):
                 return self.query(node.this)
             case exp.Union() if node.args.get("distinct") is False:
                 return self._union(node)
@@ -91,7 +98,7 @@ class _Statements:
         return Scalars(columns, rules, self.functions, self.is_utc)
 
     def _union(self, node: exp.Union) -> tuple[str, ViewShape]:
-        if not _only(node, "this", "expression", "distinct"):
+        if not has_only(node, "this", "expression", "distinct"):
             raise LeftOut("a UNION with more")
         (left, one), (right, other) = self.query(node.this), self.query(node.expression)
         if len(one) != len(other):
@@ -117,7 +124,7 @@ class _Statements:
         return f"SELECT {items} FROM ({sql})"
 
     def _select(self, node: exp.Select) -> tuple[str, ViewShape]:
-        if not _only(
+        if not has_only(
             node, "expressions", "from_", "joins", "where", "group", "having", "hint", "order",
             "limit", "offset",
         ):  # fmt: skip
@@ -150,7 +157,7 @@ class _Statements:
         return found
 
     def _joined(self, left: _Source, join: exp.Join) -> _Source:
-        if not _only(join, "this", "on", "side", "kind"):
+        if not has_only(join, "this", "on", "side", "kind"):
             raise LeftOut("a join with more")
         right = self._relation(join.this)
         how = " ".join(filter(None, (join.side, join.kind))).upper()
@@ -169,7 +176,7 @@ class _Statements:
     def _relation(self, node: exp.Expr) -> _Source:
         alias = f"s{next(self.aliases)}"
         match node:
-            case exp.Table() if _only(node, "this", "alias") and isinstance(
+            case exp.Table() if has_only(node, "this", "alias") and isinstance(
                 node.this, exp.Identifier
             ):
                 name = node.this.name
@@ -177,7 +184,7 @@ class _Statements:
                     raise LeftOut("rows that Spark computes")
                 self.used[name] = None
                 text, shape = quoted_view(name), self.views[name]
-            case exp.Subquery() if _only(node, "this", "alias"):
+            case exp.Subquery() if has_only(node, "this", "alias"):
                 text, shape = self.query(node.this)
                 text = f"({text})"
                 name = ""
@@ -194,7 +201,7 @@ class _Statements:
 
     def _keys(self, group: exp.Group, source: _Source) -> list[str]:
         """GROUP BY columns, and nothing else."""
-        if not _only(group, "expressions"):
+        if not has_only(group, "expressions"):
             raise LeftOut("GROUP BY with more")
         scalars = self._scalars(source.columns)
         values = []
@@ -264,8 +271,3 @@ def _starred(item: exp.Expr) -> str | None:
     if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) and item.table:
         return str(item.table)
     return None
-
-
-def _only(node: exp.Expr, *parts: str) -> bool:
-    """Whether a node has no other parts."""
-    return all(k in parts for k, v in node.args.items() if v not in (None, [], False))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from dt_jupyter.evaluation import exact
-from dt_jupyter.evaluation.expressions import ScalarRule, Scalars, Value
+from dt_jupyter.evaluation.expressions import ScalarRule, Scalars, Value, natural_number
 from dt_jupyter.evaluation.kinds import BOOLEAN, INT, STRING
 from dt_jupyter.evaluation.left_out import LeftOut
 
@@ -53,16 +53,10 @@ def _joined(values: Sequence[Value]) -> Value:
 def _substring(s: Scalars, node: exp.Expr) -> Value:
     value, start, length = s(node.this), node.args.get("start"), node.args.get("length")
     places = [start] if length is None else [start, length]
-    if value.kind != STRING or not all(_is_natural(p) for p in places):
+    numbers = [natural_number(p) for p in places]
+    if value.kind != STRING or None in numbers:
         raise LeftOut("SUBSTRING from another place")
-    numbers = ", ".join(str(p.this) for p in places if p is not None)
-    return Value(f"substring({value.sql}, {numbers})", STRING)
-
-
-def _is_natural(node: exp.Expr | None) -> bool:
-    """Whether it is a whole number from 1 on."""
-    number = isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit()
-    return number and node is not None and 0 < int(node.this) < 1 << 31
+    return Value(f"substring({value.sql}, {', '.join(map(str, numbers))})", STRING)
 
 
 def _in_case(s: Scalars, node: exp.Expr) -> Value:

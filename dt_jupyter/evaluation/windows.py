@@ -11,7 +11,14 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dt_jupyter.evaluation.expressions import ScalarRule, Scalars, Value, node_name
+from dt_jupyter.evaluation.expressions import (
+    ScalarRule,
+    Scalars,
+    Value,
+    has_only,
+    natural_number,
+    node_name,
+)
 from dt_jupyter.evaluation.groups import GROUPED
 from dt_jupyter.evaluation.kinds import DOUBLE, INT, VOID
 from dt_jupyter.evaluation.left_out import LeftOut
@@ -35,7 +42,7 @@ _BOUNDS = frozenset({"UNBOUNDED", "CURRENT ROW"})
 def _window(s: Scalars, node: exp.Expr) -> Value:
     function, over = node.this, f" OVER ({_specification(s, node)})"
     kind = type(function)
-    if any(v not in (None, [], False) for k, v in function.args.items() if k not in _KNOWN):
+    if not has_only(function, *_KNOWN):
         raise LeftOut(f"{node_name(function)} with more")
     if kind in _RANKS and not function.expressions:
         return Value(f"CAST({_RANKS[kind]}(){over} AS INTEGER)", INT)
@@ -66,11 +73,8 @@ def _typed(value: Value) -> Value:
 
 
 def _count(node: exp.Expr | None) -> int:
-    """A whole number from 1 on."""
-    if not isinstance(node, exp.Literal) or node.is_string or not node.this.isdigit():
-        raise LeftOut("a window's number")
-    number = int(node.this)
-    if not 0 < number < 1 << 31:
+    number = natural_number(node)
+    if number is None:
         raise LeftOut("a window's number")
     return number
 
@@ -88,7 +92,7 @@ def _moved(s: Scalars, function: exp.Expr, over: str) -> Value:
 
 
 def _specification(s: Scalars, node: exp.Expr) -> str:
-    if any(v not in (None, [], False) for k, v in node.args.items() if k not in _PARTS):
+    if not has_only(node, *_PARTS):
         raise LeftOut("a window with more")
     texts = []
     if partition := node.args.get("partition_by"):
@@ -113,11 +117,11 @@ def _compared(s: Scalars, node: exp.Expr) -> str:
 
 def order_by(s: Scalars, order: exp.Expr) -> str:
     """What stands behind ORDER BY, of a window or of a statement."""
-    if any(v not in (None, [], False) for k, v in order.args.items() if k != "expressions"):
+    if not has_only(order, "expressions"):
         raise LeftOut("ORDER BY with more")
     texts = []
     for item in order.expressions:
-        if {k for k, v in item.args.items() if v} - {"this", "desc", "nulls_first"}:
+        if not has_only(item, "this", "desc", "nulls_first"):
             raise LeftOut("ORDER BY with more")
         value = s(item.this)
         if not value.kind.is_compared:
@@ -144,6 +148,6 @@ def _frame(spec: exp.Expr) -> str:
 
 WINDOWED: Mapping[type[exp.Expr], ScalarRule] = {
     **SCALARS,
-    exp.Window: ScalarRule(_window, frozenset({*_PARTS})),
+    exp.Window: ScalarRule(_window, _PARTS),
 }
 """The closed list for the columns of a SELECT without groups."""
