@@ -96,13 +96,13 @@ def _of_doubles(s: Scalars, operator: str, left: Value, right: Value) -> Value:
             raise LeftOut(f"arithmetic of {value.kind.name}")
     a, b = s.cast(left, DOUBLE), s.cast(right, DOUBLE)
     if operator == "/":
-        return quotient(a, b)
+        return _divided(a, "/", b, DOUBLE)
     return Value(f"({a} {operator} {b})", DOUBLE)
 
 
-def quotient(a: str, b: str) -> Value:
-    """Of doubles; NULL or an error in Spark where `b` is zero."""
-    return Value(f"CASE WHEN {b} = 0 THEN error('zero') ELSE {a} / {b} END", DOUBLE)
+def _divided(a: str, operator: str, b: str, kind: ValueKind) -> Value:
+    """NULL or an error in Spark where `b` is zero."""
+    return Value(f"CASE WHEN {b} = 0 THEN error('zero') ELSE {a} {operator} {b} END", kind)
 
 
 def _exact_scale(operator: str, one: ValueKind, other: ValueKind) -> int:
@@ -130,7 +130,7 @@ def _whole_quotient(s: Scalars, node: exp.Expr) -> Value:
     left, right = s(node.this), s(node.expression)
     if left.kind.is_integer and right.kind.is_integer:
         a, b = s.cast(left, BIGINT), s.cast(right, BIGINT)
-        return Value(f"CASE WHEN {b} = 0 THEN error('zero') ELSE {a} // {b} END", BIGINT)
+        return _divided(a, "//", b, BIGINT)
     one, other = _decimals(left, right)
     function = exact.arithmetic("DIV", one, other, BIGINT)
     args = (Value(s.cast(left, one), one), Value(s.cast(right, other), other))
@@ -142,7 +142,7 @@ def _remainder(s: Scalars, node: exp.Expr) -> Value:
     if not (left.kind.is_integer and right.kind.is_integer):
         raise LeftOut(f"a remainder of {left.kind.name}")
     (a, b), kind = s.together([left, right])
-    return Value(f"CASE WHEN {b} = 0 THEN error('zero') ELSE {a} % {b} END", kind)
+    return _divided(a, "%", b, kind)
 
 
 def _rounded(s: Scalars, node: exp.Expr) -> Value:
