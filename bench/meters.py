@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class Meters:
         self._tasks = 0.0
         self._stages: set[int] = set()
 
-    def read(self) -> Reading:
-        self._context.listenerBus().waitUntilEmpty()
+    def read(self, tasks: float) -> Reading:
+        """The meters now, beside the CPU of tasks, which takes long to ask for."""
         python = time.process_time()
         jvm = self._jvm_cpu.getValue() / 1e9
         return Reading(
@@ -65,7 +65,7 @@ class Meters:
             jit=self._compiler.getTotalCompilationTime() / 1e3,
             gc=sum(c.getCollectionTime() for c in self._collectors) / 1e3,
             rules=self._rules.getCurrentMetrics().time() / 1e9,
-            tasks=self._task_seconds(),
+            tasks=tasks,
             classes=float(self._classes.getCount()),
         )
 
@@ -83,6 +83,10 @@ class Meters:
         return self._tasks
 
     def measure(self, work: Callable[[], object]) -> Reading:
-        before = self.read()
+        """What `work` spends, Spark's listeners included; not what it takes to ask for it."""
+        self._context.listenerBus().waitUntilEmpty()
+        before = self.read(self._task_seconds())
         work()
-        return self.read().since(before)
+        self._context.listenerBus().waitUntilEmpty()
+        after = self.read(0.0)
+        return replace(after, tasks=self._task_seconds()).since(before)
