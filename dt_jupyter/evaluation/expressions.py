@@ -96,12 +96,10 @@ class Scalars:
         return Value(f"{called}({', '.join(a.sql for a in args)})", kind)
 
     def together(self, values: Sequence[Value]) -> tuple[list[str], ValueKind]:
-        """Expressions in the type that all of them become."""
+        """Expressions in the type that all of them become; VOID where each is NULL or an error."""
         kind = kinds.VOID
         for value in values:
             kind = kinds.common(kind, value.kind)
-        if kind == kinds.VOID:
-            raise LeftOut("NULL without a type")
         return [self.cast(v, kind) for v in values], kind
 
     def condition(self, node: exp.Expr) -> str:

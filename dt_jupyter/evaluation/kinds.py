@@ -137,12 +137,13 @@ def common(one: ValueKind, other: ValueKind) -> ValueKind:
     if DOUBLE in (one, other) and one.is_number and other.is_number:
         return DOUBLE
     if {one.is_integer or one.is_decimal, other.is_integer or other.is_decimal} == {True}:
-        one, other = as_decimal(one), as_decimal(other)
-        scale = max(one.scale, other.scale)
-        whole = max(one.precision - one.scale, other.precision - other.scale)
-        if whole + scale > MOST_DIGITS:
-            raise LeftOut(f"{one.sql} beside {other.sql}")
-        return decimal(whole + scale, scale)
+        a, b = as_decimal(one), as_decimal(other)
+        scale = max(a.scale, b.scale)
+        whole = max(a.precision - a.scale, b.precision - b.scale)
+        over = max(whole + scale - MOST_DIGITS, 0)
+        if over and (one.is_integer or other.is_integer):
+            raise LeftOut(f"{one.sql} beside {other.sql}")  # a literal has as many digits as it has
+        return decimal(whole + scale - over, scale - over)
     raise LeftOut(f"{one.name} beside {other.name}")
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _USUAL = {
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate": "false",
     "spark.sql.legacy.literal.pickMinimumPrecision": "true",
 }
 """What the evaluation takes for granted of a session: other decimals have other digits."""

@@ -251,7 +251,35 @@ def test_an_overflow_is_seen_in_a_comparison(bench: Bench, ansi: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-_OVER = exact._over
+WIDE = [
+    f"({a} {operator} {b})"
+    for a, b in (
+        ("CAST(e AS DECIMAL(36,2))", "(CAST(e AS DECIMAL(28,6)) + 0.000001)"),
+        ("CAST(d AS DECIMAL(36,2))", "(CAST(d AS DECIMAL(38,6)) + 0.00005)"),
+        ("g", "(f + 0.00004)"), ("m", "(d / 2)"), ("m", "f"),
+    )
+    for operator in ("=", "<", "<=", "<=>", "<>", "IN (1.5, ")
+]  # fmt: skip
+WIDE = [f"{e}))" if "IN (" in e else e for e in WIDE]
+WIDE += [call.format(a, b) for a, b in (("g", "f"), ("m", "f"), ("m", "d"), ("g", "m"))
+         for call in ("COALESCE({}, {})", "LEAST({}, {})", "NULLIF({}, {})",
+                      "CASE WHEN b THEN {} ELSE {} END", "({} BETWEEN {} AND 7)")]  # fmt: skip
+WIDE += ["COALESCE(i, CASE WHEN i IS NOT NULL THEN RAISE_ERROR('x') END)",
+         "COALESCE(d, CASE WHEN FALSE THEN RAISE_ERROR('x') ELSE NULL END, IF(b, NULL, NULL), 1)",
+         "COALESCE(NULL, NULL, s)", "(COALESCE(NULL, NULL) IS NULL)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_decimals_that_no_type_holds_together(bench: Bench, ansi: str) -> None:
+    """Of a type with more than 38 digits those behind the point go, here too."""
+    bench.spark.conf.set("spark.sql.ansi.enabled", ansi)
+    known = [e for e in WIDE if bench.evaluated(f"SELECT k, {e} AS c FROM a ") is not None]
+    assert len(known) > 0.8 * len(WIDE), set(WIDE) - set(known)
+    wrong = differences(bench, WIDE, from_spark(bench.spark, WIDE, ""), "")
+    assert not wrong, "\n".join(wrong)
+
+
+_OVER, COMMON = exact._over, kinds.common
 TOUCHY = [
     "(e / 2.5)",
     "(d / e)",
@@ -293,6 +321,10 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     "NULLs equal": (
         scalars, "_COMPARISONS", {**scalars._COMPARISONS, exp.EQ: "IS NOT DISTINCT FROM"}
     ),
+    "all digits behind the point kept": (
+        kinds, "common", lambda a, b: kinds.decimal(38, max(a.scale, b.scale))
+        if a.is_decimal and b.is_decimal and a != b else COMMON(a, b)
+    ),
     "less for less or equal": (scalars, "_COMPARISONS", {**scalars._COMPARISONS, exp.LTE: "<"}),
     "both zeros": (
         exact, "_float_bytes", lambda column: [None if v is None else repr(v).encode() for v in
@@ -317,8 +349,13 @@ def answers(bench: Bench) -> dict[str, tuple[list[str], list[object]]]:
     """Spark's answers to some expressions and aggregates, by what follows FROM."""
     bench.spark.conf.set("spark.sql.ansi.enabled", "true")
     drawn = Expressions(Random("mutants"))
-    items = [*TOUCHY, *(drawn.any(2) for _ in range(100)), *(drawn.hash() for _ in range(10))]
-    items += [*WINDOWS, *(drawn.window() for _ in range(20))]
+    items = [
+        *TOUCHY,
+        *WIDE,
+        *(drawn.any(2) for _ in range(100)),
+        *(drawn.hash() for _ in range(10)),
+    ]
+    items += [*WINDOWS, *(drawn.hash() for _ in range(10)), *(drawn.window() for _ in range(20))]
     grouped = ["AVG(d)", *(drawn.aggregate() for _ in range(30))]
     found = {"": items, "GROUP BY k": grouped}
     known = {
