@@ -156,6 +156,13 @@ def _kept(rel: Rel, column: str) -> _Step:
     return _Step(reads, bool(reads))
 
 
+def _match(rel: Rel, column: str) -> _Step:
+    """Each row of the left side stands alone; one of the right side less would make its partners
+    have none."""
+    assert isinstance(rel, Match)
+    return _passed(rel, column) if column in rel.left.columns else _kept(rel, column)
+
+
 def _generate(rel: Rel, column: str) -> _Step:
     assert isinstance(rel, Generate)
     if column not in rel.ids:
@@ -188,7 +195,7 @@ _STEPS = PerOperator[Callable[[Rel, str], _Step]](
         Project: _project,
         Filter: _passed,
         Join: _passed,
-        Match: _kept,
+        Match: _match,
         Union: _union,
         Generate: _generate,
         Window: _window,

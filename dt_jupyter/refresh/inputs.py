@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+SELECTED_FROM = 10_000
+"""Of a stage's own table with more rows those of the touched groups are selected."""
+
 
 @dataclass
 class Reading:
@@ -250,6 +253,13 @@ class Reading:
         if not self.runs or self.tables is None:
             return False
         return self.tables.rows(log, version, columns) is None
+
+    def is_selected(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
+        """Whether rows of a table are better selected than all taken."""
+        if not self.runs or self.tables is None:
+            return False
+        rows = log.size(version).rows
+        return rows is None or rows > SELECTED_FROM or self.is_large(log, version, columns)
 
     def state(
         self, log: TableLog, version: int, columns: Sequence[str], key: str, values: pa.ChunkedArray

@@ -4,7 +4,8 @@ Rows that are at hand (changes, small tables, what was selected before) lose tho
 leaves out, and those without a partner in what they are joined to; what is left selects the rows
 of large tables, by a semi join of delta-rs, in the time that Spark takes to begin. A part of which
 nothing is left is no part of the statement. This is the semi-join reduction of Bernstein and Chiu
-(1981), over the members of each inner join.
+(1981), over the members of each inner join, and the sides of an outer, semi or anti join as far as
+its rows are the same without those that are left out.
 """
 
 from __future__ import annotations
@@ -365,6 +366,11 @@ def _narrowings(rel: Rel) -> Iterator[_Narrowing]:
             pair = equated(predicate)
             for a, b in (pair, pair[::-1]) if pair is not None else ():
                 yield from _joined(node, a, b)
+        if isinstance(node, Match):
+            for a, b in node.pairs:
+                yield from _joined(node, a, b)
+                if node.kind is MatchKind.SEMI:
+                    yield from _joined(node, b, a)
 
 
 def _joined(join: Rel, a: str, b: str) -> Iterator[_Narrowing]:

@@ -145,10 +145,10 @@ class StageRun:
 
     def _state_of(self, touched: str, sql: GroupSql) -> tuple[str, str] | None:
         """The touched groups, computed, and their old state, selected from a large table; None
-        where the table is small, or there are too many of them."""
+        where the table has few rows, or there are too many of them."""
         assert self.step.version is not None
         log, version, columns = self.target, self.step.version, sql.state_columns
-        if not self._is_small() or not self.reading.is_large(log, version, columns):
+        if not self._is_small() or not self.reading.is_selected(log, version, columns):
             return None
         selecting = selecting_columns(log.metadata(version))
         plain = [i for i, k in enumerate(sql.keys) if k in selecting]

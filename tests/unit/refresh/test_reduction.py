@@ -26,6 +26,7 @@ from dt_jupyter.ivm import (
     Union,
     col,
     expr,
+    provenance,
     walk,
 )
 from dt_jupyter.model.hidden import WEIGHT
@@ -129,6 +130,28 @@ RELATIONS: dict[str, Rel] = {
     "kept": Match(scan("b"), scan("a"), MatchKind.ANTI, (("bk", "ak"),)),
     "semi": Match(scan("b"), Filter(scan("a"), (expr("{x} > 4", x=col("av")),)),
                   MatchKind.SEMI, (("bk", "ak"),)),
+    "semi in a join": Join(
+        (D, Match(scan("c"), Filter(scan("b"), (expr("{x} > 2", x=col("bk")),)),
+                  MatchKind.SEMI, (("cv", "bv"),))),
+        (expr("{x} = {y}", x=col("ak"), y=col("ck")),),
+    ),
+    "anti in a join": Join(
+        (D, Match(scan("b"), scan("c"), MatchKind.ANTI, (("bv", "cv"),))),
+        (expr("{x} = {y}", x=col("ak"), y=col("bk")),),
+    ),
+    "left in a join": Join(
+        (D, Match(scan("b"), scan("c"), MatchKind.LEFT, (("bv", "cv"),))),
+        (expr("{x} = {y}", x=col("ak"), y=col("bk")),),
+    ),
+    "by what an outer join adds": Join(
+        (D, Match(scan("b"), scan("c"), MatchKind.LEFT, (("bv", "cv"),))),
+        (expr("{x} = COALESCE({y}, 1)", x=col("ak"), y=col("ck")),
+         expr("{x} = {y}", x=col("av"), y=col("bk"))),
+    ),
+    "without a partner": Filter(
+        Match(scan("b"), scan("a"), MatchKind.LEFT, (("bv", "av"),)),
+        (expr("{x} IS NULL OR {x} = 1", x=col("ak")),),
+    ),
     "keys": Restrict(scan("c"), "keys", (("ck", "k"),)),
     "twice": Union(
         (Join((D, scan("c")), (expr("{x} = {y}", x=col("ak"), y=col("ck")),)),
@@ -187,6 +210,7 @@ narrowings, origins, read = module._narrowings, module.origins, Reduction._read
 without_empty, matched = Reduction._without_empty, Reduction._match_without_empty
 MUTANTS: dict[str, tuple[object, str, object]] = {
     "what an outer and an anti join keep is narrowed": (module, "_narrowings", _matched),
+    "what an outer join adds is narrowed": (provenance, "_kept", provenance._passed),
     "one source of a value is all": (
         module,
         "origins",
