@@ -21,12 +21,19 @@ Constants = Mapping[str, "pa.Scalar[Any]"]
 """The columns that are not in a file."""
 
 
-def open_data_file(path: str, metadata: pq.FileMetaData | None = None) -> pq.ParquetFile:
-    """A data file; its `metadata` is not read again where it is known."""
+def open_data_file(
+    path: str, metadata: pq.FileMetaData | None = None, dictionaries: Sequence[str] = ()
+) -> pq.ParquetFile:
+    """A data file; its `metadata` is not read again where it is known. Of the columns
+    `dictionaries` a dictionary of the values is read, and the place in it of each row's."""
     import pyarrow.parquet as pq
 
     return pq.ParquetFile(
-        path, metadata=metadata, memory_map=True, coerce_int96_timestamp_unit="us"
+        path,
+        metadata=metadata,
+        read_dictionary=list(dictionaries),
+        memory_map=True,
+        coerce_int96_timestamp_unit="us",
     )
 
 
@@ -83,10 +90,13 @@ class FileColumns:
         return pa.Table.from_arrays(columns, schema=self.schema)
 
     def cast_column(self, name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Values of a file in the type of the table."""
+        """Values of a file in the type of the table; those of a dictionary stay in it."""
         import pyarrow as pa
 
+        kind = self.schema.field(name).type
+        if pa.types.is_dictionary(values.type) and values.type.value_type == kind:
+            return values.unify_dictionaries()
         try:
-            return values.cast(self.schema.field(name).type)
+            return values.cast(kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
             raise NotSupported(f"a file has other types than the table: {e}") from e

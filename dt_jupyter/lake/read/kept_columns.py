@@ -48,6 +48,8 @@ _FOOTERS = 20_000
 _VECTORS = 2_000
 _PRESSURE_SECONDS = 1.0
 _PARALLEL_ROWS = 200_000
+_PLACE_BYTES = 4
+"""A text's place in a dictionary takes so many."""
 
 _FileKey = tuple[str, int, int, int]
 """Path, inode, time and size: a path that another file has taken is another key."""
@@ -84,6 +86,12 @@ class _Footer:
         if range_.nulls and nulls:
             return True
         return low is not None and bool(low <= range_.high and high >= range_.low)
+
+    def has_few_values(self, group: int, stored: str) -> bool:
+        """Whether the values of a row group are told by a dictionary of few."""
+        column = self.metadata.row_group(group).column(self.places[stored])
+        small = column.total_uncompressed_size < _PLACE_BYTES * self.rows[group]
+        return bool(small and column.has_dictionary_page)
 
     def _bounds(self, group: int, stored: str) -> tuple[Any, Any, bool] | None:
         """None where they are not told; (None, None, True): all are NULL."""
@@ -243,8 +251,8 @@ class KeptColumns:
         for file in files:
             constants = asked.constants(file.action["partitionValues"], file.footer.schema)
             for group, start in self._groups(file, asked, ()):
-                values = self._read(file, group, asked, constants, columns)
-                part = pa.Table.from_arrays(values, schema=asked.schema)
+                values = map(plain, self._read(file, group, asked, constants, columns))
+                part = pa.Table.from_arrays([*values], schema=asked.schema)
                 living = file.living_of(start, part.num_rows)
                 parts.append(part if living is None else part.filter(living))
         return pa.concat_tables(parts)
@@ -282,7 +290,7 @@ class KeptColumns:
             constants = asked.constants(file.action["partitionValues"], file.footer.schema)
             for group, start in self._groups(file, asked, wanted.ranges):
                 (keys,) = self._read(file, group, asked, constants, [wanted.column])
-                found = pc.is_in(keys, value_set=wanted.values, skip_nulls=True)
+                found = are_among(keys, wanted.values)
                 found = pc.or_(found, pc.is_null(keys)) if wanted.nulls else found
                 living = file.living_of(start, len(keys))
                 found = found if living is None else pc.and_(found, living)
@@ -290,7 +298,7 @@ class KeptColumns:
                 if not len(places):
                     continue
                 read = self._read(file, group, asked, constants, columns)
-                values = [c.take(places) for c in read]
+                values = [plain(c.take(places)) for c in read]
                 yield FoundRows(
                     file,
                     np.array(places, np.int64) + start,
@@ -359,7 +367,8 @@ class KeptColumns:
         constants: Constants,
         columns: Sequence[str],
     ) -> list[pa.Array]:
-        """The values of a row group, decoded where they are not kept."""
+        """The values of a row group, read where they are not kept; texts of which there are few
+        are places in a dictionary."""
         import pyarrow as pa
 
         footer, rows = file.footer, file.footer.rows[group]
@@ -374,7 +383,11 @@ class KeptColumns:
                 self._values.move_to_end(keys[name])
         if missing := [n for n in keys if n not in found]:
             names = [asked.stored[n] for n in missing]
-            with open_data_file(footer.key[0], footer.metadata) as opened:
+            texts = [
+                asked.stored[n] for n in missing if pa.types.is_string(asked.schema.field(n).type)
+            ]
+            alike = [n for n in texts if footer.has_few_values(group, n)]
+            with open_data_file(footer.key[0], footer.metadata, alike) as opened:
                 parallel = rows * len(names) > _PARALLEL_ROWS
                 read = opened.read_row_group(group, names, use_threads=parallel)
             for name in missing:
@@ -395,6 +408,24 @@ class KeptColumns:
                     self.clear()
             while self._values and self.bytes > self.most_bytes:
                 self.bytes -= self._values.popitem(last=False)[1].nbytes
+
+
+def plain(values: pa.Array) -> pa.Array:
+    """Values without a dictionary."""
+    import pyarrow as pa
+
+    return values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
+
+
+def are_among(values: pa.Array, wanted: pa.Array) -> pa.BooleanArray:
+    """Which values are wanted; NULL never is."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not isinstance(values, pa.DictionaryArray):
+        return pc.is_in(values, value_set=wanted, skip_nulls=True)
+    found = pc.is_in(values.dictionary, value_set=wanted, skip_nulls=True)
+    return pc.fill_null(found.take(values.indices), False)
 
 
 def row_width(schema: pa.Schema) -> int | None:

@@ -146,3 +146,30 @@ def test_what_does_not_fit_is_read_each_time(
     monkeypatch.setattr(kept_columns, "_PRESSURE_SECONDS", 0.0)
     assert differences(spark, log, short, log.version()) == []
     assert short.bytes == 0
+
+
+FEW = "CASE id % 4 WHEN 0 THEN NULL WHEN 1 THEN 'ab' WHEN 2 THEN '' ELSE 'Straße' END"
+
+
+def test_texts_of_few_values_are_kept_as_places_in_a_dictionary(
+    quick_spark: SparkSession, lake_dir: Path
+) -> None:
+    log = make(quick_spark, lake_dir / "t", "id BIGINT, s STRING, u STRING", feed=False)
+    table, kept = sql_table(log.path), KeptColumns()
+    rows = f"SELECT id, {FEW}, concat('u', id) FROM range(0, {{}})"
+    quick_spark.sql(f"INSERT INTO {table} {rows.format(20_000)}")
+    quick_spark.sql(f"INSERT INTO {table} {rows.format(40)}")
+    quick_spark.sql(f"INSERT INTO {table} SELECT id, NULL, NULL FROM range(3000)")
+    files = kept.files(log, log.version())
+    whole = quick_spark.sql(f"SELECT * FROM {table}").toArrow()
+    found = kept.rows(files, ["s"])
+    assert Counter(found["s"].to_pylist()) == Counter(whole["s"].to_pylist())
+    assert kept.bytes < 0.7 * found.nbytes  # the offsets of few letters are as long
+    for wanted, nulls in ((["ab", "x"], False), ([""], True), (["Straße"], True), ([], False)):
+        asked = WantedRows("s", pa.array(wanted, pa.string()), nulls)
+        some = kept.select(files, ["id", "s", "u"], asked, 100_000)
+        assert some is not None
+        meant = {*wanted, *([None] if nulls else [])}
+        kinds = pa.array([s in meant for s in whole["s"].to_pylist()])
+        assert bag(some) == bag(whole.filter(kinds))
+        assert some.schema.field("s").type == pa.string()
