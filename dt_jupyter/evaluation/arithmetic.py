@@ -80,10 +80,10 @@ def _arithmetic(s: Scalars, operator: str, node: exp.Expr) -> Value:
     kind = kinds.result_of(operator, a_kind, b_kind)
     a, b = s.cast(left, a_kind), s.cast(right, b_kind)
     exactly = operator != "/" and kind.scale >= _exact_scale(operator, a_kind, b_kind)
-    if operator in "+-" and exactly and kind.precision < kinds.MOST_DIGITS:
+    if operator in "+-" and exactly:
         a, b = (s.cast(Value(x, kinds.VOID), kind) for x in (a, b))
         return Value(f"CAST(({a} {operator} {b}) AS {kind.sql})", kind)
-    if operator == "*" and exactly and a_kind.precision + b_kind.precision < kinds.MOST_DIGITS:
+    if operator == "*" and exactly:
         return Value(f"CAST(({a} * {b}) AS {kind.sql})", kind)
     name = {"+": "plus", "-": "minus", "*": "times", "/": "over"}[operator]
     function = exact.arithmetic(operator, a_kind, b_kind, kind)

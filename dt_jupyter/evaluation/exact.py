@@ -7,20 +7,23 @@ statement is then Spark's. Sources: Spark's `Decimal`, `XXH64`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Context, Decimal
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING
 
 from dt_jupyter.evaluation.kinds import MOST_DIGITS, ValueKind
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
+    Words = npt.NDArray[np.uint64]
     Function = Callable[..., pa.Array]
 
 _SEED = 42
 _LONGS = 64
-_EXACT = Context(prec=4 * MOST_DIGITS)
+_LONG_DIGITS = 18
+"""Decimals of no more are hashed as longs."""
 _MULTIPLIED_DIGITS = MOST_DIGITS + 1
 """Spark rounds a product to so many before it rounds it to its scale."""
 
@@ -37,13 +40,7 @@ def arithmetic(operator: str, one: ValueKind, other: ValueKind, result: ValueKin
             None if a is None or b is None else compute(a, one.scale, b, other.scale, result.scale)
             for a, b in pairs
         ]
-        if not result.is_decimal:
-            return pa.array(values, result.arrow)
-        limit = 10**result.precision
-        if any(v is not None and abs(v) >= limit for v in values):
-            raise ArithmeticError(f"more than {result.precision} digits")
-        scaled = [None if v is None else Decimal(v).scaleb(-result.scale, _EXACT) for v in values]
-        return pa.array(scaled, result.arrow)
+        return _decimals(values, result) if result.is_decimal else pa.array(values, result.arrow)
 
     return _of_arity(evaluate, 2)
 
@@ -57,10 +54,41 @@ def _of_arity(function: Function, arity: int) -> Function:
     return function
 
 
+def _one_array(column: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
 def _unscaled(values: pa.Array) -> list[int | None]:
     """The digits of each decimal, without its point."""
-    scale = values.type.scale
-    return [None if v is None else int(v.scaleb(scale, _EXACT)) for v in values.to_pylist()]
+    import numpy as np
+
+    column = _one_array(values)
+    if column.null_count == len(column):
+        return [None] * len(column)
+    halves = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)
+    halves = halves[column.offset : column.offset + len(column)]
+    lower, upper = halves[:, 0].view(np.uint64).tolist(), halves[:, 1].tolist()
+    valid = column.is_valid().to_pylist()
+    found = zip(upper, lower, valid, strict=True)
+    return [h << _LONGS | n if is_valid else None for h, n, is_valid in found]
+
+
+def _decimals(digits: Sequence[int | None], kind: ValueKind) -> pa.Array:
+    """Decimals of these digits; ArithmeticError where some have more than the type."""
+    import numpy as np
+    import pyarrow as pa
+
+    limit, low = 10**kind.precision, (1 << _LONGS) - 1
+    if any(v is not None and abs(v) >= limit for v in digits):
+        raise ArithmeticError(f"more than {kind.precision} digits")
+    halves = np.empty((len(digits), 2), np.int64)
+    plain = [0 if v is None else v for v in digits]
+    halves[:, 0] = np.array([v & low for v in plain], np.uint64).view(np.int64)
+    halves[:, 1] = [v >> _LONGS for v in plain]
+    valid = pa.array([v is not None for v in digits], pa.bool_()).buffers()[1]
+    return pa.Array.from_buffers(kind.arrow, len(digits), [valid, pa.py_buffer(halves)])
 
 
 def _rounded(value: int, divisor: int) -> int:
@@ -116,14 +144,9 @@ def rounded(one: ValueKind, result: ValueKind) -> Function:
     """Decimals rounded half up to the scale of the result."""
 
     def evaluate(values: pa.Array) -> pa.Array:
-        import pyarrow as pa
-
-        found = [
-            None if v is None else Decimal(_moved(v, one.scale, result.scale))
-            for v in _unscaled(values)
-        ]
-        scaled = [None if v is None else v.scaleb(-result.scale, _EXACT) for v in found]
-        return pa.array(scaled, result.arrow)
+        digits = _unscaled(values)
+        moved = [None if v is None else _moved(v, one.scale, result.scale) for v in digits]
+        return _decimals(moved, result)
 
     return _of_arity(evaluate, 1)
 
@@ -170,55 +193,102 @@ def row_hash(kinds: Sequence[ValueKind]) -> Function:
     """XXHASH64 of values of these kinds; a NULL leaves the hash as it is."""
 
     def evaluate(*columns: pa.Array) -> pa.Array:
+        import numpy as np
         import pyarrow as pa
-        from xxhash import xxh64_intdigest
 
-        digests = [_SEED] * len(columns[0])
+        digests = np.full(len(columns[0]), _SEED, np.uint64)
         for kind, column in zip(kinds, columns, strict=True):
-            for i, value in enumerate(_hashed_bytes(kind, column)):
-                if value is not None:
-                    digests[i] = xxh64_intdigest(value, digests[i])
-        signed = [d - (1 << _LONGS) if d >> (_LONGS - 1) else d for d in digests]
-        return pa.array(signed, pa.int64())
+            digests = _hashed_on(digests, kind, _one_array(column))
+        return pa.array(digests.view(np.int64), pa.int64())
 
     return _of_arity(evaluate, len(kinds))
 
 
-def _hashed_bytes(kind: ValueKind, column: pa.Array) -> list[bytes | None]:
-    """What Spark hashes of each value."""
+def _hashed_on(digests: Words, kind: ValueKind, column: pa.Array) -> Words:
+    """The hashes with one more column in each."""
+    import numpy as np
+    from xxhash import xxh64_intdigest
+
+    bits = _fixed_bits(kind, column)
+    if bits is not None:
+        valid = column.is_valid().to_numpy(zero_copy_only=False)
+        return np.where(valid, _xxh64(bits, digests), digests)
+    pairs = zip(_hashed_bytes(kind, column), digests.tolist(), strict=True)
+    return np.array([d if v is None else xxh64_intdigest(v, d) for v, d in pairs], np.uint64)
+
+
+def _fixed_bits(kind: ValueKind, column: pa.Array) -> Words | None:
+    """What Spark hashes of values of four or eight bytes, anything for NULL; None of others."""
+    import numpy as np
     import pyarrow as pa
 
     if kind.name in ("string", "binary"):
-        return list(column.cast(pa.binary()).to_pylist())
+        return None
     if kind.is_decimal:
-        values = _unscaled(column)
-        if kind.precision <= 18:
-            return [None if v is None else _little(v, 8) for v in values]
-        return [None if v is None else v.to_bytes(_length(v), "big", signed=True) for v in values]
-    if kind.name in ("float", "double"):
-        return _float_bytes(column)
-    width = 8 if kind.name in ("bigint", "timestamp", "timestamp_ntz") else 4
-    target = pa.int64() if width == 8 else pa.int32()
-    values = column.cast(target).to_pylist()
-    return [None if v is None else _little(v, width) for v in values]
+        return _low_words(column) if kind.precision <= _LONG_DIGITS else None
+    if kind.is_float:
+        return _float_bits(column)
+    eight = kind.name in ("bigint", "timestamp", "timestamp_ntz")
+    plain = column.cast(pa.int64() if eight else pa.int32()).fill_null(0)
+    return plain.to_numpy(zero_copy_only=False).view(np.uint64 if eight else np.uint32)
 
 
-def _float_bytes(column: pa.Array) -> list[bytes | None]:
+def _low_words(column: pa.Array) -> Words:
+    """The lower halves of decimals' digits, which they fit."""
+    import numpy as np
+
+    if column.null_count == len(column):
+        return np.zeros(len(column), np.uint64)
+    words = np.frombuffer(column.buffers()[1], np.uint64)
+    return words[2 * column.offset : 2 * (column.offset + len(column)) : 2]
+
+
+def _float_bits(column: pa.Array) -> Words:
     """The bits of each, of one NaN and one zero."""
     import numpy as np
 
     numbers = column.fill_null(0.0).to_numpy(zero_copy_only=False)
     plain = np.where(np.isnan(numbers), numbers.dtype.type("nan"), numbers + 0.0)
-    width = numbers.dtype.itemsize
-    bits = plain.astype(numbers.dtype.newbyteorder("<")).tobytes()
-    found = (bits[i : i + width] for i in range(0, len(bits), width))
-    return [
-        b if valid else None for b, valid in zip(found, column.is_valid().to_pylist(), strict=True)
-    ]
+    return plain.view(np.uint64 if plain.dtype.itemsize == _EIGHT else np.uint32)
 
 
-def _little(value: int, width: int) -> bytes:
-    return value.to_bytes(width, "little", signed=True)
+_P1, _P2, _P3, _P4, _P5 = (
+    0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63,
+    0x27D4EB2F165667C5,
+)  # fmt: skip
+_EIGHT = 8
+
+
+def _xxh64(bits: Words, seeds: Words) -> Words:
+    """XXH64 of four or eight bytes each, as its specification has it."""
+    import numpy as np
+
+    p1, p2, p3, p4, p5 = map(np.uint64, (_P1, _P2, _P3, _P4, _P5))
+    width, words = bits.dtype.itemsize, bits.astype(np.uint64)
+    found = seeds + p5 + np.uint64(width)
+    if width == _EIGHT:
+        found = _rotated(found ^ (_rotated(words * p2, 31) * p1), 27) * p1 + p4
+    else:
+        found = _rotated(found ^ (words * p1), 23) * p2 + p3
+    found = (found ^ (found >> np.uint64(33))) * p2
+    found = (found ^ (found >> np.uint64(29))) * p3
+    return found ^ (found >> np.uint64(32))
+
+
+def _rotated(words: Words, bits: int) -> Words:
+    import numpy as np
+
+    return (words << np.uint64(bits)) | (words >> np.uint64(_LONGS - bits))
+
+
+def _hashed_bytes(kind: ValueKind, column: pa.Array) -> list[bytes | None]:
+    """What Spark hashes of texts and of long decimals."""
+    import pyarrow as pa
+
+    if not kind.is_decimal:
+        return list(column.cast(pa.binary()).to_pylist())
+    digits = _unscaled(column)
+    return [None if v is None else v.to_bytes(_length(v), "big", signed=True) for v in digits]
 
 
 def _length(value: int) -> int:

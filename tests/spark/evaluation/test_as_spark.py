@@ -327,9 +327,10 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     ),
     "less for less or equal": (scalars, "_COMPARISONS", {**scalars._COMPARISONS, exp.LTE: "<"}),
     "both zeros": (
-        exact, "_float_bytes", lambda column: [None if v is None else repr(v).encode() for v in
-                                               column.to_pylist()]
+        exact, "_float_bits", lambda column: column.fill_null(0.0).to_numpy().view(
+            "u8" if column.type == pa.float64() else "u4")
     ),
+    "longs hashed as if they were ints": (exact, "_EIGHT", 4),
     "decimals as doubles without their fractions": (exact, "to_double", WITHOUT_FRACTIONS),
     "averages with fewer digits": (kinds, "average_kind", lambda k: k),
     "rounded down": (exact, "_moved", lambda v, scale, wanted: v // 10 ** max(scale - wanted, 0)),
