@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from dt_jupyter.evaluation.expressions import Function
@@ -50,6 +51,9 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "disabled_optimizers": "expression_rewriter",
 }
 _BATCH = 100_000
+_WATCHED_ROWS = 20_000
+_MOST_SECONDS = 30.0
+"""Of so many rows on a join may become too many pairs: it is Spark's after so long."""
 _WATCH_SECONDS = 0.1
 
 
@@ -91,6 +95,12 @@ def _interrupted_when(connection: DuckDBPyConnection, over: Callable[[], bool]) 
         watching.join()
 
 
+def _rows_in_time(connection: DuckDBPyConnection, sql: str) -> pa.Table | None:
+    end = monotonic() + _MOST_SECONDS
+    with _interrupted_when(connection, lambda: monotonic() > end):
+        return _all_rows(connection, sql)
+
+
 @dataclass
 class _Opened:
     """A connection, and the functions that it was given."""
@@ -113,10 +123,13 @@ class Evaluator:
     ) -> pa.Table | None:
         """The rows of a statement over these views, in the types in which Spark gives them; None:
         it is Spark's. `is_utc`: the session's time zone is UTC."""
-        if sum(v.rows.num_rows for v in views.values()) >= self.most_rows:
+        rows = sum(v.rows.num_rows for v in views.values())
+        if rows >= self.most_rows:
             return None
         found = self.translated(text, views, is_utc=is_utc)
-        return None if isinstance(found, LeftOut) else self._run(found, views, _all_rows)
+        if isinstance(found, LeftOut):
+            return None
+        return self._run(found, views, _all_rows if rows < _WATCHED_ROWS else _rows_in_time)
 
     def evaluate_whole(
         self,

@@ -230,7 +230,8 @@ def _fixed_bits(kind: ValueKind, column: pa.Array) -> Words | None:
         return _float_bits(column)
     eight = kind.name in ("bigint", "timestamp", "timestamp_ntz")
     plain = column.cast(pa.int64() if eight else pa.int32()).fill_null(0)
-    return plain.to_numpy(zero_copy_only=False).view(np.uint64 if eight else np.uint32)
+    bits: Words = plain.to_numpy(zero_copy_only=False).view(np.uint64 if eight else np.uint32)
+    return bits
 
 
 def _low_words(column: pa.Array) -> Words:
@@ -249,7 +250,8 @@ def _float_bits(column: pa.Array) -> Words:
 
     numbers = column.fill_null(0.0).to_numpy(zero_copy_only=False)
     plain = np.where(np.isnan(numbers), numbers.dtype.type("nan"), numbers + 0.0)
-    return plain.view(np.uint64 if plain.dtype.itemsize == _EIGHT else np.uint32)
+    bits: Words = plain.view(np.uint64 if plain.dtype.itemsize == _EIGHT else np.uint32)
+    return bits
 
 
 _P1, _P2, _P3, _P4, _P5 = (

@@ -47,7 +47,7 @@ class Tuning:
         20_000, "rows", "For statements over fewer, all on the driver, no code is generated."
     )
     evaluated_rows: int = _limit(
-        100_000,
+        1_000_000,
         "rows",
         "Statements over fewer, all on the driver, are evaluated there without Spark where their "
         "meaning is known to be the same; 1: none is.",

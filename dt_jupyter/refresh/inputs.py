@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-SELECTED_FROM = 10_000
+_SELECTED_FROM = 10_000
 """Of a stage's own table with more rows those of the touched groups are selected."""
 
 
@@ -259,7 +259,7 @@ class Reading:
         if not self.runs or self.tables is None:
             return False
         rows = log.size(version).rows
-        return rows is None or rows > SELECTED_FROM or self.is_large(log, version, columns)
+        return rows is None or rows > _SELECTED_FROM or self.is_large(log, version, columns)
 
     def state(
         self, log: TableLog, version: int, columns: Sequence[str], key: str, values: pa.ChunkedArray

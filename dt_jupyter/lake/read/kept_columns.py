@@ -251,7 +251,7 @@ class KeptColumns:
         for file in files:
             constants = asked.constants(file.action["partitionValues"], file.footer.schema)
             for group, start in self._groups(file, asked, ()):
-                values = map(plain, self._read(file, group, asked, constants, columns))
+                values = map(_spelled_out, self._read(file, group, asked, constants, columns))
                 part = pa.Table.from_arrays([*values], schema=asked.schema)
                 living = file.living_of(start, part.num_rows)
                 parts.append(part if living is None else part.filter(living))
@@ -290,7 +290,7 @@ class KeptColumns:
             constants = asked.constants(file.action["partitionValues"], file.footer.schema)
             for group, start in self._groups(file, asked, wanted.ranges):
                 (keys,) = self._read(file, group, asked, constants, [wanted.column])
-                found = are_among(keys, wanted.values)
+                found = _are_among(keys, wanted.values)
                 found = pc.or_(found, pc.is_null(keys)) if wanted.nulls else found
                 living = file.living_of(start, len(keys))
                 found = found if living is None else pc.and_(found, living)
@@ -298,7 +298,7 @@ class KeptColumns:
                 if not len(places):
                     continue
                 read = self._read(file, group, asked, constants, columns)
-                values = [plain(c.take(places)) for c in read]
+                values = [_spelled_out(c.take(places)) for c in read]
                 yield FoundRows(
                     file,
                     np.array(places, np.int64) + start,
@@ -410,14 +410,14 @@ class KeptColumns:
                 self.bytes -= self._values.popitem(last=False)[1].nbytes
 
 
-def plain(values: pa.Array) -> pa.Array:
+def _spelled_out(values: pa.Array) -> pa.Array:
     """Values without a dictionary."""
     import pyarrow as pa
 
     return values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
 
 
-def are_among(values: pa.Array, wanted: pa.Array) -> pa.BooleanArray:
+def _are_among(values: pa.Array, wanted: pa.Array) -> pa.BooleanArray:
     """Which values are wanted; NULL never is."""
     import pyarrow as pa
     import pyarrow.compute as pc

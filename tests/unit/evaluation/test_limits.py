@@ -103,3 +103,11 @@ def test_what_is_too_deep_is_sparks() -> None:
     deep = " + ".join(["x"] * 2_000)
     found = Evaluator(100).translated(f"SELECT {deep} AS s FROM t", rows(10), is_utc=True)
     assert str(found) == "an expression that is too deep"
+
+
+def test_a_statement_of_few_rows_that_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluator, "_MOST_SECONDS", 0.3)
+    few, views = Evaluator(1_000_000), rows(200_000)
+    text = "SELECT COUNT(*) AS n FROM t a JOIN t b ON a.x + b.x > 5"
+    assert few(text, views, is_utc=True) is None
+    assert few(COUNTED, views, is_utc=True) is not None
