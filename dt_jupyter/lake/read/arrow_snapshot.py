@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _KEY = hidden("key")
 
 _Key = tuple[str, str, int, tuple[str, ...]]
+_ENDS = 2
 _SELECTING = frozenset({"byte", "short", "integer", "long", "date", "string"})
 
 
@@ -45,7 +46,8 @@ class SmallTables:
     kept_bytes: int = 256 << 20
     selected_by: int = 100_000
     selected: int = 200_000
-    _kept: OrderedDict[_Key, pa.Table] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[_Key, tuple[pa.Table, int]] = field(default_factory=OrderedDict)
+    """By bytes, which take long to ask for."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -58,7 +60,7 @@ class SmallTables:
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
-                return self._kept[key]
+                return self._kept[key][0]
         try:
             found = self._read(log, version, columns)
         except (LakeError, NotSupported):
@@ -193,11 +195,19 @@ class SmallTables:
             self._kept.clear()
 
     def _keep(self, key: _Key, rows: pa.Table) -> None:
+        """A table is asked for at both ends of a change, and not at older ones again."""
         with self._lock:
-            self._kept[key] = rows
-            total = sum(t.nbytes for t in self._kept.values())
+            self._kept[key] = rows, rows.nbytes
+            alike = sorted((k for k in self._kept if k[:2] == key[:2] and k[3] == key[3]), key=_age)
+            for old in alike[:-_ENDS]:
+                del self._kept[old]
+            total = sum(size for _, size in self._kept.values())
             while len(self._kept) > 1 and total > self.kept_bytes // 4:
-                total -= self._kept.popitem(last=False)[1].nbytes
+                total -= self._kept.popitem(last=False)[1][1]
+
+
+def _age(key: _Key) -> int:
+    return key[2]
 
 
 def selecting_columns(metadata: Metadata) -> frozenset[str]:

@@ -47,6 +47,8 @@ _TABLES = 256
 _FOOTERS = 20_000
 _VECTORS = 2_000
 _PRESSURE_SECONDS = 1.0
+_VERSIONS = 4
+"""Of so many versions of a table that were asked for last the columns are kept."""
 _PARALLEL_ROWS = 200_000
 _PLACE_BYTES = 4
 """A text's place in a dictionary takes so many."""
@@ -201,7 +203,8 @@ class VersionFiles:
 @dataclass
 class KeptColumns:
     """Values of row groups by file and column; of `most_bytes`, the least recently used go first,
-    and all where memory is short, with what `give_back` frees elsewhere. Threads share it."""
+    those of files that no version has any more before, and all where memory is short, with what
+    `give_back` frees elsewhere. Threads share it."""
 
     most_bytes: int = 256 << 20
     give_back: Callable[[], None] = lambda: None
@@ -210,6 +213,9 @@ class KeptColumns:
     _footers: OrderedDict[_FileKey, _Footer] = field(default_factory=OrderedDict)
     _vectors: OrderedDict[_VectorKey, pa.BooleanArray] = field(default_factory=OrderedDict)
     _logs: OrderedDict[tuple[str, bool], LiveFiles] = field(default_factory=OrderedDict)
+    _asked: OrderedDict[str, dict[int, frozenset[str]]] = field(default_factory=OrderedDict)
+    """The files of the versions of each table that were asked for last."""
+    _of_file: dict[str, set[_ColumnKey]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _looked: float = float("-inf")
 
@@ -220,7 +226,22 @@ class KeptColumns:
         with self._lock:
             known = self._logs.get(key) or LiveFiles(log.path, statistics=statistics)
             _put(self._logs, key, known, _TABLES)
-        return VersionFiles(log, version, known.at(version), self._footer)
+            found = known.at(version)
+            self._note_version(log, version, found)
+        return VersionFiles(log, version, found, self._footer)
+
+    def _note_version(self, log: TableLog, version: int, actions: Sequence[Action]) -> None:
+        """Gives back what only versions had that nobody asks for any more."""
+        asked = self._asked.get(str(log.path), {})
+        _put(self._asked, str(log.path), asked, _TABLES)
+        if version in asked:
+            return
+        asked[version] = frozenset(str(a["path"]) for a in actions)
+        if len(asked) > _VERSIONS:
+            gone = asked.pop(min(asked))
+            for path in gone.difference(*asked.values()):
+                for key in self._of_file.pop(data_file(log.path, unquote(path)), ()):
+                    self._forget(key)
 
     def can_keep(self, schema: pa.Schema, files: VersionFiles) -> bool:
         """Whether some columns of a version, of whatever size, fit together."""
@@ -309,6 +330,7 @@ class KeptColumns:
         """Gives all memory back."""
         with self._lock:
             self._values.clear()
+            self._of_file.clear()
             self.bytes = 0
         self.give_back()
 
@@ -401,13 +423,24 @@ class KeptColumns:
             for key, values in read.items():
                 if key not in self._values:
                     self._values[key] = values
+                    self._of_file.setdefault(key[0][0], set()).add(key)
                     self.bytes += values.nbytes
             if monotonic() - self._looked > _PRESSURE_SECONDS:
                 self._looked = monotonic()
                 if is_memory_short():
                     self.clear()
             while self._values and self.bytes > self.most_bytes:
-                self.bytes -= self._values.popitem(last=False)[1].nbytes
+                self._forget(next(iter(self._values)))
+
+    def _forget(self, key: _ColumnKey) -> None:
+        """The caller holds the lock."""
+        values = self._values.pop(key, None)
+        if values is not None:
+            self.bytes -= values.nbytes
+        if (others := self._of_file.get(key[0][0])) is not None:
+            others.discard(key)
+            if not others:
+                del self._of_file[key[0][0]]
 
 
 def _spelled_out(values: pa.Array) -> pa.Array:

@@ -173,3 +173,26 @@ def test_texts_of_few_values_are_kept_as_places_in_a_dictionary(
         kinds = pa.array([s in meant for s in whole["s"].to_pylist()])
         assert bag(some) == bag(whole.filter(kinds))
         assert some.schema.field("s").type == pa.string()
+
+
+def test_columns_of_files_that_are_gone_are_given_back(
+    quick_spark: SparkSession, lake_dir: Path
+) -> None:
+    log = make(
+        quick_spark, lake_dir / "t", "id BIGINT, s STRING, u STRING", feed=False, vectors=False
+    )
+    table, kept, bytes_then = sql_table(log.path), KeptColumns(), []
+    quick_spark.sql(f"INSERT INTO {table} SELECT id, {FEW}, 'x' FROM range(0, 3000)")
+    first = log.version()
+    for number in range(8):
+        quick_spark.sql(f"UPDATE {table} SET u = 'n' WHERE id = {number}")
+        for version in (log.version() - 1, log.version()):
+            rows = kept.rows(kept.files(log, version), ["id", "u"])
+            assert rows.num_rows == 3000
+        bytes_then.append(kept.bytes)
+    assert max(bytes_then) == bytes_then[4] < 6 * bytes_then[0]
+    assert kept.bytes == sum(v.nbytes for v in kept._values.values())
+    old = kept.rows(kept.files(log, first), ["id", "u"])
+    assert Counter(old["u"].to_pylist()) == {"x": 3000}
+    kept.clear()
+    assert (kept.bytes, kept._values, kept._of_file) == (0, {}, {})
