@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
 from time import monotonic
@@ -45,6 +46,8 @@ many in memory are expected for one in files."""
 _TIMED = frozenset({"date", "timestamp", "timestamp_ntz"})
 _TABLES = 256
 _FOOTERS = 20_000
+_LOOKED_UP = 200
+_LOOKED_UP_ROWS = 20_000
 _VECTORS = 2_000
 _PRESSURE_SECONDS = 1.0
 _VERSIONS = 4
@@ -57,6 +60,10 @@ _FileKey = tuple[str, int, int, int]
 """Path, inode, time and size: a path that another file has taken is another key."""
 _ColumnKey = tuple[_FileKey, int, str, str]
 """A file's row group, the column as it is stored, and the type that it is read in."""
+_StoredIn = tuple[_FileKey, int, str]
+"""A file's row group, and the column as it is stored."""
+_LookUp = tuple[_StoredIn, bytes, bool]
+"""Where values are looked for, their digest, and whether NULL is one."""
 _VectorKey = tuple[_FileKey, str]
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -156,6 +163,17 @@ class WantedRows:
     nulls: bool
     ranges: Sequence[KeyRange] = ()
 
+    @cached_property
+    def digest(self) -> bytes:
+        """The same for the same values, in whichever order."""
+        import pyarrow.compute as pc
+
+        values = self.values.take(pc.sort_indices(self.values))
+        found = blake2b(str(values.type).encode())
+        for buffer in values.buffers():
+            found.update(buffer or b"-")
+        return found.digest()
+
 
 @dataclass(frozen=True)
 class FoundRows:
@@ -215,6 +233,7 @@ class KeptColumns:
     _logs: OrderedDict[tuple[str, bool], LiveFiles] = field(default_factory=OrderedDict)
     _asked: OrderedDict[str, dict[int, frozenset[str]]] = field(default_factory=OrderedDict)
     """The files of the versions of each table that were asked for last."""
+    _looked_up: OrderedDict[_LookUp, pa.Array] = field(default_factory=OrderedDict)
     _of_file: dict[str, set[_ColumnKey]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _looked: float = float("-inf")
@@ -304,18 +323,17 @@ class KeptColumns:
         `rows` does."""
         import numpy as np
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         asked = FileColumns(files.log.metadata(files.version), columns)
         for file in self.live(files):
             constants = asked.constants(file.action["partitionValues"], file.footer.schema)
             for group, start in self._groups(file, asked, wanted.ranges):
                 (keys,) = self._read(file, group, asked, constants, [wanted.column])
-                found = _are_among(keys, wanted.values)
-                found = pc.or_(found, pc.is_null(keys)) if wanted.nulls else found
+                of = (file.footer.key, group, asked.stored[wanted.column])
+                places = self._places(of, keys, wanted)
                 living = file.living_of(start, len(keys))
-                found = found if living is None else pc.and_(found, living)
-                places = pc.indices_nonzero(found)
+                if living is not None:
+                    places = places.filter(living.take(places))
                 if not len(places):
                     continue
                 read = self._read(file, group, asked, constants, columns)
@@ -326,11 +344,29 @@ class KeptColumns:
                     pa.Table.from_arrays(values, schema=asked.schema),
                 )
 
+    def _places(self, of: _StoredIn, keys: pa.Array, wanted: WantedRows) -> pa.Array:
+        """Where the wanted values are, with rows that are gone: a refresh looks the same ones up
+        for several of its parts."""
+        import pyarrow.compute as pc
+
+        key = (of, wanted.digest, wanted.nulls)
+        with self._lock:
+            known = self._looked_up.get(key)
+        if known is None:
+            found = _are_among(keys, wanted.values)
+            found = pc.or_(found, pc.is_null(keys)) if wanted.nulls else found
+            known = pc.indices_nonzero(found)
+        if len(known) <= _LOOKED_UP_ROWS:
+            with self._lock:
+                _put(self._looked_up, key, known, _LOOKED_UP)
+        return known
+
     def clear(self) -> None:
         """Gives all memory back."""
         with self._lock:
             self._values.clear()
             self._of_file.clear()
+            self._looked_up.clear()
             self.bytes = 0
         self.give_back()
 

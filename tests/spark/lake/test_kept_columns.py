@@ -74,8 +74,9 @@ def differences(spark: SparkSession, log: TableLog, kept: KeptColumns, version: 
         wrong.append("size")
     rng = random.Random(version)
     there = found["id"].combine_chunks()
-    for nulls in (False, True):
-        wanted = pa.array([*rng.sample(range(60), 3), 5_000_000_000], pa.int64())
+    asked = [rng.sample(range(60), 3), rng.sample(range(60), 3), [3, 4, 20]]
+    for nulls, numbers in zip((False, True, False), asked, strict=True):
+        wanted = pa.array([*numbers, 5_000_000_000], pa.int64())
         if there.type == pa.int32():
             wanted = wanted.slice(0, 3).cast(pa.int32())
         ranges = () if nulls else ranges_of(log.metadata(version), pa.table({"id": wanted}))
@@ -131,6 +132,14 @@ def test_a_vector_that_is_taken_for_another_is_caught(
     monkeypatch.setattr(kept_columns, "_vector_key", lambda footer, vector: (footer.key, ""))
     wrong = live(spark, log, KeptColumns(), LIFE[:4])
     assert {how for _, how in wrong} >= {"rows"}
+
+
+def test_places_of_other_values_are_caught(
+    spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WantedRows, "digest", b"")
+    wrong = live(spark, log, KeptColumns(), LIFE[:4])
+    assert {how for _, how in wrong} >= {"selected, nulls False"}
 
 
 def test_what_does_not_fit_is_read_each_time(
