@@ -25,6 +25,7 @@ from dt_jupyter.evaluation import (
     windows,
 )
 from dt_jupyter.evaluation.groups import GROUPED
+from dt_jupyter.refresh.local_views import LocalViews
 from dt_jupyter.spark import arrow_frame, confs
 from tests.cases import some
 from tests.spark.evaluation.random_statements import COLUMNS, Expressions, edge_rows
@@ -385,3 +386,24 @@ def test_relations_are_as_sparks(bench: Bench, text: str) -> None:
     assert rows is not None, bench.evaluator.translated(text, bench.views, is_utc=True)
     assert rows.schema.types == answer.schema.types
     assert bag(rows) == bag(answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("spark.sql.decimalOperations.allowPrecisionLoss", "false"),
+        ("spark.sql.legacy.decimal.retainFractionDigitsOnTruncate", "true"),
+        ("spark.sql.legacy.literal.pickMinimumPrecision", "false"),
+    ],
+)
+def test_decimals_in_another_session_are_sparks(
+    quick_spark: SparkSession, name: str, value: str
+) -> None:
+    def count() -> pa.Table | None:
+        views = LocalViews(quick_spark, Evaluator(10))
+        views.add("few", pa.table({"x": [1, 2]}))
+        return views.evaluate("SELECT COUNT(*) AS n FROM few")
+
+    with confs(quick_spark, {name: value}):
+        assert count() is None
+    assert count() is not None
