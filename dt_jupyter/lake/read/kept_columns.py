@@ -245,12 +245,14 @@ class KeptColumns:
         with self._lock:
             known = self._logs.get(key) or LiveFiles(log.path, statistics=statistics)
             _put(self._logs, key, known, _TABLES)
-            found = known.at(version)
+        found = known.at(version)
+        with self._lock:
             self._note_version(log, version, found)
         return VersionFiles(log, version, found, self._footer)
 
     def _note_version(self, log: TableLog, version: int, actions: Sequence[Action]) -> None:
-        """Gives back what only versions had that nobody asks for any more."""
+        """Gives back what only versions had that nobody asks for any more. The caller holds the
+        lock."""
         asked = self._asked.get(str(log.path), {})
         _put(self._asked, str(log.path), asked, _TABLES)
         if version in asked:
