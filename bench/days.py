@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 
 import dt_jupyter
+from bench.many import make_sources, refresh
 from dt_jupyter.engine import Engine
 
 TABLES = {
@@ -34,10 +35,7 @@ MEGABYTE = 1 << 20
 
 
 def make(dt: Engine, rows: int) -> None:
-    dt.sql("CREATE TABLE events USING delta AS SELECT id, id % 1000 AS k, id * 7919 % 10007 AS v "
-           f"FROM range({rows})")  # fmt: skip
-    dt.sql("CREATE TABLE kinds USING delta AS SELECT id AS k, concat('kind ', id % 50) AS name "
-           "FROM range(1000)")  # fmt: skip
+    make_sources(dt, rows)
     dt.sql("CREATE TABLE plain USING delta AS SELECT * FROM events")
     for name, query in TABLES.items():
         dt.sql(f"CREATE DYNAMIC TABLE {name} TARGET_LAG = '1 day' AS {query}")
@@ -50,12 +48,6 @@ def change(dt: Engine, table: str, number: int, rows: int) -> None:
         dt.sql(f"UPDATE {table} SET v = v + 1 WHERE id % 9973 = {number}")
     if number % 9 == 0:
         dt.sql(f"DELETE FROM {table} WHERE id % 9967 = {number}")
-
-
-def refresh(dt: Engine, name: str) -> None:
-    record = dt.refresh(name)
-    if record.error is not None or str(record.action) != "INCREMENTAL":
-        raise SystemExit(f"{name}: {record.action} {record.error or record.reason}")
 
 
 def memory(dt: Engine) -> tuple[float, float]:

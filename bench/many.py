@@ -24,12 +24,17 @@ SHAPES = (
 )
 
 
-def make(dt: Engine, tables: int, rows: int) -> list[str]:
-    """The source, the small table and the dynamic tables; their names."""
+def make_sources(dt: Engine, rows: int) -> None:
+    """`events`, and `kinds` that its rows are of."""
     events = f"SELECT id, id % 1000 AS k, id * 7919 % 10007 AS v FROM range({rows})"
     dt.sql(f"CREATE TABLE events USING delta AS {events}")
     dt.sql("CREATE TABLE kinds USING delta AS SELECT id AS k, concat('kind ', id % 50) AS name "
            "FROM range(1000)")  # fmt: skip
+
+
+def make(dt: Engine, tables: int, rows: int) -> list[str]:
+    """The source, the small table and the dynamic tables; their names."""
+    make_sources(dt, rows)
     names = []
     for i in range(tables):
         names.append(f"many_{i}")
