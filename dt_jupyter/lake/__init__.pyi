@@ -12,14 +12,17 @@ from .change.change_plan import (
     plan_from_facts as plan_from_facts,
 )
 from .change.file_rows import files_view as files_view
+from .change.pairs import paired_off as paired_off
 from .change.relation import (
     Relation as Relation,
-    Small as Small,
     feed_by_version as feed_by_version,
     inserted as inserted,
     relation as relation,
 )
-from .change.small_changes import small_changes as small_changes
+from .change.small_changes import (
+    Small as Small,
+    small_changes as small_changes,
+)
 from .delta_log.actions import (
     CommitFacts as CommitFacts,
     commit_name as commit_name,

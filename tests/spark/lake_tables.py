@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake import TableLog, plan_changes, relation, snapshot_sql
 from dt_jupyter.lake.change.change_plan import ChangePlan
-from dt_jupyter.lake.change.relation import Relation, Small
+from dt_jupyter.lake.change.relation import Relation
+from dt_jupyter.lake.change.small_changes import Small
 from dt_jupyter.lake.paths import sql_table
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from dt_jupyter.lake.change.change_plan import (
 from dt_jupyter.lake.change.feed import feed_table
 from dt_jupyter.lake.change.file_rows import feed_at_end, files_view
 from dt_jupyter.lake.change.row_tracking import tracked_table
+from dt_jupyter.lake.change.small_changes import Small, why_not_local, why_unknown
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported
 from dt_jupyter.lake.paths import sql_string, sql_table
 from dt_jupyter.lake.read.arrow_snapshot import local_view
 from dt_jupyter.lake.read.snapshot import snapshot_sql
-from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import TRACKED_ID, WEIGHT, hidden
 from dt_jupyter.spark import confs
@@ -36,14 +36,6 @@ _COMMIT, _IMAGE = hidden("commit"), hidden("image")
 
 _MODE = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
 _NEW = "('insert', 'update_postimage')"
-
-
-@dataclass(frozen=True, slots=True)
-class Small:
-    """What travels as Arrow: at most so many records (where known) and bytes of files."""
-
-    rows: int = 150_000
-    bytes: int = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -97,7 +89,7 @@ def relation(
             return _files(spark, log, plan, columns, view_prefix, "the change data feed is off")
     small = small or Small()
     if row_ids:
-        reason = _too_large_to_compare(log, plan, small) or _unknown_types(log, plan, columns)
+        reason = _too_large_to_compare(log, plan, small) or why_unknown(log, plan, columns)
     else:
         reason = why_not_local(log, plan, columns, small)
     if reason is None:
@@ -134,41 +126,11 @@ def _empty(
 # -- without Spark -------------------------------------------------------------------------------
 
 
-def why_not_local(
-    log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str], small: Small
-) -> str | None:
-    """Why the driver does not read the change itself; None: it does."""
-    if plan.rows is not None and plan.rows > small.rows:
-        return f"{plan.rows} records are more than {small.rows}"
-    if plan.bytes > small.bytes:
-        return f"{plan.bytes} bytes are more than {small.bytes}"
-    data = [f for f in log.commits(plan.first - 1, plan.last) if f.data_change]
-    if any(f.loose_vectors and not f.cdc_files for f in data):
-        # delta-rs would also give the rows that the vector of a removed file had deleted.
-        return "a file with a deletion vector came or went whole"
-    return _unknown_types(log, plan, columns)
-
-
 def _too_large_to_compare(log: TableLog, plan: Added | Feed | FileDiff, small: Small) -> str | None:
     """By row ids the files are read that came and went, not those of the feed."""
     changes = log.file_changes(plan.first, plan.last)
     size = sum(int(f.get("size", 0)) for f in (*changes.added, *changes.removed))
     return f"{size} bytes are more than {small.bytes}" if size > small.bytes else None
-
-
-def _unknown_types(
-    log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str]
-) -> str | None:
-    metadata = log.metadata(plan.last)
-    if metadata.mapping != "none":
-        return "the table has column mapping"
-    if not metadata.is_plain:
-        return "its files are not Delta's own"
-    try:
-        arrow_schema(fields_named(metadata, columns))
-    except NotSupported as e:
-        return e.sentence
-    return None
 
 
 def _local(rows: pa.Table, view: str) -> Relation:

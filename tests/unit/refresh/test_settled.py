@@ -8,9 +8,9 @@ from typing import cast
 import pyarrow as pa
 from hypothesis import given, settings, strategies as st
 
-from dt_jupyter.lake import Feed, Relation, TableLog
+from dt_jupyter.lake import Feed, Relation, TableLog, paired_off
 from dt_jupyter.model.hidden import WEIGHT
-from dt_jupyter.refresh.consolidate import _paired_off, cancel_pairs, paired_off
+from dt_jupyter.refresh.consolidate import _paired_off, cancel_pairs
 from tests.unit.small_worlds import connection, literal_rows
 
 Row = tuple[int, int, int]
