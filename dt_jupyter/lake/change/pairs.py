@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dt_jupyter.model.hidden import WEIGHT, hidden
+from dt_jupyter.model.hidden import WEIGHT
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_ROW = hidden("row")
 
 
 def paired_off(rows: pa.Table) -> pa.Table:
@@ -21,23 +19,30 @@ def paired_off(rows: pa.Table) -> pa.Table:
     if ends["min"] == ends["max"]:
         return rows
     content = [c for c in rows.column_names if c != WEIGHT]
-    if content and _is_hashed(rows.select(content)):
-        different = rows.select(content).group_by(content).aggregate([]).num_rows
-        if different == rows.num_rows:
-            return rows
+    if _is_hashed(rows.select(content)):
+        return _paired_off_by_group(rows, content)
     weights = rows[WEIGHT].to_pylist()
-    net: dict[int, int] = {}
-    of_row = _contents(rows.select(content))
-    for key, weight in zip(of_row, weights, strict=True):
-        net[key] = net.get(key, 0) + weight
-    if sum(map(abs, net.values())) == rows.num_rows:
-        return rows
+    net: dict[str, int] = {}
+    texts = [repr(row) for row in rows.select(content).to_pylist()]
+    for text, weight in zip(texts, weights, strict=True):
+        net[text] = net.get(text, 0) + weight
     kept = []
-    for i, (key, weight) in enumerate(zip(of_row, weights, strict=True)):
-        if net[key] * weight > 0:
-            net[key] -= weight
+    for i, (text, weight) in enumerate(zip(texts, weights, strict=True)):
+        if net[text] * weight > 0:
+            net[text] -= weight
             kept.append(i)
     return rows.take(pa.array(kept, pa.int64()))
+
+
+def _paired_off_by_group(rows: pa.Table, content: list[str]) -> pa.Table:
+    import numpy as np
+    import pyarrow.compute as pc
+
+    groups = rows.group_by(content, use_threads=False).aggregate([(WEIGHT, "sum")])
+    net = np.array(groups.column(len(content)))
+    left = groups.take(np.repeat(np.arange(len(net)), np.abs(net)))
+    left = left.rename_columns([*content, WEIGHT])
+    return left.set_column(len(content), WEIGHT, pc.sign(left[WEIGHT])).select(rows.column_names)
 
 
 def _is_hashed(rows: pa.Table) -> bool:
@@ -45,19 +50,3 @@ def _is_hashed(rows: pa.Table) -> bool:
     import pyarrow as pa
 
     return not any(pa.types.is_nested(f.type) or pa.types.is_floating(f.type) for f in rows.schema)
-
-
-def _contents(rows: pa.Table) -> list[int]:
-    """A number for each row, equal for rows of equal contents."""
-    import pyarrow as pa
-
-    if not _is_hashed(rows):
-        seen: dict[str, int] = {}
-        return [seen.setdefault(repr(row), len(seen)) for row in rows.to_pylist()]
-    numbers = pa.array(range(rows.num_rows), pa.int64())
-    grouped = rows.append_column(_ROW, numbers).group_by(rows.column_names)
-    found = [0] * rows.num_rows
-    for group in grouped.aggregate([(_ROW, "list")])[f"{_ROW}_list"].to_pylist():
-        for i in group:
-            found[i] = group[0]
-    return found

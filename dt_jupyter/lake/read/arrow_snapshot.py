@@ -16,6 +16,7 @@ from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
+from dt_jupyter.lake.read.base_versions import BaseVersions
 from dt_jupyter.lake.read.kept_columns import KeptColumns, VersionFiles, WantedRows, row_width
 from dt_jupyter.lake.read.narrowing import narrowest_range, ranges_of
 from dt_jupyter.lake.read.reader_rs import items, read_snapshot
@@ -52,6 +53,7 @@ class SmallTables:
 
     def __post_init__(self) -> None:
         self.columns = KeptColumns(self.kept_bytes, self._give_back)
+        self.bases = BaseVersions(self.columns)
 
     def rows(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
         """The columns of a snapshot in Delta's own types; None where Spark has to read it: too
@@ -139,7 +141,7 @@ class SmallTables:
             if self.columns.can_keep(schema, files):
                 with suppress(NotSupported):
                     rows = WantedRows(key, wanted, nulls, ranges_of(metadata, among))
-                    return self.columns.select(files, columns, rows, self.selected)
+                    return self.bases.select(files, columns, rows, self.selected)
             snapshot, near = TableSnapshot(log.path, version), None
             if among is not None and files.bytes > self.table_bytes:
                 near = narrowest_range(snapshot.files, metadata, among)
@@ -191,6 +193,7 @@ class SmallTables:
         return files.rows * width <= self.table_bytes
 
     def _give_back(self) -> None:
+        self.bases.clear()
         with self._lock:
             self._kept.clear()
 

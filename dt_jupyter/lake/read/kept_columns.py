@@ -233,6 +233,8 @@ class KeptColumns:
     _logs: OrderedDict[tuple[str, bool], LiveFiles] = field(default_factory=OrderedDict)
     _asked: OrderedDict[str, dict[int, frozenset[str]]] = field(default_factory=OrderedDict)
     """The files of the versions of each table that were asked for last."""
+    _held: OrderedDict[str, int] = field(default_factory=OrderedDict)
+    """Versions that stay, by table."""
     _looked_up: OrderedDict[_LookUp, pa.Array] = field(default_factory=OrderedDict)
     _of_file: dict[str, set[_ColumnKey]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -258,11 +260,18 @@ class KeptColumns:
         if version in asked:
             return
         asked[version] = frozenset(str(a["path"]) for a in actions)
-        if len(asked) > _VERSIONS:
-            gone = asked.pop(min(asked))
+        others = [v for v in asked if v != self._held.get(str(log.path))]
+        if len(others) > _VERSIONS:
+            gone = asked.pop(min(others))
             for path in gone.difference(*asked.values()):
                 for key in self._of_file.pop(data_file(log.path, unquote(path)), ()):
                     self._forget(key)
+
+    def hold(self, files: VersionFiles) -> None:
+        """What is kept of a version's files stays, whichever others are asked for; of another
+        version of the table no longer."""
+        with self._lock:
+            _put(self._held, str(files.log.path), files.version, _TABLES)
 
     def can_keep(self, schema: pa.Schema, files: VersionFiles) -> bool:
         """Whether some columns of a version, of whatever size, fit together."""

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import cast
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from dt_jupyter.lake import Feed, Relation, TableLog, paired_off
@@ -61,3 +62,10 @@ def test_an_update_of_columns_that_nobody_reads_is_no_change() -> None:
     assert left.arrow is not None
     assert sorted(zip(*left.arrow.to_pydict().values(), strict=True)) == [(2, 1), (3, -1), (4, 1)]
     assert left.rows == 3
+
+
+@pytest.mark.parametrize("weights", [[1, -1, 1], [1, -1], [-1, -1, 1]])
+def test_rows_without_columns_are_all_alike(weights: list[int]) -> None:
+    left = paired_off(pa.table({WEIGHT: weights}))
+    assert left.column_names == [WEIGHT]
+    assert left[WEIGHT].to_pylist() == [sum(weights)] * bool(sum(weights))

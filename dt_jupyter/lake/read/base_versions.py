@@ -1,0 +1,211 @@
+"""Rows of a version by those of a version before it and what changed since: a writer that makes
+files anew for a few of their rows leaves nothing of what was kept of them, but the old files' rows
+are the new ones', less and plus the change."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from dt_jupyter.lake.change.feed_cache import KeptRows
+from dt_jupyter.lake.change.pairs import paired_off
+from dt_jupyter.lake.change.small_changes import Small, stored_changes
+from dt_jupyter.lake.delta_log.metadata import Metadata
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.errors import LakeError, NotSupported
+from dt_jupyter.lake.read.kept_columns import KeptColumns, VersionFiles, WantedRows
+from dt_jupyter.lake.read.narrowing import ranges_of
+from dt_jupyter.model.hidden import WEIGHT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TABLES = 256
+_ENDS = 2
+_NEW_SHARE = 0.01
+"""A version with so few of its bytes in new files is read as it is, and the next base."""
+_CHANGED_SHARE = 0.05
+"""Of a table's rows so many may change before a later version is its base."""
+_MOST_CHANGES = Small(rows=1_000_000, bytes=256 << 20)
+_CHANGES_PART = 4
+"""So many times the memory of a table's changes is that of columns."""
+
+_Asked = tuple[tuple[str, ...], int]
+"""Columns, and the version up to which, or from which, they changed."""
+
+
+@dataclass
+class _Base:
+    """The version whose files are read; `log_rows` tells its log from another in its place."""
+
+    files: VersionFiles
+    metadata: Metadata
+    log_rows: KeptRows
+    changes: OrderedDict[_Asked, pa.Table] = field(default_factory=OrderedDict)
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        return frozenset(str(a["path"]) for a in self.files.actions)
+
+    def is_near(self, files: VersionFiles) -> bool:
+        """Whether few of the bytes of a version are in files that the base has not."""
+        new = sum(int(a["size"]) for a in files.actions if a["path"] not in self.paths)
+        return new <= _NEW_SHARE * files.bytes
+
+    def is_alike(self, files: VersionFiles) -> bool:
+        """Whether a version has the columns of this one, and the log is the same."""
+        here, there = self.metadata, files.log.metadata(files.version)
+        same = here is there or (
+            (here.id, here.schema_string, here.partition_columns)
+            == (there.id, there.schema_string, there.partition_columns)
+        )
+        return same and files.log.kept is self.log_rows
+
+
+@dataclass
+class BaseVersions:
+    """For each table that rows are selected of, the version whose kept columns they are found in.
+    Threads share it."""
+
+    columns: KeptColumns
+    _bases: OrderedDict[str, _Base] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def select(
+        self, files: VersionFiles, columns: Sequence[str], wanted: WantedRows, most_rows: int
+    ) -> pa.Table | None:
+        """The rows of a version that are wanted; None where they are more than `most_rows`. Raises
+        as `KeptColumns.select` does."""
+        base = self._base(files)
+        if base is not None:
+            try:
+                changes = self._changes(base, files, columns)
+                return self._find(base, changes, columns, wanted, most_rows)
+            except (LakeError, NotSupported, OSError):
+                # VACUUM took a file, say, or much has changed; the version's own files are there.
+                if files.version > base.files.version:
+                    self._move(files)
+        return self.columns.select(files, columns, wanted, most_rows)
+
+    def clear(self) -> None:
+        """Gives the memory of changes back."""
+        with self._lock:
+            self._bases.clear()
+
+    def _base(self, files: VersionFiles) -> _Base | None:
+        """Whose rows the version's are found by; None: by its own."""
+        with self._lock:
+            known = self._bases.get(str(files.log.path))
+        if known is None or not known.is_alike(files):
+            self._move(files)
+            return None
+        if known.files.version == files.version:
+            return None
+        if known.is_near(files):
+            if files.version > known.files.version:
+                self._move(files)
+            return None
+        return known
+
+    def _move(self, files: VersionFiles) -> None:
+        """Makes a version the base of its table."""
+        made = _Base(files, files.log.metadata(files.version), files.log.kept)
+        with self._lock:
+            self._bases[str(files.log.path)] = made
+            self._bases.move_to_end(str(files.log.path))
+            while len(self._bases) > _TABLES:
+                self._bases.popitem(last=False)
+        self.columns.hold(files)
+
+    def _changes(self, base: _Base, files: VersionFiles, columns: Sequence[str]) -> pa.Table:
+        """What to add to the base's rows, with weights. NotSupported where it is not few rows."""
+        names = tuple(columns)
+        with self._lock:
+            known = {v: r for (n, v), r in base.changes.items() if n == names}
+        if files.version not in known:
+            rows = self._read_changes(base, files, names, known)
+            if rows.num_rows > _CHANGED_SHARE * base.files.rows:
+                raise NotSupported(f"{rows.num_rows} changes are too many")
+            self._keep(base, (names, files.version), rows)
+            return rows
+        return known[files.version]
+
+    def _read_changes(
+        self,
+        base: _Base,
+        files: VersionFiles,
+        columns: Sequence[str],
+        known: Mapping[int, pa.Table],
+    ) -> pa.Table:
+        """Those since the last version up to which they are known."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if files.version < base.files.version:
+            rows = _stored(files.log, files.version, base.files.version, columns)
+            weights = pc.negate(rows[WEIGHT])
+            return rows.drop_columns(WEIGHT).append_column(WEIGHT, weights)
+        upto = [v for v in known if base.files.version < v < files.version]
+        since = max(upto, default=base.files.version)
+        more = _stored(files.log, since, files.version, columns)
+        return pa.concat_tables([known[since], more]) if upto else more
+
+    def _keep(self, base: _Base, asked: _Asked, rows: pa.Table) -> None:
+        """Of the same columns both ends of a refresh; of a table at most a part of all memory."""
+        most = self.columns.most_bytes // _CHANGES_PART
+        with self._lock:
+            base.changes[asked] = rows
+            alike = [a for a in base.changes if a[0] == asked[0]]
+            for old in alike[:-_ENDS]:
+                del base.changes[old]
+            total = sum(r.nbytes for r in base.changes.values())
+            while len(base.changes) > 1 and total > most:
+                total -= base.changes.popitem(last=False)[1].nbytes
+
+    def _find(
+        self,
+        base: _Base,
+        changes: pa.Table,
+        columns: Sequence[str],
+        wanted: WantedRows,
+        most_rows: int,
+    ) -> pa.Table | None:
+        """None where there are too many. LakeError where the base does not have a row that went
+        since: then the feed does not tell the table's life."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        moved = changes.filter(_are_among(changes[wanted.column], wanted.values, wanted.nulls))
+        of_key = ranges_of(base.metadata, pa.table({wanted.column: wanted.values}))
+        here = replace(wanted, ranges=[replace(r, nulls=wanted.nulls) for r in of_key])
+        rows = self.columns.select(base.files, columns, here, most_rows + moved.num_rows)
+        if rows is None or not moved.num_rows:
+            return rows
+        keys = moved[wanted.column]
+        touched = _are_among(rows[wanted.column], keys.combine_chunks(), keys.null_count > 0)
+        some = rows.filter(touched)
+        some = some.append_column(WEIGHT, pa.repeat(pa.scalar(1, pa.int64()), some.num_rows))
+        net = paired_off(pa.concat_tables([some, moved.select(some.column_names)]))
+        if net.num_rows and pc.min(net[WEIGHT]).as_py() < 0:
+            raise LakeError("a row went that was not there", path=str(base.files.log.path))
+        found = pa.concat_tables([rows.filter(pc.invert(touched)), net.drop_columns(WEIGHT)])
+        return found if found.num_rows <= most_rows else None
+
+
+def _stored(log: TableLog, after: int, upto: int, columns: Sequence[str]) -> pa.Table:
+    """NotSupported where Spark has to read the changes."""
+    rows = stored_changes(log, after, upto, columns, _MOST_CHANGES)
+    if rows is None:
+        raise NotSupported(f"versions {after} to {upto} are not read without Spark")
+    return rows
+
+
+def _are_among(values: pa.ChunkedArray, wanted: pa.Array, nulls: bool) -> pa.ChunkedArray:
+    import pyarrow.compute as pc
+
+    found = pc.is_in(values, value_set=wanted, skip_nulls=True)
+    return pc.or_(found, pc.is_null(values)) if nulls else found
