@@ -36,13 +36,14 @@ def paired_off(rows: pa.Table) -> pa.Table:
 
 def _paired_off_by_group(rows: pa.Table, content: list[str]) -> pa.Table:
     import numpy as np
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     groups = rows.group_by(content, use_threads=False).aggregate([(WEIGHT, "sum")])
     net = np.array(groups.column(len(content)))
     left = groups.take(np.repeat(np.arange(len(net)), np.abs(net)))
-    left = left.rename_columns([*content, WEIGHT])
-    return left.set_column(len(content), WEIGHT, pc.sign(left[WEIGHT])).select(rows.column_names)
+    found = {**dict(zip(content, left.columns, strict=False)), WEIGHT: pc.sign(left[-1])}
+    return pa.Table.from_arrays([found[n] for n in rows.column_names], schema=rows.schema)
 
 
 def _is_hashed(rows: pa.Table) -> bool:

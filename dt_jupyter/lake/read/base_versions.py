@@ -122,12 +122,13 @@ class BaseVersions:
         self.columns.hold(files)
 
     def _changes(self, base: _Base, files: VersionFiles, columns: Sequence[str]) -> pa.Table:
-        """What to add to the base's rows, with weights. NotSupported where it is not few rows."""
+        """What to add to the base's rows, with weights, less what came and went. NotSupported where
+        it is not few rows."""
         names = tuple(columns)
         with self._lock:
             known = {v: r for (n, v), r in base.changes.items() if n == names}
         if files.version not in known:
-            rows = self._read_changes(base, files, names, known)
+            rows = paired_off(self._read_changes(base, files, names, known))
             if rows.num_rows > _CHANGED_SHARE * base.files.rows:
                 raise NotSupported(f"{rows.num_rows} changes are too many")
             self._keep(base, (names, files.version), rows)
@@ -185,15 +186,27 @@ class BaseVersions:
         rows = self.columns.select(base.files, columns, here, most_rows + moved.num_rows)
         if rows is None or not moved.num_rows:
             return rows
-        keys = moved[wanted.column]
-        touched = _are_among(rows[wanted.column], keys.combine_chunks(), keys.null_count > 0)
-        some = rows.filter(touched)
-        some = some.append_column(WEIGHT, pa.repeat(pa.scalar(1, pa.int64()), some.num_rows))
-        net = paired_off(pa.concat_tables([some, moved.select(some.column_names)]))
-        if net.num_rows and pc.min(net[WEIGHT]).as_py() < 0:
-            raise LakeError("a row went that was not there", path=str(base.files.log.path))
-        found = pa.concat_tables([rows.filter(pc.invert(touched)), net.drop_columns(WEIGHT)])
+        new = pc.greater(moved[WEIGHT], 0)
+        rows = _without(rows, moved.filter(pc.invert(new)), wanted.column)
+        found = pa.concat_tables([rows, moved.filter(new).select(rows.column_names)])
         return found if found.num_rows <= most_rows else None
+
+
+def _without(rows: pa.Table, gone: pa.Table, key: str) -> pa.Table:
+    """Rows less those that went, of weight −1. LakeError where one of these was not there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not gone.num_rows:
+        return rows
+    keys = gone[key]
+    touched = _are_among(rows[key], keys.combine_chunks(), keys.null_count > 0)
+    some = rows.filter(touched)
+    some = some.append_column(WEIGHT, pa.repeat(pa.scalar(1, pa.int64()), some.num_rows))
+    left = paired_off(pa.concat_tables([some, gone.select(some.column_names)]))
+    if left.num_rows and pc.min(left[WEIGHT]).as_py() < 0:
+        raise LakeError(f"a row went that was not there: {left.slice(0, 1).to_pylist()}")
+    return pa.concat_tables([rows.filter(pc.invert(touched)), left.drop_columns(WEIGHT)])
 
 
 def _stored(log: TableLog, after: int, upto: int, columns: Sequence[str]) -> pa.Table:

@@ -29,11 +29,13 @@ from dt_jupyter.lake.read.file_columns import (
     has_old_calendar,
     open_data_file,
 )
+from dt_jupyter.lake.read.key_index import KeyIndex, as_numbers, index_keys
 from dt_jupyter.lake.read.living_rows import read_living_rows
 from dt_jupyter.lake.read.memory import is_memory_short
 from dt_jupyter.lake.types import contains, stores_int96
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -53,13 +55,20 @@ _PRESSURE_SECONDS = 1.0
 _VERSIONS = 4
 """Of so many versions of a table that were asked for last the columns are kept."""
 _PARALLEL_ROWS = 200_000
+_INDEXED_ROWS = 20_000
+_INDEXED_AFTER = 2
+"""A column is sorted when it has been looked through so many times for keys."""
+_FEW_KEYS = 8
+"""So many times as many values are looked through faster by their order."""
+_DIGITS_OF_4_BYTES, _DIGITS_OF_8_BYTES = 9, 18
 _PLACE_BYTES = 4
 """A text's place in a dictionary takes so many."""
 
 _FileKey = tuple[str, int, int, int]
 """Path, inode, time and size: a path that another file has taken is another key."""
 _ColumnKey = tuple[_FileKey, int, str, str]
-"""A file's row group, the column as it is stored, and the type that it is read in."""
+"""A file's row group, the column as it is stored, and the type that it is read in, or _INDEX."""
+_INDEX = "index"
 _StoredIn = tuple[_FileKey, int, str]
 """A file's row group, and the column as it is stored."""
 _LookUp = tuple[_StoredIn, bytes, bool]
@@ -164,6 +173,13 @@ class WantedRows:
     ranges: Sequence[KeyRange] = ()
 
     @cached_property
+    def in_order(self) -> np.typing.NDArray[np.integer]:
+        """Integers, or days, in order."""
+        import numpy as np
+
+        return np.unique(as_numbers(self.values))
+
+    @cached_property
     def digest(self) -> bytes:
         """The same for the same values, in whichever order."""
         import pyarrow.compute as pc
@@ -227,7 +243,7 @@ class KeptColumns:
     most_bytes: int = 256 << 20
     give_back: Callable[[], None] = lambda: None
     bytes: int = 0
-    _values: OrderedDict[_ColumnKey, pa.Array] = field(default_factory=OrderedDict)
+    _values: OrderedDict[_ColumnKey, pa.Array | KeyIndex] = field(default_factory=OrderedDict)
     _footers: OrderedDict[_FileKey, _Footer] = field(default_factory=OrderedDict)
     _vectors: OrderedDict[_VectorKey, pa.BooleanArray] = field(default_factory=OrderedDict)
     _logs: OrderedDict[tuple[str, bool], LiveFiles] = field(default_factory=OrderedDict)
@@ -236,6 +252,8 @@ class KeptColumns:
     _held: OrderedDict[str, int] = field(default_factory=OrderedDict)
     """Versions that stay, by table."""
     _looked_up: OrderedDict[_LookUp, pa.Array] = field(default_factory=OrderedDict)
+    _searches: OrderedDict[_StoredIn, int] = field(default_factory=OrderedDict)
+    """How often a column was looked through."""
     _of_file: dict[str, set[_ColumnKey]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _looked: float = float("-inf")
@@ -302,8 +320,9 @@ class KeptColumns:
         for file in files:
             constants = asked.constants(file.action["partitionValues"], file.footer.schema)
             for group, start in self._groups(file, asked, ()):
-                values = map(_spelled_out, self._read(file, group, asked, constants, columns))
-                part = pa.Table.from_arrays([*values], schema=asked.schema)
+                read = self._read(file, group, asked, constants, columns)
+                values = [*map(_unpacked, read, asked.schema.types)]
+                part = pa.Table.from_arrays(values, schema=asked.schema)
                 living = file.living_of(start, part.num_rows)
                 parts.append(part if living is None else part.filter(living))
         return pa.concat_tables(parts)
@@ -348,7 +367,8 @@ class KeptColumns:
                 if not len(places):
                     continue
                 read = self._read(file, group, asked, constants, columns)
-                values = [_spelled_out(c.take(places)) for c in read]
+                taken = [c.take(places) for c in read]
+                values = [*map(_unpacked, taken, asked.schema.types)]
                 yield FoundRows(
                     file,
                     np.array(places, np.int64) + start,
@@ -358,19 +378,33 @@ class KeptColumns:
     def _places(self, of: _StoredIn, keys: pa.Array, wanted: WantedRows) -> pa.Array:
         """Where the wanted values are, with rows that are gone: a refresh looks the same ones up
         for several of its parts."""
-        import pyarrow.compute as pc
-
         key = (of, wanted.digest, wanted.nulls)
         with self._lock:
             known = self._looked_up.get(key)
         if known is None:
-            found = _are_among(keys, wanted.values)
-            found = pc.or_(found, pc.is_null(keys)) if wanted.nulls else found
-            known = pc.indices_nonzero(found)
+            index = self._index(of, keys, len(wanted.values))
+            known = _search(keys, wanted) if index is None else _look_up(index, keys, wanted)
         if len(known) <= _LOOKED_UP_ROWS:
             with self._lock:
                 _put(self._looked_up, key, known, _LOOKED_UP)
         return known
+
+    def _index(self, of: _StoredIn, keys: pa.Array, wanted: int) -> KeyIndex | None:
+        """The order of a column that is looked through again and again."""
+        if len(keys) < max(_INDEXED_ROWS, _FEW_KEYS * wanted):
+            return None
+        key = (*of, _INDEX)
+        with self._lock:
+            known = self._values.get(key)
+            searches = self._searches.get(of, 0) + 1
+            _put(self._searches, of, searches, _FOOTERS)
+            if known is not None:
+                self._values.move_to_end(key)
+        if known is None and searches > _INDEXED_AFTER:
+            known = index_keys(keys)
+            if known is not None:
+                self._keep({key: known})
+        return known if isinstance(known, KeyIndex) else None
 
     def clear(self) -> None:
         """Gives all memory back."""
@@ -378,6 +412,7 @@ class KeptColumns:
             self._values.clear()
             self._of_file.clear()
             self._looked_up.clear()
+            self._searches.clear()
             self.bytes = 0
         self.give_back()
 
@@ -447,7 +482,9 @@ class KeptColumns:
                 kind = str(asked.schema.field(name).type)
                 keys[name] = (footer.key, group, asked.stored[name], kind)
         with self._lock:
-            found = {n: self._values[k] for n, k in keys.items() if k in self._values}
+            found: dict[str, Any] = {
+                n: self._values[k] for n, k in keys.items() if k in self._values
+            }
             for name in found:
                 self._values.move_to_end(keys[name])
         if missing := [n for n in keys if n not in found]:
@@ -461,11 +498,11 @@ class KeptColumns:
                 read = opened.read_row_group(group, names, use_threads=parallel)
             for name in missing:
                 cast = asked.cast_column(name, read[asked.stored[name]])
-                found[name] = pa.concat_arrays(cast.chunks or [pa.array([], cast.type)])
+                found[name] = _packed(pa.concat_arrays(cast.chunks or [pa.array([], cast.type)]))
             self._keep({keys[n]: found[n] for n in missing})
         return [found[n] if n in found else pa.repeat(constants[n], rows) for n in columns]
 
-    def _keep(self, read: Mapping[_ColumnKey, pa.Array]) -> None:
+    def _keep(self, read: Mapping[_ColumnKey, pa.Array | KeyIndex]) -> None:
         with self._lock:
             for key, values in read.items():
                 if key not in self._values:
@@ -490,11 +527,45 @@ class KeptColumns:
                 del self._of_file[key[0][0]]
 
 
-def _spelled_out(values: pa.Array) -> pa.Array:
-    """Values without a dictionary."""
+def _packed(values: pa.Array) -> pa.Array:
+    """Decimals of few digits as Arrow keeps them in four or eight bytes."""
     import pyarrow as pa
 
-    return values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
+    type_ = values.type
+    if not pa.types.is_decimal128(type_) or type_.precision > _DIGITS_OF_8_BYTES:
+        return values
+    small = pa.decimal32 if type_.precision <= _DIGITS_OF_4_BYTES else pa.decimal64
+    return values.cast(small(type_.precision, type_.scale))
+
+
+def _unpacked(values: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Values as they are asked for: without a dictionary, and decimals in Spark's own type."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.DictionaryArray):
+        return values.dictionary_decode()
+    return values if values.type == type_ else values.cast(type_)
+
+
+def _search(keys: pa.Array, wanted: WantedRows) -> pa.Array:
+    """Where the wanted values are."""
+    import pyarrow.compute as pc
+
+    found = _are_among(keys, wanted.values)
+    return pc.indices_nonzero(pc.or_(found, pc.is_null(keys)) if wanted.nulls else found)
+
+
+def _look_up(index: KeyIndex, keys: pa.Array, wanted: WantedRows) -> pa.Array:
+    """Where the wanted values are, by their order."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    places = index.find(wanted.in_order)
+    if wanted.nulls and keys.null_count:
+        nulls = np.array(pc.indices_nonzero(pc.is_null(keys)), np.int64)
+        places = np.sort(np.concatenate([places, nulls]))
+    return pa.array(places, pa.uint64())
 
 
 def _are_among(values: pa.Array, wanted: pa.Array) -> pa.BooleanArray:

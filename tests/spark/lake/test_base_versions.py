@@ -144,7 +144,7 @@ def test_changes_that_are_taken_wrongly_are_caught(
 def test_the_base_moves_where_much_has_changed(
     spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(base_versions, "_CHANGED_SHARE", 0.2)
+    monkeypatch.setattr(base_versions, "_CHANGED_SHARE", 0.1)
     bases, seen = BaseVersions(KeptColumns()), []
     for number in range(9):
         assert differences(spark, log, bases, log.version(), SCALARS) == []
