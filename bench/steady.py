@@ -144,6 +144,12 @@ def main() -> None:
         default=Tuning().evaluated_rows,
         help="statements over fewer are evaluated without Spark; 1: none is",
     )
+    parser.add_argument(
+        "--cache-bytes",
+        type=int,
+        default=Tuning().cache_bytes,
+        help="of columns that are kept for the next refresh; so many more for a larger scale",
+    )
     parser.add_argument("--data", type=Path, default=Path("artifacts/tpch"), help="generated files")
     args = parser.parse_args()
     texts = tpch(args.scale)
@@ -153,7 +159,7 @@ def main() -> None:
     for mix in args.mixes.split(","):
         lake = Path(tempfile.mkdtemp(prefix="dt_bench_"))
         try:
-            tuning = Tuning(evaluated_rows=args.evaluated_rows)
+            tuning = Tuning(evaluated_rows=args.evaluated_rows, cache_bytes=args.cache_bytes)
             with dt_jupyter.connect(lake, scheduler=False, memory="6g", tuning=tuning) as dt:
                 load(dt, data)
                 measure(dt, queries, mix, args.share, args.rounds)

@@ -17,9 +17,12 @@ from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
 from dt_jupyter.lake.read.base_versions import BaseVersions
-from dt_jupyter.lake.read.kept_columns import KeptColumns, VersionFiles, WantedRows, row_width
+from dt_jupyter.lake.read.column_memory import row_width
+from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import narrowest_range, ranges_of
 from dt_jupyter.lake.read.reader_rs import items, read_snapshot
+from dt_jupyter.lake.read.table_files import VersionFiles
+from dt_jupyter.lake.read.wanted_rows import WantedRows
 from dt_jupyter.lake.types import arrow_schema, fields_named, plain_type, spark_schema
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import TRACKED_ID, WEIGHT, hidden

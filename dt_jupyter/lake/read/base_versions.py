@@ -17,8 +17,10 @@ from dt_jupyter.lake.change.small_changes import Small, stored_changes
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported
-from dt_jupyter.lake.read.kept_columns import KeptColumns, VersionFiles, WantedRows
+from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import ranges_of
+from dt_jupyter.lake.read.table_files import VersionFiles
+from dt_jupyter.lake.read.wanted_rows import WantedRows, are_among
 from dt_jupyter.model.hidden import WEIGHT
 
 if TYPE_CHECKING:
@@ -119,7 +121,7 @@ class BaseVersions:
             self._bases.move_to_end(str(files.log.path))
             while len(self._bases) > _TABLES:
                 self._bases.popitem(last=False)
-        self.columns.hold(files)
+        self.columns.known.hold(files)
 
     def _changes(self, base: _Base, files: VersionFiles, columns: Sequence[str]) -> pa.Table:
         """What to add to the base's rows, with weights, less what came and went. NotSupported where
@@ -130,7 +132,7 @@ class BaseVersions:
         if files.version not in known:
             rows = paired_off(self._read_changes(base, files, names, known))
             if rows.num_rows > _CHANGED_SHARE * base.files.rows:
-                raise NotSupported(f"{rows.num_rows} changes are too many")
+                raise NotSupported("more rows than a few have changed")
             self._keep(base, (names, files.version), rows)
             return rows
         return known[files.version]
@@ -180,7 +182,7 @@ class BaseVersions:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        moved = changes.filter(_are_among(changes[wanted.column], wanted.values, wanted.nulls))
+        moved = changes.filter(are_among(changes[wanted.column], wanted.values, nulls=wanted.nulls))
         of_key = ranges_of(base.metadata, pa.table({wanted.column: wanted.values}))
         here = replace(wanted, ranges=[replace(r, nulls=wanted.nulls) for r in of_key])
         rows = self.columns.select(base.files, columns, here, most_rows + moved.num_rows)
@@ -200,7 +202,7 @@ def _without(rows: pa.Table, gone: pa.Table, key: str) -> pa.Table:
     if not gone.num_rows:
         return rows
     keys = gone[key]
-    touched = _are_among(rows[key], keys.combine_chunks(), keys.null_count > 0)
+    touched = are_among(rows[key], keys.combine_chunks(), nulls=keys.null_count > 0)
     some = rows.filter(touched)
     some = some.append_column(WEIGHT, pa.repeat(pa.scalar(1, pa.int64()), some.num_rows))
     left = paired_off(pa.concat_tables([some, gone.select(some.column_names)]))
@@ -215,10 +217,3 @@ def _stored(log: TableLog, after: int, upto: int, columns: Sequence[str]) -> pa.
     if rows is None:
         raise NotSupported(f"versions {after} to {upto} are not read without Spark")
     return rows
-
-
-def _are_among(values: pa.ChunkedArray, wanted: pa.Array, nulls: bool) -> pa.ChunkedArray:
-    import pyarrow.compute as pc
-
-    found = pc.is_in(values, value_set=wanted, skip_nulls=True)
-    return pc.or_(found, pc.is_null(values)) if nulls else found

@@ -23,13 +23,10 @@ from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.disk import put_commit, sync
 from dt_jupyter.lake.errors import ConcurrentWrite, LakeError, NotSupported
-from dt_jupyter.lake.read.kept_columns import (
-    KeptColumns,
-    VersionFile,
-    VersionFiles,
-    WantedRows,
-)
+from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import ranges_of
+from dt_jupyter.lake.read.table_files import VersionFile, VersionFiles
+from dt_jupyter.lake.read.wanted_rows import WantedRows
 from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.lake.write.local_rows import (
@@ -104,7 +101,7 @@ def plan(
     try:
         files = columns.files(log, base, statistics=True)
         if isinstance(plain, Overwrite):
-            return EngineCommit("WRITE", rows, list(columns.live(files)))
+            return EngineCommit("WRITE", rows, list(columns.known.live(files)))
         return _plan_merge(rows, plain, metadata, files, columns)
     except NotSupported as e:
         return e.sentence
@@ -158,7 +155,7 @@ def _plan_merge(
     deleted = pc.equal(found.operations, "D")
     gone = pc.sum(deleted).as_py() or 0
     came = rows.filter(pc.not_equal(rows[OP], "D")).drop_columns([OP])
-    removed, marked, again = _divide(found.by_file, list(columns.live(files)), came.num_rows)
+    removed, marked, again = _divide(found.by_file, list(columns.known.live(files)), came.num_rows)
     copied = columns.rows_of(again, metadata, came.column_names)
     return EngineCommit(
         "MERGE",

@@ -16,7 +16,8 @@ from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.read import base_versions, kept_columns
 from dt_jupyter.lake.read.base_versions import BaseVersions
-from dt_jupyter.lake.read.kept_columns import KeptColumns, WantedRows
+from dt_jupyter.lake.read.kept_columns import KeptColumns
+from dt_jupyter.lake.read.wanted_rows import WantedRows
 from tests.spark.lake.test_kept_columns import bag
 from tests.spark.lake_tables import make
 
@@ -124,7 +125,7 @@ def test_an_older_version_is_found_by_a_newer_one(spark: SparkSession, log: Tabl
 def test_changes_that_are_taken_wrongly_are_caught(
     spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
-    among, stored = base_versions._are_among, base_versions._stored
+    among, stored = base_versions.are_among, base_versions._stored
     if broken == "weights":
 
         def turned(*args: object) -> pa.Table:
@@ -133,7 +134,9 @@ def test_changes_that_are_taken_wrongly_are_caught(
 
         monkeypatch.setattr(base_versions, "_stored", turned)
     elif broken == "nulls":
-        monkeypatch.setattr(base_versions, "_are_among", lambda v, w, n: among(v, w, False))
+        monkeypatch.setattr(
+            base_versions, "are_among", lambda v, w, nulls: among(v, w, nulls=False)
+        )
     else:
         monkeypatch.setattr(
             base_versions, "paired_off", lambda rows: rows.filter(pc.greater(rows["__dt_w"], 0))

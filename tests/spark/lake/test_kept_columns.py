@@ -17,9 +17,10 @@ from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_size import size_of
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.read import kept_columns
-from dt_jupyter.lake.read.kept_columns import KeptColumns, WantedRows
+from dt_jupyter.lake.read import kept_columns, table_files
+from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import ranges_of
+from dt_jupyter.lake.read.wanted_rows import WantedRows
 from tests.spark.lake_tables import make
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def test_types_that_were_widened_in_place(quick_spark: SparkSession, lake_dir: P
 def test_a_vector_that_is_taken_for_another_is_caught(
     spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_columns, "_vector_key", lambda footer, vector: (footer.key, ""))
+    monkeypatch.setattr(table_files, "_vector_key", lambda footer, vector: (footer.key, ""))
     wrong = live(spark, log, KeptColumns(), LIFE[:4])
     assert {how for _, how in wrong} >= {"rows"}
 

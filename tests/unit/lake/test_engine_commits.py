@@ -41,7 +41,8 @@ from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_size import size_of
 from dt_jupyter.lake.disk import put_commit
 from dt_jupyter.lake.errors import ConcurrentWrite
-from dt_jupyter.lake.read.kept_columns import KeptColumns, VersionFile
+from dt_jupyter.lake.read.kept_columns import KeptColumns
+from dt_jupyter.lake.read.table_files import VersionFile
 from dt_jupyter.lake.write import new_files, writer_engine
 from dt_jupyter.lake.write.failpoints import hooked
 from dt_jupyter.model.hidden import OP

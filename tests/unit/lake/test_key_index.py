@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from dt_jupyter.lake.read.kept_columns import WantedRows, _look_up, _search
 from dt_jupyter.lake.read.key_index import KeyIndex, as_numbers, index_keys
+from dt_jupyter.lake.read.wanted_rows import WantedRows, look_up, search
 
 KINDS = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.date32())
 
@@ -36,8 +36,8 @@ def differences(seed: int) -> list[str]:
                 asked = WantedRows("k", pc.unique(pa.array(looked_for, type_)), rng.random() < 0.5)
                 index = index_keys(keys)
                 assert index is not None
-                found = _look_up(index, keys, asked)
-                if not found.equals(_search(keys, asked)):
+                found = look_up(index, keys, asked)
+                if not found.equals(search(keys, asked)):
                     wrong.append(f"{type_}, ordered {ordered}, nulls {nulls}")
     return wrong
 

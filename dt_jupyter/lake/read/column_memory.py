@@ -1,0 +1,68 @@
+"""Columns in little memory, and how much they take."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TEXT_BYTES = 32
+"""What a text is taken to need."""
+PLACE_BYTES = 4
+"""A text's place in a dictionary takes so many."""
+_DIGITS_OF_4_BYTES, _DIGITS_OF_8_BYTES = 9, 18
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+def packed_type(type_: pa.DataType) -> pa.DataType:
+    """In which values are kept: decimals of few digits in four or eight bytes."""
+    import pyarrow as pa
+
+    if not pa.types.is_decimal128(type_) or type_.precision > _DIGITS_OF_8_BYTES:
+        return type_
+    small = pa.decimal32 if type_.precision <= _DIGITS_OF_4_BYTES else pa.decimal64
+    return small(type_.precision, type_.scale)
+
+
+def pack(values: pa.Array) -> pa.Array:
+    """The values as they are kept."""
+    type_ = packed_type(values.type)
+    return values if type_ == values.type else values.cast(type_)
+
+
+def unpack(values: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Values as they are asked for: without a dictionary, and decimals in Spark's own type."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.DictionaryArray):
+        return values.dictionary_decode()
+    return values if values.type == type_ else values.cast(type_)
+
+
+def row_width(schema: pa.Schema) -> int | None:
+    """The bytes of a row in memory, about; None with a nested column."""
+    widths = [_width(t) for t in schema.types]
+    return None if None in widths else sum(w or 0 for w in widths)
+
+
+def _width(type_: pa.DataType) -> int | None:
+    """The bytes of a value in memory, a text's by a guess; None for a nested one."""
+    from pyarrow import types as t
+
+    if t.is_nested(type_):
+        return None
+    if t.is_primitive(type_) or t.is_decimal(type_):
+        bits: int = type_.bit_width
+        return -(-bits // 8)
+    return TEXT_BYTES
+
+
+def put(kept: OrderedDict[_K, _V], key: _K, value: _V, most: int) -> None:
+    """Keeps a value as the newest; of more than `most` the oldest go."""
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > most:
+        kept.popitem(last=False)

@@ -1,0 +1,269 @@
+"""The files of a table's versions, and what each says of itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from dt_jupyter.lake.delta_log.active_files import LiveFiles
+from dt_jupyter.lake.delta_log.key_ranges import KeyRange
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.log_replay import Action
+from dt_jupyter.lake.paths import data_file
+from dt_jupyter.lake.read.column_memory import PLACE_BYTES, TEXT_BYTES, put
+from dt_jupyter.lake.read.file_columns import has_old_calendar, open_data_file
+from dt_jupyter.lake.read.living_rows import read_living_rows
+from dt_jupyter.lake.types import contains, stores_int96
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from dt_jupyter.lake.delta_log.deletion_vectors import Places
+
+_TIMED = frozenset({"date", "timestamp", "timestamp_ntz"})
+TABLES = 256
+"""Of so many tables what is kept is told apart."""
+FOOTERS = 20_000
+_VECTORS = 2_000
+_VERSIONS = 4
+"""Of so many versions of a table that were asked for last the files are known."""
+
+FileKey = tuple[str, int, int, int]
+"""Path, inode, time and size: a path that another file has taken is another key."""
+_VectorKey = tuple[FileKey, str]
+
+
+@dataclass(frozen=True)
+class FileFooter:
+    """What a file says of itself; `rows` of each row group."""
+
+    key: FileKey
+    metadata: pq.FileMetaData
+    schema: pa.Schema
+    rows: tuple[int, ...]
+    places: Mapping[str, int]
+    bounds: dict[tuple[int, str], tuple[Any, Any, bool] | None] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def starts(self) -> Iterable[int]:
+        return accumulate(self.rows, initial=0)
+
+    def may_hold(self, group: int, range_: KeyRange, stored: str) -> bool:
+        """Whether a row group may have a value in a range, by its statistics."""
+        if (group, stored) not in self.bounds:
+            self.bounds[group, stored] = self._bounds(group, stored)
+        found = self.bounds[group, stored]
+        if found is None:
+            return True
+        low, high, nulls = found
+        if range_.nulls and nulls:
+            return True
+        return low is not None and bool(low <= range_.high and high >= range_.low)
+
+    def has_few_values(self, group: int, stored: str) -> bool:
+        """Whether the values of a row group are told by a dictionary of few."""
+        column = self.metadata.row_group(group).column(self.places[stored])
+        small = column.total_uncompressed_size < PLACE_BYTES * self.rows[group]
+        return bool(small and column.has_dictionary_page)
+
+    def text_bytes(self, stored: str) -> int:
+        """About the memory of a column of texts, as it is kept; none for one that came later."""
+        if stored not in self.places:
+            return 0
+        if stored not in self.sizes:
+            groups = range(len(self.rows))
+            self.sizes[stored] = sum(self._text_bytes(g, stored) for g in groups)
+        return self.sizes[stored]
+
+    def _text_bytes(self, group: int, stored: str) -> int:
+        column = self.metadata.row_group(group).column(self.places[stored])
+        if self.has_few_values(group, stored):
+            return PLACE_BYTES * self.rows[group]
+        size = int(column.total_uncompressed_size)
+        return max(size, TEXT_BYTES * self.rows[group]) if column.has_dictionary_page else size
+
+    def _bounds(self, group: int, stored: str) -> tuple[Any, Any, bool] | None:
+        """None where they are not told; (None, None, True): all are NULL."""
+        if stored not in self.places:
+            return None
+        told = self.metadata.row_group(group).column(self.places[stored]).statistics
+        if told is None or not told.has_null_count:
+            return None
+        if told.null_count == self.rows[group]:
+            return None, None, True
+        return (told.min, told.max, told.null_count > 0) if told.has_min_max else None
+
+
+@dataclass(frozen=True)
+class VersionFile:
+    """A file of a version; `living`: which of its rows, all where None."""
+
+    footer: FileFooter
+    action: Action
+    living: pa.BooleanArray | None
+
+    @property
+    def stored_rows(self) -> int:
+        """Those that are gone, too."""
+        return sum(self.footer.rows)
+
+    @property
+    def live_rows(self) -> int:
+        return self.stored_rows if self.living is None else self.living.true_count
+
+    @property
+    def gone_places(self) -> Places:
+        """The places of the rows that do not live."""
+        import numpy as np
+
+        living = np.ones(0, np.bool_) if self.living is None else np.array(self.living)
+        return np.flatnonzero(~living)
+
+    def without(self, places: Places) -> VersionFile:
+        """The file as it is when the rows at some places are gone, too."""
+        import numpy as np
+        import pyarrow as pa
+
+        known = self.living
+        living = np.ones(self.stored_rows, np.bool_) if known is None else np.array(known)
+        living[places] = False
+        return replace(self, living=pa.array(living))
+
+    def living_of(self, start: int, count: int) -> pa.BooleanArray | None:
+        return None if self.living is None else self.living.slice(start, count)
+
+
+@dataclass(frozen=True)
+class VersionFiles:
+    """The files of a table at a version. What asks for more than their `bytes` looks at each of
+    them, once, and raises ArrowException and OSError."""
+
+    log: TableLog
+    version: int
+    actions: Sequence[Action]
+    open_footer: Callable[[str], FileFooter]
+
+    @property
+    def bytes(self) -> int:
+        return sum(int(a["size"]) for a in self.actions)
+
+    @property
+    def rows(self) -> int:
+        """Those that a deletion vector has taken, too."""
+        return sum(sum(f.rows) for f in self.footers)
+
+    def has_other_times(self, columns: Sequence[str]) -> bool:
+        """Whether dates or times among the columns are not those that a file holds: INT96 loses
+        what Spark wrote, and older writers had another calendar."""
+        if not contains(self.log.metadata(self.version), _TIMED, columns):
+            return False
+        found = (f.metadata for f in self.footers)
+        return any(has_old_calendar(f) or stores_int96(f.schema) for f in found)
+
+    @cached_property
+    def footers(self) -> Sequence[FileFooter]:
+        """By action."""
+        paths = (data_file(self.log.path, unquote(a["path"])) for a in self.actions)
+        return [self.open_footer(path) for path in paths]
+
+
+@dataclass
+class KnownFiles:
+    """Logs, footers and deletion vectors that were read; `forget` is told the path of each file
+    that only versions had that nobody asks for any more. Threads share it."""
+
+    forget: Callable[[str], None]
+    _footers: OrderedDict[FileKey, FileFooter] = field(default_factory=OrderedDict)
+    _vectors: OrderedDict[_VectorKey, pa.BooleanArray] = field(default_factory=OrderedDict)
+    _logs: OrderedDict[tuple[str, bool], LiveFiles] = field(default_factory=OrderedDict)
+    _asked: OrderedDict[str, dict[int, frozenset[str]]] = field(default_factory=OrderedDict)
+    """The files of the versions of each table that were asked for last."""
+    _held: OrderedDict[str, int] = field(default_factory=OrderedDict)
+    """Versions that stay, by table."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def at(self, log: TableLog, version: int, *, statistics: bool = False) -> VersionFiles:
+        """The files of a version, for whoever changes them with all that the log tells of their
+        values. LakeError where the log does not reach it."""
+        key = str(log.path), statistics
+        with self._lock:
+            known = self._logs.get(key) or LiveFiles(log.path, statistics=statistics)
+            put(self._logs, key, known, TABLES)
+        found = known.at(version)
+        with self._lock:
+            gone = self._gone_with(log, version, found)
+        for path in gone:
+            self.forget(data_file(log.path, unquote(path)))
+        return VersionFiles(log, version, found, self._footer)
+
+    def _gone_with(self, log: TableLog, version: int, actions: Sequence[Action]) -> frozenset[str]:
+        """Which files only versions had that nobody asks for any more, now that one asks for this.
+        The caller holds the lock."""
+        asked = self._asked.get(str(log.path), {})
+        put(self._asked, str(log.path), asked, TABLES)
+        if version in asked:
+            return frozenset()
+        asked[version] = frozenset(str(a["path"]) for a in actions)
+        others = [v for v in asked if v != self._held.get(str(log.path))]
+        if len(others) <= _VERSIONS:
+            return frozenset()
+        return asked.pop(min(others)).difference(*asked.values())
+
+    def hold(self, files: VersionFiles) -> None:
+        """What is kept of a version's files stays, whichever others are asked for; of another
+        version of the table no longer."""
+        with self._lock:
+            put(self._held, str(files.log.path), files.version, TABLES)
+
+    def live(self, files: VersionFiles) -> Iterator[VersionFile]:
+        """Each of the files. Raises LakeError, NotSupported, ArrowException and OSError."""
+        for footer, action in zip(files.footers, files.actions, strict=True):
+            yield VersionFile(footer, action, self._living(files.log.path, footer, action))
+
+    def _footer(self, path: str) -> FileFooter:
+        found = os.stat(path)
+        key = (path, found.st_ino, found.st_mtime_ns, found.st_size)
+        with self._lock:
+            if key in self._footers:
+                self._footers.move_to_end(key)
+                return self._footers[key]
+        with open_data_file(path) as file:
+            metadata, schema = file.metadata, file.schema_arrow
+        columns = metadata.schema
+        made = FileFooter(
+            key,
+            metadata,
+            schema,
+            tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)),
+            {columns.column(i).path: i for i in range(len(columns))},
+        )
+        with self._lock:
+            put(self._footers, key, made, FOOTERS)
+        return made
+
+    def _living(self, table: Path, footer: FileFooter, action: Action) -> pa.BooleanArray | None:
+        vector = action.get("deletionVector")
+        if not vector:
+            return None
+        key = _vector_key(footer, vector)
+        with self._lock:
+            known = self._vectors.get(key)
+        living = read_living_rows(table, vector, sum(footer.rows)) if known is None else known
+        with self._lock:
+            put(self._vectors, key, living, _VECTORS)
+        return living
+
+
+def _vector_key(footer: FileFooter, vector: Mapping[str, Any]) -> _VectorKey:
+    return footer.key, json.dumps(vector, sort_keys=True)

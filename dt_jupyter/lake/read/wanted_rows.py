@@ -1,0 +1,92 @@
+"""Rows that are wanted by the values of a column, and where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from dt_jupyter.lake.delta_log.key_ranges import KeyRange
+from dt_jupyter.lake.read.key_index import KeyIndex, as_numbers
+from dt_jupyter.lake.read.table_files import VersionFile
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from dt_jupyter.lake.delta_log.deletion_vectors import Places
+
+
+@dataclass(frozen=True)
+class WantedRows:
+    """Those whose `column` is one of the values, and with `nulls` those where it is NULL; of those
+    outside of a range some may be left out."""
+
+    column: str
+    values: pa.Array
+    nulls: bool
+    ranges: Sequence[KeyRange] = ()
+
+    @cached_property
+    def in_order(self) -> np.typing.NDArray[np.integer]:
+        """Integers, or days, in order."""
+        import numpy as np
+
+        return np.unique(as_numbers(self.values))
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The same for the same values, in whichever order."""
+        import pyarrow.compute as pc
+
+        values = self.values.take(pc.sort_indices(self.values))
+        found = blake2b(str(values.type).encode())
+        for buffer in values.buffers():
+            found.update(buffer or b"-")
+        return found.digest()
+
+
+@dataclass(frozen=True)
+class FoundRows:
+    """Rows of a file: their places in it, and some of their columns."""
+
+    file: VersionFile
+    places: Places
+    values: pa.Table
+
+
+def search(keys: pa.Array, wanted: WantedRows) -> pa.Array:
+    """Where the wanted values are."""
+    import pyarrow.compute as pc
+
+    return pc.indices_nonzero(are_among(keys, wanted.values, nulls=wanted.nulls))
+
+
+def look_up(index: KeyIndex, keys: pa.Array, wanted: WantedRows) -> pa.Array:
+    """Where the wanted values are, by their order."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    places = index.find(wanted.in_order)
+    if wanted.nulls and keys.null_count:
+        nulls = np.array(pc.indices_nonzero(pc.is_null(keys)), np.int64)
+        places = np.sort(np.concatenate([places, nulls]))
+    return pa.array(places, pa.uint64())
+
+
+def are_among(
+    values: pa.Array | pa.ChunkedArray, wanted: pa.Array, *, nulls: bool
+) -> pa.BooleanArray | pa.ChunkedArray:
+    """Which values are wanted; NULL is with `nulls` alone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(values, pa.DictionaryArray):
+        found = pc.is_in(values.dictionary, value_set=wanted, skip_nulls=True)
+        found = pc.fill_null(found.take(values.indices), False)
+    else:
+        found = pc.is_in(values, value_set=wanted, skip_nulls=True)
+    return pc.or_(found, pc.is_null(values)) if nulls else found
