@@ -19,7 +19,7 @@ from dt_jupyter.lake.read.key_index import KeyIndex, index_keys
 from dt_jupyter.lake.read.memory import is_memory_short
 from dt_jupyter.lake.read.table_files import (
     FOOTERS,
-    FileKey,
+    DataFileKey,
     KnownFiles,
     VersionFile,
     VersionFiles,
@@ -42,10 +42,10 @@ _INDEXED_AFTER = 2
 _FEW_KEYS = 8
 """So many times as many values are looked through faster by their order."""
 
-_ColumnKey = tuple[FileKey, int, str, str]
+_ColumnKey = tuple[DataFileKey, int, str, str]
 """A file's row group, the column as it is stored, and the type that it is read in, or _INDEX."""
 _INDEX = "index"
-_StoredIn = tuple[FileKey, int, str]
+_StoredIn = tuple[DataFileKey, int, str]
 """A file's row group, and the column as it is stored."""
 _LookUp = tuple[_StoredIn, bytes, bool]
 """Where values are looked for, their digest, and whether NULL is one."""

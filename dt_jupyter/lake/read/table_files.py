@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from dt_jupyter.lake.delta_log.deletion_vectors import Places
 
 _TIMED = frozenset({"date", "timestamp", "timestamp_ntz"})
-TABLES = 256
+_TABLES = 256
 """Of so many tables what is kept is told apart."""
 FOOTERS = 20_000
 _VECTORS = 2_000
 _VERSIONS = 4
 """Of so many versions of a table that were asked for last the files are known."""
 
-FileKey = tuple[str, int, int, int]
+DataFileKey = tuple[str, int, int, int]
 """Path, inode, time and size: a path that another file has taken is another key."""
-_VectorKey = tuple[FileKey, str]
+_VectorKey = tuple[DataFileKey, str]
 
 
 @dataclass(frozen=True)
 class FileFooter:
     """What a file says of itself; `rows` of each row group."""
 
-    key: FileKey
+    key: DataFileKey
     metadata: pq.FileMetaData
     schema: pa.Schema
     rows: tuple[int, ...]
@@ -184,7 +184,7 @@ class KnownFiles:
     that only versions had that nobody asks for any more. Threads share it."""
 
     forget: Callable[[str], None]
-    _footers: OrderedDict[FileKey, FileFooter] = field(default_factory=OrderedDict)
+    _footers: OrderedDict[DataFileKey, FileFooter] = field(default_factory=OrderedDict)
     _vectors: OrderedDict[_VectorKey, pa.BooleanArray] = field(default_factory=OrderedDict)
     _logs: OrderedDict[tuple[str, bool], LiveFiles] = field(default_factory=OrderedDict)
     _asked: OrderedDict[str, dict[int, frozenset[str]]] = field(default_factory=OrderedDict)
@@ -199,7 +199,7 @@ class KnownFiles:
         key = str(log.path), statistics
         with self._lock:
             known = self._logs.get(key) or LiveFiles(log.path, statistics=statistics)
-            put(self._logs, key, known, TABLES)
+            put(self._logs, key, known, _TABLES)
         found = known.at(version)
         with self._lock:
             gone = self._gone_with(log, version, found)
@@ -211,7 +211,7 @@ class KnownFiles:
         """Which files only versions had that nobody asks for any more, now that one asks for this.
         The caller holds the lock."""
         asked = self._asked.get(str(log.path), {})
-        put(self._asked, str(log.path), asked, TABLES)
+        put(self._asked, str(log.path), asked, _TABLES)
         if version in asked:
             return frozenset()
         asked[version] = frozenset(str(a["path"]) for a in actions)
@@ -224,7 +224,7 @@ class KnownFiles:
         """What is kept of a version's files stays, whichever others are asked for; of another
         version of the table no longer."""
         with self._lock:
-            put(self._held, str(files.log.path), files.version, TABLES)
+            put(self._held, str(files.log.path), files.version, _TABLES)
 
     def live(self, files: VersionFiles) -> Iterator[VersionFile]:
         """Each of the files. Raises LakeError, NotSupported, ArrowException and OSError."""

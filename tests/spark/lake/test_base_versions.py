@@ -105,6 +105,14 @@ def test_rows_are_those_of_an_older_version_and_the_changes(
     assert live(spark, log, seed) == []
 
 
+def test_rows_of_a_partitioned_table(spark: SparkSession, log: TableLog, lake_dir: Path) -> None:
+    parts = make(
+        spark, lake_dir / "p", COLUMNS, feed=True, vectors=False, more="PARTITIONED BY (d, s)"
+    )
+    spark.sql(f"INSERT INTO {sql_table(parts.path)} {ROWS.format(0, 300)}")
+    assert live(spark, parts, 3) == []
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(100, 130))
 def test_rows_of_many_lives(spark: SparkSession, log: TableLog, seed: int) -> None:
