@@ -12,25 +12,37 @@ TEXT_BYTES = 32
 """What a text is taken to need."""
 PLACE_BYTES = 4
 """A text's place in a dictionary takes so many."""
+_PLACES_OF_1_BYTE = 127
+_SHORT = -(2**31), 2**31 - 1
 _DIGITS_OF_4_BYTES, _DIGITS_OF_8_BYTES = 9, 18
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
+def pack(values: pa.Array) -> pa.Array:
+    """The values as they are kept: in as few bytes as they need."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    type_ = packed_type(values.type)
+    if pa.types.is_dictionary(type_):
+        index = pa.int8() if len(values.dictionary) <= _PLACES_OF_1_BYTE else type_.index_type
+        type_ = pa.dictionary(index, type_.value_type)
+    elif type_ == pa.int64():
+        ends = pc.min_max(values).as_py()
+        if ends["min"] is not None and _SHORT[0] <= ends["min"] <= ends["max"] <= _SHORT[1]:
+            type_ = pa.int32()
+    return values if type_ == values.type else values.cast(type_)
+
+
 def packed_type(type_: pa.DataType) -> pa.DataType:
-    """In which values are kept: decimals of few digits in four or eight bytes."""
+    """In which values are kept at most: decimals of few digits in four or eight bytes."""
     import pyarrow as pa
 
     if not pa.types.is_decimal128(type_) or type_.precision > _DIGITS_OF_8_BYTES:
         return type_
     small = pa.decimal32 if type_.precision <= _DIGITS_OF_4_BYTES else pa.decimal64
     return small(type_.precision, type_.scale)
-
-
-def pack(values: pa.Array) -> pa.Array:
-    """The values as they are kept."""
-    type_ = packed_type(values.type)
-    return values if type_ == values.type else values.cast(type_)
 
 
 def unpack(values: pa.Array, type_: pa.DataType) -> pa.Array:

@@ -30,11 +30,28 @@ class WantedRows:
     ranges: Sequence[KeyRange] = ()
 
     @cached_property
+    def short_values(self) -> pa.Array:
+        """Those of eight bytes that are found in columns kept in four."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        least, most = pa.scalar(-(2**31), pa.int64()), pa.scalar(2**31 - 1, pa.int64())
+        fit = pc.and_(pc.greater_equal(self.values, least), pc.less_equal(self.values, most))
+        return self.values.filter(fit).cast(pa.int32())
+
+    @cached_property
     def in_order(self) -> np.typing.NDArray[np.integer]:
         """Integers, or days, in order."""
         import numpy as np
 
         return np.unique(as_numbers(self.values))
+
+    @cached_property
+    def short_in_order(self) -> np.typing.NDArray[np.integer]:
+        """As `in_order`, of the short values."""
+        import numpy as np
+
+        return np.unique(as_numbers(self.short_values))
 
     @cached_property
     def digest(self) -> bytes:
@@ -61,7 +78,8 @@ def search(keys: pa.Array, wanted: WantedRows) -> pa.Array:
     """Where the wanted values are."""
     import pyarrow.compute as pc
 
-    return pc.indices_nonzero(are_among(keys, wanted.values, nulls=wanted.nulls))
+    values = wanted.short_values if _is_short(keys, wanted) else wanted.values
+    return pc.indices_nonzero(are_among(keys, values, nulls=wanted.nulls))
 
 
 def look_up(index: KeyIndex, keys: pa.Array, wanted: WantedRows) -> pa.Array:
@@ -70,11 +88,18 @@ def look_up(index: KeyIndex, keys: pa.Array, wanted: WantedRows) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    places = index.find(wanted.in_order)
+    short = _is_short(keys, wanted)
+    places = index.find(wanted.short_in_order if short else wanted.in_order)
     if wanted.nulls and keys.null_count:
         nulls = np.array(pc.indices_nonzero(pc.is_null(keys)), np.int64)
         places = np.sort(np.concatenate([places, nulls]))
     return pa.array(places, pa.uint64())
+
+
+def _is_short(keys: pa.Array, wanted: WantedRows) -> bool:
+    import pyarrow as pa
+
+    return bool(keys.type == pa.int32() and wanted.values.type == pa.int64())
 
 
 def are_among(

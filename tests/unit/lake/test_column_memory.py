@@ -40,6 +40,25 @@ def test_decimals_come_back_as_they_were(precision: int, scale: int, width: int)
     assert unpack(kept.slice(0, 0), type_).type == type_
 
 
+@pytest.mark.parametrize(
+    ("ends", "width"),
+    [((-(2**31), 2**31 - 1), 4), ((-(2**31) - 1, 0), 8), ((0, 2**31), 8), ((5, None), 4)],
+)
+def test_integers_come_back_as_they_were(ends: tuple[int, int | None], width: int) -> None:
+    values = pa.array([*ends, None, 0], pa.int64())
+    kept = pack(values)
+    assert kept.type.bit_width == 8 * width
+    assert unpack(kept, pa.int64()).equals(values)
+
+
+@pytest.mark.parametrize(("count", "bits"), [(1, 8), (127, 8), (128, 32)])
+def test_texts_come_back_as_they_were(count: int, bits: int) -> None:
+    values = pa.array([None, *(f"t{n}" for n in range(count)), "t0"])
+    kept = pack(values.dictionary_encode())
+    assert kept.type.index_type.bit_width == bits
+    assert unpack(kept, pa.string()).equals(values)
+
+
 @pytest.mark.parametrize("type_", [pa.int64(), pa.string(), pa.date32(), pa.list_(pa.int32())])
 def test_others_are_kept_as_they_are(type_: pa.DataType) -> None:
     values = pa.nulls(3, type_)

@@ -61,6 +61,16 @@ def test_places_that_are_taken_wrongly_are_caught(
     assert any(differences(seed) for seed in range(20))
 
 
+@pytest.mark.parametrize("nulls", [False, True])
+def test_long_values_are_found_among_short_ones(nulls: bool) -> None:
+    keys = pa.array([3, None, -(2**31), 2**31 - 1, 3, 0], pa.int32())
+    values = pa.array([3, 2**31, 2**40 + 3, -(2**31), -(2**63), 2**63 - 1], pa.int64())
+    asked, index = WantedRows("k", values, nulls), index_keys(keys)
+    assert index is not None
+    there = [0, *([1] if nulls else []), 2, 4]
+    assert look_up(index, keys, asked).to_pylist() == search(keys, asked).to_pylist() == there
+
+
 def test_what_has_no_order_is_looked_through() -> None:
     for type_ in (pa.string(), pa.float64(), pa.decimal128(9, 2), pa.timestamp("us")):
         assert index_keys(pa.nulls(3, type_)) is None
