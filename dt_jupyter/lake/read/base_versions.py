@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _TABLES = 256
 _ENDS = 2
+_CHUNKS = 16
 _NEW_SHARE = 0.01
 """A version with so few of its bytes in new files is read as it is, and the next base."""
 _CHANGED_SHARE = 0.05
@@ -47,7 +48,8 @@ class _Base:
     files: VersionFiles
     metadata: Metadata
     log_rows: KeptRows
-    changes: OrderedDict[_Asked, pa.Table] = field(default_factory=OrderedDict)
+    changes: OrderedDict[_Asked, tuple[pa.Table, int]] = field(default_factory=OrderedDict)
+    """By bytes, which take long to ask for."""
 
     @cached_property
     def paths(self) -> frozenset[str]:
@@ -124,13 +126,12 @@ class BaseVersions:
         self.columns.known.hold(files)
 
     def _changes(self, base: _Base, files: VersionFiles, columns: Sequence[str]) -> pa.Table:
-        """What to add to the base's rows, with weights, less what came and went. NotSupported where
-        it is not few rows."""
+        """What to add to the base's rows, with weights. NotSupported where it is not few rows."""
         names = tuple(columns)
         with self._lock:
-            known = {v: r for (n, v), r in base.changes.items() if n == names}
+            known = {v: rows for (n, v), (rows, _) in base.changes.items() if n == names}
         if files.version not in known:
-            rows = paired_off(self._read_changes(base, files, names, known))
+            rows = self._read_changes(base, files, names, known)
             if rows.num_rows > _CHANGED_SHARE * base.files.rows:
                 raise NotSupported("more rows than a few have changed")
             self._keep(base, (names, files.version), rows)
@@ -149,25 +150,26 @@ class BaseVersions:
         import pyarrow.compute as pc
 
         if files.version < base.files.version:
-            rows = _stored(files.log, files.version, base.files.version, columns)
+            rows = paired_off(_stored(files.log, files.version, base.files.version, columns))
             weights = pc.negate(rows[WEIGHT])
             return rows.drop_columns(WEIGHT).append_column(WEIGHT, weights)
         upto = [v for v in known if base.files.version < v < files.version]
         since = max(upto, default=base.files.version)
-        more = _stored(files.log, since, files.version, columns)
-        return pa.concat_tables([known[since], more]) if upto else more
+        more = paired_off(_stored(files.log, since, files.version, columns))
+        rows = pa.concat_tables([known[since], more]) if upto else more
+        return rows.combine_chunks() if rows[WEIGHT].num_chunks > _CHUNKS else rows
 
     def _keep(self, base: _Base, asked: _Asked, rows: pa.Table) -> None:
         """Of the same columns both ends of a refresh; of a table at most a part of all memory."""
         most = self.columns.most_bytes // _CHANGES_PART
         with self._lock:
-            base.changes[asked] = rows
+            base.changes[asked] = rows, rows.nbytes
             alike = [a for a in base.changes if a[0] == asked[0]]
             for old in alike[:-_ENDS]:
                 del base.changes[old]
-            total = sum(r.nbytes for r in base.changes.values())
+            total = sum(size for _, size in base.changes.values())
             while len(base.changes) > 1 and total > most:
-                total -= base.changes.popitem(last=False)[1].nbytes
+                total -= base.changes.popitem(last=False)[1][1]
 
     def _find(
         self,
@@ -182,7 +184,8 @@ class BaseVersions:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        moved = changes.filter(are_among(changes[wanted.column], wanted.values, nulls=wanted.nulls))
+        known = are_among(changes[wanted.column], wanted.values, nulls=wanted.nulls)
+        moved = paired_off(changes.filter(known))
         of_key = ranges_of(base.metadata, pa.table({wanted.column: wanted.values}))
         here = replace(wanted, ranges=[replace(r, nulls=wanted.nulls) for r in of_key])
         rows = self.columns.select(base.files, columns, here, most_rows + moved.num_rows)
