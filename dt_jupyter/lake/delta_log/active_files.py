@@ -6,7 +6,7 @@ import base64
 import os
 import uuid
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -37,20 +37,22 @@ class LiveFiles:
         self._statistics = statistics
         self._dir = self.path / "_delta_log"
         self._known: OrderedDict[tuple[_Seal, int], TableState] = OrderedDict()
+        self._in_order: dict[tuple[_Seal, int], list[Action]] = {}
         self._lock = RLock()
 
-    def at(self, version: int) -> list[Action]:
+    def at(self, version: int) -> Sequence[Action]:
         """The adds in force at a version, in the order in which its rows are replayed: oldest file
         first, then by path. VersionGone where the log does not reach it."""
         with self._lock:
             seal = self._seal(version)
             if (seal, version) not in self._known:
                 self._known[seal, version] = self._made(seal, version)
+                files = self._known[seal, version].files.values()
+                self._in_order[seal, version] = sorted(files, key=_age)
                 while len(self._known) > _KEPT:
-                    self._known.popitem(last=False)
+                    del self._in_order[self._known.popitem(last=False)[0]]
             self._known.move_to_end((seal, version))
-            files = self._known[seal, version].files.values()
-        return sorted(files, key=lambda a: (int(a.get("modificationTime") or 0), a["path"]))
+            return self._in_order[seal, version]
 
     def _seal(self, version: int) -> _Seal:
         """Tells a log from another one that took its place, and may have its inodes."""
@@ -84,6 +86,10 @@ class LiveFiles:
             path=str(self.path),
             version=version,
         )
+
+
+def _age(action: Action) -> tuple[int, str]:
+    return int(action.get("modificationTime") or 0), action["path"]
 
 
 def paths_of(action: Action) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from dt_jupyter.lake.change.feed_cache import KeptRows
 from dt_jupyter.lake.change.pairs import paired_off
 from dt_jupyter.lake.change.small_changes import Small, stored_changes
 from dt_jupyter.lake.delta_log.metadata import Metadata
-from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import ranges_of
@@ -50,15 +49,24 @@ class _Base:
     log_rows: KeptRows
     changes: OrderedDict[_Asked, tuple[pa.Table, int]] = field(default_factory=OrderedDict)
     """By bytes, which take long to ask for."""
+    near: dict[int, bool] = field(default_factory=dict)
 
     @cached_property
     def paths(self) -> frozenset[str]:
         return frozenset(str(a["path"]) for a in self.files.actions)
 
+    @cached_property
+    def most(self) -> Small:
+        """So many changes of it are few."""
+        rows = min(_MOST_CHANGES.rows, int(_CHANGED_SHARE * self.files.rows))
+        return replace(_MOST_CHANGES, rows=rows)
+
     def is_near(self, files: VersionFiles) -> bool:
         """Whether few of the bytes of a version are in files that the base has not."""
-        new = sum(int(a["size"]) for a in files.actions if a["path"] not in self.paths)
-        return new <= _NEW_SHARE * files.bytes
+        if files.version not in self.near:
+            new = sum(int(a["size"]) for a in files.actions if a["path"] not in self.paths)
+            self.near[files.version] = new <= _NEW_SHARE * files.bytes
+        return self.near[files.version]
 
     def is_alike(self, files: VersionFiles) -> bool:
         """Whether a version has the columns of this one, and the log is the same."""
@@ -132,7 +140,7 @@ class BaseVersions:
             known = {v: rows for (n, v), (rows, _) in base.changes.items() if n == names}
         if files.version not in known:
             rows = self._read_changes(base, files, names, known)
-            if rows.num_rows > _CHANGED_SHARE * base.files.rows:
+            if rows.num_rows > base.most.rows:
                 raise NotSupported("more rows than a few have changed")
             self._keep(base, (names, files.version), rows)
             return rows
@@ -150,12 +158,12 @@ class BaseVersions:
         import pyarrow.compute as pc
 
         if files.version < base.files.version:
-            rows = paired_off(_stored(files.log, files.version, base.files.version, columns))
+            rows = paired_off(_stored(base, files.version, base.files.version, columns))
             weights = pc.negate(rows[WEIGHT])
             return rows.drop_columns(WEIGHT).append_column(WEIGHT, weights)
         upto = [v for v in known if base.files.version < v < files.version]
         since = max(upto, default=base.files.version)
-        more = paired_off(_stored(files.log, since, files.version, columns))
+        more = paired_off(_stored(base, since, files.version, columns))
         rows = pa.concat_tables([known[since], more]) if upto else more
         return rows.combine_chunks() if rows[WEIGHT].num_chunks > _CHUNKS else rows
 
@@ -214,9 +222,9 @@ def _without(rows: pa.Table, gone: pa.Table, key: str) -> pa.Table:
     return pa.concat_tables([rows.filter(pc.invert(touched)), left.drop_columns(WEIGHT)])
 
 
-def _stored(log: TableLog, after: int, upto: int, columns: Sequence[str]) -> pa.Table:
-    """NotSupported where Spark has to read the changes."""
-    rows = stored_changes(log, after, upto, columns, _MOST_CHANGES)
+def _stored(base: _Base, after: int, upto: int, columns: Sequence[str]) -> pa.Table:
+    """NotSupported where Spark has to read the changes, or they are many."""
+    rows = stored_changes(base.files.log, after, upto, columns, base.most)
     if rows is None:
-        raise NotSupported(f"versions {after} to {upto} are not read without Spark")
+        raise NotSupported(f"what versions {after} to {upto} changed is left to Spark")
     return rows
