@@ -122,7 +122,8 @@ def measure(dt: Engine, queries: dict[str, str], mix: str, share: float, rounds:
         change(dt, share, mix, 7 * (number + 1))
         for name, run in run_round(dt, meters, queries).items():
             found[name].append(run)
-        print(f"round {number + 1} of {rounds} done", file=sys.stderr, flush=True)
+            took = f"{run.refresh.wall:.2f} s beside {run.recompute.wall:.2f} s"
+            print(f"round {number + 1} of {rounds}: {name} {took}", file=sys.stderr, flush=True)
     print(f"\n## {mix}, {share:.2%}, {rounds} rounds")
     report(found)
     for name in queries:
