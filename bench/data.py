@@ -48,16 +48,18 @@ def generate(folder: Path, scale: float) -> None:
     subprocess.run([*command, f"--output-dir={folder}"], check=True, stdout=subprocess.DEVNULL)
 
 
-def load(dt: Engine, folder: Path) -> None:
-    """The Parquet files as Delta tables."""
+def load(dt: Engine, folder: Path, *, vectors: bool = False) -> None:
+    """The Parquet files as Delta tables; without deletion vectors an update writes files anew."""
     for table in TABLES:
-        store(dt, table, dt.spark.read.parquet(str(folder / f"{table}.parquet")))
+        rows = dt.spark.read.parquet(str(folder / f"{table}.parquet"))
+        store(dt, table, rows, vectors=vectors)
 
 
-def store(dt: Engine, table: str, rows: DataFrame) -> None:
+def store(dt: Engine, table: str, rows: DataFrame, *, vectors: bool = False) -> None:
     """A Delta table of the rows, with the change feed on from the start."""
     rows.createOrReplaceTempView("raw")
-    dt.sql(f"CREATE TABLE {table} AS SELECT * FROM raw")
+    kept = " TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')" if vectors else ""
+    dt.sql(f"CREATE TABLE {table}{kept} AS SELECT * FROM raw")
     dt.spark.catalog.dropTempView("raw")
 
 

@@ -151,6 +151,9 @@ def main() -> None:
         default=Tuning().cache_bytes,
         help="of columns that are kept for the next refresh; so many more for a larger scale",
     )
+    parser.add_argument(
+        "--vectors", action="store_true", help="sources with deletion vectors, which change faster"
+    )
     parser.add_argument("--data", type=Path, default=Path("artifacts/tpch"), help="generated files")
     args = parser.parse_args()
     texts = tpch(args.scale)
@@ -162,7 +165,7 @@ def main() -> None:
         try:
             tuning = Tuning(evaluated_rows=args.evaluated_rows, cache_bytes=args.cache_bytes)
             with dt_jupyter.connect(lake, scheduler=False, memory="6g", tuning=tuning) as dt:
-                load(dt, data)
+                load(dt, data, vectors=args.vectors)
                 measure(dt, queries, mix, args.share, args.rounds)
         finally:
             shutil.rmtree(lake, ignore_errors=True)
