@@ -19,10 +19,7 @@ from .change.relation import (
     inserted as inserted,
     relation as relation,
 )
-from .change.small_changes import (
-    Small as Small,
-    small_changes as small_changes,
-)
+from .change.small_changes import Small as Small, small_changes as small_changes
 from .delta_log.actions import (
     CommitFacts as CommitFacts,
     commit_name as commit_name,

@@ -36,8 +36,7 @@ class LiveFiles:
         self.path: Path = local(path)
         self._statistics = statistics
         self._dir = self.path / "_delta_log"
-        self._known: OrderedDict[tuple[_Seal, int], TableState] = OrderedDict()
-        self._in_order: dict[tuple[_Seal, int], list[Action]] = {}
+        self._known: OrderedDict[tuple[_Seal, int], tuple[TableState, list[Action]]] = OrderedDict()
         self._lock = RLock()
 
     def at(self, version: int) -> Sequence[Action]:
@@ -46,13 +45,12 @@ class LiveFiles:
         with self._lock:
             seal = self._seal(version)
             if (seal, version) not in self._known:
-                self._known[seal, version] = self._made(seal, version)
-                files = self._known[seal, version].files.values()
-                self._in_order[seal, version] = sorted(files, key=_age)
+                made = self._made(seal, version)
+                self._known[seal, version] = made, sorted(made.files.values(), key=_age)
                 while len(self._known) > _KEPT:
-                    del self._in_order[self._known.popitem(last=False)[0]]
+                    self._known.popitem(last=False)
             self._known.move_to_end((seal, version))
-            return self._in_order[seal, version]
+            return self._known[seal, version][1]
 
     def _seal(self, version: int) -> _Seal:
         """Tells a log from another one that took its place, and may have its inodes."""
@@ -69,7 +67,7 @@ class LiveFiles:
         ]
         if earlier:
             known, of = max(earlier)
-            state = self._known[of, known].copy()
+            state = self._known[of, known][0].copy()
         else:
             state = checkpoint_state(self._dir, version, FILES, statistics=self._statistics)
         return advance_state(state, self._dir, version, FILES)

@@ -16,6 +16,7 @@ from dt_jupyter.lake.change.pairs import paired_off
 from dt_jupyter.lake.change.small_changes import Small, stored_changes
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.errors import LakeError, NotSupported
+from dt_jupyter.lake.read.column_memory import put
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import ranges_of
 from dt_jupyter.lake.read.table_files import VersionFiles
@@ -127,10 +128,7 @@ class BaseVersions:
         """Makes a version the base of its table."""
         made = _Base(files, files.log.metadata(files.version), files.log.kept)
         with self._lock:
-            self._bases[str(files.log.path)] = made
-            self._bases.move_to_end(str(files.log.path))
-            while len(self._bases) > _TABLES:
-                self._bases.popitem(last=False)
+            put(self._bases, str(files.log.path), made, _TABLES)
         self.columns.known.hold(files)
 
     def _changes(self, base: _Base, files: VersionFiles, columns: Sequence[str]) -> pa.Table:

@@ -13,7 +13,8 @@ TEXT_BYTES = 32
 PLACE_BYTES = 4
 """A text's place in a dictionary takes so many."""
 _PLACES_OF_1_BYTE = 127
-_SHORT = -(2**31), 2**31 - 1
+SHORT = -(2**31), 2**31 - 1
+"""Integers from the one to the other are kept in four bytes."""
 _DIGITS_OF_4_BYTES, _DIGITS_OF_8_BYTES = 9, 18
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -30,7 +31,7 @@ def pack(values: pa.Array) -> pa.Array:
         type_ = pa.dictionary(index, type_.value_type)
     elif type_ == pa.int64():
         ends = pc.min_max(values).as_py()
-        if ends["min"] is not None and _SHORT[0] <= ends["min"] <= ends["max"] <= _SHORT[1]:
+        if ends["min"] is not None and SHORT[0] <= ends["min"] <= ends["max"] <= SHORT[1]:
             type_ = pa.int32()
     return values if type_ == values.type else values.cast(type_)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange
+from dt_jupyter.lake.read.column_memory import SHORT
 from dt_jupyter.lake.read.key_index import KeyIndex, as_numbers
 from dt_jupyter.lake.read.table_files import VersionFile
 
@@ -30,28 +31,27 @@ class WantedRows:
     ranges: Sequence[KeyRange] = ()
 
     @cached_property
-    def short_values(self) -> pa.Array:
-        """Those of eight bytes that are found in columns kept in four."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        least, most = pa.scalar(-(2**31), pa.int64()), pa.scalar(2**31 - 1, pa.int64())
-        fit = pc.and_(pc.greater_equal(self.values, least), pc.less_equal(self.values, most))
-        return self.values.filter(fit).cast(pa.int32())
-
-    @cached_property
     def in_order(self) -> np.typing.NDArray[np.integer]:
         """Integers, or days, in order."""
         import numpy as np
 
         return np.unique(as_numbers(self.values))
 
-    @cached_property
-    def short_in_order(self) -> np.typing.NDArray[np.integer]:
-        """As `in_order`, of the short values."""
-        import numpy as np
+    def in_type_of(self, keys: pa.Array) -> WantedRows:
+        """The same rows, by values of the type in which the keys are kept."""
+        import pyarrow as pa
 
-        return np.unique(as_numbers(self.short_values))
+        packed = keys.type == pa.int32() and self.values.type == pa.int64()
+        return self._short if packed else self
+
+    @cached_property
+    def _short(self) -> WantedRows:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        least, most = (pa.scalar(end, pa.int64()) for end in SHORT)
+        fit = pc.and_(pc.greater_equal(self.values, least), pc.less_equal(self.values, most))
+        return replace(self, values=self.values.filter(fit).cast(pa.int32()))
 
     @cached_property
     def digest(self) -> bytes:
@@ -78,7 +78,7 @@ def search(keys: pa.Array, wanted: WantedRows) -> pa.Array:
     """Where the wanted values are."""
     import pyarrow.compute as pc
 
-    values = wanted.short_values if _is_short(keys, wanted) else wanted.values
+    values = wanted.in_type_of(keys).values
     return pc.indices_nonzero(are_among(keys, values, nulls=wanted.nulls))
 
 
@@ -88,18 +88,11 @@ def look_up(index: KeyIndex, keys: pa.Array, wanted: WantedRows) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    short = _is_short(keys, wanted)
-    places = index.find(wanted.short_in_order if short else wanted.in_order)
+    places = index.find(wanted.in_type_of(keys).in_order)
     if wanted.nulls and keys.null_count:
         nulls = np.array(pc.indices_nonzero(pc.is_null(keys)), np.int64)
         places = np.sort(np.concatenate([places, nulls]))
     return pa.array(places, pa.uint64())
-
-
-def _is_short(keys: pa.Array, wanted: WantedRows) -> bool:
-    import pyarrow as pa
-
-    return bool(keys.type == pa.int32() and wanted.values.type == pa.int64())
 
 
 def are_among(
