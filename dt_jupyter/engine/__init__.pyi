@@ -24,6 +24,7 @@ from .script import (
 from .services import (
     archive_classes as archive_classes,
     lake_folder as lake_folder,
+    lake_layout as lake_layout,
     prepare_spark as prepare_spark,
     start_session as start_session,
 )

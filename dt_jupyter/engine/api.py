@@ -127,8 +127,12 @@ class Engine:
         with terminal_line(f"Opening {layout.lake}"):
             opened = Shared.of(roots) if shared else None
             context = services.build(session, layout, clock or Clock(), tuning, opened)
-            services.recover_lake(context)
-            services.log_in(context, role)
+            try:
+                services.recover_lake(context)
+                services.log_in(context, role)
+            except BaseException:
+                services.close(context)
+                raise
         if scheduler or (scheduler is None and in_notebook()):
             context.scheduling.start()
         return cls(context)

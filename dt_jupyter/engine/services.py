@@ -52,7 +52,16 @@ from dt_jupyter.model import (
 from dt_jupyter.refresh import Refresher, recover_table, restore_times
 from dt_jupyter.replay import REFRESH_PAUSE_SECONDS, Pace, release
 from dt_jupyter.reports import Events, Lineages, Nodes, SinkReports, TaskReports
-from dt_jupyter.sources import Layout, Logs, Publisher, Sources, is_to_mend, noticed
+from dt_jupyter.sources import (
+    Layout,
+    Logs,
+    Publisher,
+    Sources,
+    enter_lake,
+    is_to_mend,
+    leave_lake,
+    noticed,
+)
 from dt_jupyter.spark import (
     SHARE,
     Pool,
@@ -240,6 +249,7 @@ def recover_lake(context: Context) -> None:
     One object that cannot be restored keeps nobody out: it is in quarantine.
     """
     catalog = context.catalog
+    enter_lake(context.spark, context.layout)
     for warehouse in catalog.warehouses():
         with _quarantining(catalog, Named.WAREHOUSE, warehouse.name):
             context.declare(warehouse)
@@ -317,4 +327,5 @@ def close(context: Context) -> None:
         for hold in context.catalog.own_replays():
             release(context.catalog, context.layout, hold)
         context.catalog.release_sinks()
+    leave_lake(context.spark, context.layout, context.publisher.lake_names)
     context.catalog.close()

@@ -59,7 +59,13 @@ class Notebook:
         opened here before is closed; the same one is kept."""
         before = self.engine
         wanted = lake or (str(self._engine.lake) if self._engine else LAKE)
-        from dt_jupyter.engine import Engine, archive_classes, lake_folder, start_session
+        from dt_jupyter.engine import (
+            Engine,
+            archive_classes,
+            lake_folder,
+            lake_layout,
+            start_session,
+        )
 
         folder = lake_folder(wanted)
         if before is not None and remote is None and before.lake == folder:
@@ -73,9 +79,10 @@ class Notebook:
             given = _remote(remote) if remote else self._spark()
             spark = given or start_session(wanted)
             say(f"Opening {folder}")
+            lake_layout(wanted)  # one that cannot be made closes no other
+            if before is not None and self._opened_here:
+                before.close()
             engine = Engine.connect(wanted, spark=spark)
-        if before is not None and self._opened_here:
-            before.close()
         self._take(engine, opened_here=True)
         if given is None and is_live(self.shell):
             archive_classes()

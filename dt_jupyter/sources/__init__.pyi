@@ -15,6 +15,11 @@ from .frontiers import (
     gone_is_named as gone_is_named,
     resolve as resolve,
 )
+from .lakes_of_session import (
+    LakeNames as LakeNames,
+    enter_lake as enter_lake,
+    leave_lake as leave_lake,
+)
 from .lost_files import (
     gone_between as gone_between,
     lost_is_named as lost_is_named,

@@ -36,6 +36,7 @@ from dt_jupyter.model import (
 from dt_jupyter.model.hidden import where_visible
 from dt_jupyter.sources.file_statements import creation_statements
 from dt_jupyter.sources.follow_files import FileSource
+from dt_jupyter.sources.lakes_of_session import LakeNames
 from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable
 from dt_jupyter.sources.source_names import Sources
 from dt_jupyter.spark import FILE_FORMATS, local_path, lookup
@@ -156,13 +157,17 @@ class Publisher:
     def _restore_files(self) -> None:
         """The tables of other formats that dynamic tables read: a session's catalog is gone with
         it, and their files are not."""
+        for files in self._file_sources():
+            hint = f"CREATE TABLE {files.name} again."
+            with self._restoring(Named.TABLE, files.name, hint):
+                self._create_over(files)
+
+    def _file_sources(self) -> Iterator[FileSource]:
         for table in self.sources.catalog.list():
             for source in table.definition.sources:
                 files = self.sources.file_source(source)
                 if files is not None and source.name.schema not in FILE_FORMATS:
-                    hint = f"CREATE TABLE {source.name} again."
-                    with self._restoring(Named.TABLE, source.name, hint):
-                        self._create_over(files)
+                    yield files
 
     def _create_over(self, files: FileSource) -> None:
         if lookup(self.spark, files.name) is None and files.place.exists():
@@ -233,6 +238,15 @@ class Publisher:
             return first_line(e)
         self.quarantine.lift(Named.VIEW, view.name)
         return None
+
+    def lake_names(self) -> LakeNames:
+        """What the lake's catalog knows; nothing where the lake is gone."""
+        if not self.sources.layout.own.is_dir():
+            return LakeNames((), {})
+        catalog = self.sources.catalog
+        views = [t.name for t in catalog.list()] + [v.name for v in catalog.views()]
+        files = {f.name: str(f.place) for f in self._file_sources()}
+        return LakeNames(views, files | {t.name: t.path for t in catalog.tables()})
 
     def known_tables(self) -> dict[Name, str]:
         """The tables that the catalog remembers, by whichever names they have now, and others in

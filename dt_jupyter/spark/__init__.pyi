@@ -53,6 +53,16 @@ from .metrics import (
 from .modes import (
     is_connect as is_connect,
 )
+from .own_names import (
+    forget_relation as forget_relation,
+    keeps_own_names as keeps_own_names,
+    list_relations as list_relations,
+    schema_folders as schema_folders,
+    set_schema_folder as set_schema_folder,
+    set_warehouse as set_warehouse,
+    table_folders as table_folders,
+    warehouse_of as warehouse_of,
+)
 from .parameters import (
     Args as Args,
     bind_parameters as bind_parameters,

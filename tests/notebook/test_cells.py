@@ -205,6 +205,12 @@ def test_connecting_again_keeps_the_engine_and_another_lake_replaces_it(kernel: 
     assert "[DT-5108]" in kernel.value(
         "try: before.sql('SELECT 1')\nexcept Exception as e: print(e)"
     )
+    assert kernel.value("spark.catalog.tableExists('daily')") == "False"
+    kernel.run("%%dt\nCREATE TABLE orders (id INT)").ok  # noqa: B018
+    assert kernel.value("(dt.lake / 'tables' / 'orders').is_dir()") == "True"
+    kernel.run("open('file', 'w').close()").ok  # noqa: B018
+    assert "DT-5103" in kernel.run("%dt connect file/lake").trace[0]
+    assert kernel.value("'other' in repr(dt) and '0 dynamic' in repr(dt)") == "True"
     assert "2 dynamic tables" in kernel.run("%dt connect lake").ok.text
     assert kernel.value("spark.table('daily').count()") == "2"
 
