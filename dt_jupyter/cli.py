@@ -59,6 +59,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("lake", metavar="LAKE", help="the lake's folder")
     parser.add_argument("--memory", default="2g", help="heap of the local Spark (default: 2g)")
+    parser.add_argument(
+        "--catalog", metavar="URL",
+        help="postgresql+psycopg://user@host/database, for a lake that several machines open "
+        "(default: where the lake's catalog is)",
+    )  # fmt: skip
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_run(commands.add_parser("run", help="run the scheduler until SIGINT or SIGTERM"))
     commands.add_parser("sql", help="run a script").add_argument("script", metavar="SQL")
@@ -94,7 +99,8 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 def _run(asked: argparse.Namespace) -> int:
     from dt_jupyter.engine import Engine
 
-    with Engine.connect(asked.lake, scheduler=False, memory=asked.memory) as engine:
+    opened = Engine.connect(asked.lake, scheduler=False, memory=asked.memory, catalog=asked.catalog)
+    with opened as engine:
         code: int = _COMMANDS[asked.command](engine, asked)
         return code
 

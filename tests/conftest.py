@@ -15,6 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from tests.sinks.kafka_server import KafkaServer
+    from tests.sinks.servers import PostgresServer
 
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="dt-state-")
 """What the tests open is not what a user opened: kernels that they start inherit it."""
@@ -30,6 +31,16 @@ def kafka() -> Iterator[KafkaServer]:
     from tests.sinks.kafka_server import KafkaServer
 
     server = KafkaServer()
+    yield server
+    server.end()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One for all tests of a process, each of which has a schema of its own in it."""
+    from tests.sinks.servers import PostgresServer
+
+    server = PostgresServer()
     yield server
     server.end()
 

@@ -1,11 +1,21 @@
 from .alert_rows import AlertRows as AlertRows
 from .attempts import Attempts as Attempts, Overtaken as Overtaken
+from .catalog_place import (
+    CatalogPlace as CatalogPlace,
+    read_place as read_place,
+)
+from .database import (
+    CatalogDatabase as CatalogDatabase,
+    Pulse as Pulse,
+)
 from .definitions import Definitions as Definitions
+from .find_database import find_database as find_database
 from .functions import FunctionRows as FunctionRows
 from .history import History as History
 from .holds import Holds as Holds
 from .lake_catalog import Catalog as Catalog
 from .owner import Owner as Owner, running as running
+from .postgres import parse_catalog_url as parse_catalog_url
 from .quarantine import (
     Quarantine as Quarantine,
     Quarantined as Quarantined,

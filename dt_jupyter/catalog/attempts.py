@@ -124,7 +124,7 @@ class Attempts(Store):
             _lease.c.epoch == attempt.epoch,
         )
         with self._write() as connection:
-            until = self.clock.now().plus(attempt.ttl)
+            until = self._lease_time().plus(attempt.ttl)
             return (
                 connection.execute(_lease.update().where(*mine).values(expires=until)).rowcount == 1
             )
@@ -287,7 +287,7 @@ class Attempts(Store):
             held = leases.read_lease(connection, dt_id)
             mine = held is not None and held["attempt"] == record.query_id
             now = self.clock.now()
-            alive = held is not None and leases.in_force(held, self.owner, self._alive, now)
+            alive = held is not None and self._is_leased(held)
             if row["sequence"] >= sequence or (mine and alive):
                 return False
             stored = complete_record(record, row, now)
@@ -310,11 +310,9 @@ class Attempts(Store):
     def running(self) -> tuple[Lease, ...]:
         """The attempts whose leases are in force."""
         with self._read() as connection:
-            now = self.clock.now()
 
             def lease(row: RowMapping) -> Lease | None:
-                held = leases.in_force(row, self.owner, self._alive, now)
-                return leases.value_of(row) if held else None
+                return leases.value_of(row) if self._is_leased(row) else None
 
             found = read_each(connection, _lease, _RUNNING, lease)[0]
         return tuple(held for held in found if held is not None)
@@ -322,15 +320,13 @@ class Attempts(Store):
     def reap(self) -> tuple[str, ...]:
         """The watchdog: attempts without a heartbeat, or whose process is gone, are CANCELLED.
         Returns their ids."""
-        return self._abandon_where(
-            lambda row, now: not leases.in_force(row, self.owner, self._alive, now), leases.GONE
-        )
+        return self._abandon_where(lambda row: not self._is_leased(row), leases.GONE)
 
     def close(self) -> None:
         """Cancel this engine's own attempts, free their leases and pins, and let the file go;
         nothing where it is gone already."""
         try:
-            self._abandon_where(lambda row, _: row["uid"] == self.owner.uid, leases.CLOSED)
+            self._abandon_where(lambda row: row["uid"] == self.owner.uid, leases.CLOSED)
         except DTError as problem:
             if problem.code != "DT-5113":
                 raise
@@ -342,7 +338,7 @@ class Attempts(Store):
             now = self.clock.now()
 
             def chosen_row(row: RowMapping) -> RowMapping | None:
-                return row if test(row, now) else None
+                return row if test(row) else None
 
             query = select(_lease).where(_lease.c.attempt.is_not(None))
             rows, broken = read_each(connection, _lease, query, chosen_row)
@@ -377,7 +373,8 @@ class Attempts(Store):
             generation=row["generation"],
             abandoned=leases.abandon(connection, held, leases.GONE, now) if held and dead else None,
         )
-        leases.take(connection, attempt, self.owner, new=held is None)
+        until = self._lease_time().plus(ttl)
+        leases.take(connection, attempt, self.owner, until, new=held is None)
         return attempt
 
     def _free(
@@ -391,7 +388,7 @@ class Attempts(Store):
     ) -> RowMapping | None:
         """The lease row if there is one, after checking that `t` may begin on the standing."""
         held = leases.read_lease(connection, dt_id)
-        if held is not None and leases.in_force(held, self.owner, self._alive, now):
+        if held is not None and self._is_leased(held):
             raise error("DT-2104", name=name_in(row), owner=owner_of(held))
         floors = [row["data_timestamp"]]
         if trigger is RefreshTrigger.SCHEDULED:
@@ -400,6 +397,9 @@ class Attempts(Store):
         if low is not None and t <= low:
             raise error("DT-2109", timestamp=t, low=low, high=now)
         return held
+
+    def _is_leased(self, row: RowMapping) -> bool:
+        return leases.in_force(row, self.owner, self._alive, self._lease_time())
 
     def _held(self, connection: Connection, attempt: Attempt, sequence: int) -> RowMapping:
         if not leases.holds(leases.read_lease(connection, attempt.dt_id), attempt):

@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from sqlalchemy import Connection, LargeBinary, RowMapping, cast, select
+from sqlalchemy import Connection, RowMapping, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, storable
 from dt_jupyter.catalog.owner import owner_columns, owner_of
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row
+from dt_jupyter.catalog.schema import StoredBytes
 from dt_jupyter.catalog.store import Shelf, Store
 from dt_jupyter.catalog.values import HeldTable, Hold, HoldKind
 from dt_jupyter.model import Timestamp, did_you_mean, error
@@ -71,7 +72,8 @@ class Holds(Store):
                     problem="already exists",
                     hint="Remove it first: dt.unpin(…).",
                 )
-            lease = now.plus(HOLD_SECONDS) if kind is HoldKind.REPLAY else expires
+            until = self._lease_time().plus(HOLD_SECONDS)
+            lease = until if kind is HoldKind.REPLAY else expires
             made = Hold(id_, kind, name, subject, point, now, lease, tuple(tables), self.owner)
             connection.execute(
                 _hold.insert().values(
@@ -97,7 +99,7 @@ class Holds(Store):
     def renew_hold(self, hold_id: str) -> bool:
         """The replay goes on; False where its hold was given up."""
         with self._write() as connection:
-            until = self.clock.now().plus(HOLD_SECONDS)
+            until = self._lease_time().plus(HOLD_SECONDS)
             own = _hold.update().where(_hold.c.id == hold_id)
             return connection.execute(own.values(expires=until)).rowcount == 1
 
@@ -108,7 +110,7 @@ class Holds(Store):
 
     def holds(self) -> tuple[Hold, ...]:
         """Those in force, oldest first."""
-        now = self.clock.now()
+        now = self._lease_time()
         return tuple(h for h in self._all() if self._in_force(h, now))
 
     def named_hold(self, name: str) -> Hold:
@@ -134,13 +136,13 @@ class Holds(Store):
     def hold_ids(self) -> frozenset[str]:
         """Of all, those that cannot be read among them."""
         with self._read() as connection:
-            ids = connection.execute(select(cast(_hold.c.id, LargeBinary))).scalars()
+            ids = connection.execute(select(StoredBytes(_hold.c.id))).scalars()
             return frozenset((i or b"").decode("utf-8", "replace") for i in ids)
 
     def reap_holds(self) -> tuple[Hold, ...]:
         """Those that ran out, or whose process is gone, deleted; their copies are the caller's to
         remove."""
-        now = self.clock.now()
+        now = self._lease_time()
         dead = [h for h in self._all() if not self._in_force(h, now)]
         return tuple(h for h in dead if self.drop_hold(h.id))
 

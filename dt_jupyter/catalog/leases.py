@@ -25,7 +25,7 @@ from dt_jupyter.model import (
 )
 
 Liveness = Callable[[Owner], bool]
-LeaseTest = Callable[[RowMapping, Timestamp], bool]
+LeaseTest = Callable[[RowMapping], bool]
 _lease, _pin, _history = schema.lease, schema.pin, schema.history
 _OF = _lease.c.dt_id == bindparam("of_dt")
 _READ, _UPDATE = select(_lease).where(_OF), _lease.update().where(_OF)
@@ -80,13 +80,15 @@ def in_force(row: RowMapping, here: Owner, alive: Liveness, now: Timestamp) -> b
     return owner.uid == here.uid or owner.host != here.host or alive(owner)
 
 
-def take(connection: Connection, attempt: Attempt, owner: Owner, *, new: bool) -> None:
+def take(
+    connection: Connection, attempt: Attempt, owner: Owner, until: Timestamp, *, new: bool
+) -> None:
     """Write the lease of `attempt`: a first row, or over a free or dead one."""
     values = {
         "epoch": attempt.epoch,
         "attempt": attempt.id,
         **owner_columns(owner),
-        "expires": attempt.started.plus(attempt.ttl),
+        "expires": until,
         "trigger_kind": attempt.trigger,
         "data_timestamp": attempt.data_timestamp,
     }

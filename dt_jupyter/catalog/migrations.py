@@ -1,7 +1,8 @@
 """How a catalog comes to the schema of this release: an ordered tuple, never edited, only extended.
 
 Each migration is portable SQL text, frozen: `schema` may move on, what a release once ran may
-not. What SQL cannot say is a function of the transaction. All that an opened catalog lacks run in
+not; a database's `dialect_text` says it in its words. What SQL cannot say, or databases say in
+ways of their own, is a function of the transaction. All that an opened catalog lacks run in
 one transaction.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from sqlalchemy import Connection
 
 from dt_jupyter.catalog.relative_paths import make_relative
-from dt_jupyter.catalog.triggers import registry_triggers
+from dt_jupyter.catalog.triggers import registry_triggers, without_triggers
 
 _Step = str | Callable[[Connection], None]
 Migration = tuple[_Step, ...]
@@ -187,7 +188,7 @@ _IDLE_WAREHOUSES: Migration = (
     "ALTER TABLE warehouse ADD COLUMN auto_resume BOOLEAN NOT NULL DEFAULT FALSE",
     "ALTER TABLE warehouse ADD COLUMN owner TEXT",
     "ALTER TABLE warehouse ADD COLUMN resumed TEXT",
-    *(f"DROP TRIGGER registry_warehouse_{event}" for event in ("insert", "delete", "update")),
+    without_triggers("warehouse"),
     *registry_triggers(
         {
             "warehouse": (
@@ -245,7 +246,7 @@ _DROPPED_STREAMS: Migration = (
         frontier TEXT NOT NULL, advanced TEXT NOT NULL, created TEXT NOT NULL,
         append_only BOOLEAN NOT NULL, initial BOOLEAN NOT NULL, number BIGINT NOT NULL,
         comment TEXT, intent TEXT, extension_days INTEGER NOT NULL, dropped TEXT NOT NULL)""",
-    *(f"DROP TRIGGER registry_stream_{event}" for event in ("insert", "delete", "update")),
+    without_triggers("stream"),
     *registry_triggers(
         {
             "stream": (
@@ -321,7 +322,7 @@ _ALERTS: Migration = (
 
 _VALUES_ON_CHANGE: Migration = (
     "ALTER TABLE user_function ADD COLUMN on_change BOOLEAN NOT NULL DEFAULT FALSE",
-    *(f"DROP TRIGGER registry_user_function_{event}" for event in ("insert", "delete", "update")),
+    without_triggers("user_function"),
     *registry_triggers(
         {
             "user_function": (

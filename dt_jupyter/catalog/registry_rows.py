@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Boolean, Connection, Row, text
 from sqlalchemy.exc import OperationalError
 
+from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.registry_log import Entry, RegistryPicture, RegistryRow
+from dt_jupyter.catalog.triggers import key_text
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,6 @@ class RegisteredKind:
     columns: tuple[str, ...]
     name: tuple[str, ...]
     where: str = "TRUE"
-
-    @property
-    def json_key(self) -> str:
-        return f"json_array({', '.join(self.key)})"
 
 
 KINDS = {
@@ -83,22 +81,27 @@ _NEW = {"sequence": 0, "error_count": 0, "generation": 0}
 
 def last_stamp(connection: Connection) -> int:
     """The number of the newest change."""
-    query = "SELECT max(stamp) FROM registry_change WHERE typeof(stamp) = 'integer'"
-    return int(connection.exec_driver_sql(query).scalar() or 0)
+    query = f"SELECT max(stamp) FROM registry_change WHERE {_is_sound(connection)}"
+    return int(connection.execute(text(query)).scalar() or 0)
 
 
 def changes(connection: Connection, after: int) -> list[Entry]:
     """The objects that were changed after change number `after`, as they stand."""
-    newest = connection.exec_driver_sql(
-        "SELECT max(stamp), kind, key FROM registry_change WHERE stamp > ? "
-        "AND typeof(stamp) = 'integer' AND json_valid(key) GROUP BY kind, key ORDER BY 1",
-        (after,),
-    ).all()
+    query = (
+        "SELECT max(stamp), kind, key FROM registry_change WHERE stamp > :after "
+        f"AND {_is_sound(connection)} GROUP BY kind, key ORDER BY 1"
+    )
     found = []
-    for stamp, kind, key in newest:
+    for stamp, kind, key in connection.execute(text(query), {"after": after}).all():
         with _unreadable_left_out():
             found.append(Entry(stamp, kind, key, _sound(_row(connection, KINDS[kind], key))))
     return found
+
+
+def _is_sound(connection: Connection) -> str:
+    """SQLite takes any value for a number or JSON."""
+    sound = "typeof(stamp) = 'integer' AND json_valid(key)"
+    return sound if connection.dialect.name == "sqlite" else "TRUE"
 
 
 @contextmanager
@@ -122,15 +125,26 @@ def picture(connection: Connection) -> RegistryPicture:
     """All objects as they stand."""
     found = RegistryPicture(last_stamp(connection))
     for kind in KINDS.values():
-        query = f"SELECT {kind.json_key}, {', '.join(kind.columns)} FROM {kind.table}"
-        ids = connection.exec_driver_sql(f"SELECT rowid FROM {kind.table} WHERE {kind.where}").all()
-        for (rowid,) in ids:
+        for one in _rows(connection, kind):
             with _unreadable_left_out():
-                one = connection.exec_driver_sql(f"{query} WHERE rowid = ?", (rowid,)).one()
                 row = _sound(dict(zip(kind.columns, one[1:], strict=True)))
                 if row is not None:
                     found.rows[kind.table, one[0]] = row
     return found
+
+
+def _rows(connection: Connection, kind: RegisteredKind) -> Iterator[Row[Any]]:
+    """Key and columns of each row; of a SQLite file without those that cannot be read."""
+    key = key_text(connection, kind.key)
+    query = f"SELECT {key}, {_listed(kind.columns)} FROM {kind.table} WHERE {kind.where}"
+    if connection.dialect.name != "sqlite":
+        yield from connection.execute(text(query)).all()
+        return
+    ids = text(f"SELECT rowid FROM {kind.table} WHERE {kind.where}")
+    one = text(f"{query} AND rowid = :rowid")
+    for rowid in connection.execute(ids).scalars().all():
+        with _unreadable_left_out():
+            yield connection.execute(one, {"rowid": rowid}).one()
 
 
 def restore(connection: Connection, wanted: RegistryPicture) -> dict[str, list[str]]:
@@ -156,16 +170,21 @@ def restore(connection: Connection, wanted: RegistryPicture) -> dict[str, list[s
 
 def renumber(connection: Connection, stamp: int) -> None:
     """The next change has a number above `stamp`."""
-    connection.exec_driver_sql(
-        "INSERT INTO registry_change (stamp, kind, key) VALUES (?, 'warehouse', '[\"default\"]')",
-        (max(stamp, last_stamp(connection)) + 1,),
+    connection.execute(
+        schema.registry_change.insert(),
+        {
+            "stamp": max(stamp, last_stamp(connection)) + 1,
+            "kind": "warehouse",
+            "key": key_of(["default"]),
+        },
     )
 
 
 def prune_changes(connection: Connection, upto: int) -> None:
     """Forget the changes up to a number that the file has, but the newest ones."""
     newest = min(upto, last_stamp(connection) - _KEPT)
-    connection.exec_driver_sql("DELETE FROM registry_change WHERE stamp <= ?", (newest,))
+    table = schema.registry_change
+    connection.execute(table.delete().where(table.c.stamp <= newest))
 
 
 def registered(connection: Connection, kind: str, *key: str) -> RegistryRow | None:
@@ -174,27 +193,28 @@ def registered(connection: Connection, kind: str, *key: str) -> RegistryRow | No
 
 
 def _row(connection: Connection, kind: RegisteredKind, key: str) -> RegistryRow | None:
-    query = f"SELECT {', '.join(kind.columns)} FROM {kind.table} WHERE {_is(kind)}"
-    found = connection.exec_driver_sql(f"{query} AND {kind.where}", _values(key)).one_or_none()
+    query = f"SELECT {_listed(kind.columns)} FROM {kind.table} WHERE {_is(kind)}"
+    values = _values(kind, key)
+    found = connection.execute(text(f"{query} AND {kind.where}"), values).one_or_none()
     return None if found is None else dict(zip(kind.columns, found, strict=True))
 
 
 def _remove(connection: Connection, kind: RegisteredKind, key: str) -> Mapping[str, Any]:
-    values = _values(key)
-    found = (
-        connection.exec_driver_sql(f"SELECT * FROM {kind.table} WHERE {_is(kind)}", values)
-        .mappings()
-        .one_or_none()
-    )
-    connection.exec_driver_sql(f"DELETE FROM {kind.table} WHERE {_is(kind)}", values)
+    values = _values(kind, key)
+    query = text(f"SELECT * FROM {kind.table} WHERE {_is(kind)}")
+    found = connection.execute(query, values).mappings().one_or_none()
+    connection.execute(text(f"DELETE FROM {kind.table} WHERE {_is(kind)}"), values)
     return dict(found or {})
 
 
 def _put(connection: Connection, kind: RegisteredKind, row: Mapping[str, Any]) -> None:
-    marks = ", ".join("?" * len(row))
-    connection.exec_driver_sql(
-        f"INSERT INTO {kind.table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values())
-    )
+    """A truth value is 0 or 1 in a file that SQLite wrote."""
+    types = schema.METADATA.tables[kind.table].c
+    truths = {c for c, v in row.items() if isinstance(types[c].type, Boolean) and v is not None}
+    values = {c: bool(v) if c in truths else v for c, v in row.items()}
+    marks = ", ".join(f":{c}" for c in row)
+    statement = f"INSERT INTO {kind.table} ({_listed(row)}) VALUES ({marks})"
+    connection.execute(text(statement), values)
 
 
 def _is_dynamic(kind: RegisteredKind) -> bool:
@@ -202,11 +222,15 @@ def _is_dynamic(kind: RegisteredKind) -> bool:
 
 
 def _is(kind: RegisteredKind) -> str:
-    return " AND ".join(f"{c} = ?" for c in kind.key)
+    return " AND ".join(f'"{c}" = :{c}' for c in kind.key)
 
 
-def _values(key: str) -> tuple[Any, ...]:
-    return tuple(json.loads(key))
+def _listed(columns: Iterable[str]) -> str:
+    return ", ".join(f'"{c}"' for c in columns)
+
+
+def _values(kind: RegisteredKind, key: str) -> dict[str, Any]:
+    return dict(zip(kind.key, json.loads(key), strict=True))
 
 
 def key_of(values: Iterable[object]) -> str:

@@ -14,18 +14,16 @@ from sqlalchemy import (
     Connection,
     Float,
     Integer,
-    LargeBinary,
     RowMapping,
     Select,
     Table,
     Text,
     and_,
-    cast,
 )
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.types import TypeEngine
 
-from dt_jupyter.catalog.schema import StoredTimestamp
+from dt_jupyter.catalog.schema import StoredBytes, StoredTimestamp
 from dt_jupyter.model import DTError, Timestamp
 
 T = TypeVar("T")
@@ -98,7 +96,7 @@ def _one_by_one(
     connection: Connection, table: Table, query: Select[Any], make: _Make[T]
 ) -> tuple[list[T], list[BrokenRow]]:
     made, broken = [], []
-    columns = [cast(c, LargeBinary) for c in table.primary_key.columns]
+    columns = [StoredBytes(c) for c in table.primary_key.columns]
     only = query.with_only_columns(*columns)
     keys: Sequence[Sequence[bytes | None]] = connection.execute(only).all()
     for key in keys:
@@ -113,7 +111,7 @@ def _one_by_one(
 
 def _is(table: Table, key: Sequence[bytes | None]) -> ColumnElement[bool]:
     """Compares bytes: a text that is no UTF-8 cannot be a parameter."""
-    columns = (cast(c, LargeBinary) for c in table.primary_key.columns)
+    columns = (StoredBytes(c) for c in table.primary_key.columns)
     pairs = zip(columns, key, strict=True)
     return and_(*(c.is_(None) if k is None else c == k for c, k in pairs))
 
@@ -122,7 +120,7 @@ def texts(
     connection: Connection, table: Table, row: BrokenRow, *columns: Column[Any]
 ) -> tuple[str, ...]:
     """The columns of a broken row as far as they are texts."""
-    query = table.select().with_only_columns(*(cast(c, LargeBinary) for c in columns))
+    query = table.select().with_only_columns(*(StoredBytes(c) for c in columns))
     found = connection.execute(query.where(_is(table, row.key))).one()
     return tuple((value or b"").decode("utf-8", "replace") for value in found)
 

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, Dialect, Float, Integer, MetaData, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Dialect,
+    Float,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator
 
 from dt_jupyter.model import Timestamp
@@ -34,6 +48,23 @@ def stored_moment(value: Timestamp) -> str:
         raise ValueError(f"the logical counter {value.logical} is out of range")
     iso = value.datetime.replace(tzinfo=None).isoformat(timespec="microseconds")
     return f"{iso}Z#{value.logical:09d}"
+
+
+class StoredBytes(FunctionElement[bytes]):
+    """A column's value as it is stored, whether it can be read or not."""
+
+    type = LargeBinary()
+    inherit_cache = True
+
+
+@compiles(StoredBytes)
+def _cast_to_bytes(element: StoredBytes, compiler: SQLCompiler, **options: Any) -> str:
+    return f"CAST({compiler.process(element.clauses, **options)} AS BLOB)"
+
+
+@compiles(StoredBytes, "postgresql")
+def _encode_text(element: StoredBytes, compiler: SQLCompiler, **options: Any) -> str:
+    return f"convert_to(CAST({compiler.process(element.clauses, **options)} AS TEXT), 'UTF8')"
 
 
 METADATA = MetaData()

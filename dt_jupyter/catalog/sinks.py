@@ -195,14 +195,14 @@ class SinkRows(SinkTasks):
             connection.execute(mine.values(**_FREE))
 
     def _mine(self) -> dict[str, Any]:
-        return {**owner_columns(self.owner), "expires": self.clock.now().plus(CLAIM_SECONDS)}
+        return {**owner_columns(self.owner), "expires": self._lease_time().plus(CLAIM_SECONDS)}
 
     def _other(self, row: RowMapping) -> Owner | None:
         if row["uid"] is None or row["uid"] == self.owner.uid:
             return None
         owner = owner_of(row)
         if owner.host != self.owner.host:
-            return owner if row["expires"] > self.clock.now() else None
+            return owner if row["expires"] > self._lease_time() else None
         return owner if self._alive(owner) else None
 
     # -- history ----------------------------------------------------------------------------------

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,11 +17,13 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-from dt_jupyter.model import DTError, error, system_error
+from dt_jupyter.catalog import file_identity
+from dt_jupyter.catalog.catalog_place import read_place
+from dt_jupyter.catalog.database import READ, Prepare
+from dt_jupyter.model import Clock, DTError, Timestamp, error, system_error
 
 BUSY_SECONDS = 30
 _FILES = "dt_files"
-READ = "dt_read"  # execution option of transactions that only read
 _REFUSED = {"SQLITE_FULL": "DT-5121", "SQLITE_READONLY": "DT-5122", "SQLITE_PERM": "DT-5122"}
 _REMOTE = frozenset(
     (
@@ -41,6 +45,44 @@ _REMOTE = frozenset(
         "fuse.glusterfs",
     )
 )
+
+
+@dataclass(frozen=True)
+class SqliteFile:
+    """The file in a lake: see `CatalogDatabase`."""
+
+    path: Path
+
+    @property
+    def place(self) -> str:
+        return str(self.path)
+
+    def open(self, prepare: Prepare, before: Engine | None = None) -> Engine:
+        return open_file(self.path, lambda engine: prepare(engine, self), before=before)
+
+    def dialect_text(self, step: str) -> str:
+        return step
+
+    def take_over(self, connection: Connection) -> bool:
+        return False
+
+    def disown_copy(self, connection: Connection) -> None:
+        file_identity.disown_copy(connection, self.path)
+
+    def is_current(self, connection: Connection) -> bool:
+        return same_file(connection, self.path) and _place_after(self.path) is None
+
+    def is_gone(self, problem: DBAPIError) -> bool:
+        return getattr(problem.orig, "sqlite_errorname", "") == "SQLITE_CANTOPEN"
+
+    def explain(self, problem: Exception) -> DTError:
+        return unusable(self.path, problem)
+
+    def shared_time(self, clock: Clock) -> Timestamp:
+        return clock.now()
+
+    def pulse(self, engine: Callable[[], Engine]) -> FilePulse:
+        return FilePulse(engine, self.path)
 
 
 def filesystem(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
@@ -73,9 +115,11 @@ def open_file(
     that both turn writers would clash at once, whatever the timeout); one under the option
     `READ` with BEGIN. Commits are on the disk when they return (synchronous=FULL).
     `before` is an engine on a file that is there no more: what it holds is put back first.
-    Raises DT-5102 for a remote file system, a file that is no catalog, or no access; with
-    `before` DT-5113 where the folder is gone.
+    Raises DT-5102 for a remote file system, a file that is no catalog, or no access; DT-5113
+    where the catalog was moved to a server, and with `before` where the folder is gone.
     """
+    if (moved := _place_after(path)) is not None:
+        raise error("DT-5113", path=path, problem=f"it was moved to {moved}")
     if before is not None and not path.parent.is_dir():
         raise error("DT-5113", path=path, problem="its folder was moved or deleted")
     try:
@@ -220,7 +264,32 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
-class Pulse:
+def _place_after(path: Path) -> str | None:
+    """Where the catalog is, if it was taken out of the file."""
+    place = read_place(path.parent)
+    return place.url if place is not None and place.url else None
+
+
+@contextmanager
+def leaving_file(engine: Engine, path: Path) -> Iterator[Connection]:
+    """A transaction on a catalog that is about to be elsewhere: nobody else writes in it until the
+    block has said where (`write_place`), after which the file has another name."""
+    try:
+        with engine.connect() as connection, connection.begin():
+            yield connection
+            set_aside(path)
+    finally:
+        engine.dispose()
+
+
+def set_aside(path: Path) -> None:
+    """The name of a file whose catalog is elsewhere ends with `.moved`."""
+    for rest in ("", "-wal", "-shm"):
+        if (file := Path(f"{path}{rest}")).exists():
+            os.replace(file, f"{path}.moved{rest}")
+
+
+class FilePulse:
     """Tells whether the file was written to, by any process: some microseconds a question, on a
     connection of its own. One thread asks."""
 
@@ -266,11 +335,6 @@ def _require_whole(engine: Engine, path: Path) -> None:
     if found != "ok":
         hint = "Move it away, with its -wal and -shm, and connect again: it is rebuilt."
         raise error("DT-5102", path=path, problem=found, hint=hint)
-
-
-def is_missing(problem: DBAPIError) -> bool:
-    """Whether a connection found no file."""
-    return getattr(problem.orig, "sqlite_errorname", "") == "SQLITE_CANTOPEN"
 
 
 def unusable(path: Path, problem: Exception) -> DTError:

@@ -15,10 +15,10 @@ from filelock import Timeout
 from sqlalchemy import Column, Connection, Engine, RowMapping, Select, Table, func, select
 from sqlalchemy.exc import DBAPIError
 
-from dt_jupyter.catalog import schema, sqlite
+from dt_jupyter.catalog import schema
+from dt_jupyter.catalog.database import READ, CatalogDatabase
 from dt_jupyter.catalog.event_log import log_events
 from dt_jupyter.catalog.event_rows import NOTED
-from dt_jupyter.catalog.file_identity import disown_copy
 from dt_jupyter.catalog.migrations import MIGRATIONS, Migration
 from dt_jupyter.catalog.owner import Owner, running
 from dt_jupyter.catalog.quarantine import Quarantine, Quarantined, problem_line
@@ -27,6 +27,7 @@ from dt_jupyter.catalog.registry_log import RegistryLog
 from dt_jupyter.catalog.registry_rows import changes, last_stamp, picture, prune_changes
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import UNREADABLE, BrokenRow, read_each, require_unreadable, texts
+from dt_jupyter.catalog.sqlite import SqliteFile
 from dt_jupyter.model import Clock, LakeEvent, Name, Timestamp, error
 
 T = TypeVar("T")
@@ -73,12 +74,12 @@ def _first(row: RowMapping) -> Any:
 
 
 class Store:
-    """An open catalog file. Threads share it; every process opens its own.
+    """An open catalog. Threads share it; every process opens its own.
 
-    `lake` is the folder that stored paths are relative to, by default the one that holds the
-    file's own folder. `alive` tells whether the process of an owner on this host runs, `new_id`
-    gives ids to history rows without an attempt, `migrations` is what brings a file to this
-    release.
+    `path` is that of the file in the lake, `database` where the catalog is kept instead. `lake` is
+    the folder that stored paths are relative to, by default the one that holds the file's own
+    folder. `alive` tells whether the process of an owner on this host runs, `new_id` gives ids to
+    history rows without an attempt, `migrations` is what brings a catalog to this release.
     `written`, where it is set, is called after each transaction of this object that wrote, and
     each of `noted` with what happened in it.
     """
@@ -90,11 +91,13 @@ class Store:
         owner: Owner,
         *,
         lake: Path | None = None,
+        database: CatalogDatabase | None = None,
         alive: Callable[[Owner], bool] = running,
         new_id: Callable[[], str] = _random_id,
         migrations: tuple[Migration, ...] = MIGRATIONS,
     ) -> None:
         self.path, self.clock, self.owner = path, clock, owner
+        self._database = database or SqliteFile(path)
         self.root = LakeRoot.of(lake or path.parent.parent)
         self._alive, self._new_id, self._migrations = alive, new_id, migrations
         self.written: Callable[[], None] | None = None
@@ -106,14 +109,19 @@ class Store:
         self._reopening = threading.Lock()
         self._registry = RegistryLog(path.with_name("registry.jsonl"))
         self._stamp = 0
-        self._open_file()
+        self._open_database()
         self._observe()
 
-    def _open_file(self, before: Engine | None = None) -> None:
-        engine = sqlite.open_file(self.path, self._migrate, before=before)
+    @property
+    def place(self) -> str:
+        """Where it is kept, for people."""
+        return self._database.place
+
+    def _open_database(self, before: Engine | None = None) -> None:
+        engine = self._database.open(self._migrate, before)
         options = {**self.root.option, NOTED: self._noted}
         self._engine = engine.execution_options(**options)
-        self._readers = self._engine.execution_options(**{sqlite.READ: True})
+        self._readers = self._engine.execution_options(**{READ: True})
         self._log_registry(whole=True)
 
     @contextmanager
@@ -127,7 +135,7 @@ class Store:
                     stamp = last_stamp(connection)
                 noted = tuple(self._noted)
         except DBAPIError as problem:
-            raise sqlite.unusable(self.path, problem) from problem
+            raise self._database.explain(problem) from problem
         if stamp > self._stamp:
             self._log_registry()
         self._tell(noted)
@@ -150,12 +158,12 @@ class Store:
             with self._begun(lambda: self._readers) as connection:
                 yield connection
         except DBAPIError as problem:
-            raise sqlite.unusable(self.path, problem) from problem
+            raise self._database.explain(problem) from problem
 
     @contextmanager
     def _begun(self, engine: Callable[[], Engine]) -> Iterator[Connection]:
-        """A transaction on the file that is there: one that was deleted while it is open is put
-        back, one that was replaced is opened, and rebuilt where it is older."""
+        """A transaction on the database that is there: a file that was deleted while it is open is
+        put back, one that was replaced is opened, and rebuilt where it is older."""
         with ExitStack() as stack:
             yield self._entered(engine, stack)
 
@@ -163,11 +171,11 @@ class Store:
         used = engine()
         try:
             connection = stack.enter_context(used.begin())
-            if sqlite.same_file(connection, self.path):
+            if self._database.is_current(connection):
                 return connection
             stack.close()
         except DBAPIError as problem:
-            if not sqlite.is_missing(problem):
+            if not self._database.is_gone(problem):
                 raise
         self._reopen(used)
         return stack.enter_context(engine().begin())
@@ -177,10 +185,12 @@ class Store:
             if used not in (self._engine, self._readers):
                 return  # another thread was faster
             before = self._engine
-            self._open_file(before)
+            self._open_database(before)
             before.dispose()
             what = str(self.rebuilt or "Nothing is lost.")
-            _log.warning("the catalog %s was deleted or replaced while open. %s", self.path, what)
+            _log.warning(
+                "the catalog %s was gone while open, and is there again. %s", self.place, what
+            )
 
     def _log_registry(self, *, whole: bool = False) -> None:
         """The registry log follows the catalog; `whole`: it is made where it is missing, and
@@ -199,28 +209,33 @@ class Store:
             self._stamp = 0
             _log.warning("the registry log %s is behind: %s", log.path, problem)
 
-    def _migrate(self, engine: Engine) -> None:
+    def _migrate(self, engine: Engine, database: CatalogDatabase) -> None:
         with engine.execution_options(**self.root.option).begin() as connection:
             schema.meta.create(connection, checkfirst=True)
             key = schema.meta.c.key == VERSION_KEY
             found = int(connection.scalar(select(schema.meta.c.value).where(key)) or 0)
             known = len(self._migrations)
             if found > known:
-                raise error("DT-5101", path=self.path, found=found, known=known)
+                raise error("DT-5101", path=database.place, found=found, known=known)
             for migration in self._migrations[found:]:
                 for step in migration:
                     if callable(step):
                         step(connection)
                     else:
-                        connection.exec_driver_sql(step)
+                        connection.exec_driver_sql(database.dialect_text(step))
             if not found:
                 connection.execute(schema.meta.insert().values(key=VERSION_KEY, value=str(known)))
             elif found < known:
                 connection.execute(schema.meta.update().where(key).values(value=str(known)))
-            now = self.clock.now()
-            self.rebuilt = rebuild(connection, self._registry, now, fresh=not found)
+            taken = not found and database.take_over(connection)
+            fresh = not found and not taken
+            self.rebuilt = rebuild(connection, self._registry, self.clock.now(), fresh=fresh)
             prune_changes(connection, self._registry.stamp)
-            disown_copy(connection, self.path)
+            database.disown_copy(connection)
+
+    def _lease_time(self) -> Timestamp:
+        """Now, as leases are counted on every machine."""
+        return self._database.shared_time(self.clock)
 
     def _observe(self) -> None:
         """The clock takes note of the newest timestamps here: what comes now comes after them."""

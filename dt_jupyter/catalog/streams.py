@@ -269,7 +269,7 @@ class StreamRows(Store):
             return connection.execute(query).scalar() is not None
 
     def _expiry(self) -> Timestamp:
-        return self.clock.now().plus(INTENT_SECONDS)
+        return self._lease_time().plus(INTENT_SECONDS)
 
     def _require_open(self, connection: Connection, intent: Intent) -> None:
         query = select(_intent.c.targets).where(_intent.c.id == intent.id)
@@ -318,7 +318,7 @@ class StreamRows(Store):
 
         with self._read() as connection:
             rows = self._listed_as(connection, select(_intent), INTENTS, read)
-        now = self.clock.now() if rows else None
+        now = self._lease_time() if rows else None
         return tuple(i for r, i in rows if now is not None and self._is_orphan(r, now))
 
     def _is_orphan(self, row: RowMapping, now: Timestamp) -> bool:

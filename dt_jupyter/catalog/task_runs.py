@@ -84,7 +84,7 @@ class TaskRuns(TaskRows):
                 start_time=now,
                 code=None,
                 message=None,
-                expires=now.plus(longest + _GRACE),
+                expires=self._lease_time().plus(longest + _GRACE),
                 **owner_columns(self.owner),
             )
             if connection.execute(mine).rowcount != 1:
@@ -181,7 +181,7 @@ class TaskRuns(TaskRows):
         query = select(_run).where(_run.c.state.in_(_OPEN), _run.c.uid.is_not(None))
         with self._read() as connection:
             rows = read_each(connection, _run, query, lambda row: (row, _to_run(row)))[0]
-        now = self.clock.now() if rows else None
+        now = self._lease_time() if rows else None
         return tuple(
             run
             for row, run in rows
@@ -243,7 +243,7 @@ class TaskRuns(TaskRows):
         """A run that was asked for by hand is of the process that asked."""
         newest = connection.scalar(select(func.max(_run.c.ordinal))) or 0
         owner = owner_columns(self.owner) if run.trigger is TaskTrigger.MANUAL else {}
-        expires = self.clock.now().plus(_LONGEST_RUN) if owner else None
+        expires = self._lease_time().plus(_LONGEST_RUN) if owner else None
         values = {**_values_of(run), **owner, "ordinal": newest + 1, "expires": expires}
         connection.execute(_run.insert().values(**values))
 

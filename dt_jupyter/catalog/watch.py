@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Cast, Column, ColumnElement, Connection, LargeBinary, cast, func, or_, select
+from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import to_record
+from dt_jupyter.catalog.database import Pulse
 from dt_jupyter.catalog.rows import read_each
-from dt_jupyter.catalog.schema import NO_ORDINAL
-from dt_jupyter.catalog.sqlite import Pulse
+from dt_jupyter.catalog.schema import NO_ORDINAL, StoredBytes
 from dt_jupyter.catalog.store import Store
 from dt_jupyter.model import RefreshRecord, RefreshState
 
@@ -54,7 +54,7 @@ class Watch(Store):
 
     def pulse(self) -> Pulse:
         """What tells whether the catalog was written to at all."""
-        return Pulse(lambda: self._engine, self.path)
+        return self._database.pulse(lambda: self._engine)
 
     def last_of(self, dt_id: str) -> RefreshRecord | None:
         """The last completed refresh of a dynamic table."""
@@ -83,7 +83,7 @@ def _standing(connection: Connection) -> tuple[object, ...]:
     base, view, sink = schema.base_table, schema.base_view, schema.sink.c
     task = schema.task.c
     queries = (
-        select(func.max(_raw(_graph.c.valid_from)), func.max(_raw(_graph.c.valid_to))),
+        _raws(func.max(_graph.c.valid_from), func.max(_graph.c.valid_to)),
         _raws(stream.id, stream.number, stream.schema_name, stream.stream_name),
         _raws(*warehouse.c),
         _raws(*base.c),
@@ -108,8 +108,8 @@ def _sink_standings(connection: Connection) -> dict[str, tuple[object, ...]]:
         .correlate(sink)
         .scalar_subquery()
     )
-    told = map(_raw, (sink.c.state, sink.c.code, sink.c.problem))
-    of_last = map(_raw, (delivery.c.id, delivery.c.state, delivery.c.retries))
+    told = map(StoredBytes, (sink.c.state, sink.c.code, sink.c.problem))
+    of_last = map(StoredBytes, (delivery.c.id, delivery.c.state, delivery.c.retries))
     rows = select(sink.c.id, *told, *of_last).outerjoin(delivery, delivery.c.id == last)
     return {str(id_): tuple(rest) for id_, *rest in connection.execute(rows)}
 
@@ -119,16 +119,12 @@ def _task_standings(connection: Connection) -> dict[str, tuple[object, ...]]:
     task, run = schema.task, schema.task_run
     newest = select(func.max(run.c.ordinal)).where(run.c.task_id == task.c.id)
     last = newest.correlate(task).scalar_subquery()
-    told = map(_raw, (task.c.state, task.c.reason, task.c.schedule))
-    of_last = map(_raw, (run.c.id, run.c.state, run.c.code))
+    told = map(StoredBytes, (task.c.state, task.c.reason, task.c.schedule))
+    of_last = map(StoredBytes, (run.c.id, run.c.state, run.c.code))
     rows = select(task.c.id, *told, *of_last).outerjoin(run, run.c.ordinal == last)
     return {str(id_): tuple(rest) for id_, *rest in connection.execute(rows)}
 
 
-def _raw(column: Column[Any]) -> Cast[bytes]:
-    """As it is stored: a value to compare, whether it can be read or not."""
-    return cast(column, LargeBinary)
-
-
-def _raws(*columns: Column[Any]) -> Any:
-    return select(*map(_raw, columns))
+def _raws(*columns: ColumnElement[Any]) -> Any:
+    """As they are stored: values to compare, whether they can be read or not."""
+    return select(*map(StoredBytes, columns))

@@ -26,6 +26,7 @@ from .services import (
     lake_folder as lake_folder,
     lake_layout as lake_layout,
     prepare_spark as prepare_spark,
+    require_catalog_url as require_catalog_url,
     start_session as start_session,
 )
 from .terminal_progress import terminal_line as terminal_line

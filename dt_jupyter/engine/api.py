@@ -108,7 +108,7 @@ class Engine:
         cls, lake: str | os.PathLike[str] = "lake", spark: SparkSession | None = None, *,
         scheduler: bool | None = None, clock: Clock | None = None, memory: str = services.MEMORY,
         tuning: Tuning = DEFAULTS, role: str = ADMIN, shared: bool = False,
-        roots: Sequence[str | os.PathLike[str]] = (),
+        roots: Sequence[str | os.PathLike[str]] = (), catalog: str | None = None,
     ) -> Engine:  # fmt: skip
         """Opens the engine on a lake folder, made where it is missing; all tables, views and
         dynamic tables of the lake are known by name again.
@@ -119,14 +119,17 @@ class Engine:
         `role`: the role that the session has; it may change to those granted to it. `shared`:
         the engine runs as a service for others, and refuses what would let a statement out of the
         lake: files by their path, but for the folders `roots`, programs, and settings of Spark.
+        `catalog`: postgresql+psycopg://user@host/database, for a lake that several machines open;
+        it is taken over from the file in the lake, and found there by all who connect later.
         Errors: DT-5103 (folder), DT-51xx (catalog, Java, Spark), DT-5203, DT-5209.
         """
+        services.require_catalog_url(catalog)
         layout = services.lake_layout(lake)
         with terminal_line("Starting Spark"):
             session = spark or services.own_session(layout, memory)
         with terminal_line(f"Opening {layout.lake}"):
             opened = Shared.of(roots) if shared else None
-            context = services.build(session, layout, clock or Clock(), tuning, opened)
+            context = services.build(session, layout, clock or Clock(), tuning, opened, catalog)
             try:
                 services.recover_lake(context)
                 services.log_in(context, role)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from dt_jupyter.catalog import Catalog, CatalogWarning, Owner
+from dt_jupyter.catalog import Catalog, CatalogWarning, Owner, find_database, parse_catalog_url
 from dt_jupyter.definition import Definer
 from dt_jupyter.delivery import Deliveries, Sinks, SinkWorkers
 from dt_jupyter.engine.base_tables import LakeTables
@@ -109,10 +109,13 @@ def build(
     clock: Clock,
     tuning: Tuning,
     shared: Shared | None = None,
+    catalog_url: str | None = None,
 ) -> Context:
     """The services of an engine, each made once and given what it works with; opens the catalog,
     and recovers nothing."""
-    catalog = Catalog(layout.catalog, clock, Owner.here(uuid.uuid4().hex), lake=layout.lake)
+    owner = Owner.here(uuid.uuid4().hex)
+    database = find_database(layout.catalog, catalog_url)
+    catalog = Catalog(layout.catalog, clock, owner, lake=layout.lake, database=database)
     sources = Sources(spark, catalog, layout, Logs())
     functions = Functions(catalog, spark)
     sessions = RefreshSessions(spark, prepare=functions.install)
@@ -127,7 +130,7 @@ def build(
     sources.publications.finish = streams.recover
     deliveries = Deliveries(catalog, changes, sessions)
     workers = SinkWorkers(catalog, deliveries, spawner(spark))
-    opener = partial(_task_context, catalog, spark, layout, clock, tuning, shared)
+    opener = partial(_task_context, catalog, spark, layout, clock, tuning, shared, catalog_url)
     runner = TaskRunner(catalog, streams, TaskSessions(opener), clock.now, scheduling.nudge)
     ticking = TaskWorkers(catalog, runner, clock.now, spawner(spark))
     scheduling.connect(graph, workers, ticking)
@@ -187,10 +190,11 @@ def _task_context(
     clock: Clock,
     tuning: Tuning,
     shared: Shared | None,
+    catalog_url: str | None,
 ) -> Context:
     """The services for runs of tasks, in a session of their own; who hears what happens in
     `catalog` hears of theirs too."""
-    made = build(private_session(spark), layout, clock, tuning, shared)
+    made = build(private_session(spark), layout, clock, tuning, shared, catalog_url)
     made.catalog.noted = catalog.noted
     return made
 
@@ -208,6 +212,12 @@ def lake_folder(lake: str | os.PathLike[str]) -> Path:
     if problem := find_escape(found):
         raise error("DT-5103", path=lake, problem=problem, hint="Rename the folder.")
     return found
+
+
+def require_catalog_url(url: str | None) -> None:
+    """DT-5115 for an address that no catalog can be at, before anything is started."""
+    if url is not None:
+        parse_catalog_url(url)
 
 
 def lake_layout(lake: str | os.PathLike[str]) -> Layout:

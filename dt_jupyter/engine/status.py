@@ -17,6 +17,7 @@ def engine_status(context: Context) -> dict[str, Any]:
     catalog, scheduling = context.catalog, context.scheduling
     return {
         "lake": str(context.layout.lake),
+        "catalog": catalog.place,
         "spark": context.spark.version,
         "scheduler": "running" if scheduling.running else "stopped",
         "role": context.state.role,

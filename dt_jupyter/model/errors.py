@@ -276,6 +276,8 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "cannot be restored from their logs.",
      "Restore _dt/catalog.sqlite from a backup; or move their folders in _dt/dynamic away and "
      "create them again."),
+    ("DT-5115", "22023", "The address of the catalog cannot be used: {problem}.", "{hint}"),
+    ("DT-5116", "58030", "The catalog {path} is not this lake's: {problem}.", "{hint}"),
     ("DT-5121", "53100", "The disk is full: {problem}.",
      "Free some space, for example by dt.vacuum(), and run it again: nothing is half written."),
     ("DT-5122", "42501", "Permission was refused: {problem}.",

@@ -121,6 +121,10 @@ class Clock:
             self._last = wall if wall > last else Timestamp(last.micros, last.logical + 1)
             return self._last
 
+    def wall(self) -> int:
+        """What the wall clock says now, in UTC microseconds."""
+        return self._wall()
+
     def observe(self, seen: Timestamp) -> None:
         """Take note of a timestamp from elsewhere (the catalog): later ones come after it."""
         with self._lock:

@@ -95,7 +95,8 @@ class DynamicTableMagics(Magics):
             return
         if asked.command == "connect":
             with _interrupted("not connected."):
-                self.notebook.connect(asked.args.get("lake"), asked.args.get("remote"))
+                args = asked.args
+                self.notebook.connect(args.get("lake"), args.get("remote"), args.get("catalog"))
             return
         if asked.command == "help":
             print(page_of_code(asked.args.get("code")))

@@ -53,7 +53,9 @@ class Notebook:
         """The engine; connects with defaults where there is none, and says so in a line."""
         return self.engine or self.connect()
 
-    def connect(self, lake: str | None = None, remote: str | None = None) -> Engine:
+    def connect(
+        self, lake: str | None = None, remote: str | None = None, catalog: str | None = None
+    ) -> Engine:
         """Opens the engine on `lake` (None: the one used last, else `lake`), binds `dt` and
         `spark` where these names are free, and says so. The engine of another lake that was
         opened here before is closed; the same one is kept."""
@@ -64,11 +66,13 @@ class Notebook:
             archive_classes,
             lake_folder,
             lake_layout,
+            require_catalog_url,
             start_session,
         )
 
+        require_catalog_url(catalog)
         folder = lake_folder(wanted)
-        if before is not None and remote is None and before.lake == folder:
+        if before is not None and not remote and not catalog and before.lake == folder:
             print(f"Connected already: {_about(before)}")
             return before
         with (
@@ -82,7 +86,7 @@ class Notebook:
             lake_layout(wanted)  # one that cannot be made closes no other
             if before is not None and self._opened_here:
                 before.close()
-            engine = Engine.connect(wanted, spark=spark)
+            engine = Engine.connect(wanted, spark=spark, catalog=catalog)
         self._take(engine, opened_here=True)
         if given is None and is_live(self.shell):
             archive_classes()

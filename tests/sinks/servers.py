@@ -156,6 +156,11 @@ class PostgresServer(Server):
                     raise
                 time.sleep(0.02)
 
+    @property
+    def url(self) -> str:
+        """Of its first database, as a catalog is given it."""
+        return f"postgresql+psycopg://postgres@127.0.0.1:{self.port}/postgres"
+
     def end(self) -> None:
         self.stop(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -171,6 +176,8 @@ class PostgresServer(Server):
         where = f"host=127.0.0.1 port={self.port} user=postgres dbname=postgres"
         with psycopg.connect(where, autocommit=True) as connection:
             cursor = connection.execute(sql.encode())
+            while cursor.nextset():
+                pass
             return cursor.fetchall() if cursor.description else []
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import dt_jupyter.definition.define as define
 from dt_jupyter.definition.second_opinion import Opinion
@@ -50,6 +50,8 @@ class Lab:
     folder: Path
     engine: Engine
     tuning: Tuning = NOT_BY_THE_CLOCK
+    catalog_url: ClassVar[str | None] = None
+    """Of a server; None: the lake's own file."""
 
     @classmethod
     def open(cls, spark: SparkSession, folder: Path) -> Lab:
@@ -172,7 +174,8 @@ def _sorted(frame: DataFrame) -> list[tuple[Any, ...]]:
 
 
 def _connect(spark: SparkSession, folder: Path, tuning: Tuning) -> Engine:
-    return Engine.connect(folder, spark=spark, scheduler=False, tuning=tuning)
+    url = Lab.catalog_url
+    return Engine.connect(folder, spark=spark, scheduler=False, tuning=tuning, catalog=url)
 
 
 @contextmanager

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from dt_jupyter.catalog import Attempt, Catalog, Owner
+from dt_jupyter.catalog import Attempt, Catalog, Owner, find_database, read_place
 from dt_jupyter.model import (
     Clock,
     Definition,
@@ -33,6 +33,9 @@ from dt_jupyter.model import (
     Timestamp,
     ViewSource,
 )
+
+if TYPE_CHECKING:
+    from tests.sinks.servers import PostgresServer
 
 START = 1_700_000_000_000_000
 HERE = Owner("host-a", 100, "uid-here", "1")
@@ -92,7 +95,9 @@ def table(table_name: str, **changes: Any) -> DynamicTable:
 
 
 class Lab:
-    """One catalog file and as many engines on it as a test wants."""
+    """One catalog and as many engines on it as a test wants: a file, or in `server`."""
+
+    server: ClassVar[PostgresServer | None] = None
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "_dt" / "catalog.sqlite"
@@ -106,6 +111,7 @@ class Lab:
             self.path,
             Clock(self.wall),
             owner,
+            database=find_database(self.path, self.server and self.server.url),
             alive=lambda other: other.uid not in self.dead,
             new_id=lambda: f"skip-{next(self._ids)}",
         )
@@ -138,19 +144,28 @@ class Lab:
         assert found is not None
         return found
 
-    def dump(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Every row of every table, as another program sees the file."""
+    def run(self, sql: str) -> list[tuple[Any, ...]]:
+        """A statement on the catalog, as another program sees it."""
+        if self.server is not None:
+            place = read_place(self.path.parent)
+            assert place is not None
+            return self.server.run(f"SET search_path = dt_{place.id}; {sql}")
         connection = sqlite3.connect(self.path)
         try:
-            names = [
-                n
-                for (n,) in connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
-                )
-            ]
-            return {n: sorted(connection.execute(f'SELECT * FROM "{n}"'), key=repr) for n in names}
+            with connection:
+                return connection.execute(sql).fetchall()
         finally:
             connection.close()
+
+    def dump(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Every row of every table, as another program sees it."""
+        of_file = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+        of_schema = (
+            "SELECT table_name FROM information_schema.tables "
+            "WHERE table_schema = current_schema() ORDER BY 1"
+        )
+        names = [n for (n,) in self.run(of_schema if self.server else of_file)]
+        return {n: sorted(self.run(f'SELECT * FROM "{n}"'), key=repr) for n in names}
 
 
 def success(attempt: Attempt, action: RefreshAction = RefreshAction.INCREMENTAL) -> RefreshRecord:

@@ -82,9 +82,12 @@ DYNAMIC_TABLE = MagicSpec(
 _COMMON = (_OUT, _HELP)
 _NAMED = "a dynamic table"
 DT: tuple[MagicSpec, ...] = (
-    MagicSpec("connect", "%dt connect [LAKE] [--remote URL]", "Connects to a lake folder.",
+    MagicSpec("connect", "%dt connect [LAKE] [--remote URL] [--catalog URL]",
+              "Connects to a lake folder.",
               (MagicOption(("--remote",), "use the Spark Connect server at this URL", "URL", (),
-                           "--remote sc://localhost"), _HELP),
+                           "--remote sc://localhost"),
+               MagicOption(("--catalog",), "keep the lake's catalog in this PostgreSQL database",
+                           "URL", (), "--catalog postgresql+psycopg://me@host/lakes"), _HELP),
               "lake", ("%dt connect", "%dt connect my_lake")),
     MagicSpec("graph", "%dt graph", "Shows the graph of dynamic tables.", _COMMON),
     MagicSpec("lag", "%dt lag NAME", f"Shows the lag of {_NAMED}, or of a sink.", _COMMON,

@@ -141,6 +141,7 @@ def test_prune_keeps_what_is_in_force(lab: Lab) -> None:
     assert lab.catalog.last()["id-a"].data_timestamp == at(30)
 
 
+@pytest.mark.of_a_file
 def test_two_hundred_thousand_rows_are_not_sorted_or_scanned(lab: Lab) -> None:
     """Each query that a refresh or a view sends uses an index, and sorts nothing."""
     statements: list[tuple[str, Any]] = []

@@ -198,6 +198,7 @@ def test_a_row_that_cannot_be_read_hides_no_other(lab: Lab) -> None:
     assert told(lab) == ["refresh a: SUCCEEDED"]
 
 
+@pytest.mark.of_a_file
 def test_events_of_a_name_are_found_by_an_index(lab: Lab) -> None:
     plan = "EXPLAIN QUERY PLAN SELECT * FROM event WHERE schema_name = 'd' AND object_name = 'a' "
     with lab.catalog._read() as connection:

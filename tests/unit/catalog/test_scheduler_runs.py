@@ -87,6 +87,7 @@ def test_a_scheduler_records_its_run_every_few_seconds_and_says_when_it_stops(
     assert idle[1].since(idle[0]) == 1000
 
 
+@pytest.mark.of_a_file
 def test_a_scheduler_stops_though_its_catalog_is_gone(tmp_path: Path) -> None:
     lab = Lab(tmp_path)
     sources = SimpleNamespace(catalog=lab.catalog)

@@ -99,6 +99,7 @@ def test_two_schemas_swap(lab: Lab) -> None:
     known(lab.catalog, "a", "b")
 
 
+@pytest.mark.of_a_file
 def test_a_lost_catalog_has_the_new_names(lab: Lab) -> None:
     lab.catalog.rename_schemas(moves({"a": "c"}))
     lab.catalog.close()

@@ -74,6 +74,7 @@ def test_a_sink_that_is_forgotten_begins_anew_and_its_task_is_fenced(lab: Lab) -
     assert log.open(Task("s")).runtime is None
 
 
+@pytest.mark.of_a_file
 @pytest.mark.parametrize("garbage", ["not json", "[1]", b"\xff", 7])
 def test_a_checkpoint_that_cannot_be_read_is_never_guessed(lab: Lab, garbage: object) -> None:
     log = CatalogLog(lab.catalog)

@@ -139,6 +139,10 @@ def test_the_option_that_was_meant() -> None:
             "connect 'my lake' --remote sc://x",
             DtMagic("connect", {"lake": "my lake", "remote": "sc://x"}),
         ),
+        (
+            "connect lake --catalog postgresql://h/d",
+            DtMagic("connect", {"lake": "lake", "catalog": "postgresql://h/d"}),
+        ),
         ("graph", DtMagic("graph")),
         ("GRAPH -o g", DtMagic("graph", out="g")),
         ("-o g graph", DtMagic("graph", out="g")),

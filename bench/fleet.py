@@ -1,0 +1,121 @@
+"""`python -m bench.fleet --tables 1000`: a lake of many small dynamic tables (chains, fans,
+diamonds, over 50 sources) with a long history: what a look of the scheduler costs, a round in which
+nothing is new, the start of an engine, and the panel's graph."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import dt_jupyter
+from dt_jupyter.catalog.codec import from_record
+from dt_jupyter.catalog.schema import history
+from dt_jupyter.engine import Engine
+from dt_jupyter.model import RefreshTrigger
+from dt_jupyter.schedule import decide
+
+SOURCES = 50
+CHAIN = 20
+
+
+def definitions(tables: int) -> Iterator[tuple[str, str]]:
+    """Names and queries, each after what it reads: a fifth chains, half fans, the rest diamonds."""
+    for i in range(tables // 5):
+        read = f"chain_{i - 1}" if i % CHAIN else f"s{i // CHAIN % SOURCES}"
+        yield f"chain_{i}", f"SELECT id, v + 1 AS v FROM {read}"
+    for i in range(tables // 2):
+        query = f"SELECT v % {2 + i} AS g, SUM(v) AS t FROM s{i % SOURCES} GROUP BY v % {2 + i}"
+        yield f"fan_{i}", query
+    for i in range((tables - tables // 5 - tables // 2) // 3):
+        source = f"s{i % SOURCES}"
+        yield f"left_{i}", f"SELECT id, v FROM {source} WHERE v > 3"
+        yield f"right_{i}", f"SELECT id, v FROM {source} WHERE v <= 7"
+        yield f"top_{i}", f"SELECT l.id, l.v, r.v AS w FROM left_{i} l JOIN right_{i} r USING (id)"
+
+
+def make(dt: Engine, tables: int) -> list[str]:
+    for i in range(SOURCES):
+        dt.sql(f"CREATE TABLE s{i} USING delta AS SELECT id, id * {i + 3} % 11 AS v FROM range(20)")
+    names = []
+    for name, query in definitions(tables):
+        dt.sql(f"CREATE DYNAMIC TABLE {name} TARGET_LAG = '1 day' AS {query}")
+        names.append(name)
+    return names
+
+
+def fill_history(dt: Engine, rows: int) -> None:
+    """So many more refreshes in the history, evenly over the tables, before those that it has."""
+    catalog = dt.context.catalog
+    known = [(table.id, dt.history(table.name, limit=1)[0]) for table in catalog.list()]
+    each, ordinal = -(-rows // len(known)), -1
+    with catalog._write() as connection:
+        for dt_id, record in known:
+            values = from_record(replace(record, query_id="")) | {"dt_id": dt_id}
+            batch = []
+            for number in range(each):
+                past = record.data_timestamp.plus(-60.0 * (number + 1))
+                row = {"query_id": uuid.uuid4().hex, "ordinal": ordinal, "data_timestamp": past}
+                batch.append({**values, **row, "start_time": past, "end_time": past})
+                ordinal -= 1
+            connection.execute(history.insert(), batch)
+
+
+def seconds(work: Callable[[], object], times: int = 5) -> float:
+    """The median; the first time does not count."""
+    taken = []
+    for _ in range(times + 1):
+        begin = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begin)
+    return statistics.median(taken[1:])
+
+
+def look(dt: Engine) -> None:
+    """What the scheduler does at each look where nothing is due."""
+    state = dt.context.scheduling.port.state()
+    decide(state, dt.context.clock.now())
+
+
+def refresh_all(dt: Engine, names: list[str]) -> None:
+    """All at one data timestamp, upstream first, as the scheduler does at a tick."""
+    catalog, now = dt.context.catalog, dt.context.clock.now()
+    ids = {str(table.name): table.id for table in catalog.list()}
+    for name in names:
+        record = dt.context.graph.run(ids[name], now, RefreshTrigger.SCHEDULED)
+        if str(record.action) != "NO_DATA":
+            raise SystemExit(f"{name}: {record.action} {record.error}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench.fleet", description=__doc__)
+    parser.add_argument("--tables", type=int, default=1000)
+    parser.add_argument("--history", type=int, default=200_000)
+    parser.add_argument("--catalog", help="postgresql+psycopg://…; a file where it is left out")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="dt_bench_") as folder:
+        lake = str(Path(folder) / "lake")
+        with dt_jupyter.connect(lake, scheduler=False, catalog=args.catalog) as dt:
+            begin = time.perf_counter()
+            names = make(dt, args.tables)
+            print(f"{len(names)} tables made in {time.perf_counter() - begin:.0f} s", flush=True)
+            fill_history(dt, args.history)
+            spark = dt.spark
+        begin = time.perf_counter()
+        dt = dt_jupyter.connect(lake, spark=spark, scheduler=False)
+        print(f"| engine's start, names known | {time.perf_counter() - begin:.2f} s |")
+        print(f"| a look of the scheduler | {seconds(lambda: look(dt)) * 1000:.0f} ms |")
+        print(f"| NO_DATA of all | {seconds(lambda: refresh_all(dt, names), 3):.2f} s |")
+        print(f"| a look after that | {seconds(lambda: look(dt)) * 1000:.0f} ms |")
+        print(f"| the graph | {seconds(dt.graph) * 1000:.0f} ms |")
+        print(f"| history, newest 100 | {seconds(lambda: dt.history(limit=100)) * 1000:.1f} ms |")
+        dt.close()
+
+
+if __name__ == "__main__":
+    main()

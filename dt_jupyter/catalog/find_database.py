@@ -1,0 +1,20 @@
+"""Which database a lake's catalog is in: the one that is asked for, else the one that it has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dt_jupyter.catalog.catalog_place import read_place
+from dt_jupyter.catalog.database import CatalogDatabase
+from dt_jupyter.catalog.postgres import PostgresSchema, parse_catalog_url
+from dt_jupyter.catalog.sqlite import SqliteFile
+
+
+def find_database(path: Path, url: str | None = None) -> CatalogDatabase:
+    """`path` is that of the file in the lake; `url` the server's that was asked for. DT-5115."""
+    if url is None:
+        place = read_place(path.parent)
+        if place is None or not place.url:
+            return SqliteFile(path)
+        url = place.url
+    return PostgresSchema(parse_catalog_url(url), path)
