@@ -8,8 +8,8 @@ from .database import (
     CatalogDatabase as CatalogDatabase,
     Pulse as Pulse,
 )
+from .databases import find_database as find_database
 from .definitions import Definitions as Definitions
-from .find_database import find_database as find_database
 from .functions import FunctionRows as FunctionRows
 from .history import History as History
 from .holds import Holds as Holds

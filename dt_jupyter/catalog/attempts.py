@@ -398,7 +398,14 @@ class Attempts(Store):
             raise error("DT-2109", timestamp=t, low=low, high=now)
         return held
 
+    def let_go(self, attempt: Attempt) -> None:
+        """The attempt has ended here, though the catalog could not be told: its lease keeps nobody
+        of this engine out."""
+        self._let_go.add(attempt.id)
+
     def _is_leased(self, row: RowMapping) -> bool:
+        if row["attempt"] in self._let_go:
+            return False
         return leases.in_force(row, self.owner, self._alive, self._lease_time())
 
     def _held(self, connection: Connection, attempt: Attempt, sequence: int) -> RowMapping:

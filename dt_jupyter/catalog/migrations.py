@@ -338,6 +338,14 @@ _VALUES_ON_CHANGE: Migration = (
     ),
 )  # fmt: skip
 
+_LEADING_SCHEDULER: Migration = (
+    "ALTER TABLE scheduler_run ADD COLUMN leads BOOLEAN NOT NULL DEFAULT FALSE",
+    *(
+        f"ALTER TABLE scheduler_run ADD COLUMN {column}"
+        for column in ("host TEXT", "pid INTEGER", "uid TEXT", "started TEXT", "expires TEXT")
+    ),
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -357,4 +365,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _EVENTS,
     _ALERTS,
     _VALUES_ON_CHANGE,
+    _LEADING_SCHEDULER,
 )

@@ -64,7 +64,7 @@ def parse_catalog_url(given: str) -> URL:
     try:
         url = make_url(given)
     except ArgumentError:
-        raise error("DT-5115", problem="it is no URL", hint=hint) from None
+        raise error("DT-5115", problem="it is not a URL", hint=hint) from None
     if url.drivername not in _DRIVERS:
         raise error("DT-5115", problem=f"{url.drivername} is not supported", hint=hint)
     if not url.database:

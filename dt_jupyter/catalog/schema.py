@@ -279,6 +279,12 @@ scheduler_run = _table(
     Column("began", StoredTimestamp),
     Column("seen", StoredTimestamp),
     Column("ended", Boolean),
+    Column("leads", Boolean),
+    Column("host", Text),
+    Column("pid", Integer),
+    Column("uid", Text),
+    Column("started", Text),
+    Column("expires", StoredTimestamp),  # from when another host may lead
 )
 registry_change = _table(
     "registry_change",

@@ -109,6 +109,7 @@ class Store:
         self._reopening = threading.Lock()
         self._registry = RegistryLog(path.with_name("registry.jsonl"))
         self._stamp = 0
+        self._let_go: set[str] = set()  # attempts that ended here and are EXECUTING in the catalog
         self._open_database()
         self._observe()
 

@@ -61,11 +61,21 @@ class EnginePort:
     def __post_init__(self) -> None:
         self._reader = StateReader(self.graph.refresher.sources.catalog)
 
+    def leads(self) -> bool:
+        """A process that ends, or says nothing for two heartbeats, leads no more, and whichever
+        looks first does."""
+        catalog = self.graph.refresher.sources.catalog
+        now, leader = self.graph.clock.now(), catalog.leading_scheduler()
+        due = self._seen is None or now.since(self._seen) >= BEAT_SECONDS
+        if not due and leader is not None:
+            return leader[0] == self._run
+        self._seen, self._run = now, self._run or uuid.uuid4().hex
+        return catalog.record_scheduler(self._run)
+
     def state(self) -> State:
         catalog = self.graph.refresher.sources.catalog
         catalog.reap()
         self._prune()
-        self._record_run()
         return self._reader.read()
 
     def _prune(self) -> None:
@@ -74,12 +84,6 @@ class EnginePort:
         if self._pruned is None or now.since(self._pruned) > _HOUR:
             self._pruned = now
             self.graph.refresher.sources.catalog.prune(now.plus(-HISTORY_DAYS * 24 * _HOUR))
-
-    def _record_run(self) -> None:
-        now = self.graph.clock.now()
-        if self._seen is None or now.since(self._seen) >= BEAT_SECONDS:
-            self._seen, self._run = now, self._run or uuid.uuid4().hex
-            self.graph.refresher.sources.catalog.record_scheduler(self._run)
 
     def end_run(self) -> None:
         """The scheduler has stopped; another one begins a run of its own. A catalog that is gone

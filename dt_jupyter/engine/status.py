@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.model import Right
 
 if TYPE_CHECKING:
+    from dt_jupyter.catalog import Catalog
     from dt_jupyter.engine.context import Context
     from dt_jupyter.model import Sink, Task
 
@@ -20,6 +21,7 @@ def engine_status(context: Context) -> dict[str, Any]:
         "catalog": catalog.place,
         "spark": context.spark.version,
         "scheduler": "running" if scheduling.running else "stopped",
+        "leader": _leader(catalog),
         "role": context.state.role,
         "dynamic_tables": len([t for t in catalog.list() if context.access.sees(t.name)]),
         "warehouses": [
@@ -39,6 +41,14 @@ def engine_status(context: Context) -> dict[str, Any]:
         "problems": [] if context.access.bound else list(scheduling.port.problems),
         "quarantine": [] if context.access.bound else [str(q) for q in catalog.quarantine.all()],
     }
+
+
+def _leader(catalog: Catalog) -> str | None:
+    """Whose scheduler starts the refreshes; None where none runs."""
+    found = catalog.leading_scheduler()
+    if found is None:
+        return None
+    return "this process" if found[1].uid == catalog.owner.uid else str(found[1])
 
 
 def _kept_columns(context: Context) -> str:

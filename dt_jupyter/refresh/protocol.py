@@ -316,7 +316,11 @@ class Refresher:
             start=attempt.started,
             warehouse=table.warehouse,
         )
-        self.sources.catalog.fail(attempt, made)
+        try:
+            self.sources.catalog.fail(attempt, made)
+        except BaseException:
+            self.sources.catalog.let_go(attempt)
+            raise
         return made
 
     # -- the attempt ------------------------------------------------------------------------------

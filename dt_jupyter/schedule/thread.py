@@ -20,6 +20,9 @@ LONGEST_BACK_OFF = 60.0
 class SchedulerPort(Protocol):
     """What the scheduler needs of the engine. Each method may raise; it is then reported."""
 
+    def leads(self) -> bool:
+        """Whether it is this scheduler, of all that run on the catalog, that starts refreshes."""
+
     def state(self) -> State:
         """The present state, periods aside."""
 
@@ -66,7 +69,8 @@ class Scheduler:
     every `poll` seconds, to see what other processes did to the catalog.
 
     `spawn` makes worker threads (Spark wants its own kind of them). One process may have several
-    schedulers on a catalog, and several processes one each: leases keep them apart.
+    schedulers on a catalog, and several processes one each: one leads, and leases keep apart what
+    two do that both believe so.
     """
 
     def __init__(
@@ -155,11 +159,15 @@ class Scheduler:
 
     def _round(self) -> float:
         """Decide once and act on it; the seconds until the next round."""
+        leads = self._port.leads()
         now = self._clock.now()  # before the state: what runs in it then ran at `now` or later
         seen = self._port.state()
         with self._changed:
             state = planned(self._remembered(seen, now), self._periods)
             self._periods = {n.id: n.period for n in state.nodes if n.period is not None}
+        if not leads:
+            self._waits = ()
+            return self._poll
         decisions = decide(state, now)
         self._waits = tuple(d for d in decisions if isinstance(d, Wait))
         self._tell_held(decisions)

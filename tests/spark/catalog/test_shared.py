@@ -17,6 +17,7 @@ import pytest
 from dt_jupyter.catalog import Owner
 from dt_jupyter.engine import Engine
 from dt_jupyter.lake.write.failpoints import hooked
+from dt_jupyter.model import RefreshTrigger
 from tests.faults.engine_worker import rounds
 from tests.faults.test_refresh_faults import ROOT, commits, worker
 from tests.spark.engine_lab import Lab, refused, without_check
@@ -56,6 +57,12 @@ def as_machine(lab: Lab, host: str) -> None:
     catalog.owner = replace(catalog.owner, host=host)
 
 
+def actions(lab: Lab) -> list[str]:
+    """Of the refreshes of `d`, newest first."""
+    catalog = lab.context.catalog
+    return [str(record.action) for record in catalog.history(lab.engine.table("d").name)]
+
+
 # -- one engine ------------------------------------------------------------------------------------
 
 
@@ -69,8 +76,7 @@ def test_a_life_in_all_four_actions(shop: Lab) -> None:
     assert shop.refresh("d") == "REINITIALIZE"
     shop.verified("d", "whole")
     shop.reopen()  # by who does not say where the catalog is
-    actions = [str(r.action) for r in shop.engine.history("d")]
-    assert actions == ["REINITIALIZE", "NO_DATA", "INCREMENTAL", "INITIALIZE"]
+    assert actions(shop) == ["REINITIALIZE", "NO_DATA", "INCREMENTAL", "REINITIALIZE"]
     assert not (shop.folder / "_dt" / "catalog.sqlite").exists()
     assert shop.engine.status()["catalog"].startswith("postgresql+psycopg://postgres@127.0.0.1")
 
@@ -102,7 +108,7 @@ def test_time_travel_pins_and_a_sink(shop: Lab, tmp_path: Path) -> None:
     before = shop.rows("item")
     shop.engine.pin("evidence", "item")
     shop.sql("DELETE FROM item")
-    assert [p.name for p in shop.engine.pins()] == ["evidence"]
+    assert [hold.name for hold in shop.engine.pins().holds] == ["evidence"]
     assert sorted(shop.sql("SELECT * FROM item AT (VERSION => 2)")) == before
     with shop.engine.replay("item", at=1, to="now") as walk:
         assert [(s.inserted, s.deleted) for s in walk][-1] == (0, len(before))
@@ -112,7 +118,7 @@ def test_time_travel_pins_and_a_sink(shop: Lab, tmp_path: Path) -> None:
     target = tmp_path / "app.db"
     sqlite3.connect(target).close()
     into = f"'sqlite://{target}?table=d' KEY (n) TARGET_LAG = '1 minute'"
-    shop.sql(f"CREATE SINK out FROM TABLE d INTO {into}")
+    shop.sql(f"CREATE SINK out FROM DYNAMIC TABLE d INTO {into}")
     with sqlite3.connect(target) as connection:
         assert sorted(connection.execute("SELECT n, c FROM d")) == [r[:2] for r in shop.rows("d")]
 
@@ -160,7 +166,7 @@ def test_a_lease_of_another_machine_holds_until_it_expires(shop: Lab) -> None:
     gone = Owner("elsewhere", 1, "uid-gone", "1")
     own, catalog.owner = catalog.owner, gone
     at = shop.context.clock.now()
-    catalog.begin(table.id, shop.engine.history("d")[0].trigger, at, "q-gone", ttl=3600)
+    catalog.begin(table.id, RefreshTrigger.MANUAL, at, "q-gone", ttl=3600)
     catalog.owner = own
     with refused("DT-2104") as caught:
         shop.engine.refresh("d")
@@ -222,7 +228,7 @@ def test_a_lake_moves_to_a_server_with_its_history(
     held = Engine.connect(quick_lab.folder, spark=quick_lab.spark, scheduler=False)
     monkeypatch.setattr(Lab, "catalog_url", postgres.url)
     quick_lab.reopen()
-    assert [str(r.action) for r in quick_lab.engine.history("d")] == ["INCREMENTAL", "INITIALIZE"]
+    assert actions(quick_lab) == ["INCREMENTAL", "REINITIALIZE"]
     assert quick_lab.refresh("d") == "NO_DATA"
     with refused("DT-5113"):
         held.refresh("d")

@@ -61,12 +61,12 @@ def test_each_lake_has_a_schema_of_its_own(lab: Lab, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "problem"),
     [
-        ("lake.db", "it is no URL"),
+        ("lake.db", "it is not a URL"),
         ("mysql://h/d", "mysql is not supported"),
         ("sqlite:///x", "sqlite is not supported"),
         ("postgresql+asyncpg://h/d", "postgresql+asyncpg is not supported"),
         ("postgresql://h", "it names no database"),
-        ("", "it is no URL"),
+        ("", "it is not a URL"),
     ],
 )
 def test_an_address_that_no_catalog_can_be_at_is_refused(

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from dt_jupyter.catalog import SchedulerRun
-from dt_jupyter.engine.scheduling import Scheduling
+from dt_jupyter.catalog import Catalog, Owner, SchedulerRun
+from dt_jupyter.engine.scheduling import EnginePort, Scheduling
 from dt_jupyter.schedule import BEAT_SECONDS, idle_times
-from tests.unit.catalog_lab import Lab, at
+from tests.unit.catalog_lab import HERE, Lab, at
 
 HOUR = 3600
 
@@ -74,13 +74,13 @@ def test_a_scheduler_records_its_run_every_few_seconds_and_says_when_it_stops(
     scheduling = Scheduling(cast("Any", None), lab.catalog.clock)
     scheduling.connect(cast("Any", graph), cast("Any", None), cast("Any", None))
     for _ in range(8):
-        scheduling.port.state()
+        scheduling.port.leads()
         lab.wall.forward(5)
     (found,) = lab.catalog.scheduler_runs()
     assert (found.seen.since(found.began), found.ended) == (30, False)
     scheduling.port.end_run()
     lab.wall.forward(1000)
-    scheduling.port.state()
+    scheduling.port.leads()
     first, second = lab.catalog.scheduler_runs()
     assert (first.ended, second.ended) == (True, False)
     (idle,) = idle_times([first, second], lab.catalog.clock.now())
@@ -94,7 +94,85 @@ def test_a_scheduler_stops_though_its_catalog_is_gone(tmp_path: Path) -> None:
     graph = SimpleNamespace(clock=lab.catalog.clock, refresher=SimpleNamespace(sources=sources))
     scheduling = Scheduling(cast("Any", None), lab.catalog.clock)
     scheduling.connect(cast("Any", graph), cast("Any", None), cast("Any", None))
-    scheduling.port.state()
+    scheduling.port.leads()
     shutil.rmtree(lab.path.parent)
     scheduling.port.end_run()
     assert "DT-5113" in scheduling.port.problems[-1]
+
+
+# -- which one leads ------------------------------------------------------------------------------
+
+NEAR = Owner(HERE.host, 200, "uid-near", "2")
+FAR = Owner("host-b", 300, "uid-far", "3")
+
+
+def leader(lab: Lab) -> str | None:
+    found = lab.catalog.leading_scheduler()
+    return None if found is None else found[0]
+
+
+def test_the_first_one_leads_and_the_next_one_when_it_ends(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    near, far = lab.open(NEAR), lab.open(FAR)
+    assert leader(lab) is None
+    assert far.record_scheduler("far")
+    assert not lab.catalog.record_scheduler("here")
+    assert not near.record_scheduler("near")
+    assert far.record_scheduler("far")
+    assert leader(lab) == "far"
+    assert not far.record_scheduler("far", ended=True)
+    assert leader(lab) is None
+    assert near.record_scheduler("near")
+    assert leader(lab) == "near"
+
+
+def test_one_whose_process_is_gone_is_followed_at_once_on_its_machine(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    lab.open(NEAR).record_scheduler("near")
+    lab.dead.add(NEAR.uid)
+    assert leader(lab) is None
+    assert lab.catalog.record_scheduler("here")
+
+
+@pytest.mark.parametrize("owner", [NEAR, FAR])
+def test_one_that_says_nothing_is_followed_within_two_heartbeats(
+    tmp_path: Path, owner: Owner
+) -> None:
+    """It sleeps, or cannot reach the catalog; and leads no more when it comes back."""
+    lab = Lab(tmp_path)
+    slow = lab.open(owner)
+    slow.record_scheduler("slow")
+    lab.wall.forward(2 * BEAT_SECONDS - 1)
+    assert not lab.catalog.record_scheduler("here")
+    lab.wall.forward(2)
+    assert lab.catalog.record_scheduler("here")
+    assert not slow.record_scheduler("slow")
+    assert leader(lab) == "here"
+
+
+def test_an_engine_that_starts_its_scheduler_again_leads_again(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    assert lab.catalog.record_scheduler("one")
+    assert lab.catalog.record_scheduler("two")
+    assert leader(lab) == "two"
+
+
+def test_the_leader_is_asked_for_at_each_look_and_told_of_at_each_heartbeat(
+    tmp_path: Path,
+) -> None:
+    lab = Lab(tmp_path)
+    ports = [port(lab.catalog), port(lab.open(FAR))]
+    assert [p.leads() for p in ports] == [True, False]
+    for _ in range(20):
+        lab.wall.forward(5)
+        assert [p.leads() for p in ports] == [True, False]
+    ports[0].end_run()
+    assert ports[1].leads()  # without waiting for a heartbeat
+    lab.wall.forward(5)
+    assert [p.leads() for p in ports] == [False, True]
+
+
+def port(catalog: Catalog) -> EnginePort:
+    sources = SimpleNamespace(catalog=catalog)
+    graph = SimpleNamespace(clock=catalog.clock, refresher=SimpleNamespace(sources=sources))
+    return EnginePort(cast("Any", graph))

@@ -58,7 +58,11 @@ class Port:
         self.gate: dict[str, threading.Event] = {}
         self.on_state: Callable[[], None] = lambda: None
         self.on_run: Callable[[Start], None] = lambda start: None
+        self.leading = True
         self.cancelled = threading.Event()
+
+    def leads(self) -> bool:
+        return self.leading
 
     def state(self) -> State:
         self.rounds.put(1)
@@ -377,6 +381,19 @@ def test_workers_come_from_spawn(bench: Callable[..., Bench]) -> None:
     assert names.get(timeout=PATIENCE) == "dt-refresh-a"
 
 
+def test_a_scheduler_that_does_not_lead_starts_nothing_until_it_does(
+    bench: Callable[..., Bench],
+) -> None:
+    lab = bench(node("a"))
+    lab.port.leading = False
+    lab.scheduler.start()
+    lab.nothing_started()
+    assert lab.scheduler.periods().keys() == {"a"}  # for who looks at it here
+    lab.port.leading = True
+    lab.scheduler.nudge()
+    assert lab.started()[0] == "a"
+
+
 # On a real catalog.
 
 
@@ -386,6 +403,9 @@ class CatalogPort:
     def __init__(self, catalog: Catalog, progress: Queue[str]) -> None:
         self.catalog, self.reader, self.progress = catalog, StateReader(catalog), progress
         self.problems: Queue[Exception] = Queue()
+
+    def leads(self) -> bool:
+        return True
 
     def state(self) -> State:
         return self.reader.read()
