@@ -224,6 +224,7 @@ class Reading:
                 view_prefix=prefix,
                 small=self.small,
                 local_views=False,
+                kept=self.tables.columns if self.tables is not None else None,
             )
             self.relations[source] = change = cancel_pairs(change, log, plan, columns)
             arrow = change.arrow

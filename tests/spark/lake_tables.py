@@ -15,6 +15,8 @@ from dt_jupyter.lake.paths import sql_table
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from dt_jupyter.lake.read.kept_columns import KeptColumns
+
 LOCAL = Small()
 NOT_LOCAL = Small(rows=-1, bytes=-1)
 
@@ -67,9 +69,15 @@ def difference(old: Counter[str], new: Counter[str]) -> Counter[str]:
 
 
 def change(
-    spark: SparkSession, log: TableLog, after: int, upto: int, columns: list[str], small: Small
+    spark: SparkSession,
+    log: TableLog,
+    after: int,
+    upto: int,
+    columns: list[str],
+    small: Small,
+    kept: KeptColumns | None = None,
 ) -> tuple[ChangePlan, Relation, list[Any]]:
     """The plan, the relation and its rows."""
     plan = plan_changes(log, after, upto, columns)
-    found = relation(spark, log, plan, columns, view_prefix="probe", small=small)
+    found = relation(spark, log, plan, columns, view_prefix="probe", small=small, kept=kept)
     return plan, found, spark.sql(f"SELECT * FROM {found}").collect()

@@ -37,13 +37,15 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """The change data feed of first … last; `rows` as the metrics estimate them."""
+    """The change data feed of first … last; `rows` as the metrics estimate them, `marked_bytes` of
+    files in which a deletion vector says which rows they are."""
 
     first: int
     last: int
     rows: int | None
     bytes: int
     files: int
+    marked_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,9 @@ def plan_from_facts(
     if all(f.only_adds for f in data):
         return Added(first, last, _total([f.added_rows for f in data]), bytes_, files, feed)
     if feed:
-        return Feed(first, last, _total([feed_rows(f) for f in data]), bytes_, files)
+        marked = sum(f.marked_bytes for f in data if not f.cdc_files)
+        rows_ = _total([feed_rows(f) for f in data])
+        return Feed(first, last, rows_, bytes_ - marked, files, marked)
     both = sum(f.added_bytes + f.removed_bytes for f in data)
     count = sum(f.added_files + f.removed_files for f in data)
     rows = [r for f in data for r in (f.added_rows, f.removed_rows)]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
+from dt_jupyter.lake.change.vector_rows import MovedFile, pairs_of, vector_rows
 from dt_jupyter.lake.delta_log.actions import FileAction
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from dt_jupyter.lake.read.kept_columns import KeptColumns
+
 
 _CHANGE = "_change_type"
 _NEW = ("insert", "update_postimage")
@@ -40,9 +43,15 @@ _Action: TypeAlias = Mapping[str, Any]
 _Commits: TypeAlias = Sequence[tuple[int, Sequence[FileAction]]]
 
 
-def feed_table(log: TableLog, first: int, last: int, columns: Sequence[str]) -> pa.Table:
+def feed_table(
+    log: TableLog,
+    first: int,
+    last: int,
+    columns: Sequence[str],
+    kept: KeptColumns | None = None,
+) -> pa.Table:
     """The changes of the commits first … last, in any order: `columns` in Delta's own types, and
-    `__dt_w`. The table has no column mapping.
+    `__dt_w`. The table has no column mapping. `kept` has columns of files that were decoded.
 
     Raises NotSupported for what is left to Spark (types, timestamps as INT96), and what Arrow,
     delta-rs and the operating system raise for what cannot be read.
@@ -55,7 +64,8 @@ def feed_table(log: TableLog, first: int, last: int, columns: Sequence[str]) -> 
     upto, known = log.kept.find(first, last, made) or (first - 1, made.empty_table())
     if upto < last:
         since = [c for c in commits if c[0] > upto]
-        parts = [known, *(_named(r, made) for r in _read(log, upto + 1, last, columns, since))]
+        read = _read(log, upto + 1, last, columns, since, kept)
+        parts = [known, *(_named(rows, made) for rows in read)]
         known = pa.concat_tables(parts).combine_chunks()
         log.kept.keep(first, last, known)
     return known
@@ -66,13 +76,21 @@ def _named(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _read(
-    log: TableLog, first: int, last: int, columns: Sequence[str], commits: _Commits
+    log: TableLog,
+    first: int,
+    last: int,
+    columns: Sequence[str],
+    commits: _Commits,
+    kept: KeptColumns | None,
 ) -> list[pa.Table]:
-    groups = _groups(commits)
-    if groups is not None:
-        scan = scan_of(log, last, columns, [f for files in groups.values() for f in files])
-        if scan is not None:
-            return [scan.rows(files, weight) for weight, files in groups.items() if files]
+    files, moved = _groups(commits)
+    scan = scan_of(log, last, columns, [f for group in files.values() for f in group])
+    if scan is not None:
+        rows = vector_rows(log, last, columns, moved, kept) if moved else []
+        return [*rows, *(scan.rows(group, weight) for weight, group in files.items() if group)]
+    if any(file.came is None or file.went is None for file in moved):
+        # delta-rs would also give the rows that the vector of a removed file had deleted.
+        raise NotSupported("nested columns of a file with a deletion vector that came or went")
     return [_by_delta_rs(log, first, last, columns, commits)]
 
 
@@ -109,19 +127,21 @@ _TOLD = 0
 """In place of a weight: each row of the file tells its own."""
 
 
-def _groups(commits: _Commits) -> dict[int, list[_Action]] | None:
-    """The files that hold the changes, by the weight of their rows; None where a deletion vector
-    says which rows of a file they are. Files of changes stand for all that their commit did."""
+def _groups(commits: _Commits) -> tuple[dict[int, list[_Action]], list[MovedFile]]:
+    """The files that hold the changes, by the weight of their rows, and those in which deletion
+    vectors say which rows they are. Files of changes stand for all that their commit did."""
     groups: dict[int, list[_Action]] = {1: [], -1: [], _TOLD: []}
-    weights = {"add": 1, "remove": -1}
+    moved: list[MovedFile] = []
     for _, files in commits:
         told = [body for kind, body in files if kind == "cdc"]
         groups[_TOLD] += told
-        for kind, body in files if not told else ():
-            if body.get("deletionVector"):
-                return None
-            groups[weights[kind]].append(body)
-    return groups
+        for came, went in () if told else pairs_of(files):
+            if any(body is not None and body.get("deletionVector") for body in (came, went)):
+                moved.append(MovedFile(came, went))
+                continue
+            groups[1] += [came] if came is not None else []
+            groups[-1] += [went] if went is not None else []
+    return groups, moved
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+    from dt_jupyter.lake.read.kept_columns import KeptColumns
+
 _COMMIT, _IMAGE = hidden("commit"), hidden("image")
 
 _MODE = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
@@ -72,6 +74,7 @@ def relation(
     small: Small | None = None,
     row_ids: bool = False,
     local_views: bool = True,
+    kept: KeptColumns | None = None,
 ) -> Relation:
     """The rows of a planned change, in the session `spark`; views are named after `view_prefix`.
     Without `local_views` the caller makes the one of rows that are read here.
@@ -93,9 +96,11 @@ def relation(
     else:
         reason = why_not_local(log, plan, columns, small)
     if reason is None:
-        read = tracked_table if row_ids else feed_table
         try:
-            rows = read(log, plan.first, plan.last, columns)
+            if row_ids:
+                rows = tracked_table(log, plan.first, plan.last, columns)
+            else:
+                rows = feed_table(log, plan.first, plan.last, columns, kept)
         except NotSupported as e:
             reason = e.sentence
         except Exception as e:  # delta-rs raises this very class, among others; Spark reads it

@@ -16,6 +16,8 @@ from dt_jupyter.model.hidden import VISIBLE
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from dt_jupyter.lake.read.kept_columns import KeptColumns
+
 
 @dataclass(frozen=True, slots=True)
 class Small:
@@ -23,22 +25,37 @@ class Small:
 
     rows: int = 150_000
     bytes: int = 64 << 20
+    marked_bytes: int = 4 << 30
+    """Of files some of whose rows deletion vectors took: only columns that are asked for are
+    decoded, once for all that a process reads of the file."""
 
 
 def small_changes(
-    log: TableLog, after: int, upto: int, columns: Sequence[str], small: Small
+    log: TableLog,
+    after: int,
+    upto: int,
+    columns: Sequence[str],
+    small: Small,
+    kept: KeptColumns | None = None,
 ) -> pa.Table | None:
     """The columns of public rows that came and went in (after, upto], in any order, each with its
-    weight `__dt_w`: nothing is cancelled. None where Spark has to read them."""
+    weight `__dt_w`: nothing is cancelled. None where Spark has to read them. `kept` has columns of
+    files that were decoded before."""
     hides = VISIBLE in log.metadata(upto).columns
-    rows = stored_changes(log, after, upto, [*columns, VISIBLE] if hides else columns, small)
+    asked = [*columns, VISIBLE] if hides else columns
+    rows = stored_changes(log, after, upto, asked, small, kept)
     if rows is not None and hides:
         rows = rows.filter(rows[VISIBLE]).drop_columns(VISIBLE)
     return rows if rows is None or rows.num_rows <= small.rows else None
 
 
 def stored_changes(
-    log: TableLog, after: int, upto: int, columns: Sequence[str], small: Small
+    log: TableLog,
+    after: int,
+    upto: int,
+    columns: Sequence[str],
+    small: Small,
+    kept: KeptColumns | None = None,
 ) -> pa.Table | None:
     """As `small_changes`, of all rows that the table stores."""
     import pyarrow as pa
@@ -50,7 +67,7 @@ def stored_changes(
     if why_not_local(log, plan, columns, small) is not None:
         return None
     try:
-        return feed_table(log, plan.first, plan.last, columns)
+        return feed_table(log, plan.first, plan.last, columns, kept)
     except (LakeError, DeltaError, pa.ArrowException, OSError):
         return None
 
@@ -63,10 +80,8 @@ def why_not_local(
         return f"{plan.rows} records are more than {small.rows}"
     if plan.bytes > small.bytes:
         return f"{plan.bytes} bytes are more than {small.bytes}"
-    data = [f for f in log.commits(plan.first - 1, plan.last) if f.data_change]
-    if any(f.loose_vectors and not f.cdc_files for f in data):
-        # delta-rs would also give the rows that the vector of a removed file had deleted.
-        return "a file with a deletion vector came or went whole"
+    if isinstance(plan, Feed) and plan.marked_bytes > small.marked_bytes:
+        return f"{plan.marked_bytes} bytes of files with deletion vectors are too many"
     return why_unknown(log, plan, columns)
 
 

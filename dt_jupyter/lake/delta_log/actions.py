@@ -35,8 +35,9 @@ class CommitFacts:
 
     `metadata` (and `feed`, whether the change data feed is on) are those in force after the
     commit; `loose_vectors`: a file with a deletion vector came or went as a whole, rather than
-    getting another vector; `table_id` and `schema` are set only by one that wrote the metadata.
-    `transactions`: application id → sequence.
+    getting another vector; `marked_bytes` of files that got one, which came and went by that.
+    `table_id` and `schema` are set only by one that wrote the metadata. `transactions`:
+    application id → sequence.
     """
 
     version: int
@@ -54,6 +55,7 @@ class CommitFacts:
     cdc_bytes: int = 0
     deletion_vectors: bool = False
     loose_vectors: bool = False
+    marked_bytes: int = 0
     schema: SchemaChange | None = None
     table_id: str | None = None
     is_replace: bool = False
@@ -186,7 +188,7 @@ class FactsBuilder:
         self.counts = {"add": [0, 0], "remove": [0, 0], "cdc": [0, 0]}
         self.rows: dict[str, int | None] = {"add": 0, "remove": 0}
         self.vectors = False
-        self.moves: dict[str, set[str]] = {}
+        self.moves: dict[str, dict[str, int]] = {}
         self.with_vector: set[str] = set()
         self.data_change = False
         self.files: list[FileAction] = []
@@ -206,7 +208,7 @@ class FactsBuilder:
             self.vectors = True
             self.with_vector.add(body["path"])
         if kind != "cdc":
-            self.moves.setdefault(body["path"], set()).add(kind)
+            self.moves.setdefault(body["path"], {})[kind] = int(body.get("size") or 0)
             if not body.get("dataChange", True):
                 return
             rows, known = live_rows(body), self.rows[kind]
@@ -238,6 +240,9 @@ class FactsBuilder:
             cdc_bytes=cdc_bytes,
             deletion_vectors=self.vectors,
             loose_vectors=any(len(self.moves[p]) == 1 for p in self.with_vector),
+            marked_bytes=sum(
+                sum(self.moves[p].values()) for p in self.with_vector if len(self.moves[p]) == 2
+            ),
             schema=schema,
             table_id=self.metadata.id if self.metadata else None,
             is_replace=_replaces(operation, self.metadata is not None),

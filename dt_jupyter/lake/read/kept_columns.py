@@ -105,11 +105,14 @@ class KeptColumns:
         for file in files:
             constants = asked.constants(file.action["partitionValues"], file.footer.schema)
             for group, start in self._groups(file, asked, ()):
+                living = file.living_of(start, file.footer.rows[group])
+                if living is not None and not living.true_count:
+                    continue
                 read = self._read(file, group, asked, constants, columns)
+                if living is not None:
+                    read = [c.filter(living) for c in read]
                 values = [*map(unpack, read, asked.schema.types)]
-                part = pa.Table.from_arrays(values, schema=asked.schema)
-                living = file.living_of(start, part.num_rows)
-                parts.append(part if living is None else part.filter(living))
+                parts.append(pa.Table.from_arrays(values, schema=asked.schema))
         return pa.concat_tables(parts)
 
     def select(

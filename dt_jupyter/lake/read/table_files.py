@@ -25,8 +25,10 @@ from dt_jupyter.lake.read.living_rows import read_living_rows
 from dt_jupyter.lake.types import contains, stores_int96
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from numpy.typing import NDArray
 
     from dt_jupyter.lake.delta_log.deletion_vectors import Places
 
@@ -123,6 +125,14 @@ class VersionFile:
         return self.stored_rows if self.living is None else self.living.true_count
 
     @property
+    def living_mask(self) -> NDArray[np.bool_]:
+        """For each stored row whether it lives."""
+        import numpy as np
+
+        known = self.living
+        return np.ones(self.stored_rows, np.bool_) if known is None else np.array(known)
+
+    @property
     def gone_places(self) -> Places:
         """The places of the rows that do not live."""
         import numpy as np
@@ -132,11 +142,9 @@ class VersionFile:
 
     def without(self, places: Places) -> VersionFile:
         """The file as it is when the rows at some places are gone, too."""
-        import numpy as np
         import pyarrow as pa
 
-        known = self.living
-        living = np.ones(self.stored_rows, np.bool_) if known is None else np.array(known)
+        living = self.living_mask
         living[places] = False
         return replace(self, living=pa.array(living))
 
@@ -230,6 +238,11 @@ class KnownFiles:
         """Each of the files. Raises LakeError, NotSupported, ArrowException and OSError."""
         for footer, action in zip(files.footers, files.actions, strict=True):
             yield VersionFile(footer, action, self._living(files.log.path, footer, action))
+
+    def file_of(self, table: Path, action: Action) -> VersionFile:
+        """One file of the table, as an action of its log tells of it. Raises as `live`."""
+        footer = self._footer(data_file(table, unquote(action["path"])))
+        return VersionFile(footer, action, self._living(table, footer, action))
 
     def _footer(self, path: str) -> FileFooter:
         found = os.stat(path)

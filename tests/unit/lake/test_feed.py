@@ -20,7 +20,7 @@ from dt_jupyter.lake import NotSupported, TableLog
 from dt_jupyter.lake.change import feed
 from dt_jupyter.lake.change.feed import feed_table
 from dt_jupyter.lake.change.feed_cache import KeptRows
-from tests.unit.delta_logs import PROPERTIES, Written, add, column, info, metadata, remove
+from tests.unit.delta_logs import PROPERTIES
 
 SCHEMA = pa.schema([
     ("id", pa.int64()), ("Day", pa.date32()), ("kind", pa.string()), ("big", pa.bool_()),
@@ -231,18 +231,3 @@ def test_nested_columns_are_left_to_delta_rs(tmp_path: Path) -> None:
 def test_nothing_changed(tmp_path: Path) -> None:
     found = feed_table(made(tmp_path / "t"), 0, 0, ["id", "Day"])
     assert (found.num_rows, found.column_names) == (0, ["id", "Day", "__dt_w"])
-
-
-@pytest.mark.parametrize(
-    "actions",
-    [(add("a"), remove("b", dv=1)), (add("a", dv=1), remove("a"))],
-    ids=["went whole", "got a vector"],
-)
-def test_deletion_vectors_are_left_to_delta_rs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, actions: Any
-) -> None:
-    table = Written(tmp_path / "t", metadata(column("id"), enableChangeDataFeed="true"))
-    table.commit(info("DELETE"), *actions)
-    made = pa.table({"id": [5], "__dt_w": [-1]})
-    monkeypatch.setattr(feed, "_by_delta_rs", lambda *_: made)
-    assert feed_table(table.log, 1, 1, ["id"]) == made
