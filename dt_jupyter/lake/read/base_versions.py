@@ -156,22 +156,16 @@ class BaseVersions:
         import pyarrow.compute as pc
 
         if files.version < base.files.version:
-            rows = paired_off(self._stored(base, files.version, base.files.version, columns))
+            rows = paired_off(
+                _stored(base, self.columns, files.version, base.files.version, columns)
+            )
             weights = pc.negate(rows[WEIGHT])
             return rows.drop_columns(WEIGHT).append_column(WEIGHT, weights)
         upto = [v for v in known if base.files.version < v < files.version]
         since = max(upto, default=base.files.version)
-        more = paired_off(self._stored(base, since, files.version, columns))
+        more = paired_off(_stored(base, self.columns, since, files.version, columns))
         rows = pa.concat_tables([known[since], more]) if upto else more
         return rows.combine_chunks() if rows[WEIGHT].num_chunks > _CHUNKS else rows
-
-    def _stored(self, base: _Base, after: int, upto: int, columns: Sequence[str]) -> pa.Table:
-        """NotSupported where Spark has to read the changes, or they are many."""
-        log = base.files.log
-        rows = stored_changes(log, after, upto, columns, base.most, self.columns)
-        if rows is None:
-            raise NotSupported(f"what versions {after} to {upto} changed is left to Spark")
-        return rows
 
     def _keep(self, base: _Base, asked: _Asked, rows: pa.Table) -> None:
         """Of the same columns both ends of a refresh; of a table at most a part of all memory."""
@@ -226,3 +220,13 @@ def _without(rows: pa.Table, gone: pa.Table, key: str) -> pa.Table:
     if left.num_rows and pc.min(left[WEIGHT]).as_py() < 0:
         raise LakeError(f"a row went that was not there: {left.slice(0, 1).to_pylist()}")
     return pa.concat_tables([rows.filter(pc.invert(touched)), left.drop_columns(WEIGHT)])
+
+
+def _stored(
+    base: _Base, kept: KeptColumns, after: int, upto: int, columns: Sequence[str]
+) -> pa.Table:
+    """NotSupported where Spark has to read the changes, or they are many."""
+    rows = stored_changes(base.files.log, after, upto, columns, base.most, kept)
+    if rows is None:
+        raise NotSupported(f"what versions {after} to {upto} changed is left to Spark")
+    return rows
