@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -20,8 +21,11 @@ from dt_jupyter.lake import (
     plan_changes,
     relation,
 )
+from dt_jupyter.lake.change import vector_rows
+from dt_jupyter.lake.change.vector_rows import MovedFile
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.read.kept_columns import KeptColumns
+from dt_jupyter.lake.read.table_files import VersionFile
 from dt_jupyter.spark import confs
 from tests.cases import nightly, some
 from tests.spark.lake_tables import (
@@ -158,6 +162,32 @@ def test_what_deletion_vectors_took_is_read_without_spark(
                 assert weighted(rows) == difference(snapshots[after], snapshots[upto]), plan
                 found.drop(spark)
     assert marked
+
+
+@pytest.mark.parametrize("broken", ["weights", "before is all", "after is all"])
+def test_vectors_that_are_compared_wrongly_are_caught(
+    spark: SparkSession, lake_dir: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    changed = vector_rows._changed
+
+    def wrong(log: TableLog, kept: KeptColumns, moved: MovedFile) -> list[tuple[VersionFile, int]]:
+        if broken == "weights":
+            return [(file, -weight) for file, weight in changed(log, kept, moved)]
+        without = {"before is all": "went", "after is all": "came"}[broken]
+        action = getattr(moved, without)
+        plain = {k: v for k, v in action.items() if k != "deletionVector"}
+        return changed(log, kept, replace(moved, **{without: plain}))
+
+    log = make(spark, lake_dir / "t", DDL, feed=True, vectors=True)
+    spark.sql(ROWS.format(t=sql_table(log.path)))
+    run(spark, log.path, "delete", "delete null", "delete a duplicate's both")
+    last = log.version()
+    expected = difference(*(contents(spark, log, v, COLUMNS) for v in (last - 1, last)))
+    _, found, rows = change(spark, TableLog(log.path), last - 1, last, COLUMNS, LOCAL)
+    assert (found.way, weighted(rows)) == ("local", expected)
+    monkeypatch.setattr(vector_rows, "_changed", wrong)
+    _, found, rows = change(spark, TableLog(log.path), last - 1, last, COLUMNS, LOCAL)
+    assert (found.way, weighted(rows) == expected) == ("local", False)
 
 
 TRACKED = (
