@@ -266,6 +266,28 @@ def to_measured(row: RowMapping) -> RefreshRecord:
     )
 
 
+TIMED = (
+    "table_name", "schema_name", "query_id", "state", "trigger_kind", "data_timestamp", "action",
+    "start_time", "end_time", "target_lag_seconds",
+)  # fmt: skip
+"""The columns of a refresh that `to_timed` reads."""
+
+
+def to_timed(row: RowMapping) -> RefreshRecord:
+    """When a refresh was to run, and when it ran."""
+    return RefreshRecord(
+        name=name_in(row),
+        query_id=row["query_id"],
+        state=RefreshState(row["state"]),
+        trigger=RefreshTrigger(row["trigger_kind"]),
+        data_timestamp=row["data_timestamp"],
+        action=RefreshAction(row["action"]) if row["action"] else None,
+        start=row["start_time"],
+        end=row["end_time"],
+        target_lag_seconds=row["target_lag_seconds"],
+    )
+
+
 def to_record(row: RowMapping, upstream: tuple[RefreshRecord, ...] = ()) -> RefreshRecord:
     return replace(
         to_measured(row),

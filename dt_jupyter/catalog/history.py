@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, func, select
 
 from dt_jupyter.catalog import schema
-from dt_jupyter.catalog.codec import MEASURED, to_measured, to_record
+from dt_jupyter.catalog.codec import MEASURED, TIMED, to_measured, to_record, to_timed
 from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.catalog.store import Store
 from dt_jupyter.model import Name, RefreshAction, RefreshRecord, RefreshState, Timestamp
@@ -75,6 +75,17 @@ class History(Store):
         """Newest first, of one dynamic table."""
         with self._read() as connection:
             return [to_record(row) for row in _newest(connection, dt_id, limit)]
+
+    def timings(self, dt_id: str, limit: int = 32) -> list[RefreshRecord]:
+        """As `recent`, of each when it was to run and when it ran, and no more."""
+        query = (
+            select(*(_history.c[name] for name in TIMED))
+            .where(_history.c.dt_id == dt_id)
+            .order_by(_history.c.ordinal.desc())
+            .limit(limit)
+        )
+        with self._read() as connection:
+            return read_each(connection, _history, query, to_timed)[0]
 
     def measured(self, dt_id: str, limit: int = 64) -> list[RefreshRecord]:
         """The newest refreshes that computed rows, newest first: those whose times say something,

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Connection,
     Float,
     Integer,
+    Row,
     RowMapping,
     Select,
     Table,
@@ -28,6 +29,8 @@ from dt_jupyter.model import DTError, Timestamp
 
 T = TypeVar("T")
 _Make = Callable[[RowMapping], T]
+_Check = tuple[int, str, type | tuple[type, ...]]
+"""The place of a column in a row, its name, and what its values are."""
 UNREADABLE = (
     ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, OverflowError,
     RecursionError, DTError, OperationalError,
@@ -58,6 +61,19 @@ def require_types(table: Table, row: RowMapping) -> None:
             raise TypeError(f"{column} holds {value!r:.60}")
 
 
+def _require_kinds(row: Row[Any], checks: Sequence[_Check]) -> None:
+    for at, column, kinds in checks:
+        value = row[at]
+        if value is not None and not isinstance(value, kinds):
+            raise TypeError(f"{column} holds {value!r:.60}")
+
+
+@cache
+def _checks(table: Table, names: tuple[str, ...]) -> tuple[_Check, ...]:
+    """Of the columns of a result those that are the table's."""
+    return tuple((names.index(c), c, kinds) for c, kinds in _columns(table) if c in names)
+
+
 @cache
 def _columns(table: Table) -> tuple[tuple[str, type | tuple[type, ...]], ...]:
     return tuple(
@@ -81,15 +97,21 @@ def read_each(
     """What `make` makes of each row of a query over `table`, in its order, and the rows of which
     it makes nothing."""
 
-    def typed(row: RowMapping) -> T:
-        require_types(table, row)
-        return make(row)
-
     try:
-        return [typed(row) for row in connection.execute(query).mappings()], []
+        result = connection.execute(query)
+        checks = _checks(table, tuple(result.keys()))
+        rows = result.all()
+        for row in rows:
+            _require_kinds(row, checks)
+        return [make(row._mapping) for row in rows], []
     except UNREADABLE as e:
         require_unreadable(e)
-        return _one_by_one(connection, table, query, typed)
+        return _one_by_one(connection, table, query, lambda row: _typed(table, row, make))
+
+
+def _typed(table: Table, row: RowMapping, make: _Make[T]) -> T:
+    require_types(table, row)
+    return make(row)
 
 
 def _one_by_one(

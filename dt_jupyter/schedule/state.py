@@ -151,11 +151,12 @@ def upstream_first(nodes: Iterable[Node]) -> tuple[Node, ...]:
 
 
 class StateReader:
-    """The scheduler's state from the catalog, with estimates read anew only where they changed."""
+    """The scheduler's state from the catalog, with estimates read anew only where rows have come:
+    a refresh that found nothing new says little of the next one that does."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._estimates: dict[str, tuple[Timestamp | None, float | None, float | None]] = {}
+        self._estimates: dict[str, tuple[int, float | None, float | None]] = {}
 
     def read(self) -> State:
         tables = self._catalog.list()
@@ -186,9 +187,9 @@ class StateReader:
 
     def _estimate(self, dt: DynamicTable) -> tuple[float | None, float | None]:
         known = self._estimates.get(dt.id)
-        if known is None or known[0] != dt.data_timestamp:
-            records = self._catalog.recent(dt.id) if dt.data_timestamp is not None else []
-            known = (dt.data_timestamp, *estimate_times(records))
+        if known is None or known[0] != dt.sequence:
+            records = self._catalog.timings(dt.id) if dt.data_timestamp is not None else []
+            known = (dt.sequence, *estimate_times(records))
             self._estimates[dt.id] = known
         return known[1], known[2]
 
