@@ -65,6 +65,10 @@ _RUNNING = select(_lease, _history.c.start_time).join(
 _CHANGED = Reason("DEFINITION_CHANGED", "The definition was changed while a refresh ran.")
 
 
+_NOT_NOW = frozenset(("DT-1101", "DT-2101", "DT-2104", "DT-2109"))
+"""It is gone, has no data yet, is being refreshed, or is there already."""
+
+
 class Overtaken(Exception):
     """Another refresh ended since the caller read the table: what it planned stands on old rows."""
 
@@ -176,20 +180,49 @@ class Attempts(Store):
         present version. The frontier is `record.frontier`, else the present versions at the new
         time. Raises as `begin` does, and DT-2101 before the first data."""
         with self._write() as connection:
-            now = self.clock.now()
-            row = read_standing(connection, dt_id)
-            held = self._free(connection, dt_id, row, trigger, data_timestamp, now)
-            before = to_frontier(row["frontier"])
-            if before is None:
-                raise error("DT-2101", name=name_in(row))
-            if held is not None and held["attempt"] is not None:
-                leases.abandon(connection, held, leases.GONE, now)
-            frontier = record.frontier or replace(before, data_timestamp=data_timestamp)
-            known = replace(record, frontier=frontier, version=row["version"])
-            stored = complete_record(known, row, now)
-            after = standing_after(stored, row, frontier, row["sequence"], row["version"])
-            advance_standing(connection, dt_id, after)
-            insert_record(connection, dt_id, stored)
+            return self._write_no_data(connection, dt_id, trigger, data_timestamp, record)
+
+    def no_data_of_many(
+        self, records: Iterable[tuple[str, RefreshRecord]], trigger: RefreshTrigger
+    ) -> frozenset[str]:
+        """As `no_data`, each to the data timestamp of its record, in one transaction. The ids of
+        those that were recorded: one that may not begin is as it was."""
+        done = set()
+        with self._write() as connection:
+            for dt_id, record in records:
+                try:
+                    t = record.data_timestamp
+                    self._write_no_data(connection, dt_id, trigger, t, record)
+                except DTError as e:
+                    if e.code not in _NOT_NOW:
+                        raise
+                    continue
+                done.add(dt_id)
+        return frozenset(done)
+
+    def _write_no_data(
+        self,
+        connection: Connection,
+        dt_id: str,
+        trigger: RefreshTrigger,
+        data_timestamp: Timestamp,
+        record: RefreshRecord,
+    ) -> RefreshRecord:
+        """Raises before it has written anything."""
+        now = self.clock.now()
+        row = read_standing(connection, dt_id)
+        held = self._free(connection, dt_id, row, trigger, data_timestamp, now)
+        before = to_frontier(row["frontier"])
+        if before is None:
+            raise error("DT-2101", name=name_in(row))
+        if held is not None and held["attempt"] is not None:
+            leases.abandon(connection, held, leases.GONE, now)
+        frontier = record.frontier or replace(before, data_timestamp=data_timestamp)
+        known = replace(record, frontier=frontier, version=row["version"])
+        stored = complete_record(known, row, now)
+        after = standing_after(stored, row, frontier, row["sequence"], row["version"])
+        advance_standing(connection, dt_id, after)
+        insert_record(connection, dt_id, stored)
         return stored
 
     def fail(

@@ -95,6 +95,13 @@ class EnginePort:
             except DTError as problem:
                 self.report(problem)
 
+    def move_unchanged(self, dues: Sequence[tuple[str, Timestamp]]) -> frozenset[str]:
+        self.graph.retried()
+        done = self.graph.refresher.move_unchanged(dues, RefreshTrigger.SCHEDULED)
+        if done:
+            self.graph.changed()
+        return done
+
     def run(self, start: Start) -> None:
         """One scheduled refresh; nothing where another process was faster."""
         if start.resumes:

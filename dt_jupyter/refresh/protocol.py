@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,8 @@ from dt_jupyter.spark import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_log = logging.getLogger("dt_jupyter.refresh")
+
 
 @dataclass
 class Refresher:
@@ -158,6 +161,36 @@ class Refresher:
         except Overtaken:
             return self.refresh(dt_id, t, trigger, metadata_only=metadata_only, full=full)
         return self._attempt(table, attempt, seen, choice, watch)
+
+    def move_unchanged(
+        self, dues: Iterable[tuple[str, Timestamp]], trigger: RefreshTrigger
+    ) -> frozenset[str]:
+        """Moves the data timestamps of those tables whose sources have nothing new, all in one
+        transaction: their ids. What is wrong with another one its refresh meets again, and tells.
+        """
+        records = []
+        for dt_id, t in dues:
+            try:
+                record = self._unchanged(dt_id, t, trigger)
+            except Exception:
+                _log.debug(
+                    "whether %s has anything new is left to its refresh", dt_id, exc_info=True
+                )
+                continue
+            if record is not None:
+                records.append((dt_id, record))
+        return self.sources.catalog.no_data_of_many(records, trigger) if records else frozenset()
+
+    def _unchanged(self, dt_id: str, t: Timestamp, trigger: RefreshTrigger) -> RefreshRecord | None:
+        """The record of a refresh that finds nothing new; None where it would."""
+        table, watch = self._registered(dt_id), Stopwatch(self.clock)
+        require_owner_reads(self.sources.catalog, table)
+        table = self.standing(table)
+        seen = look(self.sources, table, t, classic=not is_connect(self.spark), session=None)
+        choice = self._choose(table, seen)
+        if choice.action is not RefreshAction.NO_DATA:
+            return None
+        return self._no_data_record(table, t, trigger, uuid.uuid4().hex, seen, choice, watch)
 
     def cancel(self, dt_id: str) -> bool:
         """Cancels the running refresh of a table; whether one runs here."""
@@ -283,11 +316,23 @@ class Refresher:
         choice: Choice,
         watch: Stopwatch,
     ) -> RefreshRecord:
-        record = replace(
+        record = self._no_data_record(table, t, trigger, query_id, seen, choice, watch)
+        return self.sources.catalog.no_data(table.id, trigger, t, record)
+
+    def _no_data_record(
+        self,
+        table: DynamicTable,
+        t: Timestamp,
+        trigger: RefreshTrigger,
+        query_id: str,
+        seen: Look,
+        choice: Choice,
+        watch: Stopwatch,
+    ) -> RefreshRecord:
+        return replace(
             no_data(table, t, trigger, query_id, seen, choice),
             statistics=RefreshStatistics(compilation_ms=watch.lap()),
         )
-        return self.sources.catalog.no_data(table.id, trigger, t, record)
 
     def _refused(
         self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, query_id: str, e: DTError

@@ -8,7 +8,7 @@ has a version for exactly t; ticks that were missed collapse into the newest.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dt_jupyter.model import Reason, RefreshState, Timestamp, count_of
 from dt_jupyter.schedule.obstacle import held_back
@@ -268,7 +268,7 @@ def _admit(
         sentence = (
             f"Warehouse {warehouse.name} already runs {count_of(warehouse.limit, 'refresh')}."
         )
-        return this.wait(node, "CONCURRENCY_LIMIT", sentence)
+        return replace(this.wait(node, "CONCURRENCY_LIMIT", sentence), data_timestamp=t)
     if warehouse.suspended:
         sentence = f"Warehouse {warehouse.name} is resumed, since sources changed."
         return Start(node.id, t, Reason("AUTO_RESUME", sentence), resumes=True)

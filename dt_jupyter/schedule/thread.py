@@ -15,6 +15,8 @@ from dt_jupyter.schedule.plan import planned
 from dt_jupyter.schedule.state import Node, State
 
 LONGEST_BACK_OFF = 60.0
+MANY = 8
+"""Of so many that are due at once those of which nothing is new are looked for first."""
 
 
 class SchedulerPort(Protocol):
@@ -25,6 +27,10 @@ class SchedulerPort(Protocol):
 
     def state(self) -> State:
         """The present state, periods aside."""
+
+    def move_unchanged(self, dues: Sequence[tuple[str, Timestamp]]) -> frozenset[str]:
+        """Refresh those (id, data timestamp) whose sources have nothing new, which takes no slot of
+        a warehouse: their ids."""
 
     def run(self, start: Start) -> None:
         """Do the refresh and record its outcome, failures too; called in a worker. A refresh that
@@ -64,6 +70,13 @@ def spawn_thread(work: Callable[[], None], name: str) -> Worker:
     return thread
 
 
+def _is_ready(decision: Decision) -> bool:
+    """Whether it may begin, or would if its warehouse had a slot."""
+    if isinstance(decision, Wait):
+        return decision.reason.code == "CONCURRENCY_LIMIT"
+    return isinstance(decision, Start) and not decision.resumes
+
+
 class Scheduler:
     """Starts what `decide` says. It wakes at the next tick, when nudged, when a refresh ends, and
     every `poll` seconds, to see what other processes did to the catalog.
@@ -89,6 +102,7 @@ class Scheduler:
         self._running: dict[str, Timestamp] = {}
         self._attempted: dict[str, Timestamp] = {}
         self._probed: dict[str, Timestamp] = {}
+        self._looked_at: dict[str, Timestamp] = {}
         self._periods: dict[str, Period] = {}
         self._waits: tuple[Wait, ...] = ()
         self._held: dict[str, tuple[str, Timestamp]] = {}
@@ -169,6 +183,8 @@ class Scheduler:
             self._waits = ()
             return self._poll
         decisions = decide(state, now)
+        if self._move_unchanged(decisions):
+            return 0.0  # who reads them may be due now
         self._waits = tuple(d for d in decisions if isinstance(d, Wait))
         self._tell_held(decisions)
         names = {node.id: node.name for node in state.nodes}
@@ -183,12 +199,26 @@ class Scheduler:
         wake = next_wake(state, now)
         return self._poll if wake is None else min(max(wake.since(now), 0.0), self._poll)
 
+    def _move_unchanged(self, decisions: Sequence[Decision]) -> bool:
+        """Where many are due, those of which nothing is new are done at once. Each is looked at
+        once for a tick."""
+        due = [(d.dt, d.data_timestamp) for d in decisions if _is_ready(d)]
+        due = [(dt, t) for dt, t in due if self._looked_at.get(dt) != t]
+        if len(due) < MANY:
+            return False
+        self._looked_at.update(due)
+        try:
+            return bool(self._port.move_unchanged(due))
+        except Exception as problem:
+            self._report(problem)
+            return False
+
     def _remembered(self, state: State, now: Timestamp) -> State:
         """The state with what the catalog cannot tell: refreshes handed out a moment ago, ticks
         tried by this scheduler whatever came of them, probes of suspended warehouses."""
         suspended = {slots.name for slots in state.warehouses if slots.suspended}
         known = {node.id: node for node in state.nodes}
-        for memory in (self._attempted, self._probed, self._held):
+        for memory in (self._attempted, self._probed, self._looked_at, self._held):
             for gone in memory.keys() - known.keys():
                 del memory[gone]
         for probed in tuple(self._probed):

@@ -421,3 +421,23 @@ def test_recovery_of_a_commit_that_the_catalog_never_saw_begin(lab: Lab) -> None
     assert forward(lab, 7, "from-the-log")
     assert lab.dt().sequence == 7
     assert [record.query_id for record in lab.catalog.history()] == ["from-the-log"]
+
+
+def test_no_data_of_many_is_one_transaction_that_leaves_out_who_may_not_begin(lab: Lab) -> None:
+    lab.make(*({*"abcde"} - {t.name.table for t in lab.catalog.list()}))
+    for n in "abcd":
+        lab.refresh(10, dt=n)
+    lab.begin(20, dt="b")
+    lab.catalog.drop(name("c"))
+    records = [
+        (f"id-{n}", RefreshRecord(name(n), f"nd-{n}", RefreshState.SUCCEEDED, SCHEDULED, at(t),
+                                  action=RefreshAction.NO_DATA))
+        for n, t in (("a", 30), ("b", 30), ("c", 30), ("d", 5), ("e", 30), ("zz", 30))
+    ]  # fmt: skip
+    assert lab.catalog.no_data_of_many(records, SCHEDULED) == {"id-a"}
+    assert lab.dt("a").data_timestamp == at(30)
+    assert lab.catalog.version_of("id-a", at(30)) == lab.dt("a").version
+    assert lab.catalog.outcome_of("id-a", at(30)) is RefreshState.SUCCEEDED
+    for n, stands in (("b", at(10)), ("d", at(10)), ("e", None)):
+        assert lab.dt(n).data_timestamp == stands
+        assert lab.catalog.outcome_of(f"id-{n}", at(30)) is None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from queue import Empty, Queue
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -36,6 +36,7 @@ from dt_jupyter.schedule import (
     StateReader,
     Wait,
 )
+from dt_jupyter.schedule.thread import MANY
 from tests.unit.catalog_lab import START, Lab, Wall, at, definition, name, table
 
 PATIENCE = 20  # seconds until a test that would hang fails instead
@@ -59,6 +60,8 @@ class Port:
         self.on_state: Callable[[], None] = lambda: None
         self.on_run: Callable[[Start], None] = lambda start: None
         self.leading = True
+        self.unchanged: set[str] = set()
+        self.looked_at: Queue[tuple[tuple[str, Timestamp], ...]] = Queue()
         self.cancelled = threading.Event()
 
     def leads(self) -> bool:
@@ -72,6 +75,15 @@ class Port:
             return State(
                 tuple(self.nodes.values()), (self.slots,), lambda dt, t: lookup.get((dt, t))
             )
+
+    def move_unchanged(self, dues: Sequence[tuple[str, Timestamp]]) -> frozenset[str]:
+        self.looked_at.put(tuple(dues))
+        with self.lock:
+            done = {dt: t for dt, t in dues if dt in self.unchanged}
+            for dt, t in done.items():
+                self.outcomes[dt, t] = RefreshState.SUCCEEDED
+                self.nodes[dt] = replace(self.nodes[dt], data_timestamp=t)
+        return frozenset(done)
 
     def run(self, start: Start) -> None:
         self.change(start.dt, running=start.data_timestamp, since=Timestamp(self.wall()))
@@ -394,6 +406,42 @@ def test_a_scheduler_that_does_not_lead_starts_nothing_until_it_does(
     assert lab.started()[0] == "a"
 
 
+def test_of_many_that_are_due_those_without_anything_new_take_no_slot(
+    bench: Callable[..., Bench],
+) -> None:
+    """Level by level, each looked at once for a tick; the others run as ever."""
+    names = [f"n{i}" for i in range(2 * MANY)]
+    nodes = [node(name) for name in names] + [node(f"over_{n}", n) for n in names]
+    lab = bench(*nodes, limit=1)
+    lab.port.unchanged = {n.id for n in nodes} - {"n3", "over_n5"}
+    lab.scheduler.start()
+    first = lab.port.looked_at.get(timeout=PATIENCE)
+    assert sorted(dt for dt, _ in first) == sorted(names)
+    assert {lab.started()[0] for _ in range(3)} == {"n3", "over_n3", "over_n5"}
+    lab.settle()
+    looked = [dt for dt, _ in first]
+    while not lab.port.looked_at.empty():
+        looked += [dt for dt, _ in lab.port.looked_at.get()]
+    assert len(looked) == len(set(looked))
+
+
+def test_of_few_that_are_due_each_is_refreshed_in_a_slot(bench: Callable[..., Bench]) -> None:
+    lab = bench(*(node(f"n{i}") for i in range(MANY - 1)))
+    lab.scheduler.start()
+    assert len({lab.started()[0] for _ in range(MANY - 1)}) == MANY - 1
+    assert lab.port.looked_at.empty()
+
+
+def test_a_look_for_what_is_new_that_fails_is_told_and_all_are_refreshed(
+    bench: Callable[..., Bench],
+) -> None:
+    lab = bench(*(node(f"n{i}") for i in range(MANY)))
+    lab.port.unchanged = cast("Any", None)
+    lab.scheduler.start()
+    assert len({lab.started()[0] for _ in range(MANY)}) == MANY
+    assert isinstance(lab.port.problems.get(timeout=PATIENCE), TypeError)
+
+
 # On a real catalog.
 
 
@@ -409,6 +457,9 @@ class CatalogPort:
 
     def state(self) -> State:
         return self.reader.read()
+
+    def move_unchanged(self, dues: Sequence[tuple[str, Timestamp]]) -> frozenset[str]:
+        return frozenset()
 
     def run(self, start: Start) -> None:
         t, query = start.data_timestamp, f"{start.dt} {start.data_timestamp}"

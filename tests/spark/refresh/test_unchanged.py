@@ -1,0 +1,85 @@
+"""Of many tables that are due those of which nothing is new are moved in one transaction; the
+others are left as they are, and their refreshes tell what is to be done."""
+
+from __future__ import annotations
+
+import shutil
+
+from dt_jupyter.engine.scheduling import EnginePort
+from dt_jupyter.model import Reason
+from dt_jupyter.schedule import Start
+from tests.spark.engine_lab import Lab
+
+
+def due(lab: Lab, *names: str) -> tuple[EnginePort, list[str]]:
+    """A port, and those of the tables that it moved."""
+    port, t = EnginePort(lab.context.graph), lab.context.clock.now()
+    ids = {lab.engine.table(name).id: name for name in names}
+    done = port.move_unchanged([(dt_id, t) for dt_id in ids])
+    for dt_id, name in ids.items():
+        assert (lab.engine.table(name).data_timestamp == t) == (dt_id in done), name
+    return port, sorted(ids[dt_id] for dt_id in done)
+
+
+def test_only_what_has_nothing_new_is_moved(quick_lab: Lab) -> None:
+    lab = quick_lab
+    for name in ("calm", "busy", "gone"):
+        lab.table(name, "id INT, v INT", "1, 10", "2, 20")
+    lab.sql("CREATE VIEW seen AS SELECT id, v FROM calm")
+    queries = {
+        "of_calm": "SELECT id, v + 1 AS v FROM calm",
+        "sums": "SELECT v % 2 AS g, sum(id) AS s FROM calm GROUP BY v % 2",
+        "of_busy": "SELECT id FROM busy",
+        "both": "SELECT c.id FROM calm c JOIN busy b ON c.id = b.id",
+        "of_gone": "SELECT id FROM gone",
+        "of_view": "SELECT id, v FROM seen",
+        "over": "SELECT id FROM of_calm",
+        "over_busy": "SELECT id FROM of_busy",
+    }
+    for name, query in queries.items():
+        lab.dynamic_table(name, query)
+    lab.dynamic_table("later", "SELECT id FROM calm", "INITIALIZE = ON_SCHEDULE")
+    lab.insert("busy", "3, 30")
+    lab.sql("CREATE OR REPLACE VIEW seen AS SELECT id, v * 2 AS v FROM calm")
+    shutil.rmtree(lab.context.layout.tables / "gone")
+    before = {name: lab.rows(name) for name in queries}
+    _, moved = due(lab, "of_calm", "sums", "of_busy", "both", "of_gone", "of_view", "later")
+    assert moved == ["of_calm", "sums"]
+    assert {name: lab.rows(name) for name in queries if name != "of_gone"} == {
+        name: rows for name, rows in before.items() if name != "of_gone"
+    }
+    record = lab.engine.records("sums", 1)[0]
+    assert (str(record.action), str(record.trigger)) == ("NO_DATA", "SCHEDULED")
+    assert lab.version("sums") == lab.engine.table("sums").version
+    lab.verified("of_calm", "sums")
+
+
+def test_who_reads_them_is_moved_at_the_same_data_timestamp(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.table("item", "id INT", "1")
+    lab.dynamic_table("low", "SELECT id FROM item")
+    lab.dynamic_table("high", "SELECT count(*) AS n FROM low")
+    port, t = EnginePort(lab.context.graph), lab.context.clock.now()
+    low, high = (lab.engine.table(name).id for name in ("low", "high"))
+    assert port.move_unchanged([(high, t)]) == frozenset()  # `low` has no version for t yet
+    assert port.move_unchanged([(low, t)]) == {low}
+    assert port.move_unchanged([(high, t), (low, t)]) == {high}  # once
+    lab.insert("item", "2")
+    later = lab.context.clock.now()
+    assert port.move_unchanged([(low, later)]) == frozenset()
+    port.run(Start(low, later, Reason("TICK", "")))
+    assert port.move_unchanged([(high, later)]) == frozenset()
+    port.run(Start(high, later, Reason("TICK", "")))
+    assert lab.rows("high") == [(2,)]
+    lab.verified("low", "high")
+
+
+def test_one_that_another_process_refreshes_is_left(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.table("item", "id INT", "1")
+    for name in ("a", "b"):
+        lab.dynamic_table(name, "SELECT id FROM item")
+    catalog, t = lab.context.catalog, lab.context.clock.now()
+    a, b = (lab.engine.table(name).id for name in ("a", "b"))
+    catalog.begin(a, lab.engine.records("a", 1)[0].trigger, t, "elsewhere", ttl=600)
+    assert EnginePort(lab.context.graph).move_unchanged([(a, t), (b, t)]) == {b}
