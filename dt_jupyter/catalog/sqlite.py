@@ -132,7 +132,8 @@ def open_file(
             "DT-5102",
             path=path,
             problem=f"it is on a network file system ({kind})",
-            hint="Put the lake on a local disk: SQLite's locks do not hold over a network.",
+            hint="SQLite's locks do not hold there: connect with a catalog in PostgreSQL "
+            "(catalog='postgresql+psycopg://…'), or put the lake on a local disk.",
         )
     engine = create_engine(
         "sqlite://",
