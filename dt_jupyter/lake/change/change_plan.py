@@ -147,7 +147,8 @@ def plan_from_facts(
     if feed:
         marked = sum(f.marked_bytes for f in data if not f.cdc_files)
         rows_ = _total([feed_rows(f) for f in data])
-        return Feed(first, last, rows_, bytes_ - marked, files, marked)
+        once = -(-marked // 2)  # a file came and went by its vector
+        return Feed(first, last, rows_, bytes_ - marked, files, once)
     both = sum(f.added_bytes + f.removed_bytes for f in data)
     count = sum(f.added_files + f.removed_files for f in data)
     rows = [r for f in data for r in (f.added_rows, f.removed_rows)]

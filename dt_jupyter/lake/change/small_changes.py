@@ -25,7 +25,7 @@ class Small:
 
     rows: int = 150_000
     bytes: int = 64 << 20
-    marked_bytes: int = 4 << 30
+    marked_bytes: int = 16 << 30
     """Of files some of whose rows deletion vectors took: only columns that are asked for are
     decoded, once for all that a process reads of the file."""
 
