@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ from dt_jupyter.lake import sync, write_durable
 from dt_jupyter.model import error
 
 _FILE = "catalog.json"
+_ID = re.compile("[0-9a-f]{32}")
+"""It is a part of statements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,9 @@ def read_place(folder: Path) -> CatalogPlace | None:
     file = folder / _FILE
     try:
         found = json.loads(file.read_text("utf-8"))
-        return CatalogPlace(str(found["id"]), str(found["url"]))
+        if _ID.fullmatch(found["id"]) is None:
+            raise ValueError(f"{found['id']!r} is no lake's id")
+        return CatalogPlace(found["id"], str(found["url"]))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, TypeError) as problem:

@@ -54,6 +54,11 @@ _WORDS = (
 )
 _REFUSED: Mapping[str, str] = {"53100": "DT-5121", "25006": "DT-5122"}
 _UNREACHED = ("08", "57P")
+_SECRET = frozenset(("password", "sslpassword"))
+_LOST = (
+    "Restore it from a backup; or delete _dt/catalog.json and give the address again: the catalog "
+    "is rebuilt from the lake."
+)
 _ELSEWHERE = "Give that address, or none: it is written in the lake."
 _COPIED = "Delete _dt/catalog.json in the copy, and it gets a catalog of its own."
 
@@ -94,7 +99,8 @@ class PostgresSchema:
 
     @property
     def _shown(self) -> URL:
-        return self.url.set(password=None)
+        query = {k: v for k, v in self.url.query.items() if k not in _SECRET}
+        return self.url.set(password=None, query=query)
 
     @property
     def _schema(self) -> str:
@@ -112,6 +118,8 @@ class PostgresSchema:
                 stack.enter_context(FileLock(f"{self.path}.lock", timeout=LOCK_SECONDS))
                 self._mark = read_place(self.path.parent) or self._new_mark()
                 if self._mark.url:
+                    if file is not None:  # another process has taken it over meanwhile
+                        file.dispose()
                     sqlite.set_aside(self.path)
                 elif file is not None:
                     self._file = stack.enter_context(sqlite.leaving_file(file, self.path))
@@ -170,6 +178,8 @@ class PostgresSchema:
             found = connection.execute(
                 "SELECT 1 FROM pg_namespace WHERE nspname = %s", [self._schema]
             ).fetchone()
+            if found is None and self._mark.url == self.place:
+                raise self._of_another(f"its schema {self._schema} is gone", _LOST)
             if found is None and self._mark.url:
                 raise self._of_another(f"it is at {self._mark.url}", _ELSEWHERE)
             if found is not None and not self._mark.url:

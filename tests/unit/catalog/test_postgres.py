@@ -3,7 +3,6 @@ server can do that a file cannot: be away, refuse, stand still."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import threading
 import time
@@ -45,8 +44,11 @@ def test_who_does_not_name_it_finds_it(lab: Lab) -> None:
 
 
 def test_no_password_is_written_or_shown(lab: Lab, postgres: PostgresServer) -> None:
-    catalog = reopened(lab, postgres.url.replace("postgres@", "postgres:s3cret@"))
-    told = (lab.path.parent / "catalog.json").read_text() + catalog.place + repr(catalog._database)
+    first = reopened(lab, postgres.url.replace("postgres@", "postgres:s3cret@"))
+    assert "s3cret" not in first.place + repr(first._database)
+    catalog = reopened(lab, f"{postgres.url}?password=s3cret&application_name=mine")
+    assert "application_name=mine" in catalog.place
+    told = (lab.path.parent / "catalog.json").read_text() + catalog.place
     assert "s3cret" not in told
 
 
@@ -77,7 +79,18 @@ def test_an_address_that_no_catalog_can_be_at_is_refused(
     assert problem in str(caught[0])
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"id": "a"}', "\x00"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[1]",
+        '{"id": "a"}',
+        "\x00",
+        '{"id": "public; DROP TABLE x", "url": ""}',
+        '{"id": 1, "url": ""}',
+    ],
+)
 def test_a_place_that_cannot_be_read_is_told(lab: Lab, text: str) -> None:
     (lab.path.parent / "catalog.json").write_text(text)
     with refused("DT-5102") as caught:
@@ -247,9 +260,10 @@ def test_a_lost_schema_is_rebuilt_from_the_lake(lab: Lab, postgres: PostgresServ
     assert place is not None
     lab.catalog.close()
     postgres.run(f"DROP SCHEMA dt_{place.id} CASCADE")
-    with refused("DT-5116"):
+    with refused("DT-5116") as caught:
         reopened(lab)
-    (lab.path.parent / "catalog.json").write_text(json.dumps({"id": place.id, "url": ""}))
+    assert f"its schema dt_{place.id} is gone" in str(caught[0])
+    (lab.path.parent / "catalog.json").unlink()
     again = reopened(lab, postgres.url)
     assert "dynamic tables a" in str(again.rebuilt)
     assert [str(t.name) for t in again.list()] == ["a"]
