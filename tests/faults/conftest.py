@@ -1,7 +1,6 @@
 """The session and the lake that the tests on Spark use; it is other processes that are killed."""
 
 from tests.spark.conftest import (
-    catalog_database,
     lab,
     lake_dir,
     quick_lab,
@@ -9,4 +8,4 @@ from tests.spark.conftest import (
     spark,
 )
 
-__all__ = ["catalog_database", "lab", "lake_dir", "quick_lab", "quick_spark", "spark"]
+__all__ = ["lab", "lake_dir", "quick_lab", "quick_spark", "spark"]

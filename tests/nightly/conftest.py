@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.spark.conftest import (
-    catalog_database,
     lab,
     lake_dir,
     quick_lab,
@@ -16,7 +15,7 @@ from tests.spark.conftest import (
     spark,
 )
 
-__all__ = ["catalog_database", "lab", "lake_dir", "quick_lab", "quick_spark", "shared_lab", "spark"]
+__all__ = ["lab", "lake_dir", "quick_lab", "quick_spark", "shared_lab", "spark"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
 from collections.abc import Iterator
@@ -70,15 +69,6 @@ def _confs_of_a_file() -> Iterator[None]:
         session.sql("RESET")
         for name in _OF_A_GROUP:
             session.sparkContext.setLocalProperty(name, None)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def catalog_database(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Where labs have their catalogs: in files, or all in PostgreSQL (DT_TEST_CATALOG)."""
-    with pytest.MonkeyPatch.context() as patched:
-        if os.environ.get("DT_TEST_CATALOG") == "postgresql":
-            patched.setattr(Lab, "catalog_url", request.getfixturevalue("postgres").url)
-        yield
 
 
 @pytest.fixture(scope="session")
