@@ -148,9 +148,9 @@ def test_a_copy_in_a_session_that_knows_the_originals_tables(
     first = Lab.open(spark, copied(made, tmp_path / "a"))
     copied(tmp_path / "a", tmp_path / "b")
     first.insert("t", "1, 1000")
-    first.engine.close()
     with pytest.warns(UserWarning, match="another table than in the lake"):
         lab = Lab.open(spark, tmp_path / "b" / "lake")
+    first.engine.close()
     own = lab.context.layout.tables / "t"
     lab.sql(f"INSERT INTO delta.`{own}` VALUES (1, 1)")
     assert lab.refresh("sums") == "INCREMENTAL"
