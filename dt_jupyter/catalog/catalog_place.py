@@ -37,7 +37,7 @@ def read_place(folder: Path) -> CatalogPlace | None:
     try:
         found = json.loads(file.read_text("utf-8"))
         if _ID.fullmatch(found["id"]) is None:
-            raise ValueError(f"{found['id']!r} is no lake's id")
+            raise ValueError(f"{found['id']!r} is not a lake's id")
         return CatalogPlace(found["id"], str(found["url"]))
     except (FileNotFoundError, NotADirectoryError):
         return None
