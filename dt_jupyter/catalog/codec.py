@@ -245,43 +245,44 @@ def from_record(record: RefreshRecord) -> dict[str, Any]:
     }
 
 
-MEASURED = (
+_WHAT = (
     "table_name", "schema_name", "query_id", "state", "trigger_kind", "data_timestamp", "action",
-    "reason", "statistics",
 )  # fmt: skip
+
+
+def _what(row: RowMapping) -> dict[str, Any]:
+    """The fields of a refresh that say which one it was, and what it did."""
+    return {
+        "name": name_in(row),
+        "query_id": row["query_id"],
+        "state": RefreshState(row["state"]),
+        "trigger": RefreshTrigger(row["trigger_kind"]),
+        "data_timestamp": row["data_timestamp"],
+        "action": RefreshAction(row["action"]) if row["action"] else None,
+    }
+
+
+MEASURED = (*_WHAT, "reason", "statistics")
 """The columns of a refresh that `to_measured` reads."""
 
 
 def to_measured(row: RowMapping) -> RefreshRecord:
     """What a refresh was and what it cost."""
     return RefreshRecord(
-        name=name_in(row),
-        query_id=row["query_id"],
-        state=RefreshState(row["state"]),
-        trigger=RefreshTrigger(row["trigger_kind"]),
-        data_timestamp=row["data_timestamp"],
-        action=RefreshAction(row["action"]) if row["action"] else None,
+        **_what(row),
         reason=to_reason(row["reason"]),
         statistics=RefreshStatistics.from_json(json.loads(row["statistics"])),
     )
 
 
-TIMED = (
-    "table_name", "schema_name", "query_id", "state", "trigger_kind", "data_timestamp", "action",
-    "start_time", "end_time", "target_lag_seconds",
-)  # fmt: skip
+TIMED = (*_WHAT, "start_time", "end_time", "target_lag_seconds")
 """The columns of a refresh that `to_timed` reads."""
 
 
 def to_timed(row: RowMapping) -> RefreshRecord:
     """When a refresh was to run, and when it ran."""
     return RefreshRecord(
-        name=name_in(row),
-        query_id=row["query_id"],
-        state=RefreshState(row["state"]),
-        trigger=RefreshTrigger(row["trigger_kind"]),
-        data_timestamp=row["data_timestamp"],
-        action=RefreshAction(row["action"]) if row["action"] else None,
+        **_what(row),
         start=row["start_time"],
         end=row["end_time"],
         target_lag_seconds=row["target_lag_seconds"],

@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.registry_log import Entry, RegistryPicture, RegistryRow
-from dt_jupyter.catalog.triggers import key_text
+from dt_jupyter.catalog.triggers import is_sqlite, key_text
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def changes(connection: Connection, after: int) -> list[Entry]:
 def _is_sound(connection: Connection) -> str:
     """SQLite takes any value for a number or JSON."""
     sound = "typeof(stamp) = 'integer' AND json_valid(key)"
-    return sound if connection.dialect.name == "sqlite" else "TRUE"
+    return sound if is_sqlite(connection) else "TRUE"
 
 
 @contextmanager
@@ -137,7 +137,7 @@ def _rows(connection: Connection, kind: RegisteredKind) -> Iterator[Row[Any]]:
     """Key and columns of each row; of a SQLite file without those that cannot be read."""
     key = key_text(connection, kind.key)
     query = f"SELECT {key}, {_listed(kind.columns)} FROM {kind.table} WHERE {kind.where}"
-    if connection.dialect.name != "sqlite":
+    if not is_sqlite(connection):
         yield from connection.execute(text(query)).all()
         return
     ids = text(f"SELECT rowid FROM {kind.table} WHERE {kind.where}")

@@ -53,12 +53,15 @@ _KINDS: tuple[tuple[type[TypeEngine[Any]], type | tuple[type, ...]], ...] = (
 )
 
 
-def require_types(table: Table, row: RowMapping) -> None:
-    """TypeError for a value of another type than its column's: SQLite takes any."""
-    for column, kinds in _columns(table):
-        value = row.get(column)
-        if value is not None and not isinstance(value, kinds):
-            raise TypeError(f"{column} holds {value!r:.60}")
+def _typed(connection: Connection, table: Table, query: Select[Any]) -> list[RowMapping]:
+    """The rows of a query over `table`; TypeError for a value of another type than its column's:
+    SQLite takes any."""
+    result = connection.execute(query)
+    checks = _checks(table, tuple(result.keys()))
+    rows = result.all()
+    for row in rows:
+        _require_kinds(row, checks)
+    return [row._mapping for row in rows]
 
 
 def _require_kinds(row: Row[Any], checks: Sequence[_Check]) -> None:
@@ -98,20 +101,10 @@ def read_each(
     it makes nothing."""
 
     try:
-        result = connection.execute(query)
-        checks = _checks(table, tuple(result.keys()))
-        rows = result.all()
-        for row in rows:
-            _require_kinds(row, checks)
-        return [make(row._mapping) for row in rows], []
+        return [make(row) for row in _typed(connection, table, query)], []
     except UNREADABLE as e:
         require_unreadable(e)
-        return _one_by_one(connection, table, query, lambda row: _typed(table, row, make))
-
-
-def _typed(table: Table, row: RowMapping, make: _Make[T]) -> T:
-    require_types(table, row)
-    return make(row)
+        return _one_by_one(connection, table, query, make)
 
 
 def _one_by_one(
@@ -123,7 +116,7 @@ def _one_by_one(
     keys: Sequence[Sequence[bytes | None]] = connection.execute(only).all()
     for key in keys:
         try:
-            one = connection.execute(query.where(_is(table, key))).mappings().one()
+            (one,) = _typed(connection, table, query.where(_is(table, key)))
             made.append(make(one))
         except UNREADABLE as e:
             require_unreadable(e)

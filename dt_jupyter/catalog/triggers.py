@@ -29,7 +29,7 @@ def without_triggers(table: str) -> _Make:
     """Drops those of a table, which are made anew for other columns."""
 
     def drop(connection: Connection) -> None:
-        of_table = "" if _is_sqlite(connection) else f" ON {table}"
+        of_table = "" if is_sqlite(connection) else f" ON {table}"
         for event in _EVENTS:
             connection.exec_driver_sql(f"DROP TRIGGER {_name(table, event)}{of_table}")
 
@@ -38,7 +38,7 @@ def without_triggers(table: str) -> _Make:
 
 def _maker(table: str, key: _Columns, columns: _Columns, counted: str) -> _Make:
     def make(connection: Connection) -> None:
-        texts = _sqlite_trigger if _is_sqlite(connection) else _postgres_trigger
+        texts = _sqlite_trigger if is_sqlite(connection) else _postgres_trigger
         for event in _EVENTS:
             for text in texts(table, event, key, columns, counted):
                 connection.exec_driver_sql(text)
@@ -48,7 +48,7 @@ def _maker(table: str, key: _Columns, columns: _Columns, counted: str) -> _Make:
 
 def key_text(connection: Connection, columns: _Columns, row: str = "") -> str:
     """The SQL of the key that stands for a row: JSON as `registry_rows.key_of` writes it."""
-    if _is_sqlite(connection):
+    if is_sqlite(connection):
         return _sqlite_key(columns, row)
     return _postgres_key(columns, row)
 
@@ -103,5 +103,6 @@ def _name(table: str, event: str) -> str:
     return f"registry_{table}_{event.lower()}"
 
 
-def _is_sqlite(connection: Connection) -> bool:
+def is_sqlite(connection: Connection) -> bool:
+    """Whether a transaction is on a file of SQLite's."""
     return connection.dialect.name == "sqlite"

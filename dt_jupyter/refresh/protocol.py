@@ -150,7 +150,8 @@ class Refresher:
         except Exception as e:
             return self._refused(table, t, trigger, attempt_id, as_error(e, table.name))
         if choice.action is RefreshAction.NO_DATA:
-            return self._no_data(table, t, trigger, attempt_id, seen, choice, watch)
+            record = self._no_data_record(table, t, trigger, attempt_id, seen, choice, watch)
+            return self.sources.catalog.no_data(dt_id, trigger, t, record)
         if metadata_only:
             return None
         pins = [(s, v) for f in (table.frontier, seen.frontier) if f for s, v in f.versions.items()]
@@ -305,19 +306,6 @@ class Refresher:
         return {"changed_rows": changed, "source_rows": int(rows or 0), "cold": cold}
 
     # -- recording --------------------------------------------------------------------------------
-
-    def _no_data(
-        self,
-        table: DynamicTable,
-        t: Timestamp,
-        trigger: RefreshTrigger,
-        query_id: str,
-        seen: Look,
-        choice: Choice,
-        watch: Stopwatch,
-    ) -> RefreshRecord:
-        record = self._no_data_record(table, t, trigger, query_id, seen, choice, watch)
-        return self.sources.catalog.no_data(table.id, trigger, t, record)
 
     def _no_data_record(
         self,

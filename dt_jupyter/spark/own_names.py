@@ -11,6 +11,7 @@ from dt_jupyter.model import Name, quote
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.path_texts import local_path
 from dt_jupyter.spark.relations import lookup
+from dt_jupyter.sql import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,8 +62,7 @@ def set_warehouse(spark: SparkSession, folder: Path) -> None:
 
 def set_schema_folder(spark: SparkSession, schema: str, folder: Path) -> None:
     """New tables of the schema are made in `folder`, which need not be there yet."""
-    place = str(folder).replace("\\", "\\\\").replace("'", "\\'")
-    spark.sql(f"ALTER DATABASE {quote(schema)} SET LOCATION '{place}'")
+    spark.sql(f"ALTER DATABASE {quote(schema)} SET LOCATION {literal(str(folder))}")
 
 
 def list_relations(spark: SparkSession, schemas: Sequence[str] | None = None) -> list[Name]:

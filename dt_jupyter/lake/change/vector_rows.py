@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.lake.delta_log.actions import FileAction
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NotSupported
-from dt_jupyter.lake.read.file_columns import has_old_calendar
 from dt_jupyter.lake.read.kept_columns import KeptColumns
-from dt_jupyter.lake.read.table_files import VersionFile
-from dt_jupyter.lake.types import INT96, contains, stores_int96
+from dt_jupyter.lake.read.table_files import TIMED_TYPES, VersionFile
+from dt_jupyter.lake.types import INT96, contains
 from dt_jupyter.model.hidden import WEIGHT
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TIMED = frozenset({"date", "timestamp", "timestamp_ntz"})
 _Action = Mapping[str, Any]
 
 
@@ -51,11 +49,10 @@ def vector_rows(
 
     metadata, found = log.metadata(version), []
     kept = kept if kept is not None else KeptColumns(most_bytes=0)
-    timed = contains(metadata, _TIMED, columns)
+    timed = contains(metadata, TIMED_TYPES, columns)
     for moved in files:
         for file, weight in _changed(log, kept, moved):
-            footer = file.footer.metadata
-            if timed and (has_old_calendar(footer) or stores_int96(footer.schema)):
+            if timed and file.footer.has_other_times:
                 raise NotSupported(INT96)
             if metadata.partition_columns and "partitionValues" not in file.action:
                 raise NotSupported("a removed file without its partition's values")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from dt_jupyter.lake.delta_log.deletion_vectors import Places
 
-_TIMED = frozenset({"date", "timestamp", "timestamp_ntz"})
+TIMED_TYPES = frozenset({"date", "timestamp", "timestamp_ntz"})
 _TABLES = 256
 """Of so many tables what is kept is told apart."""
 FOOTERS = 20_000
@@ -60,6 +60,12 @@ class FileFooter:
     @property
     def starts(self) -> Iterable[int]:
         return accumulate(self.rows, initial=0)
+
+    @property
+    def has_other_times(self) -> bool:
+        """Whether its dates or times may not be those that Arrow reads: INT96 loses what Spark
+        wrote, and older writers had another calendar."""
+        return has_old_calendar(self.metadata) or stores_int96(self.metadata.schema)
 
     def may_hold(self, group: int, range_: KeyRange, stored: str) -> bool:
         """Whether a row group may have a value in a range, by its statistics."""
@@ -172,12 +178,9 @@ class VersionFiles:
         return sum(sum(f.rows) for f in self.footers)
 
     def has_other_times(self, columns: Sequence[str]) -> bool:
-        """Whether dates or times among the columns are not those that a file holds: INT96 loses
-        what Spark wrote, and older writers had another calendar."""
-        if not contains(self.log.metadata(self.version), _TIMED, columns):
-            return False
-        found = (f.metadata for f in self.footers)
-        return any(has_old_calendar(f) or stores_int96(f.schema) for f in found)
+        """Whether dates or times among the columns are in a file that has others."""
+        timed = contains(self.log.metadata(self.version), TIMED_TYPES, columns)
+        return timed and any(footer.has_other_times for footer in self.footers)
 
     @cached_property
     def footers(self) -> Sequence[FileFooter]:
