@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.rights.spark_rights import PlacedByEngine
 from dt_jupyter.model import DTError, Name, Stream, Timestamp, error, parse_time, zone_of
-from dt_jupyter.spark import Args, bind_parameters, binding, values_in
+from dt_jupyter.spark import Args, bind_parameters, binding, is_connect, values_in
 from dt_jupyter.sql import TimePoint, find_current_role, find_last_query_id, literal, replace_spans
 from dt_jupyter.streams import Points, moment
 
@@ -38,6 +38,8 @@ def run_spark(
     if context.access.guarded:
         return context.spark_rights.run(bind_parameters(text, args), placed)
     bound = values_in(text, args)
+    if is_connect(context.spark):  # a server drops them with `binding` too
+        return context.spark.sql(bind_parameters(text, bound))
     with binding(context.spark, bound):
         return context.spark.sql(text, args=bound or None)
 

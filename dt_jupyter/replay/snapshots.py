@@ -44,7 +44,7 @@ from dt_jupyter.sources import (
     pinned,
     whole_micro,
 )
-from dt_jupyter.spark import HELD, confs
+from dt_jupyter.spark import HELD, analyse_now, confs
 from dt_jupyter.sql import SchemaMode
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ class Snapshots:
 
     def frame(self, snapshot: Snapshot, mode: SchemaMode = SchemaMode.SNAPSHOT_TIME) -> DataFrame:
         with confs(self.spark, HELD):
-            return self.spark.sql(snapshot.sql(mode))
+            return analyse_now(self.spark.sql(snapshot.sql(mode)))
 
     def read_at(self, source: Source, version: int, asked: Timestamp | None = None) -> ReadAt:
         """When the rows of a version are those of the table; of a dynamic table its newest data

@@ -19,6 +19,9 @@ from .conflicts import (
     conflict_error as conflict_error,
     find_conflict as find_conflict,
 )
+from .eager_frames import (
+    analyse_now as analyse_now,
+)
 from .file_roots import (
     match_paths as match_paths,
     partition_folders as partition_folders,
@@ -73,6 +76,7 @@ from .path_texts import (
     GLOB as GLOB,
     local_path as local_path,
     path_of_text as path_of_text,
+    storage_of as storage_of,
 )
 from .plan_reads import (
     FILE_SCHEMAS as FILE_SCHEMAS,

@@ -91,16 +91,38 @@ def _literal(value: object) -> str:
         case bool():
             return "TRUE" if value else "FALSE"
         case int():
-            return f"{value}L" if abs(value) >= 2**31 else str(value)
+            return _number(value, "" if -(2**31) <= value < 2**31 else "L")
         case float():
             return f"CAST({literal(repr(value))} AS DOUBLE)"
         case Decimal():
-            return f"{value:f}BD"
+            return _number(value, "BD")
         case datetime():
             return f"TIMESTAMP{literal(value.isoformat(sep=' '))}"
         case date():
             return f"DATE{literal(value.isoformat())}"
         case str():
             return literal(value)
+        case bytes() | bytearray():
+            return f"X'{value.hex()}'"
+        case timedelta():
+            return _interval(value // _MICRO)
+        case list() | tuple():
+            return f"array({', '.join(map(_literal, value))})"
     problem, hint = f"a {type(value).__name__} has no literal", "Pass a plain value."
     raise error("DT-1003", option="a parameter", value=repr(value), problem=problem, hint=hint)
+
+
+def _number(value: int | Decimal, suffix: str) -> str:
+    """In parentheses where it has a sign: after another minus it would begin a comment."""
+    text = f"{value:f}{suffix}" if isinstance(value, Decimal) else f"{value}{suffix}"
+    return f"({text})" if text.startswith("-") else text
+
+
+def _interval(micros: int) -> str:
+    seconds, fraction = divmod(abs(micros), 1_000_000)
+    minutes, second = divmod(seconds, 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    sign = "-" if micros < 0 else ""
+    text = f"{sign}{days} {hour:02}:{minute:02}:{second:02}.{fraction:06}"
+    return f"INTERVAL '{text}' DAY TO SECOND"

@@ -33,7 +33,7 @@ from dt_jupyter.sources import (
     no_versions,
     pinned,
 )
-from dt_jupyter.spark import HELD, confs, is_connect, run_cancellable
+from dt_jupyter.spark import HELD, analyse_now, confs, is_connect, run_cancellable
 from dt_jupyter.streams.change_reader import (
     ChangeQuery,
     append_query,
@@ -168,7 +168,7 @@ class Changes:
         try:
             ends = {table: side.new for table, side in sides.items()}
             told = tuple(Interval(s.name, s.old, s.new, s.identity) for s in sides.values())
-            return ChangeRows(self.spark.sql(made.text), made, ends, told)
+            return ChangeRows(analyse_now(self.spark.sql(made.text)), made, ends, told)
         finally:
             for view in made.views:
                 self.spark.catalog.dropTempView(view)

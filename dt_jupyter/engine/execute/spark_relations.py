@@ -11,6 +11,7 @@ from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.rights.spark_rights import PlacedByEngine
 from dt_jupyter.model import Span, error
 from dt_jupyter.model.hidden import hidden
+from dt_jupyter.spark import analyse_now
 from dt_jupyter.sql import (
     as_merge,
     quote_change_columns,
@@ -80,7 +81,9 @@ def _run(
     merge = as_merge(text) if statement.kind in _CHOOSING else None
     if merge is not None:
         return run_spark(context, merge, origin.args, placed).select("num_affected_rows")
-    return run_spark(context, text, origin.args, placed)
+    frame = run_spark(context, text, origin.args, placed)
+    reads_views = statement.kind is S.SparkKind.QUERY and bool(placed.views)
+    return analyse_now(frame) if reads_views else frame
 
 
 def _placed_in(statement: S.SparkStatement, replaced: Replaced) -> PlacedByEngine:
