@@ -55,7 +55,7 @@ from dt_jupyter.sources import (
     sample_files,
     text_at,
 )
-from dt_jupyter.spark import check_cancelled, is_connect, type_text
+from dt_jupyter.spark import check_cancelled, is_connect, lookup, storage_of, type_text
 from dt_jupyter.sql import (
     reads_by_function,
     recursive_place,
@@ -290,6 +290,8 @@ class Definer:
             raise refuse(Refusal.EXPRESSION, what="the session is case sensitive")
         for source in found.sources.values():
             if source.kind is SourceKind.FOREIGN:
+                if storage := _storage(spark, source):
+                    raise refuse(Refusal.OTHER_STORAGE, what=str(source.name), storage=storage)
                 raise refuse(Refusal.FOREIGN_SOURCE, what=str(source.name))
         schemas = self.reader.schemas(spark, found, asked.at)
         compiled = self._stages(spark, definition, found, schemas)
@@ -476,3 +478,11 @@ _RULED = "every operator has an incremental rule"
 _VALUES = "; a row has the values of functions that were computed when it was inserted or updated"
 _BY_PLAN = "; its text was read by Spark's plan of it"
 _SETTLED = "; what the query leaves open (an order, a sample) is decided by the rows' contents"
+
+
+def _storage(spark: SparkSession, source: Source) -> str | None:
+    """The scheme of a source that is on no disk of this machine."""
+    if source.name.schema == "delta":
+        return storage_of(source.name.table)
+    relation = lookup(spark, source.name, temporary=False)
+    return storage_of((relation.location if relation is not None else None) or "")

@@ -69,10 +69,12 @@ from dt_jupyter.spark import (
     archive_of,
     builtin_functions,
     find_java,
+    local_path,
     local_session,
     prepare_session,
     private_session,
     start_writer,
+    storage_of,
 )
 from dt_jupyter.streams import Changes, Streams, Transactions
 from dt_jupyter.watching import AlertWatch, start_telemetry, stop_telemetry, stream_problem
@@ -203,9 +205,14 @@ def _task_context(
 
 
 def lake_folder(lake: str | os.PathLike[str]) -> Path:
-    """The folder that is meant; DT-5103 for what can be no path."""
+    """The folder that is meant; DT-5103 for what can be no path, and for other storage."""
+    text = os.fspath(lake)
+    if storage := storage_of(text):
+        problem = f"it is on {storage}, and a lake is a folder of a disk"
+        hint = "Give a folder that this machine, and each worker of a cluster, has on a disk."
+        raise error("DT-5103", path=lake, problem=problem, hint=hint)
     try:
-        found = Path(lake).expanduser().resolve()
+        found = Path(local_path(text)).expanduser().resolve()
         os.fsencode(found)
     except (ValueError, RuntimeError, OSError) as e:
         raise error("DT-5103", path=repr(lake), problem=e, hint="Give the path of a folder.") from e

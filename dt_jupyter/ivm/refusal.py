@@ -79,6 +79,10 @@ class Refusal(Enum):
         "{what} has no versions: it is neither a Delta table nor files of which a list is kept",
         "Convert it to Delta, or read a folder of files by its path: parquet.`/folder`.",
     )
+    OTHER_STORAGE = (
+        "{what} is on {storage}, whose versions are read on a disk alone",
+        "Mount the storage on each machine and read it by that path; until then all is recomputed.",
+    )
     TYPE = ("column {what} has type {type}, which has no exact hash", "Cast it to STRING.")
     EXPRESSION = ("{what}", "Simplify the expression, or put it into an upstream table.")
     GUARD_MISMATCH = (

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 def list_anew(spark: SparkSession, definition: Definition) -> None:
     """Sources that are not Delta are read as they are now: a session keeps their list of files."""
     for source in definition.sources:
-        if source.kind is SourceKind.FOREIGN and spark.catalog.tableExists(source.name.sql):
+        if source.kind is not SourceKind.FOREIGN:
+            continue
+        if source.name.schema == "delta":
+            spark.catalog.refreshByPath(source.name.table)
+        elif spark.catalog.tableExists(source.name.sql):
             spark.catalog.refreshTable(source.name.sql)
 
 

@@ -39,9 +39,9 @@ class Moment:
 
 
 def no_versions(name: Name | str) -> DTError:
-    """DT-3106 for a table that is not Delta's."""
-    problem = "it is not a Delta table"
-    hint = "Convert it to Delta. A dynamic table over its files has versions, and changes."
+    """DT-3106 for a table that is not Delta's, or whose log is on no disk."""
+    problem = "it is not a Delta table on a disk"
+    hint = "Convert it to one. A dynamic table over its rows has versions, and changes."
     return error("DT-3106", name=name, problem=problem, hint=hint)
 
 

@@ -44,6 +44,7 @@ from dt_jupyter.spark import (
     is_connect,
     listed,
     lookup,
+    storage_of,
 )
 from dt_jupyter.sql import table_places
 
@@ -173,7 +174,8 @@ class Sources:
         """What `name` is; DT-1101 if it is nothing, DT-1123 if it is a stream, of which another
         reader than a dynamic table is told by DT-1109."""
         if name.schema == "delta":
-            return self._delta(name, str(hadoop_path(written or name.table)))
+            path = written or name.table
+            return self._delta(name, path if storage_of(path) else str(hadoop_path(path)))
         table = self.catalog.get(name)
         if table is not None:
             return Source(
@@ -297,6 +299,8 @@ class Sources:
         return own if self.logs[own].table_id() == self.logs[path].table_id() else path
 
     def _delta(self, name: Name, path: str) -> Source:
+        if storage_of(path):
+            return Source(name, SourceKind.FOREIGN, str(name), None)
         path = self.catalog.root.canonical(path)
         if not is_delta(path):
             raise error("DT-1101", name=name, hint=f"There is no Delta table at {path}.")

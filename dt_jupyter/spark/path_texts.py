@@ -9,6 +9,15 @@ GLOB = frozenset("*?[]{}\\")
 """What makes a path a pattern."""
 _LOCAL = re.compile(r"\Afile:(?://(?:localhost)?/|/(?!/))", re.IGNORECASE)
 
+_STORAGE = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]+):/")
+"""A drive has one letter."""
+
+
+def storage_of(path: str) -> str | None:
+    """`s3a`, `hdfs`, …: the scheme of what is on no disk of this machine; None of a path."""
+    found = _STORAGE.match(path)
+    return None if found is None or found[1].lower() == "file" else found[1].lower()
+
 
 def local_path(uri: str) -> str:
     """A `file:` URI as a path; any other as it is."""

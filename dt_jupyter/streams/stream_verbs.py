@@ -49,7 +49,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.replay import whole
 from dt_jupyter.sources import TRACKING, By, Layout, Moment, name_of, require_free, told_apart
-from dt_jupyter.spark import lookup
+from dt_jupyter.spark import lookup, storage_of
 from dt_jupyter.sql import (
     CreateAction,
     CreateStream,
@@ -429,6 +429,10 @@ class Streams:
             if relation.provider != "delta" or relation.location is None:
                 hint = "Create it USING delta."
                 raise error("DT-3204", name=name, problem="it is not a Delta table", hint=hint)
+            if storage := storage_of(relation.location):
+                problem = f"it is on {storage}, and one commit with a stream is made on a disk"
+                hint = "Write to a table on a disk, and deliver that by a sink."
+                raise error("DT-3204", name=name, problem=problem, hint=hint)
             return Path(relation.location)
         if statement.kind is not SparkKind.CREATE_TABLE or _LOCATION.search(statement.text):
             hint = "Create the table first, and INSERT into it."

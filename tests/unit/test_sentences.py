@@ -116,7 +116,7 @@ def test_all_of_them_stand_on_one_page() -> None:
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(), "utf-8")
     text = PAGE.read_text("utf-8")
-    for known in ("Stream {name} does not exist.", "No refresh yet", "Convert it to Delta."):
+    for known in ("Stream {name} does not exist.", "No refresh yet", "Convert it to one."):
         assert known in text
     assert "{plural(length, 'node')}, {words} of " in text
 
