@@ -244,7 +244,8 @@ class StageRun:
         if delta is None:
             return None
         text = self.change_text(delta)
-        arrow = self.reading.views.evaluate(text) if self._may_fit() else None
+        at_hand = self._may_fit() or self.reading.is_local(delta)
+        arrow = self.reading.views.evaluate(text) if at_hand else None
         if arrow is None or arrow.num_rows > self.tuning.driver_rows:
             heavy = not self.reading.all_local and (
                 not self._is_small() or self._scanned() > self.tuning.driver_bytes
@@ -542,11 +543,11 @@ def plan_for(spark: SparkSession, *, heavy: bool, local: bool = False) -> None:
     """Re-planning between stages pays for large work only; a second task, or a job that sends
     rows to tasks, for none of local rows alone."""
     spark.conf.set("spark.sql.adaptive.enabled", "true" if heavy else "false")
-    spark.conf.set("spark.sql.leafNodeDefaultParallelism", "1" if not heavy else "8")
+    context: SparkContext | None = getattr(spark, "sparkContext", None)
+    cores = context.defaultParallelism if heavy and context is not None else 8
+    spark.conf.set("spark.sql.leafNodeDefaultParallelism", str(max(8, cores)) if heavy else "1")
     spark.conf.set(_BROADCAST, "-1" if local else "10MB")
     if local:
         spark.conf.set("spark.sql.shuffle.partitions", "1")
     if heavy:
-        context: SparkContext | None = getattr(spark, "sparkContext", None)
-        cores = context.defaultParallelism if context is not None else 8
         spark.conf.set("spark.sql.shuffle.partitions", str(max(8, 4 * cores)))
